@@ -1,0 +1,38 @@
+// Turns operators into seconds on a device: each operator the larger of its arithmetic and its memory traffic, a layer
+// never faster than the host can launch its kernels.
+#pragma once
+
+#include <vector>
+
+#include "models/layers.hpp"
+#include "models/spec.hpp"
+#include "models/units.hpp"
+
+namespace accosim {
+
+struct OperatorTime {
+  Seconds forward, backward;
+};
+
+struct LayerTime {
+  Seconds forward, backward;
+  double parameters = 0;
+};
+
+/// max(FLOPs / achieved rate, bytes / achieved bandwidth), each direction. `compute` is the matmul dtype; the loader
+/// has made sure that the device has a peak for it.
+OperatorTime operator_time(const Operator& op, const Device& device, Dtype compute);
+
+/// Sum of the operators or kernels x launch interval, whichever is longer; times the device's slowdown.
+LayerTime layer_time(const Layer& layer, const Device& device, Dtype compute);
+
+std::vector<LayerTime> layer_times(const std::vector<Layer>& layers, const Device& device, Dtype compute);
+
+/// Time to read `read` and write `write` bytes at the achieved memory bandwidth, at least one launch.
+Seconds memory_time(Bytes read, Bytes write, const Device& device);
+
+/// AdamW on `parameters` elements: fp32 master, m and v read and written (24 B), the gradient read as fp32 (4 B) or its
+/// own dtype, the parameter written in its dtype unless it is the fp32 master itself.
+Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device);
+
+}  // namespace accosim

@@ -1,0 +1,184 @@
+// What a user describes: a model, a cluster, how it is trained, and the schedules to compare. Plain values; whatever
+// the loader returns is valid, so nothing later checks it again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/units.hpp"
+
+namespace accosim {
+
+enum class Dtype : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8 };
+inline constexpr int kDtypeCount = 5;
+
+/// Storage of one element (tf32 is stored as fp32).
+constexpr Bytes bytes_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFp32:
+    case Dtype::kTf32: return Bytes{4};
+    case Dtype::kFp16:
+    case Dtype::kBf16: return Bytes{2};
+    case Dtype::kFp8: return Bytes{1};
+  }
+  return Bytes{0};
+}
+
+enum class Attention : std::uint8_t { kNaive, kFlash };
+enum class Recompute : std::uint8_t { kNone, kFull };  ///< activations recomputed in the backward pass
+enum class Optimizer : std::uint8_t { kAdamW };
+
+/// A decoder-only transformer, in the terms of a Hugging Face config.json.
+struct Model {
+  std::string name;
+  std::string family;  ///< gpt2, gpt_neo or llama
+  int num_hidden_layers = 0;
+  int hidden_size = 0;
+  int num_attention_heads = 0;
+  int num_key_value_heads = 0;
+  int head_dim = 0;
+  int intermediate_size = 0;
+  int vocab_size = 0;
+  int max_position_embeddings = 0;
+  bool learned_positions = false;  ///< a table of position embeddings (gpt2, gpt_neo), or rotary (llama)
+  bool gated_mlp = false;          ///< three matrices in the MLP (llama), or two
+  bool rms_norm = false;           ///< one vector a norm, or two (weight and bias)
+  bool qkv_bias = false;
+  bool attention_output_bias = false;
+  bool mlp_bias = false;
+  bool tie_word_embeddings = false;
+  std::vector<int> attention_window;  ///< one a layer: the window of local attention in tokens, 0 for full causal
+};
+
+/// Number of parameters, exact.
+std::int64_t parameter_count(const Model& model);
+
+/// A GPU as the prices see it. Fractions are of the peak or of the bandwidth, 0 to 1.
+struct Device {
+  std::string name;
+  std::array<std::optional<FlopsPerSecond>, kDtypeCount> peak;  ///< dense matmul peak by dtype; absent: cannot do it
+  double gemm_efficiency = 0;             ///< achieved fraction of the peak in large matrix products
+  double flash_attention_efficiency = 0;  ///< achieved fraction of the peak in fused attention
+  BytesPerSecond memory_bandwidth;
+  double memory_efficiency = 0;  ///< achieved fraction of the memory bandwidth in streaming kernels
+  Bytes memory;
+  Bytes reserved_memory;    ///< CUDA context, libraries and allocator slack, never available to tensors
+  Seconds launch_interval;  ///< least time between two kernel launches by the host
+  double slowdown = 1;      ///< every forward and backward takes this many times as long (an emulated straggler)
+};
+
+/// Links between the GPUs of one node. Bandwidth is one GPU's, one direction, all its links together.
+struct IntraLink {
+  std::string kind;  ///< nvswitch, nvlink or pcie
+  BytesPerSecond bandwidth;
+  double efficiency = 1;  ///< achieved bus bandwidth over the bandwidth, in large collectives
+  Seconds latency;        ///< of one step of a ring between neighbours in the node
+};
+
+/// The network adapters of one node. Bandwidth is one adapter's, one direction.
+struct Nics {
+  int count = 1;
+  BytesPerSecond bandwidth;
+  double efficiency = 1;
+  Seconds latency;  ///< of one step of a ring between neighbours on two nodes, fabric excluded
+};
+
+/// `count` equal nodes.
+struct NodeGroup {
+  std::string name;
+  int count = 1;
+  int gpus = 1;
+  std::vector<Device> devices;  ///< one a GPU of the node
+  IntraLink intra;
+  Nics nics;
+  Dtype precision = Dtype::kBf16;
+  Attention attention = Attention::kFlash;
+  int micro_batch_size = 1;
+};
+
+/// What joins the nodes: non-blocking unless oversubscribed.
+struct Fabric {
+  Seconds latency;              ///< added to a step of a ring between two nodes
+  double oversubscription = 1;  ///< nodes' bandwidth together over what the core carries; 1 is non-blocking
+};
+
+struct Cluster {
+  std::string name;
+  std::vector<NodeGroup> nodes;
+  Fabric fabric;
+};
+
+/// Where a rank lives. Ranks are numbered by node group, node, GPU.
+struct Place {
+  int group = 0;  ///< index in Cluster::nodes
+  int node = 0;   ///< index over the whole cluster
+  int gpu = 0;    ///< index in the node
+};
+std::vector<Place> places_of(const Cluster& cluster);
+
+struct Training {
+  int sequence_length = 0;
+  int micro_batch_size = 1;  ///< sequences; node groups may differ
+  int gradient_accumulation_steps = 1;
+  double train_tokens = 0;
+  Dtype precision = Dtype::kBf16;
+  Optimizer optimizer = Optimizer::kAdamW;
+  Attention attention = Attention::kFlash;
+  Recompute activation_recompute = Recompute::kNone;
+};
+
+enum class Sync : std::uint8_t { kLastMicroBatch, kEveryMicroBatch };
+enum class Overlap : std::uint8_t { kNone, kBackward };
+enum class OptimizerSharding : std::uint8_t { kNone, kZeroRedundancy };
+enum class LateCommunication : std::uint8_t { kWait, kAccumulate };
+
+/// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
+struct ScheduleSpec {
+  std::string name;   ///< ddp, zero1, dpu or acco
+  std::string label;  ///< unique in the scenario
+  // every schedule
+  Dtype parameter_dtype = Dtype::kBf16;
+  Dtype gradient_dtype = Dtype::kBf16;
+  // ddp, zero1
+  Overlap overlap = Overlap::kNone;  ///< of the gradients' communication with the backward pass, in buckets
+  Bytes bucket_cap;                  ///< full size of a bucket
+  Bytes first_bucket;                ///< size of the first bucket to fill, so that communication starts early
+  // ddp
+  std::optional<Dtype> autocast;  ///< compute in this dtype while parameters stay in theirs
+  Sync sync = Sync::kLastMicroBatch;
+  OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
+  // dpu
+  LateCommunication late_communication = LateCommunication::kAccumulate;
+  // dpu, acco
+  int poll_every = 1;  ///< micro-batches between two looks at "has the communication finished?"
+  // acco
+  int micro_batches_per_round = 0;  ///< least number a round
+  bool rollback_estimate = true;    ///< the optimizer's states are cloned before the estimate and restored after it
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  Model model;
+  Cluster cluster;
+  Training training;
+  std::string baseline;  ///< label of the schedule that the others are compared with
+  std::vector<ScheduleSpec> schedules;
+  std::map<std::string, double> published;  ///< a label's published speedup over the baseline, printed beside ours
+};
+
+/// Names as the files spell them.
+const char* name_of(Dtype dtype);
+const char* name_of(Attention attention);
+const char* name_of(Recompute recompute);
+const char* name_of(Optimizer optimizer);
+const char* name_of(Sync sync);
+const char* name_of(Overlap overlap);
+const char* name_of(OptimizerSharding sharding);
+const char* name_of(LateCommunication late);
+
+}  // namespace accosim
