@@ -1,0 +1,177 @@
+# What ./accosim, ./check and .ci/run share: install what is missing from Debian, configure a preset, build it. Sourced
+# by bash, with $root set to the clone. Nothing here reads stdin or writes stdout: both belong to the program.
+
+kBuildPackages='g++ cmake ninja-build pkg-config libsimgrid-dev libeigen3-dev nlohmann-json3-dev libfmt-dev libcli11-dev'
+kTestPackages="$kBuildPackages libgtest-dev"
+kCannot=40   # set_up: the environment is in the way (a package, a permission, a network); a command was named
+kBroken=41   # set_up: the sources do not configure or compile; the log was shown
+kLockPatience=${ACCOSIM_LOCK_PATIENCE:-900} # seconds to wait for another's apt before giving up
+
+say() { printf 'accosim: %s\n' "$*" >&2; }
+
+# set_up PRESET TARGET PACKAGES...: leaves TARGET of PRESET built and current. Returns 0, kCannot or kBroken.
+set_up() {
+  local preset=$1 target=$2 status
+  shift 2
+  build_folder=$root/build/$preset
+  if ! mkdir -p "$build_folder" 2>/dev/null || [ ! -w "$build_folder" ] || [ ! -w "$root/build" ]; then
+    explain_other_user "$preset"
+    return $kCannot
+  fi
+  (
+    # One at a time, installs included. The lock goes with this subshell's last child, not with the program.
+    exec 9>"$root/build/.lock"
+    if ! flock -n 9; then
+      say "another accosim or check is setting up this clone: waiting for it"
+      flock 9
+    fi
+    install_missing "$@" && configure "$preset" && build "$preset" "$target"
+  ) </dev/null >&2
+}
+
+# The folder cannot be written: somebody else made it.
+explain_other_user() {
+  local place=$root owner
+  [ -e "$root/build" ] && place=$root/build
+  [ -e "$build_folder" ] && place=$build_folder
+  owner=$(stat -c %U "$place")
+  say "$place belongs to $owner and $(id -un) cannot build in it; as $owner, run: $(how_to_build "$1")"
+}
+
+how_to_build() {
+  case $1 in
+    release) printf '%q --help' "$root/accosim" ;;
+    *) printf '%q' "$root/check" ;;
+  esac
+}
+
+# Those of PACKAGES that are not there. A tool counts as there wherever it comes from; the libraries go by dpkg, and on
+# a system without it CMake is left to find them or to name them.
+missing_of() {
+  local package tool missing='' dpkg_knows=''
+  if command -v dpkg-query >/dev/null; then
+    dpkg_knows=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')
+  fi
+  for package in "$@"; do
+    case $package in
+      ninja-build) tool=ninja ;;
+      *-dev) tool='' ;;
+      clang-14) tool=clang++-14 ;;
+      *) tool=$package ;;
+    esac
+    if [ -n "$tool" ]; then
+      command -v "$tool" >/dev/null && continue
+    elif ! command -v dpkg-query >/dev/null; then
+      continue
+    fi
+    case $'\n'$dpkg_knows$'\n' in
+      *$'\n'"$package"$'\n'*) ;;
+      *) missing="$missing $package" ;;
+    esac
+  done
+  printf '%s' "${missing# }"
+}
+
+# install_missing PACKAGES...: by apt, as root or through sudo.
+install_missing() {
+  local missing as_root=() log=$root/build/install.log command
+  missing=$(missing_of "$@")
+  [ -n "$missing" ] || return 0
+  command="apt-get install --no-install-recommends $missing"
+  if ! command -v apt-get >/dev/null; then
+    say "missing, and there is no apt-get here to install it; install what your system calls: $missing"
+    return $kCannot
+  fi
+  # Without package lists (a container's usual state) the install alone would find nothing.
+  compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || command="apt-get update && $command"
+  if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      say "missing packages, and neither root nor sudo to install them; as root, run: $command"
+      return $kCannot
+    elif sudo -n true 2>/dev/null; then
+      as_root=(sudo -n)
+    elif [ "$stdin_is_terminal" = yes ]; then
+      say "sudo may ask for your password, to install from Debian: $missing"
+      as_root=(sudo)
+    else
+      say "missing packages, and sudo would ask for a password; run: sudo sh -c '$command'"
+      return $kCannot
+    fi
+  fi
+  say "installing from Debian: $missing (log: $log)"
+  : >"$log"
+  # A stale list may still do, and a third party's broken source is not our concern: only the install decides.
+  apt_get "$log" update || true
+  if ! apt_get "$log" install -y --no-install-recommends $missing; then
+    sed -n '/^E: /p; /^Err:/{p;n;p}' "$log" | sort -u | head -n 12
+    if grep -qE 'Could not (resolve|connect)|Unable to connect|Failed to fetch|Unable to locate package|timed out' "$log"
+    then say "Debian's packages cannot be fetched: no network, or not through this proxy; once there is one, as root, run: $command"
+    else say "apt-get could not install the packages (log: $log); as root, run: $command"
+    fi
+    return $kCannot
+  fi
+}
+
+# apt_get LOG ARGS...: one apt-get, never asking anything, that waits for every lock. DPkg::Lock::Timeout waits for
+# dpkg's; for those of the package lists and the archives apt 2.6 fails at once, so we look and try again.
+apt_get() {
+  local log=$1 once status waited=''
+  shift
+  once=$(mktemp "$log.XXXXXX")
+  while :; do
+    "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q \
+      -o DPkg::Lock::Timeout="$kLockPatience" -o APT::Update::Error-Mode=any \
+      -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 "$@" </dev/null 2>&1 9>&- |
+      awk -v log_file="$once" -v told="$waited" '
+        { print >log_file; fflush(log_file) }
+        /^Waiting for cache lock/ && told == "" { told = 1; print "accosim: apt is at work elsewhere: waiting for it" }'
+    status=${PIPESTATUS[0]}
+    cat "$once" >>"$log"
+    [ "$status" != 0 ] && grep -qE '^E: (Could not get lock|Unable to lock)' "$once" && [ "$SECONDS" -lt "$kLockPatience" ] || break
+    [ -n "$waited" ] || say "apt is at work elsewhere: waiting for it"
+    waited=1
+    sleep 2
+  done
+  rm -f "$once"
+  return "$status"
+}
+
+# configure PRESET: only when never done, done elsewhere, or by other presets; ninja redoes it for a changed
+# CMakeLists.txt. Afresh, since a cache that came with a moved clone is an error to CMake, and an old one keeps old values.
+configure() {
+  local stamp=$build_folder/.configured configured=''
+  if [ -r "$stamp" ] && [ ! "$root/CMakePresets.json" -nt "$stamp" ]; then
+    IFS= read -r configured <"$stamp"
+    [ "$configured" = "$root" ] && [ -e "$build_folder/build.ninja" ] && return 0
+  fi
+  rm -f "$stamp"
+  say "configuring build/$1"
+  if ! (cd "$root" && cmake --fresh --preset "$1") >"$build_folder/configure.log" 2>&1; then
+    cat "$build_folder/configure.log"
+    say "build/$1 could not be configured: see above"
+    return $kBroken
+  fi
+  printf '%s\n' "$root" >"$stamp"
+}
+
+# build PRESET TARGET: on a terminal ninja's own moving line; else a line a quarter, and whatever a compiler says.
+build() {
+  local status
+  say "building $2 in build/$1"
+  if [ -t 2 ]; then
+    NINJA_STATUS='accosim: [%f/%t] ' cmake --build "$build_folder" --target "$2"
+    status=$?
+  else
+    NINJA_STATUS='@%p@%f/%t@' cmake --build "$build_folder" --target "$2" 2>&1 | awk -F@ '
+      /^ninja: (Entering directory|no work to do)/ { next }
+      /^@ *[0-9]+%@/ { if (int($2 / 25) > shown) { shown = int($2 / 25); print "accosim: built " $3; fflush() } next }
+      { print; fflush() }'
+    status=${PIPESTATUS[0]}
+  fi
+  if [ "$status" != 0 ]; then
+    say "build/$1 does not build: see above"
+    return $kBroken
+  fi
+}
+
+if [ -t 0 ]; then stdin_is_terminal=yes; else stdin_is_terminal=no; fi
