@@ -1,0 +1,22 @@
+// What a person reads on the terminal: schedules side by side, or everything about one of them.
+#pragma once
+
+#include <iosfwd>
+#include <vector>
+
+#include "models/spec.hpp"
+#include "reports/table.hpp"
+#include "sim/metrics.hpp"
+
+namespace accosim {
+
+/// The verb `compare`: what was simulated, one row a schedule, how ranks of different speed share the work, the
+/// warnings with their advice, and what the speedups mean.
+void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
+                      ConsoleOptions options);
+
+/// The verb `run`: every metric of one schedule with what it means, the parts of its memory, its ranks (equal ones as
+/// one row), its warnings.
+void write_run(std::ostream& out, const Scenario& scenario, const RunResult& result, ConsoleOptions options);
+
+}  // namespace accosim

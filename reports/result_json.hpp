@@ -1,0 +1,19 @@
+// What other programs read: one JSON document with every figure in SI units. Its keys and their order are an interface:
+// they only ever grow, and the schema's number changes when one changes its meaning.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "models/spec.hpp"
+#include "sim/metrics.hpp"
+
+namespace accosim {
+
+/// Schema accosim.result/1. `network` names the network that was played on. What is absent or not a number is null.
+/// The ranks are written one a line and never held as a document, so many of them cost no memory.
+void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
+                        const std::vector<RunResult>& results);
+
+}  // namespace accosim
