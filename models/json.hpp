@@ -1,0 +1,81 @@
+// JSON as a light tree whose every value knows the file, line and column it came from, so that an error found long
+// after parsing can still point at the text. Members keep their order, so that what is written back looks like what was
+// read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace accosim {
+
+enum class JsonKind : std::uint8_t { kNull, kBool, kNumber, kText, kArray, kObject };
+
+/// "a number", "an object"...: for messages.
+const char* noun_of(JsonKind kind);
+
+/// Where a value came from: a place in a file, or a source without places.
+struct JsonOrigin {
+  std::shared_ptr<const std::string> source;  ///< a file as it is shown, "default" or "--set"
+  int line = 0, column = 0;                   ///< from 1, in characters; 0: no place
+};
+/// "file.json:6:21", "default" or "--set".
+std::string text_of(const JsonOrigin& origin);
+JsonOrigin origin_named(std::string source);
+
+struct JsonMember;
+struct JsonValue {
+  JsonKind kind = JsonKind::kNull;
+  bool boolean = false;
+  double number = 0;
+  std::string text;  ///< of a text; of a number: as written
+  std::vector<JsonValue> elements;
+  std::vector<JsonMember> members;
+  JsonOrigin origin;
+
+  /// The member's value, nullptr when there is none or this is no object.
+  const JsonValue* find(std::string_view key) const;
+  JsonValue* find(std::string_view key);
+  /// Replaces the member's value, or adds the member at the end. This is an object.
+  JsonValue& set(std::string_view key, JsonValue value);
+  void erase(std::string_view key);
+  /// Values in the whole tree, this one included.
+  int size() const;
+};
+struct JsonMember {
+  std::string key;
+  JsonOrigin origin;  ///< of the key
+  JsonValue value;
+};
+
+JsonValue json_text(std::string text, const JsonOrigin& origin);
+JsonValue json_number(double number, const JsonOrigin& origin);
+JsonValue json_bool(bool boolean, const JsonOrigin& origin);
+JsonValue json_object(const JsonOrigin& origin);
+
+/// Limits that keep a hostile file from costing more than some hundred megabytes and a second.
+inline constexpr int kMaxJsonDepth = 64;
+inline constexpr int kMaxJsonValues = 200000;
+inline constexpr int kMaxJsonBytes = 16 * 1024 * 1024;
+
+struct JsonDocument {
+  JsonValue root;
+  std::vector<std::string>
+      errors;  ///< "file:line:col /pointer: what is wrong; what would be right"; none when it parsed
+};
+
+/// Comments are accepted, a duplicate key is an error. `source` is how the file is shown.
+JsonDocument parse_json(std::string_view text, const std::string& source);
+
+/// Reads a regular file of at most kMaxJsonBytes and parses it.
+JsonDocument read_json_file(const std::string& path, const std::string& source);
+
+/// Two spaces a level, arrays and objects of few scalars on one line, numbers as written. Ends without a newline.
+std::string write_json(const JsonValue& value);
+
+/// A key as part of a JSON pointer (RFC 6901): "/" and then the key with ~ and / escaped.
+std::string pointer_part(std::string_view key);
+std::string pointer_part(std::size_t index);
+
+}  // namespace accosim

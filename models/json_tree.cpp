@@ -1,0 +1,245 @@
+// What one does with a JSON tree that needs no parser: find and change members, read a file within limits, write it
+// back.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "models/json.hpp"
+#include "models/text.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kLineWidth = 110;
+
+std::string json_quoted(std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (byte < 0x20) {
+      out += "\\u00";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+bool is_scalar(const JsonValue& value) { return value.kind != JsonKind::kArray && value.kind != JsonKind::kObject; }
+
+std::string one_line(const JsonValue& value) {
+  switch (value.kind) {
+    case JsonKind::kNull: return "null";
+    case JsonKind::kBool: return value.boolean ? "true" : "false";
+    case JsonKind::kNumber: return value.text;
+    case JsonKind::kText: return json_quoted(value.text);
+    case JsonKind::kArray: {
+      std::string out = "[";
+      for (std::size_t i = 0; i < value.elements.size(); ++i) out += (i > 0 ? ", " : "") + one_line(value.elements[i]);
+      return out + "]";
+    }
+    case JsonKind::kObject: {
+      std::string out = "{";
+      for (std::size_t i = 0; i < value.members.size(); ++i) {
+        out += (i > 0 ? ", " : "") + json_quoted(value.members[i].key) + ": " + one_line(value.members[i].value);
+      }
+      return out + "}";
+    }
+  }
+  return {};
+}
+
+/// Small enough for one line: scalars, or arrays of scalars inside arrays.
+bool is_flat(const JsonValue& value) {
+  if (value.kind == JsonKind::kArray) {
+    return value.elements.size() <= 64 && std::all_of(value.elements.begin(), value.elements.end(), [](const auto& v) {
+             return is_scalar(v) || (v.kind == JsonKind::kArray && is_flat(v));
+           });
+  }
+  return value.members.size() <= 6 && std::all_of(value.members.begin(), value.members.end(),
+                                                  [](const JsonMember& m) { return is_scalar(m.value); });
+}
+
+void write(const JsonValue& value, std::size_t indent, std::size_t used, std::string& out) {
+  if (is_scalar(value) || is_flat(value)) {
+    const std::string line = one_line(value);
+    const bool is_empty = value.elements.empty() && value.members.empty();
+    if (is_scalar(value) || is_empty || used + line.size() <= kLineWidth) {
+      out += line;
+      return;
+    }
+  }
+  const bool array = value.kind == JsonKind::kArray;
+  const std::size_t count = array ? value.elements.size() : value.members.size();
+  out += array ? "[\n" : "{\n";
+  for (std::size_t i = 0; i < count; ++i) {
+    out.append(indent + 2, ' ');
+    if (array) {
+      write(value.elements[i], indent + 2, indent + 2, out);
+    } else {
+      const std::string key = json_quoted(value.members[i].key) + ": ";
+      out += key;
+      write(value.members[i].value, indent + 2, indent + 2 + key.size(), out);
+    }
+    out += i + 1 < count ? ",\n" : "\n";
+  }
+  out.append(indent, ' ');
+  out += array ? ']' : '}';
+}
+
+}  // namespace
+
+const char* noun_of(JsonKind kind) {
+  switch (kind) {
+    case JsonKind::kNull: return "null";
+    case JsonKind::kBool: return "true or false";
+    case JsonKind::kNumber: return "a number";
+    case JsonKind::kText: return "a text";
+    case JsonKind::kArray: return "an array";
+    case JsonKind::kObject: return "an object";
+  }
+  return "";
+}
+
+std::string text_of(const JsonOrigin& origin) {
+  std::string out = origin.source ? *origin.source : "default";
+  if (origin.line > 0) out += ":" + std::to_string(origin.line) + ":" + std::to_string(origin.column);
+  return out;
+}
+
+JsonOrigin origin_named(std::string source) {
+  return JsonOrigin{std::make_shared<const std::string>(std::move(source)), 0, 0};
+}
+
+const JsonValue* JsonValue::find(std::string_view key) const {
+  for (const JsonMember& member : members) {
+    if (member.key == key) return &member.value;
+  }
+  return nullptr;
+}
+
+JsonValue* JsonValue::find(std::string_view key) {
+  return const_cast<JsonValue*>(static_cast<const JsonValue*>(this)->find(key));
+}
+
+JsonValue& JsonValue::set(std::string_view key, JsonValue value) {
+  if (JsonValue* old = find(key)) {
+    // Moved out first: the new value may be part of the old one.
+    JsonValue fresh = std::move(value);
+    *old = std::move(fresh);
+    return *old;
+  }
+  JsonOrigin key_origin = value.origin;
+  members.push_back(JsonMember{std::string(key), std::move(key_origin), std::move(value)});
+  return members.back().value;
+}
+
+void JsonValue::erase(std::string_view key) {
+  members.erase(
+      std::remove_if(members.begin(), members.end(), [&](const JsonMember& member) { return member.key == key; }),
+      members.end());
+}
+
+int JsonValue::size() const {
+  int total = 1;
+  for (const JsonValue& element : elements) total += element.size();
+  for (const JsonMember& member : members) total += member.value.size();
+  return total;
+}
+
+JsonValue json_text(std::string text, const JsonOrigin& origin) {
+  JsonValue value;
+  value.kind = JsonKind::kText;
+  value.text = std::move(text);
+  value.origin = origin;
+  return value;
+}
+
+JsonValue json_number(double number, const JsonOrigin& origin) {
+  JsonValue value;
+  value.kind = JsonKind::kNumber;
+  value.number = number;
+  value.text = shortest(number);
+  value.origin = origin;
+  return value;
+}
+
+JsonValue json_bool(bool boolean, const JsonOrigin& origin) {
+  JsonValue value;
+  value.kind = JsonKind::kBool;
+  value.boolean = boolean;
+  value.origin = origin;
+  return value;
+}
+
+JsonValue json_object(const JsonOrigin& origin) {
+  JsonValue value;
+  value.kind = JsonKind::kObject;
+  value.origin = origin;
+  return value;
+}
+
+JsonDocument read_json_file(const std::string& path, const std::string& source) {
+  const auto fail = [&](const std::string& what) {
+    JsonDocument document;
+    document.errors.push_back(printable(source, 300) + ": " + what);
+    return document;
+  };
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) return fail("no such file; check the path");
+  if (status.type() == std::filesystem::file_type::none) return fail("cannot be looked at: " + error.message());
+  if (std::filesystem::is_directory(status)) return fail("is a directory; name a file in it");
+  // A pipe or a device may never end, or never begin.
+  if (!std::filesystem::is_regular_file(status)) return fail("is not a regular file; copy it into one");
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return fail(std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO));
+  std::string text;
+  std::vector<char> chunk(1 << 16);
+  while (in && text.size() <= kMaxJsonBytes) {
+    in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad()) return fail("cannot be read to its end; check the disk");
+  if (text.size() > kMaxJsonBytes)
+    return fail("is larger than 16 MiB; no scenario is: check that it is the right file");
+  return parse_json(text, source);
+}
+
+std::string write_json(const JsonValue& value) {
+  std::string out;
+  write(value, 0, 0, out);
+  return out;
+}
+
+std::string pointer_part(std::string_view key) {
+  std::string out = "/";
+  for (char c : key) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string pointer_part(std::size_t index) { return "/" + std::to_string(index); }
+
+}  // namespace accosim

@@ -1,0 +1,24 @@
+// What a user wrote may hold anything, and it is repeated in messages: these make it safe to print.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace accosim {
+
+/// Offset of the first byte that is not valid UTF-8 (RFC 3629: no surrogates, nothing overlong, nothing past U+10FFFF),
+/// or the size of the text when all of it is.
+std::size_t first_invalid_utf8(std::string_view text);
+
+/// The text with control characters and bytes that are not UTF-8 written as \n, \t, \xNN, cut with "..." after `most`
+/// bytes. Never breaks a character.
+std::string printable(std::string_view text, std::size_t most = 60);
+
+/// printable() between double quotes, inner quotes and backslashes escaped.
+std::string in_quotes(std::string_view text, std::size_t most = 60);
+
+/// Shortest decimal text that reads back as the same double, in the form that JSON takes.
+std::string shortest(double value);
+
+}  // namespace accosim
