@@ -1,0 +1,51 @@
+# The include table, read from the #include lines: models <- sim, models <- reports, and the homes of the third parties.
+# A violation is printed as `file:line: what is wrong; what would be right`.
+
+function wrong(what) { print FILENAME ":" FNR ": " what }
+function is_impl(path) { return path ~ /\.(cpp|cu)$/ }
+
+# Which of our own headers a file may see.
+function own_header_allowed(from, header, to) {
+  if (to == from || from == "tests") return 1
+  if (FILENAME == "sim/main.cpp") return to == "models" || to == "reports"
+  if (from == "sim") return to == "models"
+  if (from == "reports") return header ~ /^models\/(units|spec|trace|memory)\.hpp$/ || header ~ /^sim\/(metrics|graph|explain)\.hpp$/
+  if (from == "calibration") return header ~ /^models\/(units|spec|trace)\.hpp$/
+  return 0
+}
+
+# Where a third party's header may be; empty when here, else where to put it.
+function home_elsewhere(from, header) {
+  if (header ~ /^(simgrid|xbt)\//) return FILENAME == "sim/simgrid_network.cpp" ? "" : "sim/simgrid_network.cpp is SimGrid's only home"
+  if (header ~ /^CLI\//) return FILENAME == "sim/main.cpp" ? "" : "sim/main.cpp is CLI11's only home"
+  if (header ~ /^nlohmann\//) return is_impl(FILENAME) && from ~ /^(models|reports|tests)$/ ? "" : "nlohmann stays in .cpp files of models, reports and tests"
+  if (header ~ /^Eigen\//) return is_impl(FILENAME) && from ~ /^(models|calibration)$/ ? "" : "Eigen stays in .cpp files of models and calibration"
+  if (header ~ /^(gtest|gmock)\//) return from == "tests" ? "" : "GoogleTest stays in tests"
+  if (header ~ /^(cuda|nccl|cublas|nvtx|nvml|cupti)/) return from == "calibration" ? "" : "CUDA and NCCL stay in calibration"
+  if (header ~ /^fmt\//) return ""
+  if (header ~ /\// && header !~ /^(sys|netinet|arpa|linux)\//) return from == "calibration" ? "" : "it has no home in the include table (tests/lint/includes.awk)"
+  return ""
+}
+
+FNR == 1 { from = FILENAME; if (!sub(/\/.*/, "", from)) from = "." }
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+  header = $0
+  sub(/^[^"]*"/, "", header)
+  sub(/".*/, "", header)
+  to = header
+  sub(/\/.*/, "", to)
+  if (header !~ /\// || to !~ /^(models|sim|reports|calibration|tests)$/)
+    wrong("\"" header "\" is not written from the root; write \"" from "/...\", and <...> for what is not ours")
+  else if (!own_header_allowed(from, header, to))
+    wrong(from " must not see \"" header "\"; models prices, sim plays, reports draws, one direction")
+}
+
+/^[ \t]*#[ \t]*include[ \t]*</ {
+  header = $0
+  sub(/^[^<]*</, "", header)
+  sub(/>.*/, "", header)
+  home = home_elsewhere(from, header)
+  if (header ~ /^(models|sim|reports|calibration|tests)\//) wrong("<" header "> is ours; write it in quotes")
+  else if (home != "") wrong("<" header "> is not at home here; " home)
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Keeps the house in order where a compiler cannot: which folder may include which, where each heavy header has its only
+# home, that files say why they exist, and that no text names a place outside the project. `lint.sh ROOT` prints
+# `file:line: what is wrong; what would be right` for each violation and exits 1 if there is any.
+set -u
+root=${1:?usage: lint.sh ROOT}
+cd -- "$root" || exit 2
+
+# Tracked and about-to-be-tracked files; without git (or in another user's clone) all but what is never tracked.
+list_files() {
+  if [ -e .git ] && git ls-files --cached --others --exclude-standard 2>/dev/null; then return; fi
+  find . \( -name .git -o -path ./build -o -name .cache \) -prune -o -type f -print | sed 's|^\./||'
+}
+
+files=() sources=()
+while IFS= read -r file; do
+  [ -f "$file" ] || continue
+  files+=("$file")
+  case $file in *.cpp | *.hpp | *.cu | *.cuh | *.h) sources+=("$file") ;; esac
+done < <(list_files | sort -u)
+if [ ${#sources[@]} = 0 ]; then
+  echo "lint: no source file under $root"
+  exit 1
+fi
+
+found=$(
+  awk -f "$(dirname -- "$(readlink -f -- "$0")")/includes.awk" "${sources[@]}"
+
+  for file in "${sources[@]}"; do
+    case $(head -n 1 -- "$file") in
+      //* | '/*'*) ;;
+      *) echo "$file:1: no opening comment; a file begins with one paragraph that says why it exists" ;;
+    esac
+  done
+  for file in "${files[@]}"; do
+    case $file in *.sh | *.awk) ;; *) [ "$(head -c 2 -- "$file" | tr -d '\0')" = '#!' ] || continue ;; esac
+    first=$(head -n 1 -- "$file")
+    case $first in '#!'*) first=$(sed -n 2p -- "$file") ;; esac
+    case $first in '# '* | '"""'*) ;; *) echo "$file:1: no opening comment; a script begins with why it exists" ;; esac
+  done
+
+  # The places where the project happens to be developed. The brackets keep this file from naming them.
+  grep -nIE '(^|[^A-Za-z0-9_.<-])/wor[k](/|[^A-Za-z0-9_/-]|$)|/tmp/brief[s]|\.\./share[d]/' -- "${files[@]}" /dev/null |
+    sed -E 's/^([^:]*:[0-9]+):.*/\1: names a place outside the project; the project speaks of itself alone/'
+)
+
+if [ -n "$found" ]; then
+  printf '%s\n' "$found"
+  exit 1
+fi
+echo "lint: ${#files[@]} files, ${#sources[@]} of them C++, in order"

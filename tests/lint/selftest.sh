@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# The lint must be able to fail: a small tree in order passes, and each violation put into it alone is found, in the file
+# and on the line where it is.
+set -u
+lint=$(dirname -- "$(readlink -f -- "$0")")/lint.sh
+tree=$(mktemp -d) || exit 1
+trap 'rm -rf "$tree"' EXIT
+failures=0
+
+fail() {
+  printf 'FAILED: %s\n' "$1"
+  failures=$((failures + 1))
+}
+
+make_tree() {
+  rm -rf "${tree:?}"/*
+  mkdir -p "$tree"/{models,sim/schedules,reports,calibration,tests,build}
+  local file
+  for file in models/units.hpp models/price.hpp models/load.cpp sim/metrics.hpp sim/player.hpp sim/main.cpp \
+    sim/simgrid_network.cpp sim/schedules/ddp.cpp reports/console.cpp calibration/probe.cu tests/price_test.cpp; do
+    printf '// Why this file exists.\n' >"$tree/$file"
+  done
+  printf '#include <nlohmann/json.hpp>\n#include <Eigen/Dense>\n#include "models/units.hpp"\n' >>"$tree/models/load.cpp"
+  printf '#include <CLI/CLI.hpp>\n#include "reports/console.hpp"\n' >>"$tree/sim/main.cpp"
+  printf '#include <simgrid/s4u.hpp>\n#include <sys/wait.h>\n' >>"$tree/sim/simgrid_network.cpp"
+  printf '#include "models/price.hpp"\n#include "sim/player.hpp"\n#include <fmt/format.h>\n' >>"$tree/sim/schedules/ddp.cpp"
+  printf '#include "models/units.hpp"\n#include "sim/metrics.hpp"\n' >>"$tree/reports/console.cpp"
+  printf '#include <cuda_runtime.h>\n#include <nccl.h>\n' >>"$tree/calibration/probe.cu"
+  printf '#include <gtest/gtest.h>\n#include "sim/player.hpp"\n' >>"$tree/tests/price_test.cpp"
+  printf '#!/bin/sh\n# Why this script exists.\n' >"$tree/tests/run.sh"
+  printf 'a network, at work, on a workstation, work/ and http://example.org/work-in-progress\n' >"$tree/README.md"
+  printf '#include "ours/and/wrong.hpp"\n' >"$tree/build/generated.cpp"
+}
+
+make_tree
+bash "$lint" "$tree" || fail 'a tree in order was refused'
+
+# violation FILE LINE TEXT: TEXT appended to FILE is found at LINE.
+violation() {
+  make_tree
+  printf '%s\n' "$3" >>"$tree/$1"
+  local said
+  if said=$(bash "$lint" "$tree"); then
+    fail "passed: $1 with $3"
+  elif [ "$(grep -c . <<<"$said")" != 1 ] || ! grep -q "^$1:$2: " <<<"$said"; then
+    fail "$1 with $3 should be one finding on line $2, not: $said"
+  fi
+}
+
+violation models/units.hpp 2 '#include "sim/player.hpp"'
+violation models/units.hpp 2 '#include "reports/console.hpp"'
+violation models/units.hpp 2 '#include <nlohmann/json.hpp>'
+violation models/units.hpp 2 '#include <Eigen/Dense>'
+violation models/units.hpp 2 '#include <cuda_runtime.h>'
+violation models/units.hpp 2 '#include "price.hpp"'
+violation models/units.hpp 2 '#include <models/price.hpp>'
+violation models/units.hpp 2 '# include <boost/any.hpp>'
+violation models/load.cpp 5 '  #include "calibration/probe.hpp"'
+violation sim/player.hpp 2 '#include "reports/console.hpp"'
+violation sim/player.hpp 2 '#include <simgrid/s4u.hpp>'
+violation sim/schedules/ddp.cpp 5 '#include <simgrid/s4u.hpp>'
+violation sim/schedules/ddp.cpp 5 '#include <CLI/CLI.hpp>'
+violation sim/schedules/ddp.cpp 5 '#include <nlohmann/json.hpp>'
+violation reports/console.cpp 4 '#include "models/price.hpp"'
+violation reports/console.cpp 4 '#include "sim/player.hpp"'
+violation reports/console.cpp 4 '#include <gtest/gtest.h>'
+violation calibration/probe.cu 4 '#include "models/price.hpp"'
+violation calibration/probe.cu 4 '#include "sim/metrics.hpp"'
+violation README.md 2 "see /wor""k/main for it"
+violation README.md 2 "(../share""d/design.md)"
+violation README.md 2 "/wor""k"
+
+make_tree
+printf '#pragma once\n// Too late.\n' >"$tree/models/late.hpp"
+bash "$lint" "$tree" | grep -q '^models/late.hpp:1: ' || fail 'a source without an opening comment passed'
+make_tree
+printf '#!/bin/sh\nset -e\n' >"$tree/bare"
+bash "$lint" "$tree" | grep -q '^bare:1: ' || fail 'a script without an opening comment passed'
+rm -rf "${tree:?}"/*
+bash "$lint" "$tree" >/dev/null && fail 'an empty tree passed'
+
+[ "$failures" = 0 ] && echo 'every violation was found'
