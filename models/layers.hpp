@@ -1,7 +1,9 @@
 // The transformer as a list of operators: what each computes, moves, holds and keeps for the backward pass, for one
-// micro-batch on one GPU. Device-free; the prices turn it into seconds.
+// micro-batch on one GPU. Device-free; the prices turn it into seconds. FLOPs, bytes moved and activations kept are
+// those of one fused kernel an operator; launches are those of eager PyTorch.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,7 @@ struct Operator {
   int forward_kernels = 1, backward_kernels = 1;
   double parameters = 0;
   Bytes activations;  ///< kept from forward to backward
+  Bytes workspace;    ///< more that is live only while its backward runs
 };
 
 struct Layer {
@@ -40,14 +43,28 @@ struct Workload {
   Dtype gradient_dtype = Dtype::kBf16;
   Attention attention = Attention::kFlash;
   Recompute recompute = Recompute::kNone;
+
+  bool operator==(const Workload&) const = default;
 };
 
 /// Layers in forward order: the embedding, one a transformer block, then the head with the final norm and the loss.
-/// The backward FLOPs and bytes include recomputation where asked for.
+/// The parameters of all operators add up to parameter_count(model); tied weights are counted in the embedding, whose
+/// gradient is the last to be complete. With recomputation a block keeps its input alone, its backward FLOPs, bytes and
+/// launches contain a second forward, and the activations that this brings back are its workspace. Dropout is off.
+///
+/// Element sizes: matmuls and what lies between them in `compute` (fp8 matmuls still exchange 16-bit activations).
+/// Under autocast, that is with a wider `parameter_dtype`, the residual stream and the norms stay in the parameters'
+/// dtype and casts appear around the matmuls, as torch.autocast does.
 std::vector<Layer> layers_of(const Model& model, const Workload& workload);
 
 /// Floating-point operations of one micro-batch that the model needs, forward and backward, without recomputation:
-/// matrix products and attention (causal attention counted at the half it computes).
+/// matrix products and attention (causal attention counted at the half it computes). For a model with untied embeddings
+/// 6 x tokens x (parameters in matrices, the embedding table excluded) + 12 x heads x head_dim x attended_pairs x batch
+/// summed over the blocks: three times the forward, since a backward of a product is two products.
 Flops model_flops(const Model& model, const Workload& workload);
+
+/// (query, key) pairs of one sequence that a causal mask with a local window leaves: the area under min(x, window), so
+/// that full causal attention (window 0) is exactly half of the square: s^2 / 2, or w s - w^2 / 2.
+double attended_pairs(int sequence_length, int window);
 
 }  // namespace accosim

@@ -22,6 +22,12 @@ struct MemoryParts {
   std::vector<std::pair<std::string, Bytes>> parts;
   Bytes total() const;
 };
+/// For ddp, zero1, dpu and acco. P parameters, their gradients; optimizer states m, v and, unless the parameters are
+/// fp32 themselves, a master copy, whole or ceil(P / ranks) of them; dpu and acco: the flat communication buffer and an
+/// fp32 gradient of the shard; acco: clones of master, m and v for the estimate; ddp and zero1 in buckets: the buckets,
+/// which PyTorch keeps beside the gradients (gradient_as_bucket_view=False). Activations and logits are those of the
+/// moment of the backward pass at which they are the most together; `logits and loss` is absent when that moment is
+/// after the head's.
 MemoryParts resident_memory(const ScheduleSpec& schedule, const std::vector<Layer>& layers, const Device& device,
                             int ranks);
 

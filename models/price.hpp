@@ -23,16 +23,18 @@ struct LayerTime {
 /// has made sure that the device has a peak for it.
 OperatorTime operator_time(const Operator& op, const Device& device, Dtype compute);
 
-/// Sum of the operators or kernels x launch interval, whichever is longer; times the device's slowdown.
+/// Sum of the operators or kernels x launch interval, whichever is longer; times the device's slowdown. Launches are
+/// asynchronous: within a layer the host runs ahead of long kernels and falls behind short ones.
 LayerTime layer_time(const Layer& layer, const Device& device, Dtype compute);
 
 std::vector<LayerTime> layer_times(const std::vector<Layer>& layers, const Device& device, Dtype compute);
 
-/// Time to read `read` and write `write` bytes at the achieved memory bandwidth, at least one launch.
+/// Time to read `read` and write `write` bytes at the achieved memory bandwidth, at least one launch; nothing costs
+/// nothing. The device's slowdown is not in it: that is of forward and backward alone.
 Seconds memory_time(Bytes read, Bytes write, const Device& device);
 
-/// AdamW on `parameters` elements: fp32 master, m and v read and written (24 B), the gradient read as fp32 (4 B) or its
-/// own dtype, the parameter written in its dtype unless it is the fp32 master itself.
+/// AdamW on `parameters` elements in one fused pass: fp32 master, m and v read and written (24 B), the gradient read in
+/// its dtype, the parameter written in its dtype unless it is the fp32 master itself.
 Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device);
 
 }  // namespace accosim
