@@ -1,0 +1,154 @@
+// Are the two figures of memory what they say: the formula that ACCO's Table 1 prints, and a sum of what is resident?
+#include "models/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace accosim {
+namespace {
+
+constexpr double kGb = 1e9;
+
+double gigabytes(const char* method) { return memory_formula(method, 7.5e9, 64).value / kGb; }
+
+TEST(MemoryFormula, GivesEveryRowOfTable1) {
+  // arXiv 2406.02613, Table 1, 7.5e9 parameters on 64 ranks, K = 12. The table prints 120, 31, 16, 2, 150, 150,
+  // 180, 46.
+  EXPECT_DOUBLE_EQ(gigabytes("ddp"), 120);          // (2 + 2 + 12) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("zero1"), 31.40625);   // (2 + 2 + 12/64) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("zero2"), 16.640625);  // (2 + 14/64) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("zero3"), 1.875);      // 16/64 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("slowmo"), 150);       // (2 + 2 + 2x2 + 12) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("diloco"), 150);
+  EXPECT_DOUBLE_EQ(gigabytes("co2"), 180);       // (2 + 2 + 4x2 + 12) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("dpu"), 46.40625);  // (2 + 2 + 2 + 12/64) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("wp"), 46.40625);
+  EXPECT_DOUBLE_EQ(gigabytes("acco"), 46.40625);
+}
+
+TEST(MemoryFormula, ShardingMeansNothingOnOneRank) {
+  for (const char* method : {"zero1", "zero2", "zero3"})
+    EXPECT_EQ(memory_formula(method, 1e9, 1), memory_formula("ddp", 1e9, 1)) << method;
+}
+
+TEST(MemoryFormula, RefusesAMethodThatItDoesNotKnow) {
+  EXPECT_THROW(memory_formula("zero4", 1e9, 8), std::invalid_argument);
+}
+
+/// Three layers of 1000 parameters in all; kept 10, 20 and 40 bytes, workspace of the head 100.
+std::vector<Layer> three_layers() {
+  std::vector<Layer> layers(3);
+  const double parameters[] = {500, 300, 200};
+  const double kept[] = {10, 20, 40};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Operator op;
+    op.parameters = parameters[i];
+    op.activations = Bytes{kept[i]};
+    layers[i].operators.push_back(op);
+  }
+  layers[2].operators[0].workspace = Bytes{100};
+  return layers;
+}
+
+Device device() {
+  Device d;
+  d.reserved_memory = Bytes{7};
+  return d;
+}
+
+double part(const MemoryParts& memory, const std::string& name) {
+  for (const auto& p : memory.parts)
+    if (p.first == name) return p.second.value;
+  return 0;
+}
+
+TEST(ResidentMemory, PlainDdpHoldsWholeStates) {
+  ScheduleSpec s;
+  s.name = "ddp";
+  const MemoryParts m = resident_memory(s, three_layers(), device(), 4);
+  EXPECT_EQ(part(m, "parameters"), 2000);
+  EXPECT_EQ(part(m, "gradients"), 2000);
+  EXPECT_EQ(part(m, "optimizer states"), 12000);
+  EXPECT_EQ(part(m, "activations"), 30);       // of the layers before the head
+  EXPECT_EQ(part(m, "logits and loss"), 140);  // kept by the head, and what its backward needs
+  EXPECT_EQ(part(m, "reserved"), 7);
+  EXPECT_EQ(part(m, "communication buffer"), 0);
+  EXPECT_EQ(m.total().value, 2000 + 2000 + 12000 + 30 + 140 + 7);
+}
+
+TEST(ResidentMemory, DdpAsReleasedShardsTheMomentsAndCopiesGradientsIntoBuckets) {
+  ScheduleSpec s;
+  s.name = "ddp";
+  s.parameter_dtype = s.gradient_dtype = Dtype::kFp32;
+  s.autocast = Dtype::kBf16;
+  s.overlap = Overlap::kBackward;
+  s.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  const MemoryParts m = resident_memory(s, three_layers(), device(), 4);
+  EXPECT_EQ(part(m, "parameters"), 4000);
+  EXPECT_EQ(part(m, "gradients"), 4000);
+  EXPECT_EQ(part(m, "gradient buckets"), 4000);
+  EXPECT_EQ(part(m, "optimizer states"), 8 * 250);  // m and v; the parameters are their own master copy
+}
+
+TEST(ResidentMemory, Zero1ShardsTheStates) {
+  ScheduleSpec s;
+  s.name = "zero1";
+  EXPECT_EQ(part(resident_memory(s, three_layers(), device(), 4), "optimizer states"), 12 * 250);
+  // 1000 over 3 ranks: shards of 334.
+  EXPECT_EQ(part(resident_memory(s, three_layers(), device(), 3), "optimizer states"), 12 * 334);
+  EXPECT_EQ(part(resident_memory(s, three_layers(), device(), 4), "gradient buckets"), 0);
+  s.overlap = Overlap::kBackward;
+  EXPECT_EQ(part(resident_memory(s, three_layers(), device(), 4), "gradient buckets"), 2000);
+}
+
+TEST(ResidentMemory, AccoPeaksAtSixPlusTwentyEightOverN) {
+  // Released code: parameters, gradients and buffer of 2 bytes each; of the shard: master, m and v (12), its fp32
+  // gradient (4), and during an estimate the clones (12).
+  ScheduleSpec s;
+  s.name = "acco";
+  const MemoryParts m = resident_memory(s, three_layers(), device(), 4);
+  EXPECT_EQ(m.total().value - 30 - 140 - 7, 6 * 1000 + 28 * 250);
+  EXPECT_EQ(part(m, "clones of optimizer states"), 12 * 250);
+  s.rollback_estimate = false;
+  EXPECT_EQ(part(resident_memory(s, three_layers(), device(), 4), "clones of optimizer states"), 0);
+  // DPU is the same without the estimate, whatever that field says.
+  s.rollback_estimate = true;
+  s.name = "dpu";
+  EXPECT_EQ(resident_memory(s, three_layers(), device(), 4).total().value - 30 - 140 - 7, 6 * 1000 + 16 * 250);
+}
+
+TEST(ResidentMemory, FlatBufferIsPaddedToEqualShards) {
+  ScheduleSpec s;
+  s.name = "acco";
+  EXPECT_EQ(part(resident_memory(s, three_layers(), device(), 3), "communication buffer"), 2 * 3 * 334);
+}
+
+TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
+  // A block that needs 1000 to recompute outweighs the head (140): held then are its own 20 + 1000 and the 10 before
+  // it.
+  std::vector<Layer> layers = three_layers();
+  layers[1].operators[0].workspace = Bytes{1000};
+  ScheduleSpec s;
+  s.name = "ddp";
+  const MemoryParts m = resident_memory(s, layers, device(), 4);
+  EXPECT_EQ(part(m, "activations"), 1030);
+  EXPECT_EQ(part(m, "logits and loss"), 0);
+}
+
+TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
+  std::vector<Layer> layers = three_layers();
+  for (Layer& layer : layers) layer.operators[0].activations = layer.operators[0].workspace = Bytes{0};
+  for (const char* name : {"ddp", "zero1", "dpu", "acco"}) {
+    ScheduleSpec s;
+    s.name = name;
+    const MemoryParts m = resident_memory(s, layers, Device{}, 4);
+    const double left_out = part(m, "fp32 gradient of the shard") + part(m, "clones of optimizer states");
+    EXPECT_DOUBLE_EQ(m.total().value - left_out, memory_formula(name, 1000, 4).value) << name;
+  }
+}
+
+}  // namespace
+}  // namespace accosim
