@@ -69,6 +69,8 @@ struct Device {
   Bytes reserved_memory;    ///< CUDA context, libraries and allocator slack, never available to tensors
   Seconds launch_interval;  ///< least time between two kernel launches by the host
   double slowdown = 1;      ///< every forward and backward takes this many times as long (an emulated straggler)
+
+  bool operator==(const Device&) const = default;
 };
 
 /// Links between the GPUs of one node. Bandwidth is one GPU's, one direction, all its links together.

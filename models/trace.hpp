@@ -24,7 +24,8 @@ struct Span {
   Seconds period;  ///< from begin to begin when repeated
 };
 
-/// Takes spans in order of their end.
+/// Takes spans: those of a lane in order, those of all lanes in the order in which they end, but for the repeated ones,
+/// which come when the last has ended.
 using SpanSink = std::function<void(const Span&)>;
 
 }  // namespace accosim

@@ -1,0 +1,72 @@
+// See costs.hpp.
+#include "models/costs.hpp"
+
+#include <numeric>
+
+namespace accosim {
+
+Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec) {
+  const Dtype asked = spec.autocast.value_or(spec.parameter_dtype);
+  if (asked != Dtype::kFp32 || spec.autocast) return group.precision;
+  // fp32 parameters without autocast: tf32 where the group asks for it.
+  return group.precision == Dtype::kTf32 ? Dtype::kTf32 : Dtype::kFp32;
+}
+
+namespace {
+
+RankKind price_kind(const Model& model, const Workload& workload, const Device& device) {
+  RankKind kind;
+  kind.device = device;
+  kind.workload = workload;
+  kind.layers = layers_of(model, workload);
+  kind.times = layer_times(kind.layers, device, workload.compute);
+  for (const LayerTime& time : kind.times) {
+    kind.forward += time.forward;
+    kind.backward += time.backward;
+  }
+  kind.model_flops = model_flops(model, workload);
+  for (const Layer& layer : kind.layers)
+    for (const Operator& op : layer.operators) kind.hardware_flops += op.forward_flops + op.backward_flops;
+  return kind;
+}
+
+}  // namespace
+
+Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
+  Costs costs;
+  costs.cluster = scenario.cluster;
+  costs.places = places_of(scenario.cluster);
+  costs.parameters = static_cast<double>(parameter_count(scenario.model));
+  costs.parameter_dtype = spec.parameter_dtype;
+  costs.gradient_dtype = spec.gradient_dtype;
+  std::vector<int> members(costs.places.size());
+  std::iota(members.begin(), members.end(), 0);
+  costs.world = ring_of(costs.places, members);
+
+  // Kinds by node group and GPU of the node; equal ones are merged.
+  std::vector<std::vector<int>> kinds(scenario.cluster.nodes.size());
+  for (std::size_t g = 0; g < kinds.size(); ++g) {
+    const NodeGroup& group = scenario.cluster.nodes[g];
+    for (const Device& device : group.devices) {
+      Workload workload{group.micro_batch_size,
+                        scenario.training.sequence_length,
+                        compute_dtype(group, spec),
+                        spec.parameter_dtype,
+                        spec.gradient_dtype,
+                        group.attention,
+                        scenario.training.activation_recompute};
+      int found = -1;
+      for (std::size_t k = 0; k < costs.kinds.size() && found < 0; ++k)
+        if (costs.kinds[k].workload == workload && costs.kinds[k].device == device) found = static_cast<int>(k);
+      if (found < 0) {
+        found = static_cast<int>(costs.kinds.size());
+        costs.kinds.push_back(price_kind(scenario.model, workload, device));
+      }
+      kinds[g].push_back(found);
+    }
+  }
+  for (const Place& place : costs.places) costs.kind_of.push_back(kinds[place.group][place.gpu]);
+  return costs;
+}
+
+}  // namespace accosim

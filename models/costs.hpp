@@ -1,0 +1,47 @@
+// Everything that a schedule needs to know in seconds and bytes, for one scenario under one schedule's dtypes: what a
+// micro-batch costs on each kind of rank, the optimizer, copies, and collectives on request.
+#pragma once
+
+#include <vector>
+
+#include "models/collectives.hpp"
+#include "models/layers.hpp"
+#include "models/price.hpp"
+#include "models/spec.hpp"
+#include "models/units.hpp"
+
+namespace accosim {
+
+/// Ranks with the same device, precision, attention and micro-batch size: they cost the same and share a program.
+struct RankKind {
+  Device device;
+  Workload workload;
+  std::vector<Layer> layers;
+  std::vector<LayerTime> times;  ///< one a layer
+  Seconds forward, backward;     ///< of one micro-batch
+  Flops model_flops;             ///< of one micro-batch, what the model needs
+  Flops hardware_flops;          ///< of one micro-batch, what is computed, recomputation included
+};
+
+struct Costs {
+  Cluster cluster;
+  std::vector<Place> places;  ///< one a rank
+  std::vector<int> kind_of;   ///< one a rank
+  std::vector<RankKind> kinds;
+  Ring world;  ///< all ranks
+  double parameters = 0;
+  Dtype parameter_dtype = Dtype::kBf16;
+  Dtype gradient_dtype = Dtype::kBf16;
+
+  int ranks() const { return static_cast<int>(places.size()); }
+  Bytes parameter_bytes() const { return parameters * bytes_of(parameter_dtype); }
+  Bytes gradient_bytes() const { return parameters * bytes_of(gradient_dtype); }
+};
+
+Costs price(const Scenario& scenario, const ScheduleSpec& spec);
+
+/// Matrix products run in the schedule's autocast dtype or, without, in that of the parameters; a node group's own
+/// 16-bit precision stands for any other 16-bit one.
+Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec);
+
+}  // namespace accosim
