@@ -229,7 +229,9 @@ void write_device_classes(std::ostream& out, const Scenario& scenario, const std
   }
   std::vector<Column> columns{schedules, devices};
   add_rank_columns(columns, rows);
-  out << "\nRanks that accumulate as many micro-batches as their speed allows:\n\n";
+  out << '\n';
+  write_wrapped(out, "", "Ranks accumulate as many micro-batches as their speed allows:", options.width);
+  out << '\n';
   write_table(out, columns, options);
 }
 

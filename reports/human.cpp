@@ -25,6 +25,7 @@ std::string three_digits(double value) {
 
 /// In the largest of `scales` (ascending) that leaves at least 1 after rounding.
 std::string scaled(double value, std::initializer_list<Scale> scales) {
+  if (!std::isfinite(value)) return three_digits(value) + scales.begin()->unit;
   const Scale* best = scales.begin();
   for (const Scale& scale : scales) {
     if (std::fabs(value) >= 0.9995 * scale.factor) best = &scale;

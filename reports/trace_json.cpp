@@ -47,14 +47,16 @@ Span repetition(const Span& span, int k) {
   one.begin = span.begin + k * span.period;
   one.end = one.begin + (span.end - span.begin);
   one.arrived = one.begin;
+  one.iteration = span.iteration + k;
   one.repeat = 1;
   return one;
 }
 
-/// Whether `span` belongs to the loop body that `first` began: as often, as far apart, and within one repetition.
+/// Whether `span` belongs to the loop body that `first` began: as often, as far apart, and within one repetition (an op
+/// without duration may stand at its very end; another loop begins two periods later at least).
 bool same_body(const Span& first, const Span& span) {
   return span.repeat == first.repeat && std::fabs((span.period - first.period).value) < 1e-9 &&
-         span.begin < first.begin + first.period - kTie;
+         span.begin <= first.begin + first.period + kTie;
 }
 
 }  // namespace
@@ -97,7 +99,7 @@ void TraceWriter::add(const Span& span) {
   draw_body(thread);
   if (span.rendezvous >= 0 && nanoseconds(span.arrived) < nanoseconds(span.begin)) {
     Slice wait{span.rank, span.lane, nanoseconds(span.arrived), nanoseconds(span.begin)};
-    draw(span, wait, "wait for ranks", "wait", fmt::format("\"for\":{}", json_text(label)));
+    draw(span, wait, "wait for ranks", "wait", fmt::format(",\"for\":{}", json_text(label)));
   }
   Slice slice{span.rank, span.lane, nanoseconds(span.begin), nanoseconds(span.end)};
   const bool is_slice = draw(span, slice, label, category_of(graph_->labels[span.label].cls), "");
@@ -138,7 +140,7 @@ void TraceWriter::draw_body(Thread& thread) {
         const Span one = repetition(span, k);
         const Label& label = graph_->labels[span.label];
         Slice slice{span.rank, span.lane, nanoseconds(one.begin), nanoseconds(one.end)};
-        draw(one, slice, label.name, category_of(label.cls), fmt::format("\"repetition\":{}", k));
+        draw(one, slice, label.name, category_of(label.cls), "");
       }
     }
     return;
@@ -152,7 +154,7 @@ void TraceWriter::draw_body(Thread& thread) {
   Slice slice{first.rank, first.lane, nanoseconds(first.begin),
               nanoseconds(repetition(body.back(), first.repeat - 1).end)};
   draw(first, slice, fmt::format("{} x {}", name, first.repeat), category_of(graph_->labels[first.label].cls),
-       fmt::format("\"repetitions\":{},\"period_us\":{}", first.repeat, microseconds(nanoseconds(first.period))));
+       fmt::format(",\"repetitions\":{},\"period_us\":{}", first.repeat, microseconds(nanoseconds(first.period))));
 }
 
 /// Writes `slice`, after cutting it to begin where the lane's last one ends; one without duration as an instant.
@@ -170,10 +172,11 @@ bool TraceWriter::draw(const Span& span, Slice& slice, const std::string& name, 
   if (!take(1)) return false;
   name_thread(span);
   const bool instant = slice.begin == slice.end;
-  write(fmt::format(R"({{"ph":"{}","pid":{},"tid":{},"ts":{}{},"name":{},"cat":{},"args":{{"iteration":{}{}{}}}}})",
-                    instant ? "i" : "X", pid_of(slice.rank), slice.lane + 1, microseconds(slice.begin),
-                    instant ? ",\"s\":\"t\"" : ",\"dur\":" + microseconds(slice.end - slice.begin), json_text(name),
-                    json_text(category), span.iteration, args.empty() ? "" : ",", args));
+  write(fmt::format(
+      R"({{"ph":"{}","pid":{},"tid":{},"ts":{}{},"name":{},"cat":{},"args":{{"iteration":{},"class":{}{}}}}})",
+      instant ? "i" : "X", pid_of(slice.rank), slice.lane + 1, microseconds(slice.begin),
+      instant ? ",\"s\":\"t\"" : ",\"dur\":" + microseconds(slice.end - slice.begin), json_text(name),
+      json_text(category), span.iteration, json_text(category), args));
   return !instant;
 }
 

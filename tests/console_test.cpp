@@ -1,0 +1,353 @@
+// Does the terminal show what is meant: numbers that read well, columns that line up, nothing over the edge, and every
+// warning with its advice?
+#include "reports/console.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "reports/human.hpp"
+#include "reports/table.hpp"
+
+namespace accosim {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// What a sentence says, whatever lines it was wrapped to.
+std::string unwrapped(const std::string& text) {
+  std::string result;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) result += word + ' ';
+  return result;
+}
+
+TEST(HumanNumbers, TimesHaveThreeDigitsAndTheUnitThatSuits) {
+  EXPECT_EQ(human_time(Seconds{0}), "0 s");
+  EXPECT_EQ(human_time(Seconds{2.5e-9}), "2.50 ns");
+  EXPECT_EQ(human_time(Seconds{38e-6}), "38.0 us");
+  EXPECT_EQ(human_time(Seconds{0.412}), "412 ms");
+  EXPECT_EQ(human_time(Seconds{1.724}), "1.72 s");
+  EXPECT_EQ(human_time(Seconds{100}), "100 s");
+  EXPECT_EQ(human_time(Seconds{1200}), "20.0 min");
+  EXPECT_EQ(human_time(Seconds{9000}), "2.50 h");
+  EXPECT_EQ(human_time(Seconds{86400 * 52.1}), "52.1 d");
+  EXPECT_EQ(human_time(Seconds{-0.002}), "-2.00 ms");
+}
+
+TEST(HumanNumbers, RoundingUpTakesTheNextUnit) {
+  EXPECT_EQ(human_time(Seconds{0.99949}), "999 ms");
+  EXPECT_EQ(human_time(Seconds{0.99951}), "1.00 s");
+  EXPECT_EQ(human_time(Seconds{9.994e-3}), "9.99 ms");
+  EXPECT_EQ(human_time(Seconds{9.996e-3}), "10.0 ms");
+  EXPECT_EQ(human_time(Seconds{99.96e-3}), "100 ms");
+  EXPECT_EQ(human_count(999.6), "1.00k");
+}
+
+TEST(HumanNumbers, LongTimesReadAsAClock) {
+  EXPECT_EQ(human_clock(Seconds{1.724}), "1.72 s");
+  EXPECT_EQ(human_clock(Seconds{59.4}), "59.4 s");
+  EXPECT_EQ(human_clock(Seconds{59.6}), "0:01:00");
+  EXPECT_EQ(human_clock(Seconds{5 * 3600 + 23 * 60 + 41}), "5:23:41");
+  EXPECT_EQ(human_clock(Seconds{99 * 3600 + 3599}), "99:59:59");
+  EXPECT_EQ(human_clock(Seconds{12 * 86400.0 + 5 * 3600 + 23 * 60}), "12 d 05:23");
+}
+
+TEST(HumanNumbers, CountsAndSizes) {
+  EXPECT_EQ(human_count(0), "0");
+  EXPECT_EQ(human_count(128), "128");
+  EXPECT_EQ(human_count(3.5), "3.50");
+  EXPECT_EQ(human_count(65536), "65.5k");
+  EXPECT_EQ(human_count(80e6), "80.0M");
+  EXPECT_EQ(human_count(2651307520), "2.65B");
+  EXPECT_EQ(human_count(1.4e12), "1.40T");
+  EXPECT_EQ(human_bytes(Bytes{13.5e9}), "13.5 GB");
+  EXPECT_EQ(human_memory(Bytes{1024.0 * 1024 * 1024 * 31.4}), "31.4 GiB");
+  EXPECT_EQ(human_rate(BytesPerSecond{25e9}), "25.0 GB/s");
+  EXPECT_EQ(human_flops(Flops{1.23e12}), "1.23 TFLOP");
+  EXPECT_EQ(human_percent(0.412), "41.2 %");
+  EXPECT_EQ(human_error(0.031), "+3.1 %");
+  EXPECT_EQ(human_error(-0.1), "-10.0 %");
+  EXPECT_EQ(human_factor(1.724), "1.72x");
+  EXPECT_EQ(human_factor(12.34), "12.3x");
+}
+
+TEST(HumanNumbers, WhatIsNoNumberIsShownAsThat) {
+  EXPECT_EQ(human_count(std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(human_percent(std::nan("")), "?");
+  EXPECT_EQ(human_factor(std::nan("")), "?x");
+}
+
+TEST(TerminalText, WidthIsWhatATerminalShows) {
+  EXPECT_EQ(display_width("acco"), 4);
+  EXPECT_EQ(display_width("caf\u00e9"), 4);
+  EXPECT_EQ(display_width("e\u0301"), 1);
+  EXPECT_EQ(display_width("\u6f22\u5b57"), 4);
+  EXPECT_EQ(display_width("\xff\xfe"), 2);
+}
+
+TEST(TerminalText, TextFromAFileCannotSteerTheTerminal) {
+  EXPECT_EQ(printable("a\x1b[31mb\r\n"), "a?[31mb??");
+  EXPECT_EQ(printable("\u202egnp"), "?gnp");
+  EXPECT_EQ(printable("\xc0\xaf"), "??");       // "/" in two bytes
+  EXPECT_EQ(printable("\xed\xa0\x80"), "???");  // half of a surrogate pair
+}
+
+TEST(TerminalText, LongLabelsEndInAnEllipsis) {
+  EXPECT_EQ(cut_to_width("DDP as released", 15), "DDP as released");
+  EXPECT_EQ(cut_to_width("DDP as released", 8), "DDP as \u2026");
+  EXPECT_EQ(cut_to_width("\u6f22\u5b57\u6f22", 4), "\u6f22\u2026");  // the second would need a fifth column
+}
+
+TEST(Table, NumbersGoRightNamesGoLeft) {
+  const std::vector<Column> columns{{"schedule", "", {Cell{"ddp"}, Cell{"caf\u00e9"}}, true},
+                                    {"update", "time", {Cell{"412 ms"}, Cell{"1 s"}}, false}};
+  std::ostringstream out;
+  write_table(out, columns, ConsoleOptions{});
+  EXPECT_EQ(out.str(),
+            "schedule  update\n"
+            "            time\n"
+            "\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\n"
+            "ddp       412 ms\n"
+            "caf\u00e9         1 s\n");
+}
+
+TEST(Table, GoesOnInAnotherBlockWhereTheTerminalIsNarrow) {
+  const std::vector<Column> columns{
+      {"name", "", {Cell{"a"}}, true}, {"first", "", {Cell{"1"}}, false}, {"second", "", {Cell{"2"}}, false}};
+  std::ostringstream out;
+  ConsoleOptions options;
+  options.width = 12;  // name, a gap of 2 and "first" take 11
+  write_table(out, columns, options);
+  const auto lines = lines_of(out.str());
+  ASSERT_EQ(lines.size(), 7U);
+  EXPECT_EQ(lines[0], "name  first");
+  EXPECT_EQ(lines[2], "a         1");
+  EXPECT_EQ(lines[4], "name  second");
+  EXPECT_EQ(lines[6], "a          2");
+}
+
+// ---- comparisons ----
+
+Device device_of(const char* name, double slowdown = 1) {
+  Device device;
+  device.name = name;
+  device.slowdown = slowdown;
+  return device;
+}
+
+/// 2 nodes of 4 GPUs, 4 samples a micro-batch, 4 micro-batches: 128 samples of 512 tokens, 65,536 tokens.
+Scenario paper_like() {
+  Scenario scenario;
+  scenario.name = "finetune";
+  scenario.model.name = "gpt-neo-2.7b";
+  scenario.model.family = "llama";
+  scenario.model.num_hidden_layers = 1;
+  scenario.model.hidden_size = 8;
+  scenario.model.num_attention_heads = scenario.model.num_key_value_heads = 2;
+  scenario.model.head_dim = 4;
+  scenario.model.intermediate_size = 8;
+  scenario.model.vocab_size = 100;
+  scenario.model.attention_window = {0};
+  scenario.cluster.name = "two nodes";
+  NodeGroup group;
+  group.count = 2;
+  group.gpus = 4;
+  group.devices.assign(4, device_of("A100-SXM4-80GB"));
+  group.micro_batch_size = 4;
+  scenario.cluster.nodes = {group};
+  scenario.training.sequence_length = 512;
+  scenario.training.gradient_accumulation_steps = 4;
+  scenario.training.train_tokens = 80e6;
+  scenario.baseline = "ZeRO-1";
+  ScheduleSpec zero1, acco;
+  zero1.name = "zero1";
+  zero1.label = "ZeRO-1";
+  acco.name = "acco";
+  acco.label = "ACCO";
+  scenario.schedules = {zero1, acco};
+  return scenario;
+}
+
+RankResult rank_of(int rank, double per_round) {
+  RankResult result;
+  result.rank = rank;
+  result.node = rank / 4;
+  result.device = "A100-SXM4-80GB";
+  result.micro_batches_per_round = per_round;
+  result.micro_batches_per_round_min = static_cast<int>(std::floor(per_round));
+  result.micro_batches_per_round_max = static_cast<int>(std::ceil(per_round));
+  result.micro_batches_per_update = 2 * per_round;
+  return result;
+}
+
+RunResult result_of(const char* schedule, const char* label, double speedup) {
+  constexpr double kGib = 1024.0 * 1024 * 1024;
+  RunResult result;
+  result.schedule = schedule;
+  result.label = label;
+  result.update_time = Seconds{1.724};
+  result.total_time = Seconds{5 * 3600 + 23 * 60 + 41};
+  result.tokens_per_second = 98304;
+  result.tokens_per_second_per_gpu = 12288;
+  result.speedup = speedup;
+  result.speedup_same_batch = speedup;
+  result.memory_resident = Bytes{31.4 * kGib};
+  result.memory_capacity = Bytes{80 * kGib};
+  result.memory_parts.parts = {{"parameters", Bytes{31.4 * kGib}}};
+  for (int rank = 0; rank < 8; ++rank) result.ranks.push_back(rank_of(rank, 4));
+  return result;
+}
+
+std::string compared(const Scenario& scenario, const std::vector<RunResult>& results, int width, bool color = false) {
+  std::ostringstream out;
+  ConsoleOptions options;
+  options.width = width;
+  options.color = color;
+  write_comparison(out, scenario, results, options);
+  return out.str();
+}
+
+TEST(Comparison, SaysWhatWasSimulated) {
+  const std::string text = unwrapped(compared(paper_like(), {result_of("zero1", "ZeRO-1", 1)}, 120));
+  EXPECT_TRUE(has(text, "model gpt-neo-2.7b,")) << text;
+  EXPECT_TRUE(has(text, "two nodes: 8 GPUs, 2 nodes x 4 A100-SXM4-80GB")) << text;
+  EXPECT_TRUE(has(text, "65.5k tokens asked for: 128 samples of 512 tokens, 4 micro-batches a GPU")) << text;
+  EXPECT_TRUE(has(text, "baseline ZeRO-1")) << text;
+}
+
+TEST(Comparison, NoLineIsWiderThanTheTerminal) {
+  Scenario scenario = paper_like();
+  scenario.name =
+      "a name of a scenario that goes on and on, \u6f22\u5b57 included, until it needs more than a line of text";
+  RunResult acco =
+      result_of("acco", "ACCO with a label that no table on earth has room for \u6f22\u5b57\u6f22\u5b57", 1.7);
+  acco.published_speedup = 1.72;
+  acco.batch_inflation = 2;
+  acco.fits = false;
+  acco.warnings = {{"out_of_memory", "needs 92 GiB where 80 GiB are, which is quite a bit too much for this device",
+                    "shard more, recompute activations, or take a smaller micro-batch and accumulate more of them"}};
+  acco.ranks[3] = rank_of(3, 1);
+  for (const int width : {60, 80, 100, 120, 160}) {
+    const std::string text = compared(scenario, {result_of("zero1", "ZeRO-1", 1), acco}, width);
+    for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), width) << line;
+  }
+}
+
+TEST(Comparison, WideTerminalHasOneRowAScheduleAndAnEightyColumnOneTheSameFigures) {
+  const std::vector<RunResult> results{result_of("zero1", "ZeRO-1", 1), result_of("acco", "ACCO", 1.4)};
+  const auto rows_of = [](const std::string& text) {
+    int rows = 0;
+    for (const std::string& line : lines_of(text)) rows += line.rfind("ACCO ", 0) == 0 ? 1 : 0;
+    return rows;
+  };
+  EXPECT_EQ(rows_of(compared(paper_like(), results, 160)), 1);
+  EXPECT_GT(rows_of(compared(paper_like(), results, 80)), 1);
+  for (const char* figure : {"1.72 s", "5:23:41", "98.3k", "12.3k", "1.40x", "31.4 / 80.0"}) {
+    EXPECT_TRUE(has(compared(paper_like(), results, 160), figure)) << figure;
+    EXPECT_TRUE(has(compared(paper_like(), results, 80), figure)) << figure;
+  }
+}
+
+TEST(Comparison, PublishedSpeedupStandsBesideOursWithTheError) {
+  RunResult acco = result_of("acco", "ACCO", 1.634);
+  EXPECT_FALSE(has(compared(paper_like(), {acco}, 160), "published"));
+  acco.published_speedup = 1.72;  // 1.634 / 1.72 - 1 = -0.05
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "1.72x (-5.0 %)"));
+}
+
+TEST(Comparison, WhatDoesNotFitIsMarkedAndColourIsTheCallersChoice) {
+  RunResult ddp = result_of("ddp", "DDP", 1);
+  EXPECT_FALSE(has(compared(paper_like(), {ddp}, 160), "OOM"));
+  ddp.fits = false;
+  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160), "OOM"));
+  EXPECT_FALSE(has(compared(paper_like(), {ddp}, 160), "\033["));
+  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160, true), "\033[31m"));
+}
+
+TEST(Comparison, WarningsStandUnderTheirScheduleWithAdvice) {
+  RunResult acco = result_of("acco", "ACCO", 1.4);
+  acco.warnings = {{"batch_grown", "the batch doubled", "accumulate less"}};
+  const std::string text = compared(paper_like(), {acco}, 100);
+  EXPECT_TRUE(has(text, "\nACCO\n  ! the batch doubled [batch_grown]\n    -> accumulate less\n")) << text;
+}
+
+TEST(Comparison, RanksOfDifferentSpeedAreSummedUpByDevice) {
+  Scenario scenario = paper_like();
+  scenario.cluster.nodes[0].count = 1;
+  scenario.cluster.nodes[0].devices[3].slowdown = 4;
+  RunResult acco = result_of("acco", "ACCO", 3.25);
+  acco.ranks = {rank_of(0, 4), rank_of(1, 4.5), rank_of(2, 4), rank_of(3, 1)};
+  const std::string text = unwrapped(compared(scenario, {result_of("ddp", "DDP", 1), acco}, 160));
+  // (4 + 4.5 + 4) / 3 = 4.17 a round, 8.33 an update.
+  EXPECT_TRUE(has(text, "ACCO 3 x A100-SXM4-80GB 4.17 4 to 5 8.33 0.0 %")) << text;
+  EXPECT_TRUE(has(text, "1 x A100-SXM4-80GB (4 times slower) 1 1 2 0.0 %")) << text;
+  EXPECT_FALSE(has(text, "DDP 4 x")) << "its ranks do the same";
+  EXPECT_FALSE(has(compared(paper_like(), {result_of("acco", "ACCO", 1.4)}, 160), "least to"));
+}
+
+TEST(Comparison, ClosingWordsSpeakOfTheLawOnlyWhereItHolds) {
+  RunResult acco = result_of("acco", "ACCO", 2.5);
+  const auto closing = [&](const Scenario& scenario) { return unwrapped(compared(scenario, {acco}, 100)); };
+  EXPECT_FALSE(has(closing(paper_like()), "overlap alone")) << "no batch has grown";
+  acco.batch_inflation = 2;
+  EXPECT_TRUE(has(closing(paper_like()), "never exceed 1.5 for ACCO."));
+  Scenario unequal = paper_like();
+  unequal.cluster.nodes[0].devices[1].slowdown = 2;
+  EXPECT_TRUE(has(closing(unequal), "overlap alone"));
+  EXPECT_FALSE(has(closing(unequal), "never exceed"));
+  Scenario overlapped = paper_like();
+  overlapped.schedules[0].overlap = Overlap::kBackward;
+  EXPECT_FALSE(has(closing(overlapped), "never exceed"));
+}
+
+TEST(Comparison, WithoutABaselineThereAreNoSpeedups) {
+  Scenario scenario = paper_like();
+  scenario.baseline.clear();
+  RunResult alone = result_of("ddp", "DDP", 1);
+  alone.speedup.reset();
+  alone.speedup_same_batch.reset();
+  const std::string text = compared(scenario, {alone}, 120);
+  EXPECT_FALSE(has(text, "speedup"));
+  EXPECT_FALSE(has(text, "baseline"));
+}
+
+TEST(Run, EveryMetricHasALineAndEqualRanksOneRow) {
+  std::ostringstream out;
+  RunResult result = result_of("acco", "ACCO", 1.4);
+  result.ranks[7] = rank_of(7, 1);
+  ConsoleOptions options;
+  options.width = 100;
+  write_run(out, paper_like(), result, options);
+  const std::string text = out.str();
+  for (const char* name : {"update time", "total time", "tokens per second", "speedup per token", "batch growth", "MFU",
+                           "HFU", "GPU idle", "exposed communication", "sent per rank", "memory by formula",
+                           "memory resident", "memory capacity", "parameters"}) {
+    EXPECT_TRUE(has(text, std::string("\n") + name)) << name;
+  }
+  EXPECT_TRUE(has(unwrapped(text), "0-6 A100-SXM4-80GB 4 4 8 0.0 %")) << text;
+  EXPECT_TRUE(has(unwrapped(text), "7 A100-SXM4-80GB 1 1 2 0.0 %")) << text;
+  for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), 100) << line;
+}
+
+TEST(Run, AsManyRanksAsAClusterHasStayReadable) {
+  std::ostringstream out;
+  RunResult result = result_of("acco", "ACCO", 1.4);
+  result.ranks.clear();
+  for (int rank = 0; rank < 1000; ++rank) result.ranks.push_back(rank_of(rank, 1 + rank % 2));
+  write_run(out, paper_like(), result, ConsoleOptions{});
+  EXPECT_LT(lines_of(out.str()).size(), 120U);
+  EXPECT_TRUE(has(out.str(), "more rows"));
+}
+
+}  // namespace
+}  // namespace accosim
