@@ -51,7 +51,7 @@ std::set<std::string> numbers_in(const json& profile) {
     }
     for (const auto& [inner, unused] : value.items()) {
       static_cast<void>(unused);
-      pointers.insert("/" + key + "/" + inner);
+      pointers.insert(std::string("/").append(key).append("/").append(inner));
     }
   }
   return pointers;
