@@ -59,9 +59,14 @@ struct Program {
   int micro_batch_size = 0;
 };
 
+/// What ends with an op of kind kRecord. The end of an update ends a round too.
+enum class Mark : std::uint8_t { kNone, kRound, kUpdate };
+
 struct Label {
   std::string name;
   OpClass cls = OpClass::kForward;
+  int micro_batches = 0;  ///< how many micro-batches are complete when such an op ends
+  Mark mark = Mark::kNone;
 };
 
 struct Link {

@@ -1,0 +1,91 @@
+// See builder.hpp.
+#include "sim/builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace accosim {
+
+std::uint16_t Tables::label(const std::string& name, OpClass cls, int micro_batches, Mark mark) {
+  const auto found = std::find_if(labels.begin(), labels.end(), [&](const Label& label) {
+    return label.name == name && label.cls == cls && label.micro_batches == micro_batches && label.mark == mark;
+  });
+  if (found != labels.end()) return static_cast<std::uint16_t>(found - labels.begin());
+  labels.push_back({name, cls, micro_batches, mark});
+  return static_cast<std::uint16_t>(labels.size() - 1);
+}
+
+int Tables::plan(const PlanRequest& request) {
+  const auto found = std::find(plans.begin(), plans.end(), request);
+  if (found != plans.end()) return static_cast<int>(found - plans.begin());
+  plans.push_back(request);
+  return static_cast<int>(plans.size() - 1);
+}
+
+ProgramBuilder::ProgramBuilder(Tables& tables, std::vector<std::string> lanes) : tables_(tables) {
+  program_.lanes.resize(lanes.size());
+  program_.lane_names = std::move(lanes);
+}
+
+OpRef ProgramBuilder::add(int lane, Op op, const std::vector<OpRef>& waits) {
+  op.waits = static_cast<std::uint32_t>(program_.waits.size());
+  for (const OpRef wait : waits)
+    if (wait.index >= 0) program_.waits.push_back(wait);  // an op that is not there has been waited for
+  op.wait_count = static_cast<std::uint32_t>(program_.waits.size()) - op.waits;
+  program_.lanes[lane].push_back(op);
+  return last(lane);
+}
+
+OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Seconds duration,
+                              std::vector<OpRef> waits, int micro_batches) {
+  Op op;
+  op.kind = OpKind::kCompute;
+  op.label = tables_.label(name, cls, micro_batches);
+  op.duration = duration;
+  return add(lane, op, waits);
+}
+
+OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRequest& request,
+                                 std::vector<OpRef> waits) {
+  Op op;
+  op.kind = OpKind::kCollective;
+  op.label = tables_.label(name, OpClass::kCommunication);
+  op.slot = 0;
+  op.plan = tables_.plan(request);
+  return add(lane, op, waits);
+}
+
+OpRef ProgramBuilder::mark(int lane, Mark mark) {
+  Op op;
+  op.kind = OpKind::kRecord;
+  op.label = tables_.label(mark == Mark::kUpdate ? "update" : "round", OpClass::kMark, 0, mark);
+  return add(lane, op, {});
+}
+
+void ProgramBuilder::begin_loop(int lane, int min, OpRef until) {
+  Op op;
+  op.kind = OpKind::kLoopBegin;
+  op.label = tables_.label("loop", OpClass::kMark);
+  op.plan = static_cast<int>(program_.loops.size());
+  const OpRef begin = add(lane, op, {});
+  program_.loops.push_back({min, until, {{lane, begin.index, -1}}});
+}
+
+void ProgramBuilder::end_loop(int lane) {
+  const auto open = std::find_if(program_.loops.rbegin(), program_.loops.rend(),
+                                 [&](const Loop& loop) { return loop.parts[0].lane == lane && loop.parts[0].end < 0; });
+  Op op;
+  op.kind = OpKind::kLoopEnd;
+  op.label = tables_.label("loop", OpClass::kMark);
+  op.plan = static_cast<int>(program_.loops.rend() - open) - 1;
+  open->parts[0].end = add(lane, op, {}).index;
+}
+
+OpRef ProgramBuilder::last(int lane) const { return {lane, static_cast<int>(program_.lanes[lane].size()) - 1}; }
+
+Program ProgramBuilder::take(int micro_batch_size) {
+  program_.micro_batch_size = micro_batch_size;
+  return std::move(program_);
+}
+
+}  // namespace accosim

@@ -1,0 +1,58 @@
+// How a schedule writes a program down: op after op on named lanes, waits by reference, loops around bodies; and the
+// tables that all programs of a graph share, of labels and of collectives.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "models/collectives.hpp"
+#include "sim/graph.hpp"
+
+namespace accosim {
+
+/// A collective that the world group will be asked for: `count` messages of bytes / count each, one after the other.
+struct PlanRequest {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes;
+  int count = 1;
+
+  bool operator==(const PlanRequest&) const = default;
+};
+
+/// Shared by the programs of one graph: the same name or request always gives the same index.
+struct Tables {
+  std::vector<Label> labels;
+  std::vector<PlanRequest> plans;
+
+  std::uint16_t label(const std::string& name, OpClass cls, int micro_batches = 0, Mark mark = Mark::kNone);
+  int plan(const PlanRequest& request);
+};
+
+class ProgramBuilder {
+ public:
+  /// `tables` outlives the builder.
+  ProgramBuilder(Tables& tables, std::vector<std::string> lanes);
+
+  OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, std::vector<OpRef> waits = {},
+                int micro_batches = 0);
+  /// On the group at slot 0, the world.
+  OpRef collective(int lane, const std::string& name, const PlanRequest& request, std::vector<OpRef> waits = {});
+  OpRef mark(int lane, Mark mark);
+  /// What follows on `lane` repeats at least `min` times and until `until` has ended; without `until`, `min` times.
+  void begin_loop(int lane, int min, OpRef until = {-1, 0});
+  void end_loop(int lane);
+  /// The last op on the lane; {lane, -1} where there is none.
+  OpRef last(int lane) const;
+
+  /// Loops that repeat once are left in: the player knows how to play them cheaply.
+  Program take(int micro_batch_size);
+
+ private:
+  OpRef add(int lane, Op op, const std::vector<OpRef>& waits);
+
+  Tables& tables_;
+  Program program_;
+};
+
+}  // namespace accosim

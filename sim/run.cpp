@@ -1,0 +1,160 @@
+// See run.hpp.
+#include "sim/run.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/player.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "sim/warnings.hpp"
+
+namespace accosim {
+namespace {
+
+/// The spec replayed at another number of micro-batches per update.
+ScheduleSpec at_batch(ScheduleSpec spec, int accumulation_steps) {
+  if (spec.name == "acco") spec.micro_batches_per_round = accumulation_steps / 2;
+  return spec;
+}
+
+double samples_of(const SteadyPlay& play) {
+  double samples = 0;
+  const EventGraph& graph = play.folded.graph;
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r)
+    samples += graph.ranks[r].multiplicity * play.measured.ranks[r].micro_batches_per_update *
+               graph.programs[graph.ranks[r].program].micro_batch_size;
+  return samples;
+}
+
+double samples_per_step(const Scenario& scenario) {
+  double samples = 0;
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    samples += 1.0 * group.count * group.gpus * group.micro_batch_size;
+  return samples;
+}
+
+/// Seconds per sample of the baseline at `samples` per update. Between two numbers of micro-batches that it can do, the
+/// update time is interpolated: it is affine where communication is not hidden.
+double baseline_time_per_sample(const Scenario& scenario, const ScheduleSpec& baseline, double samples,
+                                NetworkKind network) {
+  const int unit = baseline.name == "acco" ? 2 : 1;
+  const double steps = std::max(1.0, samples / samples_per_step(scenario) / unit);
+  const int below = unit * static_cast<int>(std::floor(steps + 1e-9));
+  const auto at = [&](int n) {
+    const SteadyPlay play = play_steady(scenario, at_batch(baseline, n), n, network);
+    return std::pair(play.measured.update_time.value, samples_of(play));
+  };
+  const auto [time, done] = at(below);
+  const double between = steps * unit - below;
+  if (between < 1e-9) return time / done;
+  const auto [more_time, more_done] = at(below + unit);
+  const double share = between / unit;
+  return (time + share * (more_time - time)) / (done + share * (more_done - done));
+}
+
+void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs) {
+  result.memory_formula = memory_formula(spec.name, costs.parameters, costs.ranks());
+  double least_room = 0;
+  for (const RankKind& kind : costs.kinds) {
+    const MemoryParts parts = resident_memory(spec, kind.layers, kind.device, costs.ranks());
+    const double room = kind.device.memory.value - parts.total().value;
+    if (!result.memory_parts.parts.empty() && room >= least_room) continue;
+    least_room = room;
+    result.memory_parts = parts;
+    result.memory_resident = parts.total();
+    result.memory_capacity = kind.device.memory;
+  }
+  result.fits = least_room >= 0;
+}
+
+void add_utilization(RunResult& result, const SteadyPlay& play) {
+  const EventGraph& graph = play.folded.graph;
+  double model = 0, hardware = 0, peak = 0, idle = 0, exposed = 0, sent = 0;
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+    const double count = graph.ranks[r].multiplicity;
+    const RankKind& kind = play.costs.kinds[graph.ranks[r].program];
+    const RankMeasure& rank = play.measured.ranks[r];
+    model += count * rank.micro_batches_per_update * kind.model_flops.value;
+    hardware += count * rank.micro_batches_per_update * kind.hardware_flops.value;
+    peak += count * kind.device.peak[static_cast<int>(kind.workload.compute)].value_or(FlopsPerSecond{0}).value;
+    idle += count * rank.idle_fraction;
+    exposed += count * rank.exposed_communication.value;
+    sent += count * rank.sent.value;
+    result.micro_batches_per_update += count * rank.micro_batches_per_update;
+  }
+  const double ranks = play.costs.ranks(), time = play.measured.update_time.value;
+  result.mfu = model / time / peak;
+  result.hfu = hardware / time / peak;
+  result.gpu_idle_fraction = idle / ranks;
+  result.exposed_communication = Seconds{exposed / ranks};
+  result.bytes_sent_per_rank_per_update = Bytes{sent / ranks};
+}
+
+RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play) {
+  RunResult result;
+  result.schedule = spec.name;
+  result.label = spec.label;
+  result.update_time = play.measured.update_time;
+  result.samples_per_update = samples_of(play);
+  result.tokens_per_second = result.samples_per_update * scenario.training.sequence_length / result.update_time.value;
+  result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs.ranks();
+  result.total_time = Seconds{scenario.training.train_tokens / result.tokens_per_second};
+  result.batch_inflation =
+      result.samples_per_update / (samples_per_step(scenario) * scenario.training.gradient_accumulation_steps);
+  add_utilization(result, play);
+  add_memory(result, spec, play.costs);
+  for (int rank = 0; rank < play.costs.ranks(); ++rank) {
+    const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
+    const RankKind& kind = play.costs.kinds[play.costs.kind_of[rank]];
+    result.ranks.push_back({rank, kind.device.name, play.costs.places[rank].node, measure.micro_batches_per_round,
+                            measure.least_per_round, measure.most_per_round, measure.micro_batches_per_update,
+                            measure.idle_fraction});
+  }
+  if (const auto published = scenario.published.find(spec.label); published != scenario.published.end())
+    result.published_speedup = published->second;
+  result.warnings = warnings_of(spec, play, result);
+  return result;
+}
+
+}  // namespace
+
+SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps,
+                       NetworkKind network) {
+  SteadyPlay play;
+  play.costs = price(scenario, spec);
+  // Few updates show the period of identical ranks; unequal ones may take many, or have none.
+  for (const int updates : {8, 32, 128}) {
+    play.folded = fold(build(spec, play.costs, accumulation_steps, updates));
+    play.spans.clear();
+    accosim::play(play.folded.graph, network, [&](const Span& span) { play.spans.push_back(span); });
+    play.measured = measure(play.folded.graph, play.spans);
+    if (play.measured.periodic) break;
+  }
+  return play;
+}
+
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
+  return result_of(scenario, spec, play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network));
+}
+
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network) {
+  const auto baseline = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
+                                     [&](const ScheduleSpec& spec) { return spec.label == scenario.baseline; });
+  const RunResult base = run_schedule(scenario, *baseline, network);
+  std::vector<RunResult> results;
+  for (const int index : chosen) {
+    const ScheduleSpec& spec = scenario.schedules[index];
+    RunResult result = &spec == &*baseline ? base : run_schedule(scenario, spec, network);
+    result.speedup = result.tokens_per_second / base.tokens_per_second;
+    result.speedup_same_batch = baseline_time_per_sample(scenario, *baseline, result.samples_per_update, network) *
+                                result.samples_per_update / result.update_time.value;
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, int updates) {
+  return fold_flows(build(spec, price(scenario, spec), scenario.training.gradient_accumulation_steps, updates));
+}
+
+}  // namespace accosim

@@ -1,0 +1,37 @@
+// From a scenario to results: prices a schedule, plays it until it is steady, measures it, and compares.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/costs.hpp"
+#include "models/spec.hpp"
+#include "models/trace.hpp"
+#include "sim/fold.hpp"
+#include "sim/measure.hpp"
+#include "sim/metrics.hpp"
+#include "sim/network.hpp"
+
+namespace accosim {
+
+/// A play that has been continued until its updates repeat, or long enough to average.
+struct SteadyPlay {
+  Costs costs;
+  Folded folded;
+  std::vector<Span> spans;  ///< of the folded ranks
+  Measured measured;
+};
+
+/// `accumulation_steps` micro-batches per update and rank; ACCO does half of them a round.
+SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network);
+
+/// All metrics of one schedule but those that compare.
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network);
+
+/// The schedules of `chosen` (indices in scenario.schedules), compared with the scenario's baseline.
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network);
+
+/// Plays `updates` updates of a schedule with every rank by itself, for a trace.
+EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, int updates);
+
+}  // namespace accosim

@@ -1,0 +1,45 @@
+// Delayed parameter update (ZeRO-Offload, arXiv 2101.06840, as ACCO's authors re-implement it): while the gradients of
+// the last update are reduced, stepped and gathered, the next ones are computed on the parameters before. When
+// communication is late, ranks wait for it or accumulate more micro-batches.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/schedules/schedule.hpp"
+
+namespace accosim {
+namespace {
+
+/// Looks at the communication per update, at least.
+int least_looks(const ScheduleInput& input) {
+  return (input.accumulation_steps + input.spec.poll_every - 1) / input.spec.poll_every;
+}
+
+}  // namespace
+
+Program build_dpu(const ScheduleInput& input, Tables& tables) {
+  ProgramBuilder program(tables, lane_names());
+  add_micro_batches(program, input, 1);  // something to communicate in the first round
+  OpRef swap = add_swap(program, input, {kCommunicationLane, -1}, true);
+  for (int update = 0; update < input.updates; ++update) {
+    const OpRef communicated = add_sharded_update(program, input, swap, false);
+    if (input.spec.late_communication == LateCommunication::kWait)
+      add_micro_batches(program, input, input.accumulation_steps);
+    else
+      add_micro_batches_until(program, input, least_looks(input), communicated);
+    swap = add_swap(program, input, communicated, true);
+    program.mark(kComputeLane, Mark::kUpdate);
+  }
+  return program.take(input.kind.workload.micro_batch_size);
+}
+
+/// max(A t, T) + s when waiting; p max(m, ceil(T / p)) + s when accumulating, p the time between two looks, m the least
+/// number of them.
+Seconds dpu_closed_form(const ScheduleInput& input) {
+  const Seconds t = input.kind.forward + input.kind.backward;
+  const Seconds T = sharded_update_time(input, false), s = swap_time(input, true);
+  if (input.spec.late_communication == LateCommunication::kWait) return std::max(input.accumulation_steps * t, T) + s;
+  const Seconds p = input.spec.poll_every * t;
+  return std::max<double>(least_looks(input), std::ceil((T - kTie) / p)) * p + s;
+}
+
+}  // namespace accosim

@@ -1,0 +1,87 @@
+// What every schedule is: a function from the costs of a kind of rank to that rank's program, and a closed form of its
+// steady update time for identical ranks, the oracle of its tests. One file each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/costs.hpp"
+#include "models/spec.hpp"
+#include "sim/builder.hpp"
+#include "sim/graph.hpp"
+
+namespace accosim {
+
+/// What a schedule sees. Durations are those of one kind of rank; all kinds make the same collectives in the same
+/// order.
+struct ScheduleInput {
+  const ScheduleSpec& spec;
+  const Costs& costs;
+  const RankKind& kind;
+  int accumulation_steps = 1;  ///< micro-batches per update and rank
+  int updates = 1;             ///< how many to write down
+};
+
+Program build_ddp(const ScheduleInput& input, Tables& tables);
+Program build_zero1(const ScheduleInput& input, Tables& tables);
+Program build_dpu(const ScheduleInput& input, Tables& tables);
+Program build_acco(const ScheduleInput& input, Tables& tables);
+
+/// Steady update time of identical ranks, without interference. `A` micro-batches per update and rank.
+Seconds ddp_closed_form(const ScheduleInput& input);
+Seconds zero1_closed_form(const ScheduleInput& input);
+Seconds dpu_closed_form(const ScheduleInput& input);
+Seconds acco_closed_form(const ScheduleInput& input);
+Seconds closed_form(const ScheduleInput& input);  ///< of the schedule that the spec names
+
+/// The graph of a schedule on the whole cluster: a program a kind of rank, the world group, and the links it uses.
+EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates);
+
+// ---- shared by the schedules ----
+
+/// A bucket of gradients: its bytes, and when the backward pass that fills it has come far enough, from its begin.
+struct Bucket {
+  Bytes bytes;
+  Seconds ready;
+};
+
+/// Gradients in the order of the backward pass, cut into buckets: a first small one, then full ones, as PyTorch's DDP.
+/// A layer's gradient is taken to appear evenly over its backward, so buckets may end inside of a layer.
+std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradient_element, Bytes first, Bytes cap);
+
+/// Time of a request alone on the fabric.
+Seconds request_time(const Costs& costs, const PlanRequest& request);
+
+/// The optimizer on one rank's shard, and on all parameters.
+Seconds shard_optimizer_time(const ScheduleInput& input);
+Seconds full_optimizer_time(const ScheduleInput& input);
+
+/// The end of a backward pass whose buckets are sent one after the other as they fill: c_b = max(c_{b-1}, ready_b) +
+/// T_b.
+Seconds overlapped_backward_time(const ScheduleInput& input, CollectiveKind kind);
+
+/// Lanes that all schedules have.
+inline constexpr int kComputeLane = 0;
+inline constexpr int kCommunicationLane = 1;
+std::vector<std::string> lane_names();
+
+/// `count` micro-batches, one after the other.
+void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count);
+/// Groups of `poll_every` micro-batches: at least `min_looks` of them, until `until` has ended.
+void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until);
+/// One micro-batch whose gradients are sent bucket by bucket; returns the last bucket's op.
+OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
+                                 std::vector<OpRef> waits);
+
+/// What ACCO and DPU do on the communication lane in one round: count the micro-batches, reduce-scatter, step the
+/// shard, all-gather. Waits for `swap`. With `clone`, the optimizer's states are copied out before and back after.
+OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, OpRef swap, bool clone);
+/// Its time alone: T, with the count's all-reduce, and the clones where asked for.
+Seconds sharded_update_time(const ScheduleInput& input, bool clone);
+
+/// The buffer swap that ends a round on the compute lane, after `communication`: parameters from the communication
+/// buffer, gradients into it, and the gradients cleared where the next round starts a sum anew.
+OpRef add_swap(ProgramBuilder& program, const ScheduleInput& input, OpRef communication, bool clear);
+Seconds swap_time(const ScheduleInput& input, bool clear);
+
+}  // namespace accosim

@@ -1,0 +1,134 @@
+// The parts that schedules are made of.
+#include <algorithm>
+
+#include "sim/schedules/schedule.hpp"
+
+namespace accosim {
+
+std::vector<std::string> lane_names() { return {"compute", "communication"}; }
+
+std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradient_element, Bytes first, Bytes cap) {
+  std::vector<Bucket> buckets;
+  Bytes filled, limit = first;
+  Seconds now;
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    const Bytes bytes = layer->parameters * gradient_element;
+    Bytes left = bytes;
+    while (left > Bytes{0} && filled + left >= limit) {
+      left -= limit - filled;
+      buckets.push_back({limit, now + (1 - left / bytes) * layer->backward});
+      filled = Bytes{0};
+      limit = cap;
+    }
+    filled += left;
+    now += layer->backward;
+  }
+  if (filled > Bytes{0}) buckets.push_back({filled, now});
+  buckets.back().ready = now;  // against rounding: the last one is complete when the pass is
+  return buckets;
+}
+
+Seconds request_time(const Costs& costs, const PlanRequest& request) {
+  return request.count * collective_time(request.kind, request.bytes / request.count, costs.cluster, costs.world);
+}
+
+Seconds shard_optimizer_time(const ScheduleInput& input) {
+  const Costs& costs = input.costs;
+  return adamw_time(costs.parameters / costs.ranks(), costs.parameter_dtype, costs.gradient_dtype, input.kind.device);
+}
+
+Seconds full_optimizer_time(const ScheduleInput& input) {
+  const Costs& costs = input.costs;
+  return adamw_time(costs.parameters, costs.parameter_dtype, costs.gradient_dtype, input.kind.device);
+}
+
+void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count) {
+  if (count == 0) return;
+  program.begin_loop(kComputeLane, count);
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward);
+  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1);
+  program.end_loop(kComputeLane);
+}
+
+void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until) {
+  program.begin_loop(kComputeLane, min_looks, until);
+  for (int i = 0; i < input.spec.poll_every; ++i) {
+    program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward);
+    program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1);
+  }
+  program.end_loop(kComputeLane);
+}
+
+OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
+                                 std::vector<OpRef> waits) {
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, std::move(waits));
+  const std::vector<Bucket> buckets = buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype),
+                                                 input.spec.first_bucket, input.spec.bucket_cap);
+  Seconds done;
+  OpRef sent{kCommunicationLane, -1};
+  for (const Bucket& bucket : buckets) {
+    const bool last = &bucket == &buckets.back();
+    const OpRef filled =
+        program.compute(kComputeLane, "backward", OpClass::kBackward, bucket.ready - done, {}, last ? 1 : 0);
+    sent =
+        program.collective(kCommunicationLane, std::string(name_of(kind)) + " bucket", {kind, bucket.bytes}, {filled});
+    done = bucket.ready;
+  }
+  return sent;
+}
+
+Seconds overlapped_backward_time(const ScheduleInput& input, CollectiveKind kind) {
+  Seconds sent;
+  for (const Bucket& bucket : buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype),
+                                         input.spec.first_bucket, input.spec.bucket_cap))
+    sent = std::max(sent, bucket.ready) + request_time(input.costs, {kind, bucket.bytes});
+  return sent;
+}
+
+namespace {
+
+// One 32-bit counter of micro-batches a rank.
+const PlanRequest kCounts{CollectiveKind::kAllReduce, Bytes{4}};
+
+Seconds clone_time(const ScheduleInput& input) {
+  // fp32 master, m and v of the shard.
+  const Bytes states = input.costs.parameters / input.costs.ranks() * Bytes{12};
+  return memory_time(states, states, input.kind.device);
+}
+
+}  // namespace
+
+OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, OpRef swap, bool clone) {
+  const Costs& costs = input.costs;
+  if (clone) program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input), {swap});
+  program.collective(kCommunicationLane, "all-reduce of counts", kCounts, {swap});
+  program.collective(kCommunicationLane, "reduce-scatter", {CollectiveKind::kReduceScatter, costs.gradient_bytes()});
+  program.compute(kCommunicationLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
+  OpRef end =
+      program.collective(kCommunicationLane, "all-gather", {CollectiveKind::kAllGather, costs.parameter_bytes()});
+  if (clone) end = program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
+  return end;
+}
+
+Seconds sharded_update_time(const ScheduleInput& input, bool clone) {
+  const Costs& costs = input.costs;
+  const Seconds clones = clone ? 2 * clone_time(input) : Seconds{0};
+  return clones + request_time(costs, kCounts) +
+         request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}) + shard_optimizer_time(input) +
+         request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes()});
+}
+
+OpRef add_swap(ProgramBuilder& program, const ScheduleInput& input, OpRef communication, bool clear) {
+  return program.compute(kComputeLane, clear ? "swap and clear buffers" : "swap buffers", OpClass::kCopy,
+                         swap_time(input, clear), {communication});
+}
+
+Seconds swap_time(const ScheduleInput& input, bool clear) {
+  const Bytes parameters = input.costs.parameter_bytes(), gradients = input.costs.gradient_bytes();
+  Seconds time =
+      memory_time(parameters, parameters, input.kind.device) + memory_time(gradients, gradients, input.kind.device);
+  if (clear) time += memory_time(Bytes{0}, gradients, input.kind.device);
+  return time;
+}
+
+}  // namespace accosim

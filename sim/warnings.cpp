@@ -1,0 +1,73 @@
+// See warnings.hpp. The thresholds say when a reader should look, not what is wrong.
+#include "sim/warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace accosim {
+namespace {
+
+constexpr double kMuchInflation = 1.05;
+constexpr double kMuchExposed = 0.25;
+constexpr double kMuchIdle = 0.25;
+
+/// Whether launching takes longer than computing in most of a micro-batch's layers.
+bool is_launch_bound(const RankKind& kind) {
+  Seconds launching, computing;
+  for (const Layer& layer : kind.layers)
+    for (const Operator& op : layer.operators) {
+      launching += (op.forward_kernels + op.backward_kernels) * kind.device.launch_interval;
+      const OperatorTime time = operator_time(op, kind.device, kind.workload.compute);
+      computing += time.forward + time.backward;
+    }
+  return launching > computing;
+}
+
+}  // namespace
+
+std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result) {
+  std::vector<Warning> warnings;
+  if (!result.fits)
+    warnings.push_back(
+        {"does_not_fit",
+         fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
+                     result.memory_capacity.value / 0x1p30),
+         "lower micro_batch_size, set activation_recompute to full, or choose a schedule that shards more"});
+  if (result.batch_inflation > kMuchInflation)
+    warnings.push_back({"batch_grows",
+                        fmt::format("communication is late or ranks are unequal, so an update holds {:.2f} times the "
+                                    "samples asked for",
+                                    result.batch_inflation),
+                        "judge by speedup_same_batch; raise gradient_accumulation_steps to the batch you would train "
+                        "with, or use a faster network"});
+  const double exposed = result.exposed_communication / result.update_time;
+  if (exposed > kMuchExposed)
+    warnings.push_back({"communication_exposed",
+                        fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
+                        "raise gradient_accumulation_steps, overlap communication, or use a faster network"});
+  if (play.costs.kinds.size() > 1) {
+    double most = 0;
+    for (const RankMeasure& rank : play.measured.ranks) most = std::max(most, rank.idle_fraction);
+    if (most > kMuchIdle)
+      warnings.push_back(
+          {"ranks_wait", fmt::format("the ranks differ, and some are idle for {:.0f} % of an update", 100 * most),
+           "give slow GPUs a smaller micro_batch_size, or choose a schedule whose ranks accumulate while "
+           "they wait (acco)"});
+  }
+  if (std::any_of(play.costs.kinds.begin(), play.costs.kinds.end(), is_launch_bound))
+    warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
+                        "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
+  if (spec.name == "dpu")
+    warnings.push_back({"stale_gradients",
+                        "every gradient is one update late, which this prediction does not charge for",
+                        "expect to need warm-up steps or more samples for the same loss; acco corrects the delay"});
+  if (!play.measured.periodic)
+    warnings.push_back({"not_periodic",
+                        fmt::format("updates do not repeat exactly; figures are means over {} of them",
+                                    play.measured.last - play.measured.first),
+                        "treat differences below one micro-batch per update as noise"});
+  return warnings;
+}
+
+}  // namespace accosim

@@ -1,0 +1,14 @@
+// What a user should know about a prediction before acting on it: a closed list, each with what to do about it.
+#pragma once
+
+#include <vector>
+
+#include "models/spec.hpp"
+#include "sim/metrics.hpp"
+#include "sim/run.hpp"
+
+namespace accosim {
+
+std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result);
+
+}  // namespace accosim
