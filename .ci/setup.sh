@@ -103,7 +103,7 @@ install_missing() {
   # A stale list may still do, and a third party's broken source is not our concern: only the install decides.
   apt_get "$log" update || true
   if ! apt_get "$log" install -y --no-install-recommends $missing; then
-    sed -n '/^E: /p; /^Err:/{p;n;p}' "$log" | sort -u | head -n 12
+    sed -n '/^E: /p; /^Err:/{p;n;p}' "$log" | sort -u | head -n 3
     if grep -qE 'Could not (resolve|connect)|Unable to connect|Failed to fetch|Unable to locate package|timed out' "$log"
     then say "Debian's packages cannot be fetched: no network, or not through this proxy; once there is one, as root, run: $command"
     else say "apt-get could not install the packages (log: $log); as root, run: $command"

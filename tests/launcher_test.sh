@@ -36,6 +36,7 @@ make_clone() {
   cat >"$clone/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(toy LANGUAGES CXX)
+execute_process(COMMAND cat OUTPUT_QUIET) # would eat the program's stdin, were it to get there
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 add_executable(accosim main.cpp greeting.cpp)
 if(BUILD_TESTING)
@@ -66,13 +67,13 @@ greet() { printf '#include "greeting.hpp"\nconst char* greeting() { return "%s";
 
 make_clone
 cd "$work" || exit 1
+printf 'one\ntwo' >in
 
 run "$clone/accosim" 'a  b' 7 </dev/null
 expect 'first run' 7 'hello a  b'
 expect_said 'first run' 'configuring build/release'
 expect_said 'first run' 'building accosim in build/release'
 
-printf 'one\ntwo' >in
 run "$clone/accosim" x <in
 expect 'second run, reading its stdin' 0 $'hello x\none\ntwo'
 expect_silence 'second run'
@@ -116,10 +117,13 @@ printf '#include "greeting.hpp"\n#ifdef NEW\nconst char* greeting() { return "de
 run "$clone/accosim" </dev/null
 expect 'a changed CMakeLists.txt' 0 'defined '
 
-sed -i 's/"name": "release",/&\n      "environment": {"CXXFLAGS": "-DPRESET"},/' "$clone/CMakePresets.json"
-printf '#ifdef PRESET\nconst char* greeting() { return "preset "; }\n#endif\n' >"$clone/greeting.cpp"
+printf '#ifdef PRESET\n#define WORD "preset "\n#else\n#define WORD "plain "\n#endif\n' >"$clone/greeting.cpp"
+printf 'const char* greeting() { return WORD; }\n' >>"$clone/greeting.cpp"
 run "$clone/accosim" </dev/null
-expect 'changed presets' 0 'preset '
+expect 'before the presets change' 0 'plain '
+sed -i 's/"name": "release",/&\n      "environment": {"CXXFLAGS": "-DPRESET"},/' "$clone/CMakePresets.json"
+run "$clone/accosim" <in
+expect 'changed presets, stdin not eaten by the configuration' 0 $'preset \none\ntwo'
 greet 'hello '
 
 echo 'syntax error here' >>"$clone/greeting.cpp"
