@@ -111,10 +111,6 @@ std::vector<Column> comparison_columns(const Scenario& scenario, const std::vect
       return Cell{factor_or_dash(r.speedup), r.speedup.value_or(0) > 1.005 ? Style::kGood : Style::kPlain};
     });
   }
-  if (any(&RunResult::speedup_same_batch)) {
-    add("speedup", "same batch", [](const RunResult& r) { return Cell{factor_or_dash(r.speedup_same_batch)}; });
-  }
-  add("batch", "grown", [](const RunResult& r) { return Cell{human_factor(r.batch_inflation)}; });
   if (any(&RunResult::published_speedup)) {
     add("published", "(our error)", [](const RunResult& r) {
       if (!r.published_speedup) return Cell{"-"};
@@ -123,6 +119,10 @@ std::vector<Column> comparison_columns(const Scenario& scenario, const std::vect
                               human_error(*r.speedup / *r.published_speedup - 1))};
     });
   }
+  if (any(&RunResult::speedup_same_batch)) {
+    add("speedup", "same batch", [](const RunResult& r) { return Cell{factor_or_dash(r.speedup_same_batch)}; });
+  }
+  add("batch", "grown", [](const RunResult& r) { return Cell{human_factor(r.batch_inflation)}; });
   add("MFU", "", [](const RunResult& r) { return Cell{human_percent(r.mfu)}; });
   add("GPU", "idle", [](const RunResult& r) { return Cell{human_percent(r.gpu_idle_fraction)}; });
   add("exposed", "comm.", [](const RunResult& r) { return Cell{human_time(r.exposed_communication)}; });
@@ -183,10 +183,6 @@ std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& resu
   return rows;
 }
 
-std::string range_of(int least, int most) {
-  return least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-}
-
 /// A mean that shows as a whole number when it is one.
 std::string mean_of(double sum, int count) {
   const std::string text = fmt::format("{:.2f}", sum / count);
@@ -199,8 +195,10 @@ void add_rank_columns(std::vector<Column>& columns, const std::vector<RankRow>& 
     for (const RankRow& row : rows) column.cells.push_back(Cell{text(row)});
     columns.push_back(column);
   };
-  add("micro-batches", "per round, mean", [](const RankRow& row) { return mean_of(row.per_round, row.ranks); });
-  add("least to", "most", [](const RankRow& row) { return range_of(row.least, row.most); });
+  add("micro-batches", "per round", [](const RankRow& row) {
+    const std::string mean = mean_of(row.per_round, row.ranks);
+    return row.least == row.most ? mean : fmt::format("{} ({} to {})", mean, row.least, row.most);
+  });
   add("per", "update", [](const RankRow& row) { return mean_of(row.per_update, row.ranks); });
   add("GPU", "idle", [](const RankRow& row) { return human_percent(row.idle / row.ranks); });
 }
@@ -212,27 +210,26 @@ bool ranks_differ(const RunResult& result) {
   });
 }
 
+/// One table for each schedule whose ranks do different amounts of work.
 void write_device_classes(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
                           const ConsoleOptions& options) {
-  if (std::none_of(results.begin(), results.end(), ranks_differ)) return;
-  std::vector<RankRow> rows;
-  Column schedules{"schedule", "", {}, true}, devices{"ranks on", "", {}, true};
   for (const RunResult& result : results) {
     if (!ranks_differ(result)) continue;
-    const auto classes = merge_ranks(scenario, result, result.ranks.size(),
-                                     [](const RankRow& a, const RankRow& b) { return a.device == b.device; });
-    for (const RankRow& row : classes) {
-      schedules.cells.push_back(Cell{&row == &classes.front() ? result.label : ""});
-      devices.cells.push_back(Cell{fmt::format("{} x {}", row.ranks, row.device)});
-      rows.push_back(row);
+    const auto rows = merge_ranks(scenario, result, result.ranks.size(),
+                                  [](const RankRow& a, const RankRow& b) { return a.device == b.device; });
+    Column counts{"ranks", "", {}, true}, devices{"device", "", {}, true};
+    for (const RankRow& row : rows) {
+      counts.cells.push_back(Cell{human_count(row.ranks)});
+      devices.cells.push_back(Cell{row.device});
     }
+    std::vector<Column> columns{counts, devices};
+    add_rank_columns(columns, rows);
+    out << '\n';
+    write_wrapped(out, "", result.label + ": each rank accumulates as many micro-batches as its speed allows",
+                  options.width);
+    out << '\n';
+    write_table(out, columns, options);
   }
-  std::vector<Column> columns{schedules, devices};
-  add_rank_columns(columns, rows);
-  out << '\n';
-  write_wrapped(out, "", "Ranks accumulate as many micro-batches as their speed allows:", options.width);
-  out << '\n';
-  write_table(out, columns, options);
 }
 
 bool identical_ranks(const Cluster& cluster) {
@@ -255,7 +252,7 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
   std::string text = fmt::format(
       "Speedup per token compares the time for the same tokens with \"{}\". Where the batch has grown, part of it "
       "comes from the larger batch alone, for which the model may need more tokens; \"same batch\" is the speedup over "
-      "the baseline played with as many samples per update, so it shows what overlap alone brings.",
+      "the baseline played with as many samples per update, so the larger batch brings nothing to it.",
       scenario.baseline);
   const bool serial_zero1 =
       baseline != scenario.schedules.end() && baseline->name == "zero1" && baseline->overlap == Overlap::kNone;

@@ -34,6 +34,9 @@ std::string scaled(double value, std::initializer_list<Scale> scales) {
   return three_digits(value / best->factor) + best->unit;
 }
 
+/// Rounding error must not show as "-0.0".
+double without_sign_of_nothing(double percent) { return std::fabs(percent) < 0.05 ? 0 : percent; }
+
 }  // namespace
 
 std::string human_time(Seconds time) {
@@ -81,12 +84,12 @@ std::string human_flops(Flops flops) {
 
 std::string human_percent(double fraction) {
   if (!std::isfinite(fraction)) return "?";
-  return fmt::format("{:.1f} %", 100 * fraction);
+  return fmt::format("{:.1f} %", without_sign_of_nothing(100 * fraction));
 }
 
 std::string human_error(double fraction) {
   if (!std::isfinite(fraction)) return "?";
-  return fmt::format("{:+.1f} %", 100 * fraction);
+  return fmt::format("{:+.1f} %", without_sign_of_nothing(100 * fraction));
 }
 
 std::string human_factor(double factor) { return three_digits(factor) + "x"; }
