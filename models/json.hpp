@@ -3,7 +3,9 @@
 // read.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,7 +70,9 @@ struct JsonDocument {
 /// Comments are accepted, a duplicate key is an error. `source` is how the file is shown.
 JsonDocument parse_json(std::string_view text, const std::string& source);
 
-/// Reads a regular file of at most kMaxJsonBytes and parses it.
+/// Reads a regular file of at most kMaxJsonBytes into `text`. Returns what is wrong; empty when nothing is.
+std::string read_text_file(const std::string& path, std::string& text);
+/// read_text_file() and parse_json().
 JsonDocument read_json_file(const std::string& path, const std::string& source);
 
 /// Two spaces a level, arrays and objects of few scalars on one line, numbers as written. Ends without a newline.
@@ -77,5 +81,11 @@ std::string write_json(const JsonValue& value);
 /// A key as part of a JSON pointer (RFC 6901): "/" and then the key with ~ and / escaped.
 std::string pointer_part(std::string_view key);
 std::string pointer_part(std::size_t index);
+/// The keys of a pointer, unescaped; nothing when it is not empty and does not begin with "/".
+std::optional<std::vector<std::string>> pointer_keys(std::string_view pointer);
+/// An array's element by its index as a pointer has it ("0", "12"), an object's member; nullptr when there is none.
+const JsonValue* child_of(const JsonValue& value, const std::string& key);
+/// nullptr when the pointer leads nowhere.
+const JsonValue* at_pointer(const JsonValue& root, std::string_view pointer);
 
 }  // namespace accosim

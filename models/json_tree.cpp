@@ -1,5 +1,7 @@
 // What one does with a JSON tree that needs no parser: find and change members, read a file within limits, write it
 // back.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -116,7 +118,7 @@ const char* noun_of(JsonKind kind) {
 
 std::string text_of(const JsonOrigin& origin) {
   std::string out = origin.source ? *origin.source : "default";
-  if (origin.line > 0) out += ":" + std::to_string(origin.line) + ":" + std::to_string(origin.column);
+  if (origin.line > 0) out += fmt::format(":{}:{}", origin.line, origin.column);
   return out;
 }
 
@@ -192,32 +194,68 @@ JsonValue json_object(const JsonOrigin& origin) {
   return value;
 }
 
-JsonDocument read_json_file(const std::string& path, const std::string& source) {
-  const auto fail = [&](const std::string& what) {
-    JsonDocument document;
-    document.errors.push_back(printable(source, 300) + ": " + what);
-    return document;
-  };
+std::string read_text_file(const std::string& path, std::string& text) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) return fail("no such file; check the path");
-  if (status.type() == std::filesystem::file_type::none) return fail("cannot be looked at: " + error.message());
-  if (std::filesystem::is_directory(status)) return fail("is a directory; name a file in it");
+  if (status.type() == std::filesystem::file_type::not_found) return "no such file; check the path";
+  if (status.type() == std::filesystem::file_type::none) return "cannot be looked at: " + error.message();
+  if (std::filesystem::is_directory(status)) return "is a directory; name a file in it";
   // A pipe or a device may never end, or never begin.
-  if (!std::filesystem::is_regular_file(status)) return fail("is not a regular file; copy it into one");
+  if (!std::filesystem::is_regular_file(status)) return "is not a regular file; copy it into one";
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO));
-  std::string text;
+  if (!in) return std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO);
   std::vector<char> chunk(1 << 16);
   while (in && text.size() <= kMaxJsonBytes) {
     in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
     text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
   }
-  if (in.bad()) return fail("cannot be read to its end; check the disk");
-  if (text.size() > kMaxJsonBytes)
-    return fail("is larger than 16 MiB; no scenario is: check that it is the right file");
-  return parse_json(text, source);
+  if (in.bad()) return "cannot be read to its end; check the disk";
+  if (text.size() > kMaxJsonBytes) return "is larger than 16 MiB; no scenario is: check that it is the right file";
+  return {};
+}
+
+JsonDocument read_json_file(const std::string& path, const std::string& source) {
+  std::string text;
+  const std::string error = read_text_file(path, text);
+  if (error.empty()) return parse_json(text, source);
+  JsonDocument document;
+  document.errors.push_back(printable(source, 300) + ": " + error);
+  return document;
+}
+
+std::optional<std::vector<std::string>> pointer_keys(std::string_view pointer) {
+  std::vector<std::string> keys;
+  if (pointer.empty()) return keys;
+  if (pointer.front() != '/') return std::nullopt;
+  for (std::size_t at = 0; at < pointer.size(); ++at) {
+    if (pointer[at] == '/') {
+      keys.emplace_back();
+    } else if (pointer[at] == '~' && at + 1 < pointer.size() && (pointer[at + 1] == '0' || pointer[at + 1] == '1')) {
+      keys.back() += pointer[++at] == '0' ? '~' : '/';
+    } else {
+      keys.back() += pointer[at];
+    }
+  }
+  return keys;
+}
+
+const JsonValue* child_of(const JsonValue& value, const std::string& key) {
+  if (value.kind == JsonKind::kObject) return value.find(key);
+  if (value.kind != JsonKind::kArray) return nullptr;
+  // An index is digits without a leading zero (RFC 6901); nine of them are enough for any array of ours.
+  const bool digits = !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || (key.size() > 1 && key[0] == '0')) return nullptr;
+  const std::size_t index = std::stoul(key);
+  return index < value.elements.size() ? &value.elements[index] : nullptr;
+}
+
+const JsonValue* at_pointer(const JsonValue& root, std::string_view pointer) {
+  const std::optional<std::vector<std::string>> keys = pointer_keys(pointer);
+  if (!keys) return nullptr;
+  const JsonValue* value = &root;
+  for (std::size_t i = 0; i < keys->size() && value != nullptr; ++i) value = child_of(*value, (*keys)[i]);
+  return value;
 }
 
 std::string write_json(const JsonValue& value) {
@@ -240,6 +278,6 @@ std::string pointer_part(std::string_view key) {
   return out;
 }
 
-std::string pointer_part(std::size_t index) { return "/" + std::to_string(index); }
+std::string pointer_part(std::size_t index) { return fmt::format("/{}", index); }
 
 }  // namespace accosim

@@ -1,0 +1,33 @@
+// The parts of a scenario, each read from its object in the expanded tree: checked against itself and what it depends
+// on, defaults filled in. For the loader; others use models/scenario.hpp.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models/reader.hpp"
+#include "models/spec.hpp"
+
+namespace accosim {
+
+/// Nothing when wrong in any way; a text that is left from a failed reference is wrong without a further word.
+std::optional<Device> read_device(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics);
+
+/// Node groups take precision, attention and micro-batch size from the training where they do not say.
+std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer, const Training& training,
+                                    Diagnostics& diagnostics);
+
+Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
+                       Diagnostics& diagnostics);
+
+/// The cluster is given when it is valid, to check what its devices can do.
+ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const Training& training,
+                           const std::optional<Cluster>& cluster, Diagnostics& diagnostics);
+
+/// "sources": JSON pointers inside the object, and a citation for what is there.
+void read_sources(ObjectReader& reader);
+
+/// "fp32 and fp16": what the device has a peak for.
+std::string dtypes_of(const Device& device);
+
+}  // namespace accosim

@@ -1,0 +1,276 @@
+// Ties the loader together: read, fill in the files, apply what the command line sets, read the tree, tell where
+// everything came from.
+#include "models/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "models/hf_config.hpp"
+#include "models/nearest.hpp"
+#include "models/overrides.hpp"
+#include "models/parts.hpp"
+#include "models/references.hpp"
+#include "models/text.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostErrors = 100;
+constexpr int kMostSchedules = 1000;
+
+using Origins = std::map<std::string, std::string>;
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += (out.empty() ? "" : "\n") + line;
+  return out;
+}
+
+std::vector<std::string> at_most(std::vector<std::string> errors) {
+  if (errors.size() <= kMostErrors) return errors;
+  const std::size_t more = errors.size() - kMostErrors;
+  errors.resize(kMostErrors);
+  errors.push_back(fmt::format("... and {} more errors", more));
+  return errors;
+}
+
+void throw_if_wrong(const Diagnostics& diagnostics) {
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+}
+
+/// Takes "origins" out of a scenario that was resolved before.
+Origins take_origins(JsonValue& root, Diagnostics& diagnostics) {
+  Origins origins;
+  JsonValue* listed = root.find("origins");
+  if (listed == nullptr) return origins;
+  if (listed->kind != JsonKind::kObject) {
+    diagnostics.add(listed->origin, "/origins", "is no object; remove it, accosim resolve writes it");
+  }
+  for (const JsonMember& member : listed->members) {
+    if (member.value.kind == JsonKind::kText) {
+      origins[member.key] = member.value.text;
+    } else {
+      diagnostics.add(member.value.origin, "/origins" + pointer_part(member.key),
+                      "is no text; remove it, accosim resolve writes it");
+    }
+  }
+  root.erase("origins");
+  return origins;
+}
+
+/// Adds every scalar's origin; citations are their own.
+void collect_origins(const JsonValue& value, const std::string& pointer, const std::string& main_file,
+                     const Origins& earlier, JsonValue& out) {
+  for (const JsonMember& member : value.members) {
+    if (member.key == "sources") continue;
+    collect_origins(member.value, pointer + pointer_part(member.key), main_file, earlier, out);
+  }
+  for (std::size_t i = 0; i < value.elements.size(); ++i) {
+    collect_origins(value.elements[i], pointer + pointer_part(i), main_file, earlier, out);
+  }
+  if (value.kind == JsonKind::kObject || value.kind == JsonKind::kArray) return;
+  const bool from_main = value.origin.line > 0 && value.origin.source && *value.origin.source == main_file;
+  const auto known = earlier.find(pointer);
+  // Appended, not set(): that would look for each key among all before it.
+  out.members.push_back(JsonMember{
+      pointer, {}, json_text(from_main && known != earlier.end() ? known->second : text_of(value.origin), {})});
+}
+
+std::vector<ScheduleSpec> read_schedules(ObjectReader& top, const Training& training,
+                                         const std::optional<Cluster>& cluster) {
+  std::vector<ScheduleSpec> specs;
+  Diagnostics& diagnostics = top.diagnostics();
+  JsonValue* list = top.find("schedules");
+  const std::string form = "write at least one: [{\"name\": \"ddp\"}, {\"name\": \"acco\"}]";
+  if (list == nullptr || list->kind != JsonKind::kArray || list->elements.empty()) {
+    const char* what = list == nullptr ? "missing; " : list->kind == JsonKind::kArray ? "is empty; " : "is no list; ";
+    top.fail("schedules", what + form);
+    return specs;
+  }
+  if (list->elements.size() > kMostSchedules) {
+    top.fail("schedules", fmt::format("lists {}; write at most {}", list->elements.size(), kMostSchedules));
+    return specs;
+  }
+  for (std::size_t i = 0; i < list->elements.size(); ++i) {
+    JsonValue& value = list->elements[i];
+    const std::string pointer = top.pointer("schedules") + pointer_part(i);
+    ScheduleSpec spec = read_schedule(value, pointer, training, cluster, diagnostics);
+    for (const ScheduleSpec& other : specs) {
+      if (spec.label.empty() || other.label != spec.label) continue;
+      const JsonValue* label = value.find("label");
+      const bool own = label != nullptr && text_of(label->origin) != "default";
+      diagnostics.add(
+          own ? label->origin : value.origin, pointer + "/label",
+          fmt::format("{} is the label of two schedules; give this one a \"label\" of its own", in_quotes(spec.label)));
+      break;
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+std::map<std::string, double> read_published(ObjectReader& top, const std::vector<std::string>& labels) {
+  std::map<std::string, double> published;
+  JsonValue* value = top.find("published");
+  if (value == nullptr) return published;
+  ObjectReader reader(*value, top.pointer("published"), top.diagnostics());
+  for (const std::string& label : labels) {
+    if (reader.has(label)) published[label] = reader.number(label, Range{0, 1e6, true});
+  }
+  reader.finish();
+  return published;
+}
+
+Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics) {
+  Scenario scenario;
+  ObjectReader top(tree, "", diagnostics);
+  top.schema("accosim.scenario/1");
+  if (!top.has("schema")) top.fail("schema", "missing; write \"schema\": \"accosim.scenario/1\"");
+  std::string stem = printable(std::filesystem::path(path).stem().string(), 100);
+  scenario.name = top.text("name", stem.empty() ? "scenario" : stem);
+  if (top.has("description")) scenario.description = top.text("description", {}, 8000);
+  if (top.has("source")) top.text("source", {}, 2000);
+
+  std::optional<Model> model;
+  if (JsonValue* value = top.find("model")) {
+    if (value->kind != JsonKind::kText) model = read_model(*value, "/model", diagnostics);
+  } else {
+    top.fail("model", "missing; write the path of a Hugging Face config.json");
+  }
+  Training training;
+  if (JsonValue* value = top.find("training")) {
+    training = read_training(*value, "/training", model, diagnostics);
+  } else {
+    top.fail("training", "missing; write an object with sequence_length, micro_batch_size and train_tokens");
+  }
+  std::optional<Cluster> cluster;
+  if (JsonValue* value = top.find("cluster")) {
+    cluster = read_cluster(*value, "/cluster", training, diagnostics);
+  } else {
+    top.fail("cluster", "missing; write the path of a cluster file");
+  }
+  scenario.schedules = read_schedules(top, training, cluster);
+
+  std::vector<std::string> labels;
+  for (const ScheduleSpec& spec : scenario.schedules) labels.push_back(spec.label);
+  scenario.published = read_published(top, labels);
+  if (!labels.empty()) {
+    scenario.baseline = top.text("baseline", labels.front());
+    if (top.good("baseline") && std::find(labels.begin(), labels.end(), scenario.baseline) == labels.end()) {
+      top.fail("baseline", fmt::format("{} is the label of no schedule{}", in_quotes(scenario.baseline),
+                                       hint(scenario.baseline, labels)));
+    }
+  }
+  top.find("baseline");
+  top.finish();
+  if (model) scenario.model = std::move(*model);
+  if (cluster) scenario.cluster = std::move(*cluster);
+  scenario.training = training;
+  return scenario;
+}
+
+/// Opens the file of a single part.
+JsonValue open_part(References& references, const std::string& path, Diagnostics& diagnostics) {
+  std::optional<JsonValue> root = references.open(path);
+  throw_if_wrong(diagnostics);
+  return std::move(*root);
+}
+
+}  // namespace
+
+ScenarioError::ScenarioError(std::vector<std::string> all)
+    : std::runtime_error(joined(at_most(all))), errors(at_most(std::move(all))) {}
+
+Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
+                       Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  Training training;
+  training.sequence_length = reader.integer("sequence_length", 1, kMaxInteger);
+  training.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger);
+  training.gradient_accumulation_steps = reader.integer("gradient_accumulation_steps", 1, kMaxInteger, 1);
+  training.train_tokens = reader.number("train_tokens", Range{0, 1e18, true});
+  training.precision = reader.choice("precision", {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16},
+                                     std::optional<Dtype>(Dtype::kBf16));
+  training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
+  training.attention =
+      reader.choice("attention", {Attention::kNaive, Attention::kFlash}, std::optional<Attention>(Attention::kFlash));
+  training.activation_recompute = reader.choice("activation_recompute", {Recompute::kNone, Recompute::kFull},
+                                                std::optional<Recompute>(Recompute::kNone));
+  // After an error no schedule shall complain about a count that nobody wrote.
+  if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;
+  const bool too_long = model && model->learned_positions && reader.good("sequence_length") &&
+                        training.sequence_length > model->max_position_embeddings;
+  if (too_long) {
+    reader.fail("sequence_length", fmt::format("is {}, and the model has learned {} positions; write at most that",
+                                               training.sequence_length, model->max_position_embeddings));
+  }
+  reader.finish();
+  return training;
+}
+
+LoadedScenario load_scenario(const std::string& path, const std::vector<std::string>& sets) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  JsonValue tree = open_part(references, path, diagnostics);
+  const std::string main_file = tree.origin.source ? *tree.origin.source : path;
+  const JsonValue* schema = tree.find("schema");
+  const bool other = schema != nullptr && schema->kind == JsonKind::kText && schema->text.rfind("accosim.", 0) == 0 &&
+                     schema->text.rfind("accosim.scenario/", 0) != 0;
+  if (tree.kind != JsonKind::kObject || other) {
+    diagnostics.add(
+        other ? schema->origin : tree.origin, other ? "/schema" : "",
+        other ? fmt::format("{} is no scenario; name a file of \"accosim.scenario/1\"", in_quotes(schema->text))
+              : fmt::format("is {}; a scenario is an object: {{...}}", noun_of(tree.kind)));
+    throw_if_wrong(diagnostics);
+  }
+  const Origins earlier = take_origins(tree, diagnostics);
+  references.expand_scenario(tree);
+  for (const std::string& set : sets) {
+    apply_set(tree, set, diagnostics);
+    references.expand_scenario(tree);
+  }
+  LoadedScenario loaded;
+  loaded.scenario = read_scenario(tree, path, diagnostics);
+  throw_if_wrong(diagnostics);
+  JsonValue origins = json_object(default_origin());
+  collect_origins(tree, "", main_file, earlier, origins);
+  tree.set("origins", std::move(origins));
+  loaded.resolved = write_json(tree) + "\n";
+  return loaded;
+}
+
+Device load_device(const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  JsonValue value = json_text(name_or_path, origin_named("device"));
+  references.expand_device(value, "");
+  const std::optional<Device> device = read_device(value, "", diagnostics);
+  throw_if_wrong(diagnostics);
+  return *device;
+}
+
+Model load_model(const std::string& path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  JsonValue value = open_part(references, path, diagnostics);
+  if (value.find("name") == nullptr && value.kind == JsonKind::kObject) {
+    value.set("name", json_text(printable(std::filesystem::path(path).stem().string(), 100), default_origin()));
+  }
+  std::optional<Model> model = read_model(value, "", diagnostics);
+  throw_if_wrong(diagnostics);
+  return *model;
+}
+
+Cluster load_cluster(const std::string& path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  JsonValue value = open_part(references, path, diagnostics);
+  references.expand_cluster(value, "");
+  const std::optional<Cluster> cluster = read_cluster(value, "", Training{}, diagnostics);
+  throw_if_wrong(diagnostics);
+  return *cluster;
+}
+
+}  // namespace accosim

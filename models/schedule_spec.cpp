@@ -1,0 +1,131 @@
+// The options of each schedule. A key that belongs to another schedule is a mistake that would otherwise change nothing
+// in silence, so the error says whose key it is.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/parts.hpp"
+#include "models/text.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr Range kBucketMiB{0, 1e6, true};
+// PyTorch's DistributedDataParallel: bucket_cap_mb and kDefaultFirstBucketBytes.
+constexpr double kBucketCapMiB = 25;
+constexpr double kFirstBucketMiB = 1;
+
+struct Option {
+  const char* key;
+  std::vector<std::string> schedules;
+};
+const std::vector<Option>& options() {
+  static const std::vector<Option> kOptions = {
+      {"sync", {"ddp"}},
+      {"autocast", {"ddp"}},
+      {"optimizer_sharding", {"ddp"}},
+      {"overlap", {"ddp", "zero1"}},
+      {"bucket_cap_mb", {"ddp", "zero1"}},
+      {"first_bucket_mb", {"ddp", "zero1"}},
+      {"late_communication", {"dpu"}},
+      {"poll_every", {"dpu", "acco"}},
+      {"micro_batches_per_round", {"acco"}},
+      {"rollback_estimate", {"acco"}},
+  };
+  return kOptions;
+}
+
+/// Whose a key is that `schedule` does not have.
+std::map<std::string, std::string> notes_for(const std::string& schedule) {
+  std::map<std::string, std::string> notes;
+  for (const Option& option : options()) {
+    if (std::find(option.schedules.begin(), option.schedules.end(), schedule) != option.schedules.end()) continue;
+    std::string owners;
+    for (const std::string& owner : option.schedules) owners += (owners.empty() ? "" : " and ") + owner;
+    notes[option.key] = fmt::format("it belongs to {}, and {} has no such choice; remove it", owners, schedule);
+  }
+  return notes;
+}
+
+void read_buckets(ObjectReader& reader, ScheduleSpec& spec, Overlap usual) {
+  spec.overlap = reader.choice("overlap", {Overlap::kNone, Overlap::kBackward}, std::optional<Overlap>(usual));
+  spec.bucket_cap = Bytes{reader.number("bucket_cap_mb", kBucketMiB, kBucketCapMiB) * kMiB};
+  spec.first_bucket = Bytes{reader.number("first_bucket_mb", kBucketMiB, kFirstBucketMiB) * kMiB};
+}
+
+void read_ddp(ObjectReader& reader, ScheduleSpec& spec, const std::optional<Cluster>& cluster) {
+  spec.sync = reader.choice("sync", {Sync::kLastMicroBatch, Sync::kEveryMicroBatch},
+                            std::optional<Sync>(Sync::kLastMicroBatch));
+  read_buckets(reader, spec, Overlap::kBackward);
+  spec.optimizer_sharding =
+      reader.choice("optimizer_sharding", {OptimizerSharding::kNone, OptimizerSharding::kZeroRedundancy},
+                    std::optional<OptimizerSharding>(OptimizerSharding::kNone));
+  if (!reader.has("autocast")) return;
+  spec.autocast = reader.choice<Dtype>("autocast", {Dtype::kFp16, Dtype::kBf16});
+  if (!cluster || !reader.good("autocast")) return;
+  for (const NodeGroup& group : cluster->nodes) {
+    for (const Device& device : group.devices) {
+      if (device.peak[static_cast<std::size_t>(*spec.autocast)]) continue;
+      reader.fail("autocast", fmt::format("{} in node group {} cannot compute in {} (it has a peak for {}); write a "
+                                          "dtype that all devices have",
+                                          printable(device.name), in_quotes(group.name), name_of(*spec.autocast),
+                                          dtypes_of(device)));
+      return;
+    }
+  }
+}
+
+void check_multiple(ObjectReader& reader, const char* of, int count, int poll_every) {
+  if (!reader.good("poll_every") || count % poll_every == 0) return;
+  reader.fail("poll_every",
+              fmt::format("is {}, and {} is {}, no multiple of it; write a divisor", poll_every, of, count));
+}
+
+void read_acco(ObjectReader& reader, ScheduleSpec& spec, const Training& training) {
+  spec.rollback_estimate = reader.boolean("rollback_estimate", true);
+  spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
+  const int steps = training.gradient_accumulation_steps;
+  const char* const key = "micro_batches_per_round";
+  if (steps % 2 != 0 && !reader.has(key)) {
+    reader.fail(key, fmt::format("missing: it is half of gradient_accumulation_steps, and {} is odd; write \"{}\": {}, "
+                                 "or make the steps even",
+                                 steps, key, steps / 2 + 1));
+    return;
+  }
+  spec.micro_batches_per_round =
+      reader.integer(key, 1, kMaxInteger, steps % 2 == 0 ? std::optional<int>(steps / 2) : std::nullopt);
+  if (reader.good(key)) check_multiple(reader, key, spec.micro_batches_per_round, spec.poll_every);
+}
+
+}  // namespace
+
+ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const Training& training,
+                           const std::optional<Cluster>& cluster, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  ScheduleSpec spec;
+  if (value.kind != JsonKind::kObject) return spec;
+  spec.name = reader.one_of("name", {"ddp", "zero1", "dpu", "acco"}, "");
+  const bool known = reader.good("name");
+  spec.label = reader.text("label", known ? spec.name : "schedule");
+  const bool half = training.precision == Dtype::kFp16 || training.precision == Dtype::kBf16;
+  const Dtype usual = half ? training.precision : Dtype::kFp32;
+  const std::vector<Dtype> stored = {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16};
+  spec.parameter_dtype = reader.choice("parameter_dtype", stored, std::optional<Dtype>(usual));
+  spec.gradient_dtype = reader.choice("gradient_dtype", stored, std::optional<Dtype>(spec.parameter_dtype));
+  if (!known) return spec;  // whose options the rest are, nobody can tell
+  if (spec.name == "ddp") read_ddp(reader, spec, cluster);
+  if (spec.name == "zero1") read_buckets(reader, spec, Overlap::kNone);
+  if (spec.name == "dpu") {
+    spec.late_communication =
+        reader.choice("late_communication", {LateCommunication::kWait, LateCommunication::kAccumulate},
+                      std::optional<LateCommunication>(LateCommunication::kAccumulate));
+    spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
+    check_multiple(reader, "gradient_accumulation_steps", training.gradient_accumulation_steps, spec.poll_every);
+  }
+  if (spec.name == "acco") read_acco(reader, spec, training);
+  reader.finish(notes_for(spec.name));
+  return spec;
+}
+
+}  // namespace accosim
