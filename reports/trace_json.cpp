@@ -186,8 +186,8 @@ void TraceWriter::name_thread(const Span& span) {
   Thread& thread = thread_of(span);
   if (thread.named) return;
   const auto name = [&](const char* what, int tid, const std::string& key, const std::string& value) {
-    write(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"ts":0,"name":"{}","args":{{"{}":{}}}}})", pid_of(span.rank), tid,
-                      what, key, value));
+    write(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"ts":0,"name":"{}","cat":"__metadata","args":{{"{}":{}}}}})",
+                      pid_of(span.rank), tid, what, key, value));
   };
   const auto rank = static_cast<std::size_t>(span.rank);
   const auto& lanes = threads_[rank];
