@@ -22,8 +22,10 @@ std::string text_member(const JsonValue& root, const char* key) {
 std::string describe_model(const std::string& path) {
   try {
     const Model model = load_model(path);
-    return fmt::format("{}, {:.4g} M parameters, {} layers of {}", model.family,
-                       static_cast<double>(parameter_count(model)) / 1e6, model.num_hidden_layers, model.hidden_size);
+    const auto parameters = static_cast<double>(parameter_count(model));
+    const bool billions = parameters >= 1e9;
+    return fmt::format("{}, {:.{}f} {} parameters, {} layers of {}", model.family, parameters / (billions ? 1e9 : 1e6),
+                       billions ? 2 : 1, billions ? "B" : "M", model.num_hidden_layers, model.hidden_size);
   } catch (const ScenarioError& error) {
     return error.errors.front();
   }

@@ -200,7 +200,8 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
       continue;
     }
     const double value = value_of(text.substr(0, number.mantissa), number.exponent, known);
-    if (!std::isfinite(value)) return fail(fmt::format("{} is out of range; write a value that exists", in_quotes(whole)));
+    if (!std::isfinite(value))
+      return fail(fmt::format("{} is out of range; write a value that exists", in_quotes(whole)));
     return ParsedQuantity{value, {}};
   }
   if (other != nullptr) {
