@@ -1,5 +1,6 @@
 // How many ops a second are built and played on one core: chains of compute on three sizes, and a data-parallel step of
-// 100 layers with 25 all-reduces on up to 16,384 ranks that each keep their own position. Prints a table; judges nothing.
+// 100 layers with 25 all-reduces on up to 16,384 ranks that each keep their own position. Prints a table; judges
+// nothing.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -12,12 +13,10 @@
 namespace accosim {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// `ranks` ranks, each a chain of `ops` compute ops. A handful of programs whose durations differ, so that the ranks' events
-/// interleave.
+/// `ranks` ranks, each a chain of `ops` compute ops. A handful of programs whose durations differ, so that the ranks'
+/// events interleave.
 EventGraph chains(int ranks, int ops) {
   Tables tables;
   EventGraph graph;
@@ -33,7 +32,8 @@ EventGraph chains(int ranks, int ops) {
   return graph;
 }
 
-/// One data-parallel step: 100 layers forward, 100 backward, an all-reduce after every fourth layer's backward, nodes of 8.
+/// One data-parallel step: 100 layers forward, 100 backward, an all-reduce after every fourth layer's backward, nodes
+/// of 8.
 EventGraph data_parallel_step(int ranks) {
   Tables tables;
   EventGraph graph;
@@ -42,8 +42,7 @@ EventGraph data_parallel_step(int ranks) {
   OpRef reduced{1, -1};
   for (int i = 0; i < 100; ++i) {
     const OpRef filled = program.compute(0, "backward", OpClass::kBackward, Seconds{2e-3});
-    if (i % 4 == 3)
-      reduced = program.collective(1, "all-reduce", {CollectiveKind::kAllReduce, Bytes{1e8}}, {filled});
+    if (i % 4 == 3) reduced = program.collective(1, "all-reduce", {CollectiveKind::kAllReduce, Bytes{1e8}}, {filled});
   }
   program.compute(0, "optimizer", OpClass::kOptimizer, Seconds{1e-3}, {reduced});
   program.mark(0, Mark::kUpdate);
@@ -70,8 +69,8 @@ EventGraph data_parallel_step(int ranks) {
 }
 
 void report(const std::string& name, double built, double played, const Played& result) {
-  fmt::print("{:<52} {:>10} ops  build {:>7.3f} s  play {:>7.3f} s  {:>6.2f} M ops/s\n", name, result.ops, built, played,
-             1e-6 * static_cast<double>(result.ops) / (built + played));
+  fmt::print("{:<52} {:>10} ops  build {:>7.3f} s  play {:>7.3f} s  {:>6.2f} M ops/s\n", name, result.ops, built,
+             played, 1e-6 * static_cast<double>(result.ops) / (built + played));
   std::fflush(stdout);
 }
 
@@ -97,5 +96,6 @@ int main() {
     bench(fmt::format("100 layers, 25 all-reduces, {} ranks, reference", ranks), NetworkKind::kReference, step);
     bench(fmt::format("100 layers, 25 all-reduces, {} ranks, simgrid", ranks), NetworkKind::kSimgrid, step);
   }
-  bench("the same, every flow played, 2048 ranks, simgrid", NetworkKind::kSimgrid, [] { return data_parallel_step(2048); });
+  bench("the same, every flow played, 2048 ranks, simgrid", NetworkKind::kSimgrid,
+        [] { return data_parallel_step(2048); });
 }

@@ -47,8 +47,10 @@ Plan plan_of(const PlanRequest& request, const Costs& costs, const std::vector<i
   plan.latency = request.count * one.latency;
   plan.fixed = request.count * one.intra;
   plan.sent_per_rank = request.count * one.sent_per_rank;
+  // A broadcast is a chain: the ring without the edge that closes it.
+  const std::size_t used = edges.size() - (request.kind == CollectiveKind::kBroadcast ? 1 : 0);
   if (one.edge_bytes.value > 0)
-    for (const int edge : edges) plan.flows.push_back({edge, request.count * one.edge_bytes});
+    for (std::size_t i = 0; i < used; ++i) plan.flows.push_back({edges[i], request.count * one.edge_bytes});
   return plan;
 }
 

@@ -64,14 +64,14 @@ OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& i
   program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, std::move(waits));
   const std::vector<Bucket> buckets = buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype),
                                                  input.spec.first_bucket, input.spec.bucket_cap);
+  const char* name = kind == CollectiveKind::kAllReduce ? "all-reduce of a bucket" : "reduce-scatter of a bucket";
   Seconds done;
   OpRef sent{kCommunicationLane, -1};
   for (const Bucket& bucket : buckets) {
     const bool last = &bucket == &buckets.back();
     const OpRef filled =
         program.compute(kComputeLane, "backward", OpClass::kBackward, bucket.ready - done, {}, last ? 1 : 0);
-    sent =
-        program.collective(kCommunicationLane, std::string(name_of(kind)) + " bucket", {kind, bucket.bytes}, {filled});
+    sent = program.collective(kCommunicationLane, name, {kind, bucket.bytes}, {filled});
     done = bucket.ready;
   }
   return sent;

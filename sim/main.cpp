@@ -1,0 +1,272 @@
+// accosim's command line: reads arguments, opens files, prints, and picks the exit code. What it calls is elsewhere.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "models/nearest.hpp"
+#include "models/scenario.hpp"
+#include "reports/console.hpp"
+#include "reports/explain_text.hpp"
+#include "reports/result_json.hpp"
+#include "reports/trace_json.hpp"
+#include "sim/critical_path.hpp"
+#include "sim/player.hpp"
+#include "sim/run.hpp"
+
+namespace accosim {
+namespace {
+
+enum Exit { kDone = 0, kBadInput = 1, kBadCommandLine = 2, kOurBug = 3, kEnvironment = 4 };
+
+struct Arguments {
+  std::string scenario;
+  std::vector<std::string> sets;
+  std::vector<std::string> schedules;
+  std::string network = "simgrid";
+  bool json = false;
+  std::string trace;
+  int trace_updates = 3;
+  std::string trace_ranks;
+  std::string kind;
+};
+
+/// Something outside of the program and its input is in the way.
+struct EnvironmentError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+NetworkKind network_of(const Arguments& arguments) {
+  return arguments.network == "simgrid" ? NetworkKind::kSimgrid : NetworkKind::kReference;
+}
+
+ConsoleOptions console_options() {
+  ConsoleOptions options;
+  options.color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) options.width = size.ws_col;
+  return options;
+}
+
+/// Indices of the schedules that --schedule names by label or by name; all without it.
+std::vector<int> chosen_schedules(const Scenario& scenario, const std::vector<std::string>& wanted) {
+  std::vector<bool> chosen(scenario.schedules.size(), wanted.empty());
+  std::vector<std::string> errors;
+  for (const std::string& want : wanted) {
+    bool any = false;
+    const auto choose = [&](auto&& matches) {
+      for (std::size_t i = 0; i < chosen.size(); ++i)
+        if (matches(scenario.schedules[i])) chosen[i] = any = true;
+    };
+    choose([&](const ScheduleSpec& spec) { return spec.label == want; });
+    if (!any) choose([&](const ScheduleSpec& spec) { return spec.name == want; });
+    if (any) continue;
+    std::string labels;
+    for (const ScheduleSpec& spec : scenario.schedules)
+      labels += fmt::format("{}\"{}\"", labels.empty() ? "" : ", ", spec.label);
+    errors.push_back(
+        fmt::format("--schedule {}: the scenario has no such schedule; its schedules are {}", want, labels));
+  }
+  if (!errors.empty()) throw ScenarioError(errors);
+  std::vector<int> indices;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i]) indices.push_back(static_cast<int>(i));
+  return indices;
+}
+
+/// "0,1,8-15", each below `ranks`.
+std::vector<int> parse_ranks(const std::string& text, int ranks) {
+  std::vector<int> chosen;
+  std::size_t at = 0;
+  const auto number = [&] {
+    std::size_t digits = 0;
+    while (at + digits < text.size() && digits < 9 && text[at + digits] >= '0' && text[at + digits] <= '9') ++digits;
+    const int value = digits > 0 ? std::stoi(text.substr(at, digits)) : ranks;
+    at += digits;
+    return value;
+  };
+  while (at < text.size()) {
+    const int first = number();
+    int last = first;
+    if (at < text.size() && text[at] == '-') {
+      ++at;
+      last = number();
+    }
+    const bool more = at < text.size() && text[at] == ',' && at + 1 < text.size();
+    if (last < first || last >= ranks || (at < text.size() && !more))
+      throw ScenarioError(
+          {fmt::format("--trace-ranks {}: the ranks are 0 to {}; write for example 0,1,4-7", text, ranks - 1)});
+    for (int rank = first; rank <= last; ++rank) chosen.push_back(rank);
+    if (more) ++at;
+  }
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
+}
+
+void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const Arguments& arguments) {
+  const std::vector<Place> places = places_of(scenario.cluster);
+  const int ranks = static_cast<int>(places.size());
+  TraceOptions options;
+  options.ranks = parse_ranks(arguments.trace_ranks, ranks);
+  std::ofstream file(arguments.trace);
+  if (!file)
+    throw EnvironmentError(fmt::format("{}: cannot write the trace: {}", arguments.trace, std::strerror(errno)));
+  std::vector<std::string> names;
+  for (const Place& place : places)
+    names.push_back(
+        fmt::format("{}, node {}", scenario.cluster.nodes[place.group].devices[place.gpu].name, place.node));
+  TraceWriter writer(file, options);
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const ScheduleSpec& spec = scenario.schedules[chosen[i]];
+    const EventGraph graph = graph_for_trace(scenario, spec, arguments.trace_updates);
+    writer.begin_schedule(graph, spec.label, names, static_cast<int>(i) * ranks);
+    play(graph, network_of(arguments), writer.sink());
+  }
+  writer.finish();
+  file.close();
+  if (!file) throw EnvironmentError(fmt::format("{}: the trace could not be written whole", arguments.trace));
+  if (writer.truncated())
+    std::cerr << "accosim: the trace holds its first events only; choose fewer with --trace-ranks or --trace-updates\n";
+}
+
+void compare_or_run(const Arguments& arguments, bool comparing) {
+  const Scenario scenario = load_scenario(arguments.scenario, arguments.sets).scenario;
+  const std::vector<int> chosen = chosen_schedules(scenario, arguments.schedules);
+  if (arguments.trace.empty() && !arguments.trace_ranks.empty())
+    throw ScenarioError({"--trace-ranks chooses what --trace FILE draws; give both"});
+  std::vector<RunResult> results;
+  if (comparing)
+    results = compare(scenario, chosen, network_of(arguments));
+  else
+    for (const int index : chosen)
+      results.push_back(run_schedule(scenario, scenario.schedules[index], network_of(arguments)));
+  if (!arguments.trace.empty()) write_trace(scenario, chosen, arguments);
+  if (arguments.json) {
+    write_results_json(std::cout, scenario, arguments.network, results);
+  } else if (comparing) {
+    write_comparison(std::cout, scenario, results, console_options());
+  } else {
+    for (const RunResult& result : results) write_run(std::cout, scenario, result, console_options());
+  }
+}
+
+void explain_schedules(const Arguments& arguments) {
+  const Scenario scenario = load_scenario(arguments.scenario, arguments.sets).scenario;
+  for (const int index : chosen_schedules(scenario, arguments.schedules)) {
+    const ScheduleSpec& spec = scenario.schedules[index];
+    const SteadyPlay play =
+        play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network_of(arguments));
+    write_explanation(std::cout, explain(spec, play), console_options());
+  }
+}
+
+void list(const Arguments& arguments) {
+  std::string kind;
+  for (const LibraryEntry& entry : list_library()) {
+    if (!arguments.kind.empty() && arguments.kind != entry.kind) continue;
+    if (entry.kind != kind) std::cout << fmt::format("{}{}s\n", kind.empty() ? "" : "\n", kind = entry.kind);
+    std::cout << fmt::format("  {:<28} {:<46} {}\n", entry.name, entry.path, entry.description);
+  }
+}
+
+/// The verb that the user may have meant, for a command line that CLI11 refuses.
+std::string verb_hint(int argc, char** argv, const std::vector<std::string>& verbs) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.empty() || word[0] == '-') continue;
+    if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return "";
+    const std::string near = nearest(word, verbs);
+    return fmt::format("accosim: no verb \"{}\"{}\n", word,
+                       near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+  }
+  return "";
+}
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app{"Predicts the wall-clock time of distributed LLM training on a cluster that you describe.", "accosim"};
+  app.set_version_flag("--version", "accosim " ACCOSIM_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accosim, 4 the environment.\n"
+      "Start with: accosim compare scenarios/paper/finetune_2x4_a100.json");
+  Arguments arguments;
+  const auto takes_scenario = [&](CLI::App* verb) {
+    verb->add_option("scenario", arguments.scenario, "Scenario file")->required();
+    verb->add_option("--set", arguments.sets, "Replace a value: /json/pointer=value; may be repeated")
+        ->allow_extra_args(false);
+    return verb;
+  };
+  const auto plays = [&](CLI::App* verb) {
+    takes_scenario(verb);
+    verb->add_option("--schedule", arguments.schedules, "Only this schedule, by label or name; may be repeated")
+        ->allow_extra_args(false);
+    verb->add_option("--network", arguments.network, "simgrid: flows contend for links; reference: no contention")
+        ->check(CLI::IsMember({"simgrid", "reference"}))
+        ->capture_default_str();
+    return verb;
+  };
+  const auto reports = [&](CLI::App* verb) {
+    plays(verb);
+    verb->add_flag("--json", arguments.json, "One JSON document instead of text");
+    verb->add_option("--trace", arguments.trace, "Write a Chrome trace for Perfetto to this file");
+    verb->add_option("--trace-updates", arguments.trace_updates, "Updates in the trace")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    verb->add_option("--trace-ranks", arguments.trace_ranks, "Ranks in the trace, such as 0,1,8-15; all by default");
+    return verb;
+  };
+  CLI::App* compare_verb = reports(app.add_subcommand("compare", "Schedules side by side, against the baseline"));
+  CLI::App* run_verb = reports(app.add_subcommand("run", "Everything about each schedule by itself"));
+  CLI::App* explain_verb = plays(app.add_subcommand("explain", "Where the time of one update goes"));
+  CLI::App* resolve_verb =
+      takes_scenario(app.add_subcommand("resolve", "The scenario with everything filled in, and where it came from"));
+  CLI::App* list_verb = app.add_subcommand("list", "Devices, models, clusters and scenarios that come with accosim");
+  list_verb->add_option("kind", arguments.kind, "device, model, cluster or scenario")
+      ->check(CLI::IsMember({"device", "model", "cluster", "scenario"}));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool asked = error.get_exit_code() == 0;  // --help, --version
+    if (!asked) std::cerr << verb_hint(argc, argv, {"compare", "run", "explain", "resolve", "list"});
+    app.exit(error);
+    return asked ? kDone : kBadCommandLine;
+  }
+  if (compare_verb->parsed()) compare_or_run(arguments, true);
+  if (run_verb->parsed()) compare_or_run(arguments, false);
+  if (explain_verb->parsed()) explain_schedules(arguments);
+  if (resolve_verb->parsed()) std::cout << load_scenario(arguments.scenario, arguments.sets).resolved;
+  if (list_verb->parsed()) list(arguments);
+  std::cout.flush();
+  if (!std::cout) throw EnvironmentError("the results could not be written to the standard output");
+  return kDone;
+}
+
+}  // namespace
+}  // namespace accosim
+
+int main(int argc, char** argv) {
+  using namespace accosim;
+  try {
+    return run_command_line(argc, argv);
+  } catch (const ScenarioError& error) {
+    for (const std::string& line : error.errors) std::cerr << line << '\n';
+    return kBadInput;
+  } catch (const std::logic_error& error) {
+    std::cerr << "accosim: a bug of accosim, please report it with the scenario: " << error.what() << '\n';
+    return kOurBug;
+  } catch (const std::exception& error) {
+    std::cerr << "accosim: " << error.what() << '\n';
+    return kEnvironment;
+  }
+}
