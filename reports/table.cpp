@@ -104,7 +104,9 @@ std::string cut_to_width(const std::string& text, int width) {
 std::string styled(const std::string& text, Style style, bool color) {
   if (!color || style == Style::kPlain) return text;
   const char* code = style == Style::kBold ? "1" : style == Style::kDim ? "2" : style == Style::kGood ? "32" : "31";
-  return std::string("\033[") + code + "m" + text + "\033[0m";
+  std::string result = "\033[";
+  result.append(code).append("m").append(text).append("\033[0m");
+  return result;
 }
 
 void write_wrapped(std::ostream& out, const std::string& first, const std::string& text, int width) {
@@ -141,7 +143,8 @@ void write_table(std::ostream& out, const std::vector<Column>& columns, const Co
     for (std::size_t i = 0; i < end; i = i == 0 ? begin : i + 1) {
       const Cell cell = cell_of(columns[i]);
       const std::string text = padded(cut_to_width(cell.text, widths[i]), widths[i], columns[i].left);
-      result += (i == 0 ? "" : blanks(kGap)) + styled(text, cell.style, options.color);
+      if (i > 0) result += blanks(kGap);
+      result += styled(text, cell.style, options.color);
     }
     write_line(out, result);
   };

@@ -179,10 +179,12 @@ TEST(ResultJson, EmptyListsAreEmptyLists) {
 }
 
 TEST(ResultJson, SchedulesStayInTheirOrder) {
-  std::vector<RunResult> results(3, full_result());
-  results[0].label = "b";
-  results[1].label = "a";
-  results[2].label = "c";
+  std::vector<RunResult> results;
+  results.reserve(3);
+  for (const char* label : {"b", "a", "c"}) {
+    results.push_back(full_result());
+    results.back().label = std::string(label);
+  }
   const Json document = Json::parse(written(small_scenario(), results));
   ASSERT_EQ(document.at("results").size(), 3U);
   EXPECT_EQ(document.at("results")[0].at("label"), "b");
