@@ -52,6 +52,12 @@ void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics
   if (!value) return;
   give_origin(*value, origin);
 
+  if (keys->back() == "inherits") {
+    diagnostics.add(origin, pointer,
+                    "what the device inherits has been filled in by now; set the device itself, "
+                    "such as /cluster/nodes/0/device={\"inherits\": \"A100-SXM4-80GB\"}");
+    return;
+  }
   JsonValue* at = &tree;
   std::string walked;
   for (std::size_t i = 0; i < keys->size(); ++i) {

@@ -86,7 +86,16 @@ bool ObjectReader::good(std::string_view key) const { return object_ && !contain
 void ObjectReader::fail(std::string_view key, const std::string& what) {
   if (!contains(bad_, key)) bad_.emplace_back(key);
   const JsonValue* member = value_.find(key);
-  const bool has_place = member != nullptr && (member->origin.line > 0 || text_of(member->origin) != "default");
+  if (member == nullptr) {
+    // A key that is missing and one that is misspelt are one mistake, so they are one line.
+    for (const JsonMember& other : value_.members) {
+      if (contains(known_, other.key) || nearest(other.key, {std::string(key)}).empty()) continue;
+      known_.push_back(other.key);
+      diagnostics_.add(other.origin, pointer(other.key), fmt::format("unknown key; did you mean \"{}\"?", key));
+      return;
+    }
+  }
+  const bool has_place = member != nullptr && text_of(member->origin) != "default";
   diagnostics_.add(has_place ? member->origin : value_.origin, pointer(key), what);
 }
 
@@ -100,7 +109,7 @@ JsonValue* ObjectReader::take(std::string_view key, bool optional, JsonValue fal
 
 bool ObjectReader::wrong_kind(std::string_view key, const JsonValue& value, JsonKind kind, const std::string& form) {
   if (value.kind == kind) return false;
-  const bool quoted_number = kind == JsonKind::kNumber && value.kind == JsonKind::kText;
+  const bool quoted_number = kind == JsonKind::kNumber && value.kind == JsonKind::kText && value.origin.line > 0;
   fail(key, fmt::format("is {}; write {}{}", as_written(value), form, quoted_number ? ", without quotes" : ""));
   return true;
 }

@@ -76,7 +76,7 @@ class ObjectReader {
   /// "schema": the only value it may have. Absent is fine.
   void schema(const std::string& name);
 
-  /// An error at a member (at the object when it is absent), for what only the caller can know.
+  /// An error at a member, for what only the caller can know. Of an absent one: at the object, or at its misspelling.
   void fail(std::string_view key, const std::string& what);
   /// Every key that was never asked for is an error, with the nearest known one or the note for that key.
   void finish(const std::map<std::string, std::string>& notes = {});

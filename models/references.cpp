@@ -145,10 +145,11 @@ std::optional<JsonValue> References::enter(const JsonValue& reference, Kind kind
     known = read_.emplace(identity, std::move(root)).first;
   }
   if (!known->second || !is_kind(*known->second, kind, reference, pointer)) return std::nullopt;
-  values_ += known->second->size();
+  const bool full = values_ > kMaxExpandedValues;
+  values_ += full ? 0 : known->second->size();
   if (values_ > kMaxExpandedValues) {
-    diagnostics_.add(reference.origin, pointer,
-                     fmt::format("the files together hold more than {} values; name fewer files", kMaxExpandedValues));
+    const std::string what = fmt::format("the files together hold more than {} values; name fewer", kMaxExpandedValues);
+    if (!full) diagnostics_.add(reference.origin, pointer, what);
     return std::nullopt;
   }
   const std::string parent = fs::path(place->path).parent_path().string();

@@ -154,7 +154,10 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   scenario.schedules = read_schedules(top, training, cluster);
 
   std::vector<std::string> labels;
-  for (const ScheduleSpec& spec : scenario.schedules) labels.push_back(spec.label);
+  for (const ScheduleSpec& spec : scenario.schedules) {
+    const bool known = std::find(labels.begin(), labels.end(), spec.label) != labels.end();
+    if (!spec.label.empty() && !known) labels.push_back(spec.label);
+  }
   scenario.published = read_published(top, labels);
   if (!labels.empty()) {
     scenario.baseline = top.text("baseline", labels.front());
@@ -169,6 +172,21 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   if (cluster) scenario.cluster = std::move(*cluster);
   scenario.training = training;
   return scenario;
+}
+
+/// A file of another kind is one mistake, not one for each key that it lacks.
+void refuse_other_kinds(const JsonValue& tree, Diagnostics& diagnostics) {
+  const JsonValue* schema = tree.find("schema");
+  const std::string found = schema != nullptr && schema->kind == JsonKind::kText ? schema->text : "";
+  if (tree.kind != JsonKind::kObject) {
+    diagnostics.add(tree.origin, "", fmt::format("is {}; a scenario is an object: {{...}}", noun_of(tree.kind)));
+  } else if (found.rfind("accosim.", 0) == 0 && found.rfind("accosim.scenario/", 0) != 0) {
+    diagnostics.add(schema->origin, "/schema",
+                    fmt::format("{} is no scenario; name a file of \"accosim.scenario/1\"", in_quotes(found)));
+  } else if (schema == nullptr && tree.find("model_type") != nullptr) {
+    diagnostics.add(tree.origin, "", "is a Hugging Face config; name it as \"model\" in a scenario");
+  }
+  throw_if_wrong(diagnostics);
 }
 
 /// Opens the file of a single part.
@@ -215,16 +233,7 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::str
   References references(diagnostics);
   JsonValue tree = open_part(references, path, diagnostics);
   const std::string main_file = tree.origin.source ? *tree.origin.source : path;
-  const JsonValue* schema = tree.find("schema");
-  const bool other = schema != nullptr && schema->kind == JsonKind::kText && schema->text.rfind("accosim.", 0) == 0 &&
-                     schema->text.rfind("accosim.scenario/", 0) != 0;
-  if (tree.kind != JsonKind::kObject || other) {
-    diagnostics.add(
-        other ? schema->origin : tree.origin, other ? "/schema" : "",
-        other ? fmt::format("{} is no scenario; name a file of \"accosim.scenario/1\"", in_quotes(schema->text))
-              : fmt::format("is {}; a scenario is an object: {{...}}", noun_of(tree.kind)));
-    throw_if_wrong(diagnostics);
-  }
+  refuse_other_kinds(tree, diagnostics);
   const Origins earlier = take_origins(tree, diagnostics);
   references.expand_scenario(tree);
   for (const std::string& set : sets) {

@@ -107,7 +107,7 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   if (value.kind != JsonKind::kObject) return spec;
   spec.name = reader.one_of("name", {"ddp", "zero1", "dpu", "acco"}, "");
   const bool known = reader.good("name");
-  spec.label = reader.text("label", known ? spec.name : "schedule");
+  spec.label = reader.text("label", known ? spec.name : std::string());
   const bool half = training.precision == Dtype::kFp16 || training.precision == Dtype::kBf16;
   const Dtype usual = half ? training.precision : Dtype::kFp32;
   const std::vector<Dtype> stored = {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16};

@@ -1,0 +1,133 @@
+// Does a Hugging Face config become the model that transformers would build, to the last parameter?
+#include "models/hf_config.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/scenario.hpp"
+
+namespace accosim {
+namespace {
+
+struct Read {
+  std::optional<Model> model;
+  std::vector<std::string> errors;
+  std::string tree;
+};
+Read read(const std::string& text) {
+  JsonDocument document = parse_json(text, "config.json");
+  EXPECT_TRUE(document.errors.empty());
+  Diagnostics diagnostics;
+  Read out;
+  out.model = read_model(document.root, "", diagnostics);
+  out.errors = diagnostics.errors;
+  out.tree = write_json(document.root);
+  EXPECT_EQ(out.model.has_value(), out.errors.empty());
+  return out;
+}
+std::int64_t count(const std::string& name) {
+  return parameter_count(load_model(data_dir() + "/scenarios/llms/" + name + ".json"));
+}
+
+// With h the width, L layers, V tokens, P positions, a block of GPT-2 has 4h^2 + 4h in attention (all with biases),
+// 8h^2 + 5h in the MLP and 4h in two norms: 12h^2 + 13h. GPT-Neo's queries, keys and values have no bias: 12h^2 + 10h.
+// Both: Vh + Ph for the tables, 2h for the last norm, the head tied to the token table.
+std::int64_t gpt(std::int64_t h, std::int64_t layers, std::int64_t tokens, std::int64_t positions, int biases) {
+  return layers * (12 * h * h + biases * h) + (tokens + positions + 2) * h;
+}
+
+TEST(HfConfig, Gpt2CountsAreExact) {
+  EXPECT_EQ(gpt(768, 12, 50257, 1024, 13), 124'439'808);  // the published count
+  EXPECT_EQ(count("gpt2"), 124'439'808);
+  EXPECT_EQ(count("gpt2-medium"), 354'823'168);
+  EXPECT_EQ(count("gpt2-large"), 774'030'080);
+  EXPECT_EQ(count("gpt2-xl"), 1'557'611'200);
+  EXPECT_EQ(count("gpt2-xl"), gpt(1600, 48, 50257, 1024, 13));
+}
+
+TEST(HfConfig, GptNeoCountsAreExact) {
+  EXPECT_EQ(count("gpt-neo-125m"), 125'198'592);
+  EXPECT_EQ(count("gpt-neo-1.3b"), 1'315'575'808);
+  EXPECT_EQ(count("gpt-neo-2.7b"), 2'651'307'520);
+  EXPECT_EQ(count("gpt-neo-125m"), gpt(768, 12, 50257, 2048, 10));
+  EXPECT_EQ(count("gpt-neo-2.7b"), gpt(2560, 32, 50257, 2048, 10));
+  EXPECT_EQ(count("tinystories-36m"), gpt(768, 4, 10000, 512, 10));
+  EXPECT_NEAR(static_cast<double>(count("tinystories-36m")), 36e6, 1e6);
+}
+
+// A block of Llama-2-7B: 4h^2 in attention, 3 h i in the MLP, 2h in two norms; V h twice (not tied), h for the last
+// norm: 32 (4 * 4096^2 + 3 * 4096 * 11008 + 2 * 4096) + 2 * 32000 * 4096 + 4096 = 6,738,415,616.
+TEST(HfConfig, LlamaCountsAreExact) {
+  EXPECT_EQ(count("llama-2-7b"), 6'738'415'616);
+  EXPECT_EQ(count("llama-2-13b"), 13'015'864'320);
+  EXPECT_EQ(count("llama-2-70b"), 68'976'648'192);
+  EXPECT_EQ(count("llama-3-8b"), 8'030'261'248);
+}
+
+TEST(HfConfig, GroupedQueriesAndOwnHeadDimension) {
+  const Read r = read(R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 100, "num_attention_heads": 6,
+    "num_key_value_heads": 2, "head_dim": 32, "intermediate_size": 7, "vocab_size": 11, "max_position_embeddings": 9,
+    "tie_word_embeddings": true, "attention_bias": true, "mlp_bias": true})");
+  ASSERT_TRUE(r.model);
+  EXPECT_EQ(r.model->head_dim, 32);
+  // Queries 100*192, keys and values 2*100*64, output 192*100, biases 192+2*64+100; MLP 3*100*7 + 2*7+100; norms 3*100;
+  // tokens 11*100.
+  EXPECT_EQ(parameter_count(*r.model), 19200 + 12800 + 19200 + 420 + 2100 + 114 + 300 + 1100);
+}
+
+TEST(HfConfig, AbsentAndNullMeanTheDefaultOfTheFamily) {
+  const Read r = read(R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64, "num_attention_heads": 4,
+    "num_key_value_heads": null, "head_dim": null, "intermediate_size": 7, "vocab_size": 11,
+    "max_position_embeddings": 9})");
+  ASSERT_TRUE(r.model);
+  EXPECT_EQ(r.model->num_key_value_heads, 4);
+  EXPECT_EQ(r.model->head_dim, 16);
+  EXPECT_FALSE(r.model->tie_word_embeddings);
+  EXPECT_FALSE(r.model->learned_positions);
+}
+
+TEST(HfConfig, GptNeoAlternatesGlobalAndLocalAttention) {
+  const Model model = load_model(data_dir() + "/scenarios/llms/gpt-neo-125m.json");
+  ASSERT_EQ(model.attention_window.size(), 12U);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(model.attention_window[i], i % 2 == 0 ? 0 : 256);
+  EXPECT_FALSE(model.qkv_bias);
+  EXPECT_TRUE(model.attention_output_bias);
+}
+
+TEST(HfConfig, ForeignKeysAreDropped) {
+  const Read r =
+      read(R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 4, "vocab_size": 3,
+    "_comment": "x", "task_specific_params": {"a": [1]}, "rope_parameters": null})");
+  ASSERT_TRUE(r.model);
+  EXPECT_EQ(r.model->intermediate_size, 32);
+  EXPECT_EQ(r.tree.find("_comment"), std::string::npos);
+  EXPECT_NE(r.tree.find("\"n_inner\": 32"), std::string::npos);
+}
+
+TEST(HfConfig, AnUnknownFamilyListsTheKnownOnes) {
+  const Read r = read(R"({"model_type": "mixtral"})");
+  EXPECT_EQ(r.errors, std::vector<std::string>{"config.json:1:16 /model_type: \"mixtral\" is not known; write one of: "
+                                               "\"gpt2\", \"gpt_neo\", \"llama\""});
+}
+
+TEST(HfConfig, ImpossibleShapesAreErrors) {
+  const std::string llama = R"({"model_type": "llama", "num_hidden_layers": 1, "intermediate_size": 7, "vocab_size": 11,
+    "max_position_embeddings": 9, )";
+  EXPECT_EQ(read(llama + R"("hidden_size": 65, "num_attention_heads": 4})").errors.size(), 1U);
+  EXPECT_EQ(read(llama + R"("hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 3})").errors.size(),
+            1U);
+  EXPECT_EQ(read(llama + R"("hidden_size": 64, "num_attention_heads": 1000000, "head_dim": 60000})").errors.size(), 1U);
+  EXPECT_EQ(read(llama + R"("hidden_size": 0, "num_attention_heads": -4})").errors.size(), 2U);
+}
+
+TEST(HfConfig, AttentionTypesThatDoNotFitAreErrorsNotLoops) {
+  const std::string neo = R"({"model_type": "gpt_neo", "num_layers": 2, "hidden_size": 8, "num_heads": 2,
+    "vocab_size": 11, "max_position_embeddings": 9, "attention_types": )";
+  for (const char* types : {"[[[\"global\"], 1e300]]", "[[[], 1e9]]", "[[[\"local\"], 1]]", "[[[\"lokal\"], 2]]", "[]",
+                            "3", "[[2, [\"global\"]]]", "[[[\"global\"], -1]]"}) {
+    EXPECT_EQ(read(neo + types + "}").errors.size(), 1U) << types;
+  }
+  EXPECT_TRUE(read(neo + "[[[\"global\"], 1], [[\"local\"], 1]]}").errors.empty());
+}
+
+}  // namespace
+}  // namespace accosim

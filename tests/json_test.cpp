@@ -1,0 +1,204 @@
+// Does every value know its place, and does every broken or hostile text get one clear line instead of a crash?
+#include "models/json.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/nearest.hpp"
+#include "models/text.hpp"
+#include "tests/scratch.hpp"
+
+namespace accosim {
+namespace {
+
+JsonValue tree_of(const std::string& text) {
+  JsonDocument document = parse_json(text, "f.json");
+  EXPECT_TRUE(document.errors.empty()) << document.errors.front();
+  return std::move(document.root);
+}
+std::string only_error(const std::string& text) {
+  const JsonDocument document = parse_json(text, "f.json");
+  EXPECT_EQ(document.errors.size(), 1U) << text;
+  return document.errors.empty() ? "" : document.errors.front();
+}
+std::string place(const JsonValue& root, const char* pointer) {
+  const JsonValue* value = at_pointer(root, pointer);
+  return value == nullptr ? "nowhere" : text_of(value->origin);
+}
+
+// Columns count characters: "\u00fc" is one, though two bytes.
+TEST(Json, EveryValueKnowsItsLineAndColumn) {
+  const JsonValue root = tree_of(
+      "{\n"
+      "  \"a\": 1, // a comment, with \"quotes\" and {brackets}\n"
+      "  \"\u00fc\": [true, null, \"x,]\\\"\", -1.5e3], /* and\n"
+      "  another */ \"b\": {\"c\": {}}\n"
+      "}");
+  EXPECT_EQ(place(root, ""), "f.json:1:1");
+  EXPECT_EQ(place(root, "/a"), "f.json:2:8");
+  EXPECT_EQ(place(root, "/\u00fc"), "f.json:3:8");
+  EXPECT_EQ(place(root, "/\u00fc/0"), "f.json:3:9");
+  EXPECT_EQ(place(root, "/\u00fc/1"), "f.json:3:15");
+  EXPECT_EQ(place(root, "/\u00fc/2"), "f.json:3:21");
+  EXPECT_EQ(place(root, "/\u00fc/3"), "f.json:3:30");
+  EXPECT_EQ(place(root, "/b/c"), "f.json:4:25");
+  EXPECT_EQ(text_of(root.members[2].origin), "f.json:4:14");
+}
+
+// Texts are made of random tokens with the place of each noted as it is written: an oracle with no scanner in it.
+TEST(Json, PlacesAreRightInRandomTexts) {
+  std::uint64_t state = 7;
+  const auto next = [&](unsigned n) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<unsigned>(state >> 33) % n;
+  };
+  for (int round = 0; round < 200; ++round) {
+    std::string text = "[";
+    int line = 1, column = 2;
+    const auto put = [&](const std::string& piece, int columns) {
+      text += piece;
+      column += columns;
+    };
+    std::vector<std::string> expected;
+    const unsigned count = 1 + next(20);
+    for (unsigned i = 0; i < count; ++i) {
+      if (i > 0) put(",", 1);
+      for (unsigned blank = next(4); blank > 0; --blank) {
+        switch (next(4)) {
+          case 0: put(" ", 1); break;
+          case 1: put("/*\"{[\u00fc*/", 8); break;
+          default:
+            put(next(2) == 0 ? "// ,]}\n" : "\r\n", 0);
+            ++line;
+            column = 1;
+        }
+      }
+      expected.push_back("f.json:" + std::to_string(line) + ":" + std::to_string(column));
+      switch (next(5)) {
+        case 0: put("\"\\\\\\\"\u00e9/*\"", 9); break;
+        case 1: put("-12.5e-3", 8); break;
+        case 2: put("false", 5); break;
+        case 3: put("{\"k\":[]}", 8); break;
+        default: put("0", 1);
+      }
+    }
+    text += "]";
+    const JsonValue root = tree_of(text);
+    ASSERT_EQ(root.elements.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(text_of(root.elements[i].origin), expected[i]) << text;
+  }
+}
+
+TEST(Json, NumbersKeepTheirSpelling) {
+  const JsonValue root = tree_of("[80e6, 1.50, 18446744073709551615, -3]");
+  EXPECT_EQ(root.elements[0].number, 80e6);
+  EXPECT_EQ(write_json(root), "[80e6, 1.50, 18446744073709551615, -3]");
+}
+
+TEST(Json, DuplicateKeysAreAllFound) {
+  const JsonDocument document = parse_json("{\"a\":1,\"b\":[{\"c~/\":1,\n\"c~/\":2}],\"a\":3}", "f.json");
+  ASSERT_EQ(document.errors.size(), 2U);
+  EXPECT_EQ(document.errors[0], "f.json:2:1 /b/0/c~0~1: the key \"c~/\" is there twice; keep one");
+  EXPECT_EQ(document.errors[1], "f.json:2:12 /a: the key \"a\" is there twice; keep one");
+}
+
+TEST(Json, BrokenTextIsOneLineThatSaysWhatIsWrong) {
+  EXPECT_EQ(only_error("{\"a\":NaN}"), "f.json:1:6 /a: NaN is not JSON and no setting of ours; write a finite number");
+  EXPECT_EQ(only_error("{\"a\":1e400}"), "f.json:1:6 /a: 1e400 does not fit a number; write one below 1.8e308");
+  EXPECT_EQ(only_error("{\"a\":1,}"), "f.json:1:8: a comma before }; remove it");
+  EXPECT_EQ(only_error("[1,\n 2"), "f.json:2:3 /2: the file ends inside an array; close it with ]");
+  EXPECT_EQ(only_error("{'a':1}"), "f.json:1:2: single quotes; JSON takes double quotes only");
+  EXPECT_EQ(only_error("{\"a\" 1}"), "f.json:1:6 /a: no colon between the key and its value; add one");
+  EXPECT_EQ(only_error("{} x"), "f.json:1:4: text after the end of the value; remove it");
+  EXPECT_EQ(only_error(""), "f.json:1:1: the file is empty; write an object: {...}");
+  EXPECT_EQ(only_error("\n\n"), "f.json:3:1: no value in the file; write an object: {...}");
+  EXPECT_EQ(only_error("[True]"), "f.json:1:2 /0: True is Python; JSON has true, false and null, in lower case");
+}
+
+TEST(Json, BytesThatAreNoTextAreRefusedAtTheirPlace) {
+  EXPECT_EQ(only_error("\xEF\xBB\xBF{}"), "f.json:1:1: starts with a byte order mark; save it as UTF-8 without one");
+  EXPECT_EQ(only_error("{\n\"na\xEFve\":1}"), "f.json:2:4: the byte 0xef is not UTF-8 text; save the file as UTF-8");
+  EXPECT_EQ(only_error(std::string("{\"a\":\"\0\"}", 9)),
+            "f.json:1:7: the byte 0x00 is not UTF-8 text; save the file as UTF-8");
+  EXPECT_EQ(only_error("{\"\xED\xA0\x80\":1}"),  // a surrogate, which UTF-8 excludes
+            "f.json:1:3: the byte 0xed is not UTF-8 text; save the file as UTF-8");
+}
+
+TEST(Json, RandomBytesNeverCrashNorLeakIntoTheMessage) {
+  std::uint64_t state = 99;
+  const std::string alphabet("{}[]\",:\\/*e+-.0123456789tfn \n\x80\xff\0", 36);
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    for (std::uint64_t n = (state >> 33) % 24; n > 0; --n) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      text += alphabet[(state >> 33) % alphabet.size()];
+    }
+    for (const std::string& error : parse_json(text, "f.json").errors) {
+      EXPECT_EQ(error.rfind("f.json:", 0), 0U);
+      EXPECT_EQ(first_invalid_utf8(error), error.size());
+      for (char c : error) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20) << error;
+    }
+  }
+}
+
+TEST(Json, NestingAndNumberOfValuesAreLimited) {
+  const std::string deep(16 << 20, '[');
+  EXPECT_EQ(only_error(deep), "f.json:1:65: nested deeper than 64 levels; no file of ours needs more than ten");
+  std::string wide = "[0";
+  for (int i = 0; i < kMaxJsonValues; ++i) wide += ",0";
+  EXPECT_NE(only_error(wide + "]").find("more than 200000 values"), std::string::npos);
+  const std::string at_limit = std::string(64, '[') + std::string(64, ']');
+  EXPECT_TRUE(parse_json(at_limit, "f.json").errors.empty());
+}
+
+TEST(Json, FilesThatAreNoFilesAreRefusedUnread) {
+  const Scratch scratch;
+  const auto error = [](const std::string& path) {
+    const JsonDocument document = read_json_file(path, "shown");
+    return document.errors.empty() ? std::string() : document.errors.front();
+  };
+  EXPECT_EQ(error(scratch.path("none.json")), "shown: no such file; check the path");
+  EXPECT_EQ(error(scratch.path(".")), "shown: is a directory; name a file in it");
+  EXPECT_EQ(error("/dev/zero"), "shown: is not a regular file; copy it into one");
+  EXPECT_EQ(error(scratch.write("big.json", std::string(kMaxJsonBytes + 1, '['))),
+            "shown: is larger than 16 MiB; no scenario is: check that it is the right file");
+}
+
+// Writing and reading a tree again changes nothing, whatever the keys and texts hold.
+TEST(Json, WrittenTreesReadBack) {
+  const std::string text =
+      "{\"\": [[], {}, [[1, [2]], \"\\u0001\\n\\t\\\"\\\\\u00fc\"]], \"~/\": {\"a\": -0.5, \"b\": null}, \"t\": true}";
+  const std::string once = write_json(tree_of(text));
+  EXPECT_EQ(write_json(tree_of(once)), once);
+  EXPECT_EQ(tree_of(once).find("")->elements[2].elements[1].text, "\x01\n\t\"\\\u00fc");
+}
+
+TEST(Json, PointersFollowRfc6901) {
+  const JsonValue root = tree_of("{\"a/b\": {\"~\": [10, 11]}, \"\": 5}");
+  EXPECT_EQ(at_pointer(root, "/a~1b/~0/1")->number, 11);
+  EXPECT_EQ(at_pointer(root, "/")->number, 5);
+  EXPECT_EQ(at_pointer(root, ""), &root);
+  for (const char* nowhere : {"/a~1b/~0/2", "/a~1b/~0/01", "/a~1b/~0/-", "a", "/x", "/a~1b/~0/1/0"}) {
+    EXPECT_EQ(at_pointer(root, nowhere), nullptr) << nowhere;
+  }
+}
+
+// By hand: one replacement, one insertion, one swap, and "kitten" to "sitting" with its textbook 3.
+TEST(Nearest, DistanceCountsSlipsOfTheKeyboard) {
+  EXPECT_EQ(edit_distance("bandwidth", "bandwidth"), 0);
+  EXPECT_EQ(edit_distance("bandwith", "bandwidth"), 1);
+  EXPECT_EQ(edit_distance("bandwdith", "bandwidth"), 1);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+}
+
+TEST(Nearest, OnlyWhatIsNearIsOffered) {
+  const std::vector<std::string> names = {"count", "gpus", "device"};
+  EXPECT_EQ(nearest("devise", names), "device");
+  EXPECT_EQ(nearest("GPUs", names), "gpus");
+  EXPECT_EQ(nearest("latency", names), "");
+  EXPECT_EQ(nearest(std::string(1 << 20, 'x'), names), "");
+}
+
+}  // namespace
+}  // namespace accosim
