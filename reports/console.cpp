@@ -1,5 +1,5 @@
-// Schedules side by side; see console.hpp. Columns are in the order of the questions: how long, how much faster, where
-// the time goes, does it fit. A column about which no schedule has anything to say is left out.
+// Schedules side by side; see console.hpp. Columns are in the order of the questions: how long, how much faster, at
+// what rate, where the time goes, does it fit. A column about which no schedule has anything to say is left out.
 #include "reports/console.hpp"
 
 #include <fmt/format.h>
@@ -37,8 +37,6 @@ std::vector<Column> comparison_columns(const Scenario& scenario, const std::vect
   });
   add("update", "", [](const RunResult& r) { return Cell{human_time(r.update_time)}; });
   add("all tokens", "h:mm:ss", [](const RunResult& r) { return Cell{human_clock(r.total_time)}; });
-  add("tokens", "per s", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second)}; });
-  add("per s", "and GPU", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second_per_gpu)}; });
   if (any(&RunResult::speedup)) {
     add("speedup", "per token", [](const RunResult& r) {
       return Cell{factor_or_dash(r.speedup), r.speedup.value_or(0) > 1.005 ? Style::kGood : Style::kPlain};
@@ -56,6 +54,8 @@ std::vector<Column> comparison_columns(const Scenario& scenario, const std::vect
     add("speedup", "same batch", [](const RunResult& r) { return Cell{factor_or_dash(r.speedup_same_batch)}; });
   }
   add("batch", "grown", [](const RunResult& r) { return Cell{human_factor(r.batch_inflation)}; });
+  add("tokens", "per s", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second)}; });
+  add("per s", "and GPU", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second_per_gpu)}; });
   add("MFU", "", [](const RunResult& r) { return Cell{human_percent(r.mfu)}; });
   add("GPU", "idle", [](const RunResult& r) { return Cell{human_percent(r.gpu_idle_fraction)}; });
   add("exposed", "comm.", [](const RunResult& r) { return Cell{human_time(r.exposed_communication)}; });

@@ -12,9 +12,14 @@
 namespace accosim {
 namespace {
 
-/// "A100-SXM4-80GB", with what sets it apart from a device of the same name.
-std::string device_name(const Device& device) {
-  return device.slowdown == 1 ? device.name : fmt::format("{} ({:.3g} times slower)", device.name, device.slowdown);
+/// "A100-SXM4-80GB"; a slowed one says so where the cluster has an unslowed one, or one slowed otherwise, of that name.
+std::string device_name(const Cluster& cluster, const Device& device) {
+  const auto other = [&](const Device& d) { return d.name == device.name && d.slowdown != device.slowdown; };
+  const bool ambiguous = std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+    return std::any_of(group.devices.begin(), group.devices.end(), other);
+  });
+  if (!ambiguous || device.slowdown == 1) return device.name;
+  return fmt::format("{} ({:.3g} times slower)", device.name, device.slowdown);
 }
 
 /// The device of a rank as the scenario describes it; the result's own name where the scenario has no such rank.
@@ -22,14 +27,14 @@ std::string device_name(const Scenario& scenario, const std::vector<Place>& plac
   if (rank.rank < 0 || static_cast<std::size_t>(rank.rank) >= places.size()) return rank.device;
   const Place& place = places[static_cast<std::size_t>(rank.rank)];
   const NodeGroup& group = scenario.cluster.nodes.at(static_cast<std::size_t>(place.group));
-  return device_name(group.devices.at(static_cast<std::size_t>(place.gpu)));
+  return device_name(scenario.cluster, group.devices.at(static_cast<std::size_t>(place.gpu)));
 }
 
 /// "2 nodes x 4 A100-SXM4-80GB"; a node of several kinds as "1 node x (3 A100-SXM4-80GB + 1 V100-SXM2-32GB)".
-std::string describe(const NodeGroup& group) {
+std::string describe(const Cluster& cluster, const NodeGroup& group) {
   std::vector<std::pair<std::string, int>> kinds;
   for (const Device& device : group.devices) {
-    const std::string name = device_name(device);
+    const std::string name = device_name(cluster, device);
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == name; });
     if (same == kinds.end()) {
       kinds.emplace_back(name, 1);
@@ -63,7 +68,8 @@ double asked_samples(const Scenario& scenario) {
 void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
   const Training& training = scenario.training;
   std::string nodes;
-  for (const NodeGroup& group : scenario.cluster.nodes) nodes += (nodes.empty() ? "" : " + ") + describe(group);
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    nodes += (nodes.empty() ? "" : " + ") + describe(scenario.cluster, group);
   const double samples = asked_samples(scenario);
   const auto line = [&](const char* name, const std::string& text) {
     write_wrapped(out, fmt::format("{:<11}", name), text, options.width);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <locale>
+#include <numeric>
 #include <ostream>
 #include <sstream>
 
@@ -73,6 +75,21 @@ void write_line(std::ostream& out, std::string line) {
 }
 
 constexpr int kGap = 2;  // between two columns
+
+/// Where each block of a table ends, one past its last column, when blocks are at most `width` wide or hold one column
+/// besides the first.
+std::vector<std::size_t> block_ends(const std::vector<int>& widths, int width) {
+  std::vector<std::size_t> ends;
+  std::size_t end = 1;
+  do {
+    int used = widths[0];
+    for (const std::size_t begin = end; end < widths.size() && (end == begin || used + kGap + widths[end] <= width);) {
+      used += kGap + widths[end++];
+    }
+    ends.push_back(end);
+  } while (end < widths.size());
+  return ends;
+}
 
 }  // namespace
 
@@ -150,13 +167,14 @@ void write_table(std::ostream& out, const std::vector<Column>& columns, const Co
   };
   const bool two_lines =
       std::any_of(columns.begin(), columns.end(), [](const Column& column) { return !column.sub_head.empty(); });
+  // No wider than the blocks need, so that the last one does not hold a single column.
+  int width = options.width;
+  while (width > 0 && block_ends(widths, width - 1).size() == block_ends(widths, options.width).size()) --width;
   std::size_t begin = 1;
-  do {
-    std::size_t end = begin;
-    int used = widths[0];
-    while (end < columns.size() && (end == begin || used + kGap + widths[end] <= options.width)) {
-      used += kGap + widths[end++];
-    }
+  for (const std::size_t end : block_ends(widths, width)) {
+    const int used = std::accumulate(widths.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     widths.begin() + static_cast<std::ptrdiff_t>(end), widths[0],
+                                     [](int sum, int more) { return sum + kGap + more; });
     if (begin > 1) out << '\n';
     line(begin, end, [](const Column& column) { return Cell{column.head, Style::kBold}; });
     if (two_lines) line(begin, end, [](const Column& column) { return Cell{column.sub_head, Style::kBold}; });
@@ -167,7 +185,7 @@ void write_table(std::ostream& out, const std::vector<Column>& columns, const Co
       line(begin, end, [&](const Column& column) { return row < column.cells.size() ? column.cells[row] : Cell{}; });
     }
     begin = end;
-  } while (begin < columns.size());
+  }
 }
 
 }  // namespace accosim

@@ -138,6 +138,20 @@ TEST(Table, GoesOnInAnotherBlockWhereTheTerminalIsNarrow) {
   EXPECT_EQ(lines[6], "a          2");
 }
 
+TEST(Table, BlocksShareTheColumnsEvenly) {
+  // The row's name and six figures, each with its gap 3 wide: 1 + 18. Of 16 columns five would fit, leaving one alone.
+  std::vector<Column> columns{{"n", "", {Cell{"a"}}, true}};
+  for (int i = 0; i < 6; ++i) columns.push_back({"f", "", {Cell{"1"}}, false});
+  std::ostringstream out;
+  ConsoleOptions options;
+  options.width = 16;
+  write_table(out, columns, options);
+  const auto lines = lines_of(out.str());
+  ASSERT_EQ(lines.size(), 7U);
+  EXPECT_EQ(lines[0], "n  f  f  f");
+  EXPECT_EQ(lines[4], "n  f  f  f");
+}
+
 // ---- comparisons ----
 
 Device device_of(const char* name, double slowdown = 1) {
@@ -293,6 +307,8 @@ TEST(Comparison, RanksOfDifferentSpeedAreSummedUpByDevice) {
   // (4 + 4.5 + 4) / 3 = 4.17 a round, 8.33 an update.
   EXPECT_TRUE(has(text, "3 A100-SXM4-80GB 4.17 (4 to 5) 8.33 0.0 %")) << text;
   EXPECT_TRUE(has(text, "1 A100-SXM4-80GB (4 times slower) 1 2 0.0 %")) << text;
+  scenario.cluster.nodes[0].devices[3].name = "slow A100";
+  EXPECT_TRUE(has(unwrapped(compared(scenario, {acco}, 160)), "1 slow A100 1 2")) << "the name says enough";
   EXPECT_FALSE(has(text, "DDP: each rank")) << "its ranks do the same";
   EXPECT_FALSE(has(compared(paper_like(), {result_of("acco", "ACCO", 1.4)}, 160), "each rank"));
 }
