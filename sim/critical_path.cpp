@@ -79,9 +79,10 @@ class History {
     for (std::uint32_t w = 0; w < op.wait_count; ++w) {
       const OpRef wait = program.waits[op.waits + w];
       const std::vector<Run>& runs = lanes_[at.rank][wait.lane];
+      // The end of a loop ends with its last body, which is the run before it.
+      const int index = program.lanes[wait.lane][wait.index].kind == OpKind::kLoopEnd ? wait.index - 1 : wait.index;
       for (std::size_t i = runs.size(); i-- > 0;)
-        if (runs[i].spans[0].op <= wait.index && wait.index <= runs[i].spans.back().op &&
-            runs[i].end <= arrived + kClose) {
+        if (runs[i].spans[0].op <= index && index <= runs[i].spans.back().op && runs[i].end <= arrived + kClose) {
           consider({at.rank, wait.lane, i});
           break;
         }

@@ -1,0 +1,338 @@
+// Does the program keep its promises to a user? Runs the built binary on the shipped scenarios and on bad ones.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/program.hpp"
+
+namespace accosim {
+namespace {
+
+using Json = nlohmann::json;
+const std::filesystem::path kRoot = ACCOSIM_ROOT;
+
+ProgramRun accosim(const std::vector<std::string>& arguments, const std::string& out_file = "") {
+  return run_program(ACCOSIM_BINARY, arguments, kRoot, out_file);
+}
+
+Json results_of(std::vector<std::string> arguments) {
+  arguments.push_back("--json");
+  const ProgramRun run = accosim(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return Json::parse(run.out);
+}
+
+Json result(const Json& document, const std::string& label) {
+  for (const Json& entry : document["results"])
+    if (entry["label"] == label) return entry;
+  ADD_FAILURE() << "no result " << label;
+  return {};
+}
+
+const std::vector<std::string> kPaperRows = {
+    "scenarios/paper/pretrain_1x8_h100.json", "scenarios/paper/pretrain_4x8_a100.json",
+    "scenarios/paper/finetune_1x8_a100.json", "scenarios/paper/finetune_2x4_a100.json"};
+
+std::vector<std::string> shipped_scenarios() {
+  std::vector<std::string> names = kPaperRows;
+  names.push_back("scenarios/paper/hetero_4xa100_one_slow.json");
+  names.push_back("scenarios/mixed_a100_v100.json");
+  return names;
+}
+
+TEST(Compare, FastGpusOfThePaperAccumulateWhileTheSlowOneFinishes) {
+  // One of four GPUs is 4 times slower. In the time in which DDP does a micro-batch on each (4), ACCO's fast GPUs do 4
+  // each and the slow one 1: 13, so 13/4 = 3.25 times the tokens per second.
+  const Json document = results_of({"compare", "scenarios/paper/hetero_4xa100_one_slow.json"});
+  const Json acco = result(document, "acco");
+  EXPECT_NEAR(acco["speedup"].get<double>(), 3.25, 0.03 * 3.25);
+  int micro_batches = 0;
+  for (const Json& rank : acco["ranks"]) {
+    const Json& counts = rank["micro_batches_per_round"];
+    const int expected = rank["rank"] == 3 ? 1 : 4;
+    EXPECT_EQ(counts["mean"], expected);
+    EXPECT_EQ(counts["least"], expected);
+    EXPECT_EQ(counts["most"], expected);
+    micro_batches += expected;
+  }
+  EXPECT_EQ(micro_batches, 13);
+  EXPECT_EQ(acco["ranks"].size(), 4u);
+}
+
+TEST(Compare, PrintsThePapersRatiosBesideItsOwn) {
+  const std::map<std::string, double> published = {
+      {kPaperRows[0], 1.06}, {kPaperRows[1], 1.345}, {kPaperRows[2], 1.72}, {kPaperRows[3], 7.79}};
+  for (const auto& [scenario, ratio] : published) {
+    const Json acco = result(results_of({"compare", scenario}), "acco");
+    EXPECT_EQ(acco["published_speedup"], ratio) << scenario;
+    EXPECT_GT(acco["speedup"].get<double>(), 1) << scenario;
+    const ProgramRun text = accosim({"compare", scenario});
+    EXPECT_NE(text.out.find("published"), std::string::npos) << scenario;
+    std::printf("%-42s published %.3f  predicted %.3f  error %+.1f %%\n", scenario.c_str(), ratio,
+                acco["speedup"].get<double>(), 100 * (acco["speedup"].get<double>() / ratio - 1));
+  }
+}
+
+TEST(Compare, GivesTheSameBytesTwice) {
+  for (const std::string& scenario : shipped_scenarios()) {
+    for (const char* format : {"", "--json"}) {
+      std::vector<std::string> arguments{"compare", scenario};
+      if (*format != '\0') arguments.push_back(format);
+      EXPECT_EQ(accosim(arguments).out, accosim(arguments).out) << scenario;
+    }
+  }
+}
+
+TEST(Compare, TheNetworksAgreeWhereNoLinkIsShared) {
+  for (const std::string& scenario : shipped_scenarios()) {
+    const Json simgrid = results_of({"compare", scenario, "--network", "simgrid"});
+    const Json reference = results_of({"compare", scenario, "--network", "reference"});
+    for (std::size_t i = 0; i < simgrid["results"].size(); ++i) {
+      const double a = simgrid["results"][i]["update_time_s"], b = reference["results"][i]["update_time_s"];
+      EXPECT_NEAR(a / b, 1, 1e-9) << scenario;
+    }
+  }
+}
+
+TEST(Compare, HasEveryMetricOfEverySchedule) {
+  const Json document = results_of({"compare", "scenarios/paper/finetune_2x4_a100.json"});
+  EXPECT_EQ(document["schema"], "accosim.result/1");
+  ASSERT_EQ(document["results"].size(), 4u);
+  for (const Json& entry : document["results"])
+    for (const char* key : {"schedule",
+                            "label",
+                            "update_time_s",
+                            "total_time_s",
+                            "tokens_per_s",
+                            "tokens_per_s_per_gpu",
+                            "speedup",
+                            "speedup_same_batch",
+                            "batch_inflation",
+                            "samples_per_update",
+                            "mfu",
+                            "hfu",
+                            "gpu_idle_fraction",
+                            "exposed_communication_s",
+                            "bytes_sent_per_rank_per_update",
+                            "memory_formula_bytes",
+                            "memory_resident_bytes",
+                            "fits",
+                            "warnings",
+                            "ranks"})
+      EXPECT_TRUE(entry.contains(key) && !entry[key].is_null()) << key;
+}
+
+TEST(Compare, ScheduleChoosesAndSetReplacesThroughFiles) {
+  const std::string scenario = "scenarios/paper/finetune_2x4_a100.json";
+  const Json one = results_of({"compare", scenario, "--schedule", "acco"});
+  ASSERT_EQ(one["results"].size(), 1u);
+  const double slow = one["results"][0]["update_time_s"];
+  // Ten times the bandwidth, in a file that the scenario names, with and without quotes around the text.
+  const Json plain =
+      results_of({"compare", scenario, "--schedule", "acco", "--set", "/cluster/nodes/0/nics/bandwidth=1 Tbit/s"});
+  const Json quoted =
+      results_of({"compare", scenario, "--schedule", "acco", "--set", "/cluster/nodes/0/nics/bandwidth=\"1 Tbit/s\""});
+  EXPECT_LT(plain["results"][0]["update_time_s"].get<double>(), slow);
+  EXPECT_EQ(plain, quoted);
+}
+
+TEST(Run, GivesNoComparison) {
+  const Json document = results_of({"run", "scenarios/paper/finetune_2x4_a100.json", "--schedule", "zero1"});
+  EXPECT_TRUE(document["results"][0]["speedup"].is_null());
+}
+
+TEST(Resolve, IsAScenarioThatGivesTheSameResults) {
+  const TemporaryFolder folder;
+  for (const std::string& scenario : shipped_scenarios()) {
+    const ProgramRun resolved = accosim({"resolve", scenario});
+    ASSERT_EQ(resolved.exit_code, 0) << resolved.err;
+    const std::string copy = folder.write("resolved.json", resolved.out).string();
+    EXPECT_EQ(accosim({"resolve", copy}).out, resolved.out) << scenario;
+    EXPECT_EQ(results_of({"compare", copy}), results_of({"compare", scenario})) << scenario;
+  }
+}
+
+TEST(Explain, AccountsForTheUpdate) {
+  for (const std::string& scenario : shipped_scenarios()) {
+    const ProgramRun run = accosim({"explain", scenario});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_NE(run.out.find("forward and backward"), std::string::npos) << scenario;
+    EXPECT_EQ(run.out.find("nothing to do"), std::string::npos) << scenario;
+  }
+}
+
+TEST(List, NamesWhatIsShipped) {
+  const std::string out = accosim({"list"}).out;
+  for (const char* name : {"A100-SXM4-80GB", "H100-SXM", "H100-PCIe", "V100-SXM2-16GB", "V100-SXM2-32GB", "gpt2",
+                           "llama-2-7b", "finetune_2x4_a100", "mixed_a100_v100"})
+    EXPECT_NE(out.find(name), std::string::npos) << name;
+  EXPECT_EQ(accosim({"list", "device"}).out.find("llama"), std::string::npos);
+}
+
+TEST(Trace, IsValidWithoutOverlapAndInMicroseconds) {
+  const TemporaryFolder folder;
+  for (const std::string& scenario : shipped_scenarios()) {
+    const std::string path = (folder.path / "trace.json").string();
+    const ProgramRun run =
+        accosim({"compare", scenario, "--trace", path, "--trace-updates", "2", "--trace-ranks", "0-3"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const Json trace = Json::parse(text_of(path));
+    std::map<std::pair<int, int>, double> busy_until;
+    std::map<std::string, int> flows;
+    double end = 0;
+    int slices = 0;
+    for (const Json& event : trace["traceEvents"]) {
+      const std::string phase = event["ph"];
+      if (phase == "s") ++flows[event["id"].dump()];
+      if (phase == "f") --flows[event["id"].dump()];
+      if (phase != "X") continue;
+      ++slices;
+      ASSERT_TRUE(event["dur"].is_number());
+      double& until = busy_until[{event["pid"], event["tid"]}];
+      EXPECT_GE(event["ts"].get<double>(), until - 1e-6) << scenario;
+      until = event["ts"].get<double>() + event["dur"].get<double>();
+      end = std::max(end, until);
+    }
+    EXPECT_GT(slices, 100) << scenario;
+    for (const auto& [id, open] : flows) EXPECT_EQ(open, 0) << "flow " << id;
+    // Microseconds: two updates of the slowest schedule and what comes before them last seconds, not hours.
+    const Json document = results_of({"compare", scenario});
+    double longest = 0;
+    for (const Json& entry : document["results"]) longest = std::max(longest, entry["update_time_s"].get<double>());
+    EXPECT_GT(end, 1e6 * longest) << scenario;
+    EXPECT_LT(end, 5e6 * longest) << scenario;
+  }
+}
+
+TEST(Exit, CodesSayWhoseFaultItWas) {
+  EXPECT_EQ(accosim({"--help"}).exit_code, 0);
+  EXPECT_EQ(accosim({"--version"}).exit_code, 0);
+  EXPECT_EQ(accosim({}).exit_code, 2);
+  EXPECT_EQ(accosim({"compare"}).exit_code, 2);
+  EXPECT_EQ(accosim({"compare", "scenarios/mixed_a100_v100.json", "--network", "tcp"}).exit_code, 2);
+  EXPECT_EQ(accosim({"compare", "scenarios/mixed_a100_v100.json", "--no-such-option"}).exit_code, 2);
+  const ProgramRun typo = accosim({"comapre", "scenarios/mixed_a100_v100.json"});
+  EXPECT_EQ(typo.exit_code, 2);
+  EXPECT_NE(typo.err.find("did you mean \"compare\"?"), std::string::npos) << typo.err;
+  EXPECT_EQ(accosim({"compare", "scenarios/none.json"}).exit_code, 1);
+  const ProgramRun schedule = accosim({"compare", "scenarios/mixed_a100_v100.json", "--schedule", "zero9"});
+  EXPECT_EQ(schedule.exit_code, 1);
+  EXPECT_NE(schedule.err.find("its schedules are \"ddp\""), std::string::npos) << schedule.err;
+  EXPECT_EQ(accosim({"run", "scenarios/mixed_a100_v100.json", "--trace", "/no/such/folder/trace.json"}).exit_code, 4);
+  EXPECT_EQ(accosim({"list"}, "/dev/full").exit_code, 4);
+}
+
+/// What a bad scenario must give: exit code 1, a message that holds `expected`, nothing on stdout, little memory.
+void expect_refused(const std::string& scenario, const std::vector<std::string>& expected,
+                    const std::vector<std::string>& sets = {}) {
+  std::vector<std::string> arguments{"compare", scenario};
+  for (const std::string& set : sets) {
+    arguments.push_back("--set");
+    arguments.push_back(set);
+  }
+  const ProgramRun run = accosim(arguments);
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_EQ(run.out, "");
+  for (const std::string& text : expected) EXPECT_NE(run.err.find(text), std::string::npos) << text << "\n" << run.err;
+  EXPECT_LT(run.peak_kib, 512 * 1024);
+}
+
+TEST(BadInput, IsRefusedWithWhereAndWhat) {
+  const std::string good = "scenarios/paper/finetune_2x4_a100.json";
+  expect_refused(good, {"100 GB", "/cluster/nodes/0/nics/bandwidth", "GB/s"},
+                 {"/cluster/nodes/0/nics/bandwidth=100 GB"});
+  expect_refused(good, {"/training/micro_batch_size"}, {"/training/micro_batch_size=-4"});
+  expect_refused(good, {"/training/train_tokens"}, {"/training/train_tokens=NaN"});
+  expect_refused(good, {"/training/train_tokens"}, {"/training/train_tokens=1e400"});
+  expect_refused(good, {"micro_batch_size"}, {"/training/micro_batch_sise=4"});
+  expect_refused(good, {"/cluster/nodes/7"}, {"/cluster/nodes/7/count=2"});
+  // What a device cannot do.
+  expect_refused(good, {"bf16"}, {"/cluster/nodes/0/device=V100-SXM2-32GB"});
+}
+
+TEST(BadInput, FilesThatAreNoScenario) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& text, const std::vector<std::string>& expected) {
+    expect_refused(folder.write("bad.json", text).string(), expected);
+  };
+  refused("", {"bad.json"});
+  refused(std::string("\xff\xfe\x00\x01 text", 9), {"bad.json"});
+  refused("{\"schema\": \"accosim.scenario/1\", \"name\": NaN}", {"bad.json:1:"});
+  refused("{\"schema\": \"accosim.scenario/1\", \"name\": 1e400}", {"bad.json:1:"});
+  refused("[1, 2", {"bad.json:1:"});
+  refused(std::string(100'000'000, '['), {"bad.json"});
+  refused(std::string(1'000'000, '['), {"bad.json"});
+  expect_refused((folder.path / "missing.json").string(), {"missing.json"});
+  expect_refused(folder.path.string(), {"directory"});
+}
+
+TEST(BadInput, FilesThatIncludeEachOther) {
+  const TemporaryFolder folder;
+  folder.write("a.json", "{\"schema\": \"accosim.device/1\", \"inherits\": \"b.json\"}");
+  folder.write("b.json", "{\"schema\": \"accosim.device/1\", \"inherits\": \"a.json\"}");
+  expect_refused((kRoot / "scenarios/paper/finetune_2x4_a100.json").string(), {"a.json", "b.json"},
+                 {"/cluster/nodes/0/device=" + (folder.path / "a.json").string()});
+}
+
+TEST(BadInput, AllMistakesAreToldAtOnce) {
+  // Ten of them, ten lines.
+  const ProgramRun run = accosim({"compare", "scenarios/paper/finetune_2x4_a100.json",
+                                  "--set",   "/training/micro_batch_size=0",
+                                  "--set",   "/training/sequence_length=many",
+                                  "--set",   "/training/precision=bf61",
+                                  "--set",   "/training/optimizer=adam",
+                                  "--set",   "/training/trian_tokens=1",
+                                  "--set",   "/cluster/nodes/0/count=-2",
+                                  "--set",   "/cluster/nodes/0/nics/bandwidth=100 GB",
+                                  "--set",   "/cluster/nodes/0/nics/latency=fast",
+                                  "--set",   "/schedules/3/name=aco",
+                                  "--set",   "/baseline=nobody"});
+  EXPECT_EQ(run.exit_code, 1);
+  int lines = 0;
+  for (const char c : run.err) lines += c == '\n';
+  EXPECT_GE(lines, 10) << run.err;
+  for (const char* text : {"micro_batch_size", "sequence_length", "bf61", "adam", "trian_tokens", "count", "bandwidth",
+                           "latency", "aco", "nobody"})
+    EXPECT_NE(run.err.find(text), std::string::npos) << text << "\n" << run.err;
+}
+
+/// Every number of a golden document against today's, to 1e-9; everything else exactly.
+void expect_same(const Json& golden, const Json& today, const std::string& where) {
+  if (golden.is_number() && today.is_number()) {
+    const double a = golden.get<double>(), b = today.get<double>();
+    EXPECT_NEAR(a, b, 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-12) << where;
+    return;
+  }
+  ASSERT_EQ(golden.type(), today.type()) << where;
+  ASSERT_EQ(golden.size(), today.size()) << where;
+  if (golden.is_object()) {
+    for (const auto& [key, value] : golden.items()) {
+      ASSERT_TRUE(today.contains(key)) << where << "/" << key;
+      expect_same(value, today[key], where + "/" + key);
+    }
+  } else if (golden.is_array()) {
+    for (std::size_t i = 0; i < golden.size(); ++i) expect_same(golden[i], today[i], where + "/" + std::to_string(i));
+  } else {
+    EXPECT_EQ(golden, today) << where;
+  }
+}
+
+TEST(Golden, PredictionsHaveNotMoved) {
+  // UPDATE_GOLDEN=1 writes them anew and fails, so that nobody does it by accident.
+  for (const std::string& scenario : shipped_scenarios()) {
+    const std::filesystem::path file = kRoot / "tests/golden" / std::filesystem::path(scenario).filename();
+    const Json today = results_of({"compare", scenario});
+    if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+      std::ofstream(file) << today.dump(1) << '\n';
+      ADD_FAILURE() << file << " written; run again without UPDATE_GOLDEN";
+      continue;
+    }
+    ASSERT_TRUE(std::filesystem::exists(file)) << file << " is missing; write it with UPDATE_GOLDEN=1";
+    expect_same(Json::parse(text_of(file)), today, scenario);
+  }
+}
+
+}  // namespace
+}  // namespace accosim
