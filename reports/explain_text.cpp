@@ -98,20 +98,20 @@ void write_operators(std::ostream& out, const OperatorTable& table, const Consol
   add(
       "times", "", [](const OperatorRow& row) { return fmt::format("{}", row.count); }, "");
   add(
-      "work", "of one", [](const OperatorRow& row) { return human_flops(row.flops); }, human_flops(flops));
-  add(
-      "moved", "by one", [](const OperatorRow& row) { return human_bytes(row.bytes); }, human_bytes(bytes));
-  add(
-      "forward", "of one", [](const OperatorRow& row) { return human_time(row.forward); }, "");
-  add(
-      "backward", "of one", [](const OperatorRow& row) { return human_time(row.backward); }, "");
-  add(
       "all of", "them", [](const OperatorRow& row) { return human_time(time_of(row)); }, human_time(sum));
   add(
       "share", "", [&](const OperatorRow& row) { return share_of(time_of(row), table.micro_batch); },
       share_of(sum, table.micro_batch));
   add(
       "bound", "by", [](const OperatorRow& row) { return row.bound; }, "");
+  add(
+      "forward", "of one", [](const OperatorRow& row) { return human_time(row.forward); }, "");
+  add(
+      "backward", "of one", [](const OperatorRow& row) { return human_time(row.backward); }, "");
+  add(
+      "work", "of one", [](const OperatorRow& row) { return human_flops(row.flops); }, human_flops(flops));
+  add(
+      "moved", "by one", [](const OperatorRow& row) { return human_bytes(row.bytes); }, human_bytes(bytes));
   write_table(out, columns, options);
   const Seconds rest = table.micro_batch - sum;
   if (!negligible(rest, table.micro_batch)) {
