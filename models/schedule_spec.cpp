@@ -86,6 +86,10 @@ void read_acco(ObjectReader& reader, ScheduleSpec& spec, const Training& trainin
   spec.rollback_estimate = reader.boolean("rollback_estimate", true);
   spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
   const int steps = training.gradient_accumulation_steps;
+  if (steps == 0) {  // wrong, and said
+    reader.find("micro_batches_per_round");
+    return;
+  }
   const char* const key = "micro_batches_per_round";
   if (steps % 2 != 0 && !reader.has(key)) {
     reader.fail(key, fmt::format("missing: it is half of gradient_accumulation_steps, and {} is odd; write \"{}\": {}, "

@@ -98,7 +98,7 @@ TEST(Json, DuplicateKeysAreAllFound) {
   const JsonDocument document = parse_json("{\"a\":1,\"b\":[{\"c~/\":1,\n\"c~/\":2}],\"a\":3}", "f.json");
   ASSERT_EQ(document.errors.size(), 2U);
   EXPECT_EQ(document.errors[0], "f.json:2:1 /b/0/c~0~1: the key \"c~/\" is there twice; keep one");
-  EXPECT_EQ(document.errors[1], "f.json:2:12 /a: the key \"a\" is there twice; keep one");
+  EXPECT_EQ(document.errors[1], "f.json:2:11 /a: the key \"a\" is there twice; keep one");
 }
 
 TEST(Json, BrokenTextIsOneLineThatSaysWhatIsWrong) {

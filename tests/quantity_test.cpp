@@ -74,7 +74,7 @@ TEST(Quantity, AmbiguousSpellingsAreRefusedWithBothMeanings) {
   }
   EXPECT_TRUE(has(error_of("5 MBS", Dimension::kBandwidth), "5 MB/s"));
   EXPECT_TRUE(has(error_of("5 KB", Dimension::kData), "1024 is Ki"));
-  EXPECT_TRUE(has(error_of("5 Tflops", Dimension::kCompute), "5 TFLOPS"));
+  EXPECT_TRUE(has(error_of("5 Tflops", Dimension::kCompute), "5 TFLOP/s"));
 }
 
 TEST(Quantity, WhatIsNoQuantityIsRefused) {
