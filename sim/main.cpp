@@ -130,7 +130,7 @@ void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[chosen[i]];
     const EventGraph graph = graph_for_trace(scenario, spec, arguments.trace_updates);
-    writer.begin_schedule(graph, spec.label, names, static_cast<int>(i) * ranks);
+    writer.begin_schedule(graph, spec.label, names, 1 + static_cast<int>(i) * ranks);
     play(graph, network_of(arguments), writer.sink());
   }
   writer.finish();
