@@ -5,6 +5,7 @@ kBuildPackages='g++ cmake ninja-build pkg-config libsimgrid-dev libeigen3-dev nl
 kTestPackages="$kBuildPackages libgtest-dev"
 kCannot=40   # set_up: the environment is in the way (a package, a permission, a network); a command was named
 kBroken=41   # set_up: the sources do not configure or compile; the log was shown
+build_flags=''  # for ninja
 kLockPatience=${ACCOSIM_LOCK_PATIENCE:-900} # seconds to wait for another's apt before giving up
 
 say() { printf 'accosim: %s\n' "$*" >&2; }
@@ -159,10 +160,10 @@ build() {
   local status
   say "building $2 in build/$1"
   if [ -t 2 ]; then
-    NINJA_STATUS='accosim: [%f/%t] ' cmake --build "$build_folder" --target "$2"
+    NINJA_STATUS='accosim: [%f/%t] ' cmake --build "$build_folder" --target "$2" -- $build_flags
     status=$?
   else
-    NINJA_STATUS='@%p@%f/%t@' cmake --build "$build_folder" --target "$2" 2>&1 | awk -F@ '
+    NINJA_STATUS='@%p@%f/%t@' cmake --build "$build_folder" --target "$2" -- $build_flags 2>&1 | awk -F@ '
       /^ninja: (Entering directory|no work to do)/ { next }
       /^@ *[0-9]+%@/ { if (int($2 / 25) > shown) { shown = int($2 / 25); print "accosim: built " $3; fflush() } next }
       { print; fflush() }'
