@@ -13,6 +13,6 @@ namespace accosim {
 
 /// Reads the config at `pointer` and fills its defaults in. Nothing when it is wrong in any way; the diagnostics say
 /// how.
-std::optional<Model> read_model(JsonValue& config, const std::string& pointer, Diagnostics& diagnostics);
+std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics);
 
 }  // namespace accosim

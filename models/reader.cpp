@@ -198,7 +198,7 @@ std::string ObjectReader::one_of(std::string_view key, const std::vector<std::st
                                  const std::string& fallback) {
   std::string form = names.size() > 1 ? "one of: " : "";
   for (std::size_t i = 0; i < names.size(); ++i) form += (i > 0 ? ", \"" : "\"") + names[i] + "\"";
-  const std::string harmless = fallback.empty() ? names.front() : fallback;
+  std::string harmless = fallback.empty() ? names.front() : fallback;
   const JsonValue* member = take(key, !fallback.empty(), json_text(fallback, default_origin()), form);
   if (member == nullptr || wrong_kind(key, *member, JsonKind::kText, form)) return harmless;
   if (contains(names, member->text)) return member->text;

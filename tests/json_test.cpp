@@ -125,7 +125,8 @@ TEST(Json, BytesThatAreNoTextAreRefusedAtTheirPlace) {
 
 TEST(Json, RandomBytesNeverCrashNorLeakIntoTheMessage) {
   std::uint64_t state = 99;
-  const std::string alphabet("{}[]\",:\\/*e+-.0123456789tfn \n\x80\xff\0", 36);
+  constexpr char kBytes[] = "{}[]\",:\\/*e+-.0123456789tfn \n\x80\xff\0";
+  const std::string alphabet(kBytes, sizeof kBytes - 1);
   for (int i = 0; i < 20000; ++i) {
     std::string text;
     state = state * 6364136223846793005U + 1442695040888963407U;

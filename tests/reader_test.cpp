@@ -57,10 +57,8 @@ TEST(Reader, CollectsEveryMistakeWithItsPlace) {
       "f.json:2:7 /top/i: is 1.5; write a whole number from 1 to 9",
       "f.json:2:17 /top/j: is -1; write a whole number from 0 to 9",
       "f.json:2:26 /top/b: is the number 1; write true or false",
-      "f.json:2:34 /top/w: \"100 GB\" is an amount of data; a bandwidth is written \"100 GB/s\" (bytes) or \"100 "
-      "Gbit/s\" (bits)",
-      "f.json:2:49 /top/v: is the number 5 without a unit; a bandwidth is written \"100 GB/s\" (bytes) or \"100 "
-      "Gbit/s\" (bits)",
+      "f.json:2:34 /top/w: \"100 GB\" is an amount of data; " + how_to_write(Dimension::kBandwidth),
+      "f.json:2:49 /top/v: is the number 5 without a unit; " + how_to_write(Dimension::kBandwidth),
       "f.json:2:57 /top/c: \"bf61\" is not known; did you mean \"bf16\"? write one of: \"fp16\", \"bf16\"",
       "f.json:2:70 /top/x: \"a\\nb\" holds control characters; write one line of plain text",
       "f.json:1:1 /top/absent: missing; write \"absent\": a text",

@@ -423,7 +423,8 @@ TEST_F(ScenarioFiles, RandomDamageLoadsOrTells) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     return static_cast<std::size_t>(state >> 33) % n;
   };
-  const std::string bytes("{}[]\",:0-9e\\\0\xff", 15);
+  constexpr char kBytes[] = "{}[]\",:0-9e\\\0\xff";
+  const std::string bytes(kBytes, sizeof kBytes - 1);
   int told = 0;
   for (int i = 0; i < 1500; ++i) {
     std::string text = good;

@@ -1,8 +1,7 @@
 // A directory of a test's own, with files as literals, gone when the test ends.
 #pragma once
 
-#include <stdlib.h>
-
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
