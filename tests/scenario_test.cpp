@@ -271,24 +271,25 @@ TEST_F(ScenarioFiles, TenMistakesGiveTenLines) {
     "nics": {"bandwith": "100 Gbit/s"}}]},
   "training": {"sequence_length": 512.5, "micro_batch_size": "4", "gradient_accumulation_steps": -1, "train_tokens": 0},
   "schedules": [{"name": "acco"}, {"name": "zero1", "poll_every": 3}]})");
-  EXPECT_EQ(
-      errors_of(path),
-      (Lines{
-          "bad.json:2:12 /model: no file \"models/tinny.json\"; did you mean \"tiny.json\"?",
-          "bad.json:6:35 /training/sequence_length: is 512.5; write a whole number from 1 to 1000000000",
-          "bad.json:6:62 /training/micro_batch_size: is the text \"4\"; write a whole number from 1 to 1000000000, "
-          "without quotes",
-          "bad.json:6:98 /training/gradient_accumulation_steps: is -1; write a whole number from 1 to 1000000000",
-          "bad.json:6:118 /training/train_tokens: is 0; write a number above 0, at most 1e+18",
-          "bad.json:3:35 /cluster/nodes/0/count: is -2; write a whole number from 1 to 1048576",
-          "bad.json:4:23 /cluster/nodes/0/intra/kind: \"nvlinc\" is not known; did you mean \"nvlink\"? write one "
-          "of: \"nvswitch\", \"nvlink\", \"pcie\"",
-          "bad.json:4:46 /cluster/nodes/0/intra/bandwidth: \"100 GB\" is an amount of data; a bandwidth is written "
-          "\"100 GB/s\" (bytes) or \"100 Gbit/s\" (bits)",
-          "bad.json:5:14 /cluster/nodes/0/nics/bandwith: unknown key; did you mean \"bandwidth\"?",
-          "bad.json:7:53 /schedules/1/poll_every: unknown key; it belongs to dpu and acco, and zero1 has no such "
-          "choice; remove it",
-      }));
+  Lines expected;
+  const auto expect = [&](const std::string& place, const std::string& what) {
+    expected.push_back(place + ": " + what);
+  };
+  const std::string count = "write a whole number from 1 to 1000000000";
+  expect("bad.json:2:12 /model", "no file \"models/tinny.json\"; did you mean \"tiny.json\"?");
+  expect("bad.json:6:35 /training/sequence_length", "is 512.5; " + count);
+  expect("bad.json:6:62 /training/micro_batch_size", "is the text \"4\"; " + count + ", without quotes");
+  expect("bad.json:6:98 /training/gradient_accumulation_steps", "is -1; " + count);
+  expect("bad.json:6:118 /training/train_tokens", "is 0; write a number above 0, at most 1e+18");
+  expect("bad.json:3:35 /cluster/nodes/0/count", "is -2; write a whole number from 1 to 1048576");
+  expect("bad.json:4:23 /cluster/nodes/0/intra/kind",
+         R"("nvlinc" is not known; did you mean "nvlink"? write one of: "nvswitch", "nvlink", "pcie")");
+  expect("bad.json:4:46 /cluster/nodes/0/intra/bandwidth",
+         R"("100 GB" is an amount of data; a bandwidth is written "100 GB/s" (bytes) or "100 Gbit/s" (bits))");
+  expect("bad.json:5:14 /cluster/nodes/0/nics/bandwith", R"(unknown key; did you mean "bandwidth"?)");
+  expect("bad.json:7:53 /schedules/1/poll_every",
+         "unknown key; it belongs to dpu and acco, and zero1 has no such choice; remove it");
+  EXPECT_EQ(errors_of(path), expected);
 }
 
 TEST_F(ScenarioFiles, WhatADeviceCannotDoIsAnErrorThatSaysWhatToWrite) {
