@@ -76,12 +76,6 @@ void read_ddp(ObjectReader& reader, ScheduleSpec& spec, const std::optional<Clus
   }
 }
 
-void check_multiple(ObjectReader& reader, const char* of, int count, int poll_every) {
-  if (!reader.good("poll_every") || count % poll_every == 0) return;
-  reader.fail("poll_every",
-              fmt::format("is {}, and {} is {}, no multiple of it; write a divisor", poll_every, of, count));
-}
-
 void read_acco(ObjectReader& reader, ScheduleSpec& spec, const Training& training) {
   spec.rollback_estimate = reader.boolean("rollback_estimate", true);
   spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
@@ -99,7 +93,6 @@ void read_acco(ObjectReader& reader, ScheduleSpec& spec, const Training& trainin
   }
   spec.micro_batches_per_round =
       reader.integer(key, 1, kMaxInteger, steps % 2 == 0 ? std::optional<int>(steps / 2) : std::nullopt);
-  if (reader.good(key)) check_multiple(reader, key, spec.micro_batches_per_round, spec.poll_every);
 }
 
 }  // namespace
@@ -125,7 +118,6 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
         reader.choice("late_communication", {LateCommunication::kWait, LateCommunication::kAccumulate},
                       std::optional<LateCommunication>(LateCommunication::kAccumulate));
     spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
-    check_multiple(reader, "gradient_accumulation_steps", training.gradient_accumulation_steps, spec.poll_every);
   }
   if (spec.name == "acco") read_acco(reader, spec, training);
   reader.finish(notes_for(spec.name));
