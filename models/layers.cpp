@@ -43,7 +43,8 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
 }
 
 bool is_attention(const Operator& op) {
-  return op.name.rfind("attention", 0) == 0 && op.name != "attention norm" && op.name != "attention residual";
+  const bool named = op.name.rfind("attention", 0) == 0 || op.name == "softmax";
+  return named && op.name != "attention norm" && op.name != "attention residual";
 }
 
 void run_again(Operator& op, const std::vector<Kernel>& kernels) {

@@ -43,7 +43,7 @@ enum class Optimizer : std::uint8_t { kAdamW };
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
   std::string name;
-  std::string family;  ///< gpt2, gpt_neo or llama
+  std::string family;  ///< gpt2, gpt_neo, opt, llama or mistral
   int num_hidden_layers = 0;
   int hidden_size = 0;
   int num_attention_heads = 0;
@@ -52,7 +52,7 @@ struct Model {
   int intermediate_size = 0;
   int vocab_size = 0;
   int max_position_embeddings = 0;
-  bool learned_positions = false;  ///< a table of position embeddings (gpt2, gpt_neo), or rotary (llama)
+  bool learned_positions = false;  ///< a table of position embeddings (gpt2, gpt_neo, opt), or rotary (llama, mistral)
   bool gated_mlp = false;          ///< three matrices in the MLP (llama), or two
   bool rms_norm = false;           ///< one vector a norm, or two (weight and bias)
   bool qkv_bias = false;
