@@ -147,13 +147,18 @@ TEST(Schedules, FastRanksAccumulateWhileSlowOnesFinish) {
 }
 
 TEST(Schedules, AFractionOfASlowdownShowsInTheMean) {
-  // 2.5 times slower: fast ranks do 2 or 3 a round, 2.5 on average but for the swap and where communication ends.
+  // A round lasts as long as the slow rank's one micro-batch and its swap, f t + s; n micro-batches and a swap of a
+  // fast rank fill it on average, so n = f, as whole numbers next to f. With f close to a whole number a fast rank
+  // gains its extra micro-batch over many updates.
   ScheduleSpec spec = sample_schedule("acco");
   spec.micro_batches_per_round = 1;
-  const RunResult result = run_schedule(one_slow(2.5), spec, NetworkKind::kReference);
-  EXPECT_EQ(result.ranks[0].micro_batches_per_round_min, 2);
-  EXPECT_EQ(result.ranks[0].micro_batches_per_round_max, 3);
-  EXPECT_NEAR(result.ranks[0].micro_batches_per_round, 2.5, 0.05);
+  for (const double slowdown : {1.01, 1.1, 1.5, 2.5, 3.9, 4.01, 4.3, std::sqrt(2.0), std::sqrt(17.0)}) {
+    const RunResult result = run_schedule(one_slow(slowdown), spec, NetworkKind::kReference);
+    EXPECT_EQ(result.ranks[0].micro_batches_per_round_min, std::floor(slowdown)) << slowdown;
+    EXPECT_EQ(result.ranks[0].micro_batches_per_round_max, std::ceil(slowdown)) << slowdown;
+    EXPECT_NEAR(result.ranks[0].micro_batches_per_round / slowdown, 1, 0.003) << slowdown;
+    EXPECT_EQ(result.ranks[3].micro_batches_per_round, 1) << slowdown;
+  }
 }
 
 TEST(Schedules, AnUnsharedFabricIsFasterThanAnOversubscribedOne) {
