@@ -62,13 +62,13 @@ OpRef ProgramBuilder::mark(int lane, Mark mark) {
   return add(lane, op, {});
 }
 
-void ProgramBuilder::begin_loop(int lane, int min, OpRef until) {
+void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
   Op op;
   op.kind = OpKind::kLoopBegin;
   op.label = tables_.label("loop", OpClass::kMark);
   op.plan = static_cast<int>(program_.loops.size());
   const OpRef begin = add(lane, op, {});
-  program_.loops.push_back({min, until, {{lane, begin.index, -1}}});
+  program_.loops.push_back({min, stride, until, {{lane, begin.index, -1}}});
 }
 
 void ProgramBuilder::end_loop(int lane) {
