@@ -37,7 +37,7 @@ OpRef ProgramBuilder::add(int lane, Op op, const std::vector<OpRef>& waits) {
 }
 
 OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Seconds duration,
-                              std::vector<OpRef> waits, int micro_batches) {
+                              const std::vector<OpRef>& waits, int micro_batches) {
   Op op;
   op.kind = OpKind::kCompute;
   op.label = tables_.label(name, cls, micro_batches);
@@ -46,7 +46,7 @@ OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Se
 }
 
 OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRequest& request,
-                                 std::vector<OpRef> waits) {
+                                 const std::vector<OpRef>& waits) {
   Op op;
   op.kind = OpKind::kCollective;
   op.label = tables_.label(name, OpClass::kCommunication);
@@ -62,13 +62,13 @@ OpRef ProgramBuilder::mark(int lane, Mark mark) {
   return add(lane, op, {});
 }
 
-void ProgramBuilder::begin_loop(int lane, int min, OpRef until) {
+void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
   Op op;
   op.kind = OpKind::kLoopBegin;
   op.label = tables_.label("loop", OpClass::kMark);
   op.plan = static_cast<int>(program_.loops.size());
   const OpRef begin = add(lane, op, {});
-  program_.loops.push_back({min, until, {{lane, begin.index, -1}}});
+  program_.loops.push_back({min, stride, until, {{lane, begin.index, -1}}});
 }
 
 void ProgramBuilder::end_loop(int lane) {

@@ -34,13 +34,14 @@ class ProgramBuilder {
   /// `tables` outlives the builder.
   ProgramBuilder(Tables& tables, std::vector<std::string> lanes);
 
-  OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, std::vector<OpRef> waits = {},
+  OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, const std::vector<OpRef>& waits = {},
                 int micro_batches = 0);
   /// On the group at slot 0, the world.
-  OpRef collective(int lane, const std::string& name, const PlanRequest& request, std::vector<OpRef> waits = {});
+  OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {});
   OpRef mark(int lane, Mark mark);
-  /// What follows on `lane` repeats at least `min` times and until `until` has ended; without `until`, `min` times.
-  void begin_loop(int lane, int min, OpRef until = {-1, 0});
+  /// What follows on `lane` repeats until `until` has ended, looked at after every `stride` repetitions and at least
+  /// `min` times; without `until`, min x stride times.
+  void begin_loop(int lane, int min, OpRef until = {-1, 0}, int stride = 1);
   void end_loop(int lane);
   /// The last op on the lane; {lane, -1} where there is none.
   OpRef last(int lane) const;

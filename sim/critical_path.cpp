@@ -19,7 +19,7 @@ struct Run {
 };
 
 Run run_of(const Span& span) {
-  return {{span}, span.begin.value, span.end.value + (span.repeat - 1) * span.period.value};
+  return {{span}, span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value};
 }
 
 /// Runs by rank and lane, in order.
@@ -81,8 +81,11 @@ class History {
       const std::vector<Run>& runs = lanes_[at.rank][wait.lane];
       // The end of a loop ends with its last body, which is the run before it.
       const int index = program.lanes[wait.lane][wait.index].kind == OpKind::kLoopEnd ? wait.index - 1 : wait.index;
-      for (std::size_t i = runs.size(); i-- > 0;)
-        if (runs[i].spans[0].op <= index && index <= runs[i].spans.back().op && runs[i].end <= arrived + kClose) {
+      // The last run that had ended, or one shortly before it. A lane's runs end in order.
+      const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
+                                          [](double time, const Run& earlier) { return time < earlier.end; });
+      for (auto i = static_cast<std::size_t>(ended - runs.begin()); i-- > 0;)
+        if (runs[i].spans[0].op <= index && index <= runs[i].spans.back().op) {
           consider({at.rank, wait.lane, i});
           break;
         }
@@ -114,7 +117,7 @@ class PathBuilder {
   explicit PathBuilder(const SteadyPlay& play) : play_(play) {}
 
   /// Walking back: prepends `duration` of `count` ops.
-  void add(const Label& label, int rank, double duration, int count) {
+  void add(const Label& label, int rank, double duration, std::int64_t count) {
     if (duration <= 0) return;
     causes_[cause_of(label)] += duration;
     std::vector<PathStep>& steps = path_.steps;
@@ -133,7 +136,7 @@ class PathBuilder {
     const double share = std::min(1.0, (run.end - from) / std::max(run.end - run.begin, 1e-300));
     for (auto span = run.spans.rbegin(); span != run.spans.rend(); ++span) {
       const double once = span->end.value - span->begin.value;
-      add(labels[span->label], rank, std::max(0.0, share) * once * span->repeat, span->repeat);
+      add(labels[span->label], rank, std::max(0.0, share) * once * static_cast<double>(span->repeat), span->repeat);
     }
   }
 

@@ -1,7 +1,8 @@
-// Where the time of one update goes, as plain structs: the critical path through the event graph, and the operators behind
-// its compute.
+// Where the time of one update goes, as plain structs: the critical path through the event graph, and the operators
+// behind its compute.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,7 @@ struct PathStep {
   OpClass cls = OpClass::kForward;
   int rank = 0;
   Seconds duration;  ///< of all `count`
-  int count = 1;
+  std::int64_t count = 1;
 };
 
 struct CriticalPath {

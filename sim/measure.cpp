@@ -9,24 +9,24 @@
 namespace accosim {
 namespace {
 
-// Updates are equal when their durations agree to this; far above the rounding of a sum of a million terms.
+// Times are equal when they agree to this share of an update; far above the rounding of a sum of a million terms.
 constexpr double kSame = 1e-9;
 
 using Interval = std::pair<double, double>;
 
 /// What one rank did, by update.
 struct History {
-  std::vector<double> time;              // when each update ended
-  std::vector<int> micro_batches;        // by update
-  std::vector<std::vector<int>> rounds;  // micro-batches of each round, by update
+  std::vector<double> time;                       // when each update ended
+  std::vector<std::int64_t> micro_batches;        // by update
+  std::vector<std::vector<std::int64_t>> rounds;  // micro-batches of each round, by update
   std::vector<Interval> busy, communicating;
   std::vector<std::pair<double, double>> sent;  // when, bytes
 };
 
 std::vector<History> histories(const EventGraph& graph, const std::vector<Span>& spans) {
   std::vector<History> ranks(graph.ranks.size());
-  std::vector<int> in_update(ranks.size(), 0), in_round(ranks.size(), 0);
-  std::vector<std::vector<int>> rounds(ranks.size());
+  std::vector<std::int64_t> in_update(ranks.size(), 0), in_round(ranks.size(), 0);
+  std::vector<std::vector<std::int64_t>> rounds(ranks.size());
   for (const Span& span : spans) {
     History& history = ranks[span.rank];
     const Label& label = graph.labels[span.label];
@@ -46,24 +46,33 @@ std::vector<History> histories(const EventGraph& graph, const std::vector<Span>&
       history.sent.emplace_back(span.end.value, graph.groups[rank.groups[op.slot]].plans[op.plan].sent_per_rank.value);
     } else {
       // A repeated op stands in a body that is compute throughout, so what lies between its repetitions is busy too.
-      history.busy.emplace_back(span.begin.value, span.end.value + (span.repeat - 1) * span.period.value);
+      history.busy.emplace_back(span.begin.value,
+                                span.end.value + static_cast<double>(span.repeat - 1) * span.period.value);
     }
   }
   return ranks;
 }
 
-bool same_update(const std::vector<History>& ranks, int a, int b) {
+/// Whether the ranks stood to each other at the end of update `a` as at the end of `b`. What follows depends on that
+/// alone, so a state that comes back is a period. (Equal durations would not do: a fast rank can gain on a slow one a
+/// little with every update, and fit in one more micro-batch only when it has gained a whole one.)
+bool same_state(const std::vector<History>& ranks, int a, int b, double tolerance) {
   return std::all_of(ranks.begin(), ranks.end(), [&](const History& rank) {
-    const double time_a = rank.time[a] - rank.time[a - 1], time_b = rank.time[b] - rank.time[b - 1];
-    return rank.rounds[a] == rank.rounds[b] && std::abs(time_a - time_b) <= kSame * std::max(time_a, time_b);
+    const double phase_a = rank.time[a] - ranks[0].time[a], phase_b = rank.time[b] - ranks[0].time[b];
+    return rank.rounds[a] == rank.rounds[b] && std::abs(phase_a - phase_b) <= tolerance;
   });
 }
 
-/// The least period that the last updates show twice over; 0 where there is none.
+/// The least period that the last updates show twice over, in state and in duration; 0 where there is none.
 int period_of(const std::vector<History>& ranks, int updates) {
+  const std::vector<double>& time = ranks[0].time;
+  const double tolerance = kSame * (time[updates - 1] - time[0]) / (updates - 1);
   for (int period = 1; 3 * period < updates; ++period) {
     bool repeats = true;
-    for (int k = updates - 2 * period; k < updates && repeats; ++k) repeats = same_update(ranks, k, k - period);
+    for (int k = updates - 2 * period; k < updates && repeats; ++k) {
+      const double now = time[k] - time[k - 1], before = time[k - period] - time[k - period - 1];
+      repeats = same_state(ranks, k, k - period, tolerance) && std::abs(now - before) <= tolerance;
+    }
     if (repeats) return period;
   }
   return 0;
@@ -108,10 +117,10 @@ RankMeasure measure_rank(const History& history, int first, int last) {
   const double from = history.time[first], to = history.time[last];
   const int updates = last - first;
   RankMeasure result;
-  int rounds = 0, micro_batches = 0;
+  std::int64_t rounds = 0, micro_batches = 0;
   result.least_per_round = history.rounds[last].front();
   for (int k = first + 1; k <= last; ++k) {
-    for (const int round : history.rounds[k]) {
+    for (const std::int64_t round : history.rounds[k]) {
       result.least_per_round = std::min(result.least_per_round, round);
       result.most_per_round = std::max(result.most_per_round, round);
       ++rounds;
@@ -119,7 +128,7 @@ RankMeasure measure_rank(const History& history, int first, int last) {
     micro_batches += history.micro_batches[k];
   }
   result.micro_batches_per_update = static_cast<double>(micro_batches) / updates;
-  result.micro_batches_per_round = static_cast<double>(micro_batches) / rounds;
+  result.micro_batches_per_round = static_cast<double>(micro_batches) / static_cast<double>(rounds);
   const std::vector<Interval> busy = merged(history.busy, from, to);
   const std::vector<Interval> communicating = merged(history.communicating, from, to);
   result.idle_fraction = std::max(0.0, 1 - length(busy) / (to - from));

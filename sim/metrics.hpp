@@ -1,6 +1,7 @@
 // From spans to the figures that a user acts on.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,8 @@ struct RankResult {
   std::string device;
   int node = 0;
   double micro_batches_per_round = 0;  ///< mean over the steady rounds
-  int micro_batches_per_round_min = 0;
-  int micro_batches_per_round_max = 0;
+  std::int64_t micro_batches_per_round_min = 0;
+  std::int64_t micro_batches_per_round_max = 0;
   double micro_batches_per_update = 0;
   double idle_fraction = 0;
 };
@@ -38,10 +39,11 @@ struct RunResult {
   Seconds total_time;  ///< for train_tokens
   double tokens_per_second = 0;
   double tokens_per_second_per_gpu = 0;
-  std::optional<double> speedup;             ///< per token, over the baseline; absent when nothing is compared
-  std::optional<double> speedup_same_batch;  ///< over the baseline replayed at this schedule's samples per update
-  std::optional<double> published_speedup;   ///< of the scenario file
-  double batch_inflation = 1;                ///< samples per update over those asked for
+  std::optional<double> speedup;  ///< per token, over the baseline; absent when nothing is compared
+  /// over the baseline replayed at this schedule\'s samples per update; absent where the baseline cannot do so few
+  std::optional<double> speedup_same_batch;
+  std::optional<double> published_speedup;  ///< of the scenario file
+  double batch_inflation = 1;               ///< samples per update over those asked for
   double samples_per_update = 0;
   double micro_batches_per_update = 0;  ///< of all ranks
   double mfu = 0;

@@ -57,12 +57,38 @@ TEST(Measure, APeriodOfSeveralUpdatesIsAveragedWhole) {
   EXPECT_DOUBLE_EQ(result.update_time.value, 9);
 }
 
+TEST(Measure, APeriodMustShowTwiceOver) {
+  // 7 updates of 10, 7, 10, 10, 7, 10, 10 s: the pattern 10, 7, 10 stands there only twice.
+  EXPECT_FALSE(measured(serial(7, {7, 4, 7, 7, 4, 7, 7}, 1)).periodic);
+  // Three times over.
+  EXPECT_TRUE(measured(serial(10, {7, 4, 7}, 1)).periodic);
+}
+
 TEST(Measure, WhatDoesNotRepeatIsAveragedOverTheLaterHalfAndSaidSo) {
   // Updates of 3 + k seconds, k = 0..7: the later half (k = 4..7) means 8.5.
   const Measured result = measured(serial(8, {0, 1, 2, 3, 4, 5, 6, 7}, 1));
   EXPECT_FALSE(result.periodic);
   EXPECT_EQ(result.first, 3);
   EXPECT_DOUBLE_EQ(result.update_time.value, 3 + 5.5);
+}
+
+TEST(Measure, EqualTimesWithUnequalCountsAreNotAPeriod) {
+  // Two micro-batches of 2 s or one of 4 s in turn: every update takes 7 s, and only every second one is alike.
+  Tables tables;
+  ProgramBuilder program(tables, {"compute"});
+  for (int update = 0; update < 16; ++update) {
+    program.begin_loop(0, update % 2 == 0 ? 2 : 1);
+    program.compute(0, "backward", OpClass::kBackward, Seconds{update % 2 == 0 ? 2.0 : 4.0}, {}, 1);
+    program.end_loop(0);
+    program.mark(0, Mark::kUpdate);
+  }
+  EventGraph graph;
+  graph.programs.push_back(program.take(1));
+  graph.labels = tables.labels;
+  graph.ranks = {{0, {}, 1}};
+  const Measured result = measured(graph);
+  EXPECT_TRUE(result.periodic);
+  EXPECT_DOUBLE_EQ(result.ranks[0].micro_batches_per_update, 1.5);
 }
 
 TEST(Measure, CommunicationUnderComputationIsNotExposed) {

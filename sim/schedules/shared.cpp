@@ -51,17 +51,15 @@ void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int 
 }
 
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until) {
-  program.begin_loop(kComputeLane, min_looks, until);
-  for (int i = 0; i < input.spec.poll_every; ++i) {
-    program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward);
-    program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1);
-  }
+  program.begin_loop(kComputeLane, min_looks, until, input.spec.poll_every);
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward);
+  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1);
   program.end_loop(kComputeLane);
 }
 
 OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
-                                 std::vector<OpRef> waits) {
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, std::move(waits));
+                                 const std::vector<OpRef>& waits) {
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, waits);
   const std::vector<Bucket> buckets = buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype),
                                                  input.spec.first_bucket, input.spec.bucket_cap);
   const char* name = kind == CollectiveKind::kAllReduce ? "all-reduce of a bucket" : "reduce-scatter of a bucket";
