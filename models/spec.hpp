@@ -115,14 +115,14 @@ struct Device {
   BytesPerSecond memory_bandwidth;
   double memory_efficiency = 0;  ///< achieved fraction of the memory bandwidth in streaming kernels
   Bytes memory;
-  Bytes reserved_memory;    ///< CUDA context, libraries and allocator slack, never available to tensors
-  Seconds launch_interval;  ///< least time between two kernel launches by the host
-  std::string architecture;                              ///< volta, ampere, hopper...; empty: unknown
-  int sm_count = 0;                                      ///< multiprocessors; 0: products have no waves
-  double power = 0;                                      ///< limit of the board in W; 0: unknown
+  Bytes reserved_memory;     ///< CUDA context, libraries and allocator slack, never available to tensors
+  Seconds launch_interval;   ///< least time between two kernel launches by the host
+  std::string architecture;  ///< volta, ampere, hopper...; empty: unknown
+  int sm_count = 0;          ///< multiprocessors; 0: products have no waves
+  double power = 0;          ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
   std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
-  double slowdown = 1;      ///< every forward and backward takes this many times as long (an emulated straggler)
+  double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;
 };
@@ -187,8 +187,8 @@ struct Training {
   Recompute activation_recompute = Recompute::kNone;
   Implementation implementation = Implementation::kEager;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
-  double dropout = 0;              ///< probability; of embeddings, attention and both branches of a block
-  bool gradient_clipping = false;  ///< the global norm of the gradients is taken and they are scaled
+  double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
+  bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
   std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
 };
 

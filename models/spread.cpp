@@ -23,8 +23,8 @@ void add(const Kernel& kernel, double time, Uses& uses) {
     uses.memory += time;
     return;
   }
-  const auto same = std::find_if(uses.products.begin(), uses.products.end(),
-                                 [&](const Use& use) { return *use.kernel == kernel; });
+  const auto same =
+      std::find_if(uses.products.begin(), uses.products.end(), [&](const Use& use) { return *use.kernel == kernel; });
   if (same == uses.products.end())
     uses.products.push_back({&kernel, time});
   else
@@ -93,8 +93,8 @@ double compute_spread(const RankKind& kind) {
   const Uses uses = uses_of(kind);
   if (uses.total == 0) return 0;
   const auto squared = [](double x) { return x * x; };
-  double variance = squared(kOperators) + squared(kMemory * uses.memory / uses.total) +
-                    squared(kHost * uses.host / uses.total);
+  double variance =
+      squared(kOperators) + squared(kMemory * uses.memory / uses.total) + squared(kHost * uses.host / uses.total);
   double constant = 0;
   for (const Use& product : uses.products) {
     const double share = product.time / uses.total;

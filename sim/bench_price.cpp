@@ -1,5 +1,5 @@
-// How long one prediction's prices take: a model of 100 layers on a shipped device, layers built and priced from nothing,
-// and with them the whole of price() for a cluster. Prints a table; judges nothing.
+// How long one prediction's prices take: a model of 100 layers on a shipped device, layers built and priced from
+// nothing, and with them the whole of price() for a cluster. Prints a table; judges nothing.
 #include <fmt/format.h>
 
 #include <chrono>

@@ -67,11 +67,12 @@ std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& pla
   for (const RankKind& kind : play.costs.kinds) {
     const FitUse use = fit_use(kind);
     if (use.extrapolated > kMuchFitted)
-      warnings.push_back({"extrapolated",
-                          fmt::format("{:.0f} % of the compute time on {} is in kernels larger or smaller than any that "
-                                      "was measured",
-                                      100 * use.extrapolated, kind.device.name),
-                          "trust the trend, not the figure; measure such kernels and run accosim fit"});
+      warnings.push_back(
+          {"extrapolated",
+           fmt::format("{:.0f} % of the compute time on {} is in kernels larger or smaller than any that "
+                       "was measured",
+                       100 * use.extrapolated, kind.device.name),
+           "trust the trend, not the figure; measure such kernels and run accosim fit"});
     if (use.inherited > kMuchFitted)
       warnings.push_back({"inherited_constants",
                           fmt::format("{:.0f} % of the compute time on {} is priced by constants that were measured on "

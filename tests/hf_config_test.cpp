@@ -1,9 +1,9 @@
 // Does a Hugging Face config become the model that transformers would build, to the last parameter?
 #include "models/hf_config.hpp"
-#include "models/layers.hpp"
 
 #include <gtest/gtest.h>
 
+#include "models/layers.hpp"
 #include "models/scenario.hpp"
 
 namespace accosim {

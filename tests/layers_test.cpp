@@ -190,7 +190,8 @@ TEST(Layers, ActivationsOfAGatedGroupedQueryBlock) {
   // Eager: keys and values copied to all heads (2 x 2h), each norm's fp32 input and its normalised tensor (6h for 2h),
   // silu(gate) too.
   w.implementation = Implementation::kEager;
-  EXPECT_EQ(activations(layers_of(m, w)[1]), 3 * 32 * (2 * 6 * 64 + 2 * 64 * 2 + 4 * 64 + 4 * 8 + 2 * 64 * 2 + 8 * 100.0));
+  EXPECT_EQ(activations(layers_of(m, w)[1]),
+            3 * 32 * (2 * 6 * 64 + 2 * 64 * 2 + 4 * 64 + 4 * 8 + 2 * 64 * 2 + 8 * 100.0));
 }
 
 TEST(Layers, ActivationsWithDropoutAreKorthikantisExactly) {
@@ -208,10 +209,10 @@ TEST(Layers, ActivationsWithDropoutAreKorthikantisExactly) {
 }
 
 TEST(Layers, ActivationsByOperatorAreThoseThatSailorMeasured) {
-  // The byte column of eth-easl/sailor's op table for GPT-Neo-2.7B, fp16, 4 sequences of 2048, 32 heads, in MiB, is what
-  // each operator puts out: layer norm 40, qkv 120, softmax 1024, attention dropout 1536 (with its mask), context 40,
-  // dropout and residual 60 (mask 20), layer norm 40, first product 160, gelu 160, dropout and residual 60. Each is kept
-  // by the operator that reads it.
+  // The byte column of eth-easl/sailor's op table for GPT-Neo-2.7B, fp16, 4 sequences of 2048, 32 heads, in MiB, is
+  // what each operator puts out: layer norm 40, qkv 120, softmax 1024, attention dropout 1536 (with its mask), context
+  // 40, dropout and residual 60 (mask 20), layer norm 40, first product 160, gelu 160, dropout and residual 60. Each is
+  // kept by the operator that reads it.
   Model m = gpt2_like(1, 2560, 32, 50257, 2048);
   Workload w{4, 2048};
   w.compute = w.parameter_dtype = w.gradient_dtype = Dtype::kFp16;
@@ -295,8 +296,8 @@ TEST(Layers, EagerCodeMovesMoreThanMergedCodeAndLaunchesMore) {
 }
 
 TEST(Layers, NewGeluInEagerCodeIsEightKernels) {
-  // 0.5 x (1 + tanh(c (x + 0.044715 x^3))): x^3, c1 x^3, x + that, c2 that, tanh, 1 + that, 0.5 x, the product: 18 reads
-  // and writes of the 4 h wide tensor, and x, tanh, 1 + tanh, x / 2 are kept.
+  // 0.5 x (1 + tanh(c (x + 0.044715 x^3))): x^3, c1 x^3, x + that, c2 that, tanh, 1 + that, 0.5 x, the product: 18
+  // reads and writes of the 4 h wide tensor, and x, tanh, 1 + tanh, x / 2 are kept.
   Model m = gpt2();
   m.activation = Activation::kGeluNew;
   const Operator op = find(layers_of(m, {2, 128})[1], "activation");

@@ -115,8 +115,8 @@ TEST(Price, AdamwMovesMasterAndMomentsGradientAndParameter) {
 }
 
 TEST(Price, ForeachAdamwMakesAPassForEachStep) {
-  // Read: master, m, v, v, root, root, root (28 B), update 12 B and the gradient twice; written: eight times 4 B and the
-  // parameter.
+  // Read: master, m, v, v, root, root, root (28 B), update 12 B and the gradient twice; written: eight times 4 B and
+  // the parameter.
   const Device d = round_device();
   const OptimizerImplementation foreach = OptimizerImplementation::kForeach;
   EXPECT_DOUBLE_EQ(adamw_time(1e9, Dtype::kFp32, Dtype::kFp32, d, foreach).value, 80e-3);

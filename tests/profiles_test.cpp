@@ -66,9 +66,9 @@ double quantity(const json& value, Dimension dimension) {
 TEST(Profiles, AreTheOnesPromised) {
   std::set<std::string> names;
   for (const auto& [file, profile] : profiles()) names.insert(file);
-  for (const char* name : {"A100-SXM4-80GB", "A100-SXM4-40GB", "A100-PCIE-80GB", "H100-SXM", "H100-PCIe",
-                           "V100-SXM2-16GB", "V100-SXM2-32GB", "A100-PCIE-40GB", "V100-PCIE-32GB", "GH200-96GB",
-                           "H100-SXM-96GB-500W"})
+  for (const char* name :
+       {"A100-SXM4-80GB", "A100-SXM4-40GB", "A100-PCIE-80GB", "H100-SXM", "H100-PCIe", "V100-SXM2-16GB",
+        "V100-SXM2-32GB", "A100-PCIE-40GB", "V100-PCIE-32GB", "GH200-96GB", "H100-SXM-96GB-500W"})
     EXPECT_TRUE(names.count(std::string(name) + ".json")) << name;
 }
 

@@ -54,8 +54,8 @@ TEST(Spread, HostCountsAsFarAsItDecides) {
   // Launches take three times as long as the kernel: two thirds of the time is the host's, one third the memory's.
   RankKind kind = kind_of({memory_kernel(Bytes{1e9})});
   kind.device.launch_interval = 3 * kernel_time(kind.layers[0].operators[0].forward[0], kind.device, Dtype::kBf16);
-  EXPECT_NEAR(compute_spread(kind),
-              std::sqrt(squared(kOperators) + squared(kMemory / 3) + squared(kHost * 2 / 3)), 1e-12);
+  EXPECT_NEAR(compute_spread(kind), std::sqrt(squared(kOperators) + squared(kMemory / 3) + squared(kHost * 2 / 3)),
+              1e-12);
 }
 
 TEST(Spread, InheritedAndExtrapolatedConstantsAreLessSure) {
