@@ -369,7 +369,8 @@ class Player {
     double looks = loop.min;
     if (period > 0) looks = std::max(looks, std::ceil((awaited - kTie.value - state.start) / (loop.stride * period)));
     const double repeat = looks * loop.stride;
-    if (repeat > kMostRepeats) throw std::logic_error(fmt::format("a loop would repeat {} times", repeat));
+    if (repeat > kMostRepeats)
+      throw std::range_error(fmt::format("a round would take {:.3g} micro-batches, more than can be counted", repeat));
     state.repeat = static_cast<std::int64_t>(repeat);
     lane.state = State::kPlainLoop;
     heap_.push({std::max(awaited, state.start + repeat * period), id});

@@ -134,6 +134,7 @@ constexpr std::size_t kMostSpans = 1'000'000;
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps,
                        NetworkKind network) {
   SteadyPlay play;
+  play.accumulation_steps = accumulation_steps;
   play.costs = price(scenario, spec);
   // Few updates show the period of identical ranks; unequal ones may take many, or have none.
   for (const int updates : {4, 8, 32, 128, 512}) {
