@@ -12,12 +12,17 @@ Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec) {
   return group.precision == Dtype::kTf32 ? Dtype::kTf32 : Dtype::kFp32;
 }
 
+int shard_ranks(const Costs& costs, const ScheduleSpec& spec) {
+  return spec.shard_group == ShardGroup::kNode ? costs.cluster.nodes.front().gpus : costs.ranks();
+}
+
 namespace {
 
 RankKind price_kind(const Model& model, const Workload& workload, const Device& device) {
   RankKind kind;
   kind.device = device;
   kind.workload = workload;
+  kind.tied_embeddings = model.tie_word_embeddings;
   kind.layers = layers_of(model, workload);
   kind.times = layer_times(kind.layers, device, workload.compute);
   for (const LayerTime& time : kind.times) {

@@ -21,6 +21,7 @@ struct RankKind {
   Seconds forward, backward;     ///< of one micro-batch
   Flops model_flops;             ///< of one micro-batch, what the model needs
   Flops hardware_flops;          ///< of one micro-batch, what is computed, recomputation included
+  bool tied_embeddings = false;  ///< the head's matrix is the embedding's
 };
 
 struct Costs {
@@ -39,6 +40,9 @@ struct Costs {
 };
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec);
+
+/// Ranks that share one copy of what the schedule shards: all, or in hybrid sharding those of a node.
+int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
 
 /// Matrix products run in the schedule's autocast dtype or, without, in that of the parameters; a node group's own
 /// 16-bit precision stands for any other 16-bit one.

@@ -216,6 +216,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
       reader.choice("attention", {Attention::kNaive, Attention::kFlash}, std::optional<Attention>(Attention::kFlash));
   training.activation_recompute = reader.choice("activation_recompute", {Recompute::kNone, Recompute::kFull},
                                                 std::optional<Recompute>(Recompute::kNone));
+  training.interference = reader.boolean("interference", true);
   // After an error no schedule shall complain about a count that nobody wrote.
   if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;
   const bool too_long = model && model->learned_positions && reader.good("sequence_length") &&

@@ -131,28 +131,38 @@ struct Training {
   Optimizer optimizer = Optimizer::kAdamW;
   Attention attention = Attention::kFlash;
   Recompute activation_recompute = Recompute::kNone;
+  bool interference = true;  ///< collectives and computation on one GPU slow each other
 };
 
 enum class Sync : std::uint8_t { kLastMicroBatch, kEveryMicroBatch };
 enum class Overlap : std::uint8_t { kNone, kBackward };
 enum class OptimizerSharding : std::uint8_t { kNone, kZeroRedundancy };
 enum class LateCommunication : std::uint8_t { kWait, kAccumulate };
+enum class ShardGroup : std::uint8_t { kWorld, kNode };  ///< the ranks that share one copy of what is sharded
 
 /// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
 struct ScheduleSpec {
-  std::string name;   ///< ddp, zero1, dpu or acco
+  std::string name;   ///< ddp, zero1, zero2, zero3, dpu or acco
   std::string label;  ///< unique in the scenario
   // every schedule
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
-  // ddp, zero1
+  Dtype optimizer_dtype = Dtype::kFp32;  ///< of the optimizer's states; fp32 has a master copy of narrower parameters
+  // ddp, zero1, zero2
   Overlap overlap = Overlap::kNone;  ///< of the gradients' communication with the backward pass, in buckets
   Bytes bucket_cap;                  ///< full size of a bucket
   Bytes first_bucket;                ///< size of the first bucket to fill, so that communication starts early
+  // ddp, zero2, zero3
+  Sync sync = Sync::kLastMicroBatch;
   // ddp
   std::optional<Dtype> autocast;  ///< compute in this dtype while parameters stay in theirs
-  Sync sync = Sync::kLastMicroBatch;
   OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
+  // zero3
+  ShardGroup shard_group = ShardGroup::kWorld;  ///< kNode: hybrid sharding, shards in a node, replicas across
+  Dtype reduce_dtype = Dtype::kBf16;            ///< gradients are reduced in it
+  int prefetch = 1;                             ///< units gathered ahead of the one that computes
+  bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
+  int communicators = 1;                        ///< 2: reductions have one of their own, and do not queue with gathers
   // dpu
   LateCommunication late_communication = LateCommunication::kAccumulate;
   // dpu, acco
@@ -182,5 +192,6 @@ const char* name_of(Sync sync);
 const char* name_of(Overlap overlap);
 const char* name_of(OptimizerSharding sharding);
 const char* name_of(LateCommunication late);
+const char* name_of(ShardGroup group);
 
 }  // namespace accosim

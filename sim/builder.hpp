@@ -11,22 +11,40 @@
 
 namespace accosim {
 
-/// A collective that the world group will be asked for: `count` messages of bytes / count each, one after the other.
+/// Which ranks meet, seen from one of them.
+enum class Scope : std::uint8_t {
+  kWorld,     ///< all
+  kNode,      ///< those of its node
+  kReplicas,  ///< those with its index in the other nodes
+};
+
+/// A collective that a group will be asked for: `count` messages of bytes / count each, one after the other.
 struct PlanRequest {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes;
   int count = 1;
+  Scope scope = Scope::kWorld;
 
   bool operator==(const PlanRequest&) const = default;
+};
+
+/// A group that orders its own collectives. The same ranks may have several.
+struct Communicator {
+  Scope scope = Scope::kWorld;
+  int number = 0;
+
+  bool operator==(const Communicator&) const = default;
 };
 
 /// Shared by the programs of one graph: the same name or request always gives the same index.
 struct Tables {
   std::vector<Label> labels;
   std::vector<PlanRequest> plans;
+  std::vector<Communicator> slots{Communicator{}};  ///< the groups of a rank, the world first
 
   std::uint16_t label(const std::string& name, OpClass cls, int micro_batches = 0, Mark mark = Mark::kNone);
   int plan(const PlanRequest& request);
+  int slot(const Communicator& communicator);
 };
 
 class ProgramBuilder {
@@ -36,12 +54,17 @@ class ProgramBuilder {
 
   OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, std::vector<OpRef> waits = {},
                 int micro_batches = 0);
-  /// On the group at slot 0, the world.
-  OpRef collective(int lane, const std::string& name, const PlanRequest& request, std::vector<OpRef> waits = {});
+  /// On the group that the request names; `communicator` tells apart those of equal ranks.
+  OpRef collective(int lane, const std::string& name, const PlanRequest& request, std::vector<OpRef> waits = {},
+                   int communicator = 0);
   OpRef mark(int lane, Mark mark);
   /// What follows on `lane` repeats at least `min` times and until `until` has ended; without `until`, `min` times.
   void begin_loop(int lane, int min, OpRef until = {-1, 0});
   void end_loop(int lane);
+  /// The same with a body on several lanes, which all end a repetition before the next begins on any. Each begins the
+  /// loop after `waits`.
+  void begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits);
+  void end_loop(const std::vector<int>& lanes);
   /// The last op on the lane; {lane, -1} where there is none.
   OpRef last(int lane) const;
 

@@ -53,7 +53,7 @@ double baseline_time_per_sample(const Scenario& scenario, const ScheduleSpec& ba
 }
 
 void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs) {
-  result.memory_formula = memory_formula(spec.name, costs.parameters, costs.ranks());
+  result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
   double least_room = 0;
   for (const RankKind& kind : costs.kinds) {
     const MemoryParts parts = resident_memory(spec, kind.layers, kind.device, costs.ranks());

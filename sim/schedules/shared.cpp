@@ -28,10 +28,6 @@ std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradi
   return buckets;
 }
 
-Seconds request_time(const Costs& costs, const PlanRequest& request) {
-  return request.count * collective_time(request.kind, request.bytes / request.count, costs.cluster, costs.world);
-}
-
 Seconds shard_optimizer_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
   return adamw_time(costs.parameters / costs.ranks(), costs.parameter_dtype, costs.gradient_dtype, input.kind.device);
