@@ -44,7 +44,7 @@ OpRef ProgramBuilder::add(int lane, Op op, const std::vector<OpRef>& waits) {
 }
 
 OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Seconds duration,
-                              std::vector<OpRef> waits, int micro_batches) {
+                              const std::vector<OpRef>& waits, int micro_batches) {
   Op op;
   op.kind = OpKind::kCompute;
   op.label = tables_.label(name, cls, micro_batches);
@@ -53,7 +53,7 @@ OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Se
 }
 
 OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRequest& request,
-                                 std::vector<OpRef> waits, int communicator) {
+                                 const std::vector<OpRef>& waits, int communicator) {
   Op op;
   op.kind = OpKind::kCollective;
   op.label = tables_.label(name, OpClass::kCommunication);

@@ -52,10 +52,10 @@ class ProgramBuilder {
   /// `tables` outlives the builder.
   ProgramBuilder(Tables& tables, std::vector<std::string> lanes);
 
-  OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, std::vector<OpRef> waits = {},
+  OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, const std::vector<OpRef>& waits = {},
                 int micro_batches = 0);
   /// On the group that the request names; `communicator` tells apart those of equal ranks.
-  OpRef collective(int lane, const std::string& name, const PlanRequest& request, std::vector<OpRef> waits = {},
+  OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {},
                    int communicator = 0);
   OpRef mark(int lane, Mark mark);
   /// What follows on `lane` repeats at least `min` times and until `until` has ended; without `until`, `min` times.

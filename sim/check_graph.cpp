@@ -2,8 +2,8 @@
 // this finds is our mistake.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <set>
 #include <stdexcept>
 
 #include "sim/player.hpp"
@@ -27,25 +27,49 @@ bool inside(const Loop& loop, OpRef ref) {
   return false;
 }
 
-/// Whether op `ref` can only end after the loop has begun: what it follows on its lane or waits for leads back to the
-/// loop.
-bool depends_on(const Program& program, const Loop& loop, OpRef ref) {
-  std::set<std::pair<int, int>> seen;
-  std::vector<OpRef> open{ref};
-  while (!open.empty()) {
-    const OpRef at = open.back();
-    open.pop_back();
-    if (!seen.insert({at.lane, at.index}).second) continue;
-    for (const Loop::Part& part : loop.parts)
-      if (part.lane == at.lane && at.index >= part.begin) return true;
-    if (at.index > 0) open.push_back({at.lane, at.index - 1});
-    const Op& op = program.lanes[at.lane][at.index];
-    for (std::uint32_t w = 0; w < op.wait_count; ++w) open.push_back(program.waits[op.waits + w]);
+/// Goes through the program as a player would that repeats every body once and waits for the awaited op at its end:
+/// whatever then stands still waits for itself. Collectives are taken as met.
+void check_can_end(const Program& program, std::size_t p) {
+  std::vector<int> position(program.lanes.size(), 0);
+  const auto passed = [&](OpRef ref) { return position[ref.lane] > ref.index; };
+  const auto ready = [&](const Op& op) {
+    for (std::uint32_t w = 0; w < op.wait_count; ++w)
+      if (!passed(program.waits[op.waits + w])) return false;
+    if (op.kind != OpKind::kLoopEnd) return true;
+    const Loop& loop = program.loops[op.plan];
+    if (loop.until.lane >= 0 && !passed(loop.until)) return false;
+    return std::all_of(loop.parts.begin(), loop.parts.end(),
+                       [&](const Loop::Part& part) { return position[part.lane] >= part.end; });
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
+      for (const auto& ops = program.lanes[lane];
+           position[lane] < static_cast<int>(ops.size()) && ready(ops[position[lane]]); ++position[lane])
+        moved = true;
   }
-  return false;
+  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
+    require(position[lane] == static_cast<int>(program.lanes[lane].size()),
+            "op {} of lane {} of program {} waits for something that waits for it", position[lane], lane, p);
+}
+
+/// The innermost loop around each op of a lane, -1 outside of all.
+std::vector<int> loops_around(const Program& program, std::size_t lane) {
+  std::vector<int> around, open;
+  for (const Op& op : program.lanes[lane]) {
+    if (op.kind == OpKind::kLoopEnd && !open.empty()) open.pop_back();
+    around.push_back(open.empty() ? -1 : open.back());
+    if (op.kind == OpKind::kLoopBegin) open.push_back(op.plan);
+  }
+  return around;
 }
 
 void check_loops(const Program& program, std::size_t p) {
+  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
+    for (const Op& op : program.lanes[lane])
+      require((op.kind != OpKind::kLoopBegin && op.kind != OpKind::kLoopEnd) ||
+                  (op.plan >= 0 && op.plan < static_cast<int>(program.loops.size())),
+              "lane {} of program {} has the mark of a loop that is not there", lane, p);
   for (std::size_t l = 0; l < program.loops.size(); ++l) {
     const Loop& loop = program.loops[l];
     require(!loop.parts.empty() && loop.min >= 1, "loop {} of program {} has no part or no repetition", l, p);
@@ -61,14 +85,16 @@ void check_loops(const Program& program, std::size_t p) {
     }
     if (loop.until.lane < 0) continue;
     require(has_op(program, loop.until), "loop {} of program {} waits for an op that is not there", l, p);
-    require(!depends_on(program, loop, loop.until),
-            "loop {} of program {} waits for an op that waits for the loop itself", l, p);
+    require(!inside(loop, loop.until), "loop {} of program {} waits for an op of its own body", l, p);
   }
 }
 
 void check_program(const EventGraph& graph, std::size_t p) {
   const Program& program = graph.programs[p];
   require(program.lane_names.size() == program.lanes.size(), "program {} has unnamed lanes", p);
+  check_loops(program, p);
+  std::vector<std::vector<int>> around;
+  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) around.push_back(loops_around(program, lane));
   for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
     for (std::size_t i = 0; i < program.lanes[lane].size(); ++i) {
       const Op& op = program.lanes[lane][i];
@@ -80,16 +106,13 @@ void check_program(const EventGraph& graph, std::size_t p) {
       for (std::uint32_t w = 0; w < op.wait_count; ++w) {
         const OpRef wait = program.waits[op.waits + w];
         require(has_op(program, wait), "op {} of lane {} waits for an op that is not there", i, lane);
-        for (const Loop& loop : program.loops)
-          require(!inside(loop, wait) || inside(loop, here), "op {} of lane {} waits for one repetition of a loop", i,
-                  lane);
-      }
-      if (op.kind == OpKind::kLoopBegin || op.kind == OpKind::kLoopEnd)
-        require(op.plan >= 0 && op.plan < static_cast<int>(program.loops.size()), "op {} of lane {} has no loop", i,
+        const int loop = around[wait.lane][wait.index];
+        require(loop < 0 || inside(program.loops[loop], here), "op {} of lane {} waits for one repetition of a loop", i,
                 lane);
+      }
     }
   }
-  check_loops(program, p);
+  check_can_end(program, p);
 }
 
 void check_ranks(const EventGraph& graph) {

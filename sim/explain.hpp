@@ -1,5 +1,5 @@
-// Where the time of one update goes, as plain structs: the critical path through the event graph, and the operators behind
-// its compute.
+// Where the time of one update goes, as plain structs: the critical path through the event graph, and the operators
+// behind its compute.
 #pragma once
 
 #include <string>

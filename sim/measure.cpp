@@ -9,7 +9,7 @@
 namespace accosim {
 namespace {
 
-// Updates are equal when their durations agree to this; far above the rounding of a sum of a million terms.
+// Times are equal when they agree to this share of an update; far above the rounding of a sum of a million terms.
 constexpr double kSame = 1e-9;
 
 using Interval = std::pair<double, double>;
@@ -52,18 +52,26 @@ std::vector<History> histories(const EventGraph& graph, const std::vector<Span>&
   return ranks;
 }
 
-bool same_update(const std::vector<History>& ranks, int a, int b) {
+/// Whether the ranks stood to each other at the end of update `a` as at the end of `b`. What follows depends on that
+/// alone, so a state that comes back is a period. (Equal durations would not do: a fast rank can gain on a slow one a
+/// little with every update, and fit in one more micro-batch only when it has gained a whole one.)
+bool same_state(const std::vector<History>& ranks, int a, int b, double tolerance) {
   return std::all_of(ranks.begin(), ranks.end(), [&](const History& rank) {
-    const double time_a = rank.time[a] - rank.time[a - 1], time_b = rank.time[b] - rank.time[b - 1];
-    return rank.rounds[a] == rank.rounds[b] && std::abs(time_a - time_b) <= kSame * std::max(time_a, time_b);
+    const double phase_a = rank.time[a] - ranks[0].time[a], phase_b = rank.time[b] - ranks[0].time[b];
+    return rank.rounds[a] == rank.rounds[b] && std::abs(phase_a - phase_b) <= tolerance;
   });
 }
 
-/// The least period that the last updates show twice over; 0 where there is none.
+/// The least period that the last updates show twice over, in state and in duration; 0 where there is none.
 int period_of(const std::vector<History>& ranks, int updates) {
+  const std::vector<double>& time = ranks[0].time;
+  const double tolerance = kSame * (time[updates - 1] - time[0]) / (updates - 1);
   for (int period = 1; 3 * period < updates; ++period) {
     bool repeats = true;
-    for (int k = updates - 2 * period; k < updates && repeats; ++k) repeats = same_update(ranks, k, k - period);
+    for (int k = updates - 2 * period; k < updates && repeats; ++k) {
+      const double now = time[k] - time[k - 1], before = time[k - period] - time[k - period - 1];
+      repeats = same_state(ranks, k, k - period, tolerance) && std::abs(now - before) <= tolerance;
+    }
     if (repeats) return period;
   }
   return 0;

@@ -21,7 +21,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// waits for. Its end is computed when the awaited op has ended.
 bool is_plain(const Program& program, const Loop& loop) {
   if (loop.parts.size() != 1) return false;
-  const auto [lane, begin, end] = loop.parts[0];
+  const auto lane = loop.parts[0].lane;
+  const auto begin = loop.parts[0].begin;
+  const auto end = loop.parts[0].end;
   if (program.lanes[lane][begin].slot >= 0) return false;
   for (int i = begin + 1; i < end; ++i) {
     const Op& op = program.lanes[lane][i];

@@ -123,7 +123,7 @@ SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int a
   SteadyPlay play;
   play.costs = price(scenario, spec);
   // Few updates show the period of identical ranks; unequal ones may take many, or have none.
-  for (const int updates : {8, 32, 128}) {
+  for (const int updates : {8, 32, 128, 512}) {
     play.folded = fold(build(spec, play.costs, accumulation_steps, updates));
     play.spans.clear();
     accosim::play(play.folded.graph, network, [&](const Span& span) { play.spans.push_back(span); });

@@ -113,6 +113,58 @@ TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
   EXPECT_LT(2 * folded_ranks, ranks + ranks / 2) << "these clusters are meant to have equal ranks";
 }
 
+/// 3 nodes of 2 GPUs, one program, and a group a local index whose ring uses links of its own (rails), with these
+/// bandwidths and bytes.
+EventGraph rails(const std::vector<double>& bandwidth, const std::vector<double>& bytes) {
+  Tables tables;
+  ProgramBuilder program(tables, {"compute", "communication"});
+  const OpRef filled = program.compute(0, "compute", OpClass::kForward, Seconds{1});
+  program.collective(1, "sum", {CollectiveKind::kAllReduce, Bytes{1}}, {filled});
+  EventGraph graph;
+  graph.programs.push_back(program.take(1));
+  graph.labels = tables.labels;
+  for (int rail = 0; rail < 2; ++rail) {
+    Group group;
+    Plan plan;
+    for (int node = 0; node < 3; ++node) {
+      graph.links.push_back({"rail", BytesPerSecond{bandwidth[rail]}});
+      graph.paths.push_back({{3 * rail + node}});
+      plan.flows.push_back({3 * rail + node, Bytes{bytes[rail]}});
+      group.members.push_back(2 * node + rail);
+    }
+    group.plans.push_back(plan);
+    graph.groups.push_back(group);
+  }
+  for (int rank = 0; rank < 6; ++rank) graph.ranks.push_back({0, {rank % 2}, 1});
+  return graph;
+}
+
+void expect_exact(const EventGraph& graph) {
+  const Folded folded = fold(graph);
+  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
+    const auto whole = by_rank(graph, network), once = by_rank(folded.graph, network);
+    for (std::size_t r = 0; r < whole.size(); ++r) {
+      const auto& got = once[folded.class_of[r]];
+      ASSERT_EQ(whole[r].size(), got.size());
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(std::get<4>(whole[r][i]), std::get<4>(got[i]), 1e-9);
+    }
+  }
+}
+
+TEST(Fold, GroupsOnTheNetworkKeepTheirOwnLinksAndBytes) {
+  expect_exact(rails({1, 1}, {6, 6}));
+  expect_exact(rails({1, 2}, {6, 6}));
+  expect_exact(rails({1, 1}, {6, 9}));
+}
+
+TEST(Fold, FlowsOfUnlikeBytesInOneCollectiveBothStay) {
+  // A collective that sends 6 B over one private link and 9 B over another takes 9 s; folded into the first it would
+  // take 6.
+  EventGraph graph = rails({1, 1}, {6, 6});
+  graph.groups[0].plans[0].flows[1].bytes = Bytes{9};
+  expect_exact(graph);
+}
+
 TEST(Fold, MultiplicitiesAddUpToTheRanks) {
   for (int seed = 0; seed < 60; ++seed) {
     Random random(seed);

@@ -65,6 +65,25 @@ TEST(Measure, WhatDoesNotRepeatIsAveragedOverTheLaterHalfAndSaidSo) {
   EXPECT_DOUBLE_EQ(result.update_time.value, 3 + 5.5);
 }
 
+TEST(Measure, EqualTimesWithUnequalCountsAreNotAPeriod) {
+  // Two micro-batches of 2 s or one of 4 s in turn: every update takes 7 s, and only every second one is alike.
+  Tables tables;
+  ProgramBuilder program(tables, {"compute"});
+  for (int update = 0; update < 16; ++update) {
+    program.begin_loop(0, update % 2 == 0 ? 2 : 1);
+    program.compute(0, "backward", OpClass::kBackward, Seconds{update % 2 == 0 ? 2.0 : 4.0}, {}, 1);
+    program.end_loop(0);
+    program.mark(0, Mark::kUpdate);
+  }
+  EventGraph graph;
+  graph.programs.push_back(program.take(1));
+  graph.labels = tables.labels;
+  graph.ranks = {{0, {}, 1}};
+  const Measured result = measured(graph);
+  EXPECT_TRUE(result.periodic);
+  EXPECT_DOUBLE_EQ(result.ranks[0].micro_batches_per_update, 1.5);
+}
+
 TEST(Measure, CommunicationUnderComputationIsNotExposed) {
   // 10 s of computation; a copy lane whose 4 s collective starts with it, and whose second one starts at 8 s: 2 s of
   // its 4 stand out.

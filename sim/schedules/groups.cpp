@@ -136,9 +136,8 @@ Ring scope_ring(const Costs& costs, Scope scope) {
 Seconds request_time(const Costs& costs, const PlanRequest& request) {
   const Bytes one = request.bytes / request.count;
   const Ring ring = scope_ring(costs, request.scope);
-  return request.count * (request.scope == Scope::kReplicas
-                              ? replicas_time(request.kind, one, costs, ring)
-                              : collective_time(request.kind, one, costs.cluster, ring));
+  return request.count * (request.scope == Scope::kReplicas ? replicas_time(request.kind, one, costs, ring)
+                                                            : collective_time(request.kind, one, costs.cluster, ring));
 }
 
 void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {

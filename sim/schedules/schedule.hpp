@@ -73,7 +73,7 @@ void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int 
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until);
 /// One micro-batch whose gradients are sent bucket by bucket; returns the last bucket's op.
 OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
-                                 std::vector<OpRef> waits);
+                                 const std::vector<OpRef>& waits);
 
 /// What ACCO and DPU do on the communication lane in one round: count the micro-batches, reduce-scatter, step the
 /// shard, all-gather. Waits for `swap`. With `clone`, the optimizer's states are copied out before and back after.

@@ -56,8 +56,8 @@ void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input
 }
 
 OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
-                                 std::vector<OpRef> waits) {
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, std::move(waits));
+                                 const std::vector<OpRef>& waits) {
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, waits);
   const std::vector<Bucket> buckets = buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype),
                                                  input.spec.first_bucket, input.spec.bucket_cap);
   const char* name = kind == CollectiveKind::kAllReduce ? "all-reduce of a bucket" : "reduce-scatter of a bucket";

@@ -36,8 +36,7 @@ Program build_zero2(const ScheduleInput& input, Tables& tables) {
     program.begin_loop(lanes(), every ? input.accumulation_steps : 1, {program.last(kComputeLane)});
     add_synchronized_micro_batch(program, input);
     program.end_loop(lanes());
-    const OpRef stepped =
-        program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
+    const OpRef stepped = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
     const OpRef gathered = program.collective(kCommunicationLane, "all-gather",
                                               {CollectiveKind::kAllGather, input.costs.parameter_bytes()}, {stepped});
     program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {gathered});

@@ -90,8 +90,7 @@ Ends add_forward(ProgramBuilder& program, const ScheduleInput& input, const std:
     const std::size_t ahead = static_cast<std::size_t>(input.spec.prefetch) + 1;
     std::vector<OpRef> room;  // memory for it
     if (i >= ahead) room.push_back(ends[i - ahead]);
-    const OpRef gathered =
-        program.collective(kCommunicationLane, "all-gather of a unit", units[i].gather, std::move(room));
+    const OpRef gathered = program.collective(kCommunicationLane, "all-gather of a unit", units[i].gather, room);
     program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units[i].unpack, {gathered});
     ends.push_back(program.compute(kComputeLane, "forward", OpClass::kForward, units[i].forward));
   }
@@ -121,8 +120,7 @@ void add_backward(ProgramBuilder& program, const ScheduleInput& input, const std
     if (lanes.replicas >= 0)
       shared = program.collective(lanes.replicas, "all-reduce of a shard", units[i].share, {reduced});
   }
-  if (synchronized)
-    program.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced, shared});
+  if (synchronized) program.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced, shared});
 }
 
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, const std::vector<Unit>& units,

@@ -1,0 +1,136 @@
+// Do results compare what they say they compare, and warn of what they should?
+#include "sim/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "tests/sample.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr NetworkKind kReference = NetworkKind::kReference;
+
+bool warns(const RunResult& result, const std::string& code) {
+  return std::any_of(result.warnings.begin(), result.warnings.end(),
+                     [&](const Warning& warning) { return warning.code == code; });
+}
+
+TEST(SameBatch, ABaselineBetweenTwoBatchesIsInterpolated) {
+  // One of four GPUs 1.25 times slower and no communication to speak of: per round ACCO's fast GPUs do 2.5
+  // micro-batches where the slow one does 2, so an update has 2 (3 * 2.5 + 2) = 19, and the baseline's share of a GPU
+  // is 4.75 of them: three quarters of the way from its time at 4 to its time at 5.
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.cluster.nodes[0].devices[3].slowdown = 1.25;
+  const RunResult acco = compare(scenario, {3}, kReference)[0];
+  ASSERT_NEAR(acco.micro_batches_per_update, 19, 0.05);
+  const auto baseline = [&](int steps) {
+    return play_steady(scenario, scenario.schedules[0], steps, kReference).measured.update_time.value;
+  };
+  const double steps = acco.micro_batches_per_update / 4;
+  const double between = baseline(4) + (steps - 4) * (baseline(5) - baseline(4));
+  EXPECT_NEAR(*acco.speedup_same_batch, between / acco.update_time.value, 1e-9);
+}
+
+TEST(SameBatch, AnAccoBaselineIsReplayedInTwoEqualRounds) {
+  // DPU at 5 micro-batches an update against ACCO, which does even numbers only: halfway between ACCO at 4 and at 6.
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.baseline = "acco";
+  scenario.schedules[2].poll_every = 5;
+  const RunResult dpu = compare(scenario, {2}, kReference)[0];
+  ASSERT_EQ(dpu.micro_batches_per_update, 4 * 5);
+  const auto acco = [&](int steps) {
+    ScheduleSpec spec = scenario.schedules[3];
+    spec.micro_batches_per_round = steps / 2;
+    return play_steady(scenario, spec, steps, kReference).measured.update_time.value;
+  };
+  EXPECT_NEAR(*dpu.speedup_same_batch, (acco(4) + acco(6)) / 2 / dpu.update_time.value, 1e-9);
+}
+
+TEST(Memory, TheGpuWithLeastRoomDecides) {
+  Scenario scenario = sample_scenario(1, 2);
+  scenario.cluster.nodes[0].devices[1].memory = Bytes{20e9};
+  scenario.cluster.nodes[0].devices[1].name = "small";
+  const RunResult roomy = run_schedule(scenario, scenario.schedules[0], kReference);
+  EXPECT_EQ(roomy.memory_capacity.value, 20e9);
+  EXPECT_TRUE(roomy.fits);
+  EXPECT_FALSE(warns(roomy, "does_not_fit"));
+  scenario.cluster.nodes[0].devices[1].memory = Bytes{1.1e9};
+  const RunResult tight = run_schedule(scenario, scenario.schedules[0], kReference);
+  EXPECT_FALSE(tight.fits);
+  EXPECT_TRUE(warns(tight, "does_not_fit"));
+}
+
+TEST(Utilization, RecomputationIsWorkOfTheHardwareNotOfTheModel) {
+  Scenario scenario = sample_scenario(1, 2);
+  const RunResult kept = run_schedule(scenario, scenario.schedules[0], kReference);
+  scenario.training.activation_recompute = Recompute::kFull;
+  const RunResult again = run_schedule(scenario, scenario.schedules[0], kReference);
+  // The same model FLOPs in more time; of the hardware, the blocks' forward once more: between 1 and 4/3 of what was.
+  EXPECT_NEAR(again.mfu * again.update_time.value, kept.mfu * kept.update_time.value, 1e-12);
+  const double more = again.hfu * again.update_time.value / (kept.hfu * kept.update_time.value);
+  EXPECT_GT(more, 1.05);
+  EXPECT_LT(more, 4.0 / 3);
+}
+
+TEST(Warnings, SayWhatTheirThresholdsMean) {
+  const Scenario fast = sample_scenario(1, 8), slow = sample_scenario(4, 2, 0.5);
+  const auto of = [](const Scenario& scenario, int index) {
+    return run_schedule(scenario, scenario.schedules[index], kReference);
+  };
+  EXPECT_FALSE(warns(of(fast, 3), "batch_grows"));
+  EXPECT_TRUE(warns(of(slow, 3), "batch_grows"));
+  EXPECT_FALSE(warns(of(fast, 0), "communication_exposed"));
+  EXPECT_TRUE(warns(of(slow, 0), "communication_exposed"));
+  EXPECT_TRUE(warns(of(fast, 2), "stale_gradients"));
+  EXPECT_FALSE(warns(of(fast, 3), "stale_gradients"));
+
+  Scenario unequal = fast;
+  unequal.cluster.nodes[0].devices[0].slowdown = 3;
+  EXPECT_TRUE(warns(of(unequal, 0), "ranks_wait"));
+  EXPECT_FALSE(warns(of(unequal, 3), "ranks_wait"));
+  EXPECT_FALSE(warns(of(fast, 0), "ranks_wait"));
+
+  Scenario small = fast;
+  small.cluster.nodes[0].devices.assign(8, sample_device());
+  for (Device& device : small.cluster.nodes[0].devices) device.launch_interval = Seconds{1e-3};
+  EXPECT_TRUE(warns(of(small, 0), "launch_bound"));
+  for (Device& device : small.cluster.nodes[0].devices) device.launch_interval = Seconds{1e-9};
+  EXPECT_FALSE(warns(of(small, 0), "launch_bound"));
+
+  Scenario drifting = fast;
+  drifting.cluster.nodes[0].devices[0].slowdown = std::sqrt(2.0);
+  EXPECT_TRUE(warns(of(drifting, 3), "not_periodic"));
+  EXPECT_FALSE(warns(of(fast, 3), "not_periodic"));
+}
+
+TEST(Costs, KindsDifferByWorkloadToo) {
+  Scenario scenario = sample_scenario(1, 2);
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  EXPECT_EQ(price(scenario, scenario.schedules[0]).kinds.size(), 1u);
+  scenario.cluster.nodes[1].micro_batch_size = 2;
+  const Costs costs = price(scenario, scenario.schedules[0]);
+  EXPECT_EQ(costs.kinds.size(), 2u);
+  EXPECT_EQ(costs.kind_of, (std::vector<int>{0, 0, 1, 1}));
+}
+
+TEST(Costs, MatmulsRunInTheDtypeThatFrameworksWouldUse) {
+  NodeGroup group = sample_nodes(1, 1);
+  ScheduleSpec spec = sample_schedule("ddp");
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kBf16);
+  group.precision = Dtype::kFp16;  // a group's own 16-bit dtype
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp16);
+  spec.parameter_dtype = Dtype::kFp32;
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp32);
+  group.precision = Dtype::kTf32;
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kTf32);
+  group.precision = Dtype::kFp16;
+  spec.autocast = Dtype::kBf16;
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp16);
+}
+
+}  // namespace
+}  // namespace accosim
