@@ -37,6 +37,12 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
 
 }  // namespace
 
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device) {
+  const Seconds step =
+      adamw_time(parameters, costs.parameter_dtype, costs.gradient_dtype, device, costs.optimizer_implementation);
+  return costs.gradient_clipping ? step + clipping_time(parameters, costs.gradient_dtype, device) : step;
+}
+
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   Costs costs;
   costs.cluster = scenario.cluster;
@@ -44,6 +50,8 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.parameters = static_cast<double>(parameter_count(scenario.model));
   costs.parameter_dtype = spec.parameter_dtype;
   costs.gradient_dtype = spec.gradient_dtype;
+  costs.optimizer_implementation = scenario.training.optimizer_implementation;
+  costs.gradient_clipping = scenario.training.gradient_clipping;
   std::vector<int> members(costs.places.size());
   std::iota(members.begin(), members.end(), 0);
   costs.world = ring_of(costs.places, members);
@@ -52,14 +60,17 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   std::vector<std::vector<int>> kinds(scenario.cluster.nodes.size());
   for (std::size_t g = 0; g < kinds.size(); ++g) {
     const NodeGroup& group = scenario.cluster.nodes[g];
-    for (const Device& device : group.devices) {
+    for (Device device : group.devices) {
+      if (scenario.training.launch_interval) device.launch_interval = *scenario.training.launch_interval;
       Workload workload{group.micro_batch_size,
                         scenario.training.sequence_length,
                         compute_dtype(group, spec),
                         spec.parameter_dtype,
                         spec.gradient_dtype,
                         group.attention,
-                        scenario.training.activation_recompute};
+                        scenario.training.activation_recompute,
+                        scenario.training.implementation,
+                        scenario.training.dropout};
       int found = -1;
       for (std::size_t k = 0; k < costs.kinds.size() && found < 0; ++k)
         if (costs.kinds[k].workload == workload && costs.kinds[k].device == device) found = static_cast<int>(k);

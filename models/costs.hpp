@@ -33,6 +33,8 @@ struct Costs {
   double parameters = 0;
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
+  bool gradient_clipping = false;
 
   int ranks() const { return static_cast<int>(places.size()); }
   Bytes parameter_bytes() const { return parameters * bytes_of(parameter_dtype); }
@@ -43,6 +45,9 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec);
 
 /// Ranks that share one copy of what the schedule shards: all, or in hybrid sharding those of a node.
 int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
+
+/// One optimizer step on `parameters` elements, with the clipping of their gradients where it is asked for.
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device);
 
 /// Matrix products run in the schedule's autocast dtype or, without, in that of the parameters; a node group's own
 /// 16-bit precision stands for any other 16-bit one.

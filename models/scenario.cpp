@@ -214,8 +214,19 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
   training.attention =
       reader.choice("attention", {Attention::kNaive, Attention::kFlash}, std::optional<Attention>(Attention::kFlash));
-  training.activation_recompute = reader.choice("activation_recompute", {Recompute::kNone, Recompute::kFull},
-                                                std::optional<Recompute>(Recompute::kNone));
+  training.activation_recompute =
+      reader.choice("activation_recompute",
+                    {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull},
+                    std::optional<Recompute>(Recompute::kNone));
+  training.implementation =
+      reader.choice("implementation", {Implementation::kEager, Implementation::kCompiled, Implementation::kFused},
+                    std::optional<Implementation>(Implementation::kEager));
+  training.optimizer_implementation =
+      reader.choice("optimizer_implementation", {OptimizerImplementation::kFused, OptimizerImplementation::kForeach},
+                    std::optional<OptimizerImplementation>(OptimizerImplementation::kFused));
+  training.dropout = reader.number("dropout", Range{0, 0.999}, 0);
+  training.gradient_clipping = reader.boolean("gradient_clipping", false);
+  if (reader.has("launch_interval")) training.launch_interval = reader.seconds("launch_interval");
   training.interference = reader.boolean("interference", true);
   // After an error no schedule shall complain about a count that nobody wrote.
   if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;

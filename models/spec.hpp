@@ -29,7 +29,15 @@ constexpr Bytes bytes_of(Dtype dtype) {
 }
 
 enum class Attention : std::uint8_t { kNaive, kFlash };
-enum class Recompute : std::uint8_t { kNone, kFull };  ///< activations recomputed in the backward pass
+/// What the backward pass recomputes: nothing; the attention between its projections; everything but attention and
+/// every other matrix product (torchtitan's selective_op); everything but a block's input.
+enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull };
+/// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
+/// hand-written merged kernels (Megatron, Apex).
+enum class Implementation : std::uint8_t { kEager, kCompiled, kFused };
+enum class Activation : std::uint8_t { kGelu, kGeluNew, kRelu, kSilu };
+/// AdamW in one pass over the memory, or PyTorch's multi-tensor functions, a pass each.
+enum class OptimizerImplementation : std::uint8_t { kFused, kForeach };
 enum class Optimizer : std::uint8_t { kAdamW };
 
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
@@ -51,11 +59,52 @@ struct Model {
   bool attention_output_bias = false;
   bool mlp_bias = false;
   bool tie_word_embeddings = false;
+  Activation activation = Activation::kGelu;
+  bool causal = true;                 ///< a decoder; an encoder such as BERT attends to all tokens
   std::vector<int> attention_window;  ///< one a layer: the window of local attention in tokens, 0 for full causal
 };
 
 /// Number of parameters, exact.
 std::int64_t parameter_count(const Model& model);
+
+/// What a fit says of itself.
+struct FitQuality {
+  double spread = 0;           ///< standard deviation of the log of predicted over measured time
+  int samples = 0;             ///< number of measured kernels; 0: unknown
+  double least = 0, most = 0;  ///< range of the FLOPs of the kernels; a kernel outside is extrapolated
+  bool inherited = false;      ///< measured on a relative of the device, not on it
+
+  bool operator==(const FitQuality&) const = default;
+};
+
+/// Fitted constants of matrix products in one dtype; `gemm_time` has the formula.
+struct GemmFit {
+  double peak_fraction = 0;    ///< of the peak, in the inner loop of a 256 x 128 tile, at `reference_power`
+  double reference_power = 0;  ///< W; 0: the fraction does not depend on the power
+  double streaming = 1;        ///< of the achieved bandwidth, where operands and result bound the kernel
+  double square_tile = 1;      ///< efficiency of a 128 x 128 tile beside that of 256 x 128
+  double narrow_tile = 1;      ///< the same of a tile with an edge of 64
+  double quantisation = 1;     ///< share of a last, partly filled wave that costs as much as a full one
+  double exposed_result = 0;   ///< share of the result's memory traffic that nothing hides
+  double k_fill = 0;           ///< elements of k that filling and draining a tile's pipeline costs
+  Seconds fixed;               ///< of a kernel, however small
+  FitQuality quality;
+
+  bool operator==(const GemmFit&) const = default;
+};
+
+/// Fitted constants of fused attention in 16 bits; `attention_time` has the formula.
+struct AttentionFit {
+  double forward_fraction = 0;   ///< of the peak, heads of at most 128, at `reference_power`
+  double backward_fraction = 0;  ///< the same, five products counted for the forward's two
+  double reference_power = 0;    ///< W; 0: the fractions do not depend on the power
+  double wide_head = 0;          ///< exponent: a head wider than 128 runs at (128 / width)^wide_head of the rate
+  double tail = 0;               ///< share of the longest block's time that the others do not fill
+  Seconds fixed;
+  FitQuality quality;
+
+  bool operator==(const AttentionFit&) const = default;
+};
 
 /// A GPU as the prices see it. Fractions are of the peak or of the bandwidth, 0 to 1.
 struct Device {
@@ -68,6 +117,11 @@ struct Device {
   Bytes memory;
   Bytes reserved_memory;    ///< CUDA context, libraries and allocator slack, never available to tensors
   Seconds launch_interval;  ///< least time between two kernel launches by the host
+  std::string architecture;                              ///< volta, ampere, hopper...; empty: unknown
+  int sm_count = 0;                                      ///< multiprocessors; 0: products have no waves
+  double power = 0;                                      ///< limit of the board in W; 0: unknown
+  std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
+  std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
   double slowdown = 1;      ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;
@@ -132,6 +186,11 @@ struct Training {
   Attention attention = Attention::kFlash;
   Recompute activation_recompute = Recompute::kNone;
   bool interference = true;  ///< collectives and computation on one GPU slow each other
+  Implementation implementation = Implementation::kEager;
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
+  double dropout = 0;              ///< probability; of embeddings, attention and both branches of a block
+  bool gradient_clipping = false;  ///< the global norm of the gradients is taken and they are scaled
+  std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
 };
 
 enum class Sync : std::uint8_t { kLastMicroBatch, kEveryMicroBatch };
@@ -188,6 +247,9 @@ const char* name_of(Dtype dtype);
 const char* name_of(Attention attention);
 const char* name_of(Recompute recompute);
 const char* name_of(Optimizer optimizer);
+const char* name_of(Implementation implementation);
+const char* name_of(Activation activation);
+const char* name_of(OptimizerImplementation implementation);
 const char* name_of(Sync sync);
 const char* name_of(Overlap overlap);
 const char* name_of(OptimizerSharding sharding);

@@ -30,12 +30,12 @@ std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradi
 
 Seconds shard_optimizer_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return adamw_time(costs.parameters / costs.ranks(), costs.parameter_dtype, costs.gradient_dtype, input.kind.device);
+  return optimizer_time(costs, costs.parameters / costs.ranks(), input.kind.device);
 }
 
 Seconds full_optimizer_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return adamw_time(costs.parameters, costs.parameter_dtype, costs.gradient_dtype, input.kind.device);
+  return optimizer_time(costs, costs.parameters, input.kind.device);
 }
 
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count) {

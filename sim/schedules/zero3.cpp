@@ -55,9 +55,12 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
   return units;
 }
 
-Seconds optimizer_time(const ScheduleInput& input) {
-  return adamw_time(input.costs.parameters / shard_ranks(input.costs, input.spec), Dtype::kFp32,
-                    input.spec.reduce_dtype, input.kind.device);
+/// On the shard, which is kept in fp32.
+Seconds shard_step_time(const ScheduleInput& input) {
+  Costs costs = input.costs;
+  costs.parameter_dtype = Dtype::kFp32;
+  costs.gradient_dtype = input.spec.reduce_dtype;
+  return optimizer_time(costs, costs.parameters / shard_ranks(costs, input.spec), input.kind.device);
 }
 
 /// The lanes of a rank: compute, the communicator of gathers (and reductions), that of reductions where it is another,
@@ -142,7 +145,7 @@ Program build_zero3(const ScheduleInput& input, Tables& tables) {
   for (int update = 0; update < input.updates; ++update) {
     add_micro_batches(program, input, units, lanes, input.accumulation_steps - every, false);
     add_micro_batches(program, input, units, lanes, every, true);
-    program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, optimizer_time(input));
+    program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input));
     program.mark(kComputeLane, Mark::kUpdate);
   }
   return program.take(input.kind.workload.micro_batch_size);
@@ -190,7 +193,7 @@ Seconds zero3_closed_form(const ScheduleInput& input) {
   const std::vector<Unit> units = units_of(input);
   const int A = input.accumulation_steps;
   const int every = input.spec.sync == Sync::kEveryMicroBatch ? A : 1;
-  Seconds time = every * micro_batch_time(input, units, true) + optimizer_time(input);
+  Seconds time = every * micro_batch_time(input, units, true) + shard_step_time(input);
   if (every < A) time += (A - every) * micro_batch_time(input, units, false);
   return time;
 }

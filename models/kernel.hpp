@@ -1,0 +1,41 @@
+// One kernel as the prices see it: what an operator is made of.
+#pragma once
+
+#include <optional>
+
+#include "models/attention_time.hpp"
+#include "models/gemm.hpp"
+#include "models/spec.hpp"
+#include "models/units.hpp"
+
+namespace accosim {
+
+enum class KernelKind : std::uint8_t { kMemory, kGemm, kAttentionForward, kAttentionBackward };
+
+struct Kernel {
+  KernelKind kind = KernelKind::kMemory;
+  Gemm gemm;                   ///< of kGemm
+  AttentionShape attention;    ///< of kAttentionForward and kAttentionBackward
+  Bytes bytes;                 ///< of kMemory: read and written
+  double efficiency = 1;       ///< of kMemory: of the achieved streaming bandwidth
+  int launches = 1;            ///< more than one: equal kernels, or small ones beside it, whose bytes are in `bytes`
+  std::optional<Dtype> dtype;  ///< of kGemm, where it is not the compute dtype
+
+  bool operator==(const Kernel&) const = default;
+};
+
+Kernel memory_kernel(Bytes bytes, int launches = 1, double efficiency = 1);
+Kernel gemm_kernel(const Gemm& gemm);
+Kernel attention_kernel(const AttentionShape& shape, bool backward);
+
+Flops flops_of(const Kernel& kernel);
+Bytes bytes_of(const Kernel& kernel);
+
+/// On an idle device, launch by the host excluded. A memory-bound kernel: kKernelOverhead a launch and its bytes at the
+/// achieved bandwidth.
+Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);
+
+/// Start and drain of any kernel on the GPU, whatever it does: what the fits of small matrix products leave (2 to 5 us).
+inline constexpr Seconds kKernelOverhead{2e-6};
+
+}  // namespace accosim
