@@ -29,6 +29,11 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
     kind.forward += time.forward;
     kind.backward += time.backward;
   }
+  for (std::size_t i = 0; i < kind.layers.size(); ++i) {
+    const bool same = i > 0 && kind.layers[i].operators == kind.layers[i - 1].operators;
+    kind.works.push_back(same ? LayerWork(kind.works.back()) : layer_work(kind.layers[i], device, workload.compute));
+  }
+  kind.work = total_work(kind.times, kind.works);
   kind.model_flops = model_flops(model, workload);
   for (const Layer& layer : kind.layers)
     for (const Operator& op : layer.operators) kind.hardware_flops += op.forward_flops + op.backward_flops;
@@ -46,6 +51,7 @@ Seconds optimizer_time(const Costs& costs, double parameters, const Device& devi
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   Costs costs;
   costs.cluster = scenario.cluster;
+  costs.interference = scenario.training.interference;
   costs.places = places_of(scenario.cluster);
   costs.parameters = static_cast<double>(parameter_count(scenario.model));
   costs.parameter_dtype = spec.parameter_dtype;

@@ -63,8 +63,12 @@ std::vector<LayerTime> layer_times(const std::vector<Layer>& layers, const Devic
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto same = std::find_if(priced.begin(), priced.end(),
                                    [&](std::size_t p) { return layers[p].operators == layers[i].operators; });
-    if (same == priced.end()) priced.push_back(i);
-    times.push_back(same == priced.end() ? layer_time(layers[i], device, compute) : times[*same]);
+    if (same != priced.end()) {
+      times.push_back(LayerTime{times[*same]});
+    } else {
+      times.push_back(layer_time(layers[i], device, compute));
+      priced.push_back(i);
+    }
   }
   return times;
 }

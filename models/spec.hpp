@@ -122,6 +122,8 @@ struct Device {
   double power = 0;                                      ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
   std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
+  int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
+  double collective_slowdown = 1;  ///< inside a node a collective takes so many times as long while the GPU computes
   double slowdown = 1;      ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;

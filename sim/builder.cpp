@@ -43,12 +43,21 @@ OpRef ProgramBuilder::add(int lane, Op op, const std::vector<OpRef>& waits) {
   return last(lane);
 }
 
+int ProgramBuilder::index_of(const Work& work) {
+  if (work.arithmetic <= 0 && work.memory <= 0) return -1;
+  const auto found = std::find(program_.works.begin(), program_.works.end(), work);
+  if (found != program_.works.end()) return static_cast<int>(found - program_.works.begin());
+  program_.works.push_back(work);
+  return static_cast<int>(program_.works.size() - 1);
+}
+
 OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Seconds duration,
-                              const std::vector<OpRef>& waits, int micro_batches) {
+                              const std::vector<OpRef>& waits, int micro_batches, const Work& work) {
   Op op;
   op.kind = OpKind::kCompute;
   op.label = tables_.label(name, cls, micro_batches);
   op.duration = duration;
+  op.work = index_of(cls == OpClass::kCopy || cls == OpClass::kOptimizer ? memory_work() : work);
   return add(lane, op, waits);
 }
 

@@ -52,8 +52,9 @@ class ProgramBuilder {
   /// `tables` outlives the builder.
   ProgramBuilder(Tables& tables, std::vector<std::string> lanes);
 
+  /// `work` says how collectives slow it; copies and the optimizer are memory-bound without being told.
   OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, const std::vector<OpRef>& waits = {},
-                int micro_batches = 0);
+                int micro_batches = 0, const Work& work = {});
   /// On the group that the request names; `communicator` tells apart those of equal ranks.
   OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {},
                    int communicator = 0);
@@ -72,6 +73,7 @@ class ProgramBuilder {
   Program take(int micro_batch_size);
 
  private:
+  int index_of(const Work& work);
   OpRef add(int lane, Op op, const std::vector<OpRef>& waits);
 
   Tables& tables_;

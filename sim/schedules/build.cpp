@@ -23,8 +23,10 @@ Program build_program(const ScheduleInput& input, Tables& tables) {
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
   EventGraph graph;
   Tables tables;
-  for (const RankKind& kind : costs.kinds)
+  for (const RankKind& kind : costs.kinds) {
     graph.programs.push_back(build_program({spec, costs, kind, accumulation_steps, updates}, tables));
+    graph.programs.back().memory_bandwidth = kind.device.memory_efficiency * kind.device.memory_bandwidth;
+  }
   graph.labels = std::move(tables.labels);
   add_groups(graph, costs, tables);
   return graph;

@@ -109,6 +109,20 @@ Plan plan_of(const PlanRequest& request, const Costs& costs, const Ring& ring, c
   return plan;
 }
 
+/// What a plan does to the GPUs of its ranks and they to it. The channels of all ranks are those of the one with the
+/// fewest.
+void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs, const std::vector<int>& members) {
+  if (!costs.interference || plan.sent_per_rank <= Bytes{0}) return;
+  plan.holds_sms = true;
+  for (const int rank : members) {
+    const Device& device = costs.kinds[costs.kind_of[rank]].device;
+    plan.holds_sms = plan.holds_sms && device.collective_sms > 0;
+    plan.slowed = std::max(plan.slowed, device.collective_slowdown);
+  }
+  const Seconds alone = request_time(costs, request);
+  if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
+}
+
 /// Of a ring with one rank a node, when all such rings run at once.
 Seconds replicas_time(CollectiveKind kind, Bytes bytes, const Costs& costs, const Ring& ring) {
   const CollectiveCost cost = collective_cost(kind, bytes, costs.cluster, ring);
@@ -154,8 +168,10 @@ void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
       if (is_new) paths->second = ways.edges(ring, scope == Scope::kReplicas ? static_cast<int>(g) : -1);
       Group group;
       group.members = groups[g];
-      for (const PlanRequest& request : tables.plans)
+      for (const PlanRequest& request : tables.plans) {
         group.plans.push_back(request.scope == scope ? plan_of(request, costs, ring, paths->second) : Plan{});
+        if (request.scope == scope) add_interference(group.plans.back(), request, costs, group.members);
+      }
       for (const int rank : group.members) graph.ranks[rank].groups[slot] = static_cast<int>(graph.groups.size());
       graph.groups.push_back(std::move(group));
     }

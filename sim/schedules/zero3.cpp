@@ -17,6 +17,7 @@ namespace {
 
 struct Unit {
   Seconds forward, backward;
+  LayerWork work;
   Seconds unpack;      ///< copy of the gathered buffer into the parameters
   Seconds pack;        ///< copy of the gradients into the buffer that is reduced, in its dtype
   PlanRequest gather;  ///< of its parameters
@@ -34,8 +35,10 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
   const int shards = shard_ranks(costs, spec);
   const std::vector<LayerTime>& layers = input.kind.times;
   std::vector<Unit> units;
-  for (const LayerTime& layer : layers) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const LayerTime& layer = layers[i];
     Unit unit;
+    unit.work = input.kind.works[i];
     unit.forward = layer.forward;
     unit.backward = layer.backward;
     const Bytes parameters = layer.parameters * bytes_of(costs.parameter_dtype);
@@ -48,8 +51,8 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
     unit.gather = {CollectiveKind::kAllGather, parameters, 1, scope};
     unit.reduce = {CollectiveKind::kReduceScatter, reduced, 1, scope};
     unit.share = {CollectiveKind::kAllReduce, reduced / shards, 1, Scope::kReplicas};
-    unit.stays = !spec.reshard_after_forward || &layer == &layers.back() ||
-                 (&layer == &layers.front() && input.kind.tied_embeddings);
+    unit.stays = !spec.reshard_after_forward || i + 1 == layers.size() ||
+                 (i == 0 && input.kind.tied_embeddings);
     units.push_back(unit);
   }
   return units;
@@ -95,7 +98,8 @@ Ends add_forward(ProgramBuilder& program, const ScheduleInput& input, const std:
     if (i >= ahead) room.push_back(ends[i - ahead]);
     const OpRef gathered = program.collective(kCommunicationLane, "all-gather of a unit", units[i].gather, room);
     program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units[i].unpack, {gathered});
-    ends.push_back(program.compute(kComputeLane, "forward", OpClass::kForward, units[i].forward));
+    ends.push_back(program.compute(kComputeLane, "forward", OpClass::kForward, units[i].forward, {}, 0,
+                                   units[i].work.forward));
   }
   return ends;
 }
@@ -115,7 +119,8 @@ void add_backward(ProgramBuilder& program, const ScheduleInput& input, const std
     }
     if (!units[i].stays)
       program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units[i].unpack, {gathered[i]});
-    ends[i] = program.compute(kComputeLane, "backward", OpClass::kBackward, units[i].backward, {}, i == 0 ? 1 : 0);
+    ends[i] = program.compute(kComputeLane, "backward", OpClass::kBackward, units[i].backward, {}, i == 0 ? 1 : 0,
+                              units[i].work.backward);
     if (!synchronized) continue;
     const OpRef packed = program.compute(kComputeLane, "pack gradients", OpClass::kCopy, units[i].pack, {reduced});
     reduced = program.collective(lanes.reduce, "reduce-scatter of a unit", units[i].reduce, {packed},
