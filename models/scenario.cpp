@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "models/hf_config.hpp"
@@ -123,6 +124,24 @@ std::map<std::string, double> read_published(ObjectReader& top, const std::vecto
   return published;
 }
 
+/// Every bucket of an update is an op of its own: more of them than this is a mistake, and would take minutes.
+constexpr double kMostBuckets = 100'000;
+
+void check_buckets(const Scenario& scenario, const Model& model, ObjectReader& top) {
+  for (std::size_t i = 0; i < scenario.schedules.size(); ++i) {
+    const ScheduleSpec& spec = scenario.schedules[i];
+    if (spec.name != "ddp" && spec.name != "zero1") continue;
+    const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
+    const bool bucketed = spec.overlap == Overlap::kBackward && spec.bucket_cap > Bytes{0};
+    const double buckets = (bucketed ? std::ceil(gradients / spec.bucket_cap) + 1 : 1) *
+                           (spec.sync == Sync::kEveryMicroBatch ? scenario.training.gradient_accumulation_steps : 1);
+    if (buckets > kMostBuckets)
+      top.fail("schedules", fmt::format("{} would send {:.0f} buckets in an update; at most {:.0f}: raise its "
+                                        "bucket_cap_mb, or lower gradient_accumulation_steps",
+                                        in_quotes(spec.label), buckets, kMostBuckets));
+  }
+}
+
 Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics) {
   Scenario scenario;
   ObjectReader top(tree, "", diagnostics);
@@ -167,10 +186,11 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
     }
   }
   top.find("baseline");
+  scenario.training = training;
+  if (model) check_buckets(scenario, *model, top);
   top.finish();
   if (model) scenario.model = std::move(*model);
   if (cluster) scenario.cluster = std::move(*cluster);
-  scenario.training = training;
   return scenario;
 }
 

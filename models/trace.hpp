@@ -16,7 +16,7 @@ struct Span {
   std::uint16_t lane = 0;
   std::uint16_t label = 0;     ///< index in the graph's labels
   std::int32_t iteration = 0;  ///< of the innermost loop around it; 0 outside one
-  std::int32_t repeat = 1;
+  std::int64_t repeat = 1;
   std::int64_t rendezvous = -1;  ///< the same number on every rank of one collective, -1 for what is local
   Seconds arrived;               ///< when the lane reached it; earlier than begin when it waited for other ranks
   Seconds begin;

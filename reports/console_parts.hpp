@@ -25,7 +25,7 @@ struct RankRow {
   int ranks = 0;
   int first = 0, last = 0;
   double per_round = 0, per_update = 0, idle = 0;  // sums over the ranks
-  int least = 0, most = 0;
+  std::int64_t least = 0, most = 0;
 };
 
 /// Merges each rank into the first row (of the last `reach`) that `same` says it belongs to.

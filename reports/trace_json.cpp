@@ -28,7 +28,8 @@ const char* category_of(OpClass cls) {
 }
 
 std::int64_t nanoseconds(Seconds time) {
-  if (!(std::fabs(time.value) < 9e9)) throw std::logic_error("trace: a span's time is not finite");
+  if (!std::isfinite(time.value)) throw std::logic_error("trace: a span's time is not finite");
+  if (std::fabs(time.value) > 9e9) throw std::range_error("a trace counts nanoseconds, 285 years of them at most");
   return std::llround(time.value * 1e9);
 }
 
@@ -42,12 +43,12 @@ constexpr std::int64_t kRounding = 1000;
 /// Meetings kept waiting for parts that may never come (a graph played in part): far more than are ever under way.
 constexpr std::size_t kMostMeetings = 4096;
 
-Span repetition(const Span& span, int k) {
+Span repetition(const Span& span, std::int64_t k) {
   Span one = span;
-  one.begin = span.begin + k * span.period;
+  one.begin = span.begin + static_cast<double>(k) * span.period;
   one.end = one.begin + (span.end - span.begin);
   one.arrived = one.begin;
-  one.iteration = span.iteration + k;
+  one.iteration = span.iteration + static_cast<std::int32_t>(std::min<std::int64_t>(k, INT32_MAX - span.iteration));
   one.repeat = 1;
   return one;
 }

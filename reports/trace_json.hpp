@@ -33,8 +33,8 @@ class TraceWriter {
   void begin_schedule(const EventGraph& graph, const std::string& label, const std::vector<std::string>& rank_names,
                       int first_pid);
   /// In order of their ends, as SpanSink. Throws std::logic_error where a span overlaps an earlier one of its lane by
-  /// more than rounding explains or no schedule has begun, std::out_of_range for a rank, lane or label that the graph
-  /// does not have.
+  /// more than rounding explains or no schedule has begun, std::range_error for a time beyond 9e9 s, std::out_of_range
+  /// for a rank, lane or label that the graph does not have.
   void add(const Span& span);
   SpanSink sink();
   /// Writes what is pending and closes the document. A second call does nothing.

@@ -78,9 +78,10 @@ OpRef ProgramBuilder::mark(int lane, Mark mark) {
   return add(lane, op, {});
 }
 
-void ProgramBuilder::begin_loop(int lane, int min, OpRef until) {
+void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
   begin_loop(std::vector<int>{lane}, min, {});
   program_.loops.back().until = until;
+  program_.loops.back().stride = stride;
 }
 
 void ProgramBuilder::begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits) {

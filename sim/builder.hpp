@@ -59,8 +59,9 @@ class ProgramBuilder {
   OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {},
                    int communicator = 0);
   OpRef mark(int lane, Mark mark);
-  /// What follows on `lane` repeats at least `min` times and until `until` has ended; without `until`, `min` times.
-  void begin_loop(int lane, int min, OpRef until = {-1, 0});
+  /// What follows on `lane` repeats until `until` has ended, looked at after every `stride` repetitions and at least
+  /// `min` times; without `until`, min x stride times.
+  void begin_loop(int lane, int min, OpRef until = {-1, 0}, int stride = 1);
   void end_loop(int lane);
   /// The same with a body on several lanes, which all end a repetition before the next begins on any. Each begins the
   /// loop after `waits`.

@@ -72,7 +72,8 @@ void check_loops(const Program& program, std::size_t p) {
               "lane {} of program {} has the mark of a loop that is not there", lane, p);
   for (std::size_t l = 0; l < program.loops.size(); ++l) {
     const Loop& loop = program.loops[l];
-    require(!loop.parts.empty() && loop.min >= 1, "loop {} of program {} has no part or no repetition", l, p);
+    require(!loop.parts.empty() && loop.min >= 1 && loop.stride >= 1,
+            "loop {} of program {} has no part or no repetition", l, p);
     for (const Loop::Part& part : loop.parts) {
       require(
           has_op(program, {part.lane, part.begin}) && has_op(program, {part.lane, part.end}) && part.begin < part.end,

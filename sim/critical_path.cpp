@@ -19,7 +19,7 @@ struct Run {
 };
 
 Run run_of(const Span& span) {
-  return {{span}, span.begin.value, span.end.value + (span.repeat - 1) * span.period.value};
+  return {{span}, span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value};
 }
 
 /// Runs by rank and lane, in order.
@@ -114,7 +114,7 @@ class PathBuilder {
   explicit PathBuilder(const SteadyPlay& play) : play_(play) {}
 
   /// Walking back: prepends `duration` of `count` ops.
-  void add(const Label& label, int rank, double duration, int count) {
+  void add(const Label& label, int rank, double duration, std::int64_t count) {
     if (duration <= 0) return;
     causes_[cause_of(label)] += duration;
     std::vector<PathStep>& steps = path_.steps;
@@ -133,7 +133,7 @@ class PathBuilder {
     const double share = std::min(1.0, (run.end - from) / std::max(run.end - run.begin, 1e-300));
     for (auto span = run.spans.rbegin(); span != run.spans.rend(); ++span) {
       const double once = span->end.value - span->begin.value;
-      add(labels[span->label], rank, std::max(0.0, share) * once * span->repeat, span->repeat);
+      add(labels[span->label], rank, std::max(0.0, share) * once * static_cast<double>(span->repeat), span->repeat);
     }
   }
 

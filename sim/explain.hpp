@@ -2,6 +2,7 @@
 // behind its compute.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,7 @@ struct PathStep {
   OpClass cls = OpClass::kForward;
   int rank = 0;
   Seconds duration;  ///< of all `count`
-  int count = 1;
+  std::int64_t count = 1;
 };
 
 struct CriticalPath {

@@ -41,10 +41,12 @@ struct Op {
   int work = -1;     ///< kCompute: index in Program::works; -1 for what nothing slows
 };
 
-/// A body that repeats at least `min` times, until op `until` of this rank has finished when a body ends. A body that
-/// ends within kTie of that moment is the last one. With until.lane < 0 it repeats `min` times.
+/// A body that repeats until op `until` of this rank has finished, which is looked at after every `stride` bodies and
+/// at least `min` times. A look within kTie of that moment is the last one. With until.lane < 0 the body repeats min x
+/// stride times.
 struct Loop {
   int min = 1;
+  int stride = 1;
   OpRef until{-1, 0};
   struct Part {
     int lane, begin, end;  ///< indices of the kLoopBegin and the kLoopEnd on that lane

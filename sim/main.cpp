@@ -131,7 +131,11 @@ void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const
     const ScheduleSpec& spec = scenario.schedules[chosen[i]];
     const EventGraph graph = graph_for_trace(scenario, spec, arguments.trace_updates);
     writer.begin_schedule(graph, spec.label, names, 1 + static_cast<int>(i) * ranks);
-    play(graph, network_of(arguments), writer.sink());
+    try {
+      play(graph, network_of(arguments), writer.sink());
+    } catch (const std::range_error& error) {
+      throw ScenarioError({fmt::format("--trace: {}; {} takes longer", error.what(), spec.label)});
+    }
   }
   writer.finish();
   file.close();
@@ -141,7 +145,8 @@ void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const
 }
 
 void compare_or_run(const Arguments& arguments, bool comparing) {
-  const Scenario scenario = load_scenario(arguments.scenario, arguments.sets).scenario;
+  Scenario scenario = load_scenario(arguments.scenario, arguments.sets).scenario;
+  if (!arguments.sets.empty()) scenario.published.clear();  // another run than the published one
   const std::vector<int> chosen = chosen_schedules(scenario, arguments.schedules);
   if (arguments.trace.empty() && !arguments.trace_ranks.empty())
     throw ScenarioError({"--trace-ranks chooses what --trace FILE draws; give both"});

@@ -16,17 +16,17 @@ using Interval = std::pair<double, double>;
 
 /// What one rank did, by update.
 struct History {
-  std::vector<double> time;              // when each update ended
-  std::vector<int> micro_batches;        // by update
-  std::vector<std::vector<int>> rounds;  // micro-batches of each round, by update
+  std::vector<double> time;                       // when each update ended
+  std::vector<std::int64_t> micro_batches;        // by update
+  std::vector<std::vector<std::int64_t>> rounds;  // micro-batches of each round, by update
   std::vector<Interval> busy, communicating;
   std::vector<std::pair<double, double>> sent;  // when, bytes
 };
 
 std::vector<History> histories(const EventGraph& graph, const std::vector<Span>& spans) {
   std::vector<History> ranks(graph.ranks.size());
-  std::vector<int> in_update(ranks.size(), 0), in_round(ranks.size(), 0);
-  std::vector<std::vector<int>> rounds(ranks.size());
+  std::vector<std::int64_t> in_update(ranks.size(), 0), in_round(ranks.size(), 0);
+  std::vector<std::vector<std::int64_t>> rounds(ranks.size());
   for (const Span& span : spans) {
     History& history = ranks[span.rank];
     const Label& label = graph.labels[span.label];
@@ -46,7 +46,8 @@ std::vector<History> histories(const EventGraph& graph, const std::vector<Span>&
       history.sent.emplace_back(span.end.value, graph.groups[rank.groups[op.slot]].plans[op.plan].sent_per_rank.value);
     } else {
       // A repeated op stands in a body that is compute throughout, so what lies between its repetitions is busy too.
-      history.busy.emplace_back(span.begin.value, span.end.value + (span.repeat - 1) * span.period.value);
+      history.busy.emplace_back(span.begin.value,
+                                span.end.value + static_cast<double>(span.repeat - 1) * span.period.value);
     }
   }
   return ranks;
@@ -116,10 +117,10 @@ RankMeasure measure_rank(const History& history, int first, int last) {
   const double from = history.time[first], to = history.time[last];
   const int updates = last - first;
   RankMeasure result;
-  int rounds = 0, micro_batches = 0;
+  std::int64_t rounds = 0, micro_batches = 0;
   result.least_per_round = history.rounds[last].front();
   for (int k = first + 1; k <= last; ++k) {
-    for (const int round : history.rounds[k]) {
+    for (const std::int64_t round : history.rounds[k]) {
       result.least_per_round = std::min(result.least_per_round, round);
       result.most_per_round = std::max(result.most_per_round, round);
       ++rounds;
@@ -127,7 +128,7 @@ RankMeasure measure_rank(const History& history, int first, int last) {
     micro_batches += history.micro_batches[k];
   }
   result.micro_batches_per_update = static_cast<double>(micro_batches) / updates;
-  result.micro_batches_per_round = static_cast<double>(micro_batches) / rounds;
+  result.micro_batches_per_round = static_cast<double>(micro_batches) / static_cast<double>(rounds);
   const std::vector<Interval> busy = merged(history.busy, from, to);
   const std::vector<Interval> communicating = merged(history.communicating, from, to);
   result.idle_fraction = std::max(0.0, 1 - length(busy) / (to - from));

@@ -2,6 +2,7 @@
 // rank did in it.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "models/trace.hpp"
@@ -14,8 +15,8 @@ namespace accosim {
 struct RankMeasure {
   double micro_batches_per_update = 0;
   double micro_batches_per_round = 0;
-  int least_per_round = 0;
-  int most_per_round = 0;
+  std::int64_t least_per_round = 0;
+  std::int64_t most_per_round = 0;
   double idle_fraction = 0;       ///< of the time in which no kernel of the model, optimizer or copies runs
   Seconds exposed_communication;  ///< per update: communicating while no kernel runs
   Bytes sent;                     ///< per update

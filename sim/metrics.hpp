@@ -1,6 +1,7 @@
 // From spans to the figures that a user acts on.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,8 @@ struct RankResult {
   std::string device;
   int node = 0;
   double micro_batches_per_round = 0;  ///< mean over the steady rounds
-  int micro_batches_per_round_min = 0;
-  int micro_batches_per_round_max = 0;
+  std::int64_t micro_batches_per_round_min = 0;
+  std::int64_t micro_batches_per_round_max = 0;
   double micro_batches_per_update = 0;
   double idle_fraction = 0;
 };

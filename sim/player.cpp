@@ -16,6 +16,7 @@ namespace accosim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kMostRepeats = 0x1p53;  // as far as a double counts
 
 /// A loop whose repetitions need no events: one lane, ops of known duration, which wait for nothing and which nobody
 /// waits for. Its end is computed when the awaited op has ended.
@@ -120,7 +121,7 @@ class Player {
   struct LoopState {
     std::int32_t iteration = 0;
     std::uint32_t parts_at_end = 0;
-    std::int32_t repeat = 0;  // of a plain loop
+    std::int64_t repeat = 0;  // of a plain loop
     double start = 0;         // of a plain loop
   };
   /// The ranks of a group on their way through one collective.
@@ -365,11 +366,11 @@ class Player {
     LoopState& state = loops_[first_loop_[lane.rank] + op.plan];
     const Loop& loop = program_of(lane.rank).loops[op.plan];
     const double period = programs_[graph_.ranks[lane.rank].program].period[op.plan];
-    double repeat = loop.min;
-    if (period > 0) repeat = std::max(repeat, std::ceil((awaited - kTie.value - state.start) / period));
-    if (repeat > std::numeric_limits<std::int32_t>::max())
-      throw std::logic_error(fmt::format("a loop would repeat {} times", repeat));
-    state.repeat = static_cast<std::int32_t>(repeat);
+    double looks = loop.min;
+    if (period > 0) looks = std::max(looks, std::ceil((awaited - kTie.value - state.start) / (loop.stride * period)));
+    const double repeat = looks * loop.stride;
+    if (repeat > kMostRepeats) throw std::logic_error(fmt::format("a loop would repeat {} times", repeat));
+    state.repeat = static_cast<std::int64_t>(repeat);
     lane.state = State::kPlainLoop;
     heap_.push({std::max(awaited, state.start + repeat * period), id});
   }
@@ -397,7 +398,7 @@ class Player {
       }
       begin += duration;
     }
-    executed_ += static_cast<std::int64_t>(state.repeat) * (part.end - part.begin - 1);
+    executed_ += state.repeat * (part.end - part.begin - 1);
     lane.position = static_cast<std::uint32_t>(part.end);
     lane.state = State::kFree;
     finish(id, time);
@@ -426,7 +427,9 @@ class Player {
       const std::vector<int>& members = graph_.groups[graph_.ranks[rank].groups[slot]].members;
       replica.assign(members.begin(), members.end());
     }
-    const bool enough = loops_[first_loop_[rank] + loop_index].iteration + 1 >= loop.min;
+    // Between looks, and before the least number of them, the next body starts at once.
+    const std::int64_t bodies = loops_[first_loop_[rank] + loop_index].iteration + std::int64_t{1};
+    const bool enough = bodies % loop.stride == 0 && bodies / loop.stride >= loop.min;
     const bool over = loop.until.lane < 0 || std::all_of(replica.begin(), replica.end(), [&](std::uint32_t member) {
                         return is_over(member, loop.until);
                       });

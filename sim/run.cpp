@@ -33,13 +33,19 @@ double samples_per_step(const Scenario& scenario) {
   return samples;
 }
 
+/// Beyond this many times the micro-batches asked for, a ddp or zero1 baseline is extrapolated instead of played: every
+/// further micro-batch adds the same time, and on a slow network there may be millions of them.
+constexpr int kMostReplayed = 2;
+
 /// Seconds per sample of the baseline at `samples` per update. Between two numbers of micro-batches that it can do, the
 /// update time is interpolated: it is affine where communication is not hidden.
 double baseline_time_per_sample(const Scenario& scenario, const ScheduleSpec& baseline, double samples,
                                 NetworkKind network) {
   const int unit = baseline.name == "acco" ? 2 : 1;
   const double steps = std::max(1.0, samples / samples_per_step(scenario) / unit);
-  const int below = unit * static_cast<int>(std::floor(steps + 1e-9));
+  const bool affine = baseline.name == "ddp" || baseline.name == "zero1";
+  const double most = affine ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
+  const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) {
     const SteadyPlay play = play_steady(scenario, at_batch(baseline, n), n, network);
     return std::pair(play.measured.update_time.value, samples_of(play));
@@ -118,12 +124,16 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
 
 }  // namespace
 
+// A play with more spans than this is not continued in search of a period.
+constexpr std::size_t kMostSpans = 1'000'000;
+
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps,
                        NetworkKind network) {
   SteadyPlay play;
   play.costs = price(scenario, spec);
   // Few updates show the period of identical ranks; unequal ones may take many, or have none.
   for (const int updates : {8, 32, 128, 512}) {
+    if (play.spans.size() > kMostSpans) break;
     play.folded = fold(build(spec, play.costs, accumulation_steps, updates));
     play.spans.clear();
     accosim::play(play.folded.graph, network, [&](const Span& span) { play.spans.push_back(span); });

@@ -138,6 +138,36 @@ TEST(Compare, ScheduleChoosesAndSetReplacesThroughFiles) {
   EXPECT_EQ(plain, quoted);
 }
 
+TEST(Compare, ASlowNetworkCostsNoTimeNorMemory) {
+  // At 10 Mbit/s a round lasts tens of thousands of micro-batches, and the baseline at that batch as many all-reduces
+  // of hundreds of buckets.
+  const ProgramRun run = accosim({"compare", "scenarios/paper/finetune_2x4_a100.json", "--json", "--set",
+                                  "/cluster/nodes/0/nics/bandwidth=10 Mbit/s"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_LT(run.peak_kib, 512 * 1024);
+  const Json acco = result(Json::parse(run.out), "acco");
+  EXPECT_GT(acco["batch_inflation"].get<double>(), 1000);
+  // The published figure is of another run than this one.
+  EXPECT_TRUE(acco["published_speedup"].is_null());
+}
+
+TEST(Compare, HugeNumbersAreRefusedOrPlayed) {
+  const std::string scenario = "scenarios/paper/finetune_2x4_a100.json";
+  const ProgramRun many = accosim({"compare", scenario, "--set", "/training/gradient_accumulation_steps=1000000"});
+  EXPECT_EQ(many.exit_code, 1);
+  EXPECT_NE(many.err.find("raise its bucket_cap_mb"), std::string::npos) << many.err;
+  for (const char* set : {"/schedules/3/poll_every=1000000000", "/schedules/3/micro_batches_per_round=1000000000"}) {
+    const ProgramRun run = accosim({"compare", scenario, "--schedule", "acco", "--set", set});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_LT(run.peak_kib, 512 * 1024);
+  }
+  const TemporaryFolder folder;
+  const ProgramRun trace = accosim({"run", scenario, "--set", "/cluster/nodes/0/nics/bandwidth=1 B/s", "--trace",
+                                    (folder.path / "trace.json").string()});
+  EXPECT_EQ(trace.exit_code, 1);
+  EXPECT_NE(trace.err.find("285 years"), std::string::npos) << trace.err;
+}
+
 TEST(Run, GivesNoComparison) {
   const Json document = results_of({"run", "scenarios/paper/finetune_2x4_a100.json", "--schedule", "zero1"});
   EXPECT_TRUE(document["results"][0]["speedup"].is_null());

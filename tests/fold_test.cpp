@@ -77,7 +77,7 @@ EventGraph random_cluster(Random& random) {
   return graph;
 }
 
-using Happened = std::tuple<int, int, int, double, double>;  // lane, op, repeat, begin, end
+using Happened = std::tuple<int, int, std::int64_t, double, double>;  // lane, op, repeat, begin, end
 
 std::vector<std::vector<Happened>> by_rank(const EventGraph& graph, NetworkKind network) {
   std::vector<std::vector<Happened>> ranks(graph.ranks.size());

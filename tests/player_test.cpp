@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/builder.hpp"
@@ -140,7 +141,7 @@ EventGraph loop_graph(double body, int min, double communication, bool two_lanes
 std::pair<int, double> played_loop(const EventGraph& graph) {
   const std::vector<Span> spans = spans_of(graph);
   int bodies = 0;
-  for (const Span& span : named(graph, spans, 0, "micro-batch")) bodies += span.repeat;
+  for (const Span& span : named(graph, spans, 0, "micro-batch")) bodies += static_cast<int>(span.repeat);
   return {bodies, 1e3 * named(graph, spans, 0, "after").at(0).begin.value};
 }
 
@@ -167,6 +168,20 @@ TEST(Player, ABodyThatEndsWithinANanosecondOfTheAwaitedOpIsTheLast) {
     const auto [one_more, then] = played_loop(loop_graph(3, 1, 12 + 2e-6, two_lanes));
     EXPECT_EQ(one_more, 5);
     EXPECT_NEAR(then, 15, 1e-9);
+  }
+}
+
+TEST(Player, ALoopLooksOnlyAfterEveryStride) {
+  // Bodies of 3 ms, a look after every second one: the first look at or after 10 ms is at 12, the 4th body; after 13 ms
+  // the next is at 18.
+  for (const bool two_lanes : {false, true}) {
+    for (const auto& [awaited, bodies, after] : {std::tuple(10.0, 4, 12.0), std::tuple(13.0, 6, 18.0)}) {
+      EventGraph graph = loop_graph(3, 1, awaited, two_lanes);
+      graph.programs[0].loops[0].stride = 2;
+      const auto [done, then] = played_loop(graph);
+      EXPECT_EQ(done, bodies);
+      EXPECT_NEAR(then, after, 1e-9);
+    }
   }
 }
 

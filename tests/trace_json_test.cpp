@@ -174,7 +174,7 @@ struct RandomTrace {
   int collectives = 0;
 };
 
-Seconds last_end(const Span& span) { return span.end + (span.repeat - 1) * span.period; }
+Seconds last_end(const Span& span) { return span.end + static_cast<double>(span.repeat - 1) * span.period; }
 
 /// What a player could report: each lane goes on from where it ended, in doubles, after gaps and without; loop bodies
 /// of two ops that take turns; collectives that begin when the last rank arrives.

@@ -49,13 +49,9 @@ void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int 
 }
 
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until) {
-  program.begin_loop(kComputeLane, min_looks, until);
-  for (int i = 0; i < input.spec.poll_every; ++i) {
-    program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0,
-                  input.kind.work.forward);
-    program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1,
-                  input.kind.work.backward);
-  }
+  program.begin_loop(kComputeLane, min_looks, until, input.spec.poll_every);
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
+  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
   program.end_loop(kComputeLane);
 }
 
