@@ -36,7 +36,7 @@ std::vector<int> first_group_colours(const EventGraph& graph, std::size_t& count
   std::vector<std::tuple<int, std::size_t, PlanSignature>> signatures;
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
     PlanSignature plans;
-    for (const Plan& plan : graph.groups[g].plans) 
+    for (const Plan& plan : graph.groups[g].plans)
       plans.emplace_back(plan.latency.value, plan.fixed.value, plan.holds_sms, plan.memory_traffic.value, plan.slowed);
     signatures.emplace_back(uses_network(graph.groups[g]) ? static_cast<int>(g) : -1, slot[g], plans);
   }

@@ -9,6 +9,11 @@
 #include <stdexcept>
 
 namespace accosim {
+namespace {
+
+constexpr double kMostRepeats = 0x1p53;  // as far as a double counts
+
+}  // namespace
 
 void PlainLoop::start(const Op* ops, int count, int index, double now) {
   ops_ = ops;
@@ -70,27 +75,27 @@ void PlainLoop::settle(double now, const Emit& emit) {
   }
 }
 
-void PlainLoop::close(double awaited, int min) {
-  const double period = this->period();
+void PlainLoop::close(double awaited, const Loop& loop) {
+  const double period = this->period(), least = static_cast<double>(loop.min) * loop.stride;
   double first = since_;  // when the first body that has not begun could begin
-  std::int64_t before = done_;
+  auto bodies = static_cast<double>(done_);
   if (!at_begin()) {
-    if (done_ >= min && last_end_ >= awaited - kTie.value) {  // what began within the tie did not
+    const bool looked = done_ % loop.stride == 0 && bodies >= least;
+    if (looked && last_end_ >= awaited - kTie.value) {  // what began within the tie did not
       at_ = 0;
       left_ = ops_[0].duration.value;
-      limit_ = done_;
       since_ = last_end_;
+      limit_ = done_;
       return;
     }
     first += left_ * factor(at_);
     for (int i = at_ + 1; i < count_; ++i) first += ops_[i].duration.value * factor(i);
-    ++before;
+    ++bodies;
   }
-  double more = 0;
-  if (period > 0) more = std::max(0.0, std::ceil((awaited - kTie.value - first) / period));
-  if (more > std::numeric_limits<std::int32_t>::max())
-    throw std::logic_error(fmt::format("a loop would repeat {} times", more));
-  limit_ = std::max<std::int64_t>(min, before + static_cast<std::int64_t>(more));
+  if (period > 0) bodies += std::max(0.0, std::ceil((awaited - kTie.value - first) / period));
+  bodies = std::max(least, std::ceil(bodies / loop.stride) * loop.stride);
+  if (bodies > kMostRepeats) throw std::logic_error(fmt::format("a loop would repeat {} times", bodies));
+  limit_ = static_cast<std::int64_t>(bodies);
 }
 
 double PlainLoop::end() const {

@@ -1,5 +1,5 @@
-// A loop whose body is computations of known duration on one lane, played without an event a repetition: its progress is
-// integrated, also while collectives beside it make its ops slower or let them go.
+// A loop whose body is computations of known duration on one lane, played without an event a repetition: its progress
+// is integrated, also while collectives beside it make its ops slower or let them go.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,12 @@ class PlainLoop {
   /// done of the op under way stays done.
   void set_factors(const std::vector<double>& factors, double now, const Emit& emit);
 
-  /// The least number of bodies, at least `min`, whose last ends at `awaited` or later, or within kTie before it.
-  void close(double awaited, int min);
+  /// The least number of bodies, a multiple of the loop's stride and at least `min` of these, whose last ends at
+  /// `awaited` or later, or within kTie before it. Throws std::logic_error where that is more than a double counts.
+  void close(double awaited, const Loop& loop);
   bool closed() const { return limit_ >= 0; }
-  std::int64_t bodies() const { return limit_; }
+  int index() const { return index_; }
+  int count() const { return count_; }
 
   /// When the last body ends at the present factors, once closed.
   double end() const;
@@ -46,8 +48,8 @@ class PlainLoop {
   double left_ = 0;              // of its duration, at since_
   double begun_ = 0;             // when it began
   double since_ = 0;
-  std::int64_t done_ = 0;   // bodies
-  double last_end_ = 0;     // of a body
+  std::int64_t done_ = 0;    // bodies
+  double last_end_ = 0;      // of a body
   std::int64_t limit_ = -1;  // bodies; -1 while open
 };
 

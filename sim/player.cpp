@@ -11,12 +11,12 @@
 
 #include "sim/child.hpp"
 #include "sim/event_heap.hpp"
+#include "sim/plain_loop.hpp"
 
 namespace accosim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kMostRepeats = 0x1p53;  // as far as a double counts
 
 /// A loop whose repetitions need no events: one lane, ops of known duration, which wait for nothing and which nobody
 /// waits for. Its end is computed when the awaited op has ended.
@@ -39,15 +39,9 @@ class Player {
   Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink)
       : graph_(graph), network_kind_(network), sink_(sink) {
     for (const Program& program : graph.programs) {
-      ProgramInfo info;
-      for (const Loop& loop : program.loops) {
-        double period = 0;
-        const Loop::Part part = loop.parts[0];
-        for (int i = part.begin + 1; i < part.end; ++i) period += program.lanes[part.lane][i].duration.value;
-        info.period.push_back(period);
-        info.plain.push_back(is_plain(program, loop));
-      }
-      programs_.push_back(info);
+      std::vector<bool> plain;
+      for (const Loop& loop : program.loops) plain.push_back(is_plain(program, loop));
+      plain_programs_.push_back(std::move(plain));
     }
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
       const Rank& rank = graph.ranks[r];
@@ -67,6 +61,14 @@ class Player {
     }
     first_lane_.push_back(static_cast<std::uint32_t>(lanes_.size()));
     meetings_.resize(graph.groups.size());
+    plain_.resize(lanes_.size());
+    for (const Group& group : graph.groups)
+      for (const Plan& plan : group.plans)
+        interferes_ = interferes_ || plan.holds_sms || plan.memory_traffic.value > 0 || plan.slowed > 1;
+    if (interferes_) {
+      loads_.resize(graph.ranks.size());
+      running_.resize(lanes_.size());
+    }
     decisions_.resize(graph.groups.size());
   }
 
@@ -88,11 +90,12 @@ class Player {
       }
       if (heap_.empty()) break;
       const Event event = heap_.take();
-      now_ = std::max(now_, event.time);
-      if (event.id < lanes_.size())
+      if (event.id >= lanes_.size()) {
+        timer_event(event.id - static_cast<std::uint32_t>(lanes_.size()), event.time);
+      } else if (event.time == lanes_[event.id].due) {
+        now_ = std::max(now_, event.time);
         lane_event(event.id, event.time);
-      else
-        timer_event(event.id - static_cast<std::uint32_t>(lanes_.size()));
+      }
       work_off();
       heap_.close();
     }
@@ -113,16 +116,11 @@ class Player {
     std::int32_t iteration = 0;
     double arrived = 0;  // when the op at `position` could start but for other ranks
     double ended = 0;    // when the op before it ended
-  };
-  struct ProgramInfo {
-    std::vector<double> period;
-    std::vector<bool> plain;
+    double due = 0;      // when what runs on it will end; an event at another time has been overtaken
   };
   struct LoopState {
     std::int32_t iteration = 0;
     std::uint32_t parts_at_end = 0;
-    std::int64_t repeat = 0;  // of a plain loop
-    double start = 0;         // of a plain loop
   };
   /// The ranks of a group on their way through one collective.
   struct Meeting {
@@ -132,6 +130,21 @@ class Player {
     int plan = 0;
     std::uint32_t parts_left = 0;
     std::vector<std::uint32_t> lanes;
+    // The fixed part: what is left of it at `since`, how many times as long it takes, when it will end.
+    double left = 0, since = 0, factor = 1, due = 0;
+    int computing = 0;  // ranks that compute beside it
+  };
+  /// What happens on one GPU beside each other.
+  struct Load {
+    int holding = 0;     // collectives that hold multiprocessors
+    int moving = 0;      // collectives that move memory
+    double traffic = 0;  // theirs, bytes per second
+    int computing = 0;   // lanes that compute
+    std::vector<std::uint32_t> meetings;
+  };
+  /// An op under way whose pace may change: what is left of its duration at `since`.
+  struct Running {
+    double left = 0, since = 0, factor = 1;
   };
   struct Timer {
     enum Kind : std::uint8_t { kFlows, kFixed, kDecision } kind;
@@ -178,10 +191,7 @@ class Player {
       lane.arrived = time;
       switch (op.kind) {
         case OpKind::kCompute:
-        case OpKind::kHost:
-          lane.state = State::kBusy;
-          heap_.push({time + op.duration.value, id});
-          return;
+        case OpKind::kHost: begin_op(id, op, time); return;
         case OpKind::kRecord:
           emit(lane, time, time);
           finish(id, time);
@@ -189,7 +199,7 @@ class Player {
         case OpKind::kCollective:
         case OpKind::kTransfer: meet(id, op); return;
         case OpKind::kLoopBegin:
-          if (programs_[graph_.ranks[lane.rank].program].plain[op.plan]) {
+          if (plain_programs_[graph_.ranks[lane.rank].program][op.plan]) {
             enter_plain_loop(id, op, time);
             return;
           }
@@ -245,6 +255,8 @@ class Player {
 
   void lane_event(std::uint32_t id, double time) {
     Lane& lane = lanes_[id];
+    lane.due = -1;
+    if (lane.state == State::kPlainLoop || lane.ops[lane.position].kind == OpKind::kCompute) computing(lane.rank, -1);
     if (lane.state == State::kPlainLoop) {
       leave_plain_loop(id, time);
     } else {
@@ -265,12 +277,17 @@ class Player {
     return static_cast<std::uint32_t>(lanes_.size()) + slot;
   }
 
-  void timer_event(std::uint32_t slot) {
+  void timer_event(std::uint32_t slot, double event_time) {
     const Timer timer = timers_[slot];
     free_timers_.push_back(slot);
+    if (timer.kind == Timer::kFixed && pool_[timer.meeting].due != event_time) return;
+    now_ = std::max(now_, event_time);
     switch (timer.kind) {
       case Timer::kFlows: start_flows(timer.meeting); break;
-      case Timer::kFixed: part_done(timer.meeting); break;
+      case Timer::kFixed:
+        pool_[timer.meeting].due = -1;
+        part_done(timer.meeting);
+        break;
       case Timer::kDecision: decide(timer.rank, timer.loop, timer.time, true); break;
     }
   }
@@ -291,15 +308,23 @@ class Player {
     if (meeting.plan != op.plan)
       throw std::logic_error(fmt::format("ranks of group {} meet with different collectives", group));
     meeting.lanes.push_back(id);
-    if (meeting.lanes.size() < members) return;
+    const Plan& plan = graph_.groups[group].plans[op.plan];
+    if (interferes_ && plan.holds_sms) ++loads_[lane.rank].holding;
+    if (meeting.lanes.size() < members) {
+      if (interferes_ && plan.holds_sms) change_pace(lane.rank);
+      return;
+    }
 
     meetings.open.erase(meetings.open.begin());
     ++meetings.done;
-    const Plan& plan = graph_.groups[group].plans[meeting.plan];
     meeting.number = meeting_count_++;
     meeting.begin = now_;
     meeting.parts_left = static_cast<std::uint32_t>(plan.flows.size()) + 1;
-    heap_.push({now_ + plan.latency.value + plan.fixed.value, add_timer({Timer::kFixed, slot, 0, 0, 0})});
+    meeting.since = now_ + plan.latency.value;
+    meeting.left = plan.fixed.value;
+    if (interferes_) begin_beside(slot);
+    meeting.due = meeting.since + meeting.left * meeting.factor;
+    heap_.push({meeting.due, add_timer({Timer::kFixed, slot, 0, 0, 0})});
     if (plan.flows.empty()) return;
     if (plan.latency.value > 0)
       heap_.push({now_ + plan.latency.value, add_timer({Timer::kFlows, slot, 0, 0, 0})});
@@ -319,6 +344,8 @@ class Player {
     pool_[slot].group = group;
     pool_[slot].plan = plan;
     pool_[slot].lanes.clear();
+    pool_[slot].factor = 1;
+    pool_[slot].computing = 0;
     return slot;
   }
 
@@ -336,6 +363,7 @@ class Player {
 
   void part_done(std::uint32_t slot) {
     if (--pool_[slot].parts_left > 0) return;
+    if (interferes_) end_beside(slot);
     for (const std::uint32_t id : pool_[slot].lanes) {
       Lane& lane = lanes_[id];
       emit(lane, pool_[slot].begin, now_, pool_[slot].number);
@@ -346,60 +374,160 @@ class Player {
     free_meetings_.push_back(slot);
   }
 
+  // ---- what slows what on one GPU ----
+
+  /// How many times as long the op takes beside what its GPU does now.
+  double factor(const Lane& lane, const Op& op) const {
+    if (op.work < 0) return 1;
+    const Load& load = loads_[lane.rank];
+    const Program& program = program_of(lane.rank);
+    const double bandwidth = program.memory_bandwidth.value;
+    return slowdown(program.works[op.work], load.holding, bandwidth > 0 ? load.traffic / bandwidth : 0);
+  }
+
+  std::vector<double> body_factors(std::uint32_t id) const {
+    const Lane& lane = lanes_[id];
+    std::vector<double> factors;
+    for (int i = 0; i < plain_[id].count(); ++i) factors.push_back(factor(lane, lane.ops[plain_[id].index() + i]));
+    return factors;
+  }
+
+  void begin_op(std::uint32_t id, const Op& op, double time) {
+    Lane& lane = lanes_[id];
+    lane.state = State::kBusy;
+    double duration = op.duration.value;
+    if (interferes_ && op.kind == OpKind::kCompute) {
+      running_[id] = {duration, time, factor(lane, op)};
+      duration *= running_[id].factor;
+    }
+    lane.due = time + duration;
+    heap_.push({lane.due, id});
+    if (op.kind == OpKind::kCompute) computing(lane.rank, 1);
+  }
+
+  /// What is beside the computations of a rank has changed now: their work done stays done, the rest goes at the new
+  /// pace.
+  void change_pace(std::uint32_t rank) {
+    for (std::uint32_t id = first_lane_[rank]; id < first_lane_[rank + 1]; ++id) {
+      Lane& lane = lanes_[id];
+      if (lane.state == State::kBusy && lane.ops[lane.position].work >= 0) {
+        Running& run = running_[id];
+        run.left = std::max(0.0, run.left - std::max(0.0, now_ - run.since) / run.factor);
+        run.since = std::max(run.since, now_);
+        run.factor = factor(lane, lane.ops[lane.position]);
+        lane.due = run.since + run.left * run.factor;
+        heap_.push({lane.due, id});
+      } else if (lane.state == State::kOpenLoop || lane.state == State::kPlainLoop) {
+        plain_[id].set_factors(body_factors(id), now_, emit_body(id));
+        if (lane.state == State::kOpenLoop) continue;
+        lane.due = std::max(now_, plain_[id].end());
+        heap_.push({lane.due, id});
+      }
+    }
+  }
+
+  void begin_beside(std::uint32_t slot) {
+    Meeting& meeting = pool_[slot];
+    const Plan& plan = graph_.groups[meeting.group].plans[meeting.plan];
+    for (const std::uint32_t id : meeting.lanes) {
+      const std::uint32_t rank = lanes_[id].rank;
+      Load& load = loads_[rank];
+      if (plan.memory_traffic.value > 0) ++load.moving;
+      load.traffic += plan.memory_traffic.value;
+      if (plan.slowed > 1) {
+        load.meetings.push_back(slot);
+        meeting.computing += load.computing > 0 ? 1 : 0;
+      }
+      change_pace(rank);
+    }
+    if (meeting.computing > 0) meeting.factor = plan.slowed;
+  }
+
+  void end_beside(std::uint32_t slot) {
+    const Meeting& meeting = pool_[slot];
+    const Plan& plan = graph_.groups[meeting.group].plans[meeting.plan];
+    for (const std::uint32_t id : meeting.lanes) {
+      const std::uint32_t rank = lanes_[id].rank;
+      Load& load = loads_[rank];
+      if (plan.holds_sms) --load.holding;
+      if (plan.memory_traffic.value > 0) --load.moving;
+      load.traffic = load.moving > 0 ? load.traffic - plan.memory_traffic.value : 0;
+      load.meetings.erase(std::remove(load.meetings.begin(), load.meetings.end(), slot), load.meetings.end());
+      change_pace(rank);
+    }
+  }
+
+  /// A lane of the rank has begun (1) or ended (-1) to compute: that slows or frees the collectives beside it.
+  void computing(std::uint32_t rank, int change) {
+    if (!interferes_) return;
+    Load& load = loads_[rank];
+    const bool before = load.computing > 0;
+    load.computing += change;
+    const bool after = load.computing > 0;
+    if (before == after) return;
+    for (const std::uint32_t slot : load.meetings) {
+      Meeting& meeting = pool_[slot];
+      meeting.computing += after ? 1 : -1;
+      const double factor = meeting.computing > 0 ? graph_.groups[meeting.group].plans[meeting.plan].slowed : 1;
+      if (meeting.due < 0 || factor == meeting.factor) continue;
+      if (now_ > meeting.since) {
+        meeting.left = std::max(0.0, meeting.left - (now_ - meeting.since) / meeting.factor);
+        meeting.since = now_;
+      }
+      meeting.factor = factor;
+      meeting.due = meeting.since + meeting.left * factor;
+      heap_.push({meeting.due, add_timer({Timer::kFixed, slot, 0, 0, 0})});
+    }
+  }
+
   // ---- loops ----
 
   bool is_over(std::uint32_t rank, OpRef until) const {
     return lanes_[first_lane_[rank] + until.lane].position > static_cast<std::uint32_t>(until.index);
   }
 
+  PlainLoop::Emit emit_body(std::uint32_t id) {
+    return [this, id](int index, double begin, double end, std::int64_t repeat, double period) {
+      const Lane& lane = lanes_[id];
+      executed_ += repeat;
+      if (!sink_) return;
+      Span span;
+      span.rank = static_cast<std::int32_t>(lane.rank);
+      span.op = index;
+      span.lane = static_cast<std::uint16_t>(id - first_lane_[lane.rank]);
+      span.label = lane.ops[index].label;
+      span.repeat = repeat;
+      span.arrived = span.begin = Seconds{begin};
+      span.end = Seconds{end};
+      span.period = Seconds{period};
+      sink_(span);
+    };
+  }
+
   void enter_plain_loop(std::uint32_t id, const Op& op, double time) {
     Lane& lane = lanes_[id];
     const Loop& loop = program_of(lane.rank).loops[op.plan];
-    loops_[first_loop_[lane.rank] + op.plan].start = time;
+    const Loop::Part part = loop.parts[0];
+    plain_[id].start(lane.ops + part.begin + 1, part.end - part.begin - 1, part.begin + 1, time);
     lane.state = State::kOpenLoop;
+    computing(lane.rank, 1);
+    if (interferes_) plain_[id].set_factors(body_factors(id), time, emit_body(id));
     if (loop.until.lane < 0 || is_over(lane.rank, loop.until)) close_plain_loop(id, op, -kNever);
   }
 
   /// The awaited op has ended at `awaited`: the number of bodies is the least that is enough.
   void close_plain_loop(std::uint32_t id, const Op& op, double awaited) {
     Lane& lane = lanes_[id];
-    LoopState& state = loops_[first_loop_[lane.rank] + op.plan];
-    const Loop& loop = program_of(lane.rank).loops[op.plan];
-    const double period = programs_[graph_.ranks[lane.rank].program].period[op.plan];
-    double looks = loop.min;
-    if (period > 0) looks = std::max(looks, std::ceil((awaited - kTie.value - state.start) / (loop.stride * period)));
-    const double repeat = looks * loop.stride;
-    if (repeat > kMostRepeats) throw std::logic_error(fmt::format("a loop would repeat {} times", repeat));
-    state.repeat = static_cast<std::int64_t>(repeat);
+    plain_[id].close(awaited, program_of(lane.rank).loops[op.plan]);
     lane.state = State::kPlainLoop;
-    heap_.push({std::max(awaited, state.start + repeat * period), id});
+    lane.due = std::max(awaited, plain_[id].end());
+    heap_.push({lane.due, id});
   }
 
   void leave_plain_loop(std::uint32_t id, double time) {
     Lane& lane = lanes_[id];
-    const auto loop_index = static_cast<std::uint32_t>(lane.ops[lane.position].plan);
-    const LoopState& state = loops_[first_loop_[lane.rank] + loop_index];
-    const Loop::Part part = program_of(lane.rank).loops[loop_index].parts[0];
-    const double period = programs_[graph_.ranks[lane.rank].program].period[loop_index];
-    double begin = state.start;
-    for (int i = part.begin + 1; i < part.end; ++i) {
-      const double duration = lane.ops[i].duration.value;
-      if (sink_) {
-        Span span;
-        span.rank = static_cast<std::int32_t>(lane.rank);
-        span.op = i;
-        span.lane = static_cast<std::uint16_t>(part.lane);
-        span.label = lane.ops[i].label;
-        span.repeat = state.repeat;
-        span.arrived = span.begin = Seconds{begin};
-        span.end = Seconds{begin + duration};
-        span.period = Seconds{period};
-        sink_(span);
-      }
-      begin += duration;
-    }
-    executed_ += state.repeat * (part.end - part.begin - 1);
-    lane.position = static_cast<std::uint32_t>(part.end);
+    plain_[id].finish(emit_body(id));
+    lane.position = static_cast<std::uint32_t>(plain_[id].index() + plain_[id].count());
     lane.state = State::kFree;
     finish(id, time);
   }
@@ -479,10 +607,14 @@ class Player {
   const EventGraph& graph_;
   NetworkKind network_kind_;
   const SpanSink& sink_;
-  std::vector<ProgramInfo> programs_;
+  std::vector<std::vector<bool>> plain_programs_;  // by program and loop
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> first_lane_, first_loop_, first_slot_;  // by rank
   std::vector<LoopState> loops_;
+  std::vector<PlainLoop> plain_;  // by lane
+  bool interferes_ = false;
+  std::vector<Load> loads_;       // by rank
+  std::vector<Running> running_;  // by lane
   std::vector<std::size_t> met_;  // collectives begun, by rank and slot
   std::vector<GroupMeetings> meetings_;
   std::vector<std::size_t> decisions_;  // ranks of the group that have come to the end of a body

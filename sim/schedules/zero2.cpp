@@ -18,10 +18,9 @@ void add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput& 
   if (input.spec.overlap == Overlap::kBackward) {
     reduced = add_overlapped_micro_batch(program, input, CollectiveKind::kReduceScatter, {});
   } else {
-    program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0,
-                    input.kind.work.forward);
+    program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
     const OpRef gradients = program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1,
-                                           input.kind.work.backward);
+                                            input.kind.work.backward);
     reduced = program.collective(kCommunicationLane, "reduce-scatter",
                                  {CollectiveKind::kReduceScatter, input.costs.gradient_bytes()}, {gradients});
   }

@@ -51,8 +51,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
     unit.gather = {CollectiveKind::kAllGather, parameters, 1, scope};
     unit.reduce = {CollectiveKind::kReduceScatter, reduced, 1, scope};
     unit.share = {CollectiveKind::kAllReduce, reduced / shards, 1, Scope::kReplicas};
-    unit.stays = !spec.reshard_after_forward || i + 1 == layers.size() ||
-                 (i == 0 && input.kind.tied_embeddings);
+    unit.stays = !spec.reshard_after_forward || i + 1 == layers.size() || (i == 0 && input.kind.tied_embeddings);
     units.push_back(unit);
   }
   return units;
@@ -98,8 +97,8 @@ Ends add_forward(ProgramBuilder& program, const ScheduleInput& input, const std:
     if (i >= ahead) room.push_back(ends[i - ahead]);
     const OpRef gathered = program.collective(kCommunicationLane, "all-gather of a unit", units[i].gather, room);
     program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units[i].unpack, {gathered});
-    ends.push_back(program.compute(kComputeLane, "forward", OpClass::kForward, units[i].forward, {}, 0,
-                                   units[i].work.forward));
+    ends.push_back(
+        program.compute(kComputeLane, "forward", OpClass::kForward, units[i].forward, {}, 0, units[i].work.forward));
   }
   return ends;
 }
