@@ -32,6 +32,7 @@ Flops flops_of(const Kernel& kernel) {
     case KernelKind::kGemm: return flops_of(kernel.gemm);
     case KernelKind::kAttentionForward: return flops_of(kernel.attention, false);
     case KernelKind::kAttentionBackward: return flops_of(kernel.attention, true);
+    case KernelKind::kAttentionBoth: return flops_of(kernel.attention, false) + flops_of(kernel.attention, true);
   }
   return Flops{0};
 }
@@ -42,6 +43,7 @@ Bytes bytes_of(const Kernel& kernel) {
     case KernelKind::kGemm: return bytes_of(kernel.gemm);
     case KernelKind::kAttentionForward: return bytes_of(kernel.attention, false);
     case KernelKind::kAttentionBackward: return bytes_of(kernel.attention, true);
+    case KernelKind::kAttentionBoth: return bytes_of(kernel.attention, false) + bytes_of(kernel.attention, true);
   }
   return Bytes{0};
 }
@@ -55,6 +57,9 @@ Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
     case KernelKind::kGemm: return gemm_time(kernel.gemm, device, kernel.dtype.value_or(compute));
     case KernelKind::kAttentionForward: return attention_time(kernel.attention, false, device, compute);
     case KernelKind::kAttentionBackward: return attention_time(kernel.attention, true, device, compute);
+    case KernelKind::kAttentionBoth:
+      return attention_time(kernel.attention, false, device, compute) +
+             attention_time(kernel.attention, true, device, compute);
   }
   return Seconds{0};
 }

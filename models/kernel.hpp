@@ -10,12 +10,12 @@
 
 namespace accosim {
 
-enum class KernelKind : std::uint8_t { kMemory, kGemm, kAttentionForward, kAttentionBackward };
+enum class KernelKind : std::uint8_t { kMemory, kGemm, kAttentionForward, kAttentionBackward, kAttentionBoth };
 
 struct Kernel {
   KernelKind kind = KernelKind::kMemory;
   Gemm gemm;                   ///< of kGemm
-  AttentionShape attention;    ///< of kAttentionForward and kAttentionBackward
+  AttentionShape attention;    ///< of the attention kinds; both: forward and backward in one time
   Bytes bytes;                 ///< of kMemory: read and written
   double efficiency = 1;       ///< of kMemory: of the achieved streaming bandwidth
   int launches = 1;            ///< more than one: equal kernels, or small ones beside it, whose bytes are in `bytes`

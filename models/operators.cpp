@@ -229,38 +229,40 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   const Bytes q = z.tokens * z.query * z.act;
   const Bytes kv = z.tokens * (z.repeated ? z.query : z.key_value) * z.act;
   const bool eager = z.implementation == Implementation::kEager;
-  // GPT-Neo's code casts q and k to fp32 for the scores; autocast takes that back.
-  const bool wide_scores = eager && model.family == "gpt_neo" && !z.cast && z.act < kWord;
-  const Bytes e = wide_scores ? kWord : z.act;
-
-  Operator scores = square_product("attention scores", {b, s, s, d, e, e, false}, {b, s, d, s, e, e, false},
-                                   {b, s, d, s, e, e, false});
-  if (wide_scores) {
-    for (std::vector<Kernel>* kernels : {&scores.forward, &scores.backward}) {
-      for (Kernel& kernel : *kernels) kernel.dtype = Dtype::kFp32;
-      kernels->push_back(memory_kernel(3 * (q + kv), 2));  // the casts
-    }
+  Operator scores = square_product("attention scores", {b, s, s, d, z.act, z.act, false},
+                                   {b, s, d, s, z.act, z.act, false}, {b, s, d, s, z.act, z.act, false});
+  if (eager && model.family == "gpt_neo" && z.act < kWord) {
+    // Its code casts q and k to fp32, and autocast, under which it is trained, casts them back for the product.
+    const Bytes casts = 2 * (q + kv) + 2 * z.tokens * (z.query + z.key_value) * kWord;
+    scores.forward.push_back(memory_kernel(casts, 4));
+    scores.backward.push_back(memory_kernel(casts, 4));
   }
-  scores.activations = (wide_scores ? 2 : 1) * (q + kv);
+  scores.activations = q + kv;
   add_up(scores);
   ops.push_back(scores);
 
   // Softmax. Eager: scale, mask and softmax r w each, backward r r w and twice r w; in fp32 where autocast or the
   // model's own code asks for it, and then back. Merged: r w, a causal kernel of Megatron's reads only half; backward
   // r r w.
-  const Bytes x = square * e, y = square * z.act;
+  const Bytes y = square * z.act;
   Operator softmax;
-  if (eager) {
+  if (eager && model.family == "opt") {
+    // Adds the mask, clamps with torch.max against the least number, softmax: r w each. The backward of that maximum
+    // compares, halves, selects, compares and fills: 36 bytes and more an element of fp32, as ten passes.
+    softmax = memory_op("softmax", {memory_kernel(4 * y, 2), memory_kernel(2 * y, 1, kSoftmaxEfficiency)},
+                        {memory_kernel(3 * y, 1, kSoftmaxEfficiency), memory_kernel(10 * y, 5)});
+    softmax.activations = 3 * y;  // the masked scores and their clamped copy for the maximum, and the output
+  } else if (eager) {
     const bool gpt2 = model.family == "gpt2";
-    const Bytes out = square * (z.cast || !gpt2 ? std::max(e, kWord) : e);
+    const Bytes out = square * (z.cast || !gpt2 ? kWord : z.act);
     const Bytes back = out > y ? out + y : Bytes{0};
-    const Bytes to_wide = z.cast ? x + out : Bytes{0};  // autocast's; a dtype argument is part of softmax's kernel
-    const Bytes in = z.cast ? out : x;
+    const Bytes to_wide = z.cast && out > y ? y + out : Bytes{0};  // autocast's; a dtype argument is softmax's own
+    const Bytes in = z.cast ? out : y;
     softmax = memory_op("softmax",
-                        {memory_kernel(4 * x, 2), memory_kernel(to_wide + in + out + back, back > Bytes{0} ? 2 : 1,
+                        {memory_kernel(4 * y, 2), memory_kernel(to_wide + in + out + back, back > Bytes{0} ? 2 : 1,
                                                                 kSoftmaxEfficiency)},
                         {memory_kernel(to_wide + 2 * out + in + back, back > Bytes{0} ? 2 : 1, kSoftmaxEfficiency),
-                         memory_kernel(4 * x, 2)});
+                         memory_kernel(4 * y, 2)});
     softmax.activations = out + (out > y ? y : Bytes{0});
   } else {
     const bool half = z.implementation == Implementation::kFused && model.causal;
