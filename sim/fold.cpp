@@ -2,6 +2,7 @@
 #include "sim/fold.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -25,7 +26,7 @@ bool uses_network(const Group& group) {
   return std::any_of(group.plans.begin(), group.plans.end(), [](const Plan& plan) { return !plan.flows.empty(); });
 }
 
-using PlanSignature = std::vector<std::tuple<double, double, bool, double, double>>;
+using PlanSignature = std::vector<std::array<double, 6>>;
 
 /// First colours of groups: a number of its own for each that uses the network; by plans, and by the slot where its
 /// members have it, for the rest.
@@ -37,7 +38,8 @@ std::vector<int> first_group_colours(const EventGraph& graph, std::size_t& count
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
     PlanSignature plans;
     for (const Plan& plan : graph.groups[g].plans)
-      plans.emplace_back(plan.latency.value, plan.fixed.value, plan.holds_sms, plan.memory_traffic.value, plan.slowed);
+      plans.push_back({plan.latency.value, plan.fixed.value, plan.sent_per_rank.value, plan.holds_sms ? 1.0 : 0.0,
+                       plan.memory_traffic.value, plan.slowed});
     signatures.emplace_back(uses_network(graph.groups[g]) ? static_cast<int>(g) : -1, slot[g], plans);
   }
   return number(signatures, count);

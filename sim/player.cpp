@@ -25,7 +25,7 @@ bool is_plain(const Program& program, const Loop& loop) {
   const auto lane = loop.parts[0].lane;
   const auto begin = loop.parts[0].begin;
   const auto end = loop.parts[0].end;
-  if (program.lanes[lane][begin].slot >= 0) return false;
+  if (program.lanes[lane][begin].slot >= 0 || program.lanes[lane][end].wait_count > 0) return false;
   for (int i = begin + 1; i < end; ++i) {
     const Op& op = program.lanes[lane][i];
     if (op.kind != OpKind::kCompute || op.wait_count > 0) return false;

@@ -12,16 +12,19 @@ constexpr double kMuchInflation = 1.05;
 constexpr double kMuchExposed = 0.25;
 constexpr double kMuchIdle = 0.25;
 
-/// Whether launching takes longer than computing in most of a micro-batch's layers.
+/// Whether the layers in which launching takes longer than computing make up most of a micro-batch's time.
 bool is_launch_bound(const RankKind& kind) {
-  Seconds launching, computing;
-  for (const Layer& layer : kind.layers)
-    for (const Operator& op : layer.operators) {
+  Seconds waiting;
+  for (std::size_t i = 0; i < kind.layers.size(); ++i) {
+    Seconds launching, computing;
+    for (const Operator& op : kind.layers[i].operators) {
       launching += (op.forward_kernels + op.backward_kernels) * kind.device.launch_interval;
       const OperatorTime time = operator_time(op, kind.device, kind.workload.compute);
       computing += time.forward + time.backward;
     }
-  return launching > computing;
+    if (launching > computing) waiting += kind.times[i].forward + kind.times[i].backward;
+  }
+  return waiting > 0.5 * (kind.forward + kind.backward);
 }
 
 }  // namespace

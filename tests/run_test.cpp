@@ -130,6 +130,11 @@ TEST(Costs, MatmulsRunInTheDtypeThatFrameworksWouldUse) {
   group.precision = Dtype::kFp16;
   spec.autocast = Dtype::kBf16;
   EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp16);
+  for (const Dtype precision : {Dtype::kFp32, Dtype::kTf32}) {  // what a schedule asks for is not forgotten
+    group.precision = precision;
+    EXPECT_EQ(compute_dtype(group, spec), Dtype::kBf16);
+    EXPECT_EQ(compute_dtype(group, sample_schedule("zero1")), Dtype::kBf16);
+  }
 }
 
 }  // namespace
