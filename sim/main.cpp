@@ -279,8 +279,7 @@ int run_command_line(int argc, char** argv) {
       ->check(CLI::IsMember({"device", "model", "cluster", "scenario"}));
   CLI::App* fit_verb = app.add_subcommand("fit", "Constants of kernels from tables of measured ones");
   fit_verb->add_option("samples", arguments.samples, "CSV tables; calibration/README.md has the columns")->required();
-  fit_verb
-      ->add_option("-o,--output", arguments.profiles, "Device profile to write the constants into; may be repeated")
+  fit_verb->add_option("-o,--output", arguments.profiles, "Device profile to write the constants into; may be repeated")
       ->allow_extra_args(false);
   try {
     app.parse(argc, argv);

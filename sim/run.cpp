@@ -62,11 +62,12 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
-void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs) {
+void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs, int accumulation_steps) {
   result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
   double least_room = 0;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = resident_memory(spec, kind.layers, kind.device, costs.ranks());
+    const MemoryParts parts = resident_memory(
+        {spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps, kind.tied_embeddings});
     const double room = kind.device.memory.value - parts.total().value;
     if (!result.memory_parts.parts.empty() && room >= least_room) continue;
     least_room = room;
@@ -112,7 +113,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.batch_inflation =
       result.samples_per_update / (samples_per_step(scenario) * scenario.training.gradient_accumulation_steps);
   add_utilization(result, play);
-  add_memory(result, spec, play.costs);
+  add_memory(result, spec, play.costs, scenario.training.gradient_accumulation_steps);
   for (int rank = 0; rank < play.costs.ranks(); ++rank) {
     const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
     const RankKind& kind = play.costs.kinds[play.costs.kind_of[rank]];
