@@ -94,7 +94,8 @@ void PlainLoop::close(double awaited, const Loop& loop) {
   }
   if (period > 0) bodies += std::max(0.0, std::ceil((awaited - kTie.value - first) / period));
   bodies = std::max(least, std::ceil(bodies / loop.stride) * loop.stride);
-  if (bodies > kMostRepeats) throw std::logic_error(fmt::format("a loop would repeat {} times", bodies));
+  if (bodies > kMostRepeats)
+    throw std::range_error(fmt::format("a round would take {:.3g} micro-batches, more than can be counted", bodies));
   limit_ = static_cast<std::int64_t>(bodies);
 }
 

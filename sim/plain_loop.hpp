@@ -24,7 +24,7 @@ class PlainLoop {
   void set_factors(const std::vector<double>& factors, double now, const Emit& emit);
 
   /// The least number of bodies, a multiple of the loop's stride and at least `min` of these, whose last ends at
-  /// `awaited` or later, or within kTie before it. Throws std::logic_error where that is more than a double counts.
+  /// `awaited` or later, or within kTie before it. Throws std::range_error where that is more than a double counts.
   void close(double awaited, const Loop& loop);
   bool closed() const { return limit_ >= 0; }
   int index() const { return index_; }

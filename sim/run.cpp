@@ -33,7 +33,7 @@ double samples_per_step(const Scenario& scenario) {
   return samples;
 }
 
-/// Beyond this many times the micro-batches asked for, a ddp or zero1 baseline is extrapolated instead of played: every
+/// Beyond this many times the micro-batches asked for, a baseline that does as many as it is told is extrapolated instead of played: every
 /// further micro-batch adds the same time, and on a slow network there may be millions of them.
 constexpr int kMostReplayed = 2;
 
@@ -46,7 +46,7 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   const int unit = baseline.name == "acco" ? 2 : 1;
   const double steps = samples / samples_per_step(scenario) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
-  const bool affine = baseline.name == "ddp" || baseline.name == "zero1";
+  const bool affine = baseline.name != "acco" && baseline.name != "dpu";
   const double most = affine ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) {
@@ -135,6 +135,7 @@ constexpr std::size_t kMostSpans = 1'000'000;
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps,
                        NetworkKind network) {
   SteadyPlay play;
+  play.accumulation_steps = accumulation_steps;
   play.costs = price(scenario, spec);
   // Few updates show the period of identical ranks; unequal ones may take many, or have none.
   for (const int updates : {4, 8, 32, 128, 512}) {

@@ -37,7 +37,14 @@ std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& pla
          fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
                      result.memory_capacity.value / 0x1p30),
          "lower micro_batch_size, set activation_recompute to full, or choose a schedule that shards more"});
-  if (result.batch_inflation > kMuchInflation)
+  const int asked = play.accumulation_steps;
+  if (spec.name == "acco" && 2 * spec.micro_batches_per_round != asked)
+    warnings.push_back({"rounds_set_the_batch",
+                        fmt::format("two rounds of at least {} micro-batches each stand against {} that "
+                                    "gradient_accumulation_steps asks for",
+                                    spec.micro_batches_per_round, asked),
+                        "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"});
+  else if (result.batch_inflation > kMuchInflation)
     warnings.push_back({"batch_grows",
                         fmt::format("communication is late or ranks are unequal, so an update holds {:.2f} times the "
                                     "samples asked for",
