@@ -41,9 +41,9 @@ Seconds attention_time(const AttentionShape& a, bool backward, const Device& dev
     return std::max(memory, work / (device.flash_attention_efficiency * peak));
   const AttentionFit& fit = *device.attention;
   const double widest = std::max({a.head_dim, a.value_dim, kFullSpeed});
-  const double fraction = std::min(1.0, (backward ? fit.backward_fraction : fit.forward_fraction) *
-                                            power_factor(device.power, fit.reference_power) *
-                                            std::pow(kFullSpeed / widest, fit.wide_head));
+  const double fraction =
+      std::min(1.0, (backward ? fit.backward_fraction : fit.forward_fraction) *
+                        power_factor(device.power, fit.reference_power) * std::pow(kFullSpeed / widest, fit.wide_head));
   const FlopsPerSecond rate = fraction * peak;
   const Flops block{(backward ? kBackward : 1) * 2 * kBlock * a.span * (a.head_dim + a.value_dim)};
   const Seconds longest = block / (1.0 / device.sm_count * rate);

@@ -23,10 +23,10 @@ Flops flops_of(const AttentionShape& a, bool backward);
 /// Forward: q, k, v read, o and a log-sum-exp in fp32 written. Backward: these and do read, dq, dk, dv written.
 Bytes bytes_of(const AttentionShape& a, bool backward);
 
-/// fixed + 3-norm of (arithmetic + tail x longest block), memory; a block is 128 rows of one head over `span` columns on
-/// one multiprocessor. Rate = peak x fraction x power_factor x (128 / widest head side)^wide_head where that is wider
-/// than 128. Without a fit: the larger of arithmetic at flash_attention_efficiency and memory traffic. `dtype` is the
-/// compute dtype; where that is fp8, attention runs in 16 bits.
+/// fixed + 3-norm of (arithmetic + tail x longest block), memory; a block is 128 rows of one head over `span` columns
+/// on one multiprocessor. Rate = peak x fraction x power_factor x (128 / widest head side)^wide_head where that is
+/// wider than 128. Without a fit: the larger of arithmetic at flash_attention_efficiency and memory traffic. `dtype` is
+/// the compute dtype; where that is fp8, attention runs in 16 bits.
 Seconds attention_time(const AttentionShape& a, bool backward, const Device& device, Dtype dtype);
 
 }  // namespace accosim

@@ -12,14 +12,14 @@
 namespace accosim {
 namespace {
 
-constexpr double kNoise = 0.06;  ///< expected spread of a residual: what a prior's pull is weighed against
+constexpr double kNoise = 0.06;    ///< expected spread of a residual: what a prior's pull is weighed against
 constexpr int kProof = 10;         ///< fewer samples prove no small spread...
 constexpr double kUnproven = 0.1;  ///< ...than this
-constexpr double kHuber = 0.1;   ///< beyond, a residual pulls with constant force
+constexpr double kHuber = 0.1;     ///< beyond, a residual pulls with constant force
 
 struct Parameter {
-  double usual;     ///< where the fit begins, and the prior's centre
-  double freedom;   ///< the prior's spread in logs; 0: none
+  double usual;    ///< where the fit begins, and the prior's centre
+  double freedom;  ///< the prior's spread in logs; 0: none
   double least, most;
 };
 using Parameters = std::vector<double>;  ///< in the model's own units
@@ -28,14 +28,14 @@ using Residuals = std::function<Eigen::VectorXd(const Parameters&)>;
 // What the fits with many samples agree on.
 const std::vector<Parameter>& gemm_parameters() {
   static const std::vector<Parameter> kAll = {
-      {0.8, 0, 0.05, 1},           // peak_fraction
-      {0.85, 0.2, 0.2, 1.1},       // streaming
-      {0.95, 0.1, 0.3, 1.05},      // square_tile
-      {0.6, 0.3, 0.2, 1},          // narrow_tile
-      {0.7, 0.4, 0.01, 1},         // quantisation
-      {0.3, 0.7, 0.001, 1},        // exposed_result
-      {20, 1, 0.1, 500},           // k_fill
-      {4e-6, 0.5, 5e-7, 2e-5},     // fixed
+      {0.8, 0, 0.05, 1},        // peak_fraction
+      {0.85, 0.2, 0.2, 1.1},    // streaming
+      {0.95, 0.1, 0.3, 1.05},   // square_tile
+      {0.6, 0.3, 0.2, 1},       // narrow_tile
+      {0.7, 0.4, 0.01, 1},      // quantisation
+      {0.3, 0.7, 0.001, 1},     // exposed_result
+      {20, 1, 0.1, 500},        // k_fill
+      {4e-6, 0.5, 5e-7, 2e-5},  // fixed
   };
   return kAll;
 }
@@ -43,7 +43,7 @@ const std::vector<Parameter>& gemm_parameters() {
 const std::vector<Parameter>& attention_parameters() {
   static const std::vector<Parameter> kAll = {
       {0.6, 2, 0.05, 1},        // forward_fraction
-      {0.5, 2, 0.05, 1},        // backward_fraction
+      {0.8, 0.1, 0.3, 1.2},     // backward_fraction over forward_fraction
       {0.5, 0.5, 0.01, 3},      // wide_head
       {0.5, 0.5, 0.01, 1},      // tail
       {4e-6, 0.5, 5e-7, 5e-5},  // fixed
@@ -131,7 +131,7 @@ GemmFit gemm_of(const Parameters& p, double power) {
 AttentionFit attention_of(const Parameters& p, double power) {
   AttentionFit fit;
   fit.forward_fraction = p[0];
-  fit.backward_fraction = p[1];
+  fit.backward_fraction = p[0] * p[1];
   fit.reference_power = power;
   fit.wide_head = p[2];
   fit.tail = p[3];
@@ -289,9 +289,8 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
 
 Device with_fits(Device device, const std::vector<KernelFit>& fits) {
   const auto measured = [&](const KernelFit& fit) {
-    return std::any_of(fit.by.begin(), fit.by.end(), [&](const auto& each) {
-      return each.first.substr(each.first.find(' ') + 1) == device.name;
-    });
+    return std::any_of(fit.by.begin(), fit.by.end(),
+                       [&](const auto& each) { return each.first.substr(each.first.find(' ') + 1) == device.name; });
   };
   const auto of = [&](Dtype dtype) -> const KernelFit* {
     for (const KernelFit& fit : fits)

@@ -1,5 +1,5 @@
-// Fits the constants of kernels to measured ones: by architecture and dtype, on the log of predicted over measured time,
-// so that a short kernel counts as much as a long one and a few odd rows do not decide.
+// Fits the constants of kernels to measured ones: by architecture and dtype, on the log of predicted over measured
+// time, so that a short kernel counts as much as a long one and a few odd rows do not decide.
 #pragma once
 
 #include <map>
@@ -23,21 +23,21 @@ FitErrors errors_of(const std::vector<double>& log_ratios);
 
 struct KernelFit {
   std::string architecture;
-  std::string what;           ///< "gemm fp16" or "attention"
-  std::vector<Dtype> dtypes;  ///< that it is used for; empty for attention
-  GemmFit gemm;               ///< of a gemm fit
-  AttentionFit attention;     ///< of an attention fit
-  FitErrors in;               ///< all samples in
-  FitErrors out;              ///< each sample by a fit of the others, in kFolds parts
+  std::string what;                     ///< "gemm fp16" or "attention"
+  std::vector<Dtype> dtypes;            ///< that it is used for; empty for attention
+  GemmFit gemm;                         ///< of a gemm fit
+  AttentionFit attention;               ///< of an attention fit
+  FitErrors in;                         ///< all samples in
+  FitErrors out;                        ///< each sample by a fit of the others, in kFolds parts
   std::map<std::string, FitErrors> by;  ///< "source device": errors with all samples in
 };
 inline constexpr int kFolds = 10;
 
 /// `devices` by name: what the samples name; a sample of another device is an error (std::invalid_argument). Devices of
 /// one architecture share constants, but for their power. fp16 and bf16 are one: the same tensor cores. An architecture
-/// and dtype without samples has no fit. Levenberg-Marquardt on Huber's loss, each constant held to a prior: few samples
-/// stay near the usual values. Sources named in `bounds` (best shapes of a search) are left out.
-/// Deterministic: the same samples in the same order give the same constants.
+/// and dtype without samples has no fit. Levenberg-Marquardt on Huber's loss, each constant held to a prior: few
+/// samples stay near the usual values. Sources named in `bounds` (best shapes of a search) are left out. Deterministic:
+/// the same samples in the same order give the same constants.
 std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::map<std::string, Device>& devices,
                                    const std::vector<std::string>& bounds = {"mamf"});

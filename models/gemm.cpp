@@ -1,5 +1,5 @@
-// See gemm.hpp. The library's choice of a kernel is taken to be the best one; cuBLAS picks by a heuristic, and where that
-// is not the best, the fit's residuals show it.
+// See gemm.hpp. The library's choice of a kernel is taken to be the best one; cuBLAS picks by a heuristic, and where
+// that is not the best, the fit's residuals show it.
 #include "models/gemm.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ struct Tile {
 /// Those that cuBLAS's and CUTLASS's libraries are built of, and these turned by a quarter.
 constexpr Tile kTiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128}, {64, 64}};
 constexpr double kSplits[] = {1, 2, 3, 4, 6, 8, 12, 16};
-constexpr double kLeastDepth = 256;    ///< of a part of k
-constexpr double kSplitBelow = 0.75;   ///< of a wave: k is split only where the tiles leave multiprocessors idle
+constexpr double kLeastDepth = 256;      ///< of a part of k
+constexpr double kSplitBelow = 0.75;     ///< of a wave: k is split only where the tiles leave multiprocessors idle
 constexpr double kSplitOverhead = 1.15;  ///< its second pass over the result, and shorter main loops
 
 double tile_efficiency(const Tile& tile, const GemmFit& fit) {

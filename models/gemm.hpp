@@ -27,9 +27,10 @@ Bytes bytes_of(const Gemm& g);
 /// arithmetic = exposed_result x result / achieved bandwidth + least over tiles (a x b) and splits s of k of
 ///   waves x 2 a b (k / s + k_fill) / (R / sm_count x tile efficiency)
 ///     [+ 15 % and the partial sums written and read in fp32, where s > 1]
-/// with R = peak x peak_fraction x power_factor and waves = tiles s / sm_count, rounded up as far as `quantisation` says.
-/// The cubes: near the ridge of the roofline neither side hides behind the other. A device without a fit or without
-/// sm_count takes the larger of arithmetic at gemm_efficiency and memory traffic. The device has a peak for `dtype`.
+/// with R = peak x peak_fraction x power_factor and waves = tiles s / sm_count, rounded up as far as `quantisation`
+/// says. The cubes: near the ridge of the roofline neither side hides behind the other. A device without a fit or
+/// without sm_count takes the larger of arithmetic at gemm_efficiency and memory traffic. The device has a peak for
+/// `dtype`.
 Seconds gemm_time(const Gemm& g, const Device& device, Dtype dtype);
 
 /// Same silicon under another power limit holds clocks in proportion to the cube root of its power: dynamic power is

@@ -109,6 +109,22 @@ void read_gpt_neo(ObjectReader& config, Model& model) {
   read_attention_types(config, model, config.integer("window_size", 1, kMaxInteger, 256));
 }
 
+void read_opt(ObjectReader& config, Model& model) {
+  model.num_hidden_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
+  model.hidden_size = config.integer("hidden_size", 1, kMaxHidden);
+  model.num_attention_heads = config.integer("num_attention_heads", 1, kMaxHidden);
+  model.num_key_value_heads = model.num_attention_heads;
+  model.head_dim = divided_head_dim(config, model, "hidden_size", "num_attention_heads");
+  model.intermediate_size = config.integer("ffn_dim", 1, kMaxInner);
+  model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
+  model.max_position_embeddings = config.integer("max_position_embeddings", 1, kMaxInteger - 2) + 2;  // its offset
+  model.learned_positions = true;
+  model.activation = read_activation(config, "activation_function", "relu");
+  model.qkv_bias = model.attention_output_bias = model.mlp_bias = config.boolean("enable_bias", true);
+  model.tie_word_embeddings = config.boolean("tie_word_embeddings", true);
+  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers), 0);
+}
+
 void read_llama(ObjectReader& config, Model& model) {
   model.num_hidden_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
   model.hidden_size = config.integer("hidden_size", 1, kMaxHidden);
@@ -147,11 +163,12 @@ std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Di
   ObjectReader config(value, pointer, diagnostics);
   if (!config.good()) return std::nullopt;
   Model model;
-  model.family = config.one_of("model_type", {"gpt2", "gpt_neo", "llama", "mistral"}, "");
+  model.family = config.one_of("model_type", {"gpt2", "gpt_neo", "opt", "llama", "mistral"}, "");
   if (!config.good()) return std::nullopt;
   model.name = config.text("name", model.family);
   if (model.family == "gpt2") read_gpt2(config, model);
   if (model.family == "gpt_neo") read_gpt_neo(config, model);
+  if (model.family == "opt") read_opt(config, model);
   if (model.family == "llama" || model.family == "mistral") read_llama(config, model);
   config.drop_unknown();
   if (!config.good()) return std::nullopt;

@@ -3,11 +3,12 @@
 
 namespace accosim {
 
-Kernel memory_kernel(Bytes bytes, int launches, double efficiency) {
+Kernel memory_kernel(Bytes bytes, int launches, double efficiency, double work) {
   Kernel kernel;
   kernel.bytes = bytes;
   kernel.launches = launches;
   kernel.efficiency = efficiency;
+  kernel.work = work;
   return kernel;
 }
 
@@ -52,7 +53,9 @@ Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
   switch (kernel.kind) {
     case KernelKind::kMemory: {
       const BytesPerSecond bandwidth = kernel.efficiency * device.memory_efficiency * device.memory_bandwidth;
-      return kernel.launches * kKernelOverhead + kernel.bytes / bandwidth;
+      const double elements = device.sm_count * kElementRate;
+      const Seconds work{elements > 0 ? kernel.work / elements : 0};
+      return kernel.launches * kKernelOverhead + overlapped(kernel.bytes / bandwidth, work);
     }
     case KernelKind::kGemm: return gemm_time(kernel.gemm, device, kernel.dtype.value_or(compute));
     case KernelKind::kAttentionForward: return attention_time(kernel.attention, false, device, compute);

@@ -70,7 +70,8 @@ void read_kernel_fits(ObjectReader& reader, Device& device) {
       if (JsonValue* fit = fits.find(name))
         device.gemm[index] = read_gemm_fit(*fit, fits.pointer(name), reader.diagnostics());
       else if (device.peak[index])
-        fits.fail(name, "missing: the device has a peak for it; write its constants, or gemm_efficiency for all dtypes");
+        fits.fail(name,
+                  "missing: the device has a peak for it; write its constants, or gemm_efficiency for all dtypes");
     }
     fits.finish();
   }

@@ -36,8 +36,7 @@ class Row {
 
   std::string text(const std::string& column) {
     const auto at = columns_.find(column);
-    if (at != columns_.end() && at->second < fields_.size() && !fields_[at->second].empty())
-      return fields_[at->second];
+    if (at != columns_.end() && at->second < fields_.size() && !fields_[at->second].empty()) return fields_[at->second];
     fail(fmt::format("no {}; write a column of that name", column));
     return "";
   }
@@ -94,7 +93,8 @@ KernelSample read_row(Row& row) {
     sample.kernel = attention_kernel(a, kind == "attention_backward");
     if (kind == "attention_both") sample.kernel.kind = KernelKind::kAttentionBoth;
   } else if (!kind.empty()) {
-    row.fail(fmt::format("kind is {}; write gemm, attention_forward, attention_backward or attention_both", in_quotes(kind, 40)));
+    row.fail(fmt::format("kind is {}; write gemm, attention_forward, attention_backward or attention_both",
+                         in_quotes(kind, 40)));
   }
   sample.time = row.has("time_s") ? Seconds{row.number("time_s")} : Seconds{1e-6 * row.number("time_us")};
   return sample;

@@ -43,7 +43,8 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
 }
 
 bool is_attention(const Operator& op) {
-  return op.name.rfind("attention", 0) == 0 && op.name != "attention norm" && op.name != "attention residual";
+  const bool named = op.name.rfind("attention", 0) == 0 || op.name == "softmax";
+  return named && op.name != "attention norm" && op.name != "attention residual";
 }
 
 void run_again(Operator& op, const std::vector<Kernel>& kernels) {
@@ -112,7 +113,7 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
   const bool together = model.family == "gpt2" || z.implementation == Implementation::kFused;
   const std::vector<double> projections =
       together ? std::vector<double>{qkv} : std::vector<double>{z.query, z.key_value, z.key_value};
-  const std::vector<double> up = !model.gated_mlp ? std::vector<double>{z.ffn}
+  const std::vector<double> up = !model.gated_mlp                             ? std::vector<double>{z.ffn}
                                  : z.implementation == Implementation::kFused ? std::vector<double>{2 * z.ffn}
                                                                               : std::vector<double>{z.ffn, z.ffn};
 
@@ -140,8 +141,8 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
   biases = (model.qkv_bias ? qkv : 0) + (model.attention_output_bias ? z.hidden : 0) +
            (model.mlp_bias ? up_columns + z.hidden : 0);
   const int vectors = (model.qkv_bias ? static_cast<int>(projections.size()) : 0) +
-                      (model.attention_output_bias ? 1 : 0) +
-                      (model.mlp_bias ? static_cast<int>(up.size()) + 1 : 0) + (model.rms_norm ? 2 : 4);
+                      (model.attention_output_bias ? 1 : 0) + (model.mlp_bias ? static_cast<int>(up.size()) + 1 : 0) +
+                      (model.rms_norm ? 2 : 4);
 
   switch (workload.recompute) {
     case Recompute::kNone: break;

@@ -7,12 +7,16 @@
 namespace accosim {
 namespace {
 
-// Fractions of the streaming bandwidth that kernels with more than a copy to do reach: all shapes of one operator in the
-// op table of github.com/eth-easl/sailor (Planner/baselines/Aceso/profiler) on A100, V100 and GH200 together.
-constexpr double kSoftmaxEfficiency = 0.85;
-constexpr double kDropoutEfficiency = 0.85;       ///< forward: it draws random numbers
-constexpr double kNormBackwardEfficiency = 0.55;  ///< sums over the tokens for weight and bias
-constexpr Bytes kWord{4};                         ///< fp32
+// Fractions of the streaming bandwidth that kernels with more than a copy to do reach in 32 bits, and their arithmetic
+// an element beside that of a gelu, which shows in 16 bits: medians over the shapes of one operator, on A100, V100 and
+// GH200, in the op table of github.com/eth-easl/sailor (Planner/baselines/Aceso/profiler). Dropout's backward pass, a
+// product with a mask, reaches the streaming bandwidth itself on all three.
+constexpr double kActivationEfficiency = 0.95, kActivationBackwardEfficiency = 0.75;
+constexpr double kSoftmaxEfficiency = 0.9, kSoftmaxWork = 0.5, kSoftmaxBackwardWork = 0.85;
+constexpr double kDropoutEfficiency = 0.92, kDropoutWork = 0.85;  ///< forward: it draws random numbers
+constexpr double kNormEfficiency = 0.85, kNormWork = 0.8;
+constexpr double kNormBackwardEfficiency = 0.55, kNormBackwardWork = 2;  ///< sums over the tokens for weight and bias
+constexpr Bytes kWord{4};                                                ///< fp32
 
 Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward) {
   Operator op;
@@ -39,15 +43,17 @@ Operator eager_rms_norm(const char* name, const Sizes& z) {
   return op;
 }
 
-Operator merged_activation(const char* name, Bytes forward, Bytes backward, Bytes kept) {
-  Operator op = memory_op(name, {memory_kernel(forward)}, {memory_kernel(backward)});
+Operator merged_activation(const char* name, double elements, Bytes forward, Bytes backward, Bytes kept) {
+  Operator op = memory_op(name, {memory_kernel(forward, 1, kActivationEfficiency, elements)},
+                          {memory_kernel(backward, 1, kActivationBackwardEfficiency, elements)});
   op.activations = kept;
   return op;
 }
 
 /// An operator's dropout as a kernel of its own: x, y and a mask of a byte an element, both ways.
 Kernel dropout_kernel(double elements, Bytes element, bool backward) {
-  return memory_kernel(elements * (2 * element + Bytes{1}), 1, backward ? 1 : kDropoutEfficiency);
+  return memory_kernel(elements * (2 * element + Bytes{1}), 1, backward ? 1 : kDropoutEfficiency,
+                       backward ? 0 : kDropoutWork * elements);
 }
 
 Operator square_product(const char* name, const Gemm& forward, const Gemm& left, const Gemm& right) {
@@ -110,7 +116,9 @@ Operator norm(const char* name, const Model& model, const Sizes& z) {
     op = eager_rms_norm(name, z);
   } else {
     // forward r w; backward: dx r r w, and the gradients of weight and bias r r
-    op = memory_op(name, {memory_kernel(2 * x)}, {memory_kernel(5 * x, 2, kNormBackwardEfficiency)});
+    const double n = z.tokens * z.hidden;
+    op = memory_op(name, {memory_kernel(2 * x, 1, kNormEfficiency, kNormWork * n)},
+                   {memory_kernel(5 * x, 2, kNormBackwardEfficiency, kNormBackwardWork * n)});
     op.activations = x;
   }
   op.parameters = norm_parameters(model);
@@ -133,8 +141,8 @@ Operator product(const char* name, const Sizes& z, double in, const std::vector<
   if (bias > 0)  // its gradient is a sum over the tokens
     op.backward.push_back(memory_kernel(t * all * z.act, static_cast<int>(outs.size())));
   if (outs.size() > 1)  // the gradients of the shared input are added: two reads and a write each
-    op.backward.push_back(memory_kernel(3.0 * static_cast<double>(outs.size() - 1) * t * in * z.act,
-                                        static_cast<int>(outs.size()) - 1));
+    op.backward.push_back(
+        memory_kernel(3.0 * static_cast<double>(outs.size() - 1) * t * in * z.act, static_cast<int>(outs.size()) - 1));
   op.parameters = in * all + bias;
   op.activations = t * in * z.act;
   add_up(op);
@@ -180,17 +188,19 @@ Operator rotary(const Sizes& z) {
 }
 
 Operator activation(const Model& model, const Sizes& z) {
-  const Bytes wide = z.tokens * z.ffn * z.act;
+  const double n = z.tokens * z.ffn;
+  const Bytes wide = n * z.act;
   const bool eager = z.implementation == Implementation::kEager;
   const char* const name = "activation";
   if (model.gated_mlp) {  // act(gate) up; what it writes is the next product's input
-    if (!eager) return merged_activation(name, 3 * wide, 5 * wide, 2 * wide);
+    if (!eager) return merged_activation(name, n, 3 * wide, 5 * wide, 2 * wide);
     // act r w, product r r w; backward two products r r w, act r r w. Keeps gate, up and act(gate).
-    Operator op = memory_op(name, {memory_kernel(2 * wide), memory_kernel(3 * wide)}, {memory_kernel(9 * wide, 3)});
+    Operator op = memory_op(name, {memory_kernel(2 * wide, 1, kActivationEfficiency, n), memory_kernel(3 * wide)},
+                            {memory_kernel(9 * wide, 3, kActivationBackwardEfficiency, n)});
     op.activations = 3 * wide;
     return op;
   }
-  if (model.activation == Activation::kRelu) return merged_activation(name, 2 * wide, 3 * wide, Bytes{0});
+  if (model.activation == Activation::kRelu) return merged_activation(name, 0, 2 * wide, 3 * wide, Bytes{0});
   if (model.activation == Activation::kGeluNew && eager) {
     // 0.5 x (1 + tanh(c (x + 0.044715 x^3))): pow, three products with a constant, two sums, tanh, a product. Keeps x,
     // tanh, 1 + tanh and x / 2.
@@ -198,7 +208,7 @@ Operator activation(const Model& model, const Sizes& z) {
     op.activations = 4 * wide;
     return op;
   }
-  return merged_activation(name, 2 * wide, 3 * wide, wide);  // keeps x
+  return merged_activation(name, n, 2 * wide, 3 * wide, wide);  // keeps x
 }
 
 Operator repeat_key_value(const Sizes& z) {
@@ -260,14 +270,14 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
     const Bytes in = z.cast ? out : y;
     softmax = memory_op("softmax",
                         {memory_kernel(4 * y, 2), memory_kernel(to_wide + in + out + back, back > Bytes{0} ? 2 : 1,
-                                                                kSoftmaxEfficiency)},
+                                                                kSoftmaxEfficiency, kSoftmaxWork * square)},
                         {memory_kernel(to_wide + 2 * out + in + back, back > Bytes{0} ? 2 : 1, kSoftmaxEfficiency),
                          memory_kernel(4 * y, 2)});
     softmax.activations = out + (out > y ? y : Bytes{0});
   } else {
     const bool half = z.implementation == Implementation::kFused && model.causal;
-    softmax = memory_op("softmax", {memory_kernel((half ? 1.5 : 2) * y, 1, kSoftmaxEfficiency)},
-                        {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency)});
+    softmax = memory_op("softmax", {memory_kernel((half ? 1.5 : 2) * y, 1, kSoftmaxEfficiency, kSoftmaxWork * square)},
+                        {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency, kSoftmaxBackwardWork * square)});
     softmax.activations = y;
   }
   ops.push_back(softmax);  // what it keeps is also the next product's input
@@ -308,11 +318,9 @@ Operator cross_entropy(const Sizes& z) {
   const Bytes cast = narrow ? logits * (z.act + kWord) : Bytes{0};
   Operator loss;
   if (z.implementation == Implementation::kFused) {
-    // Megatron's over a parallel vocabulary, in steps: to fp32, maximum r, minus it r w, exp r w, sum r, quotient r w.
-    // Backward: times the incoming gradient r w, cast. Keeps the quotient in fp32; the logits are no longer needed.
-    loss = memory_op("cross entropy", {memory_kernel(cast + 8 * fp32, 12)}, {memory_kernel(2 * fp32 + cast, 5)});
-    loss.activations = fp32;
-    loss.workspace = logits * z.act;
+    // One kernel reads the logits for their sum and again to put the gradient in their place; backward scales it.
+    loss = memory_op("cross entropy", {memory_kernel(3 * logits * z.act)}, {memory_kernel(2 * logits * z.act)});
+    loss.activations = logits * z.act;
   } else {
     // Logits become fp32, then their log-softmax, which is kept. Backward: the loss writes a zeroed fp32 gradient, the
     // log-softmax reads it and its output and writes another, which is cast back.

@@ -30,8 +30,8 @@ void add_up(Operator& op);
 double norm_parameters(const Model& model);
 /// Keeps its input, and in eager RMSNorm the fp32 copy and the normalised tensor.
 Operator norm(const char* name, const Model& model, const Sizes& z);
-/// Products that share one input (tokens x in), with `outs` columns each. dX = dY W' and dW = X' dY in the backward pass.
-/// `bias` is the number of its elements. Keeps its input.
+/// Products that share one input (tokens x in), with `outs` columns each. dX = dY W' and dW = X' dY in the backward
+/// pass. `bias` is the number of its elements. Keeps its input.
 Operator product(const char* name, const Sizes& z, double in, const std::vector<double>& outs, double bias);
 /// stream + dropout(branch); backward adds the gradients of the two paths. Keeps dropout's mask, a byte an element.
 Operator residual(const char* name, const Sizes& z);

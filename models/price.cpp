@@ -85,7 +85,8 @@ Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtyp
   const Bytes gradient = bytes_of(gradient_dtype);
   if (implementation == OptimizerImplementation::kFused)
     return memory_time(parameters * (state + gradient), parameters * (state + copy), device);
-  // r w of the master; m r w; v r w, v r w; root r w; correction r w; epsilon r w; update: master r, m r, root r, master w
+  // r w of the master; m r w; v r w, v r w; root r w; correction r w; epsilon r w; update: master r, m r, root r,
+  // master w
   const Bytes read{4 + 4 + 4 + 4 + 4 + 4 + 4 + 12}, written{8 * 4};
   return memory_time(parameters * (read + 2 * gradient), parameters * (written + copy), device);
 }

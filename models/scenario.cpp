@@ -242,10 +242,9 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
   training.attention =
       reader.choice("attention", {Attention::kNaive, Attention::kFlash}, std::optional<Attention>(Attention::kFlash));
-  training.activation_recompute =
-      reader.choice("activation_recompute",
-                    {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull},
-                    std::optional<Recompute>(Recompute::kNone));
+  training.activation_recompute = reader.choice(
+      "activation_recompute", {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull},
+      std::optional<Recompute>(Recompute::kNone));
   training.implementation =
       reader.choice("implementation", {Implementation::kEager, Implementation::kCompiled, Implementation::kFused},
                     std::optional<Implementation>(Implementation::kEager));

@@ -43,7 +43,7 @@ enum class Optimizer : std::uint8_t { kAdamW };
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
   std::string name;
-  std::string family;  ///< gpt2, gpt_neo or llama
+  std::string family;  ///< gpt2, gpt_neo, opt, llama or mistral
   int num_hidden_layers = 0;
   int hidden_size = 0;
   int num_attention_heads = 0;
@@ -52,7 +52,7 @@ struct Model {
   int intermediate_size = 0;
   int vocab_size = 0;
   int max_position_embeddings = 0;
-  bool learned_positions = false;  ///< a table of position embeddings (gpt2, gpt_neo), or rotary (llama)
+  bool learned_positions = false;  ///< a table of position embeddings (gpt2, gpt_neo, opt), or rotary (llama, mistral)
   bool gated_mlp = false;          ///< three matrices in the MLP (llama), or two
   bool rms_norm = false;           ///< one vector a norm, or two (weight and bias)
   bool qkv_bias = false;
@@ -115,16 +115,16 @@ struct Device {
   BytesPerSecond memory_bandwidth;
   double memory_efficiency = 0;  ///< achieved fraction of the memory bandwidth in streaming kernels
   Bytes memory;
-  Bytes reserved_memory;    ///< CUDA context, libraries and allocator slack, never available to tensors
-  Seconds launch_interval;  ///< least time between two kernel launches by the host
-  std::string architecture;                              ///< volta, ampere, hopper...; empty: unknown
-  int sm_count = 0;                                      ///< multiprocessors; 0: products have no waves
-  double power = 0;                                      ///< limit of the board in W; 0: unknown
+  Bytes reserved_memory;     ///< CUDA context, libraries and allocator slack, never available to tensors
+  Seconds launch_interval;   ///< least time between two kernel launches by the host
+  std::string architecture;  ///< volta, ampere, hopper...; empty: unknown
+  int sm_count = 0;          ///< multiprocessors; 0: products have no waves
+  double power = 0;          ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
   std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
   int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
   double collective_slowdown = 1;  ///< inside a node a collective takes so many times as long while the GPU computes
-  double slowdown = 1;      ///< every forward and backward takes this many times as long (an emulated straggler)
+  double slowdown = 1;             ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;
 };
@@ -190,8 +190,8 @@ struct Training {
   bool interference = true;  ///< collectives and computation on one GPU slow each other
   Implementation implementation = Implementation::kEager;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
-  double dropout = 0;              ///< probability; of embeddings, attention and both branches of a block
-  bool gradient_clipping = false;  ///< the global norm of the gradients is taken and they are scaled
+  double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
+  bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
   std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
 };
 

@@ -63,8 +63,9 @@ std::string citation(const std::vector<KernelFit>& fits, const std::string& arch
     if (fit.architecture != architecture || quality.spread != spread || quality.samples != samples) continue;
     std::string of;
     for (const auto& each : fit.by) of += (of.empty() ? "" : ", ") + each.first;
-    std::string text = fmt::format("accosim fit, {}, from the tables in calibration/tables: {} kernels ({}); mean error {:.1f} %",
-                                   fit.what, samples, of, 100 * fit.in.mean_absolute);
+    std::string text =
+        fmt::format("accosim fit, {}, from the tables in calibration/tables: {} kernels ({}); mean error {:.1f} %",
+                    fit.what, samples, of, 100 * fit.in.mean_absolute);
     if (fit.out.samples > 0) text += fmt::format(", of samples left out {:.1f} %", 100 * fit.out.mean_absolute);
     return text;
   }
@@ -83,8 +84,8 @@ std::string profile_with_fits(const std::string& text, const std::string& file, 
   const Device fitted = with_fits(device, fits);
 
   const auto cite = [&](const std::string& pointer, const FitQuality& quality) {
-    root.find("sources")->set(
-        pointer, json_text(citation(fits, device.architecture, quality.spread, quality.samples), {}));
+    root.find("sources")->set(pointer,
+                              json_text(citation(fits, device.architecture, quality.spread, quality.samples), {}));
   };
   const auto replace = [&](const char* constant, const char* key, JsonValue value) {
     root.erase(constant);

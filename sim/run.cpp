@@ -33,8 +33,9 @@ double samples_per_step(const Scenario& scenario) {
   return samples;
 }
 
-/// Beyond this many times the micro-batches asked for, a baseline that does as many as it is told is extrapolated instead of played: every
-/// further micro-batch adds the same time, and on a slow network there may be millions of them.
+/// Beyond this many times the micro-batches asked for, a baseline that does as many as it is told is extrapolated
+/// instead of played: every further micro-batch adds the same time, and on a slow network there may be millions of
+/// them.
 constexpr int kMostReplayed = 2;
 
 /// Seconds per sample of the baseline at `samples` per update. Between two numbers of micro-batches that it can do, the

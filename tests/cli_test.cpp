@@ -1,7 +1,9 @@
 // Does the program keep its promises to a user? Runs the built binary on the shipped scenarios and on bad ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -228,6 +230,42 @@ TEST(List, NamesWhatIsShipped) {
                            "llama-2-7b", "finetune_2x4_a100", "mixed_a100_v100"})
     EXPECT_NE(out.find(name), std::string::npos) << name;
   EXPECT_EQ(accosim({"list", "device"}).out.find("llama"), std::string::npos);
+}
+
+std::vector<std::string> sample_tables() {
+  std::vector<std::string> tables;
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot / "calibration/tables")) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("gemm_", 0) == 0 || name.rfind("attention_", 0) == 0) tables.push_back(entry.path().string());
+  }
+  std::sort(tables.begin(), tables.end());
+  return tables;
+}
+
+TEST(Fit, ShippedTablesGiveTheShippedProfiles) {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = sample_tables();
+  arguments.insert(arguments.begin(), "fit");
+  const std::vector<std::string> parts = {"A100-SXM4-80GB", "H100-SXM", "V100-SXM2-16GB"};
+  for (const std::string& part : parts) {
+    const std::string shipped = text_of(kRoot / "calibration/profiles" / (part + ".json"));
+    arguments.insert(arguments.end(), {"-o", folder.write(part + ".json", shipped).string()});
+  }
+  const ProgramRun run = accosim(arguments);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("each left out"), std::string::npos);
+  for (const std::string& part : parts)
+    EXPECT_EQ(text_of(folder.path / (part + ".json")), text_of(kRoot / "calibration/profiles" / (part + ".json")))
+        << part;
+}
+
+TEST(Fit, BadSamplesAreToldByTheirLine) {
+  const TemporaryFolder folder;
+  const std::string bad = folder.write("bad.csv", "source,device,kind,dtype\nme,A100-SXM4-80GB,gemm,bf16\n").string();
+  const ProgramRun run = accosim({"fit", bad});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("bad.csv:2: no batch"), std::string::npos) << run.err;
+  EXPECT_EQ(accosim({"fit", (folder.path / "absent.csv").string()}).exit_code, 1);
 }
 
 TEST(Trace, IsValidWithoutOverlapAndInMicroseconds) {
