@@ -230,6 +230,8 @@ std::optional<Device> read_device(JsonValue& value, const std::string& pointer, 
     reader.fail("peak", "missing; write \"peak\": {\"bf16\": \"312 TFLOP/s\"}");
   }
   read_kernel_fits(reader, device);
+  device.collective_sms = reader.integer("collective_sms", 0, 10'000, 0);
+  device.collective_slowdown = reader.number("collective_slowdown", Range{1, 100}, 1);
   device.memory_bandwidth = reader.bandwidth("memory_bandwidth");
   device.memory_efficiency = reader.number("memory_efficiency", kFraction);
   device.memory = reader.bytes("memory");

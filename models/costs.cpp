@@ -15,18 +15,28 @@ Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec) {
   return group.precision == Dtype::kTf32 ? Dtype::kTf32 : Dtype::kFp32;
 }
 
+int shard_ranks(const Costs& costs, const ScheduleSpec& spec) {
+  return spec.shard_group == ShardGroup::kNode ? costs.cluster.nodes.front().gpus : costs.ranks();
+}
+
 namespace {
 
 RankKind price_kind(const Model& model, const Workload& workload, const Device& device) {
   RankKind kind;
   kind.device = device;
   kind.workload = workload;
+  kind.tied_embeddings = model.tie_word_embeddings;
   kind.layers = layers_of(model, workload);
   kind.times = layer_times(kind.layers, device, workload.compute);
   for (const LayerTime& time : kind.times) {
     kind.forward += time.forward;
     kind.backward += time.backward;
   }
+  for (std::size_t i = 0; i < kind.layers.size(); ++i) {
+    const bool same = i > 0 && kind.layers[i].operators == kind.layers[i - 1].operators;
+    kind.works.push_back(same ? LayerWork(kind.works.back()) : layer_work(kind.layers[i], device, workload.compute));
+  }
+  kind.work = total_work(kind.times, kind.works);
   kind.model_flops = model_flops(model, workload);
   for (const Layer& layer : kind.layers)
     for (const Operator& op : layer.operators) kind.hardware_flops += op.forward_flops + op.backward_flops;
@@ -44,6 +54,7 @@ Seconds optimizer_time(const Costs& costs, double parameters, const Device& devi
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   Costs costs;
   costs.cluster = scenario.cluster;
+  costs.interference = scenario.training.interference;
   costs.places = places_of(scenario.cluster);
   costs.parameters = static_cast<double>(parameter_count(scenario.model));
   costs.parameter_dtype = spec.parameter_dtype;

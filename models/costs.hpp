@@ -9,6 +9,7 @@
 #include "models/price.hpp"
 #include "models/spec.hpp"
 #include "models/units.hpp"
+#include "models/work.hpp"
 
 namespace accosim {
 
@@ -19,8 +20,11 @@ struct RankKind {
   std::vector<Layer> layers;
   std::vector<LayerTime> times;  ///< one a layer
   Seconds forward, backward;     ///< of one micro-batch
+  std::vector<LayerWork> works;  ///< one a layer
+  LayerWork work;                ///< of one micro-batch
   Flops model_flops;             ///< of one micro-batch, what the model needs
   Flops hardware_flops;          ///< of one micro-batch, what is computed, recomputation included
+  bool tied_embeddings = false;  ///< the head's matrix is the embedding's
 };
 
 struct Costs {
@@ -29,6 +33,7 @@ struct Costs {
   std::vector<int> kind_of;   ///< one a rank
   std::vector<RankKind> kinds;
   Ring world;  ///< all ranks
+  bool interference = true;
   double parameters = 0;
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
@@ -41,6 +46,9 @@ struct Costs {
 };
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec);
+
+/// Ranks that share one copy of what the schedule shards: all, or in hybrid sharding those of a node.
+int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
 
 /// One optimizer step on `parameters` elements, with the clipping of their gradients where it is asked for.
 Seconds optimizer_time(const Costs& costs, double parameters, const Device& device);

@@ -131,4 +131,12 @@ const char* name_of(LateCommunication late) {
   return "";
 }
 
+const char* name_of(ShardGroup group) {
+  switch (group) {
+    case ShardGroup::kWorld: return "world";
+    case ShardGroup::kNode: return "node";
+  }
+  return "";
+}
+
 }  // namespace accosim

@@ -122,7 +122,9 @@ struct Device {
   double power = 0;          ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
   std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
-  double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
+  int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
+  double collective_slowdown = 1;  ///< inside a node a collective takes so many times as long while the GPU computes
+  double slowdown = 1;             ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;
 };
@@ -185,6 +187,7 @@ struct Training {
   Optimizer optimizer = Optimizer::kAdamW;
   Attention attention = Attention::kFlash;
   Recompute activation_recompute = Recompute::kNone;
+  bool interference = true;  ///< collectives and computation on one GPU slow each other
   Implementation implementation = Implementation::kEager;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
   double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
@@ -196,22 +199,31 @@ enum class Sync : std::uint8_t { kLastMicroBatch, kEveryMicroBatch };
 enum class Overlap : std::uint8_t { kNone, kBackward };
 enum class OptimizerSharding : std::uint8_t { kNone, kZeroRedundancy };
 enum class LateCommunication : std::uint8_t { kWait, kAccumulate };
+enum class ShardGroup : std::uint8_t { kWorld, kNode };  ///< the ranks that share one copy of what is sharded
 
 /// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
 struct ScheduleSpec {
-  std::string name;   ///< ddp, zero1, dpu or acco
+  std::string name;   ///< ddp, zero1, zero2, zero3, dpu or acco
   std::string label;  ///< unique in the scenario
   // every schedule
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
-  // ddp, zero1
+  Dtype optimizer_dtype = Dtype::kFp32;  ///< of the optimizer's states; fp32 has a master copy of narrower parameters
+  // ddp, zero1, zero2
   Overlap overlap = Overlap::kNone;  ///< of the gradients' communication with the backward pass, in buckets
   Bytes bucket_cap;                  ///< full size of a bucket
   Bytes first_bucket;                ///< size of the first bucket to fill, so that communication starts early
+  // ddp, zero2, zero3
+  Sync sync = Sync::kLastMicroBatch;
   // ddp
   std::optional<Dtype> autocast;  ///< compute in this dtype while parameters stay in theirs
-  Sync sync = Sync::kLastMicroBatch;
   OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
+  // zero3
+  ShardGroup shard_group = ShardGroup::kWorld;  ///< kNode: hybrid sharding, shards in a node, replicas across
+  Dtype reduce_dtype = Dtype::kBf16;            ///< gradients are reduced in it
+  int prefetch = 1;                             ///< units gathered ahead of the one that computes
+  bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
+  int communicators = 1;                        ///< 2: reductions have one of their own, and do not queue with gathers
   // dpu
   LateCommunication late_communication = LateCommunication::kAccumulate;
   // dpu, acco
@@ -244,5 +256,6 @@ const char* name_of(Sync sync);
 const char* name_of(Overlap overlap);
 const char* name_of(OptimizerSharding sharding);
 const char* name_of(LateCommunication late);
+const char* name_of(ShardGroup group);
 
 }  // namespace accosim
