@@ -8,6 +8,7 @@
 
 #include "models/memory.hpp"
 #include "models/spec.hpp"
+#include "models/spread.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
@@ -36,6 +37,8 @@ struct RunResult {
   std::string schedule;
   std::string label;
   Seconds update_time;
+  Seconds update_time_low, update_time_high;  ///< 80 % interval
+  Spread spread;                              ///< of the update time: what the interval is made of
   Seconds total_time;  ///< for train_tokens
   double tokens_per_second = 0;
   double tokens_per_second_per_gpu = 0;
