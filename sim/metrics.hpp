@@ -8,7 +8,7 @@
 
 #include "models/memory.hpp"
 #include "models/spec.hpp"
-#include "models/spread.hpp"
+#include "models/interval.hpp"
 #include "models/units.hpp"
 
 namespace accosim {

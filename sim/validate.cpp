@@ -11,7 +11,7 @@
 #include "models/reader.hpp"
 #include "models/references.hpp"
 #include "models/scenario.hpp"
-#include "models/spread.hpp"
+#include "models/interval.hpp"
 #include "sim/parallel.hpp"
 #include "sim/run.hpp"
 #include "sim/schedules/schedule.hpp"

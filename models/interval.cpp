@@ -1,5 +1,5 @@
-// See spread.hpp; the constants are explained in README.md ("Intervals").
-#include "models/spread.hpp"
+// See interval.hpp; the constants are explained in README.md ("Intervals").
+#include "models/interval.hpp"
 
 #include <cmath>
 
