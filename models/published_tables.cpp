@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr Range kCount{0, 1e12, true};
-constexpr Range kTime{0, 1e6, true};
+constexpr Range kTime{0, 1e12, true};  // s or us
 constexpr double kMiB = 1024.0 * 1024.0;
 
 /// Collectives that tables may hold and the model cannot price.
@@ -80,6 +80,19 @@ int nodes_of(const Cluster& cluster) {
   return nodes;
 }
 
+/// Measurements that no table can hold: none of them can be asked.
+void read_unasked_cases(ObjectReader& top, PublishedFile& file, const char* group) {
+  const std::vector<JsonValue*> list = list_of(top, "cases");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
+    PublishedCase one = read_case(reader, file, group);
+    if (one.not_expressible.empty())
+      reader.fail("not_expressible", "missing; write why it cannot be asked, or move it to a table");
+    reader.finish();
+    add_case(file, std::move(one), list[i]->origin, reader.pointer());
+  }
+}
+
 }  // namespace
 
 void read_collective_tables(ObjectReader& top, PublishedFile& file) {
@@ -94,6 +107,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
     const char trust = reader.one_of("trust", {"A", "B"}, "A")[0];
     const std::vector<std::string> inferred = read_texts(reader, "inferred");
     const std::string explanation = reader.text("explanation", std::string(), 2000);
+    const std::string not_expressible = reader.text("not_expressible", std::string(), 2000);
     const std::optional<CsvTable> table = table_of(reader, file);
     reader.finish();
     if (!table) continue;
@@ -103,7 +117,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
       CsvRowReader row(*table, written, file.diagnostics);
       const std::string fabric = row.text("fabric"), collective = row.text("collective");
       const auto cluster = clusters.find(fabric);
-      if (cluster == clusters.end()) {
+      if (cluster == clusters.end() && not_expressible.empty()) {
         row.fail("fabric", fmt::format("{} is none of the file's \"clusters\"", in_quotes(fabric)));
         continue;
       }
@@ -114,18 +128,22 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
       one.inferred = file.inferred;
       one.inferred.insert(one.inferred.end(), inferred.begin(), inferred.end());
       one.explanation = explanation;
-      one.device = cluster->second->nodes.front().devices.front().name;
       one.asked = Asked::kCollectiveTime;
       one.measured = time_of(row);
+      one.not_expressible = not_expressible;
       CollectiveQuery& query = one.collective;
-      query.cluster = cluster->second;
+      if (cluster != clusters.end()) {
+        query.cluster = cluster->second;
+        one.device = cluster->second->nodes.front().devices.front().name;
+      }
       query.bytes = Bytes{row.number("bytes", kCount)};
       query.ranks = static_cast<int>(row.number("ranks", Range{2, 1e6}));
       query.nodes = static_cast<int>(row.number("nodes", Range{1, 1e6}, 1));
       query.offset = offset;
       const int here = query.ranks / query.nodes;
-      if (here * query.nodes != query.ranks || query.nodes > nodes_of(*query.cluster) ||
-          here > query.cluster->nodes.front().gpus)
+      const bool fits = query.cluster == nullptr || (query.nodes <= nodes_of(*query.cluster) &&
+                                                     here <= query.cluster->nodes.front().gpus);
+      if (here * query.nodes != query.ranks || !fits)
         row.fail("ranks", fmt::format("{} ranks on {} nodes do not fit the cluster {}", query.ranks, query.nodes,
                                       in_quotes(fabric)));
       const std::optional<CollectiveKind> kind = collective_named(collective);
@@ -148,15 +166,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
       for (PublishedCase& one : series) add_case(file, std::move(one), tables[t]->origin, reader.pointer());
     }
   }
-  const std::vector<JsonValue*> list = list_of(top, "cases");
-  for (std::size_t i = 0; i < list.size(); ++i) {  // what no table can hold
-    ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
-    PublishedCase one = read_case(reader, file, kLargeGroup);
-    if (one.not_expressible.empty())
-      reader.fail("not_expressible", "missing; write why it cannot be asked, or move it to a table");
-    reader.finish();
-    add_case(file, std::move(one), list[i]->origin, reader.pointer());
-  }
+  read_unasked_cases(top, file, kLargeGroup);
 }
 
 void read_kernel_tables(ObjectReader& top, PublishedFile& file) {
@@ -235,6 +245,7 @@ void read_kernel_tables(ObjectReader& top, PublishedFile& file) {
       add_case(file, std::move(one), tables[t]->origin, reader.pointer());
     }
   }
+  read_unasked_cases(top, file, kKernelGroup);
 }
 
 }  // namespace accosim
