@@ -40,7 +40,7 @@ void write_parts(std::ostream& out, const std::string& what, const std::vector<V
   if (parts.empty()) return;
   write_score_heading(out, what);
   for (const ValidationPart& part : parts)
-    out << "| " << cell(part.name) << " | " << score_cells(part.score) << " |\n";
+    if (part.score.cases + part.score.left_out > 0) out << "| " << cell(part.name) << " | " << score_cells(part.score) << " |\n";
 }
 
 /// One row a case; `notes` are the numbers of texts below the table.

@@ -14,16 +14,19 @@ namespace {
 constexpr std::size_t kMostRows = 120;
 constexpr std::size_t kWorst = 10;
 
-std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
-std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); }
+std::string percent(double fraction) { return fmt::format("{:.1f}%", 100 * fraction); }
+std::string signed_percent(double fraction) { return fmt::format("{:+.1f}%", 100 * fraction); }
 
 Column column(const char* head, const char* sub_head = "", bool left = false) { return {head, sub_head, {}, left}; }
 
 struct ScoreTable {
   Column name = column("", "", true), cases = column("cases"), mean = column("mean", "|error|"), bias = column("bias"),
-         worst = column("worst"), within = column("within", "20 %"), inside = column("80 %", "interval"),
-         out = column("left", "out"), no = column("not", "expressible");
+         worst = column("worst"), within = column("within", "20 %"), inside = column("in 80 %", "interv."),
+         out = column("left", "out"), no = column("not", "asked");
 
+  void add_part(const ValidationPart& part, Style style = Style::kPlain) {
+    if (part.score.cases + part.score.left_out > 0) add("  " + part.name, part.score, style);
+  }
   void add(const std::string& label, const ValidationScore& score, Style style = Style::kPlain) {
     const bool any = score.cases > 0;
     name.cells.push_back({label, style});
@@ -84,8 +87,8 @@ void write_validation(std::ostream& out, const Validation& validation, const Con
   ScoreTable table;
   for (const ValidationGroup& group : validation.groups) {
     table.add(group.name, group.score, Style::kBold);
-    for (const ValidationPart& part : group.devices) table.add("  " + part.name, part.score);
-    for (const ValidationPart& part : group.sources) table.add("  " + part.name, part.score, Style::kDim);
+    for (const ValidationPart& part : group.devices) table.add_part(part);
+    for (const ValidationPart& part : group.sources) table.add_part(part, Style::kDim);
   }
   table.write(out, options);
   std::vector<const ValidationRow*> rows;
