@@ -13,7 +13,7 @@ constexpr int kMaxNodeGroups = 1024;
 constexpr int kMaxGpusPerNode = 1024;
 constexpr int kMaxNodes = 1'048'576;
 constexpr std::int64_t kMaxRanks = 1'048'576;
-constexpr Range kSlowdown{0, 1e6, true};
+constexpr Range kSlowdown{0.001, 1e6};
 
 // NCCL's own hardware latencies of a ring step under the Simple protocol, in microseconds: hwLat in src/graph/tuning.cc
 // (NVLink 3.4, PCI 5.7, network 14.0). Constants that NCCL chooses algorithms with, for want of a measurement.

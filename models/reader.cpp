@@ -42,7 +42,7 @@ Range range_of(Dimension dimension) {
   switch (dimension) {
     case Dimension::kTime: return {0, 1e6};
     case Dimension::kData: return {0, 1e18};
-    case Dimension::kBandwidth: return {1, 1e18};
+    case Dimension::kBandwidth: return {1e3, 1e18};
     case Dimension::kCompute: return {1, 1e24};
   }
   return {};

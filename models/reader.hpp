@@ -29,7 +29,7 @@ struct Range {
   double most = 0;
   bool above = false;
 };
-inline constexpr Range kFraction{0, 1, true};      ///< of a peak: more than 0, at most 1
+inline constexpr Range kFraction{0.001, 1};        ///< of a peak: a thousandth of it is nothing that runs
 inline constexpr int kMaxInteger = 1'000'000'000;  ///< what counts something is at most this
 
 const JsonOrigin& default_origin();

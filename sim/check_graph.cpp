@@ -64,6 +64,16 @@ std::vector<int> loops_around(const Program& program, std::size_t lane) {
   return around;
 }
 
+/// Whether a body can move time on: a collective, or an op of some duration.
+bool takes_time(const Program& program, const Loop& loop) {
+  for (const Loop::Part& part : loop.parts)
+    for (int i = part.begin + 1; i < part.end; ++i) {
+      const Op& op = program.lanes[part.lane][i];
+      if (op.slot >= 0 || op.duration > Seconds{0}) return true;
+    }
+  return false;
+}
+
 void check_loops(const Program& program, std::size_t p) {
   for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
     for (const Op& op : program.lanes[lane])
@@ -87,6 +97,7 @@ void check_loops(const Program& program, std::size_t p) {
     if (loop.until.lane < 0) continue;
     require(has_op(program, loop.until), "loop {} of program {} waits for an op that is not there", l, p);
     require(!inside(loop, loop.until), "loop {} of program {} waits for an op of its own body", l, p);
+    require(takes_time(program, loop), "loop {} of program {} waits without time going on", l, p);
   }
 }
 

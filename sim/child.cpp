@@ -17,7 +17,7 @@
 namespace accosim {
 namespace {
 
-enum Tag : unsigned char { kSpan = 1, kPlayed = 2, kError = 3 };
+enum Tag : unsigned char { kSpan = 1, kPlayed = 2, kLogicError = 3, kRangeError = 4, kOtherError = 5 };
 static_assert(std::is_trivially_copyable_v<Span> && std::is_trivially_copyable_v<Played>);
 
 void write_record(std::FILE* out, Tag tag, const void* data, std::size_t size) {
@@ -33,7 +33,9 @@ void write_record(std::FILE* out, Tag tag, const void* data, std::size_t size) {
     write_record(out, kPlayed, &played, sizeof played);
   } catch (const std::exception& error) {
     const std::uint64_t length = std::strlen(error.what());
-    write_record(out, kError, &length, sizeof length);
+    const bool logic = dynamic_cast<const std::logic_error*>(&error) != nullptr;
+    const bool range = dynamic_cast<const std::range_error*>(&error) != nullptr;
+    write_record(out, logic ? kLogicError : range ? kRangeError : kOtherError, &length, sizeof length);
     std::fwrite(error.what(), 1, length, out);
   }
   std::fflush(out);
@@ -101,7 +103,9 @@ Played play_in_child(const SpanSink& sink, const std::function<Played(const Span
       std::string text(length, '\0');
       if (!child.read(text.data(), length)) break;
       child.wait();
-      throw std::logic_error(text);
+      if (tag == kLogicError) throw std::logic_error(text);
+      if (tag == kRangeError) throw std::range_error(text);
+      throw std::runtime_error(text);
     }
   }
   child.wait();

@@ -10,8 +10,8 @@
 namespace accosim {
 
 /// Calls `body` in a forked child; every span that it reports reaches `sink` here, in the same order. An exception of
-/// the body is thrown again here as std::logic_error with its text; a child that dies is a std::runtime_error that says
-/// how.
+/// the body is thrown again here with its text, a std::logic_error as such and any other as a std::runtime_error; a
+/// child that dies is a std::runtime_error that says how.
 Played play_in_child(const SpanSink& sink, const std::function<Played(const SpanSink&)>& body);
 
 }  // namespace accosim

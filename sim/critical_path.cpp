@@ -81,8 +81,11 @@ class History {
       const std::vector<Run>& runs = lanes_[at.rank][wait.lane];
       // The end of a loop ends with its last body, which is the run before it.
       const int index = program.lanes[wait.lane][wait.index].kind == OpKind::kLoopEnd ? wait.index - 1 : wait.index;
-      for (std::size_t i = runs.size(); i-- > 0;)
-        if (runs[i].spans[0].op <= index && index <= runs[i].spans.back().op && runs[i].end <= arrived + kClose) {
+      // The last run that had ended, or one shortly before it. A lane's runs end in order.
+      const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
+                                          [](double time, const Run& earlier) { return time < earlier.end; });
+      for (auto i = static_cast<std::size_t>(ended - runs.begin()); i-- > 0;)
+        if (runs[i].spans[0].op <= index && index <= runs[i].spans.back().op) {
           consider({at.rank, wait.lane, i});
           break;
         }

@@ -25,7 +25,7 @@ bool uses_network(const Group& group) {
   return std::any_of(group.plans.begin(), group.plans.end(), [](const Plan& plan) { return !plan.flows.empty(); });
 }
 
-using PlanSignature = std::vector<std::tuple<double, double>>;
+using PlanSignature = std::vector<std::tuple<double, double, double>>;
 
 /// First colours of groups: a number of its own for each that uses the network; by plans, and by the slot where its
 /// members have it, for the rest.
@@ -36,7 +36,8 @@ std::vector<int> first_group_colours(const EventGraph& graph, std::size_t& count
   std::vector<std::tuple<int, std::size_t, PlanSignature>> signatures;
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
     PlanSignature plans;
-    for (const Plan& plan : graph.groups[g].plans) plans.emplace_back(plan.latency.value, plan.fixed.value);
+    for (const Plan& plan : graph.groups[g].plans)
+      plans.emplace_back(plan.latency.value, plan.fixed.value, plan.sent_per_rank.value);
     signatures.emplace_back(uses_network(graph.groups[g]) ? static_cast<int>(g) : -1, slot[g], plans);
   }
   return number(signatures, count);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
@@ -123,12 +124,29 @@ std::vector<int> parse_ranks(const std::string& text, int ranks) {
   return chosen;
 }
 
+/// A trace may replace a trace, or an empty file, and nothing else: the scenario that it is of is close at hand.
+void refuse_to_overwrite(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return;
+  const std::string ours = "{\"displayTimeUnit\"";
+  std::ifstream file(path, std::ios::binary);
+  std::string start(ours.size(), ' ');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (file.gcount() > 0 && start != ours)
+    throw ScenarioError({fmt::format("--trace {}: this file is no trace, and is left as it is; name another", path)});
+}
+
 void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const Arguments& arguments) {
   const std::vector<Place> places = places_of(scenario.cluster);
   const int ranks = static_cast<int>(places.size());
   TraceOptions options;
   options.ranks = parse_ranks(arguments.trace_ranks, ranks);
-  std::ofstream file(arguments.trace);
+  // Beside the target and then renamed: a trace that fails leaves what was there. What is no file (/dev/stdout) is
+  // written directly.
+  namespace fs = std::filesystem;
+  const bool direct = fs::exists(arguments.trace) && !fs::is_regular_file(arguments.trace);
+  const std::string written = direct ? arguments.trace : fmt::format("{}.part{}", arguments.trace, getpid());
+  refuse_to_overwrite(arguments.trace);
+  std::ofstream file(written);
   if (!file)
     throw EnvironmentError(fmt::format("{}: cannot write the trace: {}", arguments.trace, std::strerror(errno)));
   std::vector<std::string> names;
@@ -143,29 +161,37 @@ void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const
     try {
       play(graph, network_of(arguments), writer.sink());
     } catch (const std::range_error& error) {
+      file.close();
+      if (!direct) fs::remove(written);
       throw ScenarioError({fmt::format("--trace: {}; {} takes longer", error.what(), spec.label)});
     }
   }
   writer.finish();
   file.close();
-  if (!file) throw EnvironmentError(fmt::format("{}: the trace could not be written whole", arguments.trace));
+  std::error_code failed;
+  if (file && !direct) fs::rename(written, arguments.trace, failed);
+  if (!file || failed) {
+    if (!direct) fs::remove(written, failed);
+    throw EnvironmentError(fmt::format("{}: the trace could not be written whole", arguments.trace));
+  }
   if (writer.truncated())
     std::cerr << "accosim: the trace holds its first events only; choose fewer with --trace-ranks or --trace-updates\n";
 }
 
 void compare_or_run(const Arguments& arguments, bool comparing) {
   Scenario scenario = load_scenario(arguments.scenario, arguments.sets).scenario;
-  if (!arguments.sets.empty()) scenario.published.clear();  // another run than the published one
+  if (!arguments.sets.empty() && !scenario.published.empty()) {
+    std::cerr << "accosim: published speedups are left out: with --set this is another run than the published one\n";
+    scenario.published.clear();
+  }
   const std::vector<int> chosen = chosen_schedules(scenario, arguments.schedules);
-  if (arguments.trace.empty() && !arguments.trace_ranks.empty())
-    throw ScenarioError({"--trace-ranks chooses what --trace FILE draws; give both"});
   std::vector<RunResult> results;
   if (comparing)
     results = compare(scenario, chosen, network_of(arguments));
   else
     for (const int index : chosen)
       results.push_back(run_schedule(scenario, scenario.schedules[index], network_of(arguments)));
-  if (!arguments.trace.empty()) write_trace(scenario, chosen, arguments);
+  if (!arguments.trace.empty()) refuse_to_overwrite(arguments.trace);
   if (arguments.json) {
     write_results_json(std::cout, scenario, arguments.network, results);
   } else if (comparing) {
@@ -173,6 +199,8 @@ void compare_or_run(const Arguments& arguments, bool comparing) {
   } else {
     for (const RunResult& result : results) write_run(std::cout, scenario, result, console_options());
   }
+  std::cout.flush();
+  if (!arguments.trace.empty()) write_trace(scenario, chosen, arguments);
 }
 
 void explain_schedules(const Arguments& arguments) {
@@ -255,11 +283,15 @@ int run_command_line(int argc, char** argv) {
   const auto reports = [&](CLI::App* verb) {
     plays(verb);
     verb->add_flag("--json", arguments.json, "One JSON document instead of text");
-    verb->add_option("--trace", arguments.trace, "Write a Chrome trace for Perfetto to this file");
+    CLI::Option* trace = verb->add_option("--trace", arguments.trace, "Write a Chrome trace for Perfetto to this file")
+                             ->check([](const std::string& path) { return path.empty() ? "names no file" : ""; });
     verb->add_option("--trace-updates", arguments.trace_updates, "Updates in the trace")
+        ->needs(trace)
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    verb->add_option("--trace-ranks", arguments.trace_ranks, "Ranks in the trace, such as 0,1,8-15; all by default");
+    verb->add_option("--trace-ranks", arguments.trace_ranks, "Ranks in the trace, such as 0,1,8-15; all by default")
+        ->needs(trace)
+        ->check([](const std::string& ranks) { return ranks.empty() ? "names no rank" : ""; });
     return verb;
   };
   CLI::App* compare_verb = reports(app.add_subcommand("compare", "Schedules side by side, against the baseline"));
@@ -313,6 +345,10 @@ int main(int argc, char** argv) {
     return run_command_line(argc, argv);
   } catch (const ScenarioError& error) {
     for (const std::string& line : error.errors) std::cerr << line << '\n';
+    return kBadInput;
+  } catch (const std::range_error& error) {
+    std::cerr << "accosim: the scenario is out of range: " << error.what()
+              << "; look at its bandwidths, latencies, efficiencies and slowdowns\n";
     return kBadInput;
   } catch (const std::logic_error& error) {
     std::cerr << "accosim: a bug of accosim, please report it with the scenario: " << error.what() << '\n';

@@ -42,10 +42,11 @@ struct RunResult {
   Seconds total_time;  ///< for train_tokens
   double tokens_per_second = 0;
   double tokens_per_second_per_gpu = 0;
-  std::optional<double> speedup;             ///< per token, over the baseline; absent when nothing is compared
-  std::optional<double> speedup_same_batch;  ///< over the baseline replayed at this schedule's samples per update
-  std::optional<double> published_speedup;   ///< of the scenario file
-  double batch_inflation = 1;                ///< samples per update over those asked for
+  std::optional<double> speedup;  ///< per token, over the baseline; absent when nothing is compared
+  /// over the baseline replayed at this schedule\'s samples per update; absent where the baseline cannot do so few
+  std::optional<double> speedup_same_batch;
+  std::optional<double> published_speedup;  ///< of the scenario file
+  double batch_inflation = 1;               ///< samples per update over those asked for
   double samples_per_update = 0;
   double micro_batches_per_update = 0;  ///< of all ranks
   double mfu = 0;

@@ -25,7 +25,7 @@ bool is_plain(const Program& program, const Loop& loop) {
   const auto lane = loop.parts[0].lane;
   const auto begin = loop.parts[0].begin;
   const auto end = loop.parts[0].end;
-  if (program.lanes[lane][begin].slot >= 0) return false;
+  if (program.lanes[lane][begin].slot >= 0 || program.lanes[lane][end].wait_count > 0) return false;
   for (int i = begin + 1; i < end; ++i) {
     const Op& op = program.lanes[lane][i];
     if (op.kind != OpKind::kCompute || op.wait_count > 0) return false;
@@ -369,7 +369,8 @@ class Player {
     double looks = loop.min;
     if (period > 0) looks = std::max(looks, std::ceil((awaited - kTie.value - state.start) / (loop.stride * period)));
     const double repeat = looks * loop.stride;
-    if (repeat > kMostRepeats) throw std::logic_error(fmt::format("a loop would repeat {} times", repeat));
+    if (repeat > kMostRepeats)
+      throw std::range_error(fmt::format("a round would take {:.3g} micro-batches, more than can be counted", repeat));
     state.repeat = static_cast<std::int64_t>(repeat);
     lane.state = State::kPlainLoop;
     heap_.push({std::max(awaited, state.start + repeat * period), id});

@@ -40,10 +40,13 @@ constexpr int kMostReplayed = 2;
 
 /// Seconds per sample of the baseline at `samples` per update. Between two numbers of micro-batches that it can do, the
 /// update time is interpolated: it is affine where communication is not hidden.
-double baseline_time_per_sample(const Scenario& scenario, const ScheduleSpec& baseline, double samples,
-                                NetworkKind network) {
+/// Absent where the baseline cannot do so few: it accumulates more by itself, or ranks do at least one micro-batch
+/// each.
+std::optional<double> baseline_time_per_sample(const Scenario& scenario, const ScheduleSpec& baseline, double samples,
+                                               NetworkKind network) {
   const int unit = baseline.name == "acco" ? 2 : 1;
-  const double steps = std::max(1.0, samples / samples_per_step(scenario) / unit);
+  const double steps = samples / samples_per_step(scenario) / unit;
+  if (steps < 1 - 1e-9) return std::nullopt;
   const bool affine = baseline.name == "ddp" || baseline.name == "zero1";
   const double most = affine ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
@@ -52,6 +55,7 @@ double baseline_time_per_sample(const Scenario& scenario, const ScheduleSpec& ba
     return std::pair(play.measured.update_time.value, samples_of(play));
   };
   const auto [time, done] = at(below);
+  if (done > samples * (1 + 1e-9)) return std::nullopt;
   const double between = steps * unit - below;
   if (between < 1e-9) return time / done;
   const auto [more_time, more_done] = at(below + unit);
@@ -151,9 +155,10 @@ constexpr std::size_t kMostSpans = 1'000'000;
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps,
                        NetworkKind network) {
   SteadyPlay play;
+  play.accumulation_steps = accumulation_steps;
   play.costs = price(scenario, spec);
   // Few updates show the period of identical ranks; unequal ones may take many, or have none.
-  for (const int updates : {8, 32, 128, 512}) {
+  for (const int updates : {4, 8, 32, 128, 512}) {
     if (play.spans.size() > kMostSpans) break;
     play.folded = fold(build(spec, play.costs, accumulation_steps, updates));
     play.spans.clear();
@@ -177,8 +182,10 @@ std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>&
     const ScheduleSpec& spec = scenario.schedules[index];
     RunResult result = &spec == &*baseline ? base : run_schedule(scenario, spec, network);
     result.speedup = result.tokens_per_second / base.tokens_per_second;
-    result.speedup_same_batch = baseline_time_per_sample(scenario, *baseline, result.samples_per_update, network) *
-                                result.samples_per_update / result.update_time.value;
+    if (&spec == &*baseline)
+      result.speedup_same_batch = 1;
+    else if (const auto time = baseline_time_per_sample(scenario, *baseline, result.samples_per_update, network))
+      result.speedup_same_batch = *time * result.samples_per_update / result.update_time.value;
     results.push_back(std::move(result));
   }
   return results;

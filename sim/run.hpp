@@ -16,6 +16,7 @@ namespace accosim {
 
 /// A play that has been continued until its updates repeat, or long enough to average.
 struct SteadyPlay {
+  int accumulation_steps = 1;  ///< asked for
   Costs costs;
   Folded folded;
   std::vector<Span> spans;  ///< of the folded ranks

@@ -19,16 +19,23 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-// SimGrid counts whole bytes. Ours are fractions (7/8 of 4 bytes), so its byte is 1/4096 of ours.
-constexpr double kSimgridBytes = 4096;
+// SimGrid counts whole bytes, in 64 bits. Ours are fractions (7/8 of 4 bytes), so its byte is a part of ours: as small
+// a one as the largest flow leaves room for, at most 1/4096.
+double unit_for(const EventGraph& graph) {
+  double most = 1;
+  for (const Group& group : graph.groups)
+    for (const Plan& plan : group.plans)
+      for (const Plan::Flow& flow : plan.flows) most = std::max(most, flow.bytes.value);
+  return std::exp2(std::min(12.0, std::floor(62 - std::log2(most))));
+}
 // SimGrid's clock is a double that it may not move by less than this.
 constexpr double kStep = 1e-12;
 // "No cap": faster than any link, and finite because SimGrid divides by it.
-constexpr double kUncapped = 1e18;
+constexpr double kUncapped = 1e27;
 
 class SimgridNetwork final : public Network {
  public:
-  explicit SimgridNetwork(const EventGraph& graph) : engine_(make_engine()) {
+  explicit SimgridNetwork(const EventGraph& graph) : engine_(make_engine()), unit_(unit_for(graph)) {
     // One star zone: a pseudo-host a path whose way up is all the links of the path, and one common sink. The cap of a
     // path is a private link that does not divide itself among flows.
     s4u::NetZone* zone = s4u::create_star_zone("fabric");
@@ -36,7 +43,7 @@ class SimgridNetwork final : public Network {
     zone->add_route(sink_->get_netpoint(), nullptr, nullptr, nullptr, std::vector<s4u::LinkInRoute>{}, true);
     std::vector<const s4u::Link*> links;
     for (std::size_t i = 0; i < graph.links.size(); ++i)
-      links.push_back(zone->create_link("link" + std::to_string(i), graph.links[i].bandwidth.value * kSimgridBytes)
+      links.push_back(zone->create_link("link" + std::to_string(i), graph.links[i].bandwidth.value * unit_)
                           ->set_latency(0)
                           ->seal());
     for (std::size_t i = 0; i < graph.paths.size(); ++i) {
@@ -66,14 +73,14 @@ class SimgridNetwork final : public Network {
   int start(int path, Bytes bytes, Seconds now) override {
     if (flows_.empty()) offset_ = now.value - s4u::Engine::get_clock();
     s4u::CommPtr comm = s4u::Comm::sendto_init(sources_[path], sink_);
-    comm->set_payload_size(static_cast<std::uint64_t>(std::llround(bytes.value * kSimgridBytes)));
+    comm->set_payload_size(static_cast<std::uint64_t>(std::llround(bytes.value * unit_)));
     flows_[comm.get()] = {next_, comm};
     comm->vetoable_start();
     return next_++;
   }
 
   void set_cap(int path, BytesPerSecond cap) override {
-    caps_[path]->set_bandwidth(std::min(kUncapped, cap.value * kSimgridBytes));
+    caps_[path]->set_bandwidth(std::min(kUncapped, cap.value * unit_));
   }
 
   Seconds advance(Seconds until, std::vector<int>& ended) override {
@@ -117,6 +124,7 @@ class SimgridNetwork final : public Network {
   }
 
   s4u::Engine& engine_;
+  double unit_;  // SimGrid's bytes in one of ours
   s4u::Host* sink_;
   std::vector<s4u::Host*> sources_;
   std::vector<s4u::Link*> caps_;

@@ -12,16 +12,19 @@ constexpr double kMuchInflation = 1.05;
 constexpr double kMuchExposed = 0.25;
 constexpr double kMuchIdle = 0.25;
 
-/// Whether launching takes longer than computing in most of a micro-batch's layers.
+/// Whether the layers in which launching takes longer than computing make up most of a micro-batch's time.
 bool is_launch_bound(const RankKind& kind) {
-  Seconds launching, computing;
-  for (const Layer& layer : kind.layers)
-    for (const Operator& op : layer.operators) {
+  Seconds waiting;
+  for (std::size_t i = 0; i < kind.layers.size(); ++i) {
+    Seconds launching, computing;
+    for (const Operator& op : kind.layers[i].operators) {
       launching += (op.forward_kernels + op.backward_kernels) * kind.device.launch_interval;
       const OperatorTime time = operator_time(op, kind.device, kind.workload.compute);
       computing += time.forward + time.backward;
     }
-  return launching > computing;
+    if (launching > computing) waiting += kind.times[i].forward + kind.times[i].backward;
+  }
+  return waiting > 0.5 * (kind.forward + kind.backward);
 }
 
 }  // namespace
@@ -34,7 +37,14 @@ std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& pla
          fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
                      result.memory_capacity.value / 0x1p30),
          "lower micro_batch_size, set activation_recompute to full, or choose a schedule that shards more"});
-  if (result.batch_inflation > kMuchInflation)
+  const int asked = play.accumulation_steps;
+  if (spec.name == "acco" && 2 * spec.micro_batches_per_round != asked)
+    warnings.push_back({"rounds_set_the_batch",
+                        fmt::format("two rounds of at least {} micro-batches each stand against {} that "
+                                    "gradient_accumulation_steps asks for",
+                                    spec.micro_batches_per_round, asked),
+                        "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"});
+  else if (result.batch_inflation > kMuchInflation)
     warnings.push_back({"batch_grows",
                         fmt::format("communication is late or ranks are unequal, so an update holds {:.2f} times the "
                                     "samples asked for",

@@ -162,10 +162,37 @@ TEST(Compare, HugeNumbersAreRefusedOrPlayed) {
     EXPECT_LT(run.peak_kib, 512 * 1024);
   }
   const TemporaryFolder folder;
-  const ProgramRun trace = accosim({"run", scenario, "--set", "/cluster/nodes/0/nics/bandwidth=1 B/s", "--trace",
+  const ProgramRun trace = accosim({"run", scenario, "--set", "/cluster/nodes/0/nics/bandwidth=1 kB/s", "--set",
+                                    "/cluster/nodes/0/nics/latency=200 h", "--trace-updates", "9", "--trace",
                                     (folder.path / "trace.json").string()});
   EXPECT_EQ(trace.exit_code, 1);
   EXPECT_NE(trace.err.find("285 years"), std::string::npos) << trace.err;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path)) << "a trace that failed leaves nothing behind";
+}
+
+TEST(Trace, ReplacesATraceAndNothingElse) {
+  const TemporaryFolder folder;
+  const std::string scenario = accosim({"resolve", "scenarios/paper/hetero_4xa100_one_slow.json"}).out;
+  const std::string path = folder.write("scenario.json", scenario).string();
+  const ProgramRun run = accosim({"run", path, "--trace", path});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(text_of(path), scenario);
+  const std::string trace = (folder.path / "trace.json").string();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(accosim({"run", path, "--trace", trace}).exit_code, 0);
+  EXPECT_EQ(accosim({"run", path, "--trace", ""}).exit_code, 2);
+  EXPECT_EQ(accosim({"run", path, "--trace-updates", "5"}).exit_code, 2);
+  EXPECT_EQ(accosim({"run", path, "--trace-ranks", "1"}).exit_code, 2);
+}
+
+TEST(BadInput, ValuesThatNothingRunsAtAreRefused) {
+  const std::string good = "scenarios/paper/finetune_2x4_a100.json";
+  for (const char* set :
+       {"/cluster/nodes/0/nics/efficiency=1e-30", "/cluster/nodes/0/device/slowdown=1e-308",
+        "/cluster/nodes/0/device/memory_efficiency=1e-308", "/cluster/nodes/0/nics/bandwidth=1 B/s"}) {
+    const ProgramRun run = accosim({"compare", good, "--set", set});
+    EXPECT_EQ(run.exit_code, 1) << set << run.err;
+    EXPECT_NE(run.err.find("write"), std::string::npos) << run.err;
+  }
 }
 
 TEST(Run, GivesNoComparison) {

@@ -133,6 +133,10 @@ TEST(Collectives, SlowestNodeThatTakesPartDecides) {
   EXPECT_NEAR(cost.latency.value, 10 * 9e-6 + 2 * 8e-6, 1e-15);
   EXPECT_NEAR(collective_time(CollectiveKind::kReduceScatter, Bytes{13e9}, c, whole(c)).value,
               cost.latency.value + 12.0, 1e-12);
+  // Wherever the slowest adapter is: 11 us and the fabric's 1 on the first node.
+  c.nodes[0].nics.latency = Seconds{11e-6};
+  EXPECT_NEAR(collective_cost(CollectiveKind::kReduceScatter, Bytes{13e9}, c, whole(c)).latency.value,
+              10 * 9e-6 + 2 * 12e-6, 1e-15);
   // Without the slow node the others do not feel it.
   const Ring fast = ring_of(places_of(c), {0, 1, 2, 3, 4, 5, 6, 7});
   EXPECT_DOUBLE_EQ(collective_cost(CollectiveKind::kReduceScatter, Bytes{8e9}, c, fast).intra.value, 7e9 / 240e9);

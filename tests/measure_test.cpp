@@ -57,6 +57,13 @@ TEST(Measure, APeriodOfSeveralUpdatesIsAveragedWhole) {
   EXPECT_DOUBLE_EQ(result.update_time.value, 9);
 }
 
+TEST(Measure, APeriodMustShowTwiceOver) {
+  // 7 updates of 10, 7, 10, 10, 7, 10, 10 s: the pattern 10, 7, 10 stands there only twice.
+  EXPECT_FALSE(measured(serial(7, {7, 4, 7, 7, 4, 7, 7}, 1)).periodic);
+  // Three times over.
+  EXPECT_TRUE(measured(serial(10, {7, 4, 7}, 1)).periodic);
+}
+
 TEST(Measure, WhatDoesNotRepeatIsAveragedOverTheLaterHalfAndSaidSo) {
   // Updates of 3 + k seconds, k = 0..7: the later half (k = 4..7) means 8.5.
   const Measured result = measured(serial(8, {0, 1, 2, 3, 4, 5, 6, 7}, 1));

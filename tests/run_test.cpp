@@ -88,6 +88,12 @@ TEST(Warnings, SayWhatTheirThresholdsMean) {
   EXPECT_TRUE(warns(of(fast, 2), "stale_gradients"));
   EXPECT_FALSE(warns(of(fast, 3), "stale_gradients"));
 
+  Scenario uneven = fast;  // two rounds of 2 stand against 2 asked for
+  uneven.training.gradient_accumulation_steps = 2;
+  EXPECT_TRUE(warns(of(uneven, 3), "rounds_set_the_batch"));
+  EXPECT_FALSE(warns(of(uneven, 3), "batch_grows"));
+  EXPECT_FALSE(warns(of(fast, 3), "rounds_set_the_batch"));
+
   Scenario unequal = fast;
   unequal.cluster.nodes[0].devices[0].slowdown = 3;
   EXPECT_TRUE(warns(of(unequal, 0), "ranks_wait"));
@@ -130,6 +136,11 @@ TEST(Costs, MatmulsRunInTheDtypeThatFrameworksWouldUse) {
   group.precision = Dtype::kFp16;
   spec.autocast = Dtype::kBf16;
   EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp16);
+  for (const Dtype precision : {Dtype::kFp32, Dtype::kTf32}) {  // what a schedule asks for is not forgotten
+    group.precision = precision;
+    EXPECT_EQ(compute_dtype(group, spec), Dtype::kBf16);
+    EXPECT_EQ(compute_dtype(group, sample_schedule("zero1")), Dtype::kBf16);
+  }
 }
 
 }  // namespace
