@@ -10,6 +10,9 @@
 
 namespace accosim {
 
+/// A whole scenario from its expanded tree; `path` gives it a name where it has none.
+Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics);
+
 /// Nothing when wrong in any way; a text that is left from a failed reference is wrong without a further word.
 std::optional<Device> read_device(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics);
 

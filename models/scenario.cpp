@@ -150,6 +150,8 @@ void check_collectives(const Scenario& scenario, const Model& model, ObjectReade
   }
 }
 
+}  // namespace
+
 Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics) {
   Scenario scenario;
   ObjectReader top(tree, "", diagnostics);
@@ -201,6 +203,8 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   if (cluster) scenario.cluster = std::move(*cluster);
   return scenario;
 }
+
+namespace {
 
 /// A file of another kind is one mistake, not one for each key that it lacks.
 void refuse_other_kinds(const JsonValue& tree, Diagnostics& diagnostics) {

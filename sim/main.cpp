@@ -20,6 +20,7 @@
 #include "models/json.hpp"
 #include "models/kernel_samples.hpp"
 #include "models/nearest.hpp"
+#include "models/published.hpp"
 #include "models/scenario.hpp"
 #include "models/write_profile.hpp"
 #include "reports/console.hpp"
@@ -27,9 +28,11 @@
 #include "reports/fit_text.hpp"
 #include "reports/result_json.hpp"
 #include "reports/trace_json.hpp"
+#include "reports/validation_report.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/player.hpp"
 #include "sim/run.hpp"
+#include "sim/validate.hpp"
 
 namespace accosim {
 namespace {
@@ -48,6 +51,12 @@ struct Arguments {
   std::string kind;
   std::vector<std::string> samples;
   std::vector<std::string> profiles;
+  // validate
+  std::string directory;
+  ValidateOptions validate;
+  std::string leave_out;
+  bool markdown = false;
+  bool check = false;
 };
 
 /// Something outside of the program and its input is in the way.
@@ -248,6 +257,29 @@ void fit(const Arguments& arguments) {
   }
 }
 
+/// False when a bound that was to be checked does not hold.
+bool validate_published(const Arguments& arguments) {
+  const std::string directory =
+      arguments.directory.empty() ? data_dir() + "/scenarios/validation" : arguments.directory;
+  const Published published = load_published(directory);
+  ValidateOptions options = arguments.validate;
+  options.network = network_of(arguments);
+  Validation validation = validate(published, options);
+  if (validation.rows.empty()) throw ScenarioError({"no case has such a group and id"});
+  if (arguments.check) {
+    validation.bounds = load_bounds(directory + "/bounds.json");
+    validation.broken = broken_bounds(validation, {kTrainingGroup});
+  }
+  if (!arguments.leave_out.empty()) leave_out_each(validation, published, options, arguments.leave_out == "device");
+  if (arguments.json)
+    write_validation_json(std::cout, validation);
+  else if (arguments.markdown)
+    write_validation_markdown(std::cout, validation);
+  else
+    write_validation(std::cout, validation, console_options());
+  return validation.broken.empty();
+}
+
 /// The verb that the user may have meant, for a command line that CLI11 refuses.
 std::string verb_hint(int argc, char** argv, const std::vector<std::string>& verbs) {
   for (int i = 1; i < argc; ++i) {
@@ -310,11 +342,28 @@ int run_command_line(int argc, char** argv) {
   fit_verb->add_option("samples", arguments.samples, "CSV tables; calibration/README.md has the columns")->required();
   fit_verb->add_option("-o,--output", arguments.profiles, "Device profile to write the constants into; may be repeated")
       ->allow_extra_args(false);
+  CLI::App* validate_verb =
+      app.add_subcommand("validate", "Predictions against what others measured: errors by group, device and source");
+  validate_verb->add_option("directory", arguments.directory,
+                            "Folder of measurements; scenarios/validation by default");
+  validate_verb->add_option("--group", arguments.validate.group, "Only groups whose name contains this");
+  validate_verb->add_option("--case", arguments.validate.id, "Only cases whose id contains this");
+  validate_verb
+      ->add_option("--leave-out", arguments.leave_out, "Predict again with each source or device out of the fits")
+      ->check(CLI::IsMember({"source", "device"}));
+  validate_verb->add_option("-j,--jobs", arguments.validate.jobs, "Processes")->check(CLI::Range(1, 256));
+  validate_verb->add_option("--network", arguments.network, "simgrid or reference")
+      ->check(CLI::IsMember({"simgrid", "reference"}))
+      ->capture_default_str();
+  validate_verb->add_flag("--check", arguments.check, "Fail where a group's error is above its committed bound");
+  CLI::Option* json_flag = validate_verb->add_flag("--json", arguments.json, "One JSON document instead of text");
+  validate_verb->add_flag("--markdown", arguments.markdown, "The page reports/published/validation.md")
+      ->excludes(json_flag);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;  // --help, --version
-    if (!asked) std::cerr << verb_hint(argc, argv, {"compare", "run", "explain", "resolve", "list", "fit"});
+    if (!asked) std::cerr << verb_hint(argc, argv, {"compare", "run", "explain", "resolve", "list", "fit", "validate"});
     app.exit(error);
     return asked ? kDone : kBadCommandLine;
   }
@@ -324,9 +373,11 @@ int run_command_line(int argc, char** argv) {
   if (resolve_verb->parsed()) std::cout << load_scenario(arguments.scenario, arguments.sets).resolved;
   if (list_verb->parsed()) list(arguments);
   if (fit_verb->parsed()) fit(arguments);
+  bool holds = true;
+  if (validate_verb->parsed()) holds = validate_published(arguments);
   std::cout.flush();
   if (!std::cout) throw EnvironmentError("the results could not be written to the standard output");
-  return kDone;
+  return holds ? kDone : kBadInput;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/critical_path.hpp"
 #include "sim/player.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "sim/warnings.hpp"
@@ -102,11 +103,31 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
   result.bytes_sent_per_rank_per_update = Bytes{sent / ranks};
 }
 
+/// The spread of the update time: those of computation and communication, times their shares of the critical path.
+Spread spread_of(const SteadyPlay& play) {
+  const CriticalPath path = critical_path(play);
+  double compute = 0, communication = 0;
+  for (const PathStep& step : path.steps) {
+    const double share = step.duration / path.update_time;
+    if (step.cls == OpClass::kCommunication) {
+      communication += share * communication_spread(play.costs.cluster, play.costs.world.node.size() > 1);
+    } else if (step.cls != OpClass::kMark) {
+      const int kind = play.costs.kind_of[static_cast<std::size_t>(step.rank)];
+      compute += share * compute_spread(play.costs.kinds[static_cast<std::size_t>(kind)].device);
+    }
+  }
+  return {compute, communication};
+}
+
 RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play) {
   RunResult result;
   result.schedule = spec.name;
   result.label = spec.label;
   result.update_time = play.measured.update_time;
+  result.spread = spread_of(play);
+  const Interval interval = interval_80(result.update_time.value, result.spread.total());
+  result.update_time_low = Seconds{interval.low};
+  result.update_time_high = Seconds{interval.high};
   result.samples_per_update = samples_of(play);
   result.tokens_per_second = result.samples_per_update * scenario.training.sequence_length / result.update_time.value;
   result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs.ranks();
