@@ -90,6 +90,15 @@ class History {
           break;
         }
     }
+    if (any && (*this)[found].end >= arrived - kClose) return true;
+    // A body on several lanes begins when the one before has ended on all of them.
+    for (std::size_t lane = 0; lane < lanes_[at.rank].size(); ++lane) {
+      const std::vector<Run>& runs = lanes_[at.rank][lane];
+      const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
+                                          [](double time, const Run& earlier) { return time < earlier.end; });
+      if (ended != runs.begin())
+        consider({at.rank, static_cast<int>(lane), static_cast<std::size_t>(ended - runs.begin()) - 1});
+    }
     return any;
   }
 

@@ -44,6 +44,17 @@ std::vector<std::string> shipped_scenarios() {
   return names;
 }
 
+TEST(Compare, ShardedSchedulesTradeTimeForMemory) {
+  // The more is sharded, and the wider, the less memory; what is gathered again costs time.
+  const Json document = results_of({"compare", "scenarios/llama-2-7b_fsdp_hsdp.json"});
+  const auto memory = [&](const char* label) { return result(document, label)["memory_resident_bytes"].get<double>(); };
+  EXPECT_GT(memory("ZeRO-1"), memory("ZeRO-2"));
+  EXPECT_GT(memory("ZeRO-2"), memory("FSDP"));
+  EXPECT_GT(memory("FSDP, kept"), memory("FSDP"));
+  EXPECT_GT(memory("HSDP"), memory("FSDP"));
+  EXPECT_LT(result(document, "FSDP, kept")["update_time_s"], result(document, "FSDP")["update_time_s"]);
+}
+
 TEST(Compare, FastGpusOfThePaperAccumulateWhileTheSlowOneFinishes) {
   // Without interference: with it, the fast GPUs lose some to the collective's kernels, which wait for the slow one on
   // their multiprocessors. One of four GPUs is 4 times slower. In the time in which DDP does a micro-batch on each (4),
