@@ -16,8 +16,6 @@ Interval interval_80(double value, double spread) {
   return {value / factor, value * factor};
 }
 
-double compute_spread(const Device&) { return 0.15; }
-
 double communication_spread(const Cluster&, bool between_nodes) { return between_nodes ? 0.3 : 0.2; }
 
 }  // namespace accosim

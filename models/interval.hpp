@@ -27,8 +27,7 @@ struct Interval {
 /// The 80 % interval of a log-normal quantity whose median is `value`: value x exp(-+ kEightyPercent x spread).
 Interval interval_80(double value, double spread);
 
-/// Spread of forward, backward and optimizer on a device, and of collectives inside a node and between nodes.
-double compute_spread(const Device& device);
+/// Spread of collectives inside a node and between nodes.
 double communication_spread(const Cluster& cluster, bool between_nodes);
 /// Of what is resident on a GPU: allocator slack and versions of libraries.
 inline constexpr double kMemorySpread = 0.08;

@@ -20,6 +20,9 @@ std::optional<Device> read_device(JsonValue& value, const std::string& pointer, 
 std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer, const Training& training,
                                     Diagnostics& diagnostics);
 
+/// "architecture", "sm_count", "power" and the fitted constants of kernels, or the constants that stand for them.
+void read_kernel_fits(ObjectReader& reader, Device& device);
+
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics);
 

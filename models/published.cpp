@@ -143,6 +143,7 @@ void read_file(const std::string& path, const std::string& shown, std::set<std::
   PublishedFile file{{}, fs::path(path).parent_path().string(), fs::path(shown).parent_path().string(), {}, diagnostics,
                      references, ids, published.cases};
   file.source.key = fs::path(path).stem().string();
+  file.source.publisher = top.text("publisher", file.source.key);
   file.source.title = top.text("title", {}, kLongText);
   file.source.url = top.text("url", {}, kLongText);
   file.source.commit = top.text("commit", std::string());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/collectives.hpp"
+#include "models/kernel.hpp"
 #include "models/spec.hpp"
 #include "models/units.hpp"
 
@@ -15,7 +16,8 @@ namespace accosim {
 
 /// Where measurements were published: one file.
 struct PublishedSource {
-  std::string key;  ///< the file's stem
+  std::string key;        ///< the file's stem
+  std::string publisher;  ///< who measured: what a fit leaves out together
   std::string title, url, commit, licence, description;
 };
 
@@ -44,13 +46,8 @@ struct CollectiveQuery {
 
 struct KernelQuery {
   std::shared_ptr<const Device> device;
-  std::string kind;  ///< gemm, attention_forward or attention_backward
+  Kernel kernel;
   Dtype dtype = Dtype::kBf16;
-  double batch = 1;
-  double m = 0, n = 0, k = 0;  ///< gemm: the result is m x n
-  Dtype out = Dtype::kBf16;
-  bool accumulate = false;
-  double heads = 0, kv_heads = 0, seq = 0, head_dim = 0, value_dim = 0;  ///< attention, causal
 };
 
 struct PublishedCase {

@@ -6,8 +6,10 @@
 #include <map>
 
 #include "models/csv.hpp"
+#include "models/kernel_samples.hpp"
 #include "models/parts.hpp"
 #include "models/published_parts.hpp"
+#include "models/scenario.hpp"
 #include "models/text.hpp"
 
 namespace accosim {
@@ -93,6 +95,25 @@ void read_unasked_cases(ObjectReader& top, PublishedFile& file, const char* grou
   }
 }
 
+const char* kind_of(const Kernel& kernel) {
+  switch (kernel.kind) {
+    case KernelKind::kGemm: return "products";
+    case KernelKind::kAttentionForward: return "attention forward";
+    case KernelKind::kAttentionBackward: return "attention backward";
+    case KernelKind::kAttentionBoth: return "attention both ways";
+    case KernelKind::kMemory: break;
+  }
+  return "memory-bound";
+}
+
+std::string text_of(const Kernel& kernel) {
+  if (kernel.kind == KernelKind::kGemm)
+    return fmt::format("{} x {} x {} x {}", kernel.gemm.batch, kernel.gemm.m, kernel.gemm.n, kernel.gemm.k);
+  const AttentionShape& shape = kernel.attention;
+  return fmt::format("{} x {} tokens, {} heads of {}, {} of keys", shape.batch, shape.seq, shape.heads, shape.head_dim,
+                     shape.kv_heads);
+}
+
 }  // namespace
 
 void read_collective_tables(ObjectReader& top, PublishedFile& file) {
@@ -171,77 +192,59 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
 
 void read_kernel_tables(ObjectReader& top, PublishedFile& file) {
   std::map<std::string, std::shared_ptr<const Device>> devices;
-  const auto device_named = [&](const std::string& name, const JsonOrigin& origin) -> std::shared_ptr<const Device> {
+  const auto device_named = [&](const std::string& name) -> std::shared_ptr<const Device> {
     const auto known = devices.find(name);
     if (known != devices.end()) return known->second;
-    JsonValue value = json_text(name, origin);
-    if (JsonValue* all = top.find("devices"); all != nullptr && all->find(name) != nullptr) value = *all->find(name);
-    file.references.expand_device(value, top.pointer("devices") + pointer_part(name));
-    if (value.kind == JsonKind::kText) return devices[name] = nullptr;
-    const std::optional<Device> device = read_device(value, top.pointer("devices") + pointer_part(name), file.diagnostics);
+    JsonValue value = json_text(name, origin_named("device"));
+    file.references.expand_device(value, "");
+    const std::optional<Device> device =
+        value.kind == JsonKind::kText ? std::nullopt : read_device(value, "", file.diagnostics);
     return devices[name] = device ? std::make_shared<const Device>(*device) : nullptr;
   };
-  top.find("devices");
-  const std::vector<Dtype> dtypes = {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8};
   const std::vector<JsonValue*> tables = list_of(top, "tables");
   for (std::size_t t = 0; t < tables.size(); ++t) {
     ObjectReader reader(*tables[t], top.pointer("tables") + pointer_part(t), file.diagnostics);
-    const char trust = reader.one_of("trust", {"A", "B"}, "A")[0];
+    PublishedCase shared;
+    shared.group = kKernelGroup;
+    shared.source = file.source.key;
+    shared.url = file.source.url;
+    shared.trust = reader.one_of("trust", {"A", "B"}, "A")[0];
+    shared.inferred = file.inferred;
+    shared.left_out = reader.text("left_out", std::string(), 2000);
+    shared.asked = Asked::kKernelTime;
     const std::string only = reader.text("source", std::string());
-    const std::string left_out = reader.text("left_out", std::string(), 2000);
-    const std::optional<CsvTable> table = table_of(reader, file);
+    const std::string name = reader.text("file");
     reader.finish();
-    if (!table) continue;
-    for (const CsvRow& written : table->rows) {
-      CsvRowReader row(*table, written, file.diagnostics);
-      if (!only.empty() && row.text("source") != only) continue;
-      const auto dtype_at = [&](const char* column, const std::string& text) {
-        for (const Dtype dtype : dtypes)
-          if (text == name_of(dtype)) return dtype;
-        row.fail(column, in_quotes(text) + " is no dtype");
-        return Dtype::kBf16;
-      };
-      PublishedCase one;
-      one.group = kKernelGroup;
-      one.source = file.source.key;
-      one.url = file.source.url;
-      one.trust = trust;
-      one.inferred = file.inferred;
-      one.left_out = left_out;
-      one.asked = Asked::kKernelTime;
-      one.measured = time_of(row);
-      KernelQuery& query = one.kernel;
-      const std::string name = row.text("device");
-      query.device = device_named(name, table->origin(written, table->find("device").value_or(0)));
-      if (query.device == nullptr) continue;  // which has been reported
-      one.device = query.device->name;
-      query.kind = row.text("kind");
-      const std::string dtype = row.text("dtype");
-      query.dtype = dtype_at("dtype", dtype);
-      query.batch = row.number("batch", kCount, 1);
-      if (query.kind == "gemm") {
-        query.m = row.number("m", kCount);
-        query.n = row.number("n", kCount);
-        query.k = row.number("k", kCount);
-        query.out = dtype_at("out_dtype", row.text("out_dtype", dtype));
-        query.accumulate = row.number("accumulate", Range{0, 1}, 0) != 0;
-        one.configuration = fmt::format("{} x {} x {} x {}", query.batch, query.m, query.n, query.k);
-      } else if (query.kind == "attention_forward" || query.kind == "attention_backward") {
-        query.heads = row.number("heads", kCount);
-        query.kv_heads = row.number("kv_heads", kCount, query.heads);
-        query.seq = row.number("seq", kCount);
-        query.head_dim = row.number("head_dim", kCount);
-        query.value_dim = row.number("value_dim", kCount, query.head_dim);
-        one.configuration = fmt::format("{} x {} tokens, {} heads of {}, {} of keys", query.batch, query.seq, query.heads,
-                                        query.head_dim, query.kv_heads);
-      } else {
-        row.fail("kind", in_quotes(query.kind) + " is not known; write gemm, attention_forward or attention_backward");
-      }
-      if (!query.device->peak[static_cast<std::size_t>(query.dtype)])
-        one.not_expressible = fmt::format("the profile of {} has no peak for {}", one.device, dtype);
-      one.series = fmt::format("{}, {} {}", one.device, query.kind, dtype);
+    if (!reader.good("file")) continue;
+    const fs::path path = fs::path(file.directory) / name;
+    const std::string shown = (fs::path(file.shown) / name).lexically_normal().string();
+    std::string text;
+    const std::string unreadable = read_text_file(path.string(), text);
+    if (!unreadable.empty()) {
+      reader.fail("file", in_quotes(shown, 200) + " " + unreadable);
+      continue;
+    }
+    std::vector<KernelSample> samples;
+    try {
+      samples = read_kernel_samples(text, shown);
+    } catch (const ScenarioError& error) {
+      for (const std::string& line : error.errors) file.diagnostics.errors.push_back(line);
+      continue;
+    }
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const KernelSample& sample = samples[i];
+      if (!only.empty() && sample.source != only) continue;
+      PublishedCase one = shared;
+      one.kernel = {device_named(sample.device), sample.kernel, sample.dtype};
+      if (one.kernel.device == nullptr) continue;  // which has been reported
+      one.device = one.kernel.device->name;
+      one.measured = sample.time.value;
       one.published = print_quantity(one.measured, Dimension::kTime);
-      one.id = fmt::format("{}/{}:{}", file.source.key, fs::path(table->source).stem().string(), written.line);
+      one.configuration = text_of(sample.kernel);
+      if (!one.kernel.device->peak[static_cast<std::size_t>(sample.dtype)])
+        one.not_expressible = fmt::format("the profile of {} has no peak for {}", one.device, name_of(sample.dtype));
+      one.series = fmt::format("{}, {} {}", one.device, kind_of(sample.kernel), name_of(sample.dtype));
+      one.id = fmt::format("{}/{}-{}", file.source.key, path.stem().string(), i + 1);
       add_case(file, std::move(one), tables[t]->origin, reader.pointer());
     }
   }

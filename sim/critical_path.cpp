@@ -171,10 +171,9 @@ std::string bound_of(const Operator& op, const Device& device, const OperatorTim
   const Seconds launches = (op.forward_kernels + op.backward_kernels) * device.launch_interval;
   if (launches > time.forward + time.backward) return "launch";
   if (op.cls == OperatorClass::kMemory) return "memory";
-  Operator moved = op;  // the same traffic without the arithmetic
-  moved.cls = OperatorClass::kMemory;
-  const OperatorTime memory = operator_time(moved, device, Dtype::kFp32);
-  return memory.forward + memory.backward < time.forward + time.backward ? "compute" : "memory";
+  const Bytes moved = op.forward_bytes + op.backward_bytes;
+  const Seconds memory = moved / (device.memory_efficiency * device.memory_bandwidth);
+  return 2 * memory < time.forward + time.backward ? "compute" : "memory";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/spread.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/player.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -34,8 +35,9 @@ double samples_per_step(const Scenario& scenario) {
   return samples;
 }
 
-/// Beyond this many times the micro-batches asked for, a ddp or zero1 baseline is extrapolated instead of played: every
-/// further micro-batch adds the same time, and on a slow network there may be millions of them.
+/// Beyond this many times the micro-batches asked for, a baseline that does as many as it is told is extrapolated
+/// instead of played: every further micro-batch adds the same time, and on a slow network there may be millions of
+/// them.
 constexpr int kMostReplayed = 2;
 
 /// Seconds per sample of the baseline at `samples` per update. Between two numbers of micro-batches that it can do, the
@@ -47,7 +49,7 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   const int unit = baseline.name == "acco" ? 2 : 1;
   const double steps = samples / samples_per_step(scenario) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
-  const bool affine = baseline.name == "ddp" || baseline.name == "zero1";
+  const bool affine = baseline.name != "acco" && baseline.name != "dpu";
   const double most = affine ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) {
@@ -63,11 +65,12 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
-void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs) {
-  result.memory_formula = memory_formula(spec.name, costs.parameters, costs.ranks());
+void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs, int accumulation_steps) {
+  result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
   double least_room = 0;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = resident_memory(spec, kind.layers, kind.device, costs.ranks());
+    const MemoryParts parts = resident_memory(
+        {spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps, kind.tied_embeddings});
     const double room = kind.device.memory.value - parts.total().value;
     if (!result.memory_parts.parts.empty() && room >= least_room) continue;
     least_room = room;
@@ -104,6 +107,8 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
 /// The spread of the update time: those of computation and communication, times their shares of the critical path.
 Spread spread_of(const SteadyPlay& play) {
   const CriticalPath path = critical_path(play);
+  std::vector<double> spreads;
+  for (const RankKind& kind : play.costs.kinds) spreads.push_back(compute_spread(kind));
   double compute = 0, communication = 0;
   for (const PathStep& step : path.steps) {
     const double share = step.duration / path.update_time;
@@ -111,7 +116,7 @@ Spread spread_of(const SteadyPlay& play) {
       communication += share * communication_spread(play.costs.cluster, play.costs.world.node.size() > 1);
     } else if (step.cls != OpClass::kMark) {
       const int kind = play.costs.kind_of[static_cast<std::size_t>(step.rank)];
-      compute += share * compute_spread(play.costs.kinds[static_cast<std::size_t>(kind)].device);
+      compute += share * spreads[static_cast<std::size_t>(kind)];
     }
   }
   return {compute, communication};
@@ -133,7 +138,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.batch_inflation =
       result.samples_per_update / (samples_per_step(scenario) * scenario.training.gradient_accumulation_steps);
   add_utilization(result, play);
-  add_memory(result, spec, play.costs);
+  add_memory(result, spec, play.costs, scenario.training.gradient_accumulation_steps);
   for (int rank = 0; rank < play.costs.ranks(); ++rank) {
     const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
     const RankKind& kind = play.costs.kinds[play.costs.kind_of[rank]];

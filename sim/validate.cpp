@@ -4,13 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 
+#include "models/fit_kernels.hpp"
+#include "models/kernel_samples.hpp"
 #include "models/price.hpp"
 #include "models/reader.hpp"
 #include "models/references.hpp"
 #include "models/scenario.hpp"
+#include "models/spread.hpp"
 #include "models/interval.hpp"
 #include "sim/parallel.hpp"
 #include "sim/run.hpp"
@@ -32,13 +37,11 @@ Predicted predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Ask
   const Costs costs = price(scenario, spec);
   double most = 0;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = resident_memory(spec, kind.layers, kind.device, costs.ranks());
-    // Allocators count neither the context nor the libraries' buffers.
-    double bytes = 0;
-    for (const auto& [name, size] : parts.parts)
-      if (name != "reserved") bytes += size.value;
-    (void)asked;
-    most = std::max(most, bytes);
+    const MemoryParts parts =
+        resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec),
+                         scenario.training.gradient_accumulation_steps, kind.tied_embeddings});
+    const Bytes bytes = asked == Asked::kMemoryAllocated ? parts.allocated() : parts.with_slack();
+    most = std::max(most, bytes.value);
   }
   return with_interval(most, kMemorySpread);
 }
@@ -49,7 +52,7 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
     return predict_memory(scenario, spec, one.asked);
   if (one.asked == Asked::kMicroBatchTime) {
     const RankKind kind = price(scenario, spec).kinds.front();
-    return with_interval((kind.forward + kind.backward).value, compute_spread(kind.device));
+    return with_interval((kind.forward + kind.backward).value, compute_spread(kind));
   }
   if (one.asked == Asked::kSpeedup) {
     const RunResult result = run_schedule(scenario, spec, network);
@@ -79,45 +82,37 @@ Predicted predict_collective(const CollectiveQuery& query, const Cluster& cluste
   return with_interval((time + query.offset).value, communication_spread(cluster, query.nodes > 1));
 }
 
-Predicted predict_kernel(const KernelQuery& query, const Device& device) {
-  Operator op;
-  const double element = bytes_of(query.dtype).value;
-  if (query.kind == "gemm") {
-    op.cls = OperatorClass::kGemm;
-    op.forward_flops = Flops{2 * query.batch * query.m * query.n * query.k};
-    const double out = query.m * query.n * bytes_of(query.out).value * (query.accumulate ? 2 : 1);
-    op.forward_bytes = Bytes{query.batch * ((query.m * query.k + query.k * query.n) * element + out)};
-  } else {
-    const bool backward = query.kind == "attention_backward";
-    op.cls = OperatorClass::kAttention;
-    const double pairs = query.batch * query.heads * attended_pairs(static_cast<int>(query.seq), 0);
-    op.forward_flops = Flops{(backward ? 2.5 : 1.0) * 2 * pairs * (query.head_dim + query.value_dim)};
-  }
-  const Dtype dtype = op.cls == OperatorClass::kAttention && query.dtype == Dtype::kFp8 ? Dtype::kBf16 : query.dtype;
-  return with_interval(operator_time(op, device, dtype).forward.value, compute_spread(device));
+double kernel_spread(const KernelQuery& query) {
+  const Device& device = *query.device;
+  const bool gemm = query.kernel.kind == KernelKind::kGemm;
+  const auto& product = device.gemm[static_cast<std::size_t>(query.dtype)];
+  const FitQuality* quality = gemm ? (product ? &product->quality : nullptr)
+                                   : (device.attention ? &device.attention->quality : nullptr);
+  if (quality == nullptr) return kConstant;
+  return quality->inherited ? std::hypot(quality->spread, kInherited) : quality->spread;
 }
 
-/// The case's scenario, cluster or device with the constants of other fits.
-struct Refit {
-  const Fits& fits;
-  const LeftOut& left_out;
+Predicted predict_kernel(KernelQuery query, const Device& device) {
+  query.device = std::make_shared<const Device>(device);
+  return with_interval(kernel_time(query.kernel, device, query.dtype).value, kernel_spread(query));
+}
 
-  Device device(const Device& device) const { return fits.device != nullptr ? fits.device(device, left_out) : device; }
-  Cluster cluster(Cluster cluster) const {
-    for (NodeGroup& group : cluster.nodes) {
-      if (fits.links != nullptr) group = fits.links(group, left_out);
-      for (Device& each : group.devices) each = device(each);
-    }
-    return cluster;
+Cluster refitted(Cluster cluster, const Refit& refit) {
+  for (NodeGroup& group : cluster.nodes) {
+    if (refit.links) group = refit.links(group);
+    if (refit.device)
+      for (Device& device : group.devices) device = refit.device(device);
   }
-};
+  return cluster;
+}
 
 Predicted predict(const PublishedCase& one, const Refit& refit, NetworkKind network) {
   if (one.asked == Asked::kCollectiveTime)
-    return predict_collective(one.collective, refit.cluster(*one.collective.cluster));
-  if (one.asked == Asked::kKernelTime) return predict_kernel(one.kernel, refit.device(*one.kernel.device));
+    return predict_collective(one.collective, refitted(*one.collective.cluster, refit));
+  if (one.asked == Asked::kKernelTime)
+    return predict_kernel(one.kernel, refit.device ? refit.device(*one.kernel.device) : *one.kernel.device);
   Scenario scenario = *one.scenario;
-  scenario.cluster = refit.cluster(scenario.cluster);
+  scenario.cluster = refitted(scenario.cluster, refit);
   return predict_training(one, scenario, network);
 }
 
@@ -192,7 +187,60 @@ double mean_error(const std::vector<const PublishedCase*>& cases, const std::vec
 
 }  // namespace
 
-Fits shipped_fits() { return {}; }
+namespace {
+
+std::vector<KernelSample> samples_but(const Published& published, const LeftOut& left_out) {
+  std::vector<KernelSample> samples;
+  std::map<std::string, std::string> publishers;
+  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  for (const PublishedCase& one : published.cases) {
+    if (one.asked != Asked::kKernelTime || !one.scored()) continue;
+    const std::string& publisher = publishers[one.source];
+    if (publisher != left_out.publisher && one.device != left_out.device)
+      samples.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
+  }
+  return samples;
+}
+
+/// Where nothing of the device's architecture was fitted: the same dtype of another one, else any fit.
+Device with_nearest(Device device, const std::vector<KernelFit>& fits) {
+  for (std::size_t i = 0; i < device.gemm.size(); ++i) {
+    if (!device.peak[i] || device.gemm[i]) continue;
+    const KernelFit* nearest = nullptr;
+    for (const KernelFit& fit : fits) {
+      if (fit.dtypes.empty()) continue;
+      const bool same = std::find(fit.dtypes.begin(), fit.dtypes.end(), static_cast<Dtype>(i)) != fit.dtypes.end();
+      if (nearest == nullptr || same) nearest = &fit;
+      if (same) break;
+    }
+    if (nearest == nullptr) continue;
+    device.gemm[i] = nearest->gemm;
+    device.gemm[i]->quality.inherited = true;
+  }
+  for (const KernelFit& fit : fits) {
+    if (device.attention || !fit.dtypes.empty()) continue;
+    device.attention = fit.attention;
+    device.attention->quality.inherited = true;
+  }
+  return device;
+}
+
+}  // namespace
+
+Refit refit(const Published& published, const LeftOut& left_out) {
+  const std::vector<KernelSample> samples = samples_but(published, left_out);
+  std::map<std::string, Device> devices;
+  for (const PublishedCase& one : published.cases)
+    if (one.asked == Asked::kKernelTime) devices.emplace(one.device, *one.kernel.device);
+  const std::vector<KernelFit> fits = fit_kernels(samples, devices);
+  Refit refit;
+  refit.device = [fits](Device device) {
+    device.gemm = {};
+    device.attention.reset();
+    return with_nearest(with_fits(std::move(device), fits), fits);
+  };
+  return refit;
+}
 
 Validation validate(const Published& published, const ValidateOptions& options) {
   Validation validation;
@@ -203,7 +251,7 @@ Validation validate(const Published& published, const ValidateOptions& options) 
   std::vector<const PublishedCase*> expressed;
   for (const PublishedCase* one : cases)
     if (one->not_expressible.empty()) expressed.push_back(one);
-  const std::vector<Predicted> predicted = predict_all(expressed, Refit{{}, {}}, options);
+  const std::vector<Predicted> predicted = predict_all(expressed, Refit{}, options);
   std::size_t next = 0;
   for (const PublishedCase* one : cases) {
     ValidationRow row = row_of(*one);
@@ -222,22 +270,26 @@ Validation validate(const Published& published, const ValidateOptions& options) 
 void leave_out_each(Validation& validation, const Published& published, const ValidateOptions& options,
                     bool by_device) {
   validation.left_out_by = by_device ? "device" : "source";
-  const Fits fits = shipped_fits();
+  std::map<std::string, std::string> publishers;
+  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  const auto name_of_case = [&](const PublishedCase& one) { return by_device ? one.device : publishers[one.source]; };
   std::vector<std::string> names;
-  const auto name_of_case = [&](const PublishedCase& one) { return by_device ? one.device : one.source; };
   std::vector<const PublishedCase*> scored;
   for (const PublishedCase* one : chosen(published, options)) {
     if (!one->scored()) continue;
     scored.push_back(one);
     if (std::find(names.begin(), names.end(), name_of_case(*one)) == names.end()) names.push_back(name_of_case(*one));
   }
+  const Refit all = refit(published, {});
   for (const std::string& name : names) {
     std::vector<const PublishedCase*> cases;
     for (const PublishedCase* one : scored)
       if (name_of_case(*one) == name) cases.push_back(one);
     const LeftOut left_out = by_device ? LeftOut{"", name} : LeftOut{name, ""};
-    const std::vector<Predicted> with = predict_all(cases, Refit{fits, {}}, options);
-    const std::vector<Predicted> without = predict_all(cases, Refit{fits, left_out}, options);
+    const bool fitted = samples_but(published, left_out).size() < samples_but(published, {}).size();
+    const Refit rest = fitted ? refit(published, left_out) : all;  // a fit takes seconds
+    const std::vector<Predicted> with = predict_all(cases, all, options);
+    const std::vector<Predicted> without = predict_all(cases, rest, options);
     for (const std::string& group : published_groups()) {
       const auto count = std::count_if(cases.begin(), cases.end(),
                                        [&](const PublishedCase* one) { return one->group == group; });

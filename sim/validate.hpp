@@ -1,6 +1,7 @@
 // Holds predictions against what others measured.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "models/published.hpp"
@@ -11,17 +12,17 @@ namespace accosim {
 
 /// Samples that the fits may not see. Empty: all may be seen.
 struct LeftOut {
-  std::string source;  ///< PublishedSource::key
+  std::string publisher;
   std::string device;
 };
 
-/// The fits behind the prices, as functions of the samples that they may see; a null one is not there. Each gives the
-/// device or the links with the fitted constants replaced.
-struct Fits {
-  Device (*device)(const Device& device, const LeftOut& left_out) = nullptr;
-  NodeGroup (*links)(const NodeGroup& nodes, const LeftOut& left_out) = nullptr;
+/// Constants from fits: the same device or links with theirs in place. An empty function changes nothing.
+struct Refit {
+  std::function<Device(Device)> device;
+  std::function<NodeGroup(NodeGroup)> links;
 };
-Fits shipped_fits();
+/// Fits everything that is fitted to the published samples but those left out.
+Refit refit(const Published& published, const LeftOut& left_out);
 
 struct ValidateOptions {
   std::string group;  ///< only groups whose name contains it; empty: all
@@ -33,7 +34,7 @@ struct ValidateOptions {
 /// Predicts the cases that can be expressed, and scores them. Bounds are not checked.
 Validation validate(const Published& published, const ValidateOptions& options);
 
-/// Fills `left_out` in: each source (or device) in turn is left out of all fits, and its cases are predicted again.
+/// Fills `left_out` in: each publisher (or device) in turn is left out of all fits, and its cases are predicted again.
 void leave_out_each(Validation& validation, const Published& published, const ValidateOptions& options,
                     bool by_device);
 
