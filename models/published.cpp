@@ -28,6 +28,7 @@ struct Metric {
 constexpr Metric kTimes[] = {{"step_time", Asked::kStepTime},
                              {"micro_batch_time", Asked::kMicroBatchTime},
                              {"forward_backward_time", Asked::kForwardBackward}};
+constexpr Metric kLayers[] = {{"block_forward_time", Asked::kBlockForward}, {"block_backward_time", Asked::kBlockBackward}};
 constexpr Metric kMemories[] = {{"memory_allocated", Asked::kMemoryAllocated},
                                 {"memory_reserved", Asked::kMemoryReserved}};
 
@@ -70,10 +71,13 @@ void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader
     const JsonValue& written = *measured.value().find(key);
     one.published = fmt::format("{} {}", key, written.text);
     if (std::string(group) == kMemoryGroup) one.id += " memory";
+    if (std::string(group) == kLayerGroup) one.id += asked == Asked::kBlockForward ? " forward" : " backward";
     add_case(file, one, written.origin, measured.pointer(key));
   };
   for (const Metric& metric : kTimes)
     if (measured.has(metric.key)) add(metric.key, metric.asked, measured.seconds(metric.key).value, kTrainingGroup);
+  for (const Metric& metric : kLayers)
+    if (measured.has(metric.key)) add(metric.key, metric.asked, measured.seconds(metric.key).value, kLayerGroup);
   for (const Metric& metric : kMemories)
     if (measured.has(metric.key)) add(metric.key, metric.asked, measured.bytes(metric.key).value, kMemoryGroup);
   // Rates become the time of a step: work of a step over the rate.
@@ -167,6 +171,8 @@ const char* name_of(Asked asked) {
     case Asked::kStepTime: return "step time";
     case Asked::kMicroBatchTime: return "micro-batch time";
     case Asked::kForwardBackward: return "forward and backward";
+    case Asked::kBlockForward: return "block forward";
+    case Asked::kBlockBackward: return "block backward";
     case Asked::kMemoryAllocated: return "memory allocated";
     case Asked::kMemoryReserved: return "memory reserved";
     case Asked::kSpeedup: return "speedup";
@@ -178,7 +184,7 @@ const char* name_of(Asked asked) {
 
 const std::vector<std::string>& published_groups() {
   static const std::vector<std::string> kGroups = {kTrainingGroup, kMemoryGroup, kLargeGroup,
-                                                   kSmallGroup,    kKernelGroup, kPaperGroup};
+                                                   kSmallGroup, kKernelGroup, kLayerGroup, kPaperGroup};
   return kGroups;
 }
 

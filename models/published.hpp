@@ -27,6 +27,8 @@ enum class Asked : std::uint8_t {
   kStepTime,            ///< of one update, s
   kMicroBatchTime,      ///< forward and backward of one micro-batch on a GPU, no communication, s
   kForwardBackward,     ///< one update without its optimizer, s
+  kBlockForward,        ///< of the first transformer block for one micro-batch, s
+  kBlockBackward,       ///< the same backward, s
   kMemoryAllocated,     ///< peak of the tensors on a GPU, B
   kMemoryReserved,      ///< peak of what the framework's allocator took, B
   kSpeedup,             ///< per token over the scenario's baseline
@@ -87,6 +89,7 @@ inline constexpr const char* kMemoryGroup = "memory";
 inline constexpr const char* kLargeGroup = "collectives from 1 MiB";
 inline constexpr const char* kSmallGroup = "collectives below 1 MiB";
 inline constexpr const char* kKernelGroup = "kernels";
+inline constexpr const char* kLayerGroup = "layers";
 inline constexpr const char* kPaperGroup = "ACCO paper";
 
 /// All files of schema accosim.validation/1 in the folder. Throws ScenarioError with everything that is wrong.

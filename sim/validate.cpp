@@ -54,6 +54,11 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
     const RankKind kind = price(scenario, spec).kinds.front();
     return with_interval((kind.forward + kind.backward).value, compute_spread(kind));
   }
+  if (one.asked == Asked::kBlockForward || one.asked == Asked::kBlockBackward) {
+    const RankKind kind = price(scenario, spec).kinds.front();
+    const LayerTime& block = kind.times[1];  // after the embedding
+    return with_interval((one.asked == Asked::kBlockForward ? block.forward : block.backward).value, compute_spread(kind));
+  }
   if (one.asked == Asked::kSpeedup) {
     const RunResult result = run_schedule(scenario, spec, network);
     const auto base = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
