@@ -19,7 +19,7 @@ FitUse fit_use(const RankKind& kind);
 /// A device without fits, whose constants are the user's: kConstant for all products.
 double compute_spread(const RankKind& kind);
 
-inline constexpr double kOperators = 0.04;  ///< what the list of operators misses of a framework's code
+inline constexpr double kOperators = 0.14;  ///< what the list of operators misses of a framework's code
 inline constexpr double kMemory = 0.12;     ///< of memory-bound kernels together
 inline constexpr double kHost = 0.25;       ///< of the host's launches, where these decide
 inline constexpr double kInherited = 0.1;

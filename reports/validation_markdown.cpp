@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <cctype>
 #include <ostream>
+#include <utility>
 
 #include "reports/validation_report.hpp"
 
@@ -82,7 +84,17 @@ void write_reasons(std::ostream& out, const Validation& validation) {
   out << "\n## Not yet expressible\n";
   for (const auto& [reason, rows] : not_expressible) {
     out << fmt::format("\n**{}** ({} {}):\n\n", reason, rows.size(), rows.size() == 1 ? "case" : "cases");
-    for (const ValidationRow* row : rows) out << fmt::format("- {}: {}; {}\n", row->id, row->configuration, row->published);
+    std::vector<std::pair<std::string, int>> series;  // rows of tables, a line a series
+    for (const ValidationRow* row : rows) {
+      if (row->series.empty()) {
+        out << fmt::format("- {}: {}; {}\n", row->id, row->configuration, row->published);
+        continue;
+      }
+      const std::string name = row->source + ": " + row->series;
+      if (series.empty() || series.back().first != name) series.emplace_back(name, 0);
+      ++series.back().second;
+    }
+    for (const auto& [name, count] : series) out << fmt::format("- {}: {} rows\n", name, count);
   }
 }
 
