@@ -8,14 +8,14 @@
 namespace accosim {
 namespace {
 
-// A collective leaves at least a tenth of the bandwidth, and at least an eighth of the multiprocessors.
+// Collectives leave at least a tenth of the bandwidth, and at least an eighth of the multiprocessors.
 constexpr double kMostMemoryShare = 0.9;
 
-/// The device with `collectives` beside: fewer multiprocessors of the same speed each, the memory as it is.
-Device beside(const Device& device, int collectives) {
+/// The device without `sms` of its multiprocessors, those left being as fast each, the memory as it is.
+Device without(const Device& device, int sms) {
   Device left = device;
   if (device.sm_count == 0) return left;
-  left.sm_count = std::max(device.sm_count - collectives * device.collective_sms, (device.sm_count + 7) / 8);
+  left.sm_count = std::max(device.sm_count - sms, (device.sm_count + 7) / 8);
   const double share = static_cast<double>(left.sm_count) / device.sm_count;
   for (auto& peak : left.peak)
     if (peak) peak = share * *peak;
@@ -24,10 +24,10 @@ Device beside(const Device& device, int collectives) {
 
 struct Sum {
   Seconds memory;
-  std::array<Seconds, kMostBeside + 1> arithmetic;  ///< with so many collectives beside
+  std::array<Seconds, kHeld.size()> arithmetic;  ///< by what collectives hold
 };
 
-using Devices = std::array<Device, kMostBeside + 1>;
+using Devices = std::vector<Device>;
 
 void add(Sum& sum, const std::vector<Kernel>& kernels, const Devices& devices, Dtype compute) {
   for (const Kernel& kernel : kernels) {
@@ -35,7 +35,8 @@ void add(Sum& sum, const std::vector<Kernel>& kernels, const Devices& devices, D
       sum.memory += kernel_time(kernel, devices[0], compute);
       continue;
     }
-    for (std::size_t i = 0; i < devices.size(); ++i) sum.arithmetic[i] += kernel_time(kernel, devices[i], compute);
+    for (std::size_t i = 0; i < kHeld.size(); ++i)
+      sum.arithmetic[i] += kernel_time(kernel, devices[std::min(i, devices.size() - 1)], compute);
   }
 }
 
@@ -65,15 +66,18 @@ void close(Work& mean) {
 
 }  // namespace
 
-double slowdown(const Work& work, int collectives, double memory_share) {
-  const double waves = work.waves[static_cast<std::size_t>(std::clamp(collectives, 0, kMostBeside))];
+double slowdown(const Work& work, int sms, double memory_share) {
+  const auto held = std::lower_bound(kHeld.begin(), kHeld.end() - 1, sms);
+  const double waves = work.waves[static_cast<std::size_t>(held - kHeld.begin())];
   const double left = 1 - std::clamp(memory_share, 0.0, kMostMemoryShare);
   return std::max(1.0, work.arithmetic * waves + work.memory / left);
 }
 
 LayerWork layer_work(const Layer& layer, const Device& device, Dtype compute) {
-  Devices devices;
-  for (std::size_t i = 0; i < devices.size(); ++i) devices[i] = beside(device, static_cast<int>(i));
+  // As many as three collectives may hold; a device whose collectives hold none is priced once.
+  Devices devices{device};
+  for (std::size_t i = 1; i < kHeld.size() && kHeld[i - 1] < 3 * device.collective_sms; ++i)
+    devices.push_back(without(device, kHeld[i]));
   Sum forward, backward;
   double forward_launches = 0, backward_launches = 0;
   for (const Operator& op : layer.operators) {
@@ -93,7 +97,7 @@ LayerWork total_work(const std::vector<LayerTime>& times, const std::vector<Laye
     backward += time.backward;
   }
   LayerWork total;
-  total.forward.waves = total.backward.waves = {0, 0, 0, 0};
+  total.forward.waves = total.backward.waves = {};
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (forward > Seconds{0}) add(total.forward, works[i].forward, times[i].forward / forward);
     if (backward > Seconds{0}) add(total.backward, works[i].backward, times[i].backward / backward);
@@ -103,6 +107,10 @@ LayerWork total_work(const std::vector<LayerTime>& times, const std::vector<Laye
   return total;
 }
 
-Work memory_work() { return {0, 1, {1, 1, 1, 1}}; }
+Work memory_work() {
+  Work work;
+  work.memory = 1;
+  return work;
+}
 
 }  // namespace accosim

@@ -11,22 +11,30 @@
 
 namespace accosim {
 
-/// More collectives than these at once on one GPU slow no further.
-inline constexpr int kMostBeside = 3;
+/// Numbers of multiprocessors held by collectives for which work is priced; one in between counts as the next, one
+/// beyond as the last.
+inline constexpr std::array<int, 13> kHeld{0, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 72};
 
 struct Work {
   double arithmetic = 0;  ///< share of the time alone that products and fused attention take
   double memory = 0;      ///< share that memory-bound kernels take; what is left of 1 is the host's, which launches
-  /// How many times as long the arithmetic takes with so many collectives beside it, each on the device's
-  /// collective_sms: waves on the multiprocessors left over waves on all.
-  std::array<double, kMostBeside + 1> waves{1, 1, 1, 1};
+  /// How many times as long the arithmetic takes where collectives hold kHeld[i] multiprocessors: waves on those left
+  /// over waves on all.
+  std::array<double, kHeld.size()> waves = ones();
 
   bool operator==(const Work&) const = default;
+
+  static constexpr std::array<double, kHeld.size()> ones() {
+    std::array<double, kHeld.size()> all{};
+    for (double& one : all) one = 1;
+    return all;
+  }
 };
 
-/// How many times as long `work` takes with `collectives` beside it that move `memory_share` of the achieved bandwidth:
-/// arithmetic x waves + memory / (1 - memory_share), and never less than alone: what the host leaves idle hides some.
-double slowdown(const Work& work, int collectives, double memory_share);
+/// How many times as long `work` takes beside collectives that hold `sms` multiprocessors and move `memory_share` of
+/// the achieved bandwidth: arithmetic x waves + memory / (1 - memory_share), and never less than alone: what the host
+/// leaves idle hides some.
+double slowdown(const Work& work, int sms, double memory_share);
 
 struct LayerWork {
   Work forward, backward;

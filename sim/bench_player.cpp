@@ -40,9 +40,10 @@ EventGraph data_parallel_step(int ranks, bool interfering = false) {
   ProgramBuilder program(tables, {"compute", "communication"});
   for (int i = 0; i < 100; ++i) program.compute(0, "forward", OpClass::kForward, Seconds{1e-3});
   OpRef reduced{1, -1};
+  Work work{0.7, 0.3, {}};
+  for (std::size_t i = 0; i < work.waves.size(); ++i) work.waves[i] = 1 + 0.01 * kHeld[i];
   for (int i = 0; i < 100; ++i) {
-    const OpRef filled =
-        program.compute(0, "backward", OpClass::kBackward, Seconds{2e-3}, {}, 0, {0.7, 0.3, {1, 1.2, 1.5, 2}});
+    const OpRef filled = program.compute(0, "backward", OpClass::kBackward, Seconds{2e-3}, {}, 0, work);
     if (i % 4 == 3) reduced = program.collective(1, "all-reduce", {CollectiveKind::kAllReduce, Bytes{1e8}}, {filled});
   }
   program.compute(0, "optimizer", OpClass::kOptimizer, Seconds{1e-3}, {reduced});
@@ -51,7 +52,7 @@ EventGraph data_parallel_step(int ranks, bool interfering = false) {
   graph.labels = tables.labels;
   Group world;
   Plan plan{Seconds{1e-3}, Seconds{1e-3}, {}, Bytes{2e8}};
-  plan.holds_sms = interfering;
+  plan.sms = interfering ? 24 : 0;
   plan.memory_traffic = BytesPerSecond{interfering ? 2e11 : 0};
   graph.programs[0].memory_bandwidth = BytesPerSecond{1.5e12};
   for (int r = 0; r < ranks; ++r) {

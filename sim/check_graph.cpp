@@ -160,7 +160,7 @@ void check_ranks(const EventGraph& graph) {
     for (const int member : graph.groups[g].members)
       require(member >= 0 && member < static_cast<int>(graph.ranks.size()), "group {} has no rank {}", g, member);
     for (const Plan& plan : graph.groups[g].plans) {
-      require(plan.slowed >= 1 && plan.memory_traffic.value >= 0, "group {} slows the wrong way", g);
+      require(plan.sms >= 0 && plan.slowed >= 1 && plan.memory_traffic.value >= 0, "group {} slows the wrong way", g);
       for (const Plan::Flow& flow : plan.flows)
         require(flow.path >= 0 && flow.path < static_cast<int>(graph.paths.size()) && flow.bytes.value >= 0,
                 "group {} sends over a path that is not there", g);

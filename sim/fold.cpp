@@ -38,7 +38,7 @@ std::vector<int> first_group_colours(const EventGraph& graph, std::size_t& count
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
     PlanSignature plans;
     for (const Plan& plan : graph.groups[g].plans)
-      plans.push_back({plan.latency.value, plan.fixed.value, plan.sent_per_rank.value, plan.holds_sms ? 1.0 : 0.0,
+      plans.push_back({plan.latency.value, plan.fixed.value, plan.sent_per_rank.value, static_cast<double>(plan.sms),
                        plan.memory_traffic.value, plan.slowed});
     signatures.emplace_back(uses_network(graph.groups[g]) ? static_cast<int>(g) : -1, slot[g], plans);
   }

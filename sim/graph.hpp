@@ -96,9 +96,9 @@ struct Plan {
   std::vector<Flow> flows;
   Bytes sent_per_rank;
   // What it does to its ranks' GPUs, and they to it.
-  bool holds_sms = false;  ///< as Work::waves counts, from a rank's arrival on: its kernel spins until all are there
+  int sms = 0;  ///< multiprocessors held from a rank's arrival on: its kernel spins until all are there
   BytesPerSecond memory_traffic{0};  ///< of each GPU, from the begin to the end
-  double slowed = 1;              ///< `fixed` takes so many times as long while a rank of it computes
+  double slowed = 1;                 ///< `fixed` takes so many times as long while a rank of it computes
 };
 
 struct Group {

@@ -59,7 +59,7 @@ Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sin
   plain_.resize(lanes_.size());
   for (const Group& group : graph.groups)
     for (const Plan& plan : group.plans)
-      interferes_ = interferes_ || plan.holds_sms || plan.memory_traffic.value > 0 || plan.slowed > 1;
+      interferes_ = interferes_ || plan.sms > 0 || plan.memory_traffic.value > 0 || plan.slowed > 1;
   if (interferes_) {
     loads_.resize(graph.ranks.size());
     running_.resize(lanes_.size());

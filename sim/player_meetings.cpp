@@ -22,9 +22,9 @@ void Player::meet(std::uint32_t id, const Op& op) {
     throw std::logic_error(fmt::format("ranks of group {} meet with different collectives", group));
   meeting.lanes.push_back(id);
   const Plan& plan = graph_.groups[group].plans[op.plan];
-  if (interferes_ && plan.holds_sms) ++loads_[lane.rank].holding;
+  if (interferes_) loads_[lane.rank].sms += plan.sms;
   if (meeting.lanes.size() < members) {
-    if (interferes_ && plan.holds_sms) change_pace(lane.rank);
+    if (interferes_ && plan.sms > 0) change_pace(lane.rank);
     return;
   }
 

@@ -13,7 +13,7 @@ double Player::factor(const Lane& lane, const Op& op) const {
   const Load& load = loads_[lane.rank];
   const Program& program = program_of(lane.rank);
   const double bandwidth = program.memory_bandwidth.value;
-  return slowdown(program.works[op.work], load.holding, bandwidth > 0 ? load.traffic / bandwidth : 0);
+  return slowdown(program.works[op.work], load.sms, bandwidth > 0 ? load.traffic / bandwidth : 0);
 }
 
 std::vector<double> Player::body_factors(std::uint32_t id) const {
@@ -65,7 +65,7 @@ void Player::end_beside(std::uint32_t slot) {
   for (const std::uint32_t id : meeting.lanes) {
     const std::uint32_t rank = lanes_[id].rank;
     Load& load = loads_[rank];
-    if (plan.holds_sms) --load.holding;
+    load.sms -= plan.sms;
     if (plan.memory_traffic.value > 0) --load.moving;
     load.traffic = load.moving > 0 ? load.traffic - plan.memory_traffic.value : 0;
     load.meetings.erase(std::remove(load.meetings.begin(), load.meetings.end(), slot), load.meetings.end());

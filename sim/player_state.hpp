@@ -55,7 +55,7 @@ class Player {
   };
   /// What happens on one GPU beside each other.
   struct Load {
-    int holding = 0;     // collectives that hold multiprocessors
+    int sms = 0;         // multiprocessors that collectives hold
     int moving = 0;      // collectives that move memory
     double traffic = 0;  // theirs, bytes per second
     int computing = 0;   // lanes that compute

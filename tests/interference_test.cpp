@@ -3,6 +3,8 @@
 // [a, b] ends at w + (b - a) (1 - 1 / f).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -17,8 +19,14 @@
 namespace accosim {
 namespace {
 
+constexpr int kChannels = 24;  // of every collective here
+
 /// Takes twice as long beside a collective, three times beside two.
-Work products() { return {1, 0, {1, 2, 3, 3}}; }
+Work products(double arithmetic = 1, double memory = 0) {
+  Work work{arithmetic, memory, {}};
+  for (std::size_t i = 0; i < kHeld.size(); ++i) work.waves[i] = kHeld[i] == 0 ? 1 : kHeld[i] <= kChannels ? 2 : 3;
+  return work;
+}
 
 Seconds s(double value) { return Seconds{value}; }
 
@@ -36,7 +44,7 @@ EventGraph graph_of(Tables& tables, std::vector<Program> programs, double traffi
   for (const PlanRequest& request : tables.plans) {
     Plan plan;
     plan.fixed = Seconds{request.bytes.value};
-    plan.holds_sms = true;
+    plan.sms = kChannels;
     plan.memory_traffic = BytesPerSecond{traffic};
     plan.slowed = slowed;
     world.plans.push_back(plan);
@@ -63,14 +71,15 @@ double end_of(const EventGraph& graph, int rank, const std::string& name) {
 
 TEST(Slowdown, IsByWavesForProductsAndByTheShareLeftForMemory) {
   EXPECT_DOUBLE_EQ(slowdown(products(), 0, 0), 1);
-  EXPECT_DOUBLE_EQ(slowdown(products(), 1, 0.5), 2);   // products do not feel the memory's traffic
-  EXPECT_DOUBLE_EQ(slowdown(products(), 9, 0), 3);     // no further than the last that is known
-  EXPECT_DOUBLE_EQ(slowdown(memory_work(), 1, 0), 1);  // nor copies the multiprocessors
+  EXPECT_DOUBLE_EQ(slowdown(products(), kChannels, 0.5), 2);  // products do not feel the memory's traffic
+  EXPECT_DOUBLE_EQ(slowdown(products(), 25, 0), 3);           // as the next number that is known
+  EXPECT_DOUBLE_EQ(slowdown(products(), 999, 0), 3);          // or the last
+  EXPECT_DOUBLE_EQ(slowdown(memory_work(), 1, 0), 1);         // nor copies the multiprocessors
   EXPECT_DOUBLE_EQ(slowdown(memory_work(), 1, 0.5), 2);
   // A quarter products, half memory, a quarter of the time waiting for the host: 0.25 x 2 + 0.5 / (1 - 0.2) = 1.125.
-  EXPECT_DOUBLE_EQ(slowdown({0.25, 0.5, {1, 2, 2, 2}}, 1, 0.2), 1.125);
+  EXPECT_DOUBLE_EQ(slowdown(products(0.25, 0.5), kChannels, 0.2), 1.125);
   // 0.25 x 2 + 0.25 = 0.75: the host hides it.
-  EXPECT_DOUBLE_EQ(slowdown({0.25, 0.25, {1, 2, 2, 2}}, 1, 0), 1);
+  EXPECT_DOUBLE_EQ(slowdown(products(0.25, 0.25), kChannels, 0), 1);
 }
 
 TEST(Slowdown, OfAFullWaveIsAWholeWaveMore) {
@@ -88,27 +97,28 @@ TEST(Slowdown, OfAFullWaveIsAWholeWaveMore) {
   op.forward = {gemm_kernel({1, 256.0 * 12, 128.0 * 11, 65536})};
   const LayerWork work = layer_work({"", {op}}, device, Dtype::kBf16);
   EXPECT_DOUBLE_EQ(work.forward.arithmetic, 1);
-  EXPECT_NEAR(work.forward.waves[1], 2, 1e-6);
-  EXPECT_NEAR(work.forward.waves[2], 2, 1e-6);  // 132 on 84
-  EXPECT_NEAR(work.forward.waves[3], 3, 1e-6);  // 132 on 60
+  EXPECT_NEAR(slowdown(work.forward, 24, 0), 2, 1e-6);
+  EXPECT_NEAR(slowdown(work.forward, 2, 0), 2, 1e-6);
+  EXPECT_NEAR(slowdown(work.forward, 48, 0), 2, 1e-6);  // 132 on 84
+  EXPECT_NEAR(slowdown(work.forward, 72, 0), 3, 1e-6);  // 132 on 60
 }
 
 TEST(Slowdown, OfALayerIsThatOfItsKernels) {
-  // Without fits a product takes its FLOPs over the achieved rate, so with a quarter of the multiprocessors held 4/3 as
+  // Without fits a product takes its FLOPs over the achieved rate, so with 24 of 96 multiprocessors held 4/3 as
   // long: here 2 s of products (6e14 FLOP at 3e14) and 1 s of memory (1e12 B at 1e12 B/s, but for 2 us of overhead).
   Device device = sample_device();
   device.gemm_efficiency = 1;
   device.memory_bandwidth = BytesPerSecond{1e12};
   device.memory_efficiency = 1;
-  device.sm_count = 100;
-  device.collective_sms = 25;
+  device.sm_count = 96;
+  device.collective_sms = 24;
   Operator op;
   op.forward = {gemm_kernel({1, 1e5, 1e5, 3e4}), memory_kernel(Bytes{1e12})};
   const LayerWork work = layer_work({"", {op}}, device, Dtype::kBf16);
   EXPECT_NEAR(work.forward.arithmetic, 2.0 / 3, 1e-5);
   EXPECT_NEAR(work.forward.memory, 1.0 / 3, 1e-5);
-  EXPECT_NEAR(work.forward.waves[1], 4.0 / 3, 1e-9);
-  EXPECT_NEAR(slowdown(work.forward, 1, 0.5), 2.0 / 3 * 4 / 3 + 2.0 / 3, 1e-5);
+  EXPECT_NEAR(slowdown(work.forward, 24, 0), 2.0 / 3 * 4 / 3 + 1.0 / 3, 1e-5);
+  EXPECT_NEAR(slowdown(work.forward, 24, 0.5), 2.0 / 3 * 4 / 3 + 2.0 / 3, 1e-5);
   EXPECT_DOUBLE_EQ(work.backward.arithmetic, 0);
 }
 
@@ -187,7 +197,7 @@ TEST(Interference, ComputationSlowsACollectiveWhileItRuns) {
     programs.back().lanes[0][0].kind = OpKind::kHost;
   }
   EventGraph graph = graph_of(tables, programs, 0, 1.5);
-  graph.groups[0].plans[0].holds_sms = false;
+  graph.groups[0].plans[0].sms = 0;
   EXPECT_NEAR(end_of(graph, 0, "sum"), 6 + 4 * (1 - 1 / 1.5), 1e-12);
 }
 
@@ -298,6 +308,27 @@ TEST(Interference, NetworksAgreeWhereNoLinkIsShared) {
       const double simgrid = run_schedule(scenario, spec, NetworkKind::kSimgrid).update_time.value;
       EXPECT_NEAR(simgrid / reference, 1, 1e-6) << spec.name << " seed " << seed;
     }
+  }
+}
+
+TEST(Interference, ARingBetweenNodesHasTwoChannelsAnAdapter) {
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.training.interference = true;
+  for (Device& device : scenario.cluster.nodes[0].devices) device.collective_sms = 24;
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.shard_group = ShardGroup::kNode;
+  for (const auto& [adapters, world, replicas] : {std::array{1, 2, 2}, std::array{8, 16, 4}, std::array{16, 24, 8}}) {
+    scenario.cluster.nodes[0].nics.count = adapters;
+    const auto most = [](const Group& group) {
+      int sms = 0;
+      for (const Plan& plan : group.plans) sms = std::max(sms, plan.sms);
+      return sms;
+    };
+    const EventGraph hybrid = build(spec, price(scenario, spec), 1, 1);
+    EXPECT_EQ(most(hybrid.groups[1]), 24) << "inside a node the links decide";
+    EXPECT_EQ(most(hybrid.groups[3]), replicas);
+    const ScheduleSpec zero1 = sample_schedule("zero1");
+    EXPECT_EQ(most(build(zero1, price(scenario, zero1), 1, 1).groups[0]), world);
   }
 }
 

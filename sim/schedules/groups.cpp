@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
@@ -109,15 +110,24 @@ Plan plan_of(const PlanRequest& request, const Costs& costs, const Ring& ring, c
   return plan;
 }
 
-/// What a plan does to the GPUs of its ranks and they to it. The channels of all ranks are those of the one with the
-/// fewest.
+// NCCL makes two channels for each adapter that a ring between nodes uses (a maintainer in github.com/NVIDIA/nccl issue
+// 438), so 2 with one adapter and 16 on a DGX with eight (issue 689).
+constexpr int kChannelsPerAdapter = 2;
+
+/// What a plan does to the GPUs of its ranks and they to it. All ranks have the channels of the one with the fewest.
 void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs, const std::vector<int>& members) {
   if (!costs.interference || plan.sent_per_rank <= Bytes{0}) return;
-  plan.holds_sms = true;
+  const bool between_nodes = costs.places[members.front()].node != costs.places[members.back()].node;
+  plan.sms = std::numeric_limits<int>::max();
   for (const int rank : members) {
     const Device& device = costs.kinds[costs.kind_of[rank]].device;
-    plan.holds_sms = plan.holds_sms && device.collective_sms > 0;
+    plan.sms = std::min(plan.sms, device.collective_sms);
     plan.slowed = std::max(plan.slowed, device.collective_slowdown);
+    if (!between_nodes) continue;
+    const NodeGroup& group = costs.cluster.nodes[costs.places[rank].group];
+    const int adapters =
+        request.scope == Scope::kReplicas ? std::max(1, group.nics.count / group.gpus) : group.nics.count;
+    plan.sms = std::min(plan.sms, kChannelsPerAdapter * adapters);
   }
   const Seconds alone = request_time(costs, request);
   if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
