@@ -1,6 +1,7 @@
 // See costs.hpp.
 #include "models/costs.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace accosim {
@@ -33,8 +34,11 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
     kind.backward += time.backward;
   }
   for (std::size_t i = 0; i < kind.layers.size(); ++i) {
-    const bool same = i > 0 && kind.layers[i].operators == kind.layers[i - 1].operators;
-    kind.works.push_back(same ? LayerWork(kind.works.back()) : layer_work(kind.layers[i], device, workload.compute));
+    const auto same = std::find_if(kind.layers.begin(), kind.layers.begin() + static_cast<std::ptrdiff_t>(i),
+                                   [&](const Layer& other) { return other.operators == kind.layers[i].operators; });
+    const auto index = static_cast<std::size_t>(same - kind.layers.begin());
+    kind.works.push_back(index < i ? LayerWork(kind.works[index])
+                                   : layer_work(kind.layers[i], device, workload.compute));
   }
   kind.work = total_work(kind.times, kind.works);
   kind.model_flops = model_flops(model, workload);
