@@ -96,7 +96,7 @@ void check_abilities(ObjectReader& reader, const NodeGroup& group) {
                                                                        other)));
       return;
     }
-    if (group.attention == Attention::kFlash && device.flash_attention_efficiency == 0) {
+    if (group.attention == Attention::kFlash && !device.attention && device.flash_attention_efficiency == 0) {
       reader.fail("attention", fmt::format("{} has no fused attention (flash_attention_efficiency is 0); write "
                                            "\"attention\": \"naive\" for this node group",
                                            printable(device.name)));
@@ -229,8 +229,9 @@ std::optional<Device> read_device(JsonValue& value, const std::string& pointer, 
   } else {
     reader.fail("peak", "missing; write \"peak\": {\"bf16\": \"312 TFLOP/s\"}");
   }
-  device.gemm_efficiency = reader.number("gemm_efficiency", kFraction);
-  device.flash_attention_efficiency = reader.number("flash_attention_efficiency", Range{0, 1});
+  read_kernel_fits(reader, device);
+  device.collective_sms = reader.integer("collective_sms", 0, 10'000, 0);
+  device.collective_slowdown = reader.number("collective_slowdown", Range{1, 100}, 1);
   device.memory_bandwidth = reader.bandwidth("memory_bandwidth");
   device.memory_efficiency = reader.number("memory_efficiency", kFraction);
   device.memory = reader.bytes("memory");

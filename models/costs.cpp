@@ -1,6 +1,7 @@
 // See costs.hpp.
 #include "models/costs.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace accosim {
@@ -15,18 +16,31 @@ Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec) {
   return group.precision == Dtype::kTf32 ? Dtype::kTf32 : Dtype::kFp32;
 }
 
+int shard_ranks(const Costs& costs, const ScheduleSpec& spec) {
+  return spec.shard_group == ShardGroup::kNode ? costs.cluster.nodes.front().gpus : costs.ranks();
+}
+
 namespace {
 
 RankKind price_kind(const Model& model, const Workload& workload, const Device& device) {
   RankKind kind;
   kind.device = device;
   kind.workload = workload;
+  kind.tied_embeddings = model.tie_word_embeddings;
   kind.layers = layers_of(model, workload);
   kind.times = layer_times(kind.layers, device, workload.compute);
   for (const LayerTime& time : kind.times) {
     kind.forward += time.forward;
     kind.backward += time.backward;
   }
+  for (std::size_t i = 0; i < kind.layers.size(); ++i) {
+    const auto same = std::find_if(kind.layers.begin(), kind.layers.begin() + static_cast<std::ptrdiff_t>(i),
+                                   [&](const Layer& other) { return other.operators == kind.layers[i].operators; });
+    const auto index = static_cast<std::size_t>(same - kind.layers.begin());
+    kind.works.push_back(index < i ? LayerWork(kind.works[index])
+                                   : layer_work(kind.layers[i], device, workload.compute));
+  }
+  kind.work = total_work(kind.times, kind.works);
   kind.model_flops = model_flops(model, workload);
   for (const Layer& layer : kind.layers)
     for (const Operator& op : layer.operators) kind.hardware_flops += op.forward_flops + op.backward_flops;
@@ -35,13 +49,22 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
 
 }  // namespace
 
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device) {
+  const Seconds step =
+      adamw_time(parameters, costs.parameter_dtype, costs.gradient_dtype, device, costs.optimizer_implementation);
+  return costs.gradient_clipping ? step + clipping_time(parameters, costs.gradient_dtype, device) : step;
+}
+
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   Costs costs;
   costs.cluster = scenario.cluster;
+  costs.interference = scenario.training.interference;
   costs.places = places_of(scenario.cluster);
   costs.parameters = static_cast<double>(parameter_count(scenario.model));
   costs.parameter_dtype = spec.parameter_dtype;
   costs.gradient_dtype = spec.gradient_dtype;
+  costs.optimizer_implementation = scenario.training.optimizer_implementation;
+  costs.gradient_clipping = scenario.training.gradient_clipping;
   std::vector<int> members(costs.places.size());
   std::iota(members.begin(), members.end(), 0);
   costs.world = ring_of(costs.places, members);
@@ -50,14 +73,17 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   std::vector<std::vector<int>> kinds(scenario.cluster.nodes.size());
   for (std::size_t g = 0; g < kinds.size(); ++g) {
     const NodeGroup& group = scenario.cluster.nodes[g];
-    for (const Device& device : group.devices) {
+    for (Device device : group.devices) {
+      if (scenario.training.launch_interval) device.launch_interval = *scenario.training.launch_interval;
       Workload workload{group.micro_batch_size,
                         scenario.training.sequence_length,
                         compute_dtype(group, spec),
                         spec.parameter_dtype,
                         spec.gradient_dtype,
                         group.attention,
-                        scenario.training.activation_recompute};
+                        scenario.training.activation_recompute,
+                        scenario.training.implementation,
+                        scenario.training.dropout};
       int found = -1;
       for (std::size_t k = 0; k < costs.kinds.size() && found < 0; ++k)
         if (costs.kinds[k].workload == workload && costs.kinds[k].device == device) found = static_cast<int>(k);

@@ -9,6 +9,7 @@
 #include "models/price.hpp"
 #include "models/spec.hpp"
 #include "models/units.hpp"
+#include "models/work.hpp"
 
 namespace accosim {
 
@@ -19,8 +20,11 @@ struct RankKind {
   std::vector<Layer> layers;
   std::vector<LayerTime> times;  ///< one a layer
   Seconds forward, backward;     ///< of one micro-batch
+  std::vector<LayerWork> works;  ///< one a layer
+  LayerWork work;                ///< of one micro-batch
   Flops model_flops;             ///< of one micro-batch, what the model needs
   Flops hardware_flops;          ///< of one micro-batch, what is computed, recomputation included
+  bool tied_embeddings = false;  ///< the head's matrix is the embedding's
 };
 
 struct Costs {
@@ -29,9 +33,12 @@ struct Costs {
   std::vector<int> kind_of;   ///< one a rank
   std::vector<RankKind> kinds;
   Ring world;  ///< all ranks
+  bool interference = true;
   double parameters = 0;
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
+  bool gradient_clipping = false;
 
   int ranks() const { return static_cast<int>(places.size()); }
   Bytes parameter_bytes() const { return parameters * bytes_of(parameter_dtype); }
@@ -39,6 +46,12 @@ struct Costs {
 };
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec);
+
+/// Ranks that share one copy of what the schedule shards: all, or in hybrid sharding those of a node.
+int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
+
+/// One optimizer step on `parameters` elements, with the clipping of their gradients where it is asked for.
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device);
 
 /// Matrix products run in the schedule's autocast dtype or, without, in that of the parameters; a node group's own
 /// 16-bit precision stands for any other 16-bit one.

@@ -27,6 +27,15 @@ int optional_integer(ObjectReader& config, const char* key, int most, int fallba
   return config.integer(key, 1, most, fallback);
 }
 
+/// The names of transformers' ACT2FN that differ in cost; the others are spellings of these.
+Activation read_activation(ObjectReader& config, const char* key, const char* usual) {
+  const std::string name = config.one_of(
+      key, {"gelu_new", "gelu", "relu", "silu", "swish", "gelu_fast", "gelu_pytorch_tanh", "gelu_python"}, usual);
+  if (name == "gelu_new" || name == "gelu_fast") return Activation::kGeluNew;
+  if (name == "relu") return Activation::kRelu;
+  return name == "silu" || name == "swish" ? Activation::kSilu : Activation::kGelu;
+}
+
 /// Divides the hidden size among the heads, or says that it cannot.
 int divided_head_dim(ObjectReader& config, const Model& model, const char* hidden_key, const char* heads_key) {
   if (!config.good(hidden_key) || !config.good(heads_key)) return 1;
@@ -46,6 +55,8 @@ void read_gpt2(ObjectReader& config, Model& model) {
   model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
   model.max_position_embeddings = config.integer("n_positions", 1, kMaxInteger);
   model.learned_positions = true;
+  model.activation = read_activation(config, "activation_function", "gelu_new");
+  model.causal = config.boolean("causal", true);
   model.qkv_bias = model.attention_output_bias = model.mlp_bias = true;
   model.tie_word_embeddings = config.boolean("tie_word_embeddings", true);
   model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers), 0);
@@ -92,9 +103,26 @@ void read_gpt_neo(ObjectReader& config, Model& model) {
   model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
   model.max_position_embeddings = config.integer("max_position_embeddings", 1, kMaxInteger);
   model.learned_positions = true;
+  model.activation = read_activation(config, "activation_function", "gelu_new");
   model.attention_output_bias = model.mlp_bias = true;  // the projections of queries, keys and values have none
   model.tie_word_embeddings = config.boolean("tie_word_embeddings", true);
   read_attention_types(config, model, config.integer("window_size", 1, kMaxInteger, 256));
+}
+
+void read_opt(ObjectReader& config, Model& model) {
+  model.num_hidden_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
+  model.hidden_size = config.integer("hidden_size", 1, kMaxHidden);
+  model.num_attention_heads = config.integer("num_attention_heads", 1, kMaxHidden);
+  model.num_key_value_heads = model.num_attention_heads;
+  model.head_dim = divided_head_dim(config, model, "hidden_size", "num_attention_heads");
+  model.intermediate_size = config.integer("ffn_dim", 1, kMaxInner);
+  model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
+  model.max_position_embeddings = config.integer("max_position_embeddings", 1, kMaxInteger - 2) + 2;  // its offset
+  model.learned_positions = true;
+  model.activation = read_activation(config, "activation_function", "relu");
+  model.qkv_bias = model.attention_output_bias = model.mlp_bias = config.boolean("enable_bias", true);
+  model.tie_word_embeddings = config.boolean("tie_word_embeddings", true);
+  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers), 0);
 }
 
 void read_llama(ObjectReader& config, Model& model) {
@@ -120,10 +148,13 @@ void read_llama(ObjectReader& config, Model& model) {
   model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
   model.max_position_embeddings = config.integer("max_position_embeddings", 1, kMaxInteger);
   model.gated_mlp = model.rms_norm = true;
+  model.activation = read_activation(config, "hidden_act", "silu");
   model.qkv_bias = model.attention_output_bias = config.boolean("attention_bias", false);
   model.mlp_bias = config.boolean("mlp_bias", false);
   model.tie_word_embeddings = config.boolean("tie_word_embeddings", false);
-  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers), 0);
+  const bool sliding = model.family == "mistral";
+  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers),
+                                sliding ? optional_integer(config, "sliding_window", kMaxInteger, kMaxInteger) : 0);
 }
 
 }  // namespace
@@ -132,12 +163,13 @@ std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Di
   ObjectReader config(value, pointer, diagnostics);
   if (!config.good()) return std::nullopt;
   Model model;
-  model.family = config.one_of("model_type", {"gpt2", "gpt_neo", "llama"}, "");
+  model.family = config.one_of("model_type", {"gpt2", "gpt_neo", "opt", "llama", "mistral"}, "");
   if (!config.good()) return std::nullopt;
   model.name = config.text("name", model.family);
   if (model.family == "gpt2") read_gpt2(config, model);
   if (model.family == "gpt_neo") read_gpt_neo(config, model);
-  if (model.family == "llama") read_llama(config, model);
+  if (model.family == "opt") read_opt(config, model);
+  if (model.family == "llama" || model.family == "mistral") read_llama(config, model);
   config.drop_unknown();
   if (!config.good()) return std::nullopt;
   return model;

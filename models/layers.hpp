@@ -1,32 +1,35 @@
-// The transformer as a list of operators: what each computes, moves, holds and keeps for the backward pass, for one
-// micro-batch on one GPU. Device-free; the prices turn it into seconds. FLOPs, bytes moved and activations kept are
-// those of one fused kernel an operator; launches are those of eager PyTorch.
+// The transformer as a list of operators, each a list of kernels: what it computes, moves, holds and keeps for the
+// backward pass, for one micro-batch on one GPU. Device-free; the prices turn it into seconds.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "models/kernel.hpp"
 #include "models/spec.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
 
 enum class OperatorClass : std::uint8_t {
-  kGemm,       ///< a matrix product: FLOPs against the achieved GEMM rate
-  kAttention,  ///< fused attention: FLOPs against the achieved attention rate
+  kGemm,       ///< matrix products, and what is done to their biases
+  kAttention,  ///< fused attention
   kMemory,     ///< elementwise, norms, softmax, embedding, casts: bytes against the achieved bandwidth
 };
 
 struct Operator {
   std::string name;
   OperatorClass cls = OperatorClass::kMemory;
+  std::vector<Kernel> forward, backward;  ///< the kernels; the four sums below are theirs
   Flops forward_flops, backward_flops;
   Bytes forward_bytes, backward_bytes;  ///< moved to and from device memory
   int forward_kernels = 1, backward_kernels = 1;
   double parameters = 0;
   Bytes activations;  ///< kept from forward to backward
   Bytes workspace;    ///< more that is live only while its backward runs
+
+  bool operator==(const Operator&) const = default;
 };
 
 struct Layer {
@@ -43,18 +46,20 @@ struct Workload {
   Dtype gradient_dtype = Dtype::kBf16;
   Attention attention = Attention::kFlash;
   Recompute recompute = Recompute::kNone;
+  Implementation implementation = Implementation::kEager;
+  double dropout = 0;
 
   bool operator==(const Workload&) const = default;
 };
 
 /// Layers in forward order: the embedding, one a transformer block, then the head with the final norm and the loss.
 /// The parameters of all operators add up to parameter_count(model); tied weights are counted in the embedding, whose
-/// gradient is the last to be complete. With recomputation a block keeps its input alone, its backward FLOPs, bytes and
-/// launches contain a second forward, and the activations that this brings back are its workspace. Dropout is off.
+/// gradient is the last to be complete. What is recomputed is in the backward's kernels, and the activations that this
+/// brings back are the block's workspace (of its first operator).
 ///
 /// Element sizes: matmuls and what lies between them in `compute` (fp8 matmuls still exchange 16-bit activations).
 /// Under autocast, that is with a wider `parameter_dtype`, the residual stream and the norms stay in the parameters'
-/// dtype and casts appear around the matmuls, as torch.autocast does.
+/// dtype, softmax runs in fp32 and casts appear around the matmuls, as torch.autocast does.
 std::vector<Layer> layers_of(const Model& model, const Workload& workload);
 
 /// Floating-point operations of one micro-batch that the model needs, forward and backward, without recomputation:

@@ -10,11 +10,6 @@
 namespace accosim {
 namespace {
 
-struct Peak {
-  Bytes activations;  ///< of the embedding and the blocks
-  Bytes logits;       ///< of the head
-};
-
 Bytes kept(const Layer& layer) {
   Bytes sum;
   for (const Operator& op : layer.operators) sum += op.activations;
@@ -27,20 +22,127 @@ Bytes workspace(const Layer& layer) {
   return most;
 }
 
-/// The backward pass frees layers from the last to the first; at layer l all before it are still held. The head is the
-/// last layer.
-Peak peak_of(const std::vector<Layer>& layers) {
-  Peak peak;
-  Bytes held;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const bool head = i + 1 == layers.size();
-    const Bytes here = kept(layers[i]);
-    const Bytes with = here + workspace(layers[i]);
-    const Peak now = head ? Peak{held, with} : Peak{held + with, Bytes{0}};
-    if (now.activations + now.logits > peak.activations + peak.logits) peak = now;
-    held += here;
+double parameters_of(const Layer& layer) {
+  double sum = 0;
+  for (const Operator& op : layer.operators) sum += op.parameters;
+  return sum;
+}
+
+/// What is resident at one moment, by name.
+class Moment {
+ public:
+  void add(const char* name, Bytes bytes) {
+    if (bytes > Bytes{0}) memory_.parts.push_back({name, bytes});
   }
-  return peak;
+  const MemoryParts& memory() const { return memory_; }
+
+ private:
+  MemoryParts memory_;
+};
+
+struct Sizes {
+  std::vector<double> layers;  ///< parameters of each
+  double parameters = 0;       ///< of all
+  double shard = 0;
+  Bytes param, grad, reduce, state;  ///< an element
+  bool grads_stay = false;           ///< from one micro-batch to the next
+};
+
+Sizes sizes_of(const MemoryInput& input) {
+  const ScheduleSpec& spec = input.schedule;
+  Sizes z;
+  for (const Layer& layer : input.layers) {
+    z.layers.push_back(parameters_of(layer));
+    z.parameters += z.layers.back();
+  }
+  z.shard = std::ceil(z.parameters / input.shards);  // the flat buffer is padded to equal shards
+  z.param = bytes_of(spec.parameter_dtype);
+  z.grad = bytes_of(spec.gradient_dtype);
+  z.reduce = bytes_of(spec.reduce_dtype);
+  z.state = bytes_of(spec.optimizer_dtype);
+  z.grads_stay = input.accumulation_steps > 1;
+  return z;
+}
+
+double sum(const std::vector<double>& values, std::size_t from, std::size_t to) {
+  double total = 0;
+  for (std::size_t i = from; i < to; ++i) total += values[i];
+  return total;
+}
+
+/// ddp, zero1, dpu and acco, the backward pass being in layer l.
+void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
+  const ScheduleSpec& spec = input.schedule;
+  const bool overlapping = spec.name == "dpu" || spec.name == "acco";
+  const bool sharded = spec.name != "ddp" || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
+  const bool flat = spec.name != "ddp";
+  moment.add("parameters", z.parameters * z.param);
+  moment.add("gradients", (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
+  const bool master = z.state == Bytes{4} && z.param < Bytes{4};
+  moment.add("optimizer states", (sharded ? z.shard : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  if (overlapping) {
+    // Carries gradients out and parameters back.
+    moment.add("communication buffer", input.shards * z.shard * std::max(z.param, z.grad));
+    if (z.grad < z.state) moment.add("fp32 gradient of the shard", z.shard * Bytes{4});
+    if (spec.name == "acco" && spec.rollback_estimate)
+      moment.add("clones of optimizer states", z.shard * (2 * z.state + Bytes{4}));
+  } else if (spec.overlap == Overlap::kBackward) {
+    moment.add("gradient buckets", z.parameters * z.grad);
+  }
+}
+
+void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
+  const ScheduleSpec& spec = input.schedule;
+  const bool every = spec.sync == Sync::kEveryMicroBatch;
+  moment.add("parameters", z.parameters * z.param);
+  if (every && spec.overlap == Overlap::kBackward) {
+    moment.add("gradients", z.layers[l] * z.grad);
+    moment.add("gradient buckets", std::min(2 * spec.bucket_cap, z.parameters * z.grad));
+  } else {
+    const bool whole = z.grads_stay && !every;
+    moment.add("gradients", (whole ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
+  }
+  moment.add("gradient shard", z.shard * z.grad);
+  const bool master = z.state == Bytes{4} && z.param < Bytes{4};
+  moment.add("optimizer states", z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+}
+
+void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
+  const ScheduleSpec& spec = input.schedule;
+  const std::size_t n = z.layers.size(), d = static_cast<std::size_t>(spec.prefetch);
+  const Bytes stored = std::max(z.state, z.param);
+  const double share = z.shard / z.parameters;
+  moment.add("parameter shard", z.shard * stored);
+  // The unit that computes and those gathered ahead; the last unit stays until its own backward is done, tied
+  // embeddings to the end.
+  double gathered = sum(z.layers, spec.reshard_after_forward ? l - std::min(l, d) : 0, l + 1);
+  if (input.tied_embeddings && spec.reshard_after_forward && l > d) gathered += z.layers.front();
+  moment.add("gathered parameters", gathered * z.param);
+  const bool whole = z.grads_stay && spec.sync == Sync::kLastMicroBatch;
+  moment.add("gradients", whole ? z.parameters * std::max(z.grad, z.reduce) : z.layers[l] * z.grad);
+  const double in_flight = z.layers[l] + (l + 1 < n ? z.layers[l + 1] : 0);
+  if (input.shards > 1) moment.add("reduction buffers", in_flight * z.reduce);
+  const bool shard_stays = z.grads_stay && spec.sync == Sync::kEveryMicroBatch;
+  moment.add("gradient shard", (shard_stays ? z.shard : share * sum(z.layers, l, n)) * stored);
+  moment.add("optimizer states", z.shard * (2 * z.state));
+}
+
+MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
+  Moment moment;
+  const std::string& name = input.schedule.name;
+  if (name == "zero3")
+    add_zero3_states(moment, input, z, l);
+  else if (name == "zero2")
+    add_zero2_states(moment, input, z, l);
+  else
+    add_replicated_states(moment, input, z, l);
+  Bytes held;  // by the layers that the backward pass has not reached
+  for (std::size_t i = 0; i < l; ++i) held += kept(input.layers[i]);
+  const bool head = l + 1 == input.layers.size();
+  const Bytes here = kept(input.layers[l]) + workspace(input.layers[l]);
+  moment.add("activations", head ? held : held + here);
+  if (head) moment.add("logits and loss", here);
+  return moment.memory();
 }
 
 }  // namespace
@@ -76,39 +178,26 @@ Bytes MemoryParts::total() const {
   return sum;
 }
 
-MemoryParts resident_memory(const ScheduleSpec& schedule, const std::vector<Layer>& layers, const Device& device,
-                            int ranks) {
-  double parameters = 0;
-  for (const Layer& layer : layers)
-    for (const Operator& op : layer.operators) parameters += op.parameters;
-  const Bytes param = bytes_of(schedule.parameter_dtype);
-  const Bytes grad = bytes_of(schedule.gradient_dtype);
-  const bool fp32 = param == Bytes{4};
-  const bool overlapping = schedule.name == "dpu" || schedule.name == "acco";
-  const bool sharded = overlapping || schedule.name == "zero1" ||
-                       (schedule.name == "ddp" && schedule.optimizer_sharding == OptimizerSharding::kZeroRedundancy);
-  const double shard = std::ceil(parameters / ranks);  // the flat buffer is padded to equal shards
-  const double owned = sharded ? shard : parameters;
+Bytes MemoryParts::part(const std::string& name) const {
+  for (const auto& part : parts)
+    if (part.first == name) return part.second;
+  return Bytes{0};
+}
 
-  MemoryParts memory;
-  const auto add = [&memory](const char* name, Bytes bytes) {
-    if (bytes > Bytes{0}) memory.parts.push_back({name, bytes});
-  };
-  add("parameters", parameters * param);
-  add("gradients", parameters * grad);
-  add("optimizer states", owned * (fp32 ? Bytes{8} : Bytes{12}));
-  if (overlapping) {
-    add("communication buffer", ranks * shard * std::max(param, grad));  // carries gradients out and parameters back
-    if (grad < Bytes{4}) add("fp32 gradient of the shard", shard * Bytes{4});
-    if (schedule.name == "acco" && schedule.rollback_estimate) add("clones of optimizer states", shard * Bytes{12});
-  } else if (schedule.overlap == Overlap::kBackward) {
-    add("gradient buckets", parameters * grad);
+Bytes MemoryParts::allocated() const { return with_slack() - part("allocator slack"); }
+
+Bytes MemoryParts::with_slack() const { return total() - part("reserved"); }
+
+MemoryParts resident_memory(const MemoryInput& input) {
+  const Sizes z = sizes_of(input);
+  MemoryParts worst;
+  for (std::size_t l = input.layers.size(); l-- > 0;) {
+    MemoryParts now = at_layer(input, z, l);
+    if (now.total() > worst.total()) worst = std::move(now);
   }
-  const Peak peak = peak_of(layers);
-  add("activations", peak.activations);
-  add("logits and loss", peak.logits);
-  add("reserved", device.reserved_memory);
-  return memory;
+  worst.parts.push_back({"allocator slack", kAllocatorSlack * worst.total()});
+  if (input.device.reserved_memory > Bytes{0}) worst.parts.push_back({"reserved", input.device.reserved_memory});
+  return worst;
 }
 
 }  // namespace accosim

@@ -51,7 +51,16 @@ void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics
   std::optional<JsonValue> value = value_of(set.substr(equals + 1), diagnostics);
   if (!value) return;
   give_origin(*value, origin);
+  set_at(tree, pointer, std::move(*value), origin, diagnostics);
+}
 
+void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const JsonOrigin& origin,
+            Diagnostics& diagnostics) {
+  const std::optional<std::vector<std::string>> keys = pointer_keys(pointer);
+  if (!keys || keys->empty()) {
+    diagnostics.add(origin, "", in_quotes(pointer) + " is no pointer; write one such as /training/micro_batch_size");
+    return;
+  }
   if (keys->back() == "inherits") {
     diagnostics.add(origin, pointer,
                     "what the device inherits has been filled in by now; set the device itself, "
@@ -68,7 +77,8 @@ void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics
     if (child != nullptr && !last) {
       at = child;
     } else if (child != nullptr) {
-      *child = std::move(*value);
+      *child = std::move(value);
+      return;
     } else if (at->kind == JsonKind::kArray) {
       diagnostics.add(origin, walked,
                       at->elements.empty()
@@ -83,7 +93,8 @@ void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics
       }
       return;
     } else if (last) {
-      at->set(key, std::move(*value));
+      at->set(key, std::move(value));
+      return;
     } else {
       diagnostics.add(origin, walked, "no such key" + hint(key, keys_of(*at)));
       return;

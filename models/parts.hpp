@@ -10,12 +10,18 @@
 
 namespace accosim {
 
+/// A whole scenario from its expanded tree; `path` gives it a name where it has none.
+Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics);
+
 /// Nothing when wrong in any way; a text that is left from a failed reference is wrong without a further word.
 std::optional<Device> read_device(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics);
 
 /// Node groups take precision, attention and micro-batch size from the training where they do not say.
 std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer, const Training& training,
                                     Diagnostics& diagnostics);
+
+/// "architecture", "sm_count", "power" and the fitted constants of kernels, or the constants that stand for them.
+void read_kernel_fits(ObjectReader& reader, Device& device);
 
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics);

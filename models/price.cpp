@@ -1,5 +1,4 @@
-// The prices of operators: a roofline of three ceilings (arithmetic, memory bandwidth, the host's launch rate), each
-// with the fraction of it that published measurements reach.
+// The prices of operators: their kernels on the GPU, or the host's launches where these take longer.
 #include "models/price.hpp"
 
 #include <algorithm>
@@ -21,8 +20,24 @@ Seconds roofline(OperatorClass cls, Flops flops, Bytes bytes, const Device& devi
 }  // namespace
 
 OperatorTime operator_time(const Operator& op, const Device& device, Dtype compute) {
-  return {roofline(op.cls, op.forward_flops, op.forward_bytes, device, compute),
-          roofline(op.cls, op.backward_flops, op.backward_bytes, device, compute)};
+  if (!op.forward.empty() || !op.backward.empty()) {
+    OperatorTime time;
+    for (const Kernel& kernel : op.forward) {
+      const Seconds one = kernel_time(kernel, device, compute);
+      time.forward += one;
+      if (kernel.kind == KernelKind::kMemory) time.memory_forward += one;
+    }
+    for (const Kernel& kernel : op.backward) {
+      const Seconds one = kernel_time(kernel, device, compute);
+      time.backward += one;
+      if (kernel.kind == KernelKind::kMemory) time.memory_backward += one;
+    }
+    return time;
+  }
+  const Seconds forward = roofline(op.cls, op.forward_flops, op.forward_bytes, device, compute);
+  const Seconds backward = roofline(op.cls, op.backward_flops, op.backward_bytes, device, compute);
+  if (op.cls == OperatorClass::kMemory) return {forward, backward, forward, backward};
+  return {forward, backward, Seconds{0}, Seconds{0}};
 }
 
 LayerTime layer_time(const Layer& layer, const Device& device, Dtype compute) {
@@ -44,7 +59,17 @@ LayerTime layer_time(const Layer& layer, const Device& device, Dtype compute) {
 std::vector<LayerTime> layer_times(const std::vector<Layer>& layers, const Device& device, Dtype compute) {
   std::vector<LayerTime> times;
   times.reserve(layers.size());
-  for (const Layer& layer : layers) times.push_back(layer_time(layer, device, compute));
+  std::vector<std::size_t> priced;  // the first of each kind: a model of 100 layers has few
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto same = std::find_if(priced.begin(), priced.end(),
+                                   [&](std::size_t p) { return layers[p].operators == layers[i].operators; });
+    if (same != priced.end()) {
+      times.push_back(LayerTime{times[*same]});
+    } else {
+      times.push_back(layer_time(layers[i], device, compute));
+      priced.push_back(i);
+    }
+  }
   return times;
 }
 
@@ -53,10 +78,22 @@ Seconds memory_time(Bytes read, Bytes write, const Device& device) {
   return std::max(device.launch_interval, (read + write) / achieved_bandwidth(device));
 }
 
-Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device) {
+Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device,
+                   OptimizerImplementation implementation) {
   const Bytes state{12};  // master, m and v in fp32
   const Bytes copy = bytes_of(parameter_dtype) == Bytes{4} ? Bytes{0} : bytes_of(parameter_dtype);
-  return memory_time(parameters * (state + bytes_of(gradient_dtype)), parameters * (state + copy), device);
+  const Bytes gradient = bytes_of(gradient_dtype);
+  if (implementation == OptimizerImplementation::kFused)
+    return memory_time(parameters * (state + gradient), parameters * (state + copy), device);
+  // r w of the master; m r w; v r w, v r w; root r w; correction r w; epsilon r w; update: master r, m r, root r,
+  // master w
+  const Bytes read{4 + 4 + 4 + 4 + 4 + 4 + 4 + 12}, written{8 * 4};
+  return memory_time(parameters * (read + 2 * gradient), parameters * (written + copy), device);
+}
+
+Seconds clipping_time(double parameters, Dtype gradient_dtype, const Device& device) {
+  const Bytes gradients = parameters * bytes_of(gradient_dtype);
+  return memory_time(gradients, Bytes{0}, device) + memory_time(gradients, gradients, device);
 }
 
 }  // namespace accosim

@@ -1,5 +1,5 @@
-// Turns operators into seconds on a device: each operator the larger of its arithmetic and its memory traffic, a layer
-// never faster than the host can launch its kernels.
+// Turns operators into seconds on a device: each operator the sum of its kernels, a layer never faster than the host
+// can launch its kernels.
 #pragma once
 
 #include <vector>
@@ -12,6 +12,7 @@ namespace accosim {
 
 struct OperatorTime {
   Seconds forward, backward;
+  Seconds memory_forward, memory_backward;  ///< of these, in kernels that only move memory
 };
 
 struct LayerTime {
@@ -19,8 +20,9 @@ struct LayerTime {
   double parameters = 0;
 };
 
-/// max(FLOPs / achieved rate, bytes / achieved bandwidth), each direction. `compute` is the matmul dtype; the loader
-/// has made sure that the device has a peak for it.
+/// Sum of kernel_time(). An operator without kernels takes the larger of its FLOPs over the achieved rate and its bytes
+/// over the achieved bandwidth. `compute` is the matmul dtype; the loader has made sure that the device has a peak for
+/// it.
 OperatorTime operator_time(const Operator& op, const Device& device, Dtype compute);
 
 /// Sum of the operators or kernels x launch interval, whichever is longer; times the device's slowdown. Launches are
@@ -33,8 +35,14 @@ std::vector<LayerTime> layer_times(const std::vector<Layer>& layers, const Devic
 /// nothing. The device's slowdown is not in it: that is of forward and backward alone.
 Seconds memory_time(Bytes read, Bytes write, const Device& device);
 
-/// AdamW on `parameters` elements in one fused pass: fp32 master, m and v read and written (24 B), the gradient read in
-/// its dtype, the parameter written in its dtype unless it is the fp32 master itself.
-Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device);
+/// AdamW on `parameters` elements. Fused: one pass: fp32 master, m and v read and written (24 B), the gradient read in
+/// its dtype, the parameter written in its dtype unless it is the fp32 master itself. PyTorch's foreach: a pass for
+/// each of weight decay, m, v (two), square root, its correction, epsilon (8 B each) and the update (16 B), the
+/// gradient read for m and for v, and the copy of the parameter.
+Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device,
+                   OptimizerImplementation implementation = OptimizerImplementation::kFused);
+
+/// The global norm of `parameters` gradients (read) and their scaling (read and written).
+Seconds clipping_time(double parameters, Dtype gradient_dtype, const Device& device);
 
 }  // namespace accosim

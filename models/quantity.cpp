@@ -36,6 +36,8 @@ std::vector<Unit> make_units() {
   add("\u03BCs", Dimension::kTime, -6, 1, false);  // the Greek letter
   add("ns", Dimension::kTime, -9, 1, true);
 
+  add("W", Dimension::kPower, 0, 1, true);
+  add("kW", Dimension::kPower, 3, 1, false);
   const auto add_data = [&](const std::string& prefix, int exponent, double factor, bool canonical) {
     add(prefix + "B", Dimension::kData, exponent, factor, canonical);
     add(prefix + "B/s", Dimension::kBandwidth, exponent, factor, canonical);
@@ -72,6 +74,7 @@ const char* noun_of(Dimension dimension) {
     case Dimension::kData: return "an amount of data";
     case Dimension::kBandwidth: return "a bandwidth";
     case Dimension::kCompute: return "a rate of computation";
+    case Dimension::kPower: return "a power";
   }
   return "";
 }
@@ -148,7 +151,7 @@ std::string unknown_unit(std::string_view unit, std::string_view number, Dimensi
     factors.push_back(known.factor);
     meant.push_back(fmt::format("\"{} {}\"", number, known.name));
     if (known.factor == 0.125) meant.back() += " (bits)";
-    if (known.factor == 1 && known.dimension != Dimension::kTime && known.dimension != Dimension::kCompute) {
+    if (known.factor == 1 && (dimension == Dimension::kData || dimension == Dimension::kBandwidth)) {
       meant.back() += " (bytes)";
     }
   }
@@ -172,6 +175,7 @@ std::string how_to_write(Dimension dimension) {
     case Dimension::kData: return "an amount of data is written \"80 GB\" (decimal) or \"80 GiB\" (binary)";
     case Dimension::kBandwidth: return "a bandwidth is written \"100 GB/s\" (bytes) or \"100 Gbit/s\" (bits)";
     case Dimension::kCompute: return "a rate of computation is written \"312 TFLOP/s\"";
+    case Dimension::kPower: return "a power is written \"400 W\"";
   }
   return "";
 }

@@ -11,9 +11,9 @@
 
 namespace accosim {
 
-enum class Dimension : std::uint8_t { kTime, kData, kBandwidth, kCompute };
+enum class Dimension : std::uint8_t { kTime, kData, kBandwidth, kCompute, kPower };
 
-/// Either a value in SI units (s, B, B/s, FLOP/s), or an error that is not empty.
+/// Either a value in SI units (s, B, B/s, FLOP/s, W), or an error that is not empty.
 struct ParsedQuantity {
   double value = 0;
   std::string error;

@@ -44,6 +44,7 @@ Range range_of(Dimension dimension) {
     case Dimension::kData: return {0, 1e18};
     case Dimension::kBandwidth: return {1e3, 1e18};
     case Dimension::kCompute: return {1, 1e24};
+    case Dimension::kPower: return {0, 1e9};
   }
   return {};
 }
@@ -192,6 +193,9 @@ BytesPerSecond ObjectReader::bandwidth(std::string_view key, std::optional<Bytes
 }
 FlopsPerSecond ObjectReader::compute(std::string_view key, std::optional<FlopsPerSecond> fallback) {
   return FlopsPerSecond{quantity(key, Dimension::kCompute, range_of(Dimension::kCompute), value_of(fallback))};
+}
+double ObjectReader::watts(std::string_view key, std::optional<double> fallback) {
+  return quantity(key, Dimension::kPower, range_of(Dimension::kPower), fallback);
 }
 
 std::string ObjectReader::one_of(std::string_view key, const std::vector<std::string>& names,

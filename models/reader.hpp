@@ -59,6 +59,8 @@ class ObjectReader {
   Seconds seconds(std::string_view key, std::optional<Seconds> fallback = {});
   Bytes bytes(std::string_view key, std::optional<Bytes> fallback = {});
   BytesPerSecond bandwidth(std::string_view key, std::optional<BytesPerSecond> fallback = {});
+  /// A power in W.
+  double watts(std::string_view key, std::optional<double> fallback = {});
   FlopsPerSecond compute(std::string_view key, std::optional<FlopsPerSecond> fallback = {});
   /// One of `choices`, by their name_of().
   template <class E>

@@ -211,7 +211,8 @@ void References::expand_device(JsonValue& device, const std::string& pointer) {
   leave();
 }
 
-/// The base with the device's own keys laid over it; of "peak" and "sources" the single members. A citation for a
+/// The base with the device's own keys laid over it; of "peak", "gemm" and "sources" the single
+/// members. A citation for a
 /// number that the device replaces goes with the number.
 void References::inherit(JsonValue& device, const std::string& pointer) {
   JsonValue* named = device.find("inherits");
@@ -236,12 +237,23 @@ void References::inherit(JsonValue& device, const std::string& pointer) {
   };
   for (const JsonMember& member : device.members) {
     if (member.key == "sources" || member.key == "inherits") continue;
-    if (member.key == "peak") {
-      for (const JsonMember& peak : member.value.members) drop_citation("/peak" + pointer_part(peak.key));
+    if (member.key == "peak" || member.key == "gemm") {
+      for (const JsonMember& inner : member.value.members)
+        drop_citation(pointer_part(member.key) + pointer_part(inner.key));
     } else {
       drop_citation(pointer_part(member.key));
     }
   }
+  // A constant for all shapes stands for a fit, and a fit for the constant.
+  const auto displace = [&](const char* key, const char* other) {
+    if (device.find(key) == nullptr || device.find(other) != nullptr) return;
+    base.erase(other);
+    drop_citation(pointer_part(other));
+  };
+  displace("gemm", "gemm_efficiency");
+  displace("gemm_efficiency", "gemm");
+  displace("attention", "flash_attention_efficiency");
+  displace("flash_attention_efficiency", "attention");
   if (device.find("name") == nullptr) {
     const JsonValue* name = base.find("name");
     const std::string of = name != nullptr && name->kind == JsonKind::kText ? name->text : base.text;
@@ -251,7 +263,7 @@ void References::inherit(JsonValue& device, const std::string& pointer) {
   for (JsonMember& member : device.members) {
     if (member.key == "inherits") continue;
     JsonValue* old = base.find(member.key);
-    const bool by_member = member.key == "peak" || member.key == "sources";
+    const bool by_member = member.key == "peak" || member.key == "gemm" || member.key == "sources";
     if (by_member && old != nullptr && old->kind == JsonKind::kObject && member.value.kind == JsonKind::kObject) {
       old->origin = member.value.origin;
       for (JsonMember& inner : member.value.members) old->set(inner.key, std::move(inner.value));

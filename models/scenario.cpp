@@ -124,23 +124,33 @@ std::map<std::string, double> read_published(ObjectReader& top, const std::vecto
   return published;
 }
 
-/// Every bucket of an update is an op of its own: more of them than this would take minutes.
-constexpr double kMostBuckets = 250'000;
+/// Every bucket or unit of an update is played by itself: more of them than this is a mistake, and would take minutes.
+constexpr double kMostBuckets = 100'000;
 
-void check_buckets(const Scenario& scenario, const Model& model, ObjectReader& top) {
-  for (std::size_t i = 0; i < scenario.schedules.size(); ++i) {
-    const ScheduleSpec& spec = scenario.schedules[i];
-    if (spec.name != "ddp" && spec.name != "zero1") continue;
-    const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
-    const bool bucketed = spec.overlap == Overlap::kBackward && spec.bucket_cap > Bytes{0};
-    const double buckets = (bucketed ? std::ceil(gradients / spec.bucket_cap) + 1 : 1) *
-                           (spec.sync == Sync::kEveryMicroBatch ? scenario.training.gradient_accumulation_steps : 1);
-    if (buckets > kMostBuckets)
-      top.fail("schedules", fmt::format("{} would send {:.0f} buckets in an update; at most {:.0f}: raise its "
-                                        "bucket_cap_mb, or lower gradient_accumulation_steps",
-                                        in_quotes(spec.label), buckets, kMostBuckets));
+/// How many collectives a schedule makes in an update.
+double collectives_of(const ScheduleSpec& spec, const Training& training, const Model& model) {
+  const double steps = training.gradient_accumulation_steps;
+  if (spec.name == "zero3") return 3 * steps * (model.num_hidden_layers + 2);
+  if (spec.name != "ddp" && spec.name != "zero1" && spec.name != "zero2") return 0;
+  const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
+  const bool bucketed = spec.overlap == Overlap::kBackward && spec.bucket_cap > Bytes{0};
+  return (bucketed ? std::ceil(gradients / spec.bucket_cap) + 1 : 1) *
+         (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
+}
+
+void check_collectives(const Scenario& scenario, const Model& model, ObjectReader& top) {
+  for (const ScheduleSpec& spec : scenario.schedules) {
+    const double collectives = collectives_of(spec, scenario.training, model);
+    if (collectives <= kMostBuckets) continue;
+    const bool units = spec.name == "zero3";
+    top.fail("schedules",
+             fmt::format("{} would send {:.0f} {} in an update; at most {:.0f}: {}lower gradient_accumulation_steps",
+                         in_quotes(spec.label), collectives, units ? "units" : "buckets", kMostBuckets,
+                         units ? "" : "raise its bucket_cap_mb, or "));
   }
 }
+
+}  // namespace
 
 Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics) {
   Scenario scenario;
@@ -187,12 +197,14 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   }
   top.find("baseline");
   scenario.training = training;
-  if (model) check_buckets(scenario, *model, top);
+  if (model) check_collectives(scenario, *model, top);
   top.finish();
   if (model) scenario.model = std::move(*model);
   if (cluster) scenario.cluster = std::move(*cluster);
   return scenario;
 }
+
+namespace {
 
 /// A file of another kind is one mistake, not one for each key that it lacks.
 void refuse_other_kinds(const JsonValue& tree, Diagnostics& diagnostics) {
@@ -234,8 +246,19 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
   training.attention =
       reader.choice("attention", {Attention::kNaive, Attention::kFlash}, std::optional<Attention>(Attention::kFlash));
-  training.activation_recompute = reader.choice("activation_recompute", {Recompute::kNone, Recompute::kFull},
-                                                std::optional<Recompute>(Recompute::kNone));
+  training.activation_recompute = reader.choice(
+      "activation_recompute", {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull},
+      std::optional<Recompute>(Recompute::kNone));
+  training.implementation =
+      reader.choice("implementation", {Implementation::kEager, Implementation::kCompiled, Implementation::kFused},
+                    std::optional<Implementation>(Implementation::kEager));
+  training.optimizer_implementation =
+      reader.choice("optimizer_implementation", {OptimizerImplementation::kFused, OptimizerImplementation::kForeach},
+                    std::optional<OptimizerImplementation>(OptimizerImplementation::kFused));
+  training.dropout = reader.number("dropout", Range{0, 0.999}, 0);
+  training.gradient_clipping = reader.boolean("gradient_clipping", false);
+  if (reader.has("launch_interval")) training.launch_interval = reader.seconds("launch_interval");
+  training.interference = reader.boolean("interference", true);
   // After an error no schedule shall complain about a count that nobody wrote.
   if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;
   const bool too_long = model && model->learned_positions && reader.good("sequence_length") &&

@@ -15,6 +15,7 @@ constexpr Range kBucketMiB{0, 1e6, true};
 // PyTorch's DistributedDataParallel: bucket_cap_mb and kDefaultFirstBucketBytes.
 constexpr double kBucketCapMiB = 25;
 constexpr double kFirstBucketMiB = 1;
+constexpr int kMostPrefetch = 1024;
 
 struct Option {
   const char* key;
@@ -22,12 +23,17 @@ struct Option {
 };
 const std::vector<Option>& options() {
   static const std::vector<Option> kOptions = {
-      {"sync", {"ddp"}},
+      {"sync", {"ddp", "zero2", "zero3"}},
       {"autocast", {"ddp"}},
       {"optimizer_sharding", {"ddp"}},
-      {"overlap", {"ddp", "zero1"}},
-      {"bucket_cap_mb", {"ddp", "zero1"}},
-      {"first_bucket_mb", {"ddp", "zero1"}},
+      {"overlap", {"ddp", "zero1", "zero2"}},
+      {"bucket_cap_mb", {"ddp", "zero1", "zero2"}},
+      {"first_bucket_mb", {"ddp", "zero1", "zero2"}},
+      {"shard_group", {"zero3"}},
+      {"reduce_dtype", {"zero3"}},
+      {"prefetch", {"zero3"}},
+      {"reshard_after_forward", {"zero3"}},
+      {"communicators", {"zero3"}},
       {"late_communication", {"dpu"}},
       {"poll_every", {"dpu", "acco"}},
       {"micro_batches_per_round", {"acco"}},
@@ -54,9 +60,12 @@ void read_buckets(ObjectReader& reader, ScheduleSpec& spec, Overlap usual) {
   spec.first_bucket = Bytes{reader.number("first_bucket_mb", kBucketMiB, kFirstBucketMiB) * kMiB};
 }
 
+void read_sync(ObjectReader& reader, ScheduleSpec& spec, Sync usual) {
+  spec.sync = reader.choice("sync", {Sync::kLastMicroBatch, Sync::kEveryMicroBatch}, std::optional<Sync>(usual));
+}
+
 void read_ddp(ObjectReader& reader, ScheduleSpec& spec, const std::optional<Cluster>& cluster) {
-  spec.sync = reader.choice("sync", {Sync::kLastMicroBatch, Sync::kEveryMicroBatch},
-                            std::optional<Sync>(Sync::kLastMicroBatch));
+  read_sync(reader, spec, Sync::kLastMicroBatch);
   read_buckets(reader, spec, Overlap::kBackward);
   spec.optimizer_sharding =
       reader.choice("optimizer_sharding", {OptimizerSharding::kNone, OptimizerSharding::kZeroRedundancy},
@@ -73,6 +82,26 @@ void read_ddp(ObjectReader& reader, ScheduleSpec& spec, const std::optional<Clus
                                           dtypes_of(device)));
       return;
     }
+  }
+}
+
+void read_zero3(ObjectReader& reader, ScheduleSpec& spec, const std::optional<Cluster>& cluster,
+                const std::vector<Dtype>& stored) {
+  read_sync(reader, spec, Sync::kEveryMicroBatch);
+  spec.reduce_dtype = reader.choice("reduce_dtype", stored, std::optional<Dtype>(spec.gradient_dtype));
+  spec.prefetch = reader.integer("prefetch", 0, kMostPrefetch, 1);
+  spec.reshard_after_forward = reader.boolean("reshard_after_forward", true);
+  spec.communicators = reader.integer("communicators", 1, 2, 1);
+  spec.shard_group = reader.choice("shard_group", {ShardGroup::kWorld, ShardGroup::kNode},
+                                   std::optional<ShardGroup>(ShardGroup::kWorld));
+  if (spec.shard_group != ShardGroup::kNode || !cluster) return;
+  for (const NodeGroup& group : cluster->nodes) {
+    if (group.gpus == cluster->nodes.front().gpus) continue;
+    reader.fail("shard_group", fmt::format("\"node\" needs as many GPUs in every node, and {} has {} where {} has {}; "
+                                           "write \"world\"",
+                                           in_quotes(group.name), group.gpus, in_quotes(cluster->nodes.front().name),
+                                           cluster->nodes.front().gpus));
+    return;
   }
 }
 
@@ -102,7 +131,7 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   ObjectReader reader(value, pointer, diagnostics);
   ScheduleSpec spec;
   if (value.kind != JsonKind::kObject) return spec;
-  spec.name = reader.one_of("name", {"ddp", "zero1", "dpu", "acco"}, "");
+  spec.name = reader.one_of("name", {"ddp", "zero1", "zero2", "zero3", "dpu", "acco"}, "");
   const bool known = reader.good("name");
   spec.label = reader.text("label", known ? spec.name : std::string());
   const bool half = training.precision == Dtype::kFp16 || training.precision == Dtype::kBf16;
@@ -110,9 +139,15 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   const std::vector<Dtype> stored = {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16};
   spec.parameter_dtype = reader.choice("parameter_dtype", stored, std::optional<Dtype>(usual));
   spec.gradient_dtype = reader.choice("gradient_dtype", stored, std::optional<Dtype>(spec.parameter_dtype));
+  spec.optimizer_dtype = reader.choice("optimizer_dtype", stored, std::optional<Dtype>(Dtype::kFp32));
   if (!known) return spec;  // whose options the rest are, nobody can tell
   if (spec.name == "ddp") read_ddp(reader, spec, cluster);
   if (spec.name == "zero1") read_buckets(reader, spec, Overlap::kNone);
+  if (spec.name == "zero2") {
+    read_sync(reader, spec, Sync::kEveryMicroBatch);
+    read_buckets(reader, spec, Overlap::kBackward);
+  }
+  if (spec.name == "zero3") read_zero3(reader, spec, cluster, stored);
   if (spec.name == "dpu") {
     spec.late_communication =
         reader.choice("late_communication", {LateCommunication::kWait, LateCommunication::kAccumulate},

@@ -58,6 +58,8 @@ const char* name_of(Attention attention) {
 const char* name_of(Recompute recompute) {
   switch (recompute) {
     case Recompute::kNone: return "none";
+    case Recompute::kSelective: return "selective";
+    case Recompute::kSelectiveOp: return "selective_op";
     case Recompute::kFull: return "full";
   }
   return "";
@@ -66,6 +68,33 @@ const char* name_of(Recompute recompute) {
 const char* name_of(Optimizer optimizer) {
   switch (optimizer) {
     case Optimizer::kAdamW: return "adamw";
+  }
+  return "";
+}
+
+const char* name_of(Implementation implementation) {
+  switch (implementation) {
+    case Implementation::kEager: return "eager";
+    case Implementation::kCompiled: return "compiled";
+    case Implementation::kFused: return "fused";
+  }
+  return "";
+}
+
+const char* name_of(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu: return "gelu";
+    case Activation::kGeluNew: return "gelu_new";
+    case Activation::kRelu: return "relu";
+    case Activation::kSilu: return "silu";
+  }
+  return "";
+}
+
+const char* name_of(OptimizerImplementation implementation) {
+  switch (implementation) {
+    case OptimizerImplementation::kFused: return "fused";
+    case OptimizerImplementation::kForeach: return "foreach";
   }
   return "";
 }
@@ -98,6 +127,14 @@ const char* name_of(LateCommunication late) {
   switch (late) {
     case LateCommunication::kWait: return "wait";
     case LateCommunication::kAccumulate: return "accumulate";
+  }
+  return "";
+}
+
+const char* name_of(ShardGroup group) {
+  switch (group) {
+    case ShardGroup::kWorld: return "world";
+    case ShardGroup::kNode: return "node";
   }
   return "";
 }

@@ -29,13 +29,21 @@ constexpr Bytes bytes_of(Dtype dtype) {
 }
 
 enum class Attention : std::uint8_t { kNaive, kFlash };
-enum class Recompute : std::uint8_t { kNone, kFull };  ///< activations recomputed in the backward pass
+/// What the backward pass recomputes: nothing; the attention between its projections; everything but attention and
+/// every other matrix product (torchtitan's selective_op); everything but a block's input.
+enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull };
+/// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
+/// hand-written merged kernels (Megatron, Apex).
+enum class Implementation : std::uint8_t { kEager, kCompiled, kFused };
+enum class Activation : std::uint8_t { kGelu, kGeluNew, kRelu, kSilu };
+/// AdamW in one pass over the memory, or PyTorch's multi-tensor functions, a pass each.
+enum class OptimizerImplementation : std::uint8_t { kFused, kForeach };
 enum class Optimizer : std::uint8_t { kAdamW };
 
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
   std::string name;
-  std::string family;  ///< gpt2, gpt_neo or llama
+  std::string family;  ///< gpt2, gpt_neo, opt, llama or mistral
   int num_hidden_layers = 0;
   int hidden_size = 0;
   int num_attention_heads = 0;
@@ -44,18 +52,59 @@ struct Model {
   int intermediate_size = 0;
   int vocab_size = 0;
   int max_position_embeddings = 0;
-  bool learned_positions = false;  ///< a table of position embeddings (gpt2, gpt_neo), or rotary (llama)
+  bool learned_positions = false;  ///< a table of position embeddings (gpt2, gpt_neo, opt), or rotary (llama, mistral)
   bool gated_mlp = false;          ///< three matrices in the MLP (llama), or two
   bool rms_norm = false;           ///< one vector a norm, or two (weight and bias)
   bool qkv_bias = false;
   bool attention_output_bias = false;
   bool mlp_bias = false;
   bool tie_word_embeddings = false;
+  Activation activation = Activation::kGelu;
+  bool causal = true;                 ///< a decoder; an encoder such as BERT attends to all tokens
   std::vector<int> attention_window;  ///< one a layer: the window of local attention in tokens, 0 for full causal
 };
 
 /// Number of parameters, exact.
 std::int64_t parameter_count(const Model& model);
+
+/// What a fit says of itself.
+struct FitQuality {
+  double spread = 0;           ///< standard deviation of the log of predicted over measured time
+  int samples = 0;             ///< number of measured kernels; 0: unknown
+  double least = 0, most = 0;  ///< range of the FLOPs of the kernels; a kernel outside is extrapolated
+  bool inherited = false;      ///< measured on a relative of the device, not on it
+
+  bool operator==(const FitQuality&) const = default;
+};
+
+/// Fitted constants of matrix products in one dtype; `gemm_time` has the formula.
+struct GemmFit {
+  double peak_fraction = 0;    ///< of the peak, in the inner loop of a 256 x 128 tile, at `reference_power`
+  double reference_power = 0;  ///< W; 0: the fraction does not depend on the power
+  double streaming = 1;        ///< of the achieved bandwidth, where operands and result bound the kernel
+  double square_tile = 1;      ///< efficiency of a 128 x 128 tile beside that of 256 x 128
+  double narrow_tile = 1;      ///< the same of a tile with an edge of 64
+  double quantisation = 1;     ///< share of a last, partly filled wave that costs as much as a full one
+  double exposed_result = 0;   ///< share of the result's memory traffic that nothing hides
+  double k_fill = 0;           ///< elements of k that filling and draining a tile's pipeline costs
+  Seconds fixed;               ///< of a kernel, however small
+  FitQuality quality;
+
+  bool operator==(const GemmFit&) const = default;
+};
+
+/// Fitted constants of fused attention in 16 bits; `attention_time` has the formula.
+struct AttentionFit {
+  double forward_fraction = 0;   ///< of the peak, heads of at most 128, at `reference_power`
+  double backward_fraction = 0;  ///< the same, five products counted for the forward's two
+  double reference_power = 0;    ///< W; 0: the fractions do not depend on the power
+  double wide_head = 0;          ///< exponent: a head wider than 128 runs at (128 / width)^wide_head of the rate
+  double tail = 0;               ///< share of the longest block's time that the others do not fill
+  Seconds fixed;
+  FitQuality quality;
+
+  bool operator==(const AttentionFit&) const = default;
+};
 
 /// A GPU as the prices see it. Fractions are of the peak or of the bandwidth, 0 to 1.
 struct Device {
@@ -66,9 +115,16 @@ struct Device {
   BytesPerSecond memory_bandwidth;
   double memory_efficiency = 0;  ///< achieved fraction of the memory bandwidth in streaming kernels
   Bytes memory;
-  Bytes reserved_memory;    ///< CUDA context, libraries and allocator slack, never available to tensors
-  Seconds launch_interval;  ///< least time between two kernel launches by the host
-  double slowdown = 1;      ///< every forward and backward takes this many times as long (an emulated straggler)
+  Bytes reserved_memory;     ///< CUDA context, libraries and allocator slack, never available to tensors
+  Seconds launch_interval;   ///< least time between two kernel launches by the host
+  std::string architecture;  ///< volta, ampere, hopper...; empty: unknown
+  int sm_count = 0;          ///< multiprocessors; 0: products have no waves
+  double power = 0;          ///< limit of the board in W; 0: unknown
+  std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
+  std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
+  int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
+  double collective_slowdown = 1;  ///< inside a node a collective takes so many times as long while the GPU computes
+  double slowdown = 1;             ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;
 };
@@ -131,28 +187,43 @@ struct Training {
   Optimizer optimizer = Optimizer::kAdamW;
   Attention attention = Attention::kFlash;
   Recompute activation_recompute = Recompute::kNone;
+  bool interference = true;  ///< collectives and computation on one GPU slow each other
+  Implementation implementation = Implementation::kEager;
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
+  double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
+  bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
+  std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
 };
 
 enum class Sync : std::uint8_t { kLastMicroBatch, kEveryMicroBatch };
 enum class Overlap : std::uint8_t { kNone, kBackward };
 enum class OptimizerSharding : std::uint8_t { kNone, kZeroRedundancy };
 enum class LateCommunication : std::uint8_t { kWait, kAccumulate };
+enum class ShardGroup : std::uint8_t { kWorld, kNode };  ///< the ranks that share one copy of what is sharded
 
 /// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
 struct ScheduleSpec {
-  std::string name;   ///< ddp, zero1, dpu or acco
+  std::string name;   ///< ddp, zero1, zero2, zero3, dpu or acco
   std::string label;  ///< unique in the scenario
   // every schedule
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
-  // ddp, zero1
+  Dtype optimizer_dtype = Dtype::kFp32;  ///< of the optimizer's states; fp32 has a master copy of narrower parameters
+  // ddp, zero1, zero2
   Overlap overlap = Overlap::kNone;  ///< of the gradients' communication with the backward pass, in buckets
   Bytes bucket_cap;                  ///< full size of a bucket
   Bytes first_bucket;                ///< size of the first bucket to fill, so that communication starts early
+  // ddp, zero2, zero3
+  Sync sync = Sync::kLastMicroBatch;
   // ddp
   std::optional<Dtype> autocast;  ///< compute in this dtype while parameters stay in theirs
-  Sync sync = Sync::kLastMicroBatch;
   OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
+  // zero3
+  ShardGroup shard_group = ShardGroup::kWorld;  ///< kNode: hybrid sharding, shards in a node, replicas across
+  Dtype reduce_dtype = Dtype::kBf16;            ///< gradients are reduced in it
+  int prefetch = 1;                             ///< units gathered ahead of the one that computes
+  bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
+  int communicators = 1;                        ///< 2: reductions have one of their own, and do not queue with gathers
   // dpu
   LateCommunication late_communication = LateCommunication::kAccumulate;
   // dpu, acco
@@ -178,9 +249,13 @@ const char* name_of(Dtype dtype);
 const char* name_of(Attention attention);
 const char* name_of(Recompute recompute);
 const char* name_of(Optimizer optimizer);
+const char* name_of(Implementation implementation);
+const char* name_of(Activation activation);
+const char* name_of(OptimizerImplementation implementation);
 const char* name_of(Sync sync);
 const char* name_of(Overlap overlap);
 const char* name_of(OptimizerSharding sharding);
 const char* name_of(LateCommunication late);
+const char* name_of(ShardGroup group);
 
 }  // namespace accosim

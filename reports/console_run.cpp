@@ -19,6 +19,11 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
     write_wrapped(out, fmt::format("{:<29} {:>11}  ", name, value), meaning, options.width);
   };
   metric("update time", human_time(result.update_time), "from one optimizer update to the next, steady state");
+  if (result.update_time_high > Seconds{0}) {
+    metric("80 % interval", "",
+           human_time(result.update_time_low) + " to " + human_time(result.update_time_high) +
+               ", from the residuals of the prices' fits");
+  }
   metric("total time", human_clock(result.total_time),
          "for all " + human_count(scenario.training.train_tokens) + " tokens");
   metric("tokens per second", human_count(result.tokens_per_second), "of all GPUs together");

@@ -25,6 +25,8 @@ Json body_of(const RunResult& result) {
   body["schedule"] = result.schedule;
   body["label"] = result.label;
   body["update_time_s"] = number(result.update_time.value);
+  body["update_time_s_low"] = number(result.update_time_low.value);
+  body["update_time_s_high"] = number(result.update_time_high.value);
   body["total_time_s"] = number(result.total_time.value);
   body["tokens_per_s"] = number(result.tokens_per_second);
   body["tokens_per_s_per_gpu"] = number(result.tokens_per_second_per_gpu);

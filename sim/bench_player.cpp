@@ -33,15 +33,17 @@ EventGraph chains(int ranks, int ops) {
 }
 
 /// One data-parallel step: 100 layers forward, 100 backward, an all-reduce after every fourth layer's backward, nodes
-/// of 8.
-EventGraph data_parallel_step(int ranks) {
+/// of 8. With `interfering` every all-reduce slows the backward beside it.
+EventGraph data_parallel_step(int ranks, bool interfering = false) {
   Tables tables;
   EventGraph graph;
   ProgramBuilder program(tables, {"compute", "communication"});
   for (int i = 0; i < 100; ++i) program.compute(0, "forward", OpClass::kForward, Seconds{1e-3});
   OpRef reduced{1, -1};
+  Work work{0.7, 0.3, {}};
+  for (std::size_t i = 0; i < work.waves.size(); ++i) work.waves[i] = 1 + 0.01 * kHeld[i];
   for (int i = 0; i < 100; ++i) {
-    const OpRef filled = program.compute(0, "backward", OpClass::kBackward, Seconds{2e-3});
+    const OpRef filled = program.compute(0, "backward", OpClass::kBackward, Seconds{2e-3}, {}, 0, work);
     if (i % 4 == 3) reduced = program.collective(1, "all-reduce", {CollectiveKind::kAllReduce, Bytes{1e8}}, {filled});
   }
   program.compute(0, "optimizer", OpClass::kOptimizer, Seconds{1e-3}, {reduced});
@@ -50,6 +52,9 @@ EventGraph data_parallel_step(int ranks) {
   graph.labels = tables.labels;
   Group world;
   Plan plan{Seconds{1e-3}, Seconds{1e-3}, {}, Bytes{2e8}};
+  plan.sms = interfering ? 24 : 0;
+  plan.memory_traffic = BytesPerSecond{interfering ? 2e11 : 0};
+  graph.programs[0].memory_bandwidth = BytesPerSecond{1.5e12};
   for (int r = 0; r < ranks; ++r) {
     world.members.push_back(r);
     graph.ranks.push_back({0, {0}, 1});
@@ -96,6 +101,9 @@ int main() {
     bench(fmt::format("100 layers, 25 all-reduces, {} ranks, reference", ranks), NetworkKind::kReference, step);
     bench(fmt::format("100 layers, 25 all-reduces, {} ranks, simgrid", ranks), NetworkKind::kSimgrid, step);
   }
-  bench("the same, every flow played, 2048 ranks, simgrid", NetworkKind::kSimgrid,
+  for (const int ranks : {2048, 16384})
+    bench(fmt::format("the same with interference, {} ranks, simgrid", ranks), NetworkKind::kSimgrid,
+          [&] { return fold_flows(data_parallel_step(ranks, true)); });
+  bench("without it, every flow played, 2048 ranks, simgrid", NetworkKind::kSimgrid,
         [] { return data_parallel_step(2048); });
 }

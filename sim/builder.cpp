@@ -22,6 +22,13 @@ int Tables::plan(const PlanRequest& request) {
   return static_cast<int>(plans.size() - 1);
 }
 
+int Tables::slot(const Communicator& communicator) {
+  const auto found = std::find(slots.begin(), slots.end(), communicator);
+  if (found != slots.end()) return static_cast<int>(found - slots.begin());
+  slots.push_back(communicator);
+  return static_cast<int>(slots.size() - 1);
+}
+
 ProgramBuilder::ProgramBuilder(Tables& tables, std::vector<std::string> lanes) : tables_(tables) {
   program_.lanes.resize(lanes.size());
   program_.lane_names = std::move(lanes);
@@ -36,21 +43,30 @@ OpRef ProgramBuilder::add(int lane, Op op, const std::vector<OpRef>& waits) {
   return last(lane);
 }
 
+int ProgramBuilder::index_of(const Work& work) {
+  if (work.arithmetic <= 0 && work.memory <= 0) return -1;
+  const auto found = std::find(program_.works.begin(), program_.works.end(), work);
+  if (found != program_.works.end()) return static_cast<int>(found - program_.works.begin());
+  program_.works.push_back(work);
+  return static_cast<int>(program_.works.size() - 1);
+}
+
 OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Seconds duration,
-                              const std::vector<OpRef>& waits, int micro_batches) {
+                              const std::vector<OpRef>& waits, int micro_batches, const Work& work) {
   Op op;
   op.kind = OpKind::kCompute;
   op.label = tables_.label(name, cls, micro_batches);
   op.duration = duration;
+  op.work = index_of(cls == OpClass::kCopy || cls == OpClass::kOptimizer ? memory_work() : work);
   return add(lane, op, waits);
 }
 
 OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRequest& request,
-                                 const std::vector<OpRef>& waits) {
+                                 const std::vector<OpRef>& waits, int communicator) {
   Op op;
   op.kind = OpKind::kCollective;
   op.label = tables_.label(name, OpClass::kCommunication);
-  op.slot = 0;
+  op.slot = tables_.slot({request.scope, communicator});
   op.plan = tables_.plan(request);
   return add(lane, op, waits);
 }
@@ -63,22 +79,37 @@ OpRef ProgramBuilder::mark(int lane, Mark mark) {
 }
 
 void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
-  Op op;
-  op.kind = OpKind::kLoopBegin;
-  op.label = tables_.label("loop", OpClass::kMark);
-  op.plan = static_cast<int>(program_.loops.size());
-  const OpRef begin = add(lane, op, {});
-  program_.loops.push_back({min, stride, until, {{lane, begin.index, -1}}});
+  begin_loop(std::vector<int>{lane}, min, {});
+  program_.loops.back().until = until;
+  program_.loops.back().stride = stride;
 }
 
-void ProgramBuilder::end_loop(int lane) {
-  const auto open = std::find_if(program_.loops.rbegin(), program_.loops.rend(),
-                                 [&](const Loop& loop) { return loop.parts[0].lane == lane && loop.parts[0].end < 0; });
-  Op op;
-  op.kind = OpKind::kLoopEnd;
-  op.label = tables_.label("loop", OpClass::kMark);
-  op.plan = static_cast<int>(program_.loops.rend() - open) - 1;
-  open->parts[0].end = add(lane, op, {}).index;
+void ProgramBuilder::begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits) {
+  Loop loop;
+  loop.min = min;
+  for (const int lane : lanes) {
+    Op op;
+    op.kind = OpKind::kLoopBegin;
+    op.label = tables_.label("loop", OpClass::kMark);
+    op.plan = static_cast<int>(program_.loops.size());
+    loop.parts.push_back({lane, add(lane, op, waits).index, -1});
+  }
+  program_.loops.push_back(std::move(loop));
+}
+
+void ProgramBuilder::end_loop(int lane) { end_loop(std::vector<int>{lane}); }
+
+void ProgramBuilder::end_loop(const std::vector<int>& lanes) {
+  const auto open = std::find_if(program_.loops.rbegin(), program_.loops.rend(), [&](const Loop& loop) {
+    return loop.parts[0].lane == lanes[0] && loop.parts[0].end < 0;
+  });
+  for (Loop::Part& part : open->parts) {
+    Op op;
+    op.kind = OpKind::kLoopEnd;
+    op.label = tables_.label("loop", OpClass::kMark);
+    op.plan = static_cast<int>(program_.loops.rend() - open) - 1;
+    part.end = add(part.lane, op, {}).index;
+  }
 }
 
 OpRef ProgramBuilder::last(int lane) const { return {lane, static_cast<int>(program_.lanes[lane].size()) - 1}; }

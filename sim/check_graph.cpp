@@ -114,6 +114,8 @@ void check_program(const EventGraph& graph, std::size_t p) {
       require(op.label < graph.labels.size(), "op {} of lane {} has no label", i, lane);
       require(std::isfinite(op.duration.value) && op.duration.value >= 0, "op {} of lane {} has duration {}", i, lane,
               op.duration.value);
+      require(op.work >= -1 && op.work < static_cast<int>(program.works.size()), "op {} of lane {} has no such work", i,
+              lane);
       require(op.waits + op.wait_count <= program.waits.size(), "op {} of lane {} has waits out of range", i, lane);
       for (std::uint32_t w = 0; w < op.wait_count; ++w) {
         const OpRef wait = program.waits[op.waits + w];
@@ -157,10 +159,12 @@ void check_ranks(const EventGraph& graph) {
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
     for (const int member : graph.groups[g].members)
       require(member >= 0 && member < static_cast<int>(graph.ranks.size()), "group {} has no rank {}", g, member);
-    for (const Plan& plan : graph.groups[g].plans)
+    for (const Plan& plan : graph.groups[g].plans) {
+      require(plan.sms >= 0 && plan.slowed >= 1 && plan.memory_traffic.value >= 0, "group {} slows the wrong way", g);
       for (const Plan::Flow& flow : plan.flows)
         require(flow.path >= 0 && flow.path < static_cast<int>(graph.paths.size()) && flow.bytes.value >= 0,
                 "group {} sends over a path that is not there", g);
+    }
   }
   for (const Path& path : graph.paths)
     for (const int link : path.links)

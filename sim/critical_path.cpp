@@ -90,6 +90,15 @@ class History {
           break;
         }
     }
+    if (any && (*this)[found].end >= arrived - kClose) return true;
+    // A body on several lanes begins when the one before has ended on all of them.
+    for (std::size_t lane = 0; lane < lanes_[at.rank].size(); ++lane) {
+      const std::vector<Run>& runs = lanes_[at.rank][lane];
+      const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
+                                          [](double time, const Run& earlier) { return time < earlier.end; });
+      if (ended != runs.begin())
+        consider({at.rank, static_cast<int>(lane), static_cast<std::size_t>(ended - runs.begin()) - 1});
+    }
     return any;
   }
 
@@ -171,10 +180,9 @@ std::string bound_of(const Operator& op, const Device& device, const OperatorTim
   const Seconds launches = (op.forward_kernels + op.backward_kernels) * device.launch_interval;
   if (launches > time.forward + time.backward) return "launch";
   if (op.cls == OperatorClass::kMemory) return "memory";
-  Operator moved = op;  // the same traffic without the arithmetic
-  moved.cls = OperatorClass::kMemory;
-  const OperatorTime memory = operator_time(moved, device, Dtype::kFp32);
-  return memory.forward + memory.backward < time.forward + time.backward ? "compute" : "memory";
+  const Bytes moved = op.forward_bytes + op.backward_bytes;
+  const Seconds memory = moved / (device.memory_efficiency * device.memory_bandwidth);
+  return 2 * memory < time.forward + time.backward ? "compute" : "memory";
 }
 
 }  // namespace

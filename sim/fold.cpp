@@ -2,6 +2,7 @@
 #include "sim/fold.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -25,7 +26,7 @@ bool uses_network(const Group& group) {
   return std::any_of(group.plans.begin(), group.plans.end(), [](const Plan& plan) { return !plan.flows.empty(); });
 }
 
-using PlanSignature = std::vector<std::tuple<double, double, double>>;
+using PlanSignature = std::vector<std::array<double, 6>>;
 
 /// First colours of groups: a number of its own for each that uses the network; by plans, and by the slot where its
 /// members have it, for the rest.
@@ -37,7 +38,8 @@ std::vector<int> first_group_colours(const EventGraph& graph, std::size_t& count
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
     PlanSignature plans;
     for (const Plan& plan : graph.groups[g].plans)
-      plans.emplace_back(plan.latency.value, plan.fixed.value, plan.sent_per_rank.value);
+      plans.push_back({plan.latency.value, plan.fixed.value, plan.sent_per_rank.value, static_cast<double>(plan.sms),
+                       plan.memory_traffic.value, plan.slowed});
     signatures.emplace_back(uses_network(graph.groups[g]) ? static_cast<int>(g) : -1, slot[g], plans);
   }
   return number(signatures, count);
@@ -79,38 +81,71 @@ Colours refine(const EventGraph& graph) {
 
 }  // namespace
 
-EventGraph fold_flows(const EventGraph& graph) {
-  std::vector<int> users(graph.links.size(), 0);  // paths that go over the link
-  for (const Path& path : graph.paths)
-    for (const int link : path.links) ++users[link];
-  // What tells paths apart: a shared link, the bandwidths, and every use by a collective.
-  using Use = std::tuple<std::size_t, std::size_t, double>;
-  using Signature = std::tuple<int, std::vector<double>, std::vector<Use>>;
-  std::vector<Signature> signatures(graph.paths.size());
-  for (std::size_t p = 0; p < graph.paths.size(); ++p) {
-    auto& [own, bandwidths, uses] = signatures[p];
-    own = -1;
+namespace {
+
+/// Paths that share links, directly or through others, are one component: the first of them, by path.
+std::vector<int> components_of(const EventGraph& graph) {
+  std::vector<int> first(graph.paths.size()), user(graph.links.size(), -1);
+  for (std::size_t p = 0; p < first.size(); ++p) first[p] = static_cast<int>(p);
+  const auto root = [&first](int path) {
+    while (first[path] != path) path = first[path] = first[first[path]];
+    return path;
+  };
+  for (std::size_t p = 0; p < graph.paths.size(); ++p)
     for (const int link : graph.paths[p].links) {
-      if (users[link] > 1) own = static_cast<int>(p);
-      bandwidths.push_back(graph.links[link].bandwidth.value);
+      if (user[link] < 0) user[link] = static_cast<int>(p);
+      const int a = root(user[link]), b = root(static_cast<int>(p));
+      first[std::max(a, b)] = std::min(a, b);
     }
-    std::sort(bandwidths.begin(), bandwidths.end());
-  }
+  for (std::size_t p = 0; p < first.size(); ++p) first[p] = root(static_cast<int>(p));
+  return first;
+}
+
+/// All there is to know about a component: path by path its links, numbered as they come, their bandwidths, and every
+/// use of the path by a collective. Components that are equal in it carry the same flows at the same times.
+using Use = std::tuple<std::size_t, std::size_t, double>;
+using PathSignature = std::tuple<std::vector<std::pair<double, int>>, std::vector<Use>>;
+
+std::vector<std::vector<PathSignature>> signatures_of(const EventGraph& graph, const std::vector<int>& component) {
+  std::vector<std::vector<Use>> uses(graph.paths.size());
   for (std::size_t g = 0; g < graph.groups.size(); ++g)
     for (std::size_t p = 0; p < graph.groups[g].plans.size(); ++p)
       for (const Plan::Flow& flow : graph.groups[g].plans[p].flows)
-        std::get<2>(signatures[flow.path]).emplace_back(g, p, flow.bytes.value);
+        uses[flow.path].emplace_back(g, p, flow.bytes.value);
+  std::vector<std::vector<PathSignature>> signatures(graph.paths.size());
+  std::vector<int> number(graph.links.size(), -1), count(graph.paths.size(), 0);
+  for (std::size_t p = 0; p < graph.paths.size(); ++p) {
+    std::vector<int> links = graph.paths[p].links;
+    std::sort(links.begin(), links.end(), [&](int a, int b) {
+      return std::pair(graph.links[a].bandwidth, a) < std::pair(graph.links[b].bandwidth, b);
+    });
+    PathSignature signature;
+    for (const int link : links) {
+      if (number[link] < 0) number[link] = count[component[p]]++;
+      std::get<0>(signature).emplace_back(graph.links[link].bandwidth.value, number[link]);
+    }
+    std::get<1>(signature) = std::move(uses[p]);
+    signatures[component[p]].push_back(std::move(signature));
+  }
+  return signatures;
+}
+
+}  // namespace
+
+EventGraph fold_flows(const EventGraph& graph) {
+  const std::vector<int> component = components_of(graph);
   std::size_t count = 0;
-  const std::vector<int> colour = number(signatures, count);
+  const std::vector<int> colour = number(signatures_of(graph, component), count);
   std::vector<int> first(count, -1);
-  for (std::size_t p = graph.paths.size(); p-- > 0;) first[colour[p]] = static_cast<int>(p);
+  for (std::size_t p = graph.paths.size(); p-- > 0;) first[colour[component[p]]] = component[p];
 
   EventGraph folded = graph;
+  const auto is_copy = [&](const Plan::Flow& flow) {
+    return first[colour[component[flow.path]]] != component[flow.path];
+  };
   for (Group& group : folded.groups)
     for (Plan& plan : group.plans)
-      plan.flows.erase(std::remove_if(plan.flows.begin(), plan.flows.end(),
-                                      [&](const Plan::Flow& flow) { return first[colour[flow.path]] != flow.path; }),
-                       plan.flows.end());
+      plan.flows.erase(std::remove_if(plan.flows.begin(), plan.flows.end(), is_copy), plan.flows.end());
   return folded;
 }
 

@@ -1,7 +1,8 @@
 // Equal ranks are played once. Ranks are refined by colour (their program, the colours of their groups) and groups by
 // the colours of their members until nothing changes; one rank of each colour then stands for all. Exact: groups whose
 // collectives use the network are never merged with others, so every flow keeps its place, except that flows of one
-// collective which nothing tells apart (equal bytes over equal links that nobody else uses) are played once too.
+// collective which nothing tells apart (equal bytes over equal links, shared with equal flows of the same collectives)
+// are played once too.
 #pragma once
 
 #include <vector>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/units.hpp"
+#include "models/work.hpp"
 
 namespace accosim {
 
@@ -37,6 +38,7 @@ struct Op {
   Seconds duration;  ///< kCompute, kHost
   int slot = -1;     ///< kCollective, kTransfer: which of the rank's groups. Loops: the replica, -1 for the rank alone
   int plan = 0;      ///< kCollective, kTransfer: which of the group's plans. Loops: index in Program::loops
+  int work = -1;     ///< kCompute: index in Program::works; -1 for what nothing slows
 };
 
 /// A body that repeats until op `until` of this rank has finished, which is looked at after every `stride` bodies and
@@ -58,6 +60,8 @@ struct Program {
   std::vector<std::vector<Op>> lanes;
   std::vector<OpRef> waits;
   std::vector<Loop> loops;
+  std::vector<Work> works;
+  BytesPerSecond memory_bandwidth;  ///< achieved, of the GPU; 0: not shared with collectives
   int micro_batch_size = 0;
 };
 
@@ -91,6 +95,10 @@ struct Plan {
   };
   std::vector<Flow> flows;
   Bytes sent_per_rank;
+  // What it does to its ranks' GPUs, and they to it.
+  int sms = 0;  ///< multiprocessors held from a rank's arrival on: its kernel spins until all are there
+  BytesPerSecond memory_traffic{0};  ///< of each GPU, from the begin to the end
+  double slowed = 1;                 ///< `fixed` takes so many times as long while a rank of it computes
 };
 
 struct Group {

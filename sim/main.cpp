@@ -11,19 +11,28 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "models/fit_kernels.hpp"
+#include "models/json.hpp"
+#include "models/kernel_samples.hpp"
 #include "models/nearest.hpp"
+#include "models/published.hpp"
 #include "models/scenario.hpp"
+#include "models/write_profile.hpp"
 #include "reports/console.hpp"
 #include "reports/explain_text.hpp"
+#include "reports/fit_text.hpp"
 #include "reports/result_json.hpp"
 #include "reports/trace_json.hpp"
+#include "reports/validation_report.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/player.hpp"
 #include "sim/run.hpp"
+#include "sim/validate.hpp"
 
 namespace accosim {
 namespace {
@@ -40,6 +49,14 @@ struct Arguments {
   int trace_updates = 3;
   std::string trace_ranks;
   std::string kind;
+  std::vector<std::string> samples;
+  std::vector<std::string> profiles;
+  // validate
+  std::string directory;
+  ValidateOptions validate;
+  std::string leave_out;
+  bool markdown = false;
+  bool check = false;
 };
 
 /// Something outside of the program and its input is in the way.
@@ -213,6 +230,56 @@ void list(const Arguments& arguments) {
   }
 }
 
+/// Fits kernels to the samples; each profile named is written anew with the constants of its architecture.
+void fit(const Arguments& arguments) {
+  std::vector<KernelSample> samples;
+  for (const std::string& file : arguments.samples) {
+    std::string text;
+    const std::string wrong = read_text_file(file, text);
+    if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", file, wrong)});
+    const std::vector<KernelSample> more = read_kernel_samples(text, file);
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  std::map<std::string, Device> devices;
+  for (const KernelSample& sample : samples)
+    if (devices.count(sample.device) == 0) devices[sample.device] = load_device(sample.device);
+  const std::vector<KernelFit> fits = fit_kernels(samples, devices);
+  write_fits(std::cout, fits);
+  for (const std::string& path : arguments.profiles) {
+    std::string text;
+    const std::string wrong = read_text_file(path, text);
+    if (!wrong.empty()) throw ScenarioError({fmt::format("--output \"{}\" {}", path, wrong)});
+    const std::string written = profile_with_fits(text, path, load_device(path), fits);
+    std::ofstream file(path);
+    file << written;
+    file.close();
+    if (!file) throw EnvironmentError(fmt::format("{}: cannot write the profile: {}", path, std::strerror(errno)));
+  }
+}
+
+/// False when a bound that was to be checked does not hold.
+bool validate_published(const Arguments& arguments) {
+  const std::string directory =
+      arguments.directory.empty() ? data_dir() + "/scenarios/validation" : arguments.directory;
+  const Published published = load_published(directory);
+  ValidateOptions options = arguments.validate;
+  options.network = network_of(arguments);
+  Validation validation = validate(published, options);
+  if (validation.rows.empty()) throw ScenarioError({"no case has such a group and id"});
+  if (arguments.check) {
+    validation.bounds = load_bounds(directory + "/bounds.json");
+    validation.broken = broken_bounds(validation, {kTrainingGroup});
+  }
+  if (!arguments.leave_out.empty()) leave_out_each(validation, published, options, arguments.leave_out == "device");
+  if (arguments.json)
+    write_validation_json(std::cout, validation);
+  else if (arguments.markdown)
+    write_validation_markdown(std::cout, validation);
+  else
+    write_validation(std::cout, validation, console_options());
+  return validation.broken.empty();
+}
+
 /// The verb that the user may have meant, for a command line that CLI11 refuses.
 std::string verb_hint(int argc, char** argv, const std::vector<std::string>& verbs) {
   for (int i = 1; i < argc; ++i) {
@@ -271,11 +338,32 @@ int run_command_line(int argc, char** argv) {
   CLI::App* list_verb = app.add_subcommand("list", "Devices, models, clusters and scenarios that come with accosim");
   list_verb->add_option("kind", arguments.kind, "device, model, cluster or scenario")
       ->check(CLI::IsMember({"device", "model", "cluster", "scenario"}));
+  CLI::App* fit_verb = app.add_subcommand("fit", "Constants of kernels from tables of measured ones");
+  fit_verb->add_option("samples", arguments.samples, "CSV tables; calibration/README.md has the columns")->required();
+  fit_verb->add_option("-o,--output", arguments.profiles, "Device profile to write the constants into; may be repeated")
+      ->allow_extra_args(false);
+  CLI::App* validate_verb =
+      app.add_subcommand("validate", "Predictions against what others measured: errors by group, device and source");
+  validate_verb->add_option("directory", arguments.directory,
+                            "Folder of measurements; scenarios/validation by default");
+  validate_verb->add_option("--group", arguments.validate.group, "Only groups whose name contains this");
+  validate_verb->add_option("--case", arguments.validate.id, "Only cases whose id contains this");
+  validate_verb
+      ->add_option("--leave-out", arguments.leave_out, "Predict again with each source or device out of the fits")
+      ->check(CLI::IsMember({"source", "device"}));
+  validate_verb->add_option("-j,--jobs", arguments.validate.jobs, "Processes")->check(CLI::Range(1, 256));
+  validate_verb->add_option("--network", arguments.network, "simgrid or reference")
+      ->check(CLI::IsMember({"simgrid", "reference"}))
+      ->capture_default_str();
+  validate_verb->add_flag("--check", arguments.check, "Fail where a group's error is above its committed bound");
+  CLI::Option* json_flag = validate_verb->add_flag("--json", arguments.json, "One JSON document instead of text");
+  validate_verb->add_flag("--markdown", arguments.markdown, "The page reports/published/validation.md")
+      ->excludes(json_flag);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;  // --help, --version
-    if (!asked) std::cerr << verb_hint(argc, argv, {"compare", "run", "explain", "resolve", "list"});
+    if (!asked) std::cerr << verb_hint(argc, argv, {"compare", "run", "explain", "resolve", "list", "fit", "validate"});
     app.exit(error);
     return asked ? kDone : kBadCommandLine;
   }
@@ -284,9 +372,12 @@ int run_command_line(int argc, char** argv) {
   if (explain_verb->parsed()) explain_schedules(arguments);
   if (resolve_verb->parsed()) std::cout << load_scenario(arguments.scenario, arguments.sets).resolved;
   if (list_verb->parsed()) list(arguments);
+  if (fit_verb->parsed()) fit(arguments);
+  bool holds = true;
+  if (validate_verb->parsed()) holds = validate_published(arguments);
   std::cout.flush();
   if (!std::cout) throw EnvironmentError("the results could not be written to the standard output");
-  return kDone;
+  return holds ? kDone : kBadInput;
 }
 
 }  // namespace

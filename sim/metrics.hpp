@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/interval.hpp"
 #include "models/memory.hpp"
 #include "models/spec.hpp"
 #include "models/units.hpp"
@@ -36,7 +37,9 @@ struct RunResult {
   std::string schedule;
   std::string label;
   Seconds update_time;
-  Seconds total_time;  ///< for train_tokens
+  Seconds update_time_low, update_time_high;  ///< 80 % interval
+  Spread spread;                              ///< of the update time: what the interval is made of
+  Seconds total_time;                         ///< for train_tokens
   double tokens_per_second = 0;
   double tokens_per_second_per_gpu = 0;
   std::optional<double> speedup;  ///< per token, over the baseline; absent when nothing is compared

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/spread.hpp"
+#include "sim/critical_path.hpp"
 #include "sim/player.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "sim/warnings.hpp"
@@ -33,8 +35,9 @@ double samples_per_step(const Scenario& scenario) {
   return samples;
 }
 
-/// Beyond this many times the micro-batches asked for, a ddp or zero1 baseline is extrapolated instead of played: every
-/// further micro-batch adds the same time, and on a slow network there may be millions of them.
+/// Beyond this many times the micro-batches asked for, a baseline that does as many as it is told is extrapolated
+/// instead of played: every further micro-batch adds the same time, and on a slow network there may be millions of
+/// them.
 constexpr int kMostReplayed = 2;
 
 /// Seconds per sample of the baseline at `samples` per update. Between two numbers of micro-batches that it can do, the
@@ -46,7 +49,7 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   const int unit = baseline.name == "acco" ? 2 : 1;
   const double steps = samples / samples_per_step(scenario) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
-  const bool affine = baseline.name == "ddp" || baseline.name == "zero1";
+  const bool affine = baseline.name != "acco" && baseline.name != "dpu";
   const double most = affine ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) {
@@ -62,11 +65,12 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
-void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs) {
-  result.memory_formula = memory_formula(spec.name, costs.parameters, costs.ranks());
+void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs, int accumulation_steps) {
+  result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
   double least_room = 0;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = resident_memory(spec, kind.layers, kind.device, costs.ranks());
+    const MemoryParts parts = resident_memory(
+        {spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps, kind.tied_embeddings});
     const double room = kind.device.memory.value - parts.total().value;
     if (!result.memory_parts.parts.empty() && room >= least_room) continue;
     least_room = room;
@@ -100,11 +104,33 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
   result.bytes_sent_per_rank_per_update = Bytes{sent / ranks};
 }
 
+/// The spread of the update time: those of computation and communication, times their shares of the critical path.
+Spread spread_of(const SteadyPlay& play) {
+  const CriticalPath path = critical_path(play);
+  std::vector<double> spreads;
+  for (const RankKind& kind : play.costs.kinds) spreads.push_back(compute_spread(kind));
+  double compute = 0, communication = 0;
+  for (const PathStep& step : path.steps) {
+    const double share = step.duration / path.update_time;
+    if (step.cls == OpClass::kCommunication) {
+      communication += share * communication_spread(play.costs.cluster, play.costs.world.node.size() > 1);
+    } else if (step.cls != OpClass::kMark) {
+      const int kind = play.costs.kind_of[static_cast<std::size_t>(step.rank)];
+      compute += share * spreads[static_cast<std::size_t>(kind)];
+    }
+  }
+  return {compute, communication};
+}
+
 RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play) {
   RunResult result;
   result.schedule = spec.name;
   result.label = spec.label;
   result.update_time = play.measured.update_time;
+  result.spread = spread_of(play);
+  const Interval interval = interval_80(result.update_time.value, result.spread.total());
+  result.update_time_low = Seconds{interval.low};
+  result.update_time_high = Seconds{interval.high};
   result.samples_per_update = samples_of(play);
   result.tokens_per_second = result.samples_per_update * scenario.training.sequence_length / result.update_time.value;
   result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs.ranks();
@@ -112,7 +138,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.batch_inflation =
       result.samples_per_update / (samples_per_step(scenario) * scenario.training.gradient_accumulation_steps);
   add_utilization(result, play);
-  add_memory(result, spec, play.costs);
+  add_memory(result, spec, play.costs, scenario.training.gradient_accumulation_steps);
   for (int rank = 0; rank < play.costs.ranks(); ++rank) {
     const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
     const RankKind& kind = play.costs.kinds[play.costs.kind_of[rank]];

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 
+#include "models/spread.hpp"
+
 namespace accosim {
 namespace {
 
 constexpr double kMuchInflation = 1.05;
 constexpr double kMuchExposed = 0.25;
 constexpr double kMuchIdle = 0.25;
+constexpr double kMuchFitted = 0.25;
 
 /// Whether the layers in which launching takes longer than computing make up most of a micro-batch's time.
 bool is_launch_bound(const RankKind& kind) {
@@ -68,6 +71,22 @@ std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& pla
   if (std::any_of(play.costs.kinds.begin(), play.costs.kinds.end(), is_launch_bound))
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
                         "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
+  for (const RankKind& kind : play.costs.kinds) {
+    const FitUse use = fit_use(kind);
+    if (use.extrapolated > kMuchFitted)
+      warnings.push_back(
+          {"extrapolated",
+           fmt::format("{:.0f} % of the compute time on {} is in kernels larger or smaller than any that "
+                       "was measured",
+                       100 * use.extrapolated, kind.device.name),
+           "trust the trend, not the figure; measure such kernels and run accosim fit"});
+    if (use.inherited > kMuchFitted)
+      warnings.push_back({"inherited_constants",
+                          fmt::format("{:.0f} % of the compute time on {} is priced by constants that were measured on "
+                                      "another part of its architecture",
+                                      100 * use.inherited, kind.device.name),
+                          "expect some 10 % more error; measure kernels on the part itself and run accosim fit"});
+  }
   if (spec.name == "dpu")
     warnings.push_back({"stale_gradients",
                         "every gradient is one update late, which this prediction does not charge for",

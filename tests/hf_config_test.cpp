@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/layers.hpp"
 #include "models/scenario.hpp"
 
 namespace accosim {
@@ -104,9 +105,38 @@ TEST(HfConfig, ForeignKeysAreDropped) {
 }
 
 TEST(HfConfig, AnUnknownFamilyListsTheKnownOnes) {
-  const Read r = read(R"({"model_type": "mixtral"})");
-  EXPECT_EQ(r.errors, std::vector<std::string>{"config.json:1:16 /model_type: \"mixtral\" is not known; write one of: "
-                                               "\"gpt2\", \"gpt_neo\", \"llama\""});
+  const Read r = read(R"({"model_type": "t5"})");
+  EXPECT_EQ(r.errors, std::vector<std::string>{"config.json:1:16 /model_type: \"t5\" is not known; write one of: "
+                                               "\"gpt2\", \"gpt_neo\", \"opt\", \"llama\", \"mistral\""});
+}
+
+TEST(HfConfig, OptHasTwoPositionsMoreThanItSaysAndRelu) {
+  // OPT-125M: 125,239,296 parameters. 50272 x 768 + 2050 x 768 + 12 (12 x 768^2 + 13 x 768) + 2 x 768.
+  const Read r = read(R"({"model_type": "opt", "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12,
+    "ffn_dim": 3072, "vocab_size": 50272, "max_position_embeddings": 2048})");
+  ASSERT_TRUE(r.model);
+  EXPECT_EQ(parameter_count(*r.model), 125239296);
+  EXPECT_EQ(r.model->activation, Activation::kRelu);
+}
+
+TEST(HfConfig, MistralIsALlamaWithASlidingWindow) {
+  const std::string mistral = R"({"model_type": "mistral", "num_hidden_layers": 2, "hidden_size": 64,
+    "num_attention_heads": 4, "intermediate_size": 7, "vocab_size": 11, "max_position_embeddings": 4096)";
+  EXPECT_EQ(read(mistral + R"(, "sliding_window": 1024})").model->attention_window, (std::vector<int>{1024, 1024}));
+  const Read none = read(mistral + R"(, "sliding_window": null})");  // a window as long as any sequence
+  ASSERT_TRUE(none.model);
+  EXPECT_EQ(attended_pairs(4096, none.model->attention_window[0]), attended_pairs(4096, 0));
+  EXPECT_TRUE(none.model->gated_mlp && none.model->rms_norm);
+}
+
+TEST(HfConfig, ActivationIsReadAndHasItsFamilysDefault) {
+  const std::string gpt2 = R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 4,
+    "vocab_size": 3)";
+  EXPECT_EQ(read(gpt2 + "}").model->activation, Activation::kGeluNew);
+  EXPECT_EQ(read(gpt2 + R"(, "activation_function": "gelu"})").model->activation, Activation::kGelu);
+  EXPECT_EQ(read(gpt2 + R"(, "activation_function": "geluu"})").errors.size(), 1U);
+  EXPECT_TRUE(read(gpt2 + "}").model->causal);
+  EXPECT_FALSE(read(gpt2 + R"(, "causal": false})").model->causal);
 }
 
 TEST(HfConfig, ImpossibleShapesAreErrors) {

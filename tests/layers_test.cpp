@@ -181,11 +181,150 @@ TEST(Layers, ActivationsOfABlockFollowKorthikanti) {
 }
 
 TEST(Layers, ActivationsOfAGatedGroupedQueryBlock) {
-  // Llama, 16 bit, a token: norm input 2h, qkv input 2h, q 2h, k and v 2 x 2h/4 (a quarter of the heads), log-sum-exp
-  // 4a, output projection's input 2h, norm input 2h, mlp input 2h, gate, up, silu(gate) and their product 8f.
+  // Llama, merged kernels, 16 bit, a token: norm input 2h, qkv input 2h, q 2h, k and v 2 x 2h/4 (a quarter of the
+  // heads), log-sum-exp 4a, output projection's input 2h, norm input 2h, mlp input 2h, gate, up and their product 6f.
   const Model m = llama(1, 64, 8, 2, 100, 10);
-  const double token = 2 * 64 * 3 + 2 * 2 * 16 + 4 * 8 + 2 * 64 * 3 + 8 * 100;
-  EXPECT_EQ(activations(layers_of(m, {3, 32})[1]), 3 * 32 * token);
+  Workload w{3, 32};
+  w.implementation = Implementation::kFused;
+  EXPECT_EQ(activations(layers_of(m, w)[1]), 3 * 32 * (2 * 64 * 3 + 2 * 2 * 16 + 4 * 8 + 2 * 64 * 3 + 6 * 100.0));
+  // Eager: keys and values copied to all heads (2 x 2h), each norm's fp32 input and its normalised tensor (6h for 2h),
+  // silu(gate) too.
+  w.implementation = Implementation::kEager;
+  EXPECT_EQ(activations(layers_of(m, w)[1]),
+            3 * 32 * (2 * 6 * 64 + 2 * 64 * 2 + 4 * 64 + 4 * 8 + 2 * 64 * 2 + 8 * 100.0));
+}
+
+TEST(Layers, ActivationsWithDropoutAreKorthikantisExactly) {
+  // arXiv 2205.05198, equation 1: s b h (34 + 5 a s / h) bytes. Selective recomputation leaves 34 s b h, full 2 s b h.
+  const double s = 1024, b = 4, h = 768, a = 12;
+  Workload w{4, 1024};
+  w.attention = Attention::kNaive;
+  w.implementation = Implementation::kFused;
+  w.dropout = 0.1;
+  EXPECT_EQ(activations(layers_of(gpt2(), w)[1]), s * b * h * 34 + 5 * a * s * s * b);
+  w.recompute = Recompute::kSelective;
+  EXPECT_EQ(activations(layers_of(gpt2(), w)[1]), s * b * h * 34);
+  w.recompute = Recompute::kFull;
+  EXPECT_EQ(activations(layers_of(gpt2(), w)[1]), s * b * h * 2);
+}
+
+TEST(Layers, ActivationsByOperatorAreThoseThatSailorMeasured) {
+  // The byte column of eth-easl/sailor's op table for GPT-Neo-2.7B, fp16, 4 sequences of 2048, 32 heads, in MiB, is
+  // what each operator puts out: layer norm 40, qkv 120, softmax 1024, attention dropout 1536 (with its mask), context
+  // 40, dropout and residual 60 (mask 20), layer norm 40, first product 160, gelu 160, dropout and residual 60. Each is
+  // kept by the operator that reads it.
+  Model m = gpt2_like(1, 2560, 32, 50257, 2048);
+  Workload w{4, 2048};
+  w.compute = w.parameter_dtype = w.gradient_dtype = Dtype::kFp16;
+  w.attention = Attention::kNaive;
+  w.implementation = Implementation::kFused;
+  w.dropout = 0.1;
+  const Layer block = layers_of(m, w)[1];
+  const auto mebibytes = [&](const char* name) { return find(block, name).activations.value / 0x1p20; };
+  EXPECT_EQ(mebibytes("qkv projection"), 40);
+  EXPECT_EQ(mebibytes("attention scores") + mebibytes("attention context"), 120);
+  EXPECT_EQ(mebibytes("softmax"), 1024);
+  EXPECT_EQ(mebibytes("attention dropout"), 1536);
+  EXPECT_EQ(mebibytes("output projection"), 40);
+  EXPECT_EQ(mebibytes("attention residual"), 20);
+  EXPECT_EQ(mebibytes("mlp norm"), 40);
+  EXPECT_EQ(mebibytes("mlp up"), 40);
+  EXPECT_EQ(mebibytes("activation"), 160);
+  EXPECT_EQ(mebibytes("mlp down"), 160);
+  EXPECT_EQ(mebibytes("mlp residual"), 20);
+}
+
+TEST(Layers, SelectiveRecomputationRepeatsTheAttentionAlone) {
+  Workload w{2, 256};
+  w.attention = Attention::kNaive;
+  const Layer keep = layers_of(gpt2(), w)[1];
+  w.recompute = Recompute::kSelective;
+  const Layer again = layers_of(gpt2(), w)[1];
+  for (std::size_t i = 0; i < keep.operators.size(); ++i) {
+    const Operator& a = keep.operators[i];
+    const Operator& b = again.operators[i];
+    const bool attention = a.name == "attention scores" || a.name == "softmax" || a.name == "attention context";
+    // softmax is between the two products
+    const double repeated = attention && a.name != "softmax" ? a.forward_flops.value : 0;
+    EXPECT_EQ(b.backward_flops.value, a.backward_flops.value + repeated) << a.name;
+  }
+}
+
+TEST(Layers, SelectiveOpKeepsEveryOtherProduct) {
+  // Llama: products q, k, v, o, gate, up, down; kept are q, v, gate, down and the attention's output and log-sum-exp,
+  // beside the block's input. A token, 16 bit: 2 (h + h + kv + f + h + h) + 4 a. Recomputed are k, o and up.
+  const Model m = llama(1, 64, 8, 2, 100, 10);
+  Workload w{3, 32};
+  w.implementation = Implementation::kCompiled;
+  const Layer keep = layers_of(m, w)[1];
+  w.recompute = Recompute::kSelectiveOp;
+  const Layer again = layers_of(m, w)[1];
+  const double t = 3 * 32;
+  EXPECT_EQ(activations(again), t * (2 * (64 + 64 + 16 + 100 + 64 + 64) + 4 * 8.0));
+  EXPECT_EQ(backward_flops(again) - backward_flops(keep), 2 * t * (64 * 16 + 64 * 64 + 64 * 100.0));
+}
+
+TEST(Layers, EncodersAttendToTheWholeSquare) {
+  Model m = gpt2();
+  const double half = find(layers_of(m, {1, 512})[1], "attention").forward_flops.value;
+  m.causal = false;
+  EXPECT_EQ(find(layers_of(m, {1, 512})[1], "attention").forward_flops.value, 2 * half);
+}
+
+TEST(Layers, EagerCodeMovesMoreThanMergedCodeAndLaunchesMore) {
+  Random random{6};
+  for (int i = 0; i < 100; ++i) {
+    const Model m = random_model(random);
+    Workload w = random_workload(random);
+    w.dropout = random.coin() ? 0.1 : 0;
+    const auto blocks = [&](Implementation implementation) {
+      w.implementation = implementation;
+      const Layer layer = layers_of(m, w)[1];
+      double bytes = 0, launches = 0;
+      for (const Operator& op : layer.operators) {
+        bytes += op.forward_bytes.value + op.backward_bytes.value;
+        launches += op.forward_kernels + op.backward_kernels;
+      }
+      return std::pair(bytes, launches);
+    };
+    const auto eager = blocks(Implementation::kEager), compiled = blocks(Implementation::kCompiled);
+    const auto fused = blocks(Implementation::kFused);
+    EXPECT_GE(eager.first, compiled.first);
+    EXPECT_GE(eager.second, compiled.second);
+    EXPECT_GE(eager.second, fused.second);
+  }
+}
+
+TEST(Layers, NewGeluInEagerCodeIsEightKernels) {
+  // 0.5 x (1 + tanh(c (x + 0.044715 x^3))): x^3, c1 x^3, x + that, c2 that, tanh, 1 + that, 0.5 x, the product: 18
+  // reads and writes of the 4 h wide tensor, and x, tanh, 1 + tanh, x / 2 are kept.
+  Model m = gpt2();
+  m.activation = Activation::kGeluNew;
+  const Operator op = find(layers_of(m, {2, 128})[1], "activation");
+  const double wide = 2.0 * 2 * 128 * 3072;
+  EXPECT_EQ(op.forward_bytes.value, 18 * wide);
+  EXPECT_EQ(op.forward_kernels, 8);
+  EXPECT_EQ(op.activations.value, 4 * wide);
+}
+
+TEST(Layers, SumsOfAnOperatorAreThoseOfItsKernels) {
+  Random random{7};
+  for (int i = 0; i < 100; ++i) {
+    Workload w = random_workload(random);
+    w.dropout = random.coin() ? 0.1 : 0;
+    w.implementation = static_cast<Implementation>(random.between(0, 2));
+    w.recompute = static_cast<Recompute>(random.between(0, 3));
+    for (const Layer& layer : layers_of(random_model(random), w))
+      for (const Operator& op : layer.operators) {
+        double flops = 0, bytes = 0;
+        for (const Kernel& kernel : op.backward) {
+          flops += flops_of(kernel).value;
+          bytes += bytes_of(kernel).value;
+        }
+        EXPECT_EQ(op.backward_flops.value, flops) << op.name;
+        EXPECT_EQ(op.backward_bytes.value, bytes) << op.name;
+      }
+  }
 }
 
 TEST(Layers, LossKeepsFp32LogProbabilitiesAndNeedsTwoGradients) {

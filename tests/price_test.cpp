@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "models/layers.hpp"
+#include "models/operators.hpp"
 
 namespace accosim {
 namespace {
@@ -111,6 +112,47 @@ TEST(Price, AdamwMovesMasterAndMomentsGradientAndParameter) {
   EXPECT_DOUBLE_EQ(adamw_time(1e9, Dtype::kFp32, Dtype::kFp32, d).value, 28e-3);
   EXPECT_DOUBLE_EQ(adamw_time(1e9, Dtype::kBf16, Dtype::kFp32, d).value, 30e-3);
   EXPECT_DOUBLE_EQ(adamw_time(1e9, Dtype::kFp32, Dtype::kBf16, d).value, 26e-3);
+}
+
+TEST(Price, ForeachAdamwMakesAPassForEachStep) {
+  // Read: master, m, v, v, root, root, root (28 B), update 12 B and the gradient twice; written: eight times 4 B and
+  // the parameter.
+  const Device d = round_device();
+  const OptimizerImplementation foreach = OptimizerImplementation::kForeach;
+  EXPECT_DOUBLE_EQ(adamw_time(1e9, Dtype::kFp32, Dtype::kFp32, d, foreach).value, 80e-3);
+  EXPECT_DOUBLE_EQ(adamw_time(1e9, Dtype::kBf16, Dtype::kBf16, d, foreach).value, 78e-3);
+}
+
+TEST(Price, ClippingReadsForTheNormAndScales) {
+  EXPECT_DOUBLE_EQ(clipping_time(1e9, Dtype::kFp32, round_device()).value, 12e-3);
+}
+
+TEST(Price, OperatorOfKernelsIsTheirSum) {
+  // 2e9 B at 1 TB/s and one start, and of the two only the first is memory-bound.
+  Operator op;
+  op.forward = {memory_kernel(Bytes{2e9}), gemm_kernel({1, 1000, 1000, 1000})};
+  add_up(op);
+  const Device d = round_device();
+  const double gemm = gemm_time({1, 1000, 1000, 1000}, d, Dtype::kBf16).value;
+  const OperatorTime time = operator_time(op, d, Dtype::kBf16);
+  EXPECT_DOUBLE_EQ(time.forward.value, 2e-3 + kKernelOverhead.value + gemm);
+  EXPECT_DOUBLE_EQ(time.memory_forward.value, 2e-3 + kKernelOverhead.value);
+  EXPECT_EQ(time.backward.value, 0);
+}
+
+TEST(Price, EqualLayersCostTheSameAsOnTheirOwn) {
+  std::vector<Layer> layers;
+  for (const double bytes : {1e9, 2e9, 1e9, 2e9, 1e9}) {
+    Operator op;
+    op.forward = {memory_kernel(Bytes{bytes})};
+    add_up(op);
+    layers.push_back({"layer", {op}});
+  }
+  const Device d = round_device();
+  const std::vector<LayerTime> times = layer_times(layers, d, Dtype::kBf16);
+  ASSERT_EQ(times.size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i)
+    EXPECT_EQ(times[i].forward.value, layer_time(layers[i], d, Dtype::kBf16).forward.value);
 }
 
 TEST(Price, BetterDeviceIsNeverSlower) {

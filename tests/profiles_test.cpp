@@ -37,7 +37,7 @@ json whole(const std::map<std::string, json>& all, const std::string& name, int 
 }
 
 bool is_text(const std::string& key) {
-  return key == "schema" || key == "name" || key == "inherits" || key == "description";
+  return key == "schema" || key == "name" || key == "inherits" || key == "description" || key == "architecture";
 }
 
 /// JSON pointers of all numbers, with or without a unit.
@@ -45,7 +45,7 @@ std::set<std::string> numbers_in(const json& profile) {
   std::set<std::string> pointers;
   for (const auto& [key, value] : profile.items()) {
     if (is_text(key) || key == "sources") continue;
-    if (!value.is_object()) {
+    if (!value.is_object() || key == "attention") {  // one fit, one citation
       pointers.insert("/" + key);
       continue;
     }
@@ -66,8 +66,9 @@ double quantity(const json& value, Dimension dimension) {
 TEST(Profiles, AreTheOnesPromised) {
   std::set<std::string> names;
   for (const auto& [file, profile] : profiles()) names.insert(file);
-  for (const char* name : {"A100-SXM4-80GB", "A100-SXM4-40GB", "A100-PCIE-80GB", "H100-SXM", "H100-PCIe",
-                           "V100-SXM2-16GB", "V100-SXM2-32GB"})
+  for (const char* name :
+       {"A100-SXM4-80GB", "A100-SXM4-40GB", "A100-PCIE-80GB", "H100-SXM", "H100-PCIe", "V100-SXM2-16GB",
+        "V100-SXM2-32GB", "A100-PCIE-40GB", "V100-PCIE-32GB", "GH200-96GB", "H100-SXM-96GB-500W"})
     EXPECT_TRUE(names.count(std::string(name) + ".json")) << name;
 }
 
@@ -95,10 +96,18 @@ TEST(Profiles, HoldPossibleValues) {
   const auto all = profiles();
   for (const auto& [file, own] : all) {
     const json profile = whole(all, own["name"]);
-    for (const char* key : {"gemm_efficiency", "flash_attention_efficiency", "memory_efficiency"}) {
-      EXPECT_GT(profile.at(key).get<double>(), 0) << file << " " << key;
-      EXPECT_LT(profile.at(key).get<double>(), 1) << file << " " << key;
+    EXPECT_GT(profile.at("memory_efficiency").get<double>(), 0) << file;
+    EXPECT_LT(profile.at("memory_efficiency").get<double>(), 1) << file;
+    EXPECT_TRUE(profile.contains("attention") || profile.contains("flash_attention_efficiency")) << file;
+    for (const auto& [dtype, peak] : profile.at("peak").items()) {  // each has its own fit, none has one without a peak
+      const json& fit = profile.at("gemm").at(dtype);
+      EXPECT_GT(fit.at("peak_fraction").get<double>(), 0.3) << file << " " << dtype;
+      EXPECT_LE(fit.at("peak_fraction").get<double>(), 1) << file << " " << dtype;
+      EXPECT_GT(fit.at("spread").get<double>(), 0) << file << " " << dtype;
+      EXPECT_LT(fit.at("spread").get<double>(), 0.2) << file << " " << dtype;
+      EXPECT_LT(fit.at("least_flops"), fit.at("most_flops")) << file << " " << dtype;
     }
+    EXPECT_EQ(profile.at("gemm").size(), profile.at("peak").size()) << file;
     for (const auto& [dtype, peak] : profile.at("peak").items()) {
       EXPECT_TRUE(dtypes.count(dtype)) << file << " " << dtype;
       EXPECT_GT(quantity(peak, Dimension::kCompute), 10e12) << file;

@@ -46,6 +46,8 @@ RunResult full_result() {
   result.schedule = "acco";
   result.label = "ACCO \"two rounds\"";
   result.update_time = Seconds{0.5};
+  result.update_time_low = Seconds{0.4};
+  result.update_time_high = Seconds{0.625};
   result.total_time = Seconds{7200};
   result.tokens_per_second = 1000;
   result.tokens_per_second_per_gpu = 250;
@@ -109,7 +111,8 @@ TEST(ResultJson, DocumentNamesWhatWasPlayed) {
 TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
   const Json result = Json::parse(written(small_scenario(), {full_result()})).at("results")[0];
   const Json expected = Json::parse(R"({
-    "schedule": "acco", "label": "ACCO \"two rounds\"", "update_time_s": 0.5, "total_time_s": 7200.0,
+    "schedule": "acco", "label": "ACCO \"two rounds\"", "update_time_s": 0.5, "update_time_s_low": 0.4,
+    "update_time_s_high": 0.625, "total_time_s": 7200.0,
     "tokens_per_s": 1000.0, "tokens_per_s_per_gpu": 250.0, "speedup": 1.5, "speedup_same_batch": 1.25,
     "published_speedup": 1.72, "batch_inflation": 2.0, "samples_per_update": 64.0, "micro_batches_per_update": 16.0,
     "mfu": 0.4, "hfu": 0.45, "gpu_idle_fraction": 0.1, "exposed_communication_s": 0.05,

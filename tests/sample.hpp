@@ -77,6 +77,7 @@ inline Scenario sample_scenario(int count, int gpus, double nic_gbit = 100) {
   scenario.training.micro_batch_size = 4;
   scenario.training.gradient_accumulation_steps = 4;
   scenario.training.train_tokens = 1e9;
+  scenario.training.interference = false;  // closed forms are without it
   scenario.baseline = "zero1";
   for (const char* name : {"zero1", "ddp", "dpu", "acco"}) scenario.schedules.push_back(sample_schedule(name));
   return scenario;

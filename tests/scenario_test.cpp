@@ -324,7 +324,7 @@ TEST_F(ScenarioFiles, SchedulesAreToldApartByLabels) {
       any_has(errors_of(with_schedules(R"([{"name": "acco"}, {"name": "acco"}])")), "is the label of two schedules"));
   EXPECT_TRUE(errors_of(with_schedules(R"([{"name": "acco"}, {"name": "acco", "label": "b"}])")).empty());
   EXPECT_TRUE(any_has(errors_of(with_schedules("[]")), "write at least one"));
-  EXPECT_TRUE(any_has(errors_of(with_schedules(R"([{"name": "zero2"}])")), "did you mean \"zero1\"?"));
+  EXPECT_TRUE(any_has(errors_of(with_schedules(R"([{"name": "zero11"}])")), "did you mean \"zero1\"?"));
   EXPECT_TRUE(any_has(errors_of(with(R"("baseline": "dpp")")), "did you mean \"ddp\"?"));
   EXPECT_TRUE(any_has(errors_of(with(R"("published": {"aco": 1.2})")), "did you mean \"acco\"?"));
   EXPECT_TRUE(any_has(errors_of(with(R"("published": {"acco": 0})")), "/published/acco: is 0"));

@@ -19,8 +19,9 @@ bool is_sharded(const ScheduleInput& input) {
 OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput& input, OpRef wait) {
   if (input.spec.overlap == Overlap::kBackward)
     return add_overlapped_micro_batch(program, input, CollectiveKind::kAllReduce, {wait});
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {wait});
-  const OpRef gradients = program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1);
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {wait}, 0, input.kind.work.forward);
+  const OpRef gradients = program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1,
+                                          input.kind.work.backward);
   return program.collective(kCommunicationLane, "all-reduce",
                             {CollectiveKind::kAllReduce, input.costs.gradient_bytes()}, {gradients});
 }

@@ -9,6 +9,7 @@
 #include "models/spec.hpp"
 #include "sim/builder.hpp"
 #include "sim/graph.hpp"
+#include "sim/schedules/groups.hpp"
 
 namespace accosim {
 
@@ -24,17 +25,21 @@ struct ScheduleInput {
 
 Program build_ddp(const ScheduleInput& input, Tables& tables);
 Program build_zero1(const ScheduleInput& input, Tables& tables);
+Program build_zero2(const ScheduleInput& input, Tables& tables);
+Program build_zero3(const ScheduleInput& input, Tables& tables);
 Program build_dpu(const ScheduleInput& input, Tables& tables);
 Program build_acco(const ScheduleInput& input, Tables& tables);
 
 /// Steady update time of identical ranks, without interference. `A` micro-batches per update and rank.
 Seconds ddp_closed_form(const ScheduleInput& input);
 Seconds zero1_closed_form(const ScheduleInput& input);
+Seconds zero2_closed_form(const ScheduleInput& input);
+Seconds zero3_closed_form(const ScheduleInput& input);
 Seconds dpu_closed_form(const ScheduleInput& input);
 Seconds acco_closed_form(const ScheduleInput& input);
 Seconds closed_form(const ScheduleInput& input);  ///< of the schedule that the spec names
 
-/// The graph of a schedule on the whole cluster: a program a kind of rank, the world group, and the links it uses.
+/// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use.
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates);
 
 // ---- shared by the schedules ----
@@ -48,9 +53,6 @@ struct Bucket {
 /// Gradients in the order of the backward pass, cut into buckets: a first small one, then full ones, as PyTorch's DDP.
 /// A layer's gradient is taken to appear evenly over its backward, so buckets may end inside of a layer.
 std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradient_element, Bytes first, Bytes cap);
-
-/// Time of a request alone on the fabric.
-Seconds request_time(const Costs& costs, const PlanRequest& request);
 
 /// The optimizer on one rank's shard, and on all parameters.
 Seconds shard_optimizer_time(const ScheduleInput& input);

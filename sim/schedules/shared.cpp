@@ -28,38 +28,34 @@ std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradi
   return buckets;
 }
 
-Seconds request_time(const Costs& costs, const PlanRequest& request) {
-  return request.count * collective_time(request.kind, request.bytes / request.count, costs.cluster, costs.world);
-}
-
 Seconds shard_optimizer_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return adamw_time(costs.parameters / costs.ranks(), costs.parameter_dtype, costs.gradient_dtype, input.kind.device);
+  return optimizer_time(costs, costs.parameters / costs.ranks(), input.kind.device);
 }
 
 Seconds full_optimizer_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return adamw_time(costs.parameters, costs.parameter_dtype, costs.gradient_dtype, input.kind.device);
+  return optimizer_time(costs, costs.parameters, input.kind.device);
 }
 
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count) {
   if (count == 0) return;
   program.begin_loop(kComputeLane, count);
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward);
-  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1);
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
+  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
   program.end_loop(kComputeLane);
 }
 
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until) {
   program.begin_loop(kComputeLane, min_looks, until, input.spec.poll_every);
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward);
-  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1);
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
+  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
   program.end_loop(kComputeLane);
 }
 
 OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
                                  const std::vector<OpRef>& waits) {
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, waits);
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, waits, 0, input.kind.work.forward);
   const std::vector<Bucket> buckets = buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype),
                                                  input.spec.first_bucket, input.spec.bucket_cap);
   const char* name = kind == CollectiveKind::kAllReduce ? "all-reduce of a bucket" : "reduce-scatter of a bucket";
@@ -67,8 +63,8 @@ OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& i
   OpRef sent{kCommunicationLane, -1};
   for (const Bucket& bucket : buckets) {
     const bool last = &bucket == &buckets.back();
-    const OpRef filled =
-        program.compute(kComputeLane, "backward", OpClass::kBackward, bucket.ready - done, {}, last ? 1 : 0);
+    const OpRef filled = program.compute(kComputeLane, "backward", OpClass::kBackward, bucket.ready - done, {},
+                                         last ? 1 : 0, input.kind.work.backward);
     sent = program.collective(kCommunicationLane, name, {kind, bucket.bytes}, {filled});
     done = bucket.ready;
   }

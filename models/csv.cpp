@@ -1,0 +1,118 @@
+// See csv.hpp.
+#include "models/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "models/nearest.hpp"
+#include "models/text.hpp"
+
+namespace accosim {
+namespace {
+
+JsonOrigin place(const std::string& source, int line, int column) {
+  JsonOrigin origin = origin_named(source);
+  origin.line = line;
+  origin.column = column;
+  return origin;
+}
+
+std::vector<CsvCell> cells_of(std::string_view line) {
+  std::vector<CsvCell> cells;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = std::min(line.find(',', begin), line.size());
+    std::size_t from = begin, to = end;
+    while (from < to && (line[from] == ' ' || line[from] == '\t')) ++from;
+    while (to > from && (line[to - 1] == ' ' || line[to - 1] == '\t' || line[to - 1] == '\r')) --to;
+    cells.push_back({std::string(line.substr(from, to - from)), static_cast<int>(from) + 1});
+    if (end == line.size()) return cells;
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+std::optional<std::size_t> CsvTable::find(std::string_view column) const {
+  const auto found = std::find(columns.begin(), columns.end(), column);
+  if (found == columns.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+JsonOrigin CsvTable::origin(const CsvRow& row, std::size_t column) const {
+  return place(source, row.line, row.cells[column].column);
+}
+
+CsvTable parse_csv(std::string_view text, const std::string& source, Diagnostics& diagnostics) {
+  CsvTable table;
+  table.source = source;
+  int line = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view content = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++line;
+    if (content.find_first_not_of(" \t\r") == std::string_view::npos || content[0] == '#') continue;
+    std::vector<CsvCell> cells = cells_of(content);
+    if (table.columns.empty()) {
+      for (const CsvCell& cell : cells) {
+        if (table.find(cell.text) || cell.text.empty())
+          diagnostics.add(place(source, line, cell.column), "",
+                          cell.text.empty() ? "a column without a name"
+                                            : fmt::format("two columns are named {}", in_quotes(cell.text)));
+        table.columns.push_back(cell.text);
+      }
+    } else if (cells.size() != table.columns.size()) {
+      diagnostics.add(place(source, line, 1), "",
+                      fmt::format("has {} cells; the heading has {}", cells.size(), table.columns.size()));
+    } else {
+      table.rows.push_back({line, std::move(cells)});
+    }
+  }
+  if (table.rows.empty()) diagnostics.add(origin_named(source), "", "holds no rows");
+  return table;
+}
+
+std::optional<CsvTable> read_csv(const std::string& path, const std::string& shown, const JsonOrigin& named_at,
+                                 Diagnostics& diagnostics) {
+  std::string text;
+  const std::string wrong = read_text_file(path, text);
+  if (wrong.empty()) return parse_csv(text, shown, diagnostics);
+  diagnostics.add(named_at, "", in_quotes(shown, 200) + " " + wrong);
+  return std::nullopt;
+}
+
+void CsvRowReader::fail(std::string_view column, const std::string& what) {
+  const std::optional<std::size_t> at = table_.find(column);
+  diagnostics_.add(at ? table_.origin(row_, *at) : place(table_.source, row_.line, 1), "",
+                   fmt::format("{}: {}", column, what));
+}
+
+std::string CsvRowReader::text(std::string_view column, const std::optional<std::string>& fallback) {
+  const std::optional<std::size_t> at = table_.find(column);
+  if (!at) {
+    if (!fallback) fail(column, "there is no such column" + hint(column, table_.columns));
+    return fallback.value_or("");
+  }
+  const std::string& cell = row_.cells[*at].text;
+  if (cell.empty() && !fallback) fail(column, "is empty; write a text");
+  if (printable(cell, cell.size()) != cell) fail(column, in_quotes(cell) + " holds control characters");
+  return cell.empty() ? fallback.value_or("") : cell;
+}
+
+double CsvRowReader::number(std::string_view column, Range range, std::optional<double> fallback) {
+  const double harmless = fallback.value_or(range.most);
+  const std::string cell = text(column, fallback ? std::optional<std::string>("") : std::nullopt);
+  if (cell.empty()) return harmless;
+  char* end = nullptr;
+  const double value = std::strtod(cell.c_str(), &end);
+  const bool inside = value <= range.most && (range.above ? value > range.least : value >= range.least);
+  if (*end == '\0' && std::isfinite(value) && inside) return value;
+  fail(column, fmt::format("{} is no number {} {}, at most {}", in_quotes(cell), range.above ? "above" : "from",
+                           shortest(range.least), shortest(range.most)));
+  return harmless;
+}
+
+}  // namespace accosim

@@ -1,0 +1,47 @@
+// One kernel as the prices see it: what an operator is made of.
+#pragma once
+
+#include <optional>
+
+#include "models/attention_time.hpp"
+#include "models/gemm.hpp"
+#include "models/spec.hpp"
+#include "models/units.hpp"
+
+namespace accosim {
+
+enum class KernelKind : std::uint8_t { kMemory, kGemm, kAttentionForward, kAttentionBackward, kAttentionBoth };
+
+struct Kernel {
+  KernelKind kind = KernelKind::kMemory;
+  Gemm gemm;                   ///< of kGemm
+  AttentionShape attention;    ///< of the attention kinds; both: forward and backward in one time
+  Bytes bytes;                 ///< of kMemory: read and written
+  double efficiency = 1;       ///< of kMemory: of the achieved streaming bandwidth
+  double work = 0;             ///< of kMemory: its arithmetic, as elements of a gelu
+  int launches = 1;            ///< more than one: equal kernels, or small ones beside it, whose bytes are in `bytes`
+  std::optional<Dtype> dtype;  ///< of kGemm, where it is not the compute dtype
+
+  bool operator==(const Kernel&) const = default;
+};
+
+Kernel memory_kernel(Bytes bytes, int launches = 1, double efficiency = 1, double work = 0);
+Kernel gemm_kernel(const Gemm& gemm);
+Kernel attention_kernel(const AttentionShape& shape, bool backward);
+
+Flops flops_of(const Kernel& kernel);
+Bytes bytes_of(const Kernel& kernel);
+
+/// On an idle device, launch by the host excluded. A memory-bound kernel: kKernelOverhead a launch, and its bytes at
+/// the achieved bandwidth overlapped with its work at kElementRate a multiprocessor: 16-bit elements on a fast memory
+/// are not memory-bound any more.
+Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);
+
+/// Start and drain of any kernel on the GPU, whatever it does: what the fits of small matrix products leave (2 to 5
+/// us).
+inline constexpr Seconds kKernelOverhead{2e-6};
+/// Elements of a gelu a second and multiprocessor: 16-bit gelu reaches 284e9 on the 108 of an A100 and 454e9 on the 132
+/// of a GH200 in the op table of github.com/eth-easl/sailor, where 32-bit gelu is memory-bound on both.
+inline constexpr double kElementRate = 3.3e9;
+
+}  // namespace accosim

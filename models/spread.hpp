@@ -1,0 +1,28 @@
+// How sure the price of a micro-batch is: made from what the fits of its kernels left over.
+#pragma once
+
+#include "models/costs.hpp"
+
+namespace accosim {
+
+/// Shares of a micro-batch's kernel time, 0 to 1.
+struct FitUse {
+  double inherited = 0;     ///< in kernels whose constants were measured on a relative of the device
+  double extrapolated = 0;  ///< in kernels more than twice outside the FLOPs that were measured
+};
+FitUse fit_use(const RankKind& kind);
+
+/// Standard deviation of the log of a micro-batch's time. Equal kernels err together, different ones independently, so
+///   variance = kOperators^2 + sum over different kernels of (share of the time x spread)^2
+///              + (share of memory-bound kernels x kMemory)^2 + (share of launch-bound time x kHost)^2
+/// spread being that of the kernel's fit, with kInherited added in squares where the fit is inherited or extrapolated.
+/// A device without fits, whose constants are the user's: kConstant for all products.
+double compute_spread(const RankKind& kind);
+
+inline constexpr double kOperators = 0.14;  ///< what the list of operators misses of a framework's code
+inline constexpr double kMemory = 0.12;     ///< of memory-bound kernels together
+inline constexpr double kHost = 0.25;       ///< of the host's launches, where these decide
+inline constexpr double kInherited = 0.1;
+inline constexpr double kConstant = 0.15;
+
+}  // namespace accosim

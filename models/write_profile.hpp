@@ -1,0 +1,17 @@
+// Puts fitted constants into the text of a device profile.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/fit_kernels.hpp"
+
+namespace accosim {
+
+/// The profile (a JSON object in `text`) with "gemm" and "attention" replaced by what with_fits() gives for `device`,
+/// constants with four digits, and a citation for each; all other keys stay as they are. `file` is for errors. Throws
+/// ScenarioError when the text is no JSON object.
+std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
+                              const std::vector<KernelFit>& fits);
+
+}  // namespace accosim

@@ -1,0 +1,13 @@
+// What a person reads of a fit: how far off it is with all samples in, with each left out, and by source.
+#pragma once
+
+#include <iosfwd>
+#include <vector>
+
+#include "models/fit_kernels.hpp"
+
+namespace accosim {
+
+void write_fits(std::ostream& out, const std::vector<KernelFit>& fits);
+
+}  // namespace accosim

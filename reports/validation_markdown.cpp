@@ -1,0 +1,133 @@
+// See validation_report.hpp: the committed page.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <ostream>
+#include <utility>
+
+#include "reports/validation_report.hpp"
+
+namespace accosim {
+namespace {
+
+std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
+std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); }
+
+/// Text inside a cell of a table.
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string score_cells(const ValidationScore& score) {
+  if (score.cases == 0) return fmt::format("0 | | | | | | {} | {}", score.left_out, score.not_expressible);
+  return fmt::format("{} | {} | {} | {} | {} | {} | {} | {}", score.cases, percent(score.mean),
+                     signed_percent(score.bias), signed_percent(score.worst), percent(score.within_20),
+                     percent(score.inside), score.left_out, score.not_expressible);
+}
+
+void write_score_heading(std::ostream& out, const std::string& what) {
+  out << "\n| " << what
+      << " | cases | mean abs. error | bias | worst | within 20 % | in the 80 % interval | left out | not expressible "
+         "|\n"
+      << "|---|---|---|---|---|---|---|---|---|\n";
+}
+
+void write_parts(std::ostream& out, const std::string& what, const std::vector<ValidationPart>& parts) {
+  if (parts.empty()) return;
+  write_score_heading(out, what);
+  for (const ValidationPart& part : parts)
+    if (part.score.cases + part.score.left_out > 0)
+      out << "| " << cell(part.name) << " | " << score_cells(part.score) << " |\n";
+}
+
+/// One row a case; `notes` are the numbers of texts below the table.
+void write_cases(std::ostream& out, const Validation& validation, const std::string& group) {
+  std::vector<std::string> notes;
+  const auto note = [&](const std::string& text) {
+    const auto known = std::find(notes.begin(), notes.end(), text);
+    const auto at = known - notes.begin();
+    if (known == notes.end()) notes.push_back(text);
+    return fmt::format("{}", at + 1);
+  };
+  out << "\n| case | configuration | trust | measured | predicted | error | 80 % interval | inferred | why |\n"
+      << "|---|---|---|---|---|---|---|---|---|\n";
+  for (const ValidationRow& row : validation.rows) {
+    if (row.group != group || !row.expressed()) continue;
+    std::string inferred;
+    for (const std::string& text : row.inferred) inferred += (inferred.empty() ? "" : ", ") + note(text);
+    const std::string why = row.left_out.empty() ? row.explanation : "not scored: " + row.left_out;
+    out << fmt::format("| {} | {} | {} | {} | {} | {} | {} to {}{} | {} | {} |\n", cell(row.id),
+                       cell(row.configuration), row.trust, value_text(row, row.measured),
+                       value_text(row, row.predicted), signed_percent(row.error()), value_text(row, row.low),
+                       value_text(row, row.high), row.inside() ? "" : " (missed)", inferred, cell(why));
+  }
+  if (!notes.empty()) out << "\nInferred:\n\n";
+  for (std::size_t i = 0; i < notes.size(); ++i) out << i + 1 << ". " << notes[i] << '\n';
+}
+
+void write_reasons(std::ostream& out, const Validation& validation) {
+  std::map<std::string, std::vector<const ValidationRow*>> left_out, not_expressible;
+  for (const ValidationRow& row : validation.rows) {
+    if (!row.expressed())
+      not_expressible[row.not_expressible].push_back(&row);
+    else if (!row.scored())
+      left_out[row.left_out].push_back(&row);
+  }
+  out << "\n## Left out of the scores, by rule\n";
+  if (!left_out.empty()) out << "\n| rule | cases |\n|---|---|\n";
+  for (const auto& [reason, rows] : left_out) out << "| " << cell(reason) << " | " << rows.size() << " |\n";
+  out << "\n## Not yet expressible\n";
+  for (const auto& [reason, rows] : not_expressible) {
+    out << fmt::format("\n**{}** ({} {}):\n\n", reason, rows.size(), rows.size() == 1 ? "case" : "cases");
+    std::vector<std::pair<std::string, int>> series;  // rows of tables, a line a series
+    for (const ValidationRow* row : rows) {
+      if (row->series.empty()) {
+        out << fmt::format("- {}: {}; {}\n", row->id, row->configuration, row->published);
+        continue;
+      }
+      const std::string name = row->source + ": " + row->series;
+      if (series.empty() || series.back().first != name) series.emplace_back(name, 0);
+      ++series.back().second;
+    }
+    for (const auto& [name, count] : series) out << fmt::format("- {}: {} rows\n", name, count);
+  }
+}
+
+}  // namespace
+
+void write_validation_markdown(std::ostream& out, const Validation& validation) {
+  out << "# Predictions against published measurements\n\n"
+         "Written by `accosim validate --markdown`; a test holds the file to what the program writes. Errors are\n"
+         "predicted over measured, less one: above 0 is predicted too slow (too large). Rates are compared as the time "
+         "of\n"
+         "a step. Trust: A exact and fully configured, B approximate or under-specified, as the collectors judged.\n";
+  write_score_heading(out, "group");
+  for (const ValidationGroup& group : validation.groups)
+    out << "| " << group.name << " | " << score_cells(group.score) << " |\n";
+  for (const ValidationGroup& group : validation.groups) {
+    out << "\n## " << static_cast<char>(std::toupper(group.name[0])) << group.name.substr(1) << '\n';
+    write_parts(out, "device", group.devices);
+    write_parts(out, "source", group.sources);
+    if (group.series.empty())
+      write_cases(out, validation, group.name);
+    else
+      write_parts(out, "series", group.series);
+  }
+  write_reasons(out, validation);
+  out << "\n## Sources\n\n";
+  for (const ValidationSource& source : validation.sources) {
+    out << fmt::format("- `{}`: {}, <{}>", source.key, source.title, source.url);
+    if (!source.commit.empty()) out << ", commit " << source.commit;
+    if (!source.licence.empty()) out << ", " << source.licence;
+    out << '\n';
+  }
+}
+
+}  // namespace accosim

@@ -1,0 +1,24 @@
+// Predictions beside what others measured: for the terminal, for other programs, and as the page that is committed.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "reports/table.hpp"
+#include "sim/validation.hpp"
+
+namespace accosim {
+
+/// Scores by group, device and source; single cases where they are few, else the worst; broken bounds.
+void write_validation(std::ostream& out, const Validation& validation, const ConsoleOptions& options);
+/// Schema accosim.validate/1: everything, in SI units.
+void write_validation_json(std::ostream& out, const Validation& validation);
+/// reports/published/validation.md: scores, every case that is one by itself, series of tables, what is left out and
+/// what cannot be expressed with the reasons, the sources. The same bytes for the same predictions, to the digits
+/// shown.
+void write_validation_markdown(std::ostream& out, const Validation& validation);
+
+/// A value of the row in its unit: "1.23 s", "82.4 GiB", "1.35x".
+std::string value_text(const ValidationRow& row, double value);
+
+}  // namespace accosim

@@ -1,0 +1,125 @@
+// See validation_report.hpp: the terminal.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include "reports/human.hpp"
+#include "reports/validation_report.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostRows = 120;
+constexpr std::size_t kWorst = 10;
+
+std::string percent(double fraction) { return fmt::format("{:.1f}%", 100 * fraction); }
+std::string signed_percent(double fraction) { return fmt::format("{:+.1f}%", 100 * fraction); }
+
+Column column(const char* head, const char* sub_head = "", bool left = false) { return {head, sub_head, {}, left}; }
+
+struct ScoreTable {
+  Column name = column("", "", true), cases = column("cases"), mean = column("mean", "|error|"), bias = column("bias"),
+         worst = column("worst"), within = column("within", "20 %"), inside = column("in 80 %", "interv."),
+         out = column("left", "out"), no = column("not", "asked");
+
+  void add_part(const ValidationPart& part, Style style = Style::kPlain) {
+    if (part.score.cases + part.score.left_out > 0) add("  " + part.name, part.score, style);
+  }
+  void add(const std::string& label, const ValidationScore& score, Style style = Style::kPlain) {
+    const bool any = score.cases > 0;
+    name.cells.push_back({label, style});
+    cases.cells.push_back({fmt::format("{}", score.cases), style});
+    mean.cells.push_back({any ? percent(score.mean) : "-", style});
+    bias.cells.push_back({any ? signed_percent(score.bias) : "-", style});
+    worst.cells.push_back({any ? signed_percent(score.worst) : "-", style});
+    within.cells.push_back({any ? percent(score.within_20) : "-", style});
+    inside.cells.push_back({any ? percent(score.inside) : "-", style});
+    out.cells.push_back({fmt::format("{}", score.left_out), style});
+    no.cells.push_back({fmt::format("{}", score.not_expressible), style});
+  }
+  void write(std::ostream& stream, const ConsoleOptions& options) const {
+    write_table(stream, {name, cases, mean, bias, worst, within, inside, out, no}, options);
+  }
+};
+
+void write_rows(std::ostream& out, const std::vector<const ValidationRow*>& rows, const ConsoleOptions& options) {
+  Column id = column("case", "", true), measured = column("measured"), predicted = column("predicted"),
+         error = column("error"), interval = column("80 %", "interval");
+  for (const ValidationRow* row : rows) {
+    const Style style = !row->scored()                            ? Style::kDim
+                        : std::abs(row->error()) > kToBeExplained ? Style::kBad
+                                                                  : Style::kPlain;
+    id.cells.push_back({row->id, style});
+    measured.cells.push_back({row->expressed() ? value_text(*row, row->measured) : row->published, style});
+    predicted.cells.push_back({row->expressed() ? value_text(*row, row->predicted) : "-", style});
+    error.cells.push_back({row->expressed() ? signed_percent(row->error()) : "-", style});
+    interval.cells.push_back({!row->expressed() ? "-" : row->inside() ? "holds" : "missed", style});
+  }
+  write_table(out, {id, measured, predicted, error, interval}, options);
+}
+
+void write_left_out(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {
+  Column name = column(validation.left_out_by.c_str(), "left out", true), group = column("group", "", true),
+         cases = column("cases"), with = column("mean |error|", "with it"), without = column("", "without it");
+  for (const LeftOutRow& row : validation.left_out) {
+    name.cells.push_back({row.left_out});
+    group.cells.push_back({row.group});
+    cases.cells.push_back({fmt::format("{}", row.cases)});
+    with.cells.push_back({percent(row.mean_with)});
+    without.cells.push_back({percent(row.mean_without)});
+  }
+  out << '\n';
+  write_table(out, {name, group, cases, with, without}, options);
+}
+
+}  // namespace
+
+std::string value_text(const ValidationRow& row, double value) {
+  switch (row.unit) {
+    case ValidationUnit::kSeconds: return human_time(Seconds{value});
+    case ValidationUnit::kBytes: return human_memory(Bytes{value});
+    case ValidationUnit::kRatio: return human_factor(value);
+  }
+  return "";
+}
+
+void write_validation(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {
+  ScoreTable table;
+  for (const ValidationGroup& group : validation.groups) {
+    table.add(group.name, group.score, Style::kBold);
+    for (const ValidationPart& part : group.devices) table.add_part(part);
+    for (const ValidationPart& part : group.sources) table.add_part(part, Style::kDim);
+  }
+  table.write(out, options);
+  std::vector<const ValidationRow*> rows;
+  for (const ValidationRow& row : validation.rows) rows.push_back(&row);
+  if (rows.size() > kMostRows) {
+    rows.erase(std::remove_if(rows.begin(), rows.end(), [](const ValidationRow* row) { return !row->scored(); }),
+               rows.end());
+    std::stable_sort(rows.begin(), rows.end(), [](const ValidationRow* a, const ValidationRow* b) {
+      return std::abs(a->error()) > std::abs(b->error());
+    });
+    rows.resize(std::min(rows.size(), kWorst));
+    out << fmt::format("\nThe {} worst of {}; --group and --case choose, --json has all:\n", rows.size(),
+                       validation.rows.size());
+  } else {
+    out << '\n';
+  }
+  if (!rows.empty()) write_rows(out, rows, options);
+  if (rows.size() == 1) {
+    const ValidationRow& row = *rows.front();
+    out << '\n';
+    write_wrapped(out, "configuration  ", row.configuration, options.width);
+    write_wrapped(out, "published      ", row.published + ", " + row.url, options.width);
+    for (const std::string& text : row.inferred) write_wrapped(out, "inferred       ", text, options.width);
+    for (const std::string* text : {&row.explanation, &row.left_out, &row.not_expressible})
+      if (!text->empty()) write_wrapped(out, "note           ", *text, options.width);
+  }
+  if (!validation.left_out.empty()) write_left_out(out, validation, options);
+  for (const std::string& line : validation.broken)
+    write_wrapped(out, "\n" + styled("bound broken: ", Style::kBad, options.color), line, options.width);
+}
+
+}  // namespace accosim

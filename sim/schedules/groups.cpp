@@ -1,0 +1,191 @@
+// See groups.hpp.
+#include "sim/schedules/groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <string>
+
+namespace accosim {
+namespace {
+
+std::vector<int> all_ranks(const Costs& costs) {
+  std::vector<int> ranks(costs.places.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+/// The groups of a scope, ranks ascending.
+std::vector<std::vector<int>> members_of(const Costs& costs, Scope scope) {
+  if (scope == Scope::kWorld) return {all_ranks(costs)};
+  std::map<int, std::vector<int>> groups;
+  for (const int rank : all_ranks(costs)) {
+    const Place& place = costs.places[rank];
+    groups[scope == Scope::kNode ? place.node : place.gpu].push_back(rank);
+  }
+  std::vector<std::vector<int>> members;
+  for (auto& group : groups) members.push_back(std::move(group.second));
+  return members;
+}
+
+/// The adapter that GPU `gpu` of a node is next to.
+int adapter_of(const NodeGroup& group, int gpu) { return gpu * group.nics.count / group.gpus; }
+
+/// What one rank reaches by itself: the adapter next to it, or several where there are more than GPUs.
+BytesPerSecond rail_bandwidth(const NodeGroup& group) {
+  const int adapters = std::max(1, group.nics.count / group.gpus);
+  return adapters * group.nics.efficiency * group.nics.bandwidth;
+}
+
+class Ways {
+ public:
+  Ways(EventGraph& graph, const Costs& costs) : graph_(graph), costs_(costs) {
+    const Ring& ring = costs.world;
+    if (ring.node.size() < 2) return;
+    for (std::size_t i = 0; i < ring.node.size(); ++i) {
+      const BytesPerSecond bandwidth = node_bandwidth(costs.cluster.nodes[ring.node_group[i]]);
+      add_both_ways("node " + std::to_string(ring.node[i]), bandwidth);
+    }
+    const BytesPerSecond core = core_bandwidth(costs.cluster);
+    if (core.value <= 0) return;
+    core_ = static_cast<int>(graph.links.size());
+    graph.links.push_back({"core", core});
+  }
+
+  /// Paths of a ring's edges, edge e from its node e to the next. `gpu` is the one that makes the ring by itself, -1
+  /// for a ring over all GPUs.
+  std::vector<int> edges(const Ring& ring, int gpu) {
+    std::vector<int> paths;
+    if (ring.node.size() < 2) return paths;
+    for (std::size_t i = 0; i < ring.node.size(); ++i) {
+      const std::size_t next = (i + 1) % ring.node.size();
+      Path path{{2 * ring.node[i], 2 * ring.node[next] + 1}};
+      if (gpu >= 0) {
+        path.links.push_back(rail(ring, i, gpu));
+        path.links.push_back(rail(ring, next, gpu) + 1);
+      }
+      if (core_ >= 0) path.links.push_back(core_);
+      paths.push_back(static_cast<int>(graph_.paths.size()));
+      graph_.paths.push_back(path);
+    }
+    return paths;
+  }
+
+ private:
+  void add_both_ways(const std::string& name, BytesPerSecond bandwidth) {
+    graph_.links.push_back({name + " out", bandwidth});
+    graph_.links.push_back({name + " in", bandwidth});
+  }
+
+  /// The link out of the adapter of the ring's node i that GPU `gpu` uses; the way in is the next.
+  int rail(const Ring& ring, std::size_t i, int gpu) {
+    const NodeGroup& group = costs_.cluster.nodes[ring.node_group[i]];
+    const int adapter = adapter_of(group, gpu);
+    const auto [place, is_new] =
+        rails_.emplace(std::pair(ring.node[i], adapter), static_cast<int>(graph_.links.size()));
+    if (is_new)
+      add_both_ways("node " + std::to_string(ring.node[i]) + " adapter " + std::to_string(adapter),
+                    rail_bandwidth(group));
+    return place->second;
+  }
+
+  EventGraph& graph_;
+  const Costs& costs_;
+  int core_ = -1;
+  std::map<std::pair<int, int>, int> rails_;  // by node and adapter
+};
+
+Plan plan_of(const PlanRequest& request, const Costs& costs, const Ring& ring, const std::vector<int>& edges) {
+  const CollectiveCost one = collective_cost(request.kind, request.bytes / request.count, costs.cluster, ring);
+  Plan plan;
+  plan.latency = request.count * one.latency;
+  plan.fixed = request.count * one.intra;
+  plan.sent_per_rank = request.count * one.sent_per_rank;
+  // A broadcast is a chain: the ring without the edge that closes it.
+  const std::size_t used = edges.size() - (request.kind == CollectiveKind::kBroadcast ? 1 : 0);
+  if (one.edge_bytes.value > 0)
+    for (std::size_t i = 0; i < used; ++i) plan.flows.push_back({edges[i], request.count * one.edge_bytes});
+  return plan;
+}
+
+// NCCL makes two channels for each adapter that a ring between nodes uses (a maintainer in github.com/NVIDIA/nccl issue
+// 438), so 2 with one adapter and 16 on a DGX with eight (issue 689).
+constexpr int kChannelsPerAdapter = 2;
+
+/// What a plan does to the GPUs of its ranks and they to it. All ranks have the channels of the one with the fewest.
+void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs, const std::vector<int>& members) {
+  if (!costs.interference || plan.sent_per_rank <= Bytes{0}) return;
+  const bool between_nodes = costs.places[members.front()].node != costs.places[members.back()].node;
+  plan.sms = std::numeric_limits<int>::max();
+  for (const int rank : members) {
+    const Device& device = costs.kinds[costs.kind_of[rank]].device;
+    plan.sms = std::min(plan.sms, device.collective_sms);
+    plan.slowed = std::max(plan.slowed, device.collective_slowdown);
+    if (!between_nodes) continue;
+    const NodeGroup& group = costs.cluster.nodes[costs.places[rank].group];
+    const int adapters =
+        request.scope == Scope::kReplicas ? std::max(1, group.nics.count / group.gpus) : group.nics.count;
+    plan.sms = std::min(plan.sms, kChannelsPerAdapter * adapters);
+  }
+  const Seconds alone = request_time(costs, request);
+  if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
+}
+
+/// Of a ring with one rank a node, when all such rings run at once.
+Seconds replicas_time(CollectiveKind kind, Bytes bytes, const Costs& costs, const Ring& ring) {
+  const CollectiveCost cost = collective_cost(kind, bytes, costs.cluster, ring);
+  if (cost.edge_bytes == Bytes{0}) return cost.latency + cost.intra;
+  const double rings = costs.cluster.nodes[0].gpus;
+  Seconds slowest;
+  for (const int node_group : ring.node_group) {
+    const NodeGroup& group = costs.cluster.nodes[node_group];
+    const double on_one = std::ceil(rings / group.nics.count);
+    slowest = std::max(slowest, cost.edge_bytes / (rail_bandwidth(group) / std::max(1.0, on_one)));
+  }
+  const BytesPerSecond core = core_bandwidth(costs.cluster);
+  const double edges = static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
+  if (core > BytesPerSecond{0}) slowest = std::max(slowest, cost.edge_bytes / (core / (edges * rings)));
+  return cost.latency + std::max(cost.intra, slowest);
+}
+
+}  // namespace
+
+Ring scope_ring(const Costs& costs, Scope scope) {
+  if (scope == Scope::kWorld) return costs.world;
+  return ring_of(costs.places, members_of(costs, scope).front());
+}
+
+Seconds request_time(const Costs& costs, const PlanRequest& request) {
+  const Bytes one = request.bytes / request.count;
+  const Ring ring = scope_ring(costs, request.scope);
+  return request.count * (request.scope == Scope::kReplicas ? replicas_time(request.kind, one, costs, ring)
+                                                            : collective_time(request.kind, one, costs.cluster, ring));
+}
+
+void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
+  Ways ways(graph, costs);
+  for (int rank = 0; rank < costs.ranks(); ++rank)
+    graph.ranks.push_back({costs.kind_of[rank], std::vector<int>(tables.slots.size(), 0), 1});
+  std::map<std::pair<Scope, int>, std::vector<int>> edges;  // of a scope's group, for all its communicators
+  for (std::size_t slot = 0; slot < tables.slots.size(); ++slot) {
+    const Scope scope = tables.slots[slot].scope;
+    const std::vector<std::vector<int>> groups = members_of(costs, scope);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const Ring ring = scope == Scope::kWorld ? costs.world : ring_of(costs.places, groups[g]);
+      const auto [paths, is_new] = edges.emplace(std::pair(scope, static_cast<int>(g)), std::vector<int>());
+      if (is_new) paths->second = ways.edges(ring, scope == Scope::kReplicas ? static_cast<int>(g) : -1);
+      Group group;
+      group.members = groups[g];
+      for (const PlanRequest& request : tables.plans) {
+        group.plans.push_back(request.scope == scope ? plan_of(request, costs, ring, paths->second) : Plan{});
+        if (request.scope == scope) add_interference(group.plans.back(), request, costs, group.members);
+      }
+      for (const int rank : group.members) graph.ranks[rank].groups[slot] = static_cast<int>(graph.groups.size());
+      graph.groups.push_back(std::move(group));
+    }
+  }
+}
+
+}  // namespace accosim
