@@ -2,6 +2,10 @@
 // which node group asked for it.
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "models/fabrics.hpp"
+#include "models/links.hpp"
 #include "models/nearest.hpp"
 #include "models/parts.hpp"
 #include "models/text.hpp"
@@ -15,35 +19,79 @@ constexpr int kMaxNodes = 1'048'576;
 constexpr std::int64_t kMaxRanks = 1'048'576;
 constexpr Range kSlowdown{0.001, 1e6};
 
-// NCCL's own hardware latencies of a ring step under the Simple protocol, in microseconds: hwLat in src/graph/tuning.cc
-// (NVLink 3.4, PCI 5.7, network 14.0). Constants that NCCL chooses algorithms with, for want of a measurement.
-constexpr Seconds kNvlinkLatency{3.4e-6};
-constexpr Seconds kPcieLatency{5.7e-6};
-constexpr Seconds kNetworkLatency{14e-6};
-
 const std::vector<Dtype>& compute_dtypes() {
   static const std::vector<Dtype> kAll = {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16};
   return kAll;
 }
 
-IntraLink read_intra(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+constexpr Range kShare{0, 1};
+constexpr Range kMulticast{0, 2};
+constexpr int kMostLinked = 8;  // GPUs whose rings can be searched
+
+/// NVLinks between each two of the node's GPUs: a square, symmetric list of lists.
+std::vector<std::vector<int>> read_links(JsonValue& value, ObjectReader& reader, int gpus) {
+  const std::string form = fmt::format(
+      "write {} lists of {} numbers, the NVLinks between each two of the node's GPUs: [[0, 2], [2, 0]]", gpus, gpus);
+  const auto square = [&](const JsonValue& list) {
+    return list.kind == JsonKind::kArray && list.elements.size() == static_cast<std::size_t>(gpus);
+  };
+  std::vector<std::vector<int>> links;
+  bool good = gpus >= 2 && gpus <= kMostLinked && square(value);
+  for (std::size_t i = 0; good && i < value.elements.size(); ++i) {
+    good = square(value.elements[i]);
+    links.emplace_back();
+    for (const JsonValue& each : value.elements[i].elements) {
+      good = good && each.kind == JsonKind::kNumber && each.number >= 0 && each.number <= 100 &&
+             each.number == std::floor(each.number);
+      links.back().push_back(good ? static_cast<int>(each.number) : 0);
+    }
+  }
+  for (std::size_t i = 0; good && i < links.size(); ++i)
+    for (std::size_t j = 0; j < links.size(); ++j) good = good && links[i][j] == links[j][i] && links[i][i] == 0;
+  if (good) return links;
+  reader.fail("links", "is no table of links; " + form);
+  return {};
+}
+
+IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
-  IntraLink link;
-  link.kind = reader.one_of("kind", {"nvswitch", "nvlink", "pcie"}, "");
+  const std::string kind = reader.one_of("kind", intra_kinds(), "");
+  const IntraLink usual = usual_intra(reader.good("kind") ? kind : intra_kinds().front());
+  IntraLink link = usual;
   link.bandwidth = reader.bandwidth("bandwidth");
-  link.efficiency = reader.number("efficiency", kFraction, 1);
-  link.latency = reader.seconds("latency", link.kind == "pcie" ? kPcieLatency : kNvlinkLatency);
+  link.efficiency = reader.number("efficiency", kFraction, usual.efficiency);
+  link.exchange = reader.number("all_to_all_efficiency", kShare, usual.exchange);
+  link.latency = reader.seconds("latency", usual.latency);
+  link.launch = reader.seconds("launch", usual.launch);
+  link.chunk = reader.seconds("chunk", usual.chunk);
+  link.turnaround = reader.number("turnaround", kShare, usual.turnaround);
+  const bool reduces = reader.good("bandwidth") && link.bandwidth >= kMulticastFrom;
+  link.multicast = reader.number("nvls_efficiency", kMulticast, reduces ? usual.multicast : 0);
+  link.ll.launch = reader.seconds("ll_launch", usual.ll.launch);
+  link.ll.hop = reader.seconds("ll_latency", usual.ll.hop);
+  link.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
+  if (JsonValue* links = reader.find("links"))
+    link.links = read_links(*links, reader, gpus);
+  else if (kind == "cube_mesh")
+    link.links = cube_mesh();
+  if (kind == "cube_mesh" && gpus > kMostLinked)
+    reader.fail("kind", fmt::format("joins 8 GPUs, and the node has {}; write \"nvswitch\"", gpus));
   reader.finish({{"count", "give the bandwidth of all links of one GPU together"}});
   return link;
 }
 
 Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
-  Nics nics;
+  const std::string kind = reader.one_of("kind", nic_kinds(), nic_kinds().front());
+  const Nics usual = usual_nics(reader.good("kind") ? kind : nic_kinds().front());
+  Nics nics = usual;
   nics.count = reader.integer("count", 1, 1024, 1);
   nics.bandwidth = reader.bandwidth("bandwidth");
-  nics.efficiency = reader.number("efficiency", kFraction, 1);
-  nics.latency = reader.seconds("latency", kNetworkLatency);
+  nics.efficiency = reader.number("efficiency", kFraction, usual.efficiency);
+  nics.latency = reader.seconds("latency", usual.latency);
+  nics.chunk = reader.seconds("chunk", usual.chunk);
+  nics.ll.hop = reader.seconds("ll_latency", usual.ll.hop);
+  nics.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
   reader.finish();
   return nics;
 }
@@ -118,7 +166,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
   group.devices = read_devices(reader, group.gpus);
   if (JsonValue* intra = reader.find("intra")) {
-    group.intra = read_intra(*intra, reader.pointer("intra"), diagnostics);
+    group.intra = read_intra(*intra, reader.pointer("intra"), group.gpus, diagnostics);
   } else if (group.gpus > 1) {
     reader.fail("intra",
                 "missing; a node of several GPUs needs \"intra\": {\"kind\": \"nvswitch\", \"bandwidth\": "

@@ -1,29 +1,18 @@
-// See fit_kernels.hpp. The parameters are logs, so that none changes its sign; the derivatives are numeric, for the
-// choice of the best tile has none.
+// See fit_kernels.hpp.
 #include "models/fit_kernels.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
 #include <stdexcept>
+
+#include "models/minimise.hpp"
 
 namespace accosim {
 namespace {
 
-constexpr double kNoise = 0.06;    ///< expected spread of a residual: what a prior's pull is weighed against
 constexpr int kProof = 10;         ///< fewer samples prove no small spread...
 constexpr double kUnproven = 0.1;  ///< ...than this
-constexpr double kHuber = 0.1;     ///< beyond, a residual pulls with constant force
-
-struct Parameter {
-  double usual;    ///< where the fit begins, and the prior's centre
-  double freedom;  ///< the prior's spread in logs; 0: none
-  double least, most;
-};
-using Parameters = std::vector<double>;  ///< in the model's own units
-using Residuals = std::function<Eigen::VectorXd(const Parameters&)>;
 
 // What the fits with many samples agree on.
 const std::vector<Parameter>& gemm_parameters() {
@@ -49,69 +38,6 @@ const std::vector<Parameter>& attention_parameters() {
       {4e-6, 0.5, 5e-7, 5e-5},  // fixed
   };
   return kAll;
-}
-
-double huber(double r) { return std::abs(r) < kHuber ? r * r / 2 : kHuber * (std::abs(r) - kHuber / 2); }
-
-double cost_of(const Eigen::VectorXd& residuals, const Parameters& at, const std::vector<Parameter>& all) {
-  double cost = 0;
-  for (const double r : residuals) cost += huber(r);
-  for (std::size_t j = 0; j < at.size(); ++j) {
-    if (all[j].freedom == 0) continue;
-    const double pull = kNoise * std::log(at[j] / all[j].usual) / all[j].freedom;
-    cost += pull * pull / 2;
-  }
-  return cost;
-}
-
-/// Levenberg-Marquardt on the logs of the parameters.
-Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& all) {
-  const auto n = static_cast<Eigen::Index>(all.size());
-  Parameters at;
-  for (const Parameter& parameter : all) at.push_back(parameter.usual);
-  const auto moved = [&](const Parameters& from, std::size_t j, double step) {
-    Parameters to = from;
-    to[j] = std::clamp(from[j] * std::exp(step), all[j].least, all[j].most);
-    return to;
-  };
-  Eigen::VectorXd r = residuals(at);
-  double cost = cost_of(r, at, all), damping = 1e-2;
-  for (int iteration = 0; iteration < 60; ++iteration) {
-    Eigen::MatrixXd J(r.size(), n);
-    Eigen::VectorXd prior(n), pull(n);
-    for (Eigen::Index j = 0; j < n; ++j) {
-      const std::size_t i = static_cast<std::size_t>(j);
-      constexpr double kStep = 2e-3;
-      J.col(j) = (residuals(moved(at, i, kStep)) - residuals(moved(at, i, -kStep))) / (2 * kStep);
-      const double stiffness = all[i].freedom > 0 ? kNoise / all[i].freedom : 0;
-      prior[j] = stiffness * stiffness;
-      pull[j] = prior[j] * std::log(at[i] / all[i].usual);
-    }
-    const Eigen::VectorXd weight = r.unaryExpr([](double x) { return std::min(1.0, kHuber / std::abs(x)); });
-    Eigen::MatrixXd H = J.transpose() * weight.asDiagonal() * J;
-    const Eigen::VectorXd slope = J.transpose() * weight.cwiseProduct(r) + pull;
-    H.diagonal() += prior;
-    bool better = false;
-    for (int attempt = 0; attempt < 10 && !better; ++attempt) {
-      Eigen::MatrixXd damped = H;
-      damped.diagonal() += damping * (H.diagonal().array() + 1e-6).matrix();
-      const Eigen::VectorXd step = damped.ldlt().solve(-slope);
-      Parameters next = at;
-      for (std::size_t j = 0; j < next.size(); ++j)
-        next = moved(next, j, std::clamp(step[static_cast<Eigen::Index>(j)], -0.5, 0.5));
-      const Eigen::VectorXd there = residuals(next);
-      const double then = cost_of(there, next, all);
-      better = then < cost * (1 - 1e-7);
-      if (better) {
-        at = next;
-        r = there;
-        cost = then;
-      }
-      damping = better ? std::max(1e-6, damping / 3) : damping * 4;
-    }
-    if (!better) break;
-  }
-  return at;
 }
 
 GemmFit gemm_of(const Parameters& p, double power) {
@@ -154,15 +80,15 @@ class GroupFit {
     return minimise(residuals, attention_ ? attention_parameters() : gemm_parameters());
   }
 
-  Eigen::VectorXd residuals(const Chosen& samples, const Parameters& p) const {
+  std::vector<double> residuals(const Chosen& samples, const Parameters& p) const {
     std::map<std::string, Device> fitted;
-    Eigen::VectorXd out(static_cast<Eigen::Index>(samples.size()));
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const KernelSample& sample = *samples[i];
+    std::vector<double> out;
+    for (const KernelSample* each : samples) {
+      const KernelSample& sample = *each;
       auto device = fitted.find(sample.device);
       if (device == fitted.end()) device = fitted.emplace(sample.device, set(devices_.at(sample.device), p)).first;
       const Seconds time = kernel_time(sample.kernel, device->second, sample.dtype);
-      out[static_cast<Eigen::Index>(i)] = std::log(time / sample.time);
+      out.push_back(std::log(time / sample.time));
     }
     return out;
   }
@@ -170,21 +96,21 @@ class GroupFit {
   KernelFit whole() const {
     KernelFit fit;
     const Parameters p = this->fit(samples_);
-    const Eigen::VectorXd in = residuals(samples_, p);
-    fit.in = errors_of({in.data(), in.data() + in.size()});
+    const std::vector<double> in = residuals(samples_, p);
+    fit.in = errors_of(in);
     std::vector<double> out;
     for (std::size_t fold = 0; fold < kFolds && samples_.size() > kFolds; ++fold) {
       Chosen rest, left;
       for (std::size_t i = 0; i < samples_.size(); ++i) (i % kFolds == fold ? left : rest).push_back(samples_[i]);
-      const Eigen::VectorXd errors = residuals(left, this->fit(rest));
-      out.insert(out.end(), errors.data(), errors.data() + errors.size());
+      const std::vector<double> errors = residuals(left, this->fit(rest));
+      out.insert(out.end(), errors.begin(), errors.end());
     }
     fit.out = errors_of(out);
     std::map<std::string, std::vector<double>> by;
     FitQuality quality{fit.in.spread, fit.in.samples, 0, 0, false};
     if (fit.in.samples < kProof) quality.spread = std::max(quality.spread, kUnproven);
     for (std::size_t i = 0; i < samples_.size(); ++i) {
-      by[samples_[i]->source + " " + samples_[i]->device].push_back(in[static_cast<Eigen::Index>(i)]);
+      by[samples_[i]->source + " " + samples_[i]->device].push_back(in[i]);
       const double flops = flops_of(samples_[i]->kernel).value;
       quality.least = i == 0 ? flops : std::min(quality.least, flops);
       quality.most = std::max(quality.most, flops);

@@ -1,6 +1,7 @@
 // See interval.hpp; the constants are explained in README.md ("Intervals").
 #include "models/interval.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace accosim {
@@ -16,6 +17,14 @@ Interval interval_80(double value, double spread) {
   return {value / factor, value * factor};
 }
 
-double communication_spread(const Cluster&, bool between_nodes) { return between_nodes ? 0.3 : 0.2; }
+double communication_spread(const Cluster& cluster, bool between_nodes, Bytes bytes) {
+  constexpr double kMiB = 1024.0 * 1024.0;
+  double spread = 0;
+  for (const NodeGroup& group : cluster.nodes) {
+    const LinkQuality& quality = between_nodes ? group.nics.quality : group.intra.quality;
+    spread = std::max(spread, bytes.value < kMiB ? quality.spread_small : quality.spread);
+  }
+  return spread;
+}
 
 }  // namespace accosim

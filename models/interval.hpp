@@ -27,8 +27,9 @@ struct Interval {
 /// The 80 % interval of a log-normal quantity whose median is `value`: value x exp(-+ kEightyPercent x spread).
 Interval interval_80(double value, double spread);
 
-/// Spread of collectives inside a node and between nodes.
-double communication_spread(const Cluster& cluster, bool between_nodes);
+/// Spread of collectives of so many bytes inside a node or between nodes: the largest of its kinds of links
+/// (LinkQuality).
+double communication_spread(const Cluster& cluster, bool between_nodes, Bytes bytes);
 /// Of what is resident on a GPU: allocator slack and versions of libraries.
 inline constexpr double kMemorySpread = 0.08;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives.hpp"
+#include "models/collective_query.hpp"
 #include "models/kernel.hpp"
 #include "models/spec.hpp"
 #include "models/units.hpp"
@@ -36,15 +36,6 @@ enum class Asked : std::uint8_t {
   kKernelTime,       ///< s
 };
 const char* name_of(Asked asked);
-
-struct CollectiveQuery {
-  std::shared_ptr<const Cluster> cluster;
-  CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes;     ///< as nccl-tests counts: the full buffer
-  int ranks = 0;   ///< in all, equally many on each node
-  int nodes = 1;   ///< of the cluster's, from the first
-  Seconds offset;  ///< that the source's way of timing adds
-};
 
 struct KernelQuery {
   std::shared_ptr<const Device> device;

@@ -20,15 +20,15 @@ constexpr Range kCount{0, 1e12, true};
 constexpr Range kTime{0, 1e12, true};  // s or us
 constexpr double kMiB = 1024.0 * 1024.0;
 
-/// Collectives that tables may hold and the model cannot price.
-const std::vector<std::string>& unpriced() {
-  static const std::vector<std::string> kNames = {"all_to_all", "send_recv"};
-  return kNames;
+const std::vector<CollectiveKind>& all_collectives() {
+  static const std::vector<CollectiveKind> kAll = {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
+                                                   CollectiveKind::kAllGather, CollectiveKind::kBroadcast,
+                                                   CollectiveKind::kAllToAll,  CollectiveKind::kSendRecv};
+  return kAll;
 }
 
 std::optional<CollectiveKind> collective_named(const std::string& name) {
-  for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
-                                    CollectiveKind::kAllGather, CollectiveKind::kBroadcast})
+  for (const CollectiveKind kind : all_collectives())
     if (name == name_of(kind)) return kind;
   return std::nullopt;
 }
@@ -46,15 +46,52 @@ std::optional<CsvTable> table_of(ObjectReader& reader, PublishedFile& file) {
                   file.diagnostics);
 }
 
-/// Sizes whose time a larger one undercuts by more than 2 %: see scenarios/validation/README.md.
-void leave_out_non_monotonic(std::vector<PublishedCase>& series) {
-  constexpr double kNoise = 0.98;
+/// Sizes that are slower per byte than a smaller one by more than 3 %: see scenarios/validation/README.md.
+void leave_out_misaligned(std::vector<PublishedCase>& series) {
+  constexpr double kNoise = 0.97;
   for (PublishedCase& one : series)
-    for (const PublishedCase& other : series)
-      if (other.collective.bytes > one.collective.bytes && other.measured < kNoise * one.measured) {
-        one.left_out = "misaligned: a larger size of the same series took less time";
-        break;
-      }
+    for (const PublishedCase& other : series) {
+      const double rate = one.collective.bytes.value / one.measured;
+      if (other.collective.bytes >= one.collective.bytes ||
+          rate >= kNoise * other.collective.bytes.value / other.measured)
+        continue;
+      one.left_out = "misaligned: a smaller size of the same series moved more bytes a second";
+      break;
+    }
+}
+
+/// What a source's way of timing adds, by collective: a time, or {"all_reduce": a time, ...}; and copies of lists of
+/// tensors into one buffer and out, twice the buffer's bytes through the device's memory.
+struct Overheads {
+  std::map<std::string, Seconds> offset;
+  std::vector<std::string> copied;
+
+  Seconds of(const std::string& collective, Bytes bytes, const Cluster& cluster) const {
+    Seconds all;
+    for (const std::string& name : {std::string(), collective})
+      if (const auto found = offset.find(name); found != offset.end()) all += found->second;
+    const Device& device = cluster.nodes.front().devices.front();
+    if (std::find(copied.begin(), copied.end(), collective) != copied.end())
+      all += 2 * bytes / (device.memory_efficiency * device.memory_bandwidth);
+    return all;
+  }
+};
+
+Overheads read_overheads(ObjectReader& reader) {
+  Overheads overheads;
+  JsonValue* value = reader.find("offset");
+  if (value != nullptr && value->kind == JsonKind::kObject) {
+    ObjectReader each(*value, reader.pointer("offset"), reader.diagnostics());
+    for (const CollectiveKind kind : all_collectives())
+      if (each.has(name_of(kind))) overheads.offset[name_of(kind)] = each.seconds(name_of(kind));
+    each.finish();
+  } else {
+    overheads.offset[""] = reader.seconds("offset", Seconds{0});
+  }
+  overheads.copied = read_texts(reader, "copied");
+  for (const std::string& name : overheads.copied)
+    if (!collective_named(name)) reader.fail("copied", in_quotes(name) + " is no collective");
+  return overheads;
 }
 
 std::map<std::string, std::shared_ptr<const Cluster>> read_clusters(ObjectReader& top, PublishedFile& file) {
@@ -123,8 +160,9 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
   const std::vector<JsonValue*> tables = list_of(top, "tables");
   for (std::size_t t = 0; t < tables.size(); ++t) {
     ObjectReader reader(*tables[t], top.pointer("tables") + pointer_part(t), file.diagnostics);
-    const Seconds offset = reader.seconds("offset", Seconds{0});
-    const bool monotonic = reader.boolean("leave_out_non_monotonic", false);
+    const Overheads overheads = read_overheads(reader);
+    const bool misaligned = reader.boolean("leave_out_misaligned", false);
+    const std::string algorithm = reader.one_of("algorithm", {"any", "ring", "tree", "NVLS"}, "any");
     const char trust = reader.one_of("trust", {"A", "B"}, "A")[0];
     const std::vector<std::string> inferred = read_texts(reader, "inferred");
     const std::string explanation = reader.text("explanation", std::string(), 2000);
@@ -160,7 +198,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
       query.bytes = Bytes{row.number("bytes", kCount)};
       query.ranks = static_cast<int>(row.number("ranks", Range{2, 1e6}));
       query.nodes = static_cast<int>(row.number("nodes", Range{1, 1e6}, 1));
-      query.offset = offset;
+      if (query.cluster != nullptr) query.offset = overheads.of(collective, query.bytes, *query.cluster);
       const int here = query.ranks / query.nodes;
       const bool fits = query.cluster == nullptr ||
                         (query.nodes <= nodes_of(*query.cluster) && here <= query.cluster->nodes.front().gpus);
@@ -168,10 +206,10 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
         row.fail("ranks", fmt::format("{} ranks on {} nodes do not fit the cluster {}", query.ranks, query.nodes,
                                       in_quotes(fabric)));
       const std::optional<CollectiveKind> kind = collective_named(collective);
-      const bool no_price = std::find(unpriced().begin(), unpriced().end(), collective) != unpriced().end();
       if (kind) query.kind = *kind;
-      if (!kind && !no_price) row.fail("collective", in_quotes(collective) + " is no collective");
-      if (no_price) one.not_expressible = collective + " has no price yet";
+      for (const Algorithm each : {Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls})
+        if (algorithm == name_of(each)) query.only = each;
+      if (!kind) row.fail("collective", in_quotes(collective) + " is no collective");
       one.group = query.bytes.value < kMiB ? kSmallGroup : kLargeGroup;
       one.series = fmt::format("{}, {}, {} GPUs", fabric, collective, query.ranks);
       if (query.nodes > 1) one.series += fmt::format(" on {} nodes", query.nodes);
@@ -183,7 +221,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
       all[at->second].push_back(std::move(one));
     }
     for (std::vector<PublishedCase>& series : all) {
-      if (monotonic) leave_out_non_monotonic(series);
+      if (misaligned) leave_out_misaligned(series);
       for (PublishedCase& one : series) add_case(file, std::move(one), tables[t]->origin, reader.pointer());
     }
   }

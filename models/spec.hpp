@@ -129,12 +129,34 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+/// NCCL's LL protocol over a link: every 8 bytes carry 4 of data and a flag, so it starts at once and moves little.
+struct LowLatency {
+  Seconds launch{};       ///< of a collective that uses it, whatever its size; of links inside a node
+  Seconds hop;            ///< of one step between neighbours
+  double efficiency = 0;  ///< achieved bus bandwidth over the link's bandwidth; 0: the protocol is not used
+};
+
+/// What a fit of measured collectives leaves over.
+struct LinkQuality {
+  double spread = 0.25;        ///< standard deviation of log(measured / predicted), from 1 MiB
+  double spread_small = 0.35;  ///< below 1 MiB
+};
+
 /// Links between the GPUs of one node. Bandwidth is one GPU's, one direction, all its links together.
 struct IntraLink {
-  std::string kind;  ///< nvswitch, nvlink or pcie
+  std::string kind;  ///< nvswitch, nvlink (GPUs joined to each other), cube_mesh (of 8 V100) or pcie
   BytesPerSecond bandwidth;
-  double efficiency = 1;  ///< achieved bus bandwidth over the bandwidth, in large collectives
-  Seconds latency;        ///< of one step of a ring between neighbours in the node
+  double efficiency = 1;  ///< achieved bus bandwidth over the bandwidth, in the largest collectives
+  Seconds latency;        ///< of one step of a ring between neighbours in the node, Simple protocol
+  Seconds launch{};       ///< of a collective, whatever its size
+  Seconds chunk{};        ///< pipelining costs 2 sqrt(chunk x time of the bytes)
+  double turnaround = 0;  ///< of a ring's step: what its last receive adds
+  double exchange = 0;    ///< what every GPU achieves in an all-to-all, of the bandwidth; 0: as the efficiency
+  double multicast = 0;   ///< NVLS: bus bandwidth of an all-reduce over the bandwidth; 0: the switch cannot reduce
+  LowLatency ll{};
+  /// NVLinks between GPU i and GPU j, symmetric; empty: a switch, or all joined alike.
+  std::vector<std::vector<int>> links{};
+  LinkQuality quality{};
 };
 
 /// The network adapters of one node. Bandwidth is one adapter's, one direction.
@@ -142,7 +164,11 @@ struct Nics {
   int count = 1;
   BytesPerSecond bandwidth;
   double efficiency = 1;
-  Seconds latency;  ///< of one step of a ring between neighbours on two nodes, fabric excluded
+  Seconds latency;  ///< of one step of a ring between neighbours on two nodes, fabric excluded, Simple protocol
+  std::string kind{};
+  Seconds chunk{};  ///< as an IntraLink's
+  LowLatency ll{};  ///< its launch is the IntraLink's
+  LinkQuality quality{};
 };
 
 /// `count` equal nodes.

@@ -29,4 +29,32 @@ void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
   }
 }
 
+void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
+  out << fmt::format("  {:<40} {:>5} {:>10} {:>10} {:>10} {:>8}\n", "predicted over measured time", "n", "mean", "bias",
+                     "worst", "log sd");
+  for (const LinkFit& fit : fits) {
+    const IntraLink& link = fit.intra;
+    const Nics& nics = fit.nics;
+    const LowLatency& ll = fit.between_nodes ? nics.ll : link.ll;
+    out << fmt::format("\n{} {}, messages of {:.3g} to {:.3g} B\n", fit.between_nodes ? "nics" : "intra",
+                       fit.between_nodes ? nics.kind : link.kind, fit.least, fit.most);
+    out << fmt::format("  \"efficiency\": {:.4g}, \"latency\": \"{:.4g} us\", \"chunk\": \"{:.4g} us\"",
+                       fit.between_nodes ? nics.efficiency : link.efficiency,
+                       1e6 * (fit.between_nodes ? nics.latency : link.latency).value,
+                       1e6 * (fit.between_nodes ? nics.chunk : link.chunk).value);
+    if (!fit.between_nodes) {
+      out << fmt::format(", \"launch\": \"{:.4g} us\", \"turnaround\": {:.4g}", 1e6 * link.launch.value,
+                         link.turnaround);
+      out << fmt::format(", \"all_to_all_efficiency\": {:.4g}", link.exchange);
+      if (link.multicast > 0) out << fmt::format(", \"nvls_efficiency\": {:.4g}", link.multicast);
+      out << fmt::format(", \"ll_launch\": \"{:.4g} us\"", 1e6 * ll.launch.value);
+    }
+    out << fmt::format(", \"ll_latency\": \"{:.4g} us\", \"ll_efficiency\": {:.4g}\n", 1e6 * ll.hop.value,
+                       ll.efficiency);
+    if (fit.large.samples > 0) write_errors(out, "from 1 MiB, all samples in", fit.large);
+    if (fit.small.samples > 0) write_errors(out, "below 1 MiB, all samples in", fit.small);
+    if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kCollectiveFolds), fit.out);
+  }
+}
+
 }  // namespace accosim

@@ -4,10 +4,14 @@
 #include <iosfwd>
 #include <vector>
 
+#include "models/fit_collectives.hpp"
 #include "models/fit_kernels.hpp"
 
 namespace accosim {
 
 void write_fits(std::ostream& out, const std::vector<KernelFit>& fits);
+
+/// The constants of each kind of links, as a cluster's keys, with what they leave over.
+void write_fits(std::ostream& out, const std::vector<LinkFit>& fits);
 
 }  // namespace accosim

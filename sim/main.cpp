@@ -232,6 +232,13 @@ void list(const Arguments& arguments) {
 
 /// Fits kernels to the samples; each profile named is written anew with the constants of its architecture.
 void fit(const Arguments& arguments) {
+  // The cases of validation: their tables of collectives give the constants of kinds of links.
+  if (arguments.samples.size() == 1 && std::filesystem::is_directory(arguments.samples[0])) {
+    if (!arguments.profiles.empty())
+      throw ScenarioError({"--output takes the constants of tables of kernels; name CSV files"});
+    write_fits(std::cout, fit_collectives(measured_collectives(load_published(arguments.samples[0]))));
+    return;
+  }
   std::vector<KernelSample> samples;
   for (const std::string& file : arguments.samples) {
     std::string text;

@@ -104,6 +104,8 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
   result.bytes_sent_per_rank_per_update = Bytes{sent / ranks};
 }
 
+constexpr Bytes kLargeMessage{1e9};  // what training sends: every kind of links' spread of large messages
+
 /// The spread of the update time: those of computation and communication, times their shares of the critical path.
 Spread spread_of(const SteadyPlay& play) {
   const CriticalPath path = critical_path(play);
@@ -113,7 +115,8 @@ Spread spread_of(const SteadyPlay& play) {
   for (const PathStep& step : path.steps) {
     const double share = step.duration / path.update_time;
     if (step.cls == OpClass::kCommunication) {
-      communication += share * communication_spread(play.costs.cluster, play.costs.world.node.size() > 1);
+      communication +=
+          share * communication_spread(play.costs.cluster, play.costs.world.node.size() > 1, kLargeMessage);
     } else if (step.cls != OpClass::kMark) {
       const int kind = play.costs.kind_of[static_cast<std::size_t>(step.rank)];
       compute += share * spreads[static_cast<std::size_t>(kind)];

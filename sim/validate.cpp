@@ -77,14 +77,10 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
   return with_interval(time, result.spread.total());
 }
 
-Predicted predict_collective(const CollectiveQuery& query, const Cluster& cluster) {
-  std::vector<Place> places = places_of(cluster);
-  std::vector<int> members;
-  const int here = query.ranks / query.nodes;
-  for (std::size_t rank = 0; rank < places.size(); ++rank)
-    if (places[rank].node < query.nodes && places[rank].gpu < here) members.push_back(static_cast<int>(rank));
-  const Seconds time = collective_time(query.kind, query.bytes, cluster, ring_of(places, members));
-  return with_interval((time + query.offset).value, communication_spread(cluster, query.nodes > 1));
+Predicted predict_collective(CollectiveQuery query, Cluster cluster) {
+  query.cluster = std::make_shared<const Cluster>(std::move(cluster));
+  return with_interval(collective_time(query).value,
+                       communication_spread(*query.cluster, query.nodes > 1, query.bytes));
 }
 
 double kernel_spread(const KernelQuery& query) {
@@ -233,13 +229,28 @@ Device with_nearest(Device device, const std::vector<KernelFit>& fits) {
 
 }  // namespace
 
+std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out) {
+  std::vector<MeasuredCollective> samples;
+  std::map<std::string, std::string> publishers;
+  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  for (const PublishedCase& one : published.cases) {
+    if (one.asked != Asked::kCollectiveTime || !one.scored()) continue;
+    const std::string& publisher = publishers[one.source];
+    if (publisher != left_out.publisher && one.device != left_out.device)
+      samples.push_back({publisher, one.collective, Seconds{one.measured}});
+  }
+  return samples;
+}
+
 Refit refit(const Published& published, const LeftOut& left_out) {
   const std::vector<KernelSample> samples = samples_but(published, left_out);
   std::map<std::string, Device> devices;
   for (const PublishedCase& one : published.cases)
     if (one.asked == Asked::kKernelTime) devices.emplace(one.device, *one.kernel.device);
   const std::vector<KernelFit> fits = fit_kernels(samples, devices);
+  const std::vector<LinkFit> link_fits = fit_collectives(measured_collectives(published, left_out));
   Refit refit;
+  refit.links = [link_fits](NodeGroup group) { return with_links(std::move(group), link_fits); };
   refit.device = [fits](Device device) {
     device.gemm = {};
     device.attention.reset();
@@ -292,7 +303,8 @@ void leave_out_each(Validation& validation, const Published& published, const Va
     for (const PublishedCase* one : scored)
       if (name_of_case(*one) == name) cases.push_back(one);
     const LeftOut left_out = by_device ? LeftOut{"", name} : LeftOut{name, ""};
-    const bool fitted = samples_but(published, left_out).size() < samples_but(published, {}).size();
+    const bool fitted = samples_but(published, left_out).size() < samples_but(published, {}).size() ||
+                        measured_collectives(published, left_out).size() < measured_collectives(published, {}).size();
     const Refit rest = fitted ? refit(published, left_out) : all;  // a fit takes seconds
     const std::vector<Predicted> with = predict_all(cases, all, options);
     const std::vector<Predicted> without = predict_all(cases, rest, options);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "models/fit_collectives.hpp"
 #include "models/published.hpp"
 #include "sim/network.hpp"
 #include "sim/validation.hpp"
@@ -23,6 +24,9 @@ struct Refit {
 };
 /// Fits everything that is fitted to the published samples but those left out.
 Refit refit(const Published& published, const LeftOut& left_out);
+
+/// What the fits of collectives see.
+std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out = {});
 
 struct ValidateOptions {
   std::string group;  ///< only groups whose name contains it; empty: all

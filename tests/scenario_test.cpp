@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "models/fabrics.hpp"
 #include "tests/scratch.hpp"
 
 namespace accosim {
@@ -107,8 +108,11 @@ TEST_F(ScenarioFiles, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(group.precision, Dtype::kBf16);
   EXPECT_EQ(group.micro_batch_size, 4);
   EXPECT_EQ(group.nics.count, 1);
-  EXPECT_EQ(group.intra.latency.value, 3.4e-6);
-  EXPECT_EQ(group.nics.latency.value, 14e-6);
+  EXPECT_EQ(group.nics.kind, "infiniband");
+  EXPECT_EQ(group.intra.latency, usual_intra(group.intra.kind).latency);
+  EXPECT_EQ(group.intra.efficiency, usual_intra(group.intra.kind).efficiency);
+  EXPECT_EQ(group.nics.latency, usual_nics("infiniband").latency);
+  EXPECT_EQ(group.nics.ll.efficiency, usual_nics("infiniband").ll.efficiency);
   EXPECT_EQ(s.cluster.fabric.oversubscription, 1);
   const ScheduleSpec& ddp = s.schedules[0];
   EXPECT_EQ(ddp.label, "ddp");
@@ -283,7 +287,7 @@ TEST_F(ScenarioFiles, TenMistakesGiveTenLines) {
   expect("bad.json:6:118 /training/train_tokens", "is 0; write a number above 0, at most 1e+18");
   expect("bad.json:3:35 /cluster/nodes/0/count", "is -2; write a whole number from 1 to 1048576");
   expect("bad.json:4:23 /cluster/nodes/0/intra/kind",
-         R"("nvlinc" is not known; did you mean "nvlink"? write one of: "nvswitch", "nvlink", "pcie")");
+         R"("nvlinc" is not known; did you mean "nvlink"? write one of: "nvswitch", "nvlink", "cube_mesh", "pcie")");
   expect("bad.json:4:46 /cluster/nodes/0/intra/bandwidth",
          R"("100 GB" is an amount of data; a bandwidth is written "100 GB/s" (bytes) or "100 Gbit/s" (bits))");
   expect("bad.json:5:14 /cluster/nodes/0/nics/bandwith", R"(unknown key; did you mean "bandwidth"?)");

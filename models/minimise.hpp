@@ -1,0 +1,29 @@
+// The one minimiser of the fits: robust least squares on logarithms.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace accosim {
+
+/// A positive constant to be fitted. The fit works on its logarithm, so its sign cannot change.
+struct Parameter {
+  double usual;    ///< where the fit begins, and the prior's centre
+  double freedom;  ///< the prior's spread in logs; 0: none
+  double least, most;
+};
+using Parameters = std::vector<double>;  ///< in the model's own units
+
+/// log(predicted / measured) of each sample.
+using Residuals = std::function<std::vector<double>(const Parameters&)>;
+
+/// Levenberg-Marquardt on Huber's loss (beyond 0.1 a residual pulls with constant force), each parameter held to its
+/// prior, of which a residual of 0.06 weighs as much as one spread. The derivatives are numeric, for a choice of the
+/// least of several ways has none. Deterministic. At least one residual. `start`: from there instead of the usual
+/// values.
+Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& all, const Parameters& start = {});
+
+/// What minimise() makes small: the loss of the residuals and the pull of the priors.
+double cost_of(const std::vector<double>& residuals, const Parameters& at, const std::vector<Parameter>& all);
+
+}  // namespace accosim
