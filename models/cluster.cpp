@@ -144,7 +144,7 @@ void check_abilities(ObjectReader& reader, const NodeGroup& group) {
                                                                        other)));
       return;
     }
-    if (group.attention == Attention::kFlash && !device.attention && device.flash_attention_efficiency == 0) {
+    if (group.attention != Attention::kNaive && !device.attention && device.flash_attention_efficiency == 0) {
       reader.fail("attention", fmt::format("{} has no fused attention (flash_attention_efficiency is 0); write "
                                            "\"attention\": \"naive\" for this node group",
                                            printable(device.name)));
@@ -161,8 +161,8 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.count = reader.integer("count", 1, kMaxNodes, 1);
   group.gpus = reader.integer("gpus", 1, kMaxGpusPerNode);
   group.precision = reader.choice("precision", compute_dtypes(), std::optional<Dtype>(training.precision));
-  group.attention =
-      reader.choice("attention", {Attention::kNaive, Attention::kFlash}, std::optional<Attention>(training.attention));
+  group.attention = reader.choice("attention", {Attention::kNaive, Attention::kFlash, Attention::kFlash1},
+                                  std::optional<Attention>(training.attention));
   group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
   group.devices = read_devices(reader, group.gpus);
   if (JsonValue* intra = reader.find("intra")) {
@@ -285,6 +285,7 @@ std::optional<Device> read_device(JsonValue& value, const std::string& pointer, 
   device.memory = reader.bytes("memory");
   device.reserved_memory = reader.bytes("reserved_memory", Bytes{0});
   device.launch_interval = reader.seconds("launch_interval");
+  device.product_overhead = reader.number("product_overhead", Range{0.1, 10}, 1);
   device.slowdown = reader.number("slowdown", kSlowdown, 1);
   if (reader.good("memory") && reader.good("reserved_memory") && device.reserved_memory >= device.memory) {
     reader.fail("reserved_memory", "leaves nothing of the memory; write less than \"memory\"");

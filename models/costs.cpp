@@ -22,6 +22,15 @@ int shard_ranks(const Costs& costs, const ScheduleSpec& spec) {
 
 namespace {
 
+double memory_overhead(const Training& training) {
+  switch (training.implementation) {
+    case Implementation::kEager: return training.overheads.eager;
+    case Implementation::kCompiled: return training.overheads.compiled;
+    case Implementation::kFused: return training.overheads.fused;
+  }
+  return 1;
+}
+
 RankKind price_kind(const Model& model, const Workload& workload, const Device& device) {
   RankKind kind;
   kind.device = device;
@@ -75,6 +84,8 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
     const NodeGroup& group = scenario.cluster.nodes[g];
     for (Device device : group.devices) {
       if (scenario.training.launch_interval) device.launch_interval = *scenario.training.launch_interval;
+      device.memory_overhead = memory_overhead(scenario.training);
+      if (group.attention == Attention::kFlash1) device.attention_overhead = scenario.training.overheads.flash_1;
       Workload workload{group.micro_batch_size,
                         scenario.training.sequence_length,
                         compute_dtype(group, spec),

@@ -67,4 +67,11 @@ Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
   return Seconds{0};
 }
 
+Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute) {
+  const Seconds alone = kernel_time(kernel, device, compute);
+  if (kernel.kind == KernelKind::kMemory) return device.memory_overhead * alone;
+  if (kernel.kind != KernelKind::kGemm) return device.attention_overhead * alone;
+  return kernel.dtype.value_or(compute) == Dtype::kFp32 ? alone : device.product_overhead * alone;
+}
+
 }  // namespace accosim

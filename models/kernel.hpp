@@ -37,6 +37,9 @@ Bytes bytes_of(const Kernel& kernel);
 /// are not memory-bound any more.
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);
 
+/// In a training step: kernel_time() times the device's overheads; products in fp32 do not load the tensor cores.
+Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute);
+
 /// Start and drain of any kernel on the GPU, whatever it does: what the fits of small matrix products leave (2 to 5
 /// us).
 inline constexpr Seconds kKernelOverhead{2e-6};

@@ -121,7 +121,7 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
   ops.push_back(product("qkv projection", z, z.hidden, projections, model.qkv_bias ? qkv : 0));
   if (!model.learned_positions) ops.push_back(rotary(z));
   if (z.repeated) ops.push_back(repeat_key_value(z));
-  if (workload.attention == Attention::kFlash)
+  if (workload.attention != Attention::kNaive)
     ops.push_back(flash_attention(model, z, window));
   else
     add_naive_attention(model, z, ops);

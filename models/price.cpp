@@ -23,12 +23,12 @@ OperatorTime operator_time(const Operator& op, const Device& device, Dtype compu
   if (!op.forward.empty() || !op.backward.empty()) {
     OperatorTime time;
     for (const Kernel& kernel : op.forward) {
-      const Seconds one = kernel_time(kernel, device, compute);
+      const Seconds one = step_time(kernel, device, compute);
       time.forward += one;
       if (kernel.kind == KernelKind::kMemory) time.memory_forward += one;
     }
     for (const Kernel& kernel : op.backward) {
-      const Seconds one = kernel_time(kernel, device, compute);
+      const Seconds one = step_time(kernel, device, compute);
       time.backward += one;
       if (kernel.kind == KernelKind::kMemory) time.memory_backward += one;
     }

@@ -62,7 +62,7 @@ void leave_out_misaligned(std::vector<PublishedCase>& series) {
 
 /// What a source's way of timing adds, by collective: a time, or {"all_reduce": a time, ...}; and copies of lists of
 /// tensors into one buffer and out, twice the buffer's bytes through the device's memory.
-struct Overheads {
+struct TimingOverheads {
   std::map<std::string, Seconds> offset;
   std::vector<std::string> copied;
 
@@ -77,8 +77,8 @@ struct Overheads {
   }
 };
 
-Overheads read_overheads(ObjectReader& reader) {
-  Overheads overheads;
+TimingOverheads read_overheads(ObjectReader& reader) {
+  TimingOverheads overheads;
   JsonValue* value = reader.find("offset");
   if (value != nullptr && value->kind == JsonKind::kObject) {
     ObjectReader each(*value, reader.pointer("offset"), reader.diagnostics());
@@ -160,7 +160,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
   const std::vector<JsonValue*> tables = list_of(top, "tables");
   for (std::size_t t = 0; t < tables.size(); ++t) {
     ObjectReader reader(*tables[t], top.pointer("tables") + pointer_part(t), file.diagnostics);
-    const Overheads overheads = read_overheads(reader);
+    const TimingOverheads overheads = read_overheads(reader);
     const bool misaligned = reader.boolean("leave_out_misaligned", false);
     const std::string algorithm = reader.one_of("algorithm", {"any", "ring", "tree", "NVLS"}, "any");
     const char trust = reader.one_of("trust", {"A", "B"}, "A")[0];

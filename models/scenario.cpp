@@ -244,8 +244,8 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.precision = reader.choice("precision", {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16},
                                      std::optional<Dtype>(Dtype::kBf16));
   training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
-  training.attention =
-      reader.choice("attention", {Attention::kNaive, Attention::kFlash}, std::optional<Attention>(Attention::kFlash));
+  training.attention = reader.choice("attention", {Attention::kNaive, Attention::kFlash, Attention::kFlash1},
+                                     std::optional<Attention>(Attention::kFlash));
   training.activation_recompute = reader.choice(
       "activation_recompute", {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull},
       std::optional<Recompute>(Recompute::kNone));

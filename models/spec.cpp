@@ -51,6 +51,7 @@ const char* name_of(Attention attention) {
   switch (attention) {
     case Attention::kNaive: return "naive";
     case Attention::kFlash: return "flash";
+    case Attention::kFlash1: return "flash_1";
   }
   return "";
 }

@@ -28,7 +28,7 @@ constexpr Bytes bytes_of(Dtype dtype) {
   return Bytes{0};
 }
 
-enum class Attention : std::uint8_t { kNaive, kFlash };
+enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1 };
 /// What the backward pass recomputes: nothing; the attention between its projections; everything but attention and
 /// every other matrix product (torchtitan's selective_op); everything but a block's input.
 enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull };
@@ -124,6 +124,10 @@ struct Device {
   std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
   int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
   double collective_slowdown = 1;  ///< inside a node a collective takes so many times as long while the GPU computes
+  double product_overhead = 1;     ///< in a training step products on tensor cores take so many times as long as alone:
+                                   ///< power under lasting load, cold caches
+  double memory_overhead = 1;      ///< the same of memory-bound kernels: what Training::overheads says
+  double attention_overhead = 1;   ///< the same of fused attention
   double slowdown = 1;             ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;
@@ -204,6 +208,16 @@ struct Place {
 };
 std::vector<Place> places_of(const Cluster& cluster);
 
+/// In a training step memory-bound kernels take so many times as long as the bytes of the listed operators alone:
+/// frameworks run more than is listed, hand-merged kernels find much in the L2 cache. By fit_steps() of the published
+/// steps, which a test repeats.
+struct Overheads {
+  double eager = 1.299, compiled = 1.749, fused = 0.7102;
+  double flash_1 = 1.78;  ///< FlashAttention 1, such as Triton's, over FlashAttention 2
+
+  bool operator==(const Overheads&) const = default;
+};
+
 struct Training {
   int sequence_length = 0;
   int micro_batch_size = 1;  ///< sequences; node groups may differ
@@ -219,6 +233,7 @@ struct Training {
   double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
   bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
   std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
+  Overheads overheads{};
 };
 
 enum class Sync : std::uint8_t { kLastMicroBatch, kEveryMicroBatch };

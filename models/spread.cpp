@@ -47,7 +47,7 @@ Uses uses_of(const RankKind& kind) {
     for (const Operator& op : layer->operators)
       for (const int backward : {0, 1})
         for (const Kernel& kernel : backward == 1 ? op.backward : op.forward) {
-          const double time = kernel_time(kernel, kind.device, kind.workload.compute).value;
+          const double time = step_time(kernel, kind.device, kind.workload.compute).value;
           add(kernel, count * time, uses);
           kernels[backward] += count * time;
           launches[backward] += count * kernel.launches * kind.device.launch_interval.value;

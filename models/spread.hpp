@@ -19,9 +19,10 @@ FitUse fit_use(const RankKind& kind);
 /// A device without fits, whose constants are the user's: kConstant for all products.
 double compute_spread(const RankKind& kind);
 
-inline constexpr double kOperators = 0.14;  ///< what the list of operators misses of a framework's code
-inline constexpr double kMemory = 0.12;     ///< of memory-bound kernels together
-inline constexpr double kHost = 0.25;       ///< of the host's launches, where these decide
+inline constexpr double kOperators = 0.08;   ///< what the list of operators misses of a framework's code
+inline constexpr double kLayerAlone = 0.14;  ///< more than kOperators in one layer's forward or backward by itself
+inline constexpr double kMemory = 0.12;      ///< of memory-bound kernels together
+inline constexpr double kHost = 0.25;        ///< of the host's launches, where these decide
 inline constexpr double kInherited = 0.1;
 inline constexpr double kConstant = 0.15;
 

@@ -32,11 +32,11 @@ using Devices = std::vector<Device>;
 void add(Sum& sum, const std::vector<Kernel>& kernels, const Devices& devices, Dtype compute) {
   for (const Kernel& kernel : kernels) {
     if (kernel.kind == KernelKind::kMemory) {
-      sum.memory += kernel_time(kernel, devices[0], compute);
+      sum.memory += step_time(kernel, devices[0], compute);
       continue;
     }
     for (std::size_t i = 0; i < kHeld.size(); ++i)
-      sum.arithmetic[i] += kernel_time(kernel, devices[std::min(i, devices.size() - 1)], compute);
+      sum.arithmetic[i] += step_time(kernel, devices[std::min(i, devices.size() - 1)], compute);
   }
 }
 

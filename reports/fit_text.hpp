@@ -2,6 +2,8 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "models/fit_collectives.hpp"
@@ -13,5 +15,9 @@ void write_fits(std::ostream& out, const std::vector<KernelFit>& fits);
 
 /// The constants of each kind of links, as a cluster's keys, with what they leave over.
 void write_fits(std::ostream& out, const std::vector<LinkFit>& fits);
+
+/// Written by the verb that plays the steps, which reports may not call.
+void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,
+                    const FitErrors& errors);
 
 }  // namespace accosim

@@ -30,6 +30,7 @@
 #include "reports/trace_json.hpp"
 #include "reports/validation_report.hpp"
 #include "sim/critical_path.hpp"
+#include "sim/fit_steps.hpp"
 #include "sim/player.hpp"
 #include "sim/run.hpp"
 #include "sim/validate.hpp"
@@ -236,7 +237,10 @@ void fit(const Arguments& arguments) {
   if (arguments.samples.size() == 1 && std::filesystem::is_directory(arguments.samples[0])) {
     if (!arguments.profiles.empty())
       throw ScenarioError({"--output takes the constants of tables of kernels; name CSV files"});
-    write_fits(std::cout, fit_collectives(measured_collectives(load_published(arguments.samples[0]))));
+    const Published published = load_published(arguments.samples[0]);
+    write_fits(std::cout, fit_collectives(measured_collectives(published)));
+    const StepFit steps = fit_steps(step_samples(published, arguments.validate.jobs, network_of(arguments)));
+    write_step_fit(std::cout, steps.overheads, steps.products, steps.errors);
     return;
   }
   std::vector<KernelSample> samples;

@@ -54,10 +54,11 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
     return with_interval((kind.forward + kind.backward).value, compute_spread(kind));
   }
   if (one.asked == Asked::kBlockForward || one.asked == Asked::kBlockBackward) {
-    const RankKind kind = price(scenario, spec).kinds.front();
+    // Timed alone, not under the load of training.
+    const RankKind kind = price(without_overheads(scenario), spec).kinds.front();
     const LayerTime& block = kind.times[1];  // after the embedding
     return with_interval((one.asked == Asked::kBlockForward ? block.forward : block.backward).value,
-                         compute_spread(kind));
+                         std::hypot(compute_spread(kind), kLayerAlone));
   }
   if (one.asked == Asked::kSpeedup) {
     const RunResult result = run_schedule(scenario, spec, network);
@@ -101,8 +102,12 @@ Predicted predict_kernel(KernelQuery query, const Device& device) {
 Cluster refitted(Cluster cluster, const Refit& refit) {
   for (NodeGroup& group : cluster.nodes) {
     if (refit.links) group = refit.links(group);
-    if (refit.device)
-      for (Device& device : group.devices) device = refit.device(device);
+    for (Device& device : group.devices) {
+      if (refit.device) device = refit.device(device);
+      if (!refit.steps) continue;
+      const auto product = refit.steps->products.find(device.architecture);
+      device.product_overhead = product == refit.steps->products.end() ? 1 : product->second;
+    }
   }
   return cluster;
 }
@@ -114,6 +119,7 @@ Predicted predict(const PublishedCase& one, const Refit& refit, NetworkKind netw
     return predict_kernel(one.kernel, refit.device ? refit.device(*one.kernel.device) : *one.kernel.device);
   Scenario scenario = *one.scenario;
   scenario.cluster = refitted(scenario.cluster, refit);
+  if (refit.steps) scenario.training.overheads = refit.steps->overheads;
   return predict_training(one, scenario, network);
 }
 
@@ -242,14 +248,18 @@ std::vector<MeasuredCollective> measured_collectives(const Published& published,
   return samples;
 }
 
-Refit refit(const Published& published, const LeftOut& left_out) {
+Refit refit(const Published& published, const std::vector<StepSample>& steps, const LeftOut& left_out) {
   const std::vector<KernelSample> samples = samples_but(published, left_out);
   std::map<std::string, Device> devices;
   for (const PublishedCase& one : published.cases)
     if (one.asked == Asked::kKernelTime) devices.emplace(one.device, *one.kernel.device);
   const std::vector<KernelFit> fits = fit_kernels(samples, devices);
   const std::vector<LinkFit> link_fits = fit_collectives(measured_collectives(published, left_out));
+  std::vector<StepSample> seen;
+  for (const StepSample& sample : steps)
+    if (sample.publisher != left_out.publisher && sample.device != left_out.device) seen.push_back(sample);
   Refit refit;
+  refit.steps = fit_steps(seen);
   refit.links = [link_fits](NodeGroup group) { return with_links(std::move(group), link_fits); };
   refit.device = [fits](Device device) {
     device.gemm = {};
@@ -297,15 +307,20 @@ void leave_out_each(Validation& validation, const Published& published, const Va
     scored.push_back(one);
     if (std::find(names.begin(), names.end(), name_of_case(*one)) == names.end()) names.push_back(name_of_case(*one));
   }
-  const Refit all = refit(published, {});
+  const std::vector<StepSample> steps = step_samples(published, options.jobs, options.network);
+  const Refit all = refit(published, steps, {});
   for (const std::string& name : names) {
     std::vector<const PublishedCase*> cases;
     for (const PublishedCase* one : scored)
       if (name_of_case(*one) == name) cases.push_back(one);
     const LeftOut left_out = by_device ? LeftOut{"", name} : LeftOut{name, ""};
-    const bool fitted = samples_but(published, left_out).size() < samples_but(published, {}).size() ||
+    const auto is_left_out = [&](const StepSample& sample) {
+      return sample.publisher == left_out.publisher || sample.device == left_out.device;
+    };
+    const bool fitted = std::any_of(steps.begin(), steps.end(), is_left_out) ||
+                        samples_but(published, left_out).size() < samples_but(published, {}).size() ||
                         measured_collectives(published, left_out).size() < measured_collectives(published, {}).size();
-    const Refit rest = fitted ? refit(published, left_out) : all;  // a fit takes seconds
+    const Refit rest = fitted ? refit(published, steps, left_out) : all;  // a fit takes seconds
     const std::vector<Predicted> with = predict_all(cases, all, options);
     const std::vector<Predicted> without = predict_all(cases, rest, options);
     for (const std::string& group : published_groups()) {

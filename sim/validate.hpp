@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "models/fit_collectives.hpp"
 #include "models/published.hpp"
+#include "sim/fit_steps.hpp"
 #include "sim/network.hpp"
 #include "sim/validation.hpp"
 
@@ -21,9 +23,10 @@ struct LeftOut {
 struct Refit {
   std::function<Device(Device)> device;
   std::function<NodeGroup(NodeGroup)> links;
+  std::optional<StepFit> steps;
 };
-/// Fits everything that is fitted to the published samples but those left out.
-Refit refit(const Published& published, const LeftOut& left_out);
+/// Fits everything that is fitted to the published samples but those left out. `steps`: of all scored cases.
+Refit refit(const Published& published, const std::vector<StepSample>& steps, const LeftOut& left_out);
 
 /// What the fits of collectives see.
 std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out = {});
