@@ -53,6 +53,13 @@ std::vector<std::vector<int>> read_links(JsonValue& value, ObjectReader& reader,
   return {};
 }
 
+LinkQuality read_quality(ObjectReader& reader, const LinkQuality& usual) {
+  LinkQuality quality;
+  quality.spread = reader.number("spread", kShare, usual.spread);
+  quality.spread_small = reader.number("spread_small", kShare, usual.spread_small);
+  return quality;
+}
+
 IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
   const std::string kind = reader.one_of("kind", intra_kinds(), "");
@@ -70,6 +77,7 @@ IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, Dia
   link.ll.launch = reader.seconds("ll_launch", usual.ll.launch);
   link.ll.hop = reader.seconds("ll_latency", usual.ll.hop);
   link.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
+  link.quality = read_quality(reader, usual.quality);
   if (JsonValue* links = reader.find("links"))
     link.links = read_links(*links, reader, gpus);
   else if (kind == "cube_mesh")
@@ -92,6 +100,7 @@ Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagno
   nics.chunk = reader.seconds("chunk", usual.chunk);
   nics.ll.hop = reader.seconds("ll_latency", usual.ll.hop);
   nics.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
+  nics.quality = read_quality(reader, usual.quality);
   reader.finish();
   return nics;
 }

@@ -163,6 +163,13 @@ const char* name_of(CollectiveKind kind) {
   return "";
 }
 
+const std::vector<CollectiveKind>& all_collectives() {
+  static const std::vector<CollectiveKind> kAll = {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
+                                                   CollectiveKind::kAllGather, CollectiveKind::kBroadcast,
+                                                   CollectiveKind::kAllToAll,  CollectiveKind::kSendRecv};
+  return kAll;
+}
+
 const char* name_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::kRing: return "ring";

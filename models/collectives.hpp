@@ -14,6 +14,7 @@ namespace accosim {
 
 enum class CollectiveKind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kAllToAll, kSendRecv };
 const char* name_of(CollectiveKind kind);
+const std::vector<CollectiveKind>& all_collectives();
 
 enum class Algorithm : std::uint8_t { kRing, kTree, kNvls, kExchange };
 const char* name_of(Algorithm algorithm);

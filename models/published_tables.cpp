@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "models/collective_samples.hpp"
 #include "models/csv.hpp"
 #include "models/kernel_samples.hpp"
 #include "models/parts.hpp"
@@ -19,19 +20,6 @@ namespace fs = std::filesystem;
 constexpr Range kCount{0, 1e12, true};
 constexpr Range kTime{0, 1e12, true};  // s or us
 constexpr double kMiB = 1024.0 * 1024.0;
-
-const std::vector<CollectiveKind>& all_collectives() {
-  static const std::vector<CollectiveKind> kAll = {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
-                                                   CollectiveKind::kAllGather, CollectiveKind::kBroadcast,
-                                                   CollectiveKind::kAllToAll,  CollectiveKind::kSendRecv};
-  return kAll;
-}
-
-std::optional<CollectiveKind> collective_named(const std::string& name) {
-  for (const CollectiveKind kind : all_collectives())
-    if (name == name_of(kind)) return kind;
-  return std::nullopt;
-}
 
 /// A measured time: column time_us, or time_s.
 double time_of(CsvRowReader& row) {

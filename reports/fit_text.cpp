@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <ostream>
 #include <string>
 
@@ -27,6 +28,23 @@ void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
     if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kFolds), fit.out);
     for (const auto& [name, errors] : fit.by) write_errors(out, name, errors);
   }
+}
+
+void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>& samples) {
+  out << fmt::format("  {:<40} {:>12} {:>12} {:>9}\n", "collective", "measured", "predicted", "error");
+  std::vector<double> ratios;
+  for (const MeasuredCollective& sample : samples) {
+    const CollectiveQuery& query = sample.query;
+    const Seconds time = collective_time(query);
+    ratios.push_back(std::log(time / sample.time));
+    out << fmt::format(
+        "  {:<40} {:>9.1f} us {:>9.1f} us {:>+7.1f} %\n",
+        fmt::format("{} {:.0f} B, {} ranks on {}", name_of(query.kind), query.bytes.value, query.ranks, query.nodes),
+        1e6 * sample.time.value, 1e6 * time.value, 100 * (time / sample.time - 1));
+  }
+  const FitErrors errors = errors_of(ratios);
+  out << fmt::format("\n  {} collectives: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n", errors.samples,
+                     100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
 }
 
 void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {

@@ -13,6 +13,9 @@ namespace accosim {
 
 void write_fits(std::ostream& out, const std::vector<KernelFit>& fits);
 
+/// What the model predicts of measured collectives, a line each, and how far off it is.
+void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>& samples);
+
 /// The constants of each kind of links, as a cluster's keys, with what they leave over.
 void write_fits(std::ostream& out, const std::vector<LinkFit>& fits);
 

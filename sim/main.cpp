@@ -16,12 +16,15 @@
 #include <string>
 #include <vector>
 
+#include "models/collective_samples.hpp"
 #include "models/fit_kernels.hpp"
+#include "models/import_nccl_tests.hpp"
 #include "models/json.hpp"
 #include "models/kernel_samples.hpp"
 #include "models/nearest.hpp"
 #include "models/published.hpp"
 #include "models/scenario.hpp"
+#include "models/write_links.hpp"
 #include "models/write_profile.hpp"
 #include "reports/console.hpp"
 #include "reports/explain_text.hpp"
@@ -52,6 +55,9 @@ struct Arguments {
   std::string kind;
   std::vector<std::string> samples;
   std::vector<std::string> profiles;
+  std::vector<std::string> clusters;
+  std::string output;
+  NcclTestsOptions import;
   // validate
   std::string directory;
   ValidateOptions validate;
@@ -231,6 +237,71 @@ void list(const Arguments& arguments) {
   }
 }
 
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) throw EnvironmentError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+}
+
+std::string read_file(const std::string& path) {
+  std::string text;
+  const std::string wrong = read_text_file(path, text);
+  if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", path, wrong)});
+  return text;
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return std::filesystem::equivalent(a, b, none);
+}
+
+/// What nccl-tests wrote becomes a table of samples; what was left out is told on stderr.
+void import_results(const Arguments& arguments) {
+  std::vector<CollectiveSample> samples;
+  std::vector<std::string> notes;
+  for (const std::string& path : arguments.samples) {
+    if (!arguments.output.empty() && is_same_file(path, arguments.output))
+      throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.output)});
+    std::ifstream in(path);
+    if (!in || std::filesystem::is_directory(path))
+      throw ScenarioError({fmt::format("\"{}\" cannot be read; name a file of nccl-tests' output", path)});
+    NcclTestsImport one = import_nccl_tests(in, path, arguments.import);
+    for (const std::string& note : one.notes) std::cerr << "accosim: " << note << "\n";
+    std::cerr << fmt::format("accosim: {}: {} rows taken, {} left out\n", path, one.samples.size(), one.skipped);
+    samples.insert(samples.end(), one.samples.begin(), one.samples.end());
+  }
+  if (samples.empty()) throw ScenarioError({"no row could be taken; the lines above say why"});
+  if (arguments.output.empty())
+    std::cout << write_collective_samples(samples);
+  else
+    write_file(arguments.output, write_collective_samples(samples));
+}
+
+/// Predicts the collectives of the tables on their clusters, fits the links, and writes the cluster anew where asked.
+void fit_links(const Arguments& arguments) {
+  std::vector<std::shared_ptr<const Cluster>> clusters;
+  for (const std::string& path : arguments.clusters)
+    clusters.push_back(std::make_shared<const Cluster>(load_cluster(path)));
+  std::vector<MeasuredCollective> samples;
+  for (const std::string& path : arguments.samples) {
+    const std::vector<MeasuredCollective> more = read_collective_samples(read_file(path), path, clusters);
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  write_predictions(std::cout, samples);
+  const std::vector<LinkFit> fits = fit_collectives(samples);
+  std::cout << "\n";
+  write_fits(std::cout, fits);
+  if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
+  if (arguments.profiles.empty()) return;
+  if (clusters.size() != 1 || arguments.profiles.size() != 1)
+    throw ScenarioError({"--output takes one cluster; name one --cluster and one --output"});
+  if (is_same_file(arguments.profiles[0], arguments.samples[0]))
+    throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.profiles[0])});
+  const std::string& path = arguments.clusters[0];
+  write_file(arguments.profiles[0], cluster_with_links(read_file(path), path, fits, samples.front().source));
+}
+
 /// Fits kernels to the samples; each profile named is written anew with the constants of its architecture.
 void fit(const Arguments& arguments) {
   // The cases of validation: their tables of collectives give the constants of kinds of links.
@@ -243,11 +314,11 @@ void fit(const Arguments& arguments) {
     write_step_fit(std::cout, steps.overheads, steps.products, steps.errors);
     return;
   }
+  if (!arguments.samples.empty() && holds_collectives(read_file(arguments.samples[0]))) return fit_links(arguments);
+  if (!arguments.clusters.empty()) throw ScenarioError({"--cluster belongs to tables of collectives"});
   std::vector<KernelSample> samples;
   for (const std::string& file : arguments.samples) {
-    std::string text;
-    const std::string wrong = read_text_file(file, text);
-    if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", file, wrong)});
+    const std::string text = read_file(file);
     const std::vector<KernelSample> more = read_kernel_samples(text, file);
     samples.insert(samples.end(), more.begin(), more.end());
   }
@@ -257,14 +328,7 @@ void fit(const Arguments& arguments) {
   const std::vector<KernelFit> fits = fit_kernels(samples, devices);
   write_fits(std::cout, fits);
   for (const std::string& path : arguments.profiles) {
-    std::string text;
-    const std::string wrong = read_text_file(path, text);
-    if (!wrong.empty()) throw ScenarioError({fmt::format("--output \"{}\" {}", path, wrong)});
-    const std::string written = profile_with_fits(text, path, load_device(path), fits);
-    std::ofstream file(path);
-    file << written;
-    file.close();
-    if (!file) throw EnvironmentError(fmt::format("{}: cannot write the profile: {}", path, std::strerror(errno)));
+    write_file(path, profile_with_fits(read_file(path), path, load_device(path), fits));
   }
 }
 
@@ -349,10 +413,31 @@ int run_command_line(int argc, char** argv) {
   CLI::App* list_verb = app.add_subcommand("list", "Devices, models, clusters and scenarios that come with accosim");
   list_verb->add_option("kind", arguments.kind, "device, model, cluster or scenario")
       ->check(CLI::IsMember({"device", "model", "cluster", "scenario"}));
-  CLI::App* fit_verb = app.add_subcommand("fit", "Constants of kernels from tables of measured ones");
-  fit_verb->add_option("samples", arguments.samples, "CSV tables; calibration/README.md has the columns")->required();
-  fit_verb->add_option("-o,--output", arguments.profiles, "Device profile to write the constants into; may be repeated")
+  CLI::App* fit_verb = app.add_subcommand("fit", "Constants of kernels or links from tables of measured ones");
+  fit_verb
+      ->add_option(
+          "samples", arguments.samples,
+          "CSV tables of kernels or of collectives, or a folder of cases; calibration/README.md has the columns")
+      ->required();
+  fit_verb
+      ->add_option("-o,--output", arguments.profiles,
+                   "Device profile (may be repeated) or, of collectives, cluster to write the constants into")
       ->allow_extra_args(false);
+  fit_verb
+      ->add_option("--cluster", arguments.clusters, "File of the cluster that a table's fabric names; may be repeated")
+      ->allow_extra_args(false);
+  CLI::App* import_verb = app.add_subcommand("import", "Others' results as tables of samples");
+  import_verb->require_subcommand(1);
+  CLI::App* nccl_tests = import_verb->add_subcommand("nccl-tests", "What nccl-tests prints, or writes with -J");
+  nccl_tests->add_option("files", arguments.samples, "Its output")->required();
+  nccl_tests->add_option("-o,--output", arguments.output, "CSV file; default: standard output");
+  nccl_tests->add_option("--fabric", arguments.import.fabric, "Name of the cluster it ran on")->capture_default_str();
+  nccl_tests->add_option("--source", arguments.import.source, "Who measured")->capture_default_str();
+  nccl_tests->add_flag("--in-place", arguments.import.in_place, "Takes the in-place times");
+  nccl_tests->add_option("--collective", arguments.import.collective,
+                         "Of output that does not say, such as all_reduce");
+  nccl_tests->add_option("--ranks", arguments.import.ranks, "Of output that lists none")->check(CLI::Range(2, 1000000));
+  nccl_tests->add_option("--nodes", arguments.import.nodes, "Of output that lists none")->check(CLI::Range(1, 1000000));
   CLI::App* validate_verb =
       app.add_subcommand("validate", "Predictions against what others measured: errors by group, device and source");
   validate_verb->add_option("directory", arguments.directory,
@@ -374,7 +459,8 @@ int run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;  // --help, --version
-    if (!asked) std::cerr << verb_hint(argc, argv, {"compare", "run", "explain", "resolve", "list", "fit", "validate"});
+    if (!asked)
+      std::cerr << verb_hint(argc, argv, {"compare", "run", "explain", "resolve", "list", "fit", "import", "validate"});
     app.exit(error);
     return asked ? kDone : kBadCommandLine;
   }
@@ -384,6 +470,7 @@ int run_command_line(int argc, char** argv) {
   if (resolve_verb->parsed()) std::cout << load_scenario(arguments.scenario, arguments.sets).resolved;
   if (list_verb->parsed()) list(arguments);
   if (fit_verb->parsed()) fit(arguments);
+  if (nccl_tests->parsed()) import_results(arguments);
   bool holds = true;
   if (validate_verb->parsed()) holds = validate_published(arguments);
   std::cout.flush();

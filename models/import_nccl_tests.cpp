@@ -1,0 +1,262 @@
+// See import_nccl_tests.hpp.
+#include "models/import_nccl_tests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "models/scenario.hpp"
+#include "models/text.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kLongestLine = 4096;
+constexpr std::size_t kMostSamples = 1'000'000;
+constexpr std::size_t kLargestJson = 64 << 20;
+constexpr std::size_t kMostNotes = 20;
+
+/// The collective of a test's name: all_reduce_perf, alltoall_perf.
+std::optional<CollectiveKind> kind_in(const std::string& text) {
+  static const std::pair<const char*, CollectiveKind> kTests[] = {{"all_reduce", CollectiveKind::kAllReduce},
+                                                                  {"allreduce", CollectiveKind::kAllReduce},
+                                                                  {"reduce_scatter", CollectiveKind::kReduceScatter},
+                                                                  {"reducescatter", CollectiveKind::kReduceScatter},
+                                                                  {"all_gather", CollectiveKind::kAllGather},
+                                                                  {"allgather", CollectiveKind::kAllGather},
+                                                                  {"broadcast", CollectiveKind::kBroadcast},
+                                                                  {"alltoall", CollectiveKind::kAllToAll},
+                                                                  {"all_to_all", CollectiveKind::kAllToAll},
+                                                                  {"sendrecv", CollectiveKind::kSendRecv},
+                                                                  {"send_recv", CollectiveKind::kSendRecv}};
+  for (const auto& [name, kind] : kTests)
+    if (text.find(name) != std::string::npos) return kind;
+  return std::nullopt;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream in(line);
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+std::optional<double> number_of(const std::string& word) {
+  try {
+    std::size_t used = 0;
+    const double value = std::stod(word, &used);
+    if (used == word.size() && std::isfinite(value)) return value;
+  } catch (const std::exception&) {
+  }
+  return std::nullopt;
+}
+
+/// One line, cut at kLongestLine. False at the end.
+bool read_line(std::istream& in, std::string& line) {
+  line.clear();
+  int c = in.get();
+  if (c == EOF) return false;
+  for (; c != EOF && c != '\n'; c = in.get())
+    if (line.size() < kLongestLine && c != '\r') line.push_back(static_cast<char>(c));
+  return true;
+}
+
+double busbw_factor(CollectiveKind kind, int ranks) {
+  const double n = ranks;
+  if (kind == CollectiveKind::kAllReduce) return 2 * (n - 1) / n;
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kSendRecv ? 1 : (n - 1) / n;
+}
+
+class Importer {
+ public:
+  Importer(std::string name, const NcclTestsOptions& options) : name_(std::move(name)), options_(options) {
+    named_ = options.collective.empty() ? kind_in(name_) : kind_in(options.collective);
+    if (!options.collective.empty() && !named_)
+      throw ScenarioError(
+          {fmt::format("--collective {} is no collective; write all_reduce, reduce_scatter, all_gather, "
+                       "broadcast, all_to_all or send_recv",
+                       in_quotes(options.collective))});
+  }
+
+  void line(const std::string& text, int number) {
+    line_ = number;
+    const std::vector<std::string> words = words_of(text);
+    if (words.empty()) return;
+    if (words[0][0] == '#')
+      comment(text, words);
+    else if (!columns_.empty() && number_of(words[0]) && words.size() > 4)
+      row(words);
+  }
+
+  void add(double bytes, double time_us, double algbw, double busbw, double wrong, const std::string& place) {
+    if (bytes == 0) return skip(place, "moves no bytes");
+    if (wrong > 0) return skip(place, "has wrong results");
+    if (!(bytes > 0) || !(time_us > 0)) return skip(place, "has no size and time above 0");
+    if (!kind_)
+      return skip(place, "is of a collective that accosim does not price, or of an unknown one (--collective)");
+    if (ranks_ < 2 || nodes_ < 1 || ranks_ % nodes_ != 0)
+      return skip(place, fmt::format("runs on {} ranks and {} hosts; give --ranks and --nodes", ranks_, nodes_));
+    const double rate = bytes / time_us * 1e-3;
+    constexpr double kPrinted = 0.03;  // what two decimals can hide of a rate above 1 GB/s
+    if (algbw > 1 && std::abs(algbw / rate - 1) > kPrinted)
+      return skip(place, fmt::format("prints an algbw of {} GB/s, and its size over its time is {:.2f}", algbw, rate));
+    if (busbw > 1 && std::abs(busbw / (rate * busbw_factor(*kind_, ranks_)) - 1) > kPrinted)
+      return skip(place, fmt::format("prints a busbw of {} GB/s, which {} ranks do not make of it", busbw, ranks_));
+    if (import_.samples.size() >= kMostSamples) return skip(place, "is one too many");
+    import_.samples.push_back(
+        {options_.source, options_.fabric, *kind_, ranks_, nodes_, Bytes{bytes}, Seconds{1e-6 * time_us}});
+  }
+
+  void start_test(std::optional<CollectiveKind> kind) {
+    kind_ = kind;
+    columns_.clear();
+    hosts_.clear();
+    listed_ = 0;
+  }
+  void end_of_ranks() {
+    ranks_ = options_.ranks > 0 ? options_.ranks : listed_;
+    nodes_ = options_.nodes > 0 ? options_.nodes : static_cast<int>(hosts_.size());
+  }
+  void list_rank(const std::string& host) {
+    ++listed_;
+    if (hosts_.size() < 1'000'000) hosts_.insert(host);
+  }
+  std::optional<CollectiveKind> named() const { return named_; }
+  std::string place() const { return fmt::format("{}:{}", name_, line_); }
+
+  NcclTestsImport done() {
+    const auto unsaid = static_cast<std::size_t>(import_.skipped);
+    if (unsaid > import_.notes.size())
+      import_.notes.push_back(fmt::format("{}: {} more rows left out", name_, unsaid - import_.notes.size()));
+    if (import_.samples.empty() && import_.skipped == 0)
+      throw ScenarioError(
+          {fmt::format("{}: holds no row of nccl-tests; expected its output, or the file that its -J "
+                       "writes",
+                       name_)});
+    return std::move(import_);
+  }
+
+ private:
+  void skip(const std::string& place, const std::string& why) {
+    ++import_.skipped;
+    if (import_.notes.size() < kMostNotes) import_.notes.push_back(place + ": left out: " + why);
+  }
+
+  void comment(const std::string& text, const std::vector<std::string>& words) {
+    if (text.find("Collective test starting") != std::string::npos) return start_test(kind_in(text));
+    if (text.find("nThread") != std::string::npos) {
+      // The first line of a test that does not name itself; one that does has it behind its name.
+      if (listed_ > 0) start_test(std::nullopt);
+      return;
+    }
+    const auto rank = std::find(words.begin(), words.end(), "Rank");
+    const auto on = std::find(words.begin(), words.end(), "on");
+    if (rank != words.end() && on != words.end() && on + 1 != words.end()) return list_rank(*(on + 1));
+    const auto size = std::find(words.begin(), words.end(), "size");
+    if (size == words.end() || std::find(words.begin(), words.end(), "count") == words.end()) return;
+    columns_.assign(size, words.end());
+    if (!kind_) kind_ = named_;
+    if (!options_.collective.empty()) kind_ = named_;
+    end_of_ranks();
+  }
+
+  void row(const std::vector<std::string>& words) {
+    const std::string wanted[2] = {"time", "cputime"};
+    std::vector<std::size_t> times;
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (columns_[i] == wanted[0] || columns_[i] == wanted[1]) times.push_back(i);
+    const std::size_t which = options_.in_place ? 1 : 0;
+    if (times.size() <= which) return skip(place(), "has no such time; its heading lacks the column");
+    // Old versions leave cells blank (redop, root), so what follows them is counted from the right.
+    const std::size_t blank = columns_.size() > words.size() ? columns_.size() - words.size() : 0;
+    constexpr std::size_t kMayBeBlank = 2;
+    if (blank > kMayBeBlank) return skip(place(), "is cut short");
+    const auto cell = [&](std::size_t column) -> std::optional<double> {
+      if (column < blank || column - blank >= words.size()) return std::nullopt;
+      return number_of(words[column - blank]);
+    };
+    const std::size_t at = times[which];
+    const std::optional<double> bytes = number_of(words[0]), time = cell(at);
+    if (!time) return skip(place(), "has no time that is a number");
+    double wrong = 0;
+    const std::size_t end = which + 1 < times.size() ? times[which + 1] : columns_.size();
+    for (std::size_t i = at; i < end; ++i)
+      if (columns_[i] == "#wrong") wrong = cell(i).value_or(0);
+    add(bytes.value_or(0), *time, cell(at + 1).value_or(0), cell(at + 2).value_or(0), wrong, place());
+  }
+
+  std::string name_;
+  NcclTestsOptions options_;
+  NcclTestsImport import_;
+  std::optional<CollectiveKind> named_, kind_;
+  std::vector<std::string> columns_;
+  std::set<std::string> hosts_;  ///< only counted
+  int listed_ = 0, ranks_ = 0, nodes_ = 0, line_ = 0;
+};
+
+using Json = nlohmann::json;
+
+double json_number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return 0;
+  return found->is_number() ? found->get<double>()
+                            : number_of(found->is_string() ? found->get<std::string>() : "").value_or(0);
+}
+
+void import_json(const std::string& text, const std::string& name, bool in_place, Importer& importer) {
+  const Json root = Json::parse(text, nullptr, false);
+  const bool good = root.is_object() && root.contains("results") && root["results"].is_array();
+  if (!good)
+    throw ScenarioError(
+        {fmt::format("{}: is no JSON of nccl-tests: it has no list \"results\"; write it with -J", name)});
+  std::optional<CollectiveKind> kind = importer.named();
+  if (const auto args = root.find("args");
+      args != root.end() && args->is_array() && !args->empty() && (*args)[0].is_string())
+    if (const auto said = kind_in((*args)[0].get<std::string>())) kind = said;
+  importer.start_test(kind);
+  const Json config = root.value("config", Json::object());
+  if (const auto devices = config.find("devices"); devices != config.end() && devices->is_array())
+    for (const Json& device : *devices)
+      if (device.is_object()) importer.list_rank(device.value("hostname", std::string()));
+  importer.end_of_ranks();
+  std::size_t index = 0;
+  for (const Json& result : root["results"]) {
+    const std::string place = fmt::format("{} /results/{}", name, index++);
+    const Json measured = result.is_object() ? result.value(in_place ? "in_place" : "out_of_place", Json()) : Json();
+    const double time =
+        measured.is_object() ? std::max(json_number(measured, "time"), json_number(measured, "cpu_time")) : 0;
+    const Json& from = measured.is_object() ? measured : result;
+    importer.add(result.is_object() ? json_number(result, "size") : 0, time, json_number(from, "alg_bw"),
+                 json_number(from, "bus_bw"), json_number(from, "nwrong"), place);
+  }
+}
+
+}  // namespace
+
+NcclTestsImport import_nccl_tests(std::istream& in, const std::string& name, const NcclTestsOptions& options) {
+  for (const std::string* text : {&options.fabric, &options.source})
+    if (text->empty() || text->find_first_of(",\n\r#\"") != std::string::npos)
+      throw ScenarioError(
+          {fmt::format("{} cannot stand in a table; write a name without commas, quotes and #", in_quotes(*text))});
+  Importer importer(name, options);
+  while (in.good() && std::isspace(in.peek()) != 0) in.get();
+  if (in.peek() == '{') {
+    std::string text;
+    for (int c = in.get(); c != EOF; c = in.get()) {
+      if (text.size() >= kLargestJson) throw ScenarioError({name + ": is larger than 64 MiB; split it"});
+      text.push_back(static_cast<char>(c));
+    }
+    import_json(text, name, options.in_place, importer);
+    return importer.done();
+  }
+  std::string line;
+  for (int number = 1; read_line(in, line); ++number) importer.line(line, number);
+  return importer.done();
+}
+
+}  // namespace accosim
