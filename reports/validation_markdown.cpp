@@ -100,9 +100,31 @@ void write_reasons(std::ostream& out, const Validation& validation) {
   }
 }
 
+/// Instead of the page of all cases.
+void write_generalisation(std::ostream& out, const Validation& validation) {
+  const std::string& what = validation.left_out_by;
+  out << fmt::format("# Generalisation: each {} left out of the fits\n\n", what);
+  out << fmt::format(
+      "Written by `accosim validate --markdown --leave-out {}`. The mean absolute error of a {}'s cases with "
+      "all constants\nfitted to everything, and with them fitted to everything else.\n",
+      what, what);
+  const auto row = [&](const LeftOutRow& each) {
+    out << fmt::format("| {} | {} | {} | {:.1f} % | {:.1f} % |\n", each.left_out, each.group, each.cases,
+                       100 * each.mean_with, 100 * each.mean_without);
+  };
+  const auto heading = [&] {
+    out << fmt::format("\n| {} | group | cases | with it | without it |\n|---|---|---|---|---|\n", what);
+  };
+  heading();
+  for (const LeftOutRow& each : left_out_totals(validation)) row(each);
+  heading();
+  for (const LeftOutRow& each : validation.left_out) row(each);
+}
+
 }  // namespace
 
 void write_validation_markdown(std::ostream& out, const Validation& validation) {
+  if (!validation.left_out.empty()) return write_generalisation(out, validation);
   out << "# Predictions against published measurements\n\n"
          "Written by `accosim validate --markdown`; a test holds the file to what the program writes. Errors are\n"
          "predicted over measured, less one: above 0 is predicted too slow (too large). Rates are compared as the time "

@@ -63,7 +63,9 @@ void write_rows(std::ostream& out, const std::vector<const ValidationRow*>& rows
 void write_left_out(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {
   Column name = column(validation.left_out_by.c_str(), "left out", true), group = column("group", "", true),
          cases = column("cases"), with = column("mean |error|", "with it"), without = column("", "without it");
-  for (const LeftOutRow& row : validation.left_out) {
+  std::vector<LeftOutRow> rows = left_out_totals(validation);
+  rows.insert(rows.end(), validation.left_out.begin(), validation.left_out.end());
+  for (const LeftOutRow& row : rows) {
     name.cells.push_back({row.left_out});
     group.cells.push_back({row.group});
     cases.cells.push_back({fmt::format("{}", row.cases)});

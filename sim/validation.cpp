@@ -95,4 +95,18 @@ std::vector<std::string> broken_bounds(const Validation& validation, const std::
   return broken;
 }
 
+std::vector<LeftOutRow> left_out_totals(const Validation& validation) {
+  std::vector<LeftOutRow> totals;
+  for (const LeftOutRow& row : validation.left_out) {
+    auto total =
+        std::find_if(totals.begin(), totals.end(), [&](const LeftOutRow& each) { return each.group == row.group; });
+    if (total == totals.end()) total = totals.insert(totals.end(), {"each", row.group, 0, 0, 0});
+    const double cases = total->cases + row.cases;
+    total->mean_with = (total->mean_with * total->cases + row.mean_with * row.cases) / cases;
+    total->mean_without = (total->mean_without * total->cases + row.mean_without * row.cases) / cases;
+    total->cases += row.cases;
+  }
+  return totals;
+}
+
 }  // namespace accosim

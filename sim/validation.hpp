@@ -91,4 +91,7 @@ std::vector<std::string> broken_bounds(const Validation& validation, const std::
 
 inline constexpr double kToBeExplained = 0.25;
 
+/// One row a group, over all that was left out ("each"), means weighted by cases.
+std::vector<LeftOutRow> left_out_totals(const Validation& validation);
+
 }  // namespace accosim

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -42,6 +43,49 @@ std::vector<std::string> shipped_scenarios() {
   names.push_back("scenarios/paper/hetero_4xa100_one_slow.json");
   names.push_back("scenarios/mixed_a100_v100.json");
   return names;
+}
+
+TEST(Validate, TheCommittedPageIsWhatTheProgramWrites) {
+  const ProgramRun run = accosim({"validate", "--markdown", "--jobs", "2"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/validation.md"))
+      << "accosim validate --markdown > reports/published/validation.md, and look at what moved";
+}
+
+TEST(Validate, NoGroupIsWorseThanItsBound) {
+  const ProgramRun run = accosim({"validate", "--check", "--jobs", "2"});
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+}
+
+TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "accosim-import";
+  std::filesystem::create_directories(folder);
+  const std::string log = (folder / "all_reduce.log").string(), samples = (folder / "samples.csv").string();
+  std::string text;
+  for (int rank = 0; rank < 8; ++rank)
+    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  1 on  secret device  " + std::to_string(rank) +
+            " [0x07] A100\n";
+  text +=
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+      "#wrong\n";
+  const char* const rows[] = {"65536 1 float sum -1 46.8 1.40 2.45 0 46.8 1.40 2.45 0",
+                              "67108864 1 float sum -1 600 111.85 195.73 0 600 111.85 195.73 0"};
+  for (int i = 0; i < 12; ++i) text += std::string(rows[i % 2]) + "\n";
+  std::ofstream(log) << text;
+  const ProgramRun import = accosim({"import", "nccl-tests", log, "--fabric", "dgx-a100-1x8", "-o", samples});
+  ASSERT_EQ(import.exit_code, 0) << import.err;
+  EXPECT_EQ(text_of(samples).find("secret"), std::string::npos);
+  const std::string fitted = (folder / "fitted.json").string();
+  const ProgramRun fit = accosim({"fit", samples, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", fitted});
+  ASSERT_EQ(fit.exit_code, 0) << fit.err;
+  EXPECT_NE(fit.out.find("12 collectives: mean error"), std::string::npos);
+  EXPECT_NE(text_of(fitted).find("accosim fit, 12 collectives"), std::string::npos);
+  // The cluster that it wrote loads, and predicts the samples better.
+  EXPECT_EQ(accosim({"fit", samples, "--cluster", fitted}).exit_code, 0);
+  EXPECT_EQ(accosim({"import", "nccl-tests", log, "-o", log}).exit_code, 1);
+  EXPECT_EQ(accosim({"import", "nccl-tests", samples}).exit_code, 1);
+  EXPECT_EQ(accosim({"fit", samples}).exit_code, 1);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Compare, ShardedSchedulesTradeTimeForMemory) {
