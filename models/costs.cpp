@@ -23,12 +23,7 @@ int shard_ranks(const Costs& costs, const ScheduleSpec& spec) {
 namespace {
 
 double memory_overhead(const Training& training) {
-  switch (training.implementation) {
-    case Implementation::kEager: return training.overheads.eager;
-    case Implementation::kCompiled: return training.overheads.compiled;
-    case Implementation::kFused: return training.overheads.fused;
-  }
-  return 1;
+  return training.implementation == Implementation::kFused ? training.overheads.fused : training.overheads.pytorch;
 }
 
 RankKind price_kind(const Model& model, const Workload& workload, const Device& device) {

@@ -13,7 +13,7 @@
 namespace accosim {
 
 Scenario without_overheads(Scenario scenario) {
-  scenario.training.overheads = {1, 1, 1, 1};
+  scenario.training.overheads = {1, 1, 1};
   for (NodeGroup& group : scenario.cluster.nodes)
     for (Device& device : group.devices) device.product_overhead = 1;
   return scenario;
@@ -53,11 +53,10 @@ Parts parts_of(const PublishedCase& one, NetworkKind network) {
   return parts;
 }
 
-enum : std::size_t { kEager, kCompiled, kFused, kFlash1, kAmpere, kHopper, kParameters };
+enum : std::size_t { kPytorch, kFused, kFlash1, kAmpere, kHopper, kParameters };
 
 std::size_t parameter_of(Implementation implementation) {
-  if (implementation == Implementation::kEager) return kEager;
-  return implementation == Implementation::kCompiled ? kCompiled : kFused;
+  return implementation == Implementation::kFused ? kFused : kPytorch;
 }
 
 double predicted(const StepSample& sample, const Parameters& p) {
@@ -103,7 +102,7 @@ StepFit fit_steps(const std::vector<StepSample>& samples) {
     return out;
   };
   const Parameters p = minimise(residuals, kAll);
-  fit.overheads = {p[kEager], p[kCompiled], p[kFused], p[kFlash1]};
+  fit.overheads = {p[kPytorch], p[kFused], p[kFlash1]};
   fit.products = {{"ampere", p[kAmpere]}, {"hopper", p[kHopper]}};
   fit.errors = errors_of(residuals(p));
   return fit;

@@ -38,7 +38,7 @@ struct StepFit {
   FitErrors errors;
 };
 /// Robust least squares on the logs of sums: overheads x parts + rest. A step that communication hides in part is taken
-/// to grow as its computation does. Six constants; each held to a prior, of spread 0.5 in logs around 1.
+/// to grow as its computation does. Five constants; each held to a prior, of spread 0.5 in logs around 1.
 StepFit fit_steps(const std::vector<StepSample>& samples);
 
 }  // namespace accosim
