@@ -10,15 +10,15 @@ function own_header_allowed(from, header, to) {
   if (FILENAME == "sim/main.cpp") return to == "models" || to == "reports"
   if (from == "sim") return to == "models"
   if (from == "reports") return header ~ /^models\/(units|spec|trace|memory|fit_[a-z]+)\.hpp$/ || header ~ /^sim\/(metrics|graph|explain|validation)\.hpp$/
-  if (from == "calibration") return header ~ /^models\/(units|spec|trace)\.hpp$/
+  if (from == "calibration") return header ~ /^models\/(units|spec|trace|quantity)\.hpp$/
   return 0
 }
 
 # Where a third party's header may be; empty when here, else where to put it.
 function home_elsewhere(from, header) {
   if (header ~ /^(simgrid|xbt)\//) return FILENAME == "sim/simgrid_network.cpp" ? "" : "sim/simgrid_network.cpp is SimGrid's only home"
-  if (header ~ /^CLI\//) return FILENAME == "sim/main.cpp" ? "" : "sim/main.cpp is CLI11's only home"
-  if (header ~ /^nlohmann\//) return is_impl(FILENAME) && from ~ /^(models|reports|tests)$/ ? "" : "nlohmann stays in .cpp files of models, reports and tests"
+  if (header ~ /^CLI\//) return FILENAME ~ /^(sim|calibration)\/main\.cpp$/ ? "" : "CLI11 is at home in the main.cpp of sim and of calibration"
+  if (header ~ /^nlohmann\//) return is_impl(FILENAME) && from ~ /^(models|reports|calibration|tests)$/ ? "" : "nlohmann stays in .cpp files of models, reports, calibration and tests"
   if (header ~ /^Eigen\//) return is_impl(FILENAME) && from ~ /^(models|calibration)$/ ? "" : "Eigen stays in .cpp files of models and calibration"
   if (header ~ /^(gtest|gmock)\//) return from == "tests" ? "" : "GoogleTest stays in tests"
   if (header ~ /^(cuda|nccl|cublas|nvtx|nvml|cupti)/) return from == "calibration" ? "" : "CUDA and NCCL stay in calibration"
