@@ -187,6 +187,28 @@ std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samp
   return fits;
 }
 
+std::vector<LinkFit> with_relatives(std::vector<LinkFit> fits, const std::vector<LinkFit>& known) {
+  const auto name = [](const LinkFit& fit) { return fit.between_nodes ? fit.nics.kind : fit.intra.kind; };
+  const auto find = [&](bool between, const std::string& kind) {
+    return std::find_if(fits.begin(), fits.end(),
+                        [&](const LinkFit& fit) { return fit.between_nodes == between && name(fit) == kind; });
+  };
+  for (const LinkFit& each : known) {
+    if (find(each.between_nodes, name(each)) != fits.end()) continue;
+    std::vector<std::string> relatives = {"nvlink", "nvswitch", "cube_mesh"};
+    if (each.between_nodes) relatives = nic_kinds();  // InfiniBand first
+    for (const std::string& kind : relatives) {
+      const auto relative = find(each.between_nodes, kind);
+      if (relative == fits.end()) continue;
+      LinkFit copy = *relative;
+      (copy.between_nodes ? copy.nics.kind : copy.intra.kind) = name(each);
+      fits.push_back(std::move(copy));
+      break;
+    }
+  }
+  return fits;
+}
+
 NodeGroup with_links(NodeGroup group, const std::vector<LinkFit>& fits) {
   for (const LinkFit& fit : fits) {
     if (!fit.between_nodes && fit.intra.kind == group.intra.kind) {

@@ -31,6 +31,10 @@ inline constexpr int kCollectiveFolds = 5;
 /// constants. Deterministic.
 std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples);
 
+/// The fits, and for each kind of `known` without one the constants of its nearest relative among them: what a kind
+/// that nobody measured would get. Adapters are like InfiniBand's, NVLinks like another board's.
+std::vector<LinkFit> with_relatives(std::vector<LinkFit> fits, const std::vector<LinkFit>& known);
+
 /// The node group with the constants of its links' kinds in place of its own.
 NodeGroup with_links(NodeGroup group, const std::vector<LinkFit>& fits);
 

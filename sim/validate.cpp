@@ -248,13 +248,17 @@ std::vector<MeasuredCollective> measured_collectives(const Published& published,
   return samples;
 }
 
-Refit refit(const Published& published, const std::vector<StepSample>& steps, const LeftOut& left_out) {
+/// `known`: the fits of links with nothing left out.
+Refit refit(const Published& published, const std::vector<StepSample>& steps, const LeftOut& left_out,
+            const std::vector<LinkFit>& known) {
   const std::vector<KernelSample> samples = samples_but(published, left_out);
   std::map<std::string, Device> devices;
   for (const PublishedCase& one : published.cases)
     if (one.asked == Asked::kKernelTime) devices.emplace(one.device, *one.kernel.device);
   const std::vector<KernelFit> fits = fit_kernels(samples, devices);
-  const std::vector<LinkFit> link_fits = fit_collectives(measured_collectives(published, left_out));
+  // A kind that only this source measured must not keep its constants, which came from it.
+  const std::vector<LinkFit> link_fits =
+      with_relatives(fit_collectives(measured_collectives(published, left_out)), known);
   std::vector<StepSample> seen;
   for (const StepSample& sample : steps)
     if (sample.publisher != left_out.publisher && sample.device != left_out.device) seen.push_back(sample);
@@ -308,7 +312,8 @@ void leave_out_each(Validation& validation, const Published& published, const Va
     if (std::find(names.begin(), names.end(), name_of_case(*one)) == names.end()) names.push_back(name_of_case(*one));
   }
   const std::vector<StepSample> steps = step_samples(published, options.jobs, options.network);
-  const Refit all = refit(published, steps, {});
+  const std::vector<LinkFit> links = fit_collectives(measured_collectives(published, {}));
+  const Refit all = refit(published, steps, {}, links);
   for (const std::string& name : names) {
     std::vector<const PublishedCase*> cases;
     for (const PublishedCase* one : scored)
@@ -320,7 +325,7 @@ void leave_out_each(Validation& validation, const Published& published, const Va
     const bool fitted = std::any_of(steps.begin(), steps.end(), is_left_out) ||
                         samples_but(published, left_out).size() < samples_but(published, {}).size() ||
                         measured_collectives(published, left_out).size() < measured_collectives(published, {}).size();
-    const Refit rest = fitted ? refit(published, steps, left_out) : all;  // a fit takes seconds
+    const Refit rest = fitted ? refit(published, steps, left_out, links) : all;  // a fit takes seconds
     const std::vector<Predicted> with = predict_all(cases, all, options);
     const std::vector<Predicted> without = predict_all(cases, rest, options);
     for (const std::string& group : published_groups()) {

@@ -68,6 +68,29 @@ TEST(FitCollectives, ReplacesTheConstantsOfAKindAndNothingElse) {
   EXPECT_EQ(with_links(group, fits).intra.efficiency, group.intra.efficiency);
 }
 
+TEST(FitCollectives, AKindThatOnlyTheLeftOutMeasuredTakesItsRelativesConstants) {
+  LinkFit efa, infiniband, mesh, board;
+  efa.between_nodes = infiniband.between_nodes = true;
+  efa.nics.kind = "efa";
+  efa.nics.efficiency = 0.4;
+  infiniband.nics.kind = "infiniband";
+  infiniband.nics.efficiency = 0.9;
+  mesh.intra.kind = "cube_mesh";
+  board.intra.kind = "nvswitch";
+  board.intra.efficiency = 0.8;
+  const std::vector<LinkFit> fits = with_relatives({infiniband, board}, {infiniband, efa, mesh, board});
+  ASSERT_EQ(fits.size(), 4u);
+  NodeGroup group;
+  group.nics.kind = "efa";
+  group.nics.efficiency = 0.4;
+  group.intra.kind = "cube_mesh";
+  group = with_links(group, fits);
+  EXPECT_EQ(group.nics.efficiency, 0.9);
+  EXPECT_EQ(group.nics.kind, "efa");
+  EXPECT_EQ(group.intra.efficiency, 0.8);
+  EXPECT_TRUE(with_relatives({}, {efa}).empty());  // nobody to take them from
+}
+
 TEST(FitCollectives, FewSamplesMakeNoFit) {
   std::vector<MeasuredCollective> few = samples_of(cluster_with(0.7, 4, 0.9));
   few.resize(9);
