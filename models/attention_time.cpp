@@ -37,8 +37,7 @@ Seconds attention_time(const AttentionShape& a, bool backward, const Device& dev
   const FlopsPerSecond peak = peak_of(device, dtype);
   const Seconds memory = bytes_of(a, backward) / (device.memory_efficiency * device.memory_bandwidth);
   const Flops work = flops_of(a, backward);
-  if (!device.attention || device.sm_count == 0)
-    return std::max(memory, work / (device.flash_attention_efficiency * peak));
+  if (!device.attention) return std::max(memory, work / (device.flash_attention_efficiency * peak));
   const AttentionFit& fit = *device.attention;
   const double widest = std::max({a.head_dim, a.value_dim, kFullSpeed});
   const double fraction =
@@ -46,7 +45,7 @@ Seconds attention_time(const AttentionShape& a, bool backward, const Device& dev
                         power_factor(device.power, fit.reference_power) * std::pow(kFullSpeed / widest, fit.wide_head));
   const FlopsPerSecond rate = fraction * peak;
   const Flops block{(backward ? kBackward : 1) * 2 * kBlock * a.span * (a.head_dim + a.value_dim)};
-  const Seconds longest = block / (1.0 / device.sm_count * rate);
+  const Seconds longest = device.sm_count > 0 ? block / (1.0 / device.sm_count * rate) : Seconds{0};
   return fit.fixed + overlapped(std::max(work / rate + fit.tail * longest, longest), memory);
 }
 

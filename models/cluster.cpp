@@ -2,6 +2,7 @@
 // which node group asked for it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/fabrics.hpp"
@@ -20,7 +21,7 @@ constexpr std::int64_t kMaxRanks = 1'048'576;
 constexpr Range kSlowdown{0.001, 1e6};
 
 const std::vector<Dtype>& compute_dtypes() {
-  static const std::vector<Dtype> kAll = {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16};
+  static const std::vector<Dtype> kAll = {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8};
   return kAll;
 }
 
@@ -41,7 +42,7 @@ std::vector<std::vector<int>> read_links(JsonValue& value, ObjectReader& reader,
     good = square(value.elements[i]);
     links.emplace_back();
     for (const JsonValue& each : value.elements[i].elements) {
-      good = good && each.kind == JsonKind::kNumber && each.number >= 0 && each.number <= 100 &&
+      good = good && each.kind == JsonKind::kNumber && each.number >= 0 && each.number <= 18 &&
              each.number == std::floor(each.number);
       links.back().push_back(good ? static_cast<int>(each.number) : 0);
     }
@@ -60,7 +61,12 @@ LinkQuality read_quality(ObjectReader& reader, const LinkQuality& usual) {
   return quality;
 }
 
-IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, Diagnostics& diagnostics) {
+/// The third generation of NVSwitch came with Hopper, whatever bandwidth a variant of it has.
+bool has_reducing_switch(const Device& device) {
+  return device.architecture == "hopper" || device.architecture == "blackwell";
+}
+
+IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, bool reduces, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
   const std::string kind = reader.one_of("kind", intra_kinds(), "");
   const IntraLink usual = usual_intra(reader.good("kind") ? kind : intra_kinds().front());
@@ -72,10 +78,9 @@ IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, Dia
   link.launch = reader.seconds("launch", usual.launch);
   link.chunk = reader.seconds("chunk", usual.chunk);
   link.turnaround = reader.number("turnaround", kShare, usual.turnaround);
-  const bool reduces = reader.good("bandwidth") && link.bandwidth >= kMulticastFrom;
   link.multicast = reader.number("nvls_efficiency", kMulticast, reduces ? usual.multicast : 0);
   link.ll.launch = reader.seconds("ll_launch", usual.ll.launch);
-  link.ll.hop = reader.seconds("ll_latency", usual.ll.hop);
+  link.ll.hop = reader.seconds("ll_latency", link.latency / usual.latency * usual.ll.hop);
   link.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
   link.quality = read_quality(reader, usual.quality);
   if (JsonValue* links = reader.find("links"))
@@ -95,10 +100,11 @@ Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagno
   Nics nics = usual;
   nics.count = reader.integer("count", 1, 1024, 1);
   nics.bandwidth = reader.bandwidth("bandwidth");
-  nics.efficiency = reader.number("efficiency", kFraction, usual.efficiency);
+  const double achieved = kind == "tcp" ? tcp_efficiency(nics.count * nics.bandwidth) : usual.efficiency;
+  nics.efficiency = reader.number("efficiency", kFraction, achieved);
   nics.latency = reader.seconds("latency", usual.latency);
   nics.chunk = reader.seconds("chunk", usual.chunk);
-  nics.ll.hop = reader.seconds("ll_latency", usual.ll.hop);
+  nics.ll.hop = reader.seconds("ll_latency", nics.latency / usual.latency * usual.ll.hop);
   nics.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
   nics.quality = read_quality(reader, usual.quality);
   reader.finish();
@@ -140,6 +146,12 @@ std::vector<Device> read_devices(ObjectReader& group, int gpus) {
 void check_abilities(ObjectReader& reader, const NodeGroup& group) {
   if (!reader.good("precision") || !reader.good("attention")) return;
   for (const Device& device : group.devices) {
+    if (group.precision == Dtype::kFp8 && !device.peak[static_cast<std::size_t>(Dtype::kBf16)]) {
+      reader.fail("precision", fmt::format("fp8 leaves attention and the head in bf16, for which {} has no peak; write "
+                                           "one into its profile",
+                                           printable(device.name)));
+      return;
+    }
     if (!device.peak[static_cast<std::size_t>(group.precision)]) {
       std::string other;
       for (Dtype dtype : {Dtype::kFp16, Dtype::kBf16, Dtype::kFp32}) {
@@ -175,11 +187,15 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
   group.devices = read_devices(reader, group.gpus);
   if (JsonValue* intra = reader.find("intra")) {
-    group.intra = read_intra(*intra, reader.pointer("intra"), group.gpus, diagnostics);
+    const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);
+    group.intra = read_intra(*intra, reader.pointer("intra"), group.gpus, reduces, diagnostics);
   } else if (group.gpus > 1) {
     reader.fail("intra",
                 "missing; a node of several GPUs needs \"intra\": {\"kind\": \"nvswitch\", \"bandwidth\": "
                 "\"300 GB/s\"}");
+  } else {  // a collective is launched there too
+    group.intra.launch = usual_intra("nvlink").launch;
+    group.intra.ll.launch = usual_intra("nvlink").ll.launch;
   }
   if (JsonValue* nics = reader.find("nics")) {
     group.nics = read_nics(*nics, reader.pointer("nics"), diagnostics);

@@ -22,14 +22,14 @@ const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t 
 struct Path {
   Seconds launch, hop, net_hop, chunk;
   Seconds ll_launch, ll_hop, ll_net_hop;
-  BytesPerSecond ring, ll_ring;       ///< achieved inside nodes; 0 while no inner link is used
-  BytesPerSecond pairs, ll_exchange;  ///< the same between two
-  BytesPerSecond exchange;            ///< and of all pairs at once
-  BytesPerSecond multicast;           ///< 0: not on every node
+  BytesPerSecond ring, ll_ring;      ///< achieved inside nodes; 0 while no inner link is used
+  BytesPerSecond pair, ll_exchange;  ///< to one neighbour; and LL to all
+  BytesPerSecond exchange;           ///< and of all pairs at once
+  BytesPerSecond multicast;          ///< 0: not on every node
   double turnaround = 0;
-  double ll_net = 1;  ///< what LL achieves between nodes, of what Simple does
-  bool ll = true;     ///< every link has LL
-  bool switches = true;
+  double ll_net = 1;     ///< what LL achieves between nodes, of what Simple does
+  bool ll = true;        ///< every link has LL
+  bool switches = true;  ///< every node with several ranks has a switch inside
 };
 
 void take_slowest(BytesPerSecond& slowest, BytesPerSecond bandwidth) {
@@ -63,7 +63,7 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
     path.ll_hop = std::max(path.ll_hop, link.ll.hop);
     take_slowest(path.ring, link.efficiency * wire);
     take_slowest(path.ll_ring, link.ll.efficiency * wire);
-    take_slowest(path.pairs, link.efficiency * pairs);
+    take_slowest(path.pair, link.efficiency * exchange_bandwidth(link, group.gpus, 2));
     take_slowest(path.exchange, (link.exchange > 0 ? link.exchange : link.efficiency) * pairs);
     take_slowest(path.ll_exchange, link.ll.efficiency * pairs);
     path.switches = path.switches && link.kind == "nvswitch";
@@ -80,7 +80,7 @@ struct Way {
   double steps, net_steps;  ///< inside and between nodes
   Bytes inside;             ///< through a GPU's links
   Bytes edge;               ///< between two nodes
-  bool one_way = false;     ///< of an exchange: nothing comes back
+  bool one_way = false;     ///< of an exchange: to one neighbour, from another
 };
 
 double edges_of(CollectiveKind kind, const Ring& ring) {
@@ -92,7 +92,9 @@ double edges_of(CollectiveKind kind, const Ring& ring) {
 BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
   BytesPerSecond slowest;
   for (std::size_t i = 0; i < ring.node.size(); ++i)
-    take_slowest(slowest, node_bandwidth(group_of(cluster, ring, i), ring.ranks_here[i]));
+    // Of a node's ranks one sends to the next node, through the adapter next to it.
+    take_slowest(slowest, node_bandwidth(group_of(cluster, ring, i),
+                                         kind == CollectiveKind::kSendRecv ? 1 : ring.ranks_here[i]));
   const BytesPerSecond core = core_bandwidth(cluster);
   return core > BytesPerSecond{0} ? std::min(slowest, core / edges_of(kind, ring)) : slowest;
 }
@@ -104,7 +106,7 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
   cost.algorithm = way.algorithm;
   cost.protocol = protocol;
   const bool exchange = way.algorithm == Algorithm::kExchange;
-  BytesPerSecond inside = simple ? (exchange ? (way.one_way ? path.pairs : path.exchange) : path.ring)
+  BytesPerSecond inside = simple ? (exchange ? (way.one_way ? path.pair : path.exchange) : path.ring)
                                  : (exchange ? path.ll_exchange : path.ll_ring);
   if (way.algorithm == Algorithm::kNvls) inside = path.multicast;
   cost.latency = (simple ? path.launch : path.ll_launch) + way.steps * (simple ? path.hop : path.ll_hop) +
@@ -224,9 +226,10 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   if (!std::all_of(ways.begin(), ways.end(), is_other))
     ways.erase(std::remove_if(ways.begin(), ways.end(), is_other), ways.end());
   for (const Way& way : ways) {
-    // NCCL's measured choice between nodes without a switch: rings, but for small messages.
-    if (way.algorithm != Algorithm::kTree || path.switches || path.ring == BytesPerSecond{0})
-      consider(cost_of(way, Protocol::kSimple, path, edge));
+    Way simple = way;
+    // Measured on boards without a switch: up and down take turns, and two nodes are no faster than a ring.
+    if (way.algorithm == Algorithm::kTree && !path.switches && ring.node.size() == 2) simple.edge = 2 * way.edge;
+    consider(cost_of(simple, Protocol::kSimple, path, edge));
     if (path.ll && way.algorithm != Algorithm::kNvls) consider(cost_of(way, Protocol::kLowLatency, path, edge));
   }
   const double n = ring.ranks;
@@ -238,8 +241,8 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
 BytesPerSecond node_bandwidth(const NodeGroup& group) { return node_bandwidth(group, group.gpus); }
 
 BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks) {
-  const int adapters = std::max(1, static_cast<int>(std::int64_t{group.nics.count} * ranks / group.gpus));
-  return adapters * group.nics.efficiency * group.nics.bandwidth;
+  const std::int64_t adapters = (std::int64_t{group.nics.count} * ranks + group.gpus - 1) / group.gpus;
+  return static_cast<double>(adapters) * group.nics.efficiency * group.nics.bandwidth;
 }
 
 BytesPerSecond core_bandwidth(const Cluster& cluster) {

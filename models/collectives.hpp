@@ -45,11 +45,10 @@ struct CollectiveCost {
 /// The fastest, alone on the fabric, of NCCL's ways (src/graph/tuning.cc takes the least of estimated times too):
 /// - ring: 2(n-1) steps for an all-reduce, n-1 for the others, of which 2(nodes-1) or nodes-1 go between nodes; where
 ///   nodes differ, every step costs the slowest one's latency. A broadcast is a pipelined chain.
-/// - tree, of an all-reduce over several nodes: two trees with half of the bytes each, chains inside nodes; 2
-/// log2(nodes)
-///   steps between nodes. Its edges carry the buffer once for two nodes, twice for more.
+/// - tree, of an all-reduce over several nodes: two trees with half of the bytes each, chains inside nodes;
+///   2 log2(nodes) steps between nodes. Its edges carry the buffer once for two nodes with a switch inside, else twice.
 /// - NVLS, of an all-reduce on one node whose switch reduces.
-/// - exchange: all-to-all and send/recv, every pair at once.
+/// - exchange: all-to-all, every pair at once; send/recv, from each rank to the next.
 /// each with the Simple protocol, and LL where the links have it. `bytes` is the full buffer (what nccl-tests calls
 /// size): all-reduce and broadcast of it, reduce-scatter from it, all-gather into it, all-to-all of one rank's whole
 /// input. `only`: that algorithm, as NCCL_ALGO says; where the collective has it.
@@ -58,7 +57,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
 
 /// Achieved bandwidth of all of a node's adapters, one direction.
 BytesPerSecond node_bandwidth(const NodeGroup& group);
-/// Of those that `ranks` of its GPUs reach by themselves: the adapters next to them, at least one.
+/// Of those that `ranks` of its GPUs reach by themselves: the adapters next to them.
 BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks);
 
 /// What the fabric's core carries when oversubscribed: the bandwidth of all nodes over the oversubscription; 0 when it

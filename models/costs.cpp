@@ -9,8 +9,8 @@ namespace accosim {
 Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec) {
   const Dtype asked = spec.autocast.value_or(spec.parameter_dtype);
   if (asked != Dtype::kFp32) {
-    const bool half = group.precision == Dtype::kFp16 || group.precision == Dtype::kBf16;
-    return half ? group.precision : asked;
+    const bool narrow = bytes_of(group.precision) <= Bytes{2};
+    return narrow ? group.precision : asked;
   }
   // fp32 parameters without autocast: tf32 where the group asks for it.
   return group.precision == Dtype::kTf32 ? Dtype::kTf32 : Dtype::kFp32;

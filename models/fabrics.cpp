@@ -1,6 +1,7 @@
 // See fabrics.hpp.
 #include "models/fabrics.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace accosim {
@@ -40,11 +41,11 @@ struct NicRow {
 };
 constexpr NicRow kNics[] = {
     {"infiniband", 0.9346, 3.222, 39.68, 2.351, 0.005061, 0.068, 0.058},
-    {"omnipath", 0.85, 3.5, 40, 2.3, 0.005, 0.3, 0.3},  // as InfiniBand, for want of a table
-    {"slingshot", 0.7806, 115.5, 0.9084, 2.931, 0.011, 0.15, 0.51},
+    {"omnipath", 0.9346, 3.222, 39.68, 2.351, 0.005061, 0.3, 0.3},  // as InfiniBand, for want of a table
+    {"slingshot", 0.7816, 116.6, 0.9162, 2.898, 0.01115, 0.15, 0.51},
     {"efa", 0.3716, 320.1, 13.62, 40.02, 0.1476, 0.2, 0.076},
     {"tcpx", 0.9508, 383.1, 4.695, 46.05, 0.08887, 0.024, 0.086},
-    {"tcp", 0.1724, 3.598, 833.5, 16.04, 0.00099, 0.16, 0.094},
+    {"tcp", 0.1726, 17, 801.4, 15.99, 0.0009702, 0.16, 0.094},
 };
 
 }  // namespace
@@ -66,6 +67,12 @@ IntraLink usual_intra(const std::string& kind) {
     return link;
   }
   throw std::logic_error("no links of kind " + kind);
+}
+
+double tcp_efficiency(BytesPerSecond adapters) {
+  constexpr double kBest = 0.95;
+  constexpr BytesPerSecond kMeasured{50e9};
+  return std::min(kBest, usual_nics("tcp").efficiency * kMeasured / adapters);
 }
 
 Nics usual_nics(const std::string& kind) {

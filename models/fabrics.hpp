@@ -14,12 +14,14 @@ const std::vector<std::string>& intra_kinds();
 const std::vector<std::string>& nic_kinds();
 
 /// Of one of intra_kinds(); its bandwidth is the caller's. Values by fit_collectives() of the committed tables, which a
-/// test repeats; those of pcie are NCCL's own (src/graph/tuning.cc) and SimuMax's.
+/// test repeats, but for these: pcie is NCCL's own (src/graph/tuning.cc) and SimuMax's; LL of nvlink and cube_mesh,
+/// without a message below 1 MiB, and omnipath, without a table, are where the fits begin and InfiniBand's.
 IntraLink usual_intra(const std::string& kind);
 /// Of one of nic_kinds(), as above.
 Nics usual_nics(const std::string& kind);
 
-/// Bandwidth of a GPU's NVLinks from which on an NVSwitch reduces (generation 3, HGX H100).
-inline constexpr BytesPerSecond kMulticastFrom{450e9};
+/// Plain TCP is limited by the host, not by the adapters: at most 95 % of them, and no more than what the sockets of
+/// one node of usual_nics("tcp")'s table carried (nodes of 2 x 200 Gbit/s). `adapters`: all of a node.
+double tcp_efficiency(BytesPerSecond adapters);
 
 }  // namespace accosim

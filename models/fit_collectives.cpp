@@ -149,10 +149,14 @@ class LinksFit {
       out.insert(out.end(), errors.begin(), errors.end());
     }
     fit.out = errors_of(out);
-    if (between_)
+    if (between_) {
       fit.nics = nics_of(usual_nics(kind_), p), set_quality(fit.nics.quality, fit);
-    else
-      fit.intra = intra_of(usual_intra(kind_), p), set_quality(fit.intra.quality, fit);
+    } else {
+      const auto reduces = [](const Sample& sample) { return sample.cluster.nodes.front().intra.multicast > 0; };
+      IntraLink usual = usual_intra(kind_);
+      if (std::none_of(samples.begin(), samples.end(), reduces)) usual.multicast = 0;
+      fit.intra = intra_of(usual, p), set_quality(fit.intra.quality, fit);
+    }
     return fit;
   }
 
@@ -160,8 +164,9 @@ class LinksFit {
   /// Few samples prove no small spread: what a kind has without them stands until there are enough.
   static void set_quality(LinkQuality& quality, const LinkFit& fit) {
     constexpr int kProof = 10;
-    if (fit.large.samples >= kProof) quality.spread = fit.large.spread;
-    if (fit.small.samples >= kProof) quality.spread_small = fit.small.spread;
+    constexpr double kBest = 0.02;  // of measuring again
+    if (fit.large.samples >= kProof) quality.spread = std::max(kBest, fit.large.spread);
+    if (fit.small.samples >= kProof) quality.spread_small = std::max(kBest, fit.small.spread);
   }
 
   bool between_;

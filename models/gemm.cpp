@@ -45,10 +45,10 @@ Seconds gemm_time(const Gemm& g, const Device& device, Dtype dtype) {
   const FlopsPerSecond peak = device.peak[static_cast<std::size_t>(dtype)].value();
   const BytesPerSecond bandwidth = device.memory_efficiency * device.memory_bandwidth;
   const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
-  if (!fit || device.sm_count == 0)
-    return std::max(bytes_of(g) / bandwidth, flops_of(g) / (device.gemm_efficiency * peak));
+  const double fraction = fit ? std::min(1.0, fit->peak_fraction * power_factor(device.power, fit->reference_power))
+                              : device.gemm_efficiency;
+  if (!fit || device.sm_count == 0) return std::max(bytes_of(g) / bandwidth, flops_of(g) / (fraction * peak));
 
-  const double fraction = std::min(1.0, fit->peak_fraction * power_factor(device.power, fit->reference_power));
   const FlopsPerSecond each = fraction / device.sm_count * peak;
   Seconds best{0};
   for (const Tile& tile : kTiles) {

@@ -28,8 +28,8 @@ Bytes bytes_of(const Gemm& g);
 ///   waves x 2 a b (k / s + k_fill) / (R / sm_count x tile efficiency)
 ///     [+ 15 % and the partial sums written and read in fp32, where s > 1]
 /// with R = peak x peak_fraction x power_factor and waves = tiles s / sm_count, rounded up as far as `quantisation`
-/// says. The cubes: near the ridge of the roofline neither side hides behind the other. A device without a fit or
-/// without sm_count takes the larger of arithmetic at gemm_efficiency and memory traffic. The device has a peak for
+/// says. The cubes: near the ridge of the roofline neither side hides behind the other. A device without a fit
+/// (at gemm_efficiency) or without sm_count (at the fit's fraction) takes the larger of arithmetic and memory traffic. The device has a peak for
 /// `dtype`.
 Seconds gemm_time(const Gemm& g, const Device& device, Dtype dtype);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -17,6 +18,7 @@ namespace accosim {
 namespace {
 
 constexpr std::size_t kLongestLine = 4096;
+constexpr double kMostBytes = 1e15, kMostTime = 1e12;  ///< what a table of samples may hold; B, us
 constexpr std::size_t kMostSamples = 1'000'000;
 constexpr std::size_t kLargestJson = 64 << 20;
 constexpr std::size_t kMostNotes = 20;
@@ -75,7 +77,8 @@ double busbw_factor(CollectiveKind kind, int ranks) {
 class Importer {
  public:
   Importer(std::string name, const NcclTestsOptions& options) : name_(std::move(name)), options_(options) {
-    named_ = options.collective.empty() ? kind_in(name_) : kind_in(options.collective);
+    named_ = options.collective.empty() ? kind_in(std::filesystem::path(name_).filename().string())
+                                        : kind_in(options.collective);
     if (!options.collective.empty() && !named_)
       throw ScenarioError(
           {fmt::format("--collective {} is no collective; write all_reduce, reduce_scatter, all_gather, "
@@ -97,6 +100,7 @@ class Importer {
     if (bytes == 0) return skip(place, "moves no bytes");
     if (wrong > 0) return skip(place, "has wrong results");
     if (!(bytes > 0) || !(time_us > 0)) return skip(place, "has no size and time above 0");
+    if (bytes > kMostBytes || time_us > kMostTime) return skip(place, "has a size above 1 PB or a time above 1e12 us");
     if (!kind_)
       return skip(place, "is of a collective that accosim does not price, or of an unknown one (--collective)");
     if (ranks_ < 2 || nodes_ < 1 || ranks_ % nodes_ != 0)
@@ -106,20 +110,25 @@ class Importer {
     if (algbw > 1 && std::abs(algbw / rate - 1) > kPrinted)
       return skip(place, fmt::format("prints an algbw of {} GB/s, and its size over its time is {:.2f}", algbw, rate));
     if (busbw > 1 && std::abs(busbw / (rate * busbw_factor(*kind_, ranks_)) - 1) > kPrinted)
-      return skip(place, fmt::format("prints a busbw of {} GB/s, which {} ranks do not make of it", busbw, ranks_));
+      return contradict(place, fmt::format("prints a busbw of {} GB/s, which {} ranks and {} do not make of it", busbw,
+                                           ranks_, name_of(*kind_)));
     if (import_.samples.size() >= kMostSamples) return skip(place, "is one too many");
     import_.samples.push_back(
         {options_.source, options_.fabric, *kind_, ranks_, nodes_, Bytes{bytes}, Seconds{1e-6 * time_us}});
   }
 
   void start_test(std::optional<CollectiveKind> kind) {
+    drop_contradicted();
     kind_ = kind;
+    groups_.clear();
     columns_.clear();
     hosts_.clear();
     listed_ = 0;
   }
   void end_of_ranks() {
-    ranks_ = options_.ranks > 0 ? options_.ranks : listed_;
+    // Several groups (NCCL_TESTS_SPLIT) run at once, each on its part of the ranks and of hosts that are not said.
+    const bool split = groups_.size() > 1;
+    ranks_ = options_.ranks > 0 ? options_.ranks : split ? 0 : listed_;
     nodes_ = options_.nodes > 0 ? options_.nodes : static_cast<int>(hosts_.size());
   }
   void list_rank(const std::string& host) {
@@ -130,6 +139,7 @@ class Importer {
   std::string place() const { return fmt::format("{}:{}", name_, line_); }
 
   NcclTestsImport done() {
+    drop_contradicted();
     const auto unsaid = static_cast<std::size_t>(import_.skipped);
     if (unsaid > import_.notes.size())
       import_.notes.push_back(fmt::format("{}: {} more rows left out", name_, unsaid - import_.notes.size()));
@@ -142,6 +152,21 @@ class Importer {
   }
 
  private:
+  /// The ranks or the collective are not what the run had: none of its rows can be trusted.
+  void contradict(const std::string& place, const std::string& why) {
+    skip(place, why);
+    contradicted_ = true;
+  }
+  void drop_contradicted() {
+    if (contradicted_)
+      while (import_.samples.size() > test_begin_) {
+        import_.samples.pop_back();
+        skip(name_, "of the same run");
+      }
+    contradicted_ = false;
+    test_begin_ = import_.samples.size();
+  }
+
   void skip(const std::string& place, const std::string& why) {
     ++import_.skipped;
     if (import_.notes.size() < kMostNotes) import_.notes.push_back(place + ": left out: " + why);
@@ -156,7 +181,11 @@ class Importer {
     }
     const auto rank = std::find(words.begin(), words.end(), "Rank");
     const auto on = std::find(words.begin(), words.end(), "on");
-    if (rank != words.end() && on != words.end() && on + 1 != words.end()) return list_rank(*(on + 1));
+    if (rank != words.end() && on != words.end() && on + 1 != words.end()) {
+      const auto group = std::find(words.begin(), words.end(), "Group");
+      if (group != words.end()) groups_.insert(*(group + 1));
+      return list_rank(*(on + 1));
+    }
     const auto size = std::find(words.begin(), words.end(), "size");
     if (size == words.end() || std::find(words.begin(), words.end(), "count") == words.end()) return;
     columns_.assign(size, words.end());
@@ -195,7 +224,9 @@ class Importer {
   NcclTestsImport import_;
   std::optional<CollectiveKind> named_, kind_;
   std::vector<std::string> columns_;
-  std::set<std::string> hosts_;  ///< only counted
+  std::set<std::string> hosts_, groups_;  ///< only counted
+  std::size_t test_begin_ = 0;            ///< its first sample
+  bool contradicted_ = false;
   int listed_ = 0, ranks_ = 0, nodes_ = 0, line_ = 0;
 };
 
@@ -217,12 +248,14 @@ void import_json(const std::string& text, const std::string& name, bool in_place
   std::optional<CollectiveKind> kind = importer.named();
   if (const auto args = root.find("args");
       args != root.end() && args->is_array() && !args->empty() && (*args)[0].is_string())
-    if (const auto said = kind_in((*args)[0].get<std::string>())) kind = said;
+    if (const auto said = kind_in(std::filesystem::path((*args)[0].get<std::string>()).filename().string()))
+      kind = said;
   importer.start_test(kind);
   const Json config = root.value("config", Json::object());
   if (const auto devices = config.find("devices"); devices != config.end() && devices->is_array())
     for (const Json& device : *devices)
-      if (device.is_object()) importer.list_rank(device.value("hostname", std::string()));
+      if (const auto host = device.find("hostname"); device.is_object() && host != device.end())
+        importer.list_rank(host->dump());
   importer.end_of_ranks();
   std::size_t index = 0;
   for (const Json& result : root["results"]) {
@@ -244,7 +277,8 @@ NcclTestsImport import_nccl_tests(std::istream& in, const std::string& name, con
       throw ScenarioError(
           {fmt::format("{} cannot stand in a table; write a name without commas, quotes and #", in_quotes(*text))});
   Importer importer(name, options);
-  while (in.good() && std::isspace(in.peek()) != 0) in.get();
+  int first_line = 1;
+  while (in.good() && std::isspace(in.peek()) != 0) first_line += in.get() == '\n' ? 1 : 0;
   if (in.peek() == '{') {
     std::string text;
     for (int c = in.get(); c != EOF; c = in.get()) {
@@ -255,7 +289,7 @@ NcclTestsImport import_nccl_tests(std::istream& in, const std::string& name, con
     return importer.done();
   }
   std::string line;
-  for (int number = 1; read_line(in, line); ++number) importer.line(line, number);
+  for (int number = first_line; read_line(in, line); ++number) importer.line(line, number);
   return importer.done();
 }
 

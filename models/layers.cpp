@@ -125,6 +125,8 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
     ops.push_back(flash_attention(model, z, window));
   else
     add_naive_attention(model, z, ops);
+  for (Operator& op : ops)
+    if (op.cls == OperatorClass::kGemm && op.parameters == 0) op = in_16_bits(std::move(op), z);
   ops.push_back(product("output projection", z, z.query, {z.hidden}, model.attention_output_bias ? z.hidden : 0));
   ops.push_back(residual("attention residual", z));
   ops.push_back(norm("mlp norm", model, z));
@@ -159,7 +161,9 @@ Layer head_layer(const Model& model, const Sizes& z) {
   layer.name = "head";
   std::vector<Operator>& ops = layer.operators;
   ops.push_back(norm("final norm", model, z));
-  ops.push_back(product("lm head", z, z.hidden, {z.vocab}, 0));
+  Sizes wide = z;
+  wide.fp8 = false;
+  ops.push_back(in_16_bits(product("lm head", wide, z.hidden, {z.vocab}, 0), z));
   const double table = ops.back().parameters;
   if (model.tie_word_embeddings) ops.back().parameters = 0;
   ops.push_back(cross_entropy(z));

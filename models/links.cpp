@@ -28,10 +28,11 @@ std::vector<std::vector<int>> orders(const Matrix& links, int ranks) {
   return all;
 }
 
-/// The most of `rings` from `first` on that fit on what is left of the links.
-int most(const std::vector<std::vector<int>>& rings, std::size_t first, Matrix& left, int bound) {
+/// The most of `rings` from `first` on that fit on what is left of the links; of those found within `patience` tries,
+/// which is all of them on any machine built so far.
+int most(const std::vector<std::vector<int>>& rings, std::size_t first, Matrix& left, int bound, int& patience) {
   int best = 0;
-  for (std::size_t r = first; r < rings.size() && best < bound; ++r) {
+  for (std::size_t r = first; r < rings.size() && best < bound && --patience > 0; ++r) {
     const std::vector<int>& ring = rings[r];
     bool fits = true;
     for (std::size_t i = 0; i < ring.size(); ++i) fits = fits && left[ring[i]][ring[(i + 1) % ring.size()]] > 0;
@@ -44,7 +45,7 @@ int most(const std::vector<std::vector<int>>& rings, std::size_t first, Matrix& 
       }
     };
     take(1);
-    best = std::max(best, 1 + most(rings, r, left, bound - 1));
+    best = std::max(best, 1 + most(rings, r, left, bound - 1, patience));
     take(-1);
   }
   return best;
@@ -101,7 +102,8 @@ int count_rings(const Matrix& links, int ranks) {
   int least = degree(links, 0, ranks);
   for (int gpu = 1; gpu < ranks; ++gpu) least = std::min(least, degree(links, gpu, ranks));
   Matrix left = links;
-  if (const int rings = most(orders(links, ranks), 0, left, least / 2); rings > 0) return 2 * rings;
+  int patience = 2'000'000;
+  if (const int rings = most(orders(links, ranks), 0, left, least / 2, patience); rings > 0) return 2 * rings;
   left = links;
   int rings = 0;
   for (std::vector<int> path = {0}; close_ring(left, path, ranks); path = {0}) ++rings;

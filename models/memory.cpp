@@ -86,7 +86,7 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
     if (z.grad < z.state) moment.add("fp32 gradient of the shard", z.shard * Bytes{4});
     if (spec.name == "acco" && spec.rollback_estimate)
       moment.add("clones of optimizer states", z.shard * (2 * z.state + Bytes{4}));
-  } else if (spec.overlap == Overlap::kBackward) {
+  } else if (spec.overlap == Overlap::kBackward && input.shards > 1) {  // one rank is not wrapped
     moment.add("gradient buckets", z.parameters * z.grad);
   }
 }

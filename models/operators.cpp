@@ -56,6 +56,9 @@ Kernel dropout_kernel(double elements, Bytes element, bool backward) {
                        backward ? 0 : kDropoutWork * elements);
 }
 
+/// 16 bits read for the largest value; read, and written in 8. In one pass: read, written twice, once transposed.
+Kernel fp8_cast(double elements, bool fused) { return memory_kernel(Bytes{(fused ? 4 : 5) * elements}, fused ? 1 : 2); }
+
 Operator square_product(const char* name, const Gemm& forward, const Gemm& left, const Gemm& right) {
   Operator op;
   op.name = name;
@@ -85,6 +88,7 @@ Sizes sizes_of(const Model& model, const Workload& workload) {
   z.stream = std::max(z.act, z.param);
   z.grad = bytes_of(workload.gradient_dtype);
   z.cast = z.param > z.act;
+  z.fp8 = workload.compute == Dtype::kFp8;
   z.dropout = workload.dropout > 0;
   z.implementation = workload.implementation;
   z.repeated = z.key_value < z.query && z.implementation != Implementation::kFused;
@@ -105,6 +109,14 @@ void add_up(Operator& op) {
     op.backward_bytes += bytes_of(kernel);
     op.backward_kernels += kernel.launches;
   }
+}
+
+Operator in_16_bits(Operator op, const Sizes& z) {
+  if (!z.fp8) return op;
+  for (std::vector<Kernel>* kernels : {&op.forward, &op.backward})
+    for (Kernel& kernel : *kernels)
+      if (kernel.kind == KernelKind::kGemm) kernel.dtype = Dtype::kBf16;
+  return op;
 }
 
 double norm_parameters(const Model& model) { return (model.rms_norm ? 1.0 : 2.0) * model.hidden_size; }
@@ -131,12 +143,20 @@ Operator product(const char* name, const Sizes& z, double in, const std::vector<
   op.cls = OperatorClass::kGemm;
   const double t = z.tokens;
   double all = 0;
+  const Bytes operand = z.fp8 ? Bytes{1} : z.act;
+  const bool fused = z.implementation == Implementation::kFused;
+  if (z.fp8) op.forward.push_back(fp8_cast(t * in, fused));
   for (const double out : outs) {
     all += out;
-    op.forward.push_back(gemm_kernel({1, t, out, in, z.act, z.act, false}));  // the bias is added in its epilogue
-    op.backward.push_back(gemm_kernel({1, t, in, out, z.act, z.act, false}));
-    const bool merged = z.implementation == Implementation::kFused && !z.cast;
-    op.backward.push_back(gemm_kernel({1, in, out, t, z.act, merged ? z.grad : z.act, merged}));
+    if (z.fp8) {
+      op.forward.push_back(fp8_cast(in * out, fused));
+      op.backward.push_back(fp8_cast(t * out, fused));
+      if (!fused) op.backward.push_back(memory_kernel(Bytes{2 * (t * in + in * out + t * out)}, 3));  // transposed
+    }
+    op.forward.push_back(gemm_kernel({1, t, out, in, operand, z.act, false}));  // the bias is added in its epilogue
+    op.backward.push_back(gemm_kernel({1, t, in, out, operand, z.act, false}));
+    const bool merged = fused && !z.cast;
+    op.backward.push_back(gemm_kernel({1, in, out, t, operand, merged ? z.grad : z.act, merged}));
   }
   if (bias > 0)  // its gradient is a sum over the tokens
     op.backward.push_back(memory_kernel(t * all * z.act, static_cast<int>(outs.size())));

@@ -19,6 +19,7 @@ struct Sizes {
   Bytes grad;     ///< a stored gradient
   bool cast;      ///< autocast: stored parameters are wider than the matmuls
   bool dropout;   ///< its probability is above 0
+  bool fp8;       ///< the products of the blocks are; what else there is has 16 bits
   bool repeated;  ///< keys and values of grouped queries are copied to every head before attention
   Implementation implementation;
 };
@@ -31,7 +32,9 @@ double norm_parameters(const Model& model);
 /// Keeps its input, and in eager RMSNorm the fp32 copy and the normalised tensor.
 Operator norm(const char* name, const Model& model, const Sizes& z);
 /// Products that share one input (tokens x in), with `outs` columns each. dX = dY W' and dW = X' dY in the backward
-/// pass. `bias` is the number of its elements. Keeps its input.
+/// pass. `bias` is the number of its elements. Keeps its input. In fp8 each operand is scaled and cast before: torchao
+/// reads it for its largest value, casts it, and transposes what a product needs in the other order; merged code
+/// (Transformer Engine, delayed scaling) casts and transposes in one pass.
 Operator product(const char* name, const Sizes& z, double in, const std::vector<double>& outs, double bias);
 /// stream + dropout(branch); backward adds the gradients of the two paths. Keeps dropout's mask, a byte an element.
 Operator residual(const char* name, const Sizes& z);
@@ -49,6 +52,8 @@ Operator autocast(const Sizes& z, double matrices, double inputs, int tensors);
 /// Every weight gradient leaves its kernel as a tensor of its own and is added to the stored one: read it, read and
 /// write the stored one. Merged implementations add matrices' in the product itself.
 Operator accumulate(const Sizes& z, double matrices, double vectors, int matrix_tensors, int vector_tensors);
+/// Its products stay in 16 bits where the blocks' are in fp8.
+Operator in_16_bits(Operator op, const Sizes& z);
 Operator cross_entropy(const Sizes& z);
 Operator embedding_dropout(const Sizes& z);
 

@@ -70,6 +70,8 @@ void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader
     one.measured = value;
     one.group = group;
     const JsonValue& written = *measured.value().find(key);
+    if (!(value > 0))
+      return file.diagnostics.add(written.origin, measured.pointer(key), "is not above 0; write what was measured");
     one.published = fmt::format("{} {}", key, written.text);
     if (std::string(group) == kMemoryGroup) one.id += " memory";
     if (std::string(group) == kLayerGroup) one.id += asked == Asked::kBlockForward ? " forward" : " backward";
@@ -116,13 +118,18 @@ std::shared_ptr<const Scenario> scenario_of(ObjectReader& reader, ObjectReader& 
   const std::size_t errors = file.diagnostics.errors.size();
   file.references.expand_scenario(tree);
   if (JsonValue* settings = reader.find("set")) {
+    if (settings->kind != JsonKind::kObject) reader.fail("set", "is no object; write {\"/json/pointer\": value, ...}");
     for (const JsonMember& member : settings->members) {
       set_at(tree, member.key, member.value, member.origin, file.diagnostics);
       file.references.expand_scenario(tree);
     }
   }
   Scenario scenario = read_scenario(tree, name, file.diagnostics);
-  if (file.diagnostics.errors.size() != errors) return nullptr;
+  // A file that cannot be read is told once, by the first case that names it.
+  const auto hollow = [](const NodeGroup& group) { return group.devices.empty(); };
+  if (file.diagnostics.errors.size() != errors || scenario.schedules.empty() || scenario.cluster.nodes.empty() ||
+      std::any_of(scenario.cluster.nodes.begin(), scenario.cluster.nodes.end(), hollow))
+    return nullptr;
   return std::make_shared<const Scenario>(std::move(scenario));
 }
 

@@ -43,7 +43,8 @@ void leave_out_misaligned(std::vector<PublishedCase>& series) {
       if (other.collective.bytes >= one.collective.bytes ||
           rate >= kNoise * other.collective.bytes.value / other.measured)
         continue;
-      one.left_out = "misaligned: a smaller size of the same series moved more bytes a second";
+      one.left_out =
+          "moved over 3 % fewer bytes a second than a smaller size of its series: misaligned parts, or noise";
       break;
     }
 }
@@ -154,6 +155,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
     const char trust = reader.one_of("trust", {"A", "B"}, "A")[0];
     const std::vector<std::string> inferred = read_texts(reader, "inferred");
     const std::string explanation = reader.text("explanation", std::string(), 2000);
+    const std::string left_out = reader.text("left_out", std::string(), 2000);
     const std::string not_expressible = reader.text("not_expressible", std::string(), 2000);
     const std::optional<CsvTable> table = table_of(reader, file);
     reader.finish();
@@ -177,6 +179,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
       one.explanation = explanation;
       one.asked = Asked::kCollectiveTime;
       one.measured = time_of(row);
+      one.left_out = left_out;
       one.not_expressible = not_expressible;
       CollectiveQuery& query = one.collective;
       if (cluster != clusters.end()) {

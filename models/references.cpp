@@ -226,8 +226,8 @@ void References::inherit(JsonValue& device, const std::string& pointer) {
   expand_device(base, pointer + "/inherits");
   if (base.kind != JsonKind::kObject || base.find("inherits") != nullptr) return;
 
-  JsonValue* citations = base.find("sources");
   const auto drop_citation = [&](const std::string& of) {
+    JsonValue* citations = base.find("sources");  // erasing a member moves the others
     if (citations == nullptr) return;
     auto& all = citations->members;
     const auto covered = [&](const JsonMember& m) {

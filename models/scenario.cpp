@@ -241,7 +241,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger);
   training.gradient_accumulation_steps = reader.integer("gradient_accumulation_steps", 1, kMaxInteger, 1);
   training.train_tokens = reader.number("train_tokens", Range{0, 1e18, true});
-  training.precision = reader.choice("precision", {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16},
+  training.precision = reader.choice("precision", {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8},
                                      std::optional<Dtype>(Dtype::kBf16));
   training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
   training.attention = reader.choice("attention", {Attention::kNaive, Attention::kFlash, Attention::kFlash1},
@@ -320,7 +320,10 @@ Cluster load_cluster(const std::string& path) {
   References references(diagnostics);
   JsonValue value = open_part(references, path, diagnostics);
   references.expand_cluster(value, "");
-  const std::optional<Cluster> cluster = read_cluster(value, "", Training{}, diagnostics);
+  Training any;  // only the links are asked for: what every device can do
+  any.precision = Dtype::kFp32;
+  any.attention = Attention::kNaive;
+  const std::optional<Cluster> cluster = read_cluster(value, "", any, diagnostics);
   throw_if_wrong(diagnostics);
   return *cluster;
 }

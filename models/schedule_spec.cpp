@@ -135,7 +135,8 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   const bool known = reader.good("name");
   spec.label = reader.text("label", known ? spec.name : std::string());
   const bool half = training.precision == Dtype::kFp16 || training.precision == Dtype::kBf16;
-  const Dtype usual = half ? training.precision : Dtype::kFp32;
+  const bool fp8 = training.precision == Dtype::kFp8;
+  const Dtype usual = half ? training.precision : fp8 ? Dtype::kBf16 : Dtype::kFp32;
   const std::vector<Dtype> stored = {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16};
   spec.parameter_dtype = reader.choice("parameter_dtype", stored, std::optional<Dtype>(usual));
   spec.gradient_dtype = reader.choice("gradient_dtype", stored, std::optional<Dtype>(spec.parameter_dtype));

@@ -212,9 +212,9 @@ std::vector<Place> places_of(const Cluster& cluster);
 /// frameworks run more than is listed, hand-merged kernels find much in the L2 cache. By fit_steps() of the published
 /// steps, which a test repeats.
 struct Overheads {
-  double pytorch = 1.363;  ///< eager and compiled
-  double fused = 0.6838;
-  double flash_1 = 1.536;  ///< FlashAttention 1, such as Triton's, over FlashAttention 2
+  double pytorch = 1.348;  ///< eager and compiled
+  double fused = 0.6833;
+  double flash_1 = 1.581;  ///< FlashAttention 1, such as Triton's, over FlashAttention 2
 
   bool operator==(const Overheads&) const = default;
 };

@@ -76,12 +76,13 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
 }
 
 void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,
-                    const FitErrors& errors) {
+                    const FitErrors& errors, const FitErrors& without) {
   out << fmt::format("\ntraining steps: memory-bound kernels PyTorch {:.4g}, fused {:.4g}; flash_1 {:.4g}\n",
                      overheads.pytorch, overheads.fused, overheads.flash_1);
   for (const auto& [architecture, overhead] : products)
     out << fmt::format("  \"product_overhead\": {:.4g} of {}\n", overhead, architecture);
   write_errors(out, "all samples in", errors);
+  write_errors(out, "with all of these 1", without);
 }
 
 }  // namespace accosim

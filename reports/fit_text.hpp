@@ -21,6 +21,6 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits);
 
 /// Written by the verb that plays the steps, which reports may not call.
 void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,
-                    const FitErrors& errors);
+                    const FitErrors& errors, const FitErrors& without);
 
 }  // namespace accosim

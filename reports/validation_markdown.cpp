@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <ostream>
 #include <utility>
@@ -81,8 +82,14 @@ void write_reasons(std::ostream& out, const Validation& validation) {
       left_out[row.left_out].push_back(&row);
   }
   out << "\n## Left out of the scores, by rule\n";
-  if (!left_out.empty()) out << "\n| rule | cases |\n|---|---|\n";
-  for (const auto& [reason, rows] : left_out) out << "| " << cell(reason) << " | " << rows.size() << " |\n";
+  if (!left_out.empty()) out << "\n| rule | cases | their mean abs. error | bias |\n|---|---|---|---|\n";
+  for (const auto& [reason, rows] : left_out) {
+    double mean = 0, bias = 0;
+    for (const ValidationRow* row : rows) mean += std::abs(row->error()), bias += row->error();
+    const double n = static_cast<double>(rows.size());
+    out << fmt::format("| {} | {} | {} | {} |\n", cell(reason), rows.size(), percent(mean / n),
+                       signed_percent(bias / n));
+  }
   out << "\n## Not yet expressible\n";
   for (const auto& [reason, rows] : not_expressible) {
     out << fmt::format("\n**{}** ({} {}):\n\n", reason, rows.size(), rows.size() == 1 ? "case" : "cases");
@@ -106,8 +113,12 @@ void write_generalisation(std::ostream& out, const Validation& validation) {
   out << fmt::format("# Generalisation: each {} left out of the fits\n\n", what);
   out << fmt::format(
       "Written by `accosim validate --markdown --leave-out {}`. The mean absolute error of a {}'s cases with "
-      "all constants\nfitted to everything, and with them fitted to everything else.\n",
-      what, what);
+      "all constants\nfitted to everything, and with them fitted to everything else. A kind of links that nothing "
+      "else measured then has the\nconstants of its nearest relative (InfiniBand's, those of another board), and "
+      "kernels "
+      "those of the nearest architecture:\nwhere the two figures are far apart, the constants are one {}'s, and "
+      "another of its kind may be off by as much.\n",
+      what, what, what);
   const auto row = [&](const LeftOutRow& each) {
     out << fmt::format("| {} | {} | {} | {:.1f} % | {:.1f} % |\n", each.left_out, each.group, each.cases,
                        100 * each.mean_with, 100 * each.mean_without);

@@ -103,9 +103,11 @@ void write_validation(std::ostream& out, const Validation& validation, const Con
     std::stable_sort(rows.begin(), rows.end(), [](const ValidationRow* a, const ValidationRow* b) {
       return std::abs(a->error()) > std::abs(b->error());
     });
+    const std::size_t scored = rows.size();
     rows.resize(std::min(rows.size(), kWorst));
-    out << fmt::format("\nThe {} worst of {}; --group and --case choose, --json has all:\n", rows.size(),
-                       validation.rows.size());
+    out << fmt::format(
+        "\nThe {} worst of {} scored; --group and --case choose, --json has all, --markdown why others are not:\n",
+        rows.size(), scored);
   } else {
     out << '\n';
   }

@@ -105,6 +105,7 @@ StepFit fit_steps(const std::vector<StepSample>& samples) {
   fit.overheads = {p[kPytorch], p[kFused], p[kFlash1]};
   fit.products = {{"ampere", p[kAmpere]}, {"hopper", p[kHopper]}};
   fit.errors = errors_of(residuals(p));
+  fit.without = errors_of(residuals(Parameters(kParameters, 1)));
   return fit;
 }
 

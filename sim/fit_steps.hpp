@@ -35,7 +35,8 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
 struct StepFit {
   Overheads overheads;
   std::map<std::string, double> products;  ///< product_overhead by architecture; volta and unknown ones have 1
-  FitErrors errors;
+  FitErrors errors;                        ///< with these constants
+  FitErrors without;                       ///< with all of them 1
 };
 /// Robust least squares on the logs of sums: overheads x parts + rest. A step that communication hides in part is taken
 /// to grow as its computation does. Five constants; each held to a prior, of spread 0.5 in logs around 1.

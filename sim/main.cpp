@@ -1,4 +1,6 @@
 // accosim's command line: reads arguments, opens files, prints, and picks the exit code. What it calls is elsewhere.
+#include "sim/main.hpp"
+
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -16,60 +18,19 @@
 #include <string>
 #include <vector>
 
-#include "models/collective_samples.hpp"
-#include "models/fit_kernels.hpp"
-#include "models/import_nccl_tests.hpp"
 #include "models/json.hpp"
-#include "models/kernel_samples.hpp"
 #include "models/nearest.hpp"
 #include "models/published.hpp"
 #include "models/scenario.hpp"
-#include "models/write_links.hpp"
-#include "models/write_profile.hpp"
-#include "reports/console.hpp"
 #include "reports/explain_text.hpp"
-#include "reports/fit_text.hpp"
 #include "reports/result_json.hpp"
 #include "reports/trace_json.hpp"
 #include "reports/validation_report.hpp"
 #include "sim/critical_path.hpp"
-#include "sim/fit_steps.hpp"
 #include "sim/player.hpp"
 #include "sim/run.hpp"
-#include "sim/validate.hpp"
 
 namespace accosim {
-namespace {
-
-enum Exit { kDone = 0, kBadInput = 1, kBadCommandLine = 2, kOurBug = 3, kEnvironment = 4 };
-
-struct Arguments {
-  std::string scenario;
-  std::vector<std::string> sets;
-  std::vector<std::string> schedules;
-  std::string network = "simgrid";
-  bool json = false;
-  std::string trace;
-  int trace_updates = 3;
-  std::string trace_ranks;
-  std::string kind;
-  std::vector<std::string> samples;
-  std::vector<std::string> profiles;
-  std::vector<std::string> clusters;
-  std::string output;
-  NcclTestsOptions import;
-  // validate
-  std::string directory;
-  ValidateOptions validate;
-  std::string leave_out;
-  bool markdown = false;
-  bool check = false;
-};
-
-/// Something outside of the program and its input is in the way.
-struct EnvironmentError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 NetworkKind network_of(const Arguments& arguments) {
   return arguments.network == "simgrid" ? NetworkKind::kSimgrid : NetworkKind::kReference;
@@ -82,6 +43,27 @@ ConsoleOptions console_options() {
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) options.width = size.ws_col;
   return options;
 }
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) throw EnvironmentError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+}
+
+std::string read_file(const std::string& path) {
+  std::string text;
+  const std::string wrong = read_text_file(path, text);
+  if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", path, wrong)});
+  return text;
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return std::filesystem::equivalent(a, b, none);
+}
+
+namespace {
 
 /// Indices of the schedules that --schedule names by label or by name; all without it.
 std::vector<int> chosen_schedules(const Scenario& scenario, const std::vector<std::string>& wanted) {
@@ -237,101 +219,6 @@ void list(const Arguments& arguments) {
   }
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) throw EnvironmentError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-}
-
-std::string read_file(const std::string& path) {
-  std::string text;
-  const std::string wrong = read_text_file(path, text);
-  if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", path, wrong)});
-  return text;
-}
-
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code none;
-  return std::filesystem::equivalent(a, b, none);
-}
-
-/// What nccl-tests wrote becomes a table of samples; what was left out is told on stderr.
-void import_results(const Arguments& arguments) {
-  std::vector<CollectiveSample> samples;
-  std::vector<std::string> notes;
-  for (const std::string& path : arguments.samples) {
-    if (!arguments.output.empty() && is_same_file(path, arguments.output))
-      throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.output)});
-    std::ifstream in(path);
-    if (!in || std::filesystem::is_directory(path))
-      throw ScenarioError({fmt::format("\"{}\" cannot be read; name a file of nccl-tests' output", path)});
-    NcclTestsImport one = import_nccl_tests(in, path, arguments.import);
-    for (const std::string& note : one.notes) std::cerr << "accosim: " << note << "\n";
-    std::cerr << fmt::format("accosim: {}: {} rows taken, {} left out\n", path, one.samples.size(), one.skipped);
-    samples.insert(samples.end(), one.samples.begin(), one.samples.end());
-  }
-  if (samples.empty()) throw ScenarioError({"no row could be taken; the lines above say why"});
-  if (arguments.output.empty())
-    std::cout << write_collective_samples(samples);
-  else
-    write_file(arguments.output, write_collective_samples(samples));
-}
-
-/// Predicts the collectives of the tables on their clusters, fits the links, and writes the cluster anew where asked.
-void fit_links(const Arguments& arguments) {
-  std::vector<std::shared_ptr<const Cluster>> clusters;
-  for (const std::string& path : arguments.clusters)
-    clusters.push_back(std::make_shared<const Cluster>(load_cluster(path)));
-  std::vector<MeasuredCollective> samples;
-  for (const std::string& path : arguments.samples) {
-    const std::vector<MeasuredCollective> more = read_collective_samples(read_file(path), path, clusters);
-    samples.insert(samples.end(), more.begin(), more.end());
-  }
-  write_predictions(std::cout, samples);
-  const std::vector<LinkFit> fits = fit_collectives(samples);
-  std::cout << "\n";
-  write_fits(std::cout, fits);
-  if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
-  if (arguments.profiles.empty()) return;
-  if (clusters.size() != 1 || arguments.profiles.size() != 1)
-    throw ScenarioError({"--output takes one cluster; name one --cluster and one --output"});
-  if (is_same_file(arguments.profiles[0], arguments.samples[0]))
-    throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.profiles[0])});
-  const std::string& path = arguments.clusters[0];
-  write_file(arguments.profiles[0], cluster_with_links(read_file(path), path, fits, samples.front().source));
-}
-
-/// Fits kernels to the samples; each profile named is written anew with the constants of its architecture.
-void fit(const Arguments& arguments) {
-  // The cases of validation: their tables of collectives give the constants of kinds of links.
-  if (arguments.samples.size() == 1 && std::filesystem::is_directory(arguments.samples[0])) {
-    if (!arguments.profiles.empty())
-      throw ScenarioError({"--output takes the constants of tables of kernels; name CSV files"});
-    const Published published = load_published(arguments.samples[0]);
-    write_fits(std::cout, fit_collectives(measured_collectives(published)));
-    const StepFit steps = fit_steps(step_samples(published, arguments.validate.jobs, network_of(arguments)));
-    write_step_fit(std::cout, steps.overheads, steps.products, steps.errors);
-    return;
-  }
-  if (!arguments.samples.empty() && holds_collectives(read_file(arguments.samples[0]))) return fit_links(arguments);
-  if (!arguments.clusters.empty()) throw ScenarioError({"--cluster belongs to tables of collectives"});
-  std::vector<KernelSample> samples;
-  for (const std::string& file : arguments.samples) {
-    const std::string text = read_file(file);
-    const std::vector<KernelSample> more = read_kernel_samples(text, file);
-    samples.insert(samples.end(), more.begin(), more.end());
-  }
-  std::map<std::string, Device> devices;
-  for (const KernelSample& sample : samples)
-    if (devices.count(sample.device) == 0) devices[sample.device] = load_device(sample.device);
-  const std::vector<KernelFit> fits = fit_kernels(samples, devices);
-  write_fits(std::cout, fits);
-  for (const std::string& path : arguments.profiles) {
-    write_file(path, profile_with_fits(read_file(path), path, load_device(path), fits));
-  }
-}
-
 /// False when a bound that was to be checked does not hold.
 bool validate_published(const Arguments& arguments) {
   const std::string directory =
@@ -342,6 +229,8 @@ bool validate_published(const Arguments& arguments) {
   Validation validation = validate(published, options);
   if (validation.rows.empty()) throw ScenarioError({"no case has such a group and id"});
   if (arguments.check) {
+    if (!options.group.empty() || !options.id.empty())
+      throw ScenarioError({"--check is of all cases; leave out --group and --case"});
     validation.bounds = load_bounds(directory + "/bounds.json");
     validation.broken = broken_bounds(validation, {kTrainingGroup});
   }

@@ -81,7 +81,13 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   EXPECT_NE(fit.out.find("12 collectives: mean error"), std::string::npos);
   EXPECT_NE(text_of(fitted).find("accosim fit, 12 collectives"), std::string::npos);
   // The cluster that it wrote loads, and predicts the samples better.
-  EXPECT_EQ(accosim({"fit", samples, "--cluster", fitted}).exit_code, 0);
+  const ProgramRun again = accosim({"fit", samples, "--cluster", fitted});
+  ASSERT_EQ(again.exit_code, 0);
+  // What the fit says of itself is what the file then gives, but for the four digits that it holds.
+  const std::string mark = "12 collectives: mean error ";
+  const double error = std::stod(again.out.substr(again.out.find(mark) + mark.size()));
+  EXPECT_LT(error, 2);                                         // %; before the fit 6 or more
+  EXPECT_EQ(text_of(fitted).find("nvls"), std::string::npos);  // the switch of an A100 does not reduce
   EXPECT_EQ(accosim({"import", "nccl-tests", log, "-o", log}).exit_code, 1);
   EXPECT_EQ(accosim({"import", "nccl-tests", samples}).exit_code, 1);
   EXPECT_EQ(accosim({"fit", samples}).exit_code, 1);
@@ -321,6 +327,31 @@ TEST(Fit, BadSamplesAreToldByTheirLine) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.err.find("bad.csv:2: no batch"), std::string::npos) << run.err;
   EXPECT_EQ(accosim({"fit", (folder.path / "absent.csv").string()}).exit_code, 1);
+}
+
+TEST(Fit, NeverOverwritesWhatItReads) {
+  const TemporaryFolder folder;
+  const std::string rows =
+      "source,fabric,collective,ranks,nodes,bytes,time_us\nlab,dgx-a100-1x8,all_reduce,8,1,1048576,60\n";
+  const std::string a = folder.write("a.csv", rows).string(), b = folder.write("b.csv", rows).string();
+  const ProgramRun run = accosim({"fit", a, b, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", b});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("is what is read"), std::string::npos) << run.err;
+  EXPECT_EQ(text_of(b), rows);
+}
+
+TEST(Validate, GeneralisationPageIsOfTheseCases) {
+  // Making the page takes minutes, so it is held to the other one only by its number of cases of each group.
+  const std::string page = text_of(kRoot / "reports/published/generalisation.md");
+  const ProgramRun run = accosim({"validate", "--json"});
+  const Json document = Json::parse(run.out);
+  for (const Json& group : document["groups"]) {
+    const std::string row =
+        "| each | " + group["name"].get<std::string>() + " | " + std::to_string(group["cases"].get<int>()) + " | ";
+    std::size_t rows = 0;
+    for (std::size_t at = page.find(row); at != std::string::npos; at = page.find(row, at + 1)) ++rows;
+    EXPECT_EQ(rows, 2u) << row;  // by source and by device
+  }
 }
 
 TEST(Trace, IsValidWithoutOverlapAndInMicroseconds) {

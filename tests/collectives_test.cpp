@@ -219,7 +219,7 @@ TEST(Collectives, ATreeOfTwoNodesMovesTheBufferOnce) {
   const CollectiveCost ring = collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, c, whole(c), Algorithm::kRing);
   EXPECT_EQ(ring.algorithm, Algorithm::kRing);
   EXPECT_DOUBLE_EQ(ring.edge_bytes.value, 30e9);
-  // Without a switch inside, rings.
+  // Without a switch inside a ring is as good.
   Cluster board = c;
   board.nodes[0].intra.kind = "nvlink";
   EXPECT_EQ(collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, board, whole(board)).algorithm, Algorithm::kRing);
@@ -295,12 +295,40 @@ TEST(Collectives, EveryPairExchangesAtOnce) {
   EXPECT_NEAR(collective_cost(CollectiveKind::kSendRecv, Bytes{8e9}, c, pair).intra.value, 8 / 240.0, 1e-12);
 }
 
+TEST(Collectives, SendAndReceiveIsOnePairANode) {
+  // A board of 4 GPUs, 300 GB/s each: 100 GB/s a pair, 80 achieved, however many take part. Between nodes of 4 with 4
+  // adapters one rank sends to the next node, through one of them.
+  NodeGroup board = group(2, 4);
+  board.intra.kind = "nvlink";
+  board.nics.count = 4;
+  const Cluster c = cluster_of({board});
+  const std::vector<Place> places = places_of(c);
+  for (const std::vector<int>& members : {std::vector<int>{0, 1}, std::vector<int>{0, 1, 2, 3}})
+    EXPECT_NEAR(collective_cost(CollectiveKind::kSendRecv, Bytes{8e9}, c, ring_of(places, members)).intra.value, 0.1,
+                1e-12);
+  EXPECT_NEAR(collective_time(CollectiveKind::kSendRecv, Bytes{8e9}, c, whole(c)).value, 0.8, 1e-4);
+}
+
+TEST(Collectives, AForcedAlgorithmIsPricedWhateverTheLinks) {
+  // A tree on two boards without a switch: up and down take turns, 2 x 16 GB over 10 GB/s.
+  Cluster board = cluster_of({group(2, 8)});
+  board.nodes[0].intra.kind = "nvlink";
+  const CollectiveCost cost =
+      collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, board, whole(board), Algorithm::kTree);
+  EXPECT_EQ(cost.algorithm, Algorithm::kTree);
+  EXPECT_DOUBLE_EQ(cost.edge_bytes.value, 32e9);
+  // An algorithm that the collective does not have is not forced.
+  EXPECT_EQ(collective_cost(CollectiveKind::kAllGather, Bytes{1e9}, board, whole(board), Algorithm::kTree).algorithm,
+            Algorithm::kRing);
+}
+
 TEST(Collectives, FewRanksOfANodeReachTheAdaptersNextToThem) {
-  // 8 GPUs and 4 adapters of 10 GB/s: one or two GPUs use one, four use two.
+  // 8 GPUs and 4 adapters of 10 GB/s: one or two GPUs use one, three or four use two.
   NodeGroup g = group(2, 8);
   g.nics.count = 4;
   EXPECT_DOUBLE_EQ(node_bandwidth(g, 1).value, 10e9);
   EXPECT_DOUBLE_EQ(node_bandwidth(g, 2).value, 10e9);
+  EXPECT_DOUBLE_EQ(node_bandwidth(g, 3).value, 20e9);
   EXPECT_DOUBLE_EQ(node_bandwidth(g, 4).value, 20e9);
   EXPECT_DOUBLE_EQ(node_bandwidth(g, 8).value, 40e9);
 }

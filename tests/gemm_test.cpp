@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/attention_time.hpp"
+#include "models/scenario.hpp"
 #include "tests/random.hpp"
 
 namespace accosim {
@@ -104,6 +105,15 @@ TEST(Gemm, AccumulatingReadsTheResultToo) {
   EXPECT_EQ(bytes_of(write).value, 2 * (2.0 * (10 * 30 + 30 * 20) + 2.0 * 200));
   EXPECT_EQ(bytes_of(add).value, 2 * (2.0 * (10 * 30 + 30 * 20) + 2 * 4.0 * 200));
   EXPECT_EQ(flops_of(add).value, 2.0 * 2 * 10 * 20 * 30);
+}
+
+TEST(Gemm, WithoutMultiprocessorsThereAreNoWaves) {
+  // The fit's share of the peak, and no tiles: time is proportional to the work of a large product.
+  Device device = load_device("A100-SXM4-80GB");
+  device.sm_count = 0;
+  const Seconds one = gemm_time({1, 4096, 4096, 4096}, device, Dtype::kBf16);
+  EXPECT_GT(one.value, 2 * 4096.0 * 4096 * 4096 / 312e12);
+  EXPECT_NEAR(gemm_time({1, 8192, 4096, 4096}, device, Dtype::kBf16) / one, 2, 1e-12);
 }
 
 TEST(Gemm, PowerMovesTheRateByItsCubeRoot) {

@@ -453,6 +453,22 @@ TEST(Layers, AutocastCopiesTheWeightsAndKeepsAWideStream) {
   EXPECT_FALSE(has(layers_of(gpt2(), w)[1], "autocast"));
 }
 
+TEST(Layers, Fp8CastsTheOperandsOfTheBlocksProductsAndLeavesTheRestInBf16) {
+  Workload w{2, 128};
+  w.compute = Dtype::kFp8;
+  const std::vector<Layer> layers = layers_of(gpt2(), w);
+  const Operator& up = find(layers[1], "mlp up");
+  // 256 tokens x 768 into 3072: operands of a byte, a result of 2; before it the input and the weights, 5 bytes each.
+  const double t = 256, in = 768, out = 3072;
+  EXPECT_EQ(up.forward_bytes.value, 5 * (t * in + in * out) + (t * in + in * out + 2 * t * out));
+  for (const Kernel& kernel : up.forward) EXPECT_FALSE(kernel.dtype.has_value());
+  const Operator& head = find(layers.back(), "lm head");
+  ASSERT_EQ(head.forward.size(), 1u);
+  EXPECT_EQ(head.forward[0].dtype, Dtype::kBf16);
+  w.compute = Dtype::kBf16;
+  EXPECT_EQ(head.forward_bytes.value, find(layers_of(gpt2(), w).back(), "lm head").forward_bytes.value);
+}
+
 TEST(Layers, RecomputationRepeatsTheForwardAndKeepsOnlyTheInput) {
   Random random{4};
   for (int i = 0; i < 100; ++i) {

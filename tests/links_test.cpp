@@ -63,5 +63,16 @@ TEST(Links, ARingUsesAllLinksOfABoardAndFewOfAPair) {
   EXPECT_DOUBLE_EQ(ring_bandwidth(pcie, 8, 8).value, 18e9);
 }
 
+TEST(Links, ManyLinksEndTheSearchAll) {
+  // Two halves of 4 with 6 links between each two of a half and 1 to the other half: millions of ways to pack rings.
+  // A ring crosses at least twice: 16 links across let at most 8 rings through, two directions each.
+  std::vector<std::vector<int>> links(8, std::vector<int>(8, 0));
+  for (std::size_t i = 0; i < 8; ++i)
+    for (std::size_t j = 0; j < 8; ++j)
+      if (i != j) links[i][j] = i / 4 == j / 4 ? 6 : 1;
+  EXPECT_GE(rings_on(links, 8), 8);
+  EXPECT_LE(rings_on(links, 8), 16);
+}
+
 }  // namespace
 }  // namespace accosim

@@ -113,6 +113,7 @@ TEST(ResidentMemory, DdpAsReleasedShardsTheMomentsAndCopiesGradientsIntoBuckets)
   EXPECT_EQ(part(m, "gradients"), 4000);
   EXPECT_EQ(part(m, "gradient buckets"), 4000);
   EXPECT_EQ(part(m, "optimizer states"), 8 * 250);  // m and v; the parameters are their own master copy
+  EXPECT_EQ(part(resident(s, three_layers(), 1, 1), "gradient buckets"), 0);  // one rank is not wrapped
 }
 
 TEST(ResidentMemory, StatesOf16BitsHaveNoMasterCopy) {

@@ -113,6 +113,19 @@ TEST(Published, EveryFileIsReadWhateverIsWrongWithAnother) {
   EXPECT_EQ(errors.find("bounds"), std::string::npos) << errors;
 }
 
+TEST(Published, AClusterThatIsNotThereIsToldOnceWhateverNamesIt) {
+  // The second case finds the file known to be missing: it must not go on with a cluster without nodes.
+  const Scratch scratch;
+  std::string text =
+      std::string(kHead) + R"("kind": "training", )" + kScenario +
+      R"("cases": [{"id": "a", "measured": {"step_time": "1 s"}}, {"id": "b", "measured": {"step_time": "1 s"}}]})";
+  const std::size_t from = text.find("{\"schema\": \"accosim.cluster/1\"");
+  text.replace(from, text.find("},\n  \"training\"") + 1 - from, "\"gone.json\"");
+  scratch.write("v/runs.json", text);
+  const std::string errors = errors_of([&] { load_published(scratch.path("v")); });
+  EXPECT_NE(errors.find("gone.json"), std::string::npos) << errors;
+}
+
 Published collectives(const Scratch& scratch, const std::string& rows, const std::string& options = "") {
   scratch.write("v/coll.json", std::string(kHead) + R"("kind": "collectives", "clusters": {"f": {
     "schema": "accosim.cluster/1", "nodes": [{"count": 2, "gpus": 4, "device": "A100-SXM4-80GB",

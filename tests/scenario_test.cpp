@@ -142,6 +142,15 @@ TEST_F(ScenarioFiles, ADeviceLaysItsKeysOverWhatItInherits) {
   EXPECT_EQ(old.peak[static_cast<std::size_t>(Dtype::kBf16)]->value, 100e12);  // kept from the base
 }
 
+TEST(Devices, AConstantStandsForTheFitsOfAShippedProfile) {
+  const Scratch scratch;
+  const std::string path =
+      scratch.write("mine.json", R"({"schema": "accosim.device/1", "inherits": "H100-SXM", "gemm_efficiency": 0.5})");
+  const Device mine = load_device(path);
+  EXPECT_EQ(mine.gemm_efficiency, 0.5);
+  EXPECT_FALSE(mine.gemm[static_cast<std::size_t>(Dtype::kBf16)].has_value());
+}
+
 TEST_F(ScenarioFiles, ACitationDoesNotOutliveItsNumber) {
   const std::string resolved = load({"/cluster/nodes/0/device=" + files.path("devices/old.json")}).resolved;
   EXPECT_EQ(resolved.find("\"/memory\": \"a datasheet\""), std::string::npos);
@@ -160,6 +169,29 @@ TEST_F(ScenarioFiles, ANodeMayMixDevices) {
 
 TEST_F(ScenarioFiles, OneGpuOnOneNodeNeedsNoLinks) {
   EXPECT_TRUE(errors_of(with_nodes(R"([{"gpus": 1, "device": "devices/gpu.json"}])")).empty());
+}
+
+TEST_F(ScenarioFiles, OneGpuANodeLaunchesCollectivesToo) {
+  const Scenario loaded =
+      load_scenario(
+          with_nodes(R"([{"count": 2, "gpus": 1, "device": "devices/gpu.json", "nics": {"bandwidth": "1 GB/s"}}])"), {})
+          .scenario;
+  EXPECT_GT(loaded.cluster.nodes[0].intra.launch.value, 1e-6);
+  EXPECT_GT(loaded.cluster.nodes[0].intra.ll.launch.value, 1e-6);
+}
+
+TEST_F(ScenarioFiles, PlainTcpIsLimitedByTheHost) {
+  const auto efficiency = [&](const std::string& nics) {
+    return load_scenario(with_nodes(R"([{"count": 2, "gpus": 1, "device": "devices/gpu.json", "nics": )" + nics + "}]"),
+                         {})
+        .scenario.cluster.nodes[0]
+        .nics.efficiency;
+  };
+  EXPECT_DOUBLE_EQ(efficiency(R"({"kind": "tcp", "bandwidth": "10 Gbit/s"})"), 0.95);
+  const double wide = efficiency(R"({"kind": "tcp", "count": 2, "bandwidth": "200 Gbit/s"})");
+  EXPECT_LT(wide, 0.2);  // the machine that it was measured on
+  EXPECT_DOUBLE_EQ(efficiency(R"({"kind": "tcp", "count": 4, "bandwidth": "200 Gbit/s"})"), wide / 2);
+  EXPECT_DOUBLE_EQ(efficiency(R"({"kind": "tcp", "bandwidth": "200 Gbit/s", "efficiency": 0.5})"), 0.5);
 }
 
 // --- resolve ---

@@ -7,7 +7,7 @@ function is_impl(path) { return path ~ /\.(cpp|cu)$/ }
 # Which of our own headers a file may see.
 function own_header_allowed(from, header, to) {
   if (to == from || from == "tests") return 1
-  if (FILENAME == "sim/main.cpp") return to == "models" || to == "reports"
+  if (FILENAME ~ /^sim\/main[a-z_]*\.[ch]pp$/) return to == "models" || to == "reports"
   if (from == "sim") return to == "models"
   if (from == "reports") return header ~ /^models\/(units|spec|trace|memory|fit_[a-z]+)\.hpp$/ || header ~ /^sim\/(metrics|graph|explain|validation)\.hpp$/
   if (from == "calibration") return header ~ /^models\/(units|spec|trace|quantity)\.hpp$/

@@ -1,0 +1,58 @@
+// What accosim's verbs share: the arguments of the command line, and files. Private to the program's main*.cpp.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "models/import_nccl_tests.hpp"
+#include "reports/console.hpp"
+#include "sim/run.hpp"
+#include "sim/validate.hpp"
+
+namespace accosim {
+
+enum Exit { kDone = 0, kBadInput = 1, kBadCommandLine = 2, kOurBug = 3, kEnvironment = 4 };
+
+struct Arguments {
+  std::string scenario;
+  std::vector<std::string> sets;
+  std::vector<std::string> schedules;
+  std::string network = "simgrid";
+  bool json = false;
+  std::string trace;
+  int trace_updates = 3;
+  std::string trace_ranks;
+  std::string kind;
+  std::vector<std::string> samples;
+  std::vector<std::string> profiles;
+  std::vector<std::string> clusters;
+  std::string output;
+  NcclTestsOptions import;
+  // validate
+  std::string directory;
+  ValidateOptions validate;
+  std::string leave_out;
+  bool markdown = false;
+  bool check = false;
+};
+
+/// Something outside of the program and its input is in the way.
+struct EnvironmentError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+NetworkKind network_of(const Arguments& arguments);
+ConsoleOptions console_options();
+
+/// Both throw when the file cannot be read (ScenarioError) or written (EnvironmentError).
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, const std::string& text);
+bool is_same_file(const std::string& a, const std::string& b);
+
+/// What nccl-tests wrote becomes a table of samples; what was left out is told on stderr.
+void import_results(const Arguments& arguments);
+/// Fits kernels or links to the samples; each profile or cluster named is written anew with the constants.
+void fit(const Arguments& arguments);
+
+}  // namespace accosim

@@ -1,0 +1,133 @@
+// The verbs that turn measurements into constants: import and fit.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "models/collective_samples.hpp"
+#include "models/fit_kernels.hpp"
+#include "models/kernel_samples.hpp"
+#include "models/published.hpp"
+#include "models/scenario.hpp"
+#include "models/write_links.hpp"
+#include "models/write_profile.hpp"
+#include "reports/fit_text.hpp"
+#include "sim/fit_steps.hpp"
+#include "sim/main.hpp"
+
+namespace accosim {
+namespace {
+
+std::string joined(const std::set<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+/// Constants that leave an error of a factor of two explain nothing, and must not replace others.
+void check_plausible(const std::string& what, const FitErrors& errors) {
+  constexpr double kTooFar = 1;
+  if (errors.samples > 0 && (errors.mean_absolute > kTooFar || errors.spread > kTooFar))
+    throw ScenarioError(
+        {fmt::format("{}: the fit is off by {:.0f} % in the mean, nothing is written; look at the times "
+                     "(us or s?), sizes and the device or cluster that the samples name",
+                     what, 100 * errors.mean_absolute)});
+}
+
+/// Predicts the collectives of the tables on their clusters, fits the links, and writes the cluster anew where asked.
+void fit_links(const Arguments& arguments) {
+  for (const std::string& path : arguments.samples)
+    if (!arguments.profiles.empty() && is_same_file(arguments.profiles[0], path))
+      throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.profiles[0])});
+  std::vector<std::shared_ptr<const Cluster>> clusters;
+  for (const std::string& path : arguments.clusters)
+    clusters.push_back(std::make_shared<const Cluster>(load_cluster(path)));
+  std::vector<MeasuredCollective> samples;
+  for (const std::string& path : arguments.samples) {
+    const std::vector<MeasuredCollective> more = read_collective_samples(read_file(path), path, clusters);
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  write_predictions(std::cout, samples);
+  const std::vector<LinkFit> fits = fit_collectives(samples);
+  std::cout << "\n";
+  write_fits(std::cout, fits);
+  if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
+  if (arguments.profiles.empty()) return;
+  for (const LinkFit& one : fits) {
+    const std::string kind = one.between_nodes ? one.nics.kind : one.intra.kind;
+    check_plausible(kind, one.large);
+    check_plausible(kind, one.small);
+  }
+  if (clusters.size() != 1 || arguments.profiles.size() != 1)
+    throw ScenarioError({"--output takes one cluster; name one --cluster and one --output"});
+  std::set<std::string> sources;
+  for (const MeasuredCollective& sample : samples) sources.insert(sample.source);
+  const std::string& path = arguments.clusters[0];
+  write_file(arguments.profiles[0], cluster_with_links(read_file(path), path, fits, joined(sources)));
+}
+
+}  // namespace
+
+void import_results(const Arguments& arguments) {
+  std::vector<CollectiveSample> samples;
+  std::vector<std::string> notes;
+  for (const std::string& path : arguments.samples) {
+    if (!arguments.output.empty() && is_same_file(path, arguments.output))
+      throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.output)});
+    std::ifstream in(path);
+    if (!in || std::filesystem::is_directory(path))
+      throw ScenarioError({fmt::format("\"{}\" cannot be read; name a file of nccl-tests' output", path)});
+    NcclTestsImport one = import_nccl_tests(in, path, arguments.import);
+    for (const std::string& note : one.notes) std::cerr << "accosim: " << note << "\n";
+    std::cerr << fmt::format("accosim: {}: {} rows taken, {} left out\n", path, one.samples.size(), one.skipped);
+    samples.insert(samples.end(), one.samples.begin(), one.samples.end());
+  }
+  if (samples.empty()) throw ScenarioError({"no row could be taken; the lines above say why"});
+  if (arguments.output.empty())
+    std::cout << write_collective_samples(samples);
+  else
+    write_file(arguments.output, write_collective_samples(samples));
+}
+
+void fit(const Arguments& arguments) {
+  // The cases of validation: their tables of collectives give the constants of kinds of links.
+  if (arguments.samples.size() == 1 && std::filesystem::is_directory(arguments.samples[0])) {
+    if (!arguments.profiles.empty())
+      throw ScenarioError({"--output takes the constants of tables of kernels; name CSV files"});
+    const Published published = load_published(arguments.samples[0]);
+    write_fits(std::cout, fit_collectives(measured_collectives(published)));
+    const StepFit steps = fit_steps(step_samples(published, arguments.validate.jobs, network_of(arguments)));
+    write_step_fit(std::cout, steps.overheads, steps.products, steps.errors, steps.without);
+    return;
+  }
+  if (!arguments.samples.empty() && holds_collectives(read_file(arguments.samples[0]))) return fit_links(arguments);
+  if (!arguments.clusters.empty()) throw ScenarioError({"--cluster belongs to tables of collectives"});
+  std::vector<KernelSample> samples;
+  for (const std::string& file : arguments.samples) {
+    const std::string text = read_file(file);
+    const std::vector<KernelSample> more = read_kernel_samples(text, file);
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  std::map<std::string, Device> devices;
+  for (const KernelSample& sample : samples)
+    if (devices.count(sample.device) == 0) devices[sample.device] = load_device(sample.device);
+  for (const KernelSample& sample : samples) {
+    const Device& device = devices.at(sample.device);
+    if (!device.peak[static_cast<std::size_t>(sample.dtype)])
+      throw ScenarioError(
+          {fmt::format("samples of {} in {}: its profile has no such peak; write one, or leave them out", sample.device,
+                       name_of(sample.dtype))});
+  }
+  const std::vector<KernelFit> fits = fit_kernels(samples, devices);
+  write_fits(std::cout, fits);
+  for (const KernelFit& fit : fits)
+    if (!arguments.profiles.empty()) check_plausible(fit.architecture + " " + fit.what, fit.in);
+  for (const std::string& path : arguments.profiles) {
+    write_file(path, profile_with_fits(read_file(path), path, load_device(path), fits));
+  }
+}
+
+}  // namespace accosim
