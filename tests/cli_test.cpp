@@ -346,8 +346,9 @@ TEST(Validate, GeneralisationPageIsOfTheseCases) {
   const ProgramRun run = accosim({"validate", "--json"});
   const Json document = Json::parse(run.out);
   for (const Json& group : document["groups"]) {
+    const Json& score = group["score"];
     const std::string row =
-        "| each | " + group["name"].get<std::string>() + " | " + std::to_string(group["cases"].get<int>()) + " | ";
+        "| each | " + score["name"].get<std::string>() + " | " + std::to_string(score["cases"].get<int>()) + " | ";
     std::size_t rows = 0;
     for (std::size_t at = page.find(row); at != std::string::npos; at = page.find(row, at + 1)) ++rows;
     EXPECT_EQ(rows, 2u) << row;  // by source and by device
