@@ -106,6 +106,7 @@ Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagno
   nics.chunk = reader.seconds("chunk", usual.chunk);
   nics.ll.hop = reader.seconds("ll_latency", nics.latency / usual.latency * usual.ll.hop);
   nics.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
+  nics.burst = reader.bytes("burst", Bytes{0});
   nics.quality = read_quality(reader, usual.quality);
   reader.finish();
   return nics;
@@ -199,6 +200,8 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   }
   if (JsonValue* nics = reader.find("nics")) {
     group.nics = read_nics(*nics, reader.pointer("nics"), diagnostics);
+    if (group.nics.kind == "sockets" && group.gpus == 1 && !reader.has("intra"))
+      group.intra.launch = group.intra.ll.launch = Seconds{0};  // no kernel is launched
     links = true;
   } else {
     links = false;
@@ -311,6 +314,7 @@ std::optional<Device> read_device(JsonValue& value, const std::string& pointer, 
   device.reserved_memory = reader.bytes("reserved_memory", Bytes{0});
   device.launch_interval = reader.seconds("launch_interval");
   device.product_overhead = reader.number("product_overhead", Range{0.1, 10}, 1);
+  device.adamw_time_per_parameter = reader.seconds("adamw_time_per_parameter", Seconds{0});
   device.slowdown = reader.number("slowdown", kSlowdown, 1);
   if (reader.good("memory") && reader.good("reserved_memory") && device.reserved_memory >= device.memory) {
     reader.fail("reserved_memory", "leaves nothing of the memory; write less than \"memory\"");

@@ -27,8 +27,9 @@ struct Path {
   BytesPerSecond exchange;           ///< and of all pairs at once
   BytesPerSecond multicast;          ///< 0: not on every node
   double turnaround = 0;
-  double ll_net = 1;     ///< what LL achieves between nodes, of what Simple does
-  bool ll = true;        ///< every link has LL
+  double ll_net = 1;  ///< what LL achieves between nodes, of what Simple does
+  bool ll = true;     ///< every link has LL
+  bool rings_only = false;
   bool switches = true;  ///< every node with several ranks has a switch inside
 };
 
@@ -48,6 +49,7 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
       const Nics& nics = group.nics;
       path.net_hop = std::max(path.net_hop, nics.latency);
       path.chunk = std::max(path.chunk, nics.chunk);
+      path.rings_only = path.rings_only || nics.kind == "sockets";
       path.ll = path.ll && nics.ll.efficiency > 0;
       path.ll_net_hop = std::max(path.ll_net_hop, nics.ll.hop);
       path.ll_net = std::min(path.ll_net, nics.ll.efficiency / nics.efficiency);
@@ -142,7 +144,7 @@ std::vector<Way> ways_of(CollectiveKind kind, Bytes bytes, const Ring& ring, con
   const Bytes edge = kind == CollectiveKind::kBroadcast ? bytes : passes * (n - 1) / n * bytes;
   std::vector<Way> ways = {
       {Algorithm::kRing, passes * (n - 1) - net_steps, net_steps, edge, between ? edge : Bytes{0}}};
-  if (!all_reduce) return ways;
+  if (!all_reduce || path.rings_only) return ways;
   if (between)
     ways.push_back({Algorithm::kTree, 2 * (here - 1), 2 * std::ceil(std::log2(nodes)), 2 * (here - 1) / here * bytes,
                     (nodes > 2 ? 2 : 1) * bytes});

@@ -10,7 +10,8 @@ namespace accosim {
 
 /// nvswitch, nvlink, cube_mesh, pcie.
 const std::vector<std::string>& intra_kinds();
-/// infiniband (and RoCE: RDMA with GPUDirect), omnipath, slingshot, efa, tcpx, tcp.
+/// infiniband (and RoCE: RDMA with GPUDirect), omnipath, slingshot, efa, tcpx, tcp; and sockets, accocal's own rings,
+/// whose messages are framed for Ethernet and which know neither trees nor LL.
 const std::vector<std::string>& nic_kinds();
 
 /// Of one of intra_kinds(); its bandwidth is the caller's. Values by fit_collectives() of the committed tables, which a

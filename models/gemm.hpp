@@ -29,8 +29,8 @@ Bytes bytes_of(const Gemm& g);
 ///     [+ 15 % and the partial sums written and read in fp32, where s > 1]
 /// with R = peak x peak_fraction x power_factor and waves = tiles s / sm_count, rounded up as far as `quantisation`
 /// says. The cubes: near the ridge of the roofline neither side hides behind the other. A device without a fit
-/// (at gemm_efficiency) or without sm_count (at the fit's fraction) takes the larger of arithmetic and memory traffic. The device has a peak for
-/// `dtype`.
+/// (at gemm_efficiency) or without sm_count (at the fit's fraction) takes the larger of arithmetic and memory traffic.
+/// The device has a peak for `dtype`.
 Seconds gemm_time(const Gemm& g, const Device& device, Dtype dtype);
 
 /// Same silicon under another power limit holds clocks in proportion to the cube root of its power: dynamic power is

@@ -163,9 +163,15 @@ std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Di
   ObjectReader config(value, pointer, diagnostics);
   if (!config.good()) return std::nullopt;
   Model model;
-  model.family = config.one_of("model_type", {"gpt2", "gpt_neo", "opt", "llama", "mistral"}, "");
+  model.family = config.one_of("model_type", {"gpt2", "gpt_neo", "opt", "llama", "mistral", "measured"}, "");
   if (!config.good()) return std::nullopt;
   model.name = config.text("name", model.family);
+  if (model.family == "measured") {
+    constexpr double kMostParameters = 1e15;
+    model.measured_parameters = static_cast<std::int64_t>(config.number("parameters", Range{1, kMostParameters}));
+    model.micro_batch_time = config.seconds("micro_batch_time");
+    config.finish();
+  }
   if (model.family == "gpt2") read_gpt2(config, model);
   if (model.family == "gpt_neo") read_gpt_neo(config, model);
   if (model.family == "opt") read_opt(config, model);

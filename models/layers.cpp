@@ -182,6 +182,13 @@ double attended_pairs(int sequence_length, int window) {
 }
 
 std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
+  if (model.family == "measured") {
+    Operator whole;
+    whole.name = "micro-batch";
+    whole.parameters = static_cast<double>(model.measured_parameters);
+    whole.forward_kernels = whole.backward_kernels = 0;
+    return {Layer{"measured", {whole}}};
+  }
   const Sizes z = sizes_of(model, workload);
   std::vector<Layer> layers;
   layers.reserve(static_cast<std::size_t>(model.num_hidden_layers) + 2);

@@ -57,6 +57,8 @@ struct Workload {
 /// gradient is the last to be complete. What is recomputed is in the backward's kernels, and the activations that this
 /// brings back are the block's workspace (of its first operator).
 ///
+/// A measured model is one layer that holds its parameters and costs nothing: its time is known.
+///
 /// Element sizes: matmuls and what lies between them in `compute` (fp8 matmuls still exchange 16-bit activations).
 /// Under autocast, that is with a wider `parameter_dtype`, the residual stream and the norms stay in the parameters'
 /// dtype, softmax runs in fp32 and casts appear around the matmuls, as torch.autocast does.

@@ -70,12 +70,13 @@ double sum(const std::vector<double>& values, std::size_t from, std::size_t to) 
   return total;
 }
 
-/// ddp, zero1, dpu and acco, the backward pass being in layer l.
+/// ddp, zero1, dpu, wp, acco and diloco, the backward pass being in layer l.
 void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
-  const bool overlapping = spec.name == "dpu" || spec.name == "acco";
-  const bool sharded = spec.name != "ddp" || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
-  const bool flat = spec.name != "ddp";
+  const bool overlapping = spec.name == "dpu" || spec.name == "wp" || spec.name == "acco";
+  const bool whole = spec.name == "ddp" || spec.name == "diloco";
+  const bool sharded = !whole || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
+  const bool flat = !whole;
   moment.add("parameters", z.parameters * z.param);
   moment.add("gradients", (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
@@ -84,8 +85,11 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
     // Carries gradients out and parameters back.
     moment.add("communication buffer", input.shards * z.shard * std::max(z.param, z.grad));
     if (z.grad < z.state) moment.add("fp32 gradient of the shard", z.shard * Bytes{4});
-    if (spec.name == "acco" && spec.rollback_estimate)
+    if (spec.name == "wp" || (spec.name == "acco" && spec.rollback_estimate))
       moment.add("clones of optimizer states", z.shard * (2 * z.state + Bytes{4}));
+  } else if (spec.name == "diloco") {
+    moment.add("outer parameters and momentum", z.parameters * Bytes{8});
+    moment.add("communication buffer", z.parameters * z.param);
   } else if (spec.overlap == Overlap::kBackward && input.shards > 1) {  // one rank is not wrapped
     moment.add("gradient buckets", z.parameters * z.grad);
   }

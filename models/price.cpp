@@ -80,6 +80,7 @@ Seconds memory_time(Bytes read, Bytes write, const Device& device) {
 
 Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device,
                    OptimizerImplementation implementation) {
+  if (device.adamw_time_per_parameter > Seconds{0}) return parameters * device.adamw_time_per_parameter;
   const Bytes state{12};  // master, m and v in fp32
   const Bytes copy = bytes_of(parameter_dtype) == Bytes{4} ? Bytes{0} : bytes_of(parameter_dtype);
   const Bytes gradient = bytes_of(gradient_dtype);

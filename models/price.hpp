@@ -38,7 +38,8 @@ Seconds memory_time(Bytes read, Bytes write, const Device& device);
 /// AdamW on `parameters` elements. Fused: one pass: fp32 master, m and v read and written (24 B), the gradient read in
 /// its dtype, the parameter written in its dtype unless it is the fp32 master itself. PyTorch's foreach: a pass for
 /// each of weight decay, m, v (two), square root, its correction, epsilon (8 B each) and the update (16 B), the
-/// gradient read for m and for v, and the copy of the parameter.
+/// gradient read for m and for v, and the copy of the parameter. A device on which it was measured has it by the
+/// parameter.
 Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device,
                    OptimizerImplementation implementation = OptimizerImplementation::kFused);
 

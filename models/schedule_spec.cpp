@@ -34,8 +34,10 @@ const std::vector<Option>& options() {
       {"prefetch", {"zero3"}},
       {"reshard_after_forward", {"zero3"}},
       {"communicators", {"zero3"}},
-      {"late_communication", {"dpu"}},
-      {"poll_every", {"dpu", "acco"}},
+      {"count_micro_batches", {"ddp", "zero1"}},
+      {"late_communication", {"dpu", "wp"}},
+      {"poll_every", {"dpu", "wp", "acco"}},
+      {"inner_updates", {"diloco"}},
       {"micro_batches_per_round", {"acco"}},
       {"rollback_estimate", {"acco"}},
   };
@@ -62,6 +64,12 @@ void read_buckets(ObjectReader& reader, ScheduleSpec& spec, Overlap usual) {
 
 void read_sync(ObjectReader& reader, ScheduleSpec& spec, Sync usual) {
   spec.sync = reader.choice("sync", {Sync::kLastMicroBatch, Sync::kEveryMicroBatch}, std::optional<Sync>(usual));
+}
+
+void read_count(ObjectReader& reader, ScheduleSpec& spec) {
+  spec.count_micro_batches = reader.boolean("count_micro_batches", false);
+  if (spec.count_micro_batches && spec.overlap == Overlap::kBackward)
+    reader.fail("count_micro_batches", "belongs to gradients reduced in one piece; write \"overlap\": \"none\"");
 }
 
 void read_ddp(ObjectReader& reader, ScheduleSpec& spec, const std::optional<Cluster>& cluster) {
@@ -131,7 +139,7 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   ObjectReader reader(value, pointer, diagnostics);
   ScheduleSpec spec;
   if (value.kind != JsonKind::kObject) return spec;
-  spec.name = reader.one_of("name", {"ddp", "zero1", "zero2", "zero3", "dpu", "acco"}, "");
+  spec.name = reader.one_of("name", {"ddp", "zero1", "zero2", "zero3", "dpu", "wp", "acco", "diloco"}, "");
   const bool known = reader.good("name");
   spec.label = reader.text("label", known ? spec.name : std::string());
   const bool half = training.precision == Dtype::kFp16 || training.precision == Dtype::kBf16;
@@ -149,7 +157,9 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
     read_buckets(reader, spec, Overlap::kBackward);
   }
   if (spec.name == "zero3") read_zero3(reader, spec, cluster, stored);
-  if (spec.name == "dpu") {
+  if (spec.name == "ddp" || spec.name == "zero1") read_count(reader, spec);
+  if (spec.name == "diloco") spec.inner_updates = reader.integer("inner_updates", 1, kMaxInteger, 100);
+  if (spec.name == "dpu" || spec.name == "wp") {
     spec.late_communication =
         reader.choice("late_communication", {LateCommunication::kWait, LateCommunication::kAccumulate},
                       std::optional<LateCommunication>(LateCommunication::kAccumulate));

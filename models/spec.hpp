@@ -43,7 +43,7 @@ enum class Optimizer : std::uint8_t { kAdamW };
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
   std::string name;
-  std::string family;  ///< gpt2, gpt_neo, opt, llama or mistral
+  std::string family;  ///< gpt2, gpt_neo, opt, llama, mistral; or measured, which has the last two members alone
   int num_hidden_layers = 0;
   int hidden_size = 0;
   int num_attention_heads = 0;
@@ -62,6 +62,8 @@ struct Model {
   Activation activation = Activation::kGelu;
   bool causal = true;                 ///< a decoder; an encoder such as BERT attends to all tokens
   std::vector<int> attention_window;  ///< one a layer: the window of local attention in tokens, 0 for full causal
+  std::int64_t measured_parameters = 0;
+  Seconds micro_batch_time{};  ///< forward and backward, as somebody measured them
 };
 
 /// Number of parameters, exact.
@@ -128,7 +130,8 @@ struct Device {
                                    ///< power under lasting load, cold caches
   double memory_overhead = 1;      ///< the same of memory-bound kernels: what Training::overheads says
   double attention_overhead = 1;   ///< the same of fused attention
-  double slowdown = 1;             ///< every forward and backward takes this many times as long (an emulated straggler)
+  Seconds adamw_time_per_parameter{};  ///< as measured, one pass; 0: priced by the bytes that it moves
+  double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;
 };
@@ -172,6 +175,8 @@ struct Nics {
   std::string kind{};
   Seconds chunk{};  ///< as an IntraLink's
   LowLatency ll{};  ///< its launch is the IntraLink's
+  /// Of a token bucket that shapes the way out: so many bytes pass at once after a pause; it fills at the bandwidth.
+  Bytes burst{};
   LinkQuality quality{};
 };
 
@@ -245,7 +250,7 @@ enum class ShardGroup : std::uint8_t { kWorld, kNode };  ///< the ranks that sha
 
 /// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
 struct ScheduleSpec {
-  std::string name;   ///< ddp, zero1, zero2, zero3, dpu or acco
+  std::string name;   ///< ddp, zero1, zero2, zero3, dpu, wp, acco or diloco
   std::string label;  ///< unique in the scenario
   // every schedule
   Dtype parameter_dtype = Dtype::kBf16;
@@ -257,6 +262,8 @@ struct ScheduleSpec {
   Bytes first_bucket;                ///< size of the first bucket to fill, so that communication starts early
   // ddp, zero2, zero3
   Sync sync = Sync::kLastMicroBatch;
+  // ddp, zero1
+  bool count_micro_batches = false;  ///< the ranks add up how many they did before they reduce, as the others do
   // ddp
   std::optional<Dtype> autocast;  ///< compute in this dtype while parameters stay in theirs
   OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
@@ -266,13 +273,15 @@ struct ScheduleSpec {
   int prefetch = 1;                             ///< units gathered ahead of the one that computes
   bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
   int communicators = 1;                        ///< 2: reductions have one of their own, and do not queue with gathers
-  // dpu
+  // dpu, wp
   LateCommunication late_communication = LateCommunication::kAccumulate;
-  // dpu, acco
+  // dpu, wp, acco
   int poll_every = 1;  ///< micro-batches between two looks at "has the communication finished?"
   // acco
   int micro_batches_per_round = 0;  ///< least number a round
   bool rollback_estimate = true;    ///< the optimizer's states are cloned before the estimate and restored after it
+  // diloco
+  int inner_updates = 1;  ///< that every rank makes by itself between two outer ones
 };
 
 struct Scenario {

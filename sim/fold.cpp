@@ -123,6 +123,7 @@ std::vector<std::vector<PathSignature>> signatures_of(const EventGraph& graph, c
     for (const int link : links) {
       if (number[link] < 0) number[link] = count[component[p]]++;
       std::get<0>(signature).emplace_back(graph.links[link].bandwidth.value, number[link]);
+      if (graph.links[link].burst > Bytes{0}) std::get<0>(signature).emplace_back(graph.links[link].burst.value, -1);
     }
     std::get<1>(signature) = std::move(uses[p]);
     signatures[component[p]].push_back(std::move(signature));

@@ -78,6 +78,7 @@ struct Label {
 struct Link {
   std::string name;
   BytesPerSecond bandwidth;
+  Bytes burst{};  ///< of its token bucket: so many bytes pass at once after a pause
 };
 
 /// A way through the network: all links it takes.
@@ -119,6 +120,7 @@ struct EventGraph {
   std::vector<Group> groups;
   std::vector<Link> links;
   std::vector<Path> paths;
+  int updates_per_mark = 1;  ///< a mark ends so many updates: DiLoCo's inner ones
 };
 
 }  // namespace accosim

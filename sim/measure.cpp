@@ -113,9 +113,9 @@ double common(const std::vector<Interval>& a, const std::vector<Interval>& b) {
   return sum;
 }
 
-RankMeasure measure_rank(const History& history, int first, int last) {
+RankMeasure measure_rank(const History& history, int first, int last, int updates_per_mark) {
   const double from = history.time[first], to = history.time[last];
-  const int updates = last - first;
+  const int updates = (last - first) * updates_per_mark;
   RankMeasure result;
   std::int64_t rounds = 0, micro_batches = 0;
   result.least_per_round = history.rounds[last].front();
@@ -153,11 +153,11 @@ Measured measure(const EventGraph& graph, const std::vector<Span>& spans) {
   measured.first = measured.periodic ? measured.last - period : measured.last / 2;
   double sum = 0, weight = 0;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    measured.ranks.push_back(measure_rank(ranks[r], measured.first, measured.last));
+    measured.ranks.push_back(measure_rank(ranks[r], measured.first, measured.last, graph.updates_per_mark));
     sum += graph.ranks[r].multiplicity * (ranks[r].time[measured.last] - ranks[r].time[measured.first]);
     weight += graph.ranks[r].multiplicity;
   }
-  measured.update_time = Seconds{sum / weight / (measured.last - measured.first)};
+  measured.update_time = Seconds{sum / weight / (measured.last - measured.first) / graph.updates_per_mark};
   return measured;
 }
 

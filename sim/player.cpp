@@ -78,6 +78,7 @@ Played Player::run() {
       now_ = std::max(now_, network_->advance(Seconds{next}, ended).value);
       for (const int flow : ended) {
         --live_flows_;
+        if (Bucket& bucket = buckets_[flow_link_[flow]]; --bucket.flows == 0) bucket.idle_since = now_;
         part_done(flow_meeting_[flow]);
       }
       work_off();

@@ -1,6 +1,7 @@
 // How the ranks of a collective meet, and what it then does: its latency, its fixed part and its flows.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "sim/player_state.hpp"
@@ -67,11 +68,24 @@ void Player::start_flows(std::uint32_t slot) {
   if (!network_)
     network_ = network_kind_ == NetworkKind::kSimgrid ? make_simgrid_network(graph_) : make_reference_network(graph_);
   for (const Plan::Flow& flow : graph_.groups[meeting.group].plans[meeting.plan].flows) {
-    const int number = network_->start(flow.path, flow.bytes, Seconds{now_});
+    const int link = graph_.paths[flow.path].links.front();
+    const int number = network_->start(flow.path, behind_tokens(link, flow.bytes), Seconds{now_});
     flow_meeting_.resize(number + 1);
     flow_meeting_[number] = slot;
+    flow_link_.resize(number + 1);
+    flow_link_[number] = link;
     ++live_flows_;
   }
+}
+
+Bytes Player::behind_tokens(int link, Bytes bytes) {
+  buckets_.resize(graph_.links.size());
+  Bucket& bucket = buckets_[link];
+  const Link& of = graph_.links[link];
+  const bool idle = bucket.flows++ == 0;
+  if (!idle || of.burst == Bytes{0}) return bytes;
+  const Bytes tokens = std::min(of.burst, (now_ - bucket.idle_since) * of.bandwidth.value * Bytes{1});
+  return std::max(Bytes{0}, bytes - tokens);
 }
 
 void Player::part_done(std::uint32_t slot) {

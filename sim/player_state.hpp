@@ -97,6 +97,8 @@ class Player {
   std::uint32_t new_meeting(int group, int plan);
   void start_flows(std::uint32_t slot);
   void part_done(std::uint32_t slot);
+  /// What of a flow is left to wait for after the tokens that its first link has gathered since it was last in use.
+  Bytes behind_tokens(int link, Bytes bytes);
 
   // ---- what slows what on one GPU: player_pace.cpp ----
   /// How many times as long the op takes beside what its GPU does now.
@@ -154,6 +156,12 @@ class Player {
   std::vector<Timer> timers_;
   std::vector<std::uint32_t> free_timers_;
   std::vector<std::uint32_t> flow_meeting_;
+  std::vector<int> flow_link_;  ///< the first of its path
+  struct Bucket {
+    int flows = 0;  ///< on the link now
+    double idle_since = -std::numeric_limits<double>::infinity();
+  };
+  std::vector<Bucket> buckets_;  ///< one a link
   std::vector<Ready> ready_;
   EventHeap heap_;
   std::unique_ptr<Network> network_;

@@ -49,7 +49,7 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   const int unit = baseline.name == "acco" ? 2 : 1;
   const double steps = samples / samples_per_step(scenario) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
-  const bool affine = baseline.name != "acco" && baseline.name != "dpu";
+  const bool affine = baseline.name != "acco" && baseline.name != "dpu" && baseline.name != "wp";
   const double most = affine ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) {

@@ -87,7 +87,7 @@ std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& pla
                                       100 * use.inherited, kind.device.name),
                           "expect some 10 % more error; measure kernels on the part itself and run accosim fit"});
   }
-  if (spec.name == "dpu")
+  if (spec.name == "dpu" || spec.name == "wp")
     warnings.push_back({"stale_gradients",
                         "every gradient is one update late, which this prediction does not charge for",
                         "expect to need warm-up steps or more samples for the same loss; acco corrects the delay"});

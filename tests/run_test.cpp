@@ -7,7 +7,9 @@
 #include <cmath>
 #include <string>
 
+#include "models/scenario.hpp"
 #include "tests/sample.hpp"
+#include "tests/scratch.hpp"
 
 namespace accosim {
 namespace {
@@ -140,6 +142,41 @@ TEST(Costs, MatmulsRunInTheDtypeThatFrameworksWouldUse) {
     group.precision = precision;
     EXPECT_EQ(compute_dtype(group, spec), Dtype::kBf16);
     EXPECT_EQ(compute_dtype(group, sample_schedule("zero1")), Dtype::kBf16);
+  }
+}
+
+/// Two ranks over sockets of 10 MB/s with a token bucket of 100 kB, steps of 1 ms; a micro-batch of 100 ms, 1e6
+/// parameters in fp32, 10 ns each in the optimizer.
+Scenario over_a_token_bucket(const std::string& schedules) {
+  const Scratch scratch;
+  return load_scenario(scratch.write("s.json", R"({"schema": "accosim.scenario/1",
+    "model": {"model_type": "measured", "parameters": 1000000, "micro_batch_time": "100 ms"},
+    "cluster": {"schema": "accosim.cluster/1", "nodes": [{"count": 2, "gpus": 1,
+      "device": {"schema": "accosim.device/1", "peak": {"fp32": "1 TFLOP/s"}, "gemm_efficiency": 0.5,
+        "flash_attention_efficiency": 0.5, "memory_bandwidth": "10 GB/s", "memory_efficiency": 1, "memory": "8 GiB",
+        "launch_interval": "0 s", "adamw_time_per_parameter": "10 ns"},
+      "nics": {"kind": "sockets", "bandwidth": "10 MB/s", "efficiency": 1, "latency": "1 ms", "burst": "100 kB"}}]},
+    "training": {"sequence_length": 1, "micro_batch_size": 1, "train_tokens": 1e6, "precision": "fp32",
+      "interference": false}, "schedules": )" + schedules +
+                                                   "}"),
+                       {})
+      .scenario;
+}
+
+TEST(Run, ATokenBucketLetsThroughWhatItGatheredWhileTheLinkWasIdle) {
+  const Scenario scenario = over_a_token_bucket(
+      R"([{"name": "zero1"}, {"name": "ddp", "overlap": "none"}, {"name": "diloco", "inner_updates": 4}])");
+  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
+    const auto time = [&](std::size_t i) {
+      return run_schedule(scenario, scenario.schedules[i], network).update_time.value;
+    };
+    // Reduce-scatter: 1 ms, then 2 MB less a full bucket, 190 ms; 5 ms of optimizer and the next millisecond gather 60
+    // kB, so the all-gather takes 194 ms.
+    EXPECT_NEAR(time(0), 0.100 + 0.001 + 0.190 + 0.005 + 0.001 + 0.194, 1e-9);
+    // All-reduce: two steps, 4 MB less a bucket; the optimizer on everything.
+    EXPECT_NEAR(time(1), 0.100 + 0.002 + 0.390 + 0.010, 1e-9);
+    // Four updates alone, one all-reduce of 4 MB, outer step: 12 + 24 MB through a memory of 10 GB/s.
+    EXPECT_NEAR(time(2), 0.110 + (0.002 + 0.390 + 0.0036) / 4, 1e-9);
   }
 }
 

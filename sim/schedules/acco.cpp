@@ -18,6 +18,11 @@ int least_looks(const ScheduleInput& input) {
   return (least + input.spec.poll_every - 1) / input.spec.poll_every;
 }
 
+/// Without the rollback an estimate's round is as any other.
+Round round_of(const ScheduleInput& input, bool estimate) {
+  return estimate && input.spec.rollback_estimate ? Round::kEstimate : Round::kUpdate;
+}
+
 }  // namespace
 
 Program build_acco(const ScheduleInput& input, Tables& tables) {
@@ -26,7 +31,7 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
   OpRef swap = add_swap(program, input, {kCommunicationLane, -1}, true);
   for (int round = 0; round < 2 * input.updates; ++round) {
     const bool estimate = round % 2 == 0;
-    const OpRef communicated = add_sharded_update(program, input, swap, estimate && input.spec.rollback_estimate);
+    const OpRef communicated = add_sharded_update(program, input, swap, round_of(input, estimate));
     add_micro_batches_until(program, input, least_looks(input), communicated);
     // After the estimate the sum of gradients starts anew; after the update it goes on, to hold both halves.
     swap = add_swap(program, input, communicated, estimate);
@@ -41,7 +46,7 @@ Seconds acco_closed_form(const ScheduleInput& input) {
   const Seconds p = input.spec.poll_every * (input.kind.forward + input.kind.backward);
   Seconds update;
   for (const bool estimate : {true, false}) {
-    const Seconds T = sharded_update_time(input, estimate && input.spec.rollback_estimate);
+    const Seconds T = sharded_update_time(input, round_of(input, estimate));
     update += std::max<double>(least_looks(input), std::ceil((T - kTie) / p)) * p + swap_time(input, estimate);
   }
   return update;

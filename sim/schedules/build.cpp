@@ -13,7 +13,8 @@ Program build_program(const ScheduleInput& input, Tables& tables) {
   if (name == "zero1") return build_zero1(input, tables);
   if (name == "zero2") return build_zero2(input, tables);
   if (name == "zero3") return build_zero3(input, tables);
-  if (name == "dpu") return build_dpu(input, tables);
+  if (name == "dpu" || name == "wp") return build_dpu(input, tables);
+  if (name == "diloco") return build_diloco(input, tables);
   if (name == "acco") return build_acco(input, tables);
   throw std::logic_error("no schedule " + name);
 }
@@ -22,6 +23,7 @@ Program build_program(const ScheduleInput& input, Tables& tables) {
 
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
   EventGraph graph;
+  if (spec.name == "diloco") graph.updates_per_mark = spec.inner_updates;
   Tables tables;
   for (const RankKind& kind : costs.kinds) {
     graph.programs.push_back(build_program({spec, costs, kind, accumulation_steps, updates}, tables));
@@ -38,7 +40,8 @@ Seconds closed_form(const ScheduleInput& input) {
   if (name == "zero1") return zero1_closed_form(input);
   if (name == "zero2") return zero2_closed_form(input);
   if (name == "zero3") return zero3_closed_form(input);
-  if (name == "dpu") return dpu_closed_form(input);
+  if (name == "dpu" || name == "wp") return dpu_closed_form(input);
+  if (name == "diloco") return diloco_closed_form(input);
   if (name == "acco") return acco_closed_form(input);
   throw std::logic_error("no schedule " + name);
 }

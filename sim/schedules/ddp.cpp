@@ -22,6 +22,7 @@ OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput&
   program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {wait}, 0, input.kind.work.forward);
   const OpRef gradients = program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1,
                                           input.kind.work.backward);
+  add_count(program, input);
   return program.collective(kCommunicationLane, "all-reduce",
                             {CollectiveKind::kAllReduce, input.costs.gradient_bytes()}, {gradients});
 }
@@ -57,7 +58,8 @@ Seconds ddp_closed_form(const ScheduleInput& input) {
   const Seconds synchronized =
       input.spec.overlap == Overlap::kBackward
           ? input.kind.forward + overlapped_backward_time(input, CollectiveKind::kAllReduce)
-          : t + request_time(input.costs, {CollectiveKind::kAllReduce, input.costs.gradient_bytes()});
+          : t + count_time(input) +
+                request_time(input.costs, {CollectiveKind::kAllReduce, input.costs.gradient_bytes()});
   const int A = input.accumulation_steps;
   const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * synchronized : (A - 1) * t + synchronized;
   return gradients + (is_sharded(input)

@@ -1,6 +1,8 @@
 // Delayed parameter update (ZeRO-Offload, arXiv 2101.06840, as ACCO's authors re-implement it): while the gradients of
 // the last update are reduced, stepped and gathered, the next ones are computed on the parameters before. When
-// communication is late, ranks wait for it or accumulate more micro-batches.
+// communication is late, ranks wait for it or accumulate more micro-batches. Weight prediction (Chen et al. 2019, as
+// the ACCO paper has it) is the same with a second optimizer step along the same gradient, whose parameters are what is
+// gathered; the states go back afterwards.
 #include <algorithm>
 #include <cmath>
 
@@ -18,10 +20,11 @@ int least_looks(const ScheduleInput& input) {
 
 Program build_dpu(const ScheduleInput& input, Tables& tables) {
   ProgramBuilder program(tables, lane_names());
+  const Round round = input.spec.name == "wp" ? Round::kPredict : Round::kUpdate;
   add_micro_batches(program, input, 1);  // something to communicate in the first round
   OpRef swap = add_swap(program, input, {kCommunicationLane, -1}, true);
   for (int update = 0; update < input.updates; ++update) {
-    const OpRef communicated = add_sharded_update(program, input, swap, false);
+    const OpRef communicated = add_sharded_update(program, input, swap, round);
     if (input.spec.late_communication == LateCommunication::kWait)
       add_micro_batches(program, input, input.accumulation_steps);
     else
@@ -33,10 +36,11 @@ Program build_dpu(const ScheduleInput& input, Tables& tables) {
 }
 
 /// max(A t, T) + s when waiting; p max(m, ceil(T / p)) + s when accumulating, p the time between two looks, m the least
-/// number of them.
+/// number of them. T of weight prediction has a second step of the shard and the clones.
 Seconds dpu_closed_form(const ScheduleInput& input) {
+  const Round round = input.spec.name == "wp" ? Round::kPredict : Round::kUpdate;
   const Seconds t = input.kind.forward + input.kind.backward;
-  const Seconds T = sharded_update_time(input, false), s = swap_time(input, true);
+  const Seconds T = sharded_update_time(input, round), s = swap_time(input, true);
   if (input.spec.late_communication == LateCommunication::kWait) return std::max(input.accumulation_steps * t, T) + s;
   const Seconds p = input.spec.poll_every * t;
   return std::max<double>(least_looks(input), std::ceil((T - kTie) / p)) * p + s;

@@ -47,6 +47,7 @@ class Ways {
     for (std::size_t i = 0; i < ring.node.size(); ++i) {
       const BytesPerSecond bandwidth = node_bandwidth(costs.cluster.nodes[ring.node_group[i]]);
       add_both_ways("node " + std::to_string(ring.node[i]), bandwidth);
+      graph_.links[graph_.links.size() - 2].burst = costs.cluster.nodes[ring.node_group[i]].nics.burst;
     }
     const BytesPerSecond core = core_bandwidth(costs.cluster);
     if (core.value <= 0) return;

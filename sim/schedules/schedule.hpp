@@ -29,6 +29,7 @@ Program build_zero2(const ScheduleInput& input, Tables& tables);
 Program build_zero3(const ScheduleInput& input, Tables& tables);
 Program build_dpu(const ScheduleInput& input, Tables& tables);
 Program build_acco(const ScheduleInput& input, Tables& tables);
+Program build_diloco(const ScheduleInput& input, Tables& tables);
 
 /// Steady update time of identical ranks, without interference. `A` micro-batches per update and rank.
 Seconds ddp_closed_form(const ScheduleInput& input);
@@ -37,6 +38,7 @@ Seconds zero2_closed_form(const ScheduleInput& input);
 Seconds zero3_closed_form(const ScheduleInput& input);
 Seconds dpu_closed_form(const ScheduleInput& input);
 Seconds acco_closed_form(const ScheduleInput& input);
+Seconds diloco_closed_form(const ScheduleInput& input);
 Seconds closed_form(const ScheduleInput& input);  ///< of the schedule that the spec names
 
 /// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use.
@@ -75,11 +77,17 @@ void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input
 OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
                                  const std::vector<OpRef>& waits);
 
-/// What ACCO and DPU do on the communication lane in one round: count the micro-batches, reduce-scatter, step the
-/// shard, all-gather. Waits for `swap`. With `clone`, the optimizer's states are copied out before and back after.
-OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, OpRef swap, bool clone);
-/// Its time alone: T, with the count's all-reduce, and the clones where asked for.
-Seconds sharded_update_time(const ScheduleInput& input, bool clone);
+/// What the communication lane does in one round: an update of the shard; an estimate, whose states are copied out
+/// before and back after; or an update and a prediction from it, the same.
+enum class Round : std::uint8_t { kUpdate, kEstimate, kPredict };
+
+/// Count the micro-batches, reduce-scatter, step the shard, all-gather. Waits for `swap`.
+OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, OpRef swap, Round round);
+/// Its time alone: T, with the count's all-reduce, and the clones where there are any.
+Seconds sharded_update_time(const ScheduleInput& input, Round round);
+/// The ranks add up their numbers of micro-batches, where the schedule is told to; after `waits`.
+void add_count(ProgramBuilder& program, const ScheduleInput& input);
+Seconds count_time(const ScheduleInput& input);
 
 /// The buffer swap that ends a round on the compute lane, after `communication`: parameters from the communication
 /// buffer, gradients into it, and the gradients cleared where the next round starts a sum anew.

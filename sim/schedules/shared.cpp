@@ -92,21 +92,37 @@ Seconds clone_time(const ScheduleInput& input) {
 
 }  // namespace
 
-OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, OpRef swap, bool clone) {
+void add_count(ProgramBuilder& program, const ScheduleInput& input) {
+  if (input.spec.count_micro_batches)
+    program.collective(kCommunicationLane, "all-reduce of counts", kCounts, {program.last(kComputeLane)});
+}
+
+Seconds count_time(const ScheduleInput& input) {
+  return input.spec.count_micro_batches ? request_time(input.costs, kCounts) : Seconds{0};
+}
+
+OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, OpRef swap, Round round) {
   const Costs& costs = input.costs;
+  const bool clone = round == Round::kEstimate;
   if (clone) program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input), {swap});
   program.collective(kCommunicationLane, "all-reduce of counts", kCounts, {swap});
   program.collective(kCommunicationLane, "reduce-scatter", {CollectiveKind::kReduceScatter, costs.gradient_bytes()});
   program.compute(kCommunicationLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
+  if (round == Round::kPredict) {
+    program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input));
+    program.compute(kCommunicationLane, "prediction", OpClass::kOptimizer, shard_optimizer_time(input));
+    program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
+  }
   OpRef end =
       program.collective(kCommunicationLane, "all-gather", {CollectiveKind::kAllGather, costs.parameter_bytes()});
   if (clone) end = program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
   return end;
 }
 
-Seconds sharded_update_time(const ScheduleInput& input, bool clone) {
+Seconds sharded_update_time(const ScheduleInput& input, Round round) {
   const Costs& costs = input.costs;
-  const Seconds clones = clone ? 2 * clone_time(input) : Seconds{0};
+  Seconds clones = round == Round::kUpdate ? Seconds{0} : 2 * clone_time(input);
+  if (round == Round::kPredict) clones += shard_optimizer_time(input);
   return clones + request_time(costs, kCounts) +
          request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}) + shard_optimizer_time(input) +
          request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes()});

@@ -15,6 +15,7 @@ Program build_zero1(const ScheduleInput& input, Tables& tables) {
       reduced = add_overlapped_micro_batch(program, input, CollectiveKind::kReduceScatter, {});
     } else {
       add_micro_batches(program, input, input.accumulation_steps);
+      add_count(program, input);
       reduced =
           program.collective(kCommunicationLane, "reduce-scatter",
                              {CollectiveKind::kReduceScatter, costs.gradient_bytes()}, {program.last(kComputeLane)});
@@ -36,7 +37,7 @@ Seconds zero1_closed_form(const ScheduleInput& input) {
   const Seconds gradients = input.spec.overlap == Overlap::kBackward
                                 ? (input.accumulation_steps - 1) * t + input.kind.forward +
                                       overlapped_backward_time(input, CollectiveKind::kReduceScatter)
-                                : input.accumulation_steps * t +
+                                : input.accumulation_steps * t + count_time(input) +
                                       request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()});
   return gradients + shard_optimizer_time(input) +
          request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes()});
