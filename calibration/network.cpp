@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -70,11 +71,19 @@ std::string name_of(NetworkKind kind) {
   return "";
 }
 
+double payload_share(BytesPerSecond rate) {
+  constexpr double kPayload = 1448;  // of a frame: an MTU of 1500 less the headers of IPv4 and of TCP with timestamps
+  constexpr double kFrame = 1514;
+  constexpr double kHeaders = kFrame - kPayload;  // also what an acknowledgement is
+  const double segments = std::max(1.0, std::floor(static_cast<double>(bucket_for(rate).max_packet) / kPayload));
+  return segments * kPayload / (segments * kFrame + kHeaders);
+}
+
 BytesPerSecond payload_rate(const NetworkSpec& network, int rank) {
   switch (network.kind) {
     case NetworkKind::kLoopback: break;
     case NetworkKind::kPaced: return network.rates[rank];
-    case NetworkKind::kNamespaces: return kPayloadShare * network.rates[rank];
+    case NetworkKind::kNamespaces: return payload_share(network.rates[rank]) * network.rates[rank];
   }
   return {std::numeric_limits<double>::infinity()};
 }
