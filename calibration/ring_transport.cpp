@@ -177,9 +177,11 @@ void RingTransport::wait(const Stream& stream) {
   const int ready = poll(watched.data(), watched.size(), static_cast<int>(std::ceil(ms)));
   if (ready == 0) {
     const bool receiving = stream.in.left() > 0;
-    throw TransportError(fmt::format(
-        "{}: nothing {} rank {} for {} s; is it stuck? Where computing takes as long, raise --timeout", stream.what,
-        receiving ? "came from" : "went to", receiving ? previous() : next(), seat_.timeout.value));
+    throw TransportError(
+        fmt::format("{}: nothing {} rank {} for {} s: it, or a rank {} it, is stuck; where computing takes as long, "
+                    "raise --timeout",
+                    stream.what, receiving ? "came from" : "went to", receiving ? previous() : next(),
+                    seat_.timeout.value, receiving ? "before" : "after"));
   }
   if (ready < 0) return;  // a signal: look again
   if (watched[2].revents != 0) throw TransportError(said_by_launcher(seat_, Seconds{0}));
