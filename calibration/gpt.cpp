@@ -243,8 +243,11 @@ struct Gpt<Real>::State {
       layer.up.noalias() = weights(p, l, kUpWeight) * layer.norm2.out;
       layer.up.colwise() += weights(p, l, kUpBias).col(0);
       const auto up = layer.up.array();
+      // tanh(y) = 1 - 2 / (1 + exp(2 y)), since only exp is vectorised.
       layer.gate =
-          (static_cast<Real>(kGeluScale) * up * (1 + static_cast<Real>(kGeluCube) * up.square())).tanh().matrix();
+          (1 -
+           2 / (1 + (static_cast<Real>(2 * kGeluScale) * up * (1 + static_cast<Real>(kGeluCube) * up.square())).exp()))
+              .matrix();
       layer.active = (static_cast<Real>(0.5) * up * (1 + layer.gate.array())).matrix();
       x.noalias() += weights(p, l, kDownWeight) * layer.active;
       x.colwise() += weights(p, l, kDownBias).col(0);
