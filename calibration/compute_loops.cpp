@@ -1,10 +1,11 @@
-// The optimizer's step stands here as its arithmetic.
+// Single-threaded, as a rank is.
 #include "calibration/compute_loops.hpp"
 
 #include <Eigen/Core>
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+
+#include "calibration/adamw.hpp"
 
 namespace accosim {
 namespace {
@@ -33,21 +34,7 @@ void ProductLoop::run() {
 OptimizerLoop::OptimizerLoop(std::int64_t elements)
     : gradient_(ramp(elements)), master_(elements), m_(elements), v_(elements) {}
 
-void OptimizerLoop::run() {
-  ++step_;
-  const float rate = 1e-3F;
-  const auto unbiased = [this](double beta) {
-    return static_cast<float>(1 / (1 - std::pow(beta, static_cast<double>(step_))));
-  };
-  const float of_m = unbiased(0.9);
-  const float of_v = unbiased(0.95);
-  for (std::size_t i = 0; i < master_.size(); ++i) {
-    const float g = gradient_[i];
-    m_[i] = 0.9F * m_[i] + 0.1F * g;
-    v_[i] = 0.95F * v_[i] + 0.05F * g * g;
-    master_[i] -= rate * (of_m * m_[i] / (std::sqrt(of_v * v_[i]) + 1e-8F) + 0.1F * master_[i]);
-  }
-}
+void OptimizerLoop::run() { adamw_step({}, 1e-3, ++step_, 0.25, gradient_, master_, m_, v_); }
 
 CopyLoop::CopyLoop(std::int64_t elements) : from_(ramp(elements)), to_(elements) {}
 

@@ -16,7 +16,7 @@ class ProductLoop {
   std::vector<float> a_, b_, c_;
 };
 
-/// A step of the sharded optimizer over so many elements.
+/// A step of AdamW over so many elements of a shard.
 class OptimizerLoop {
  public:
   explicit OptimizerLoop(std::int64_t elements);

@@ -1,9 +1,9 @@
 // Plain loops that the compiler may vectorise; bf16 goes through fp32.
 #include "calibration/elements.hpp"
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
+
+#include "calibration/bf16.hpp"
 
 namespace accosim {
 namespace {
@@ -16,20 +16,11 @@ void add(void* to, const void* a, const void* b, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) sum[i] = left[i] + right[i];
 }
 
-float widened(Bf16 value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); }
-
-/// To nearest, ties to even: half of the last place that stays, less one where that place is even, carries or not.
-Bf16 rounded(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return {static_cast<std::uint16_t>((bits >> 16) | 0x40u)};  // stays a NaN, and a quiet one
-  return {static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
-}
-
 void add_bf16(void* to, const void* a, const void* b, std::size_t count) {
   auto* sum = static_cast<Bf16*>(to);
   const auto* left = static_cast<const Bf16*>(a);
   const auto* right = static_cast<const Bf16*>(b);
-  for (std::size_t i = 0; i < count; ++i) sum[i] = rounded(widened(left[i]) + widened(right[i]));
+  for (std::size_t i = 0; i < count; ++i) sum[i] = to_bf16(to_float(left[i]) + to_float(right[i]));
 }
 
 }  // namespace
