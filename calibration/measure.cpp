@@ -68,6 +68,7 @@ Json samples_of(const RankPlan& plan, const std::vector<RankTimes>& times) {
     for (const RankTimes& one : times) ranks.push_back(one.cells[i]);
     append(samples, {{"what", name_of(cell.what)}, {"bytes", cell.bytes}, {"after_idle", cell.after_idle}},
            spread_of(run_times(ranks, cell.after_idle)));
+    samples.back()["processor_wait_p90_s"] = spread_of(waits(ranks)).p90;
   }
   append(samples, {{"what", "hand_off_start"}}, spread_of(pooled(times, &RankTimes::hand_off_start)));
   append(samples, {{"what", "hand_off_end"}}, spread_of(pooled(times, &RankTimes::hand_off_end)));

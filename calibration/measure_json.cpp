@@ -9,7 +9,8 @@ using Json = nlohmann::json;
 
 std::string write_times(const RankTimes& times) {
   Json cells = Json::array();
-  for (const CellTimes& cell : times.cells) cells.push_back({{"begin", cell.begin}, {"end", cell.end}});
+  for (const CellTimes& cell : times.cells)
+    cells.push_back({{"begin", cell.begin}, {"end", cell.end}, {"waited", cell.waited}});
   Json elements = Json::array();
   for (const ElementTimes& one : times.elements)
     elements.push_back({{"elements", one.elements}, {"adamw", one.adamw}, {"copy", one.copy}});
@@ -27,7 +28,8 @@ std::string write_times(const RankTimes& times) {
 RankTimes read_times(const std::string& text) {
   const Json json = Json::parse(text);
   RankTimes times;
-  for (const Json& cell : json.at("cells")) times.cells.push_back({cell.at("begin"), cell.at("end")});
+  for (const Json& cell : json.at("cells"))
+    times.cells.push_back({cell.at("begin"), cell.at("end"), cell.at("waited")});
   for (const Json& one : json.at("elements"))
     times.elements.push_back({one.at("elements"), one.at("adamw"), one.at("copy")});
   times.hand_off_start = json.at("hand_off_start").get<std::vector<double>>();

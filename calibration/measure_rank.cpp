@@ -2,11 +2,11 @@
 #include "calibration/measure_rank.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 
 #include "calibration/communication_thread.hpp"
@@ -62,6 +62,7 @@ CellTimes measure_cell(const Cell& cell, Transport& transport, std::vector<float
     times.begin.push_back(monotonic_seconds());
     run(cell.what, transport, data);
     times.end.push_back(monotonic_seconds());
+    times.waited.push_back(waited_for_processor());
   }
   return times;
 }
@@ -132,6 +133,14 @@ double monotonic_seconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+double waited_for_processor() {
+  std::ifstream file("/proc/thread-self/schedstat");  // on the processor, waiting for it, slices; nanoseconds
+  double ran = 0;
+  double waited = 0;
+  file >> ran >> waited;
+  return waited * 1e-9;
 }
 
 RankTimes measure_on_rank(const RankPlan& plan, Transport& transport) {

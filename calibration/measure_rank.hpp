@@ -13,6 +13,9 @@ namespace accosim {
 /// Seconds of CLOCK_MONOTONIC, which all ranks of a machine share.
 double monotonic_seconds();
 
+/// Seconds that the calling thread has been ready to run and did not; 0 where the kernel does not count them.
+double waited_for_processor();
+
 struct RankPlan {
   std::vector<Cell> cells;
   int hand_offs = 0;
@@ -26,6 +29,8 @@ struct RankPlan {
 struct CellTimes {
   std::vector<double> begin;
   std::vector<double> end;
+  /// Seconds that the rank has waited for a processor until each end: others were on all of them.
+  std::vector<double> waited;
 };
 
 struct ElementTimes {

@@ -45,6 +45,14 @@ std::vector<double> run_times(const std::vector<CellTimes>& ranks, bool after_id
   return times;
 }
 
+std::vector<double> waits(const std::vector<CellTimes>& ranks) {
+  std::vector<double> longest(ranks[0].waited.size() - 1);
+  for (const CellTimes& rank : ranks)
+    for (std::size_t run = 0; run < longest.size(); ++run)
+      longest[run] = std::max(longest[run], rank.waited[run + 1] - rank.waited[run]);
+  return longest;
+}
+
 std::vector<double> pooled(const std::vector<RankTimes>& ranks, std::vector<double> RankTimes::*values) {
   std::vector<double> all;
   for (const RankTimes& rank : ranks) all.insert(all.end(), (rank.*values).begin(), (rank.*values).end());

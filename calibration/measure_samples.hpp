@@ -21,6 +21,9 @@ Spread spread_of(std::vector<double> values);
 /// last, to its own last end; after a pause from the last rank's begin.
 std::vector<double> run_times(const std::vector<CellTimes>& ranks, bool after_idle);
 
+/// Seconds that a rank waited for a processor in each counted run, the rank that waited longest.
+std::vector<double> waits(const std::vector<CellTimes>& ranks);
+
 /// One list of all ranks' values.
 std::vector<double> pooled(const std::vector<RankTimes>& ranks, std::vector<double> RankTimes::*values);
 

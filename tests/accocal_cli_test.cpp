@@ -1,10 +1,10 @@
 // Does accocal keep its promises to a user: documents whole or not at all, errors that say what to write, exit codes
 // that tell?
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <thread>
 

@@ -85,10 +85,13 @@ TEST(MeasureSamples, QuantilesAreInterpolated) {
 
 TEST(MeasureSamples, ARunLastsUntilItsLastRankHasEnded) {
   // The first pair is the warm-up. Back to back: from 11 to 14 (rank 1 is last), from 14 to 16 (rank 0 is last).
-  const std::vector<CellTimes> ranks{{{9, 12, 14.5}, {11, 13, 16}}, {{9, 12.5, 14}, {10, 14, 15}}};
+  const std::vector<CellTimes> ranks{{{9, 12, 14.5}, {11, 13, 16}, {0, 0, 1}},
+                                     {{9, 12.5, 14}, {10, 14, 15}, {5, 5.25, 5.5}}};
   EXPECT_EQ(run_times(ranks, false), (std::vector<double>{3, 2}));
   // After a pause: from the last begin, 12.5 and 14.5.
   EXPECT_EQ(run_times(ranks, true), (std::vector<double>{1.5, 1.5}));
+  // Waits are running sums: 0 and 1 on rank 0, 0.25 and 0.25 on rank 1.
+  EXPECT_EQ(waits(ranks), (std::vector<double>{0.25, 1}));
 }
 
 TEST(MeasureSamples, TheftIsARatioOfMedians) {
@@ -102,7 +105,7 @@ TEST(MeasureSamples, TheftIsARatioOfMedians) {
 
 TEST(MeasureSamples, TimesTravelUnchanged) {
   RankTimes times;
-  times.cells = {{{0.1, 1 / 3.0}, {12345.678901234567, 2}}};
+  times.cells = {{{0.1, 1 / 3.0}, {12345.678901234567, 2}, {0, 1e-9}}};
   times.hand_off_start = {1e-6};
   times.hand_off_end = {2e-6};
   times.elements = {{5, {0.5}, {0.25}}};
@@ -110,6 +113,7 @@ TEST(MeasureSamples, TimesTravelUnchanged) {
   const RankTimes read = read_times(write_times(times));
   EXPECT_EQ(read.cells[0].begin, times.cells[0].begin);
   EXPECT_EQ(read.cells[0].end, times.cells[0].end);
+  EXPECT_EQ(read.cells[0].waited, times.cells[0].waited);
   EXPECT_EQ(read.hand_off_start, times.hand_off_start);
   EXPECT_EQ(read.hand_off_end, times.hand_off_end);
   EXPECT_EQ(read.elements[0].elements, 5);

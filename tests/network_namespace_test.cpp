@@ -4,7 +4,6 @@
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -45,11 +45,11 @@ bool write_text(const char* path, const std::string& text) {
 
 /// Asked of the kernel itself, lest a fault of ours skip its own tests.
 bool namespaces_are_allowed() {
-  static const bool allowed = run_tool({"ip", "-V"}, "").empty() && run_tool({"tc", "-V"}, "").empty() &&
-                              in_a_process([] {
-                                return unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 ? 0 : 1;
-                              }) == 0;
-  return allowed;
+  static const bool kAllowed =
+      run_tool({"ip", "-V"}, "").empty() && run_tool({"tc", "-V"}, "").empty() &&
+      in_a_process([] { return unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 ? 0 : 1; }) ==
+          0;
+  return kAllowed;
 }
 
 LaunchOptions in_namespaces(int ranks) {
