@@ -60,7 +60,8 @@ Outcome run_body(const LaunchOptions& options, const Network& network, const Sea
     enter(network, seat.rank);
     // Only now: the kernel forgets it when a process changes its user namespace.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (!said_by_launcher(seat, Seconds{0}).empty()) _exit(static_cast<int>(ExitCode::kEnvironment));
+    const std::string reason = said_by_launcher(seat, Seconds{0});
+    if (!reason.empty()) throw TransportError(reason);  // it is over before we began, or nobody is there to hear of it
     const std::unique_ptr<Transport> transport = make_transport(options.transport, seat);
     return {ExitCode::kDone, body(*transport)};
   } catch (const BadInput& error) {
