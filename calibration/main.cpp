@@ -3,15 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "calibration/convergence.hpp"
+#include "calibration/data.hpp"
 #include "calibration/errors.hpp"
 #include "calibration/gloo_transport.hpp"
 #include "calibration/measure.hpp"
 #include "calibration/spawn.hpp"
+#include "calibration/train_options.hpp"
 #include "calibration/whole_file.hpp"
 #include "models/quantity.hpp"
 
@@ -99,6 +103,124 @@ ExitCode run_measure(const MeasureArguments& arguments) {
   return ExitCode::kDone;
 }
 
+struct TrainFiles {
+  LaunchArguments launch;
+  TrainArguments train;
+  std::string output, trace, loss;
+};
+
+void add_train_options(CLI::App* verb, TrainFiles& files) {
+  TrainArguments& a = files.train;
+  const auto add = [verb](const char* name, auto& value, const char* what) {
+    verb->add_option(name, value, what)->capture_default_str();
+  };
+  const auto add_list = [verb](const char* name, std::vector<std::string>& values, const char* what) {
+    verb->add_option(name, values, what)->allow_extra_args(false);
+  };
+  add("-a,--algorithm", a.algorithm, "ddp, zero1, dpu, wp, acco or diloco");
+  add("--updates", a.updates, "How many");
+  add("--samples", a.samples, "Until so many samples instead, all ranks together; the schedule counts them too");
+  add("--micro-batches", a.micro_batches, "A rank and update; ACCO computes half of them in each of two rounds");
+  add("--accumulate", a.accumulate, "at-least (then on until communication has ended) or fixed; :M a round");
+  add("--poll-every", a.poll_every, "Micro-batches between two looks at whether it has ended");
+  add("--warmup", a.warmup, "Synchronous updates before the first overlapped one");
+  add("--estimate-state", a.estimate_state, "Moments after the estimate: rollback, keep or released");
+  add("--initial-gradient", a.initial_gradient, "ACCO's first one in the first update: kept or dropped");
+  add("--inner-updates", a.inner_updates, "DiLoCo's");
+  add("--outer-learning-rate", a.outer_learning_rate, "DiLoCo's");
+  add("--outer-momentum", a.outer_momentum, "DiLoCo's");
+  add_list("--slow", a.slow, "RANK=FACTOR: its micro-batches take so many times as long; may be repeated");
+  add("--compute-time", a.compute_time, "Sleep so long a micro-batch, such as \"10 ms\", and train nothing");
+  add("--parameters", a.parameters, "With --compute-time");
+  add("--data", a.data, "A text to learn; default: the one that comes along");
+  add("--layers", a.layers, "Of the GPT");
+  add("--width", a.width, "Of the GPT");
+  add("--heads", a.heads, "Of the GPT");
+  add("--context", a.context, "Tokens of a sequence");
+  add("--sequences", a.sequences, "Of a micro-batch");
+  add("--storage", a.storage, "Of parameters and gradients: fp32 or bf16");
+  add("--optimizer", a.optimizer, "adamw or sgd");
+  add("--learning-rate", a.learning_rate, "The highest");
+  add("--learning-rate-warmup", a.learning_rate_warmup, "Share of the run");
+  add("--schedule", a.schedule, "cosine or constant");
+  add("--weight-decay", a.weight_decay, "AdamW's");
+  add("--beta1", a.beta1, "AdamW's");
+  add("--beta2", a.beta2, "AdamW's");
+  add("--seed", a.seed, "Of parameters and data");
+  verb->add_option("-o,--output", files.output, "JSON file; default: standard output");
+  verb->add_option("--trace", files.trace, "Timeline for Perfetto");
+  verb->add_option("--loss", files.loss, "CSV file of the updates");
+}
+
+ExitCode run_train(const TrainFiles& files) {
+  constexpr char kBetween = '\f';  // of a report's documents
+  const LaunchOptions launch = launch_options(files.launch);
+  const TrainingOptions options = training_options(files.train, launch.ranks);
+  if (!options.timed)
+    read_corpus(options.data.empty() ? default_text_path() : options.data);  // fail once, not on each rank
+  for (const std::string& path : {files.output, files.trace, files.loss}) {
+    if (!path.empty()) check_writable(path);
+  }
+  const RankResults results = run_ranks(launch, [&](Transport& transport) -> std::string {
+    const TrainingResult result = train(options, transport);
+    if (transport.rank() != 0) return "";
+    return run_json(options, result) + kBetween + trace_events_json(options, result) + kBetween + loss_csv(result);
+  });
+  if (results.code != ExitCode::kDone) return tell_errors(results);
+  const std::string& report = results.ranks.front().report;
+  const std::size_t first = report.find(kBetween), second = report.find(kBetween, first + 1);
+  if (second == std::string::npos) throw std::logic_error("rank 0 reported something else than three documents");
+  if (!files.trace.empty()) write_whole(files.trace, report.substr(first + 1, second - first - 1));
+  if (!files.loss.empty()) write_whole(files.loss, report.substr(second + 1));
+  deliver(files.output, report.substr(0, first));
+  return ExitCode::kDone;
+}
+
+struct ConvergeArguments {
+  ConvergenceOptions options;
+  std::string output, markdown;
+};
+
+void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
+  ConvergenceOptions& options = arguments.options;
+  verb->add_option("--seeds", options.seeds, "Of parameters and data; every algorithm runs on each")
+      ->capture_default_str();
+  verb->add_option("--updates", options.updates, "Of each run")->capture_default_str();
+  verb->add_option("-n,--ranks", options.ranks, "Threads that stand for workers")->capture_default_str();
+  verb->add_option("--jobs", options.jobs, "Runs at a time; default: one a core");
+  verb->add_option("--learning-rate", options.optimizer.learning_rate, "For all; default: the best for DDP of a few");
+  verb->add_option("--layers", options.gpt.shape.layers, "Of the GPT")->capture_default_str();
+  verb->add_option("--width", options.gpt.shape.width, "Of the GPT")->capture_default_str();
+  verb->add_option("--heads", options.gpt.shape.heads, "Of the GPT")->capture_default_str();
+  verb->add_option("--context", options.gpt.shape.context, "Tokens of a sequence")->capture_default_str();
+  verb->add_option("--sequences", options.gpt.sequences, "Of a micro-batch; an update has two a rank")
+      ->capture_default_str();
+  verb->add_option("--data", options.data, "A text to learn; default: the one that comes along");
+  verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output");
+  verb->add_option("--markdown", arguments.markdown, "A page, with its curves beside it as .svg");
+}
+
+ExitCode run_converge(const ConvergeArguments& arguments, const std::string& command) {
+  check_options(arguments.options);
+  const std::filesystem::path svg = std::filesystem::path(arguments.markdown).replace_extension(".svg");
+  if (!arguments.output.empty()) check_writable(arguments.output);
+  if (!arguments.markdown.empty()) {
+    if (svg == arguments.markdown)
+      throw BadInput("--markdown " + arguments.markdown + ": write a name that ends in .md");
+    check_writable(arguments.markdown);
+    check_writable(svg.string());
+  }
+  const ConvergenceReport report =
+      converge(arguments.options, [](const std::string& line) { std::cerr << "accocal: " << line << '\n'; });
+  if (!arguments.markdown.empty()) {
+    write_whole(svg.string(), convergence_svg(report));
+    write_whole(arguments.markdown, convergence_markdown(report, svg.filename().string(), command));
+  }
+  deliver(arguments.output, convergence_json(report));
+  std::cerr << fmt::format("accocal: done in {:.0f} s\n", report.took.value);
+  return ExitCode::kDone;
+}
+
 ExitCode run_command_line(int argc, char** argv) {
   CLI::App app{"Runs the real distributed training step on CPUs and measures what its parts take.", "accocal"};
   app.set_version_flag("--version", "accocal " ACCOSIM_VERSION);
@@ -118,12 +240,27 @@ ExitCode run_command_line(int argc, char** argv) {
       ->capture_default_str();
   measure_verb->add_flag("--quick", measure_arguments.quick, "The fewest runs of each, in a few seconds");
   measure_verb->add_option("-o,--output", measure_arguments.output, "JSON file; default: standard output");
+  TrainFiles train_files;
+  CLI::App* train_verb =
+      app.add_subcommand("train", "Trains a GPT, or sleeps, on ranks as processes; times every part");
+  add_launch_options(train_verb, train_files.launch);
+  add_train_options(train_verb, train_files);
+  ConvergeArguments converge_arguments;
+  CLI::App* converge_verb =
+      app.add_subcommand("converge", "Losses of all algorithms from the same start, seed by seed");
+  add_converge_options(converge_verb, converge_arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadCommandLine;  // --help and --version are no errors
   }
   if (measure_verb->parsed()) return run_measure(measure_arguments);
+  if (train_verb->parsed()) return run_train(train_files);
+  if (converge_verb->parsed()) {
+    std::string command = "accocal";
+    for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+    return run_converge(converge_arguments, command);
+  }
   return ExitCode::kDone;
 }
 
