@@ -2,7 +2,7 @@
 # by bash, with $root set to the clone. Nothing here reads stdin or writes stdout: both belong to the program.
 
 kBuildPackages='g++ cmake ninja-build pkg-config libsimgrid-dev libeigen3-dev nlohmann-json3-dev libfmt-dev libcli11-dev'
-kTestPackages="$kBuildPackages libgtest-dev"
+kTestPackages="$kBuildPackages libgtest-dev libgloo-dev iproute2"
 kCannot=40   # set_up: the environment is in the way (a package, a permission, a network); a command was named
 kBroken=41   # set_up: the sources do not configure or compile; the log was shown
 build_flags=''  # for ninja
@@ -56,6 +56,7 @@ missing_of() {
   for package in "$@"; do
     case $package in
       ninja-build) tool=ninja ;;
+      iproute2) tool=ip ;;
       *-dev) tool='' ;;
       clang-14) tool=clang++-14 ;;
       *) tool=$package ;;

@@ -1,0 +1,74 @@
+// Delayed parameter update, and weight prediction, which is the same with a guess at where the parameters will be. With
+// g[t] the mean gradient that is reduced in round t (g[0] at theta[0]):
+//   DPU  theta[t+1] = Opt(theta[t], g[t]), beside which g[t+1] is computed at theta[t];
+//   WP   theta[t+1] = Opt(theta[t], g[t]) and ahead[t+1] = Opt(theta[t+1], g[t]), beside which g[t+1] is computed at
+//        ahead[t], ahead[0] being theta[0].
+#include "calibration/algorithms/rank.hpp"
+
+namespace accosim {
+namespace {
+
+void begin(Rank& rank) {
+  for (std::int64_t i = 0; i < rank.options.warmup_updates && !rank.finished(); ++i)
+    synchronous_update(rank, rank.options.micro_batches_per_round);
+  if (rank.finished()) return;
+  rank.compute(rank.options.micro_batches_per_round);
+  rank.swap([&] {
+    rank.communication.copy_from(rank.gradient);
+    rank.gradient.set_zero();
+  });
+}
+
+// What the round made goes into use, what was accumulated beside it onto the network.
+GradientSum swap(Rank& rank) {
+  GradientSum made{FlatBuffer(0, rank.options.storage), rank.communication.count, rank.communication.loss};
+  rank.swap([&] {
+    rank.parameters.copy_from(rank.communication.values);
+    rank.communication.copy_from(rank.gradient);
+    rank.gradient.set_zero();
+  });
+  return made;
+}
+
+}  // namespace
+
+void train_dpu(Rank& rank) {
+  begin(rank);
+  while (!rank.finished()) {
+    rank.submit([&] { rank.round(rank.communication); });
+    rank.compute_round();
+    rank.wait();
+    rank.end_update(swap(rank));
+  }
+}
+
+void train_wp(Rank& rank) {
+  FlatBuffer seen(rank.parameters.size(), rank.options.storage);
+  begin(rank);
+  while (!rank.finished()) {
+    rank.submit([&] {
+      FlatBuffer& values = rank.communication.values;
+      const std::int64_t total = rank.reduce_count(rank.communication.count);
+      rank.reduce_scatter(values);
+      rank.step(values, total);
+      rank.save_state();
+      rank.step(values, total);
+      rank.publish(values);
+      rank.restore_state();
+      rank.all_gather(values);
+      if (rank.observed()) {
+        rank.publish(seen);
+        rank.all_gather(seen);
+      }
+    });
+    rank.compute_round();
+    rank.wait();
+    rank.end_update(swap(rank), &seen);
+  }
+  rank.run([&] {
+    rank.publish(rank.parameters);
+    rank.all_gather(rank.parameters);
+  });
+}
+
+}  // namespace accosim

@@ -1,0 +1,43 @@
+// Single-threaded, as a rank is.
+#include "calibration/compute_loops.hpp"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cstddef>
+
+#include "calibration/adamw.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr int kSide = 192;  // three matrices of 147 kB
+constexpr int kProducts = 4;
+
+std::vector<float> ramp(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7) * 0.1F;
+  return values;
+}
+
+}  // namespace
+
+ProductLoop::ProductLoop() : a_(ramp(kSide * kSide)), b_(ramp(kSide * kSide)), c_(kSide * kSide) {}
+
+void ProductLoop::run() {
+  using Matrix = Eigen::Map<Eigen::MatrixXf>;
+  const Matrix a(a_.data(), kSide, kSide);
+  const Matrix b(b_.data(), kSide, kSide);
+  Matrix c(c_.data(), kSide, kSide);
+  for (int i = 0; i < kProducts; ++i) c.noalias() = a * b;
+}
+
+OptimizerLoop::OptimizerLoop(std::int64_t elements)
+    : gradient_(ramp(elements)), master_(elements), m_(elements), v_(elements) {}
+
+void OptimizerLoop::run() { adamw_step({}, 1e-3, ++step_, 0.25, gradient_, master_, m_, v_); }
+
+CopyLoop::CopyLoop(std::int64_t elements) : from_(ramp(elements)), to_(elements) {}
+
+void CopyLoop::run() { std::copy(from_.begin(), from_.end(), to_.begin()); }
+
+}  // namespace accosim

@@ -1,0 +1,209 @@
+// The comparison as a document for accosim and as a page for people. The page's sentences follow from the numbers: what
+// was expected and not found is said as plainly as what was.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "calibration/convergence.hpp"
+
+namespace accosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+void put(Json& json, const std::string& key, const Estimate& estimate) {
+  json[key] = number(estimate.value);
+  json[key + "_low"] = number(estimate.low);
+  json[key + "_high"] = number(estimate.high);
+}
+
+// null where the loss is not reached; then it takes more than the whole run, `at_least` times what DDP needs.
+void put_ratio(Json& json, const std::string& prefix, const std::optional<Estimate>& ratio, double share) {
+  json[prefix + "samples_ratio"] = ratio ? Json(ratio->value) : Json(nullptr);
+  json[prefix + "low"] = ratio ? number(ratio->low) : Json(nullptr);
+  json[prefix + "high"] = ratio ? number(ratio->high) : Json(nullptr);
+  if (!ratio) json[prefix + "samples_ratio_at_least"] = 1 / share;
+}
+
+Json algorithm_json(const AlgorithmConvergence& algorithm) {
+  Json json = {{"name", algorithm.name}, {"what", algorithm.what}};
+  put_ratio(json, "", algorithm.samples_ratio, kLate);
+  put_ratio(json, "early_", algorithm.early_samples_ratio, kEarly);
+  json["final_loss"] = algorithm.final_loss;
+  put(json, "final_loss_difference", algorithm.final_difference);
+  put(json, "early_loss_difference", algorithm.early_difference);
+  json["equivalent"] = is_equivalent(algorithm.final_difference);
+  json["equivalent_early"] = is_equivalent(algorithm.early_difference);
+  Json seeds = Json::array();
+  for (const Curve& curve : algorithm.curves) {
+    Json points = Json::array();
+    for (const CurvePoint& point : curve) points.push_back({point.updates, point.samples, point.loss});
+    seeds.push_back(std::move(points));
+  }
+  json["curves"] = std::move(seeds);
+  return json;
+}
+
+std::string percent(const Estimate& e) {
+  return fmt::format("{:+.2f} % [{:+.2f}, {:+.2f}]", 100 * e.value, 100 * e.low, 100 * e.high);
+}
+
+std::string ratio_text(const std::optional<Estimate>& ratio, double share) {
+  if (!ratio) return fmt::format("not within {:.2f}", 1 / share);
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio->value, ratio->low, ratio->high);
+}
+
+const AlgorithmConvergence* find(const ConvergenceReport& report, const std::string& name) {
+  for (const AlgorithmConvergence& algorithm : report.algorithms) {
+    if (algorithm.name == name) return &algorithm;
+  }
+  return nullptr;
+}
+
+std::string verdict(const AlgorithmConvergence& algorithm, const Estimate& difference, const std::string& when) {
+  const std::string limit = fmt::format("{:g} %", 100 * kEquivalent);
+  if (is_equivalent(difference)) {
+    return fmt::format("**{}** is equivalent to DDP within {} of the loss {}: {}.", algorithm.name, limit, when,
+                       percent(difference));
+  }
+  const char* how = difference.low > kEquivalent     ? "is worse than DDP by more than that"
+                    : difference.high < -kEquivalent ? "is better than DDP by more than that"
+                                                     : "is not shown to be equivalent to DDP";
+  return fmt::format("**{}** fails the test of equivalence within {} {} and {}: {}.", algorithm.name, limit, when, how,
+                     percent(difference));
+}
+
+std::string verdicts(const ConvergenceReport& report) {
+  const auto early = fmt::format("after {:g} % of the updates", 100 * kEarly);
+  std::string text;
+  for (const char* name : {"acco", "acco-keep", "dpu", "dpu-warmup", "wp", "diloco"}) {
+    const AlgorithmConvergence* algorithm = find(report, name);
+    if (algorithm == nullptr) continue;
+    text += "- " + verdict(*algorithm, algorithm->early_difference, early) + "\n";
+    text += "- " + verdict(*algorithm, algorithm->final_difference, "at the end") + "\n";
+  }
+  return text;
+}
+
+std::string tuning_text(const ConvergenceReport& report) {
+  if (report.tuning.empty()) return "as given";
+  std::string text = "the best of these for DDP on two other seeds (held-out loss at the end): ";
+  for (std::size_t i = 0; i < report.tuning.size(); ++i)
+    text += fmt::format("{}{:g} ({:.4f})", i == 0 ? "" : ", ", report.tuning[i].first, report.tuning[i].second);
+  return text;
+}
+
+std::string batches_text(const ConvergenceReport& report) {
+  std::string text = fmt::format(
+      "## What a larger batch is worth\n\nDDP at other batches over as many samples, the learning rate in proportion "
+      "to "
+      "the batch's square root; samples until the held-out loss is {:.3f}:\n\n| batch | learning rate | samples |\n"
+      "|--:|--:|--:|\n",
+      report.batch_target);
+  for (const BatchSize& batch : report.batches) {
+    const Estimate& samples = batch.samples_to_target;
+    text += fmt::format("| {} | {:.4g} | {:.0f} [{:.0f}, {:.0f}] |\n", batch.samples, batch.learning_rate,
+                        samples.value, samples.low, samples.high);
+  }
+  text += "\nS(B) = S_min (1 + B / B_critical) (McCandlish et al. 2018), fitted seed by seed: ";
+  if (!report.critical_batch) return text + "no positive critical batch follows from these, so none is given.\n";
+  return text + fmt::format("B_critical = {:.0f} samples [{:.0f}, {:.0f}].\n", report.critical_batch->value,
+                            report.critical_batch->low, report.critical_batch->high);
+}
+
+}  // namespace
+
+std::string convergence_json(const ConvergenceReport& report) {
+  const ConvergenceOptions& options = report.options;
+  const GptShape& shape = options.gpt.shape;
+  Json json = {{"schema", "accosim.convergence/1"}};
+  json["model"] = {{"name", "gpt"},
+                   {"parameters", report.parameters},
+                   {"layers", shape.layers},
+                   {"width", shape.width},
+                   {"heads", shape.heads},
+                   {"context", shape.context},
+                   {"vocabulary", shape.vocabulary},
+                   {"data", options.data.empty() ? "devils_dictionary.txt" : options.data}};
+  json["batch_samples"] = report.batch_samples;
+  json["range"] = {{"updates", options.updates},
+                   {"samples", options.updates * report.batch_samples},
+                   {"batch_samples_low", report.batches.front().samples},
+                   {"batch_samples_high", report.batches.back().samples},
+                   {"ranks", options.ranks},
+                   {"tokens_per_sample", shape.context},
+                   {"learning_rate", options.optimizer.learning_rate},
+                   {"learning_rate_warmup", options.optimizer.warmup},
+                   {"weight_decay", options.optimizer.adamw.weight_decay},
+                   {"seeds", options.seeds},
+                   {"confidence", 0.9},
+                   {"early_share", kEarly},
+                   {"late_share", kLate},
+                   {"equivalence", kEquivalent}};
+  json["algorithms"] = Json::array();
+  for (const AlgorithmConvergence& algorithm : report.algorithms)
+    json["algorithms"].push_back(algorithm_json(algorithm));
+  const std::optional<Estimate>& critical = report.critical_batch;
+  json["critical_batch_samples"] = critical ? Json(critical->value) : Json(nullptr);
+  json["critical_batch_samples_low"] = critical ? number(critical->low) : Json(nullptr);
+  json["critical_batch_samples_high"] = critical ? number(critical->high) : Json(nullptr);
+  json["batches"] = Json::array();
+  for (const BatchSize& batch : report.batches) {
+    Json entry = {{"samples", batch.samples}, {"learning_rate", batch.learning_rate}};
+    put(entry, "samples_to_target", batch.samples_to_target);
+    json["batches"].push_back(std::move(entry));
+  }
+  json["tuning"] = Json::array();
+  for (const auto& [rate, loss] : report.tuning) json["tuning"].push_back({{"learning_rate", rate}, {"loss", loss}});
+  return json.dump(1) + "\n";
+}
+
+std::string convergence_markdown(const ConvergenceReport& report, const std::string& svg, const std::string& command) {
+  const ConvergenceOptions& options = report.options;
+  const GptShape& shape = options.gpt.shape;
+  std::string text = fmt::format(
+      "# Convergence, measured\n\nWritten by `{}`; not to be edited by hand.\n\nAll algorithms train the same GPT ({} "
+      "layers of width {}, {} parameters, context {}, bytes of a public-domain text) from the same start on the same "
+      "micro-batches, on {} ranks, seed by seed: {} seeds, {} updates of {} samples each for every algorithm (ACCO's "
+      "two "
+      "halves together are DDP's batch). AdamW (betas {:g}, {:g}, weight decay {:g}), cosine schedule with {:g} % "
+      "warm-up, one learning rate for all, {:g}: {}. Losses are of text that is held out. Differences are paired by "
+      "seed, "
+      "with 90 % intervals (Student's t).\n\n![Loss, and its difference from DDP's, by algorithm]({})\n\n",
+      command, shape.layers, shape.width, report.parameters, shape.context, options.ranks, options.seeds,
+      options.updates, report.batch_samples, options.optimizer.adamw.beta1, options.optimizer.adamw.beta2,
+      options.optimizer.adamw.weight_decay, 100 * options.optimizer.warmup, options.optimizer.learning_rate,
+      tuning_text(report), svg);
+  text += fmt::format(
+      "## What was found\n\nEquivalent means that the interval of the relative difference of the loss lies within {:g} "
+      "% "
+      "on either side (two one-sided tests at 5 %).\n\n{}\n",
+      100 * kEquivalent, verdicts(report));
+  text += fmt::format(
+      "Samples are those until the loss that DDP has after {:g} % and {:g} % of its updates, as a multiple of DDP's "
+      "own; "
+      "\"not within\" means that at least one seed does not get there in the whole run.\n\n"
+      "| algorithm | | loss at {:g} % | loss at the end | samples, early | samples, late | final loss |\n"
+      "|---|---|--:|--:|--:|--:|--:|\n",
+      100 * kEarly, 100 * kLate, 100 * kEarly);
+  for (const AlgorithmConvergence& algorithm : report.algorithms) {
+    const bool baseline = algorithm.name == "ddp";
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {:.4f} |\n", algorithm.name, algorithm.what,
+                        baseline ? "0" : percent(algorithm.early_difference),
+                        baseline ? "0" : percent(algorithm.final_difference),
+                        baseline ? "1" : ratio_text(algorithm.early_samples_ratio, kEarly),
+                        baseline ? "1" : ratio_text(algorithm.samples_ratio, kLate), algorithm.final_loss);
+  }
+  text += "\n" + batches_text(report);
+  text +=
+      "\n## How far it reaches\n\nA small model, a short run and one learning rate, tuned for DDP alone. The ratios "
+      "are of "
+      "runs whose learning rate falls to 0 at the same number of updates. Beyond these numbers of updates, batches and "
+      "parameters they are an extrapolation.\n";
+  return text;
+}
+
+}  // namespace accosim

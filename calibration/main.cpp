@@ -1,0 +1,285 @@
+// accocal's command line: reads arguments, starts the ranks, writes files, and picks the exit code.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "calibration/convergence.hpp"
+#include "calibration/data.hpp"
+#include "calibration/errors.hpp"
+#include "calibration/gloo_transport.hpp"
+#include "calibration/measure.hpp"
+#include "calibration/spawn.hpp"
+#include "calibration/train_options.hpp"
+#include "calibration/whole_file.hpp"
+#include "models/quantity.hpp"
+
+namespace accosim {
+namespace {
+
+/// What every verb that starts ranks takes, as it is written.
+struct LaunchArguments {
+  int ranks = 4;
+  std::string network = "loopback";
+  std::vector<std::string> rates;
+  std::string transport = "ring";
+  double timeout = 60;
+};
+
+void add_launch_options(CLI::App* verb, LaunchArguments& arguments) {
+  verb->add_option("-n,--ranks", arguments.ranks, "Processes")->check(CLI::Range(1, 64))->capture_default_str();
+  verb->add_option("--network", arguments.network,
+                   "loopback; paced:RATE, paced by TCP; netns:RATE, shaped in namespaces; RATE such as \"200 Mbit/s\"")
+      ->capture_default_str();
+  verb->add_option("--rate", arguments.rates, "Another rate for one rank, RANK=RATE; may be repeated")
+      ->allow_extra_args(false);
+  verb->add_option("--transport", arguments.transport, "ring, or gloo where it was there at build time")
+      ->check(CLI::IsMember({"ring", "gloo"}))
+      ->capture_default_str();
+  verb->add_option("--timeout", arguments.timeout, "Seconds without any progress in one operation")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+}
+
+LaunchOptions launch_options(const LaunchArguments& arguments) {
+  LaunchOptions options;
+  options.ranks = arguments.ranks;
+  options.network = parse_network(arguments.network, arguments.rates, arguments.ranks);
+  options.transport = arguments.transport == "gloo" ? TransportKind::kGloo : TransportKind::kRing;
+  options.timeout = Seconds{arguments.timeout};
+  if (options.transport == TransportKind::kGloo && !has_gloo())
+    throw BadInput(
+        "--transport gloo: this accocal was built without it; install libgloo-dev and build again, or use ring");
+  return options;
+}
+
+/// A line for each rank that failed, the first failure first.
+ExitCode tell_errors(const RankResults& results) {
+  for (const std::string& error : results.errors) std::cerr << "accocal: " << error << '\n';
+  return results.code;
+}
+
+/// To a file, or to the standard output where none is named.
+void deliver(const std::string& path, const std::string& text) {
+  if (!path.empty()) return write_whole(path, text);
+  std::cout << text;
+  std::cout.flush();
+  if (!std::cout) throw BadEnvironment("the results could not be written to the standard output");
+}
+
+struct MeasureArguments {
+  LaunchArguments launch;
+  std::vector<std::string> bytes;
+  double seconds = 20;
+  bool quick = false;
+  std::string output;
+};
+
+/// "16 MB", or a plain number of bytes; whole fp32 elements.
+std::int64_t parse_bytes(const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  const ParsedQuantity size = parse_quantity(plain ? text + " B" : text, Dimension::kData);
+  if (!size.error.empty()) throw BadInput(fmt::format("--bytes {}: {}", text, size.error));
+  if (size.value < 4 || size.value > 4e9 || static_cast<std::int64_t>(size.value) % 4 != 0)
+    throw BadInput(fmt::format("--bytes {}: write a multiple of 4 bytes from 4 B to 4 GB", text));
+  return static_cast<std::int64_t>(size.value);
+}
+
+ExitCode run_measure(const MeasureArguments& arguments) {
+  MeasureOptions options;
+  options.launch = launch_options(arguments.launch);
+  for (const std::string& text : arguments.bytes) options.bytes.push_back(parse_bytes(text));
+  options.budget = Seconds{arguments.seconds};
+  options.quick = arguments.quick;
+  if (!arguments.output.empty()) check_writable(arguments.output);
+  const MeasureResult result = measure(options);
+  if (result.ranks.code != ExitCode::kDone) return tell_errors(result.ranks);
+  deliver(arguments.output, result.document);
+  return ExitCode::kDone;
+}
+
+struct TrainFiles {
+  LaunchArguments launch;
+  TrainArguments train;
+  std::string output, trace, loss;
+};
+
+void add_train_options(CLI::App* verb, TrainFiles& files) {
+  TrainArguments& a = files.train;
+  const auto add = [verb](const char* name, auto& value, const char* what) {
+    verb->add_option(name, value, what)->capture_default_str();
+  };
+  const auto add_list = [verb](const char* name, std::vector<std::string>& values, const char* what) {
+    verb->add_option(name, values, what)->allow_extra_args(false);
+  };
+  add("-a,--algorithm", a.algorithm, "ddp, zero1, dpu, wp, acco or diloco");
+  add("--updates", a.updates, "How many");
+  add("--samples", a.samples, "Until so many samples instead, all ranks together; the schedule counts them too");
+  add("--micro-batches", a.micro_batches, "A rank and update; ACCO computes half of them in each of two rounds");
+  add("--accumulate", a.accumulate, "at-least (then on until communication has ended) or fixed; :M a round");
+  add("--poll-every", a.poll_every, "Micro-batches between two looks at whether it has ended");
+  add("--warmup", a.warmup, "Synchronous updates before the first overlapped one");
+  add("--estimate-state", a.estimate_state, "Moments after the estimate: rollback, keep or released");
+  add("--initial-gradient", a.initial_gradient, "ACCO's first one in the first update: kept or dropped");
+  add("--inner-updates", a.inner_updates, "DiLoCo's");
+  add("--outer-learning-rate", a.outer_learning_rate, "DiLoCo's");
+  add("--outer-momentum", a.outer_momentum, "DiLoCo's");
+  add_list("--slow", a.slow, "RANK=FACTOR: its micro-batches take so many times as long; may be repeated");
+  add("--compute-time", a.compute_time, "Sleep so long a micro-batch, such as \"10 ms\", and train nothing");
+  add("--parameters", a.parameters, "With --compute-time");
+  add("--data", a.data, "A text to learn; default: the one that comes along");
+  add("--layers", a.layers, "Of the GPT");
+  add("--width", a.width, "Of the GPT");
+  add("--heads", a.heads, "Of the GPT");
+  add("--context", a.context, "Tokens of a sequence");
+  add("--sequences", a.sequences, "Of a micro-batch");
+  add("--storage", a.storage, "Of parameters and gradients: fp32 or bf16");
+  add("--optimizer", a.optimizer, "adamw or sgd");
+  add("--learning-rate", a.learning_rate, "The highest");
+  add("--learning-rate-warmup", a.learning_rate_warmup, "Share of the run");
+  add("--schedule", a.schedule, "cosine or constant");
+  add("--weight-decay", a.weight_decay, "AdamW's");
+  add("--beta1", a.beta1, "AdamW's");
+  add("--beta2", a.beta2, "AdamW's");
+  add("--seed", a.seed, "Of parameters and data");
+  verb->add_option("-o,--output", files.output, "JSON file; default: standard output");
+  verb->add_option("--trace", files.trace, "Timeline for Perfetto");
+  verb->add_option("--loss", files.loss, "CSV file of the updates");
+}
+
+ExitCode run_train(const TrainFiles& files) {
+  constexpr char kBetween = '\f';  // of a report's documents
+  const LaunchOptions launch = launch_options(files.launch);
+  const TrainingOptions options = training_options(files.train, launch.ranks);
+  if (!options.timed)
+    read_corpus(options.data.empty() ? default_text_path() : options.data);  // fail once, not on each rank
+  for (const std::string& path : {files.output, files.trace, files.loss}) {
+    if (!path.empty()) check_writable(path);
+  }
+  const RankResults results = run_ranks(launch, [&](Transport& transport) -> std::string {
+    const TrainingResult result = train(options, transport);
+    if (transport.rank() != 0) return "";
+    return run_json(options, result) + kBetween + trace_events_json(options, result) + kBetween + loss_csv(result);
+  });
+  if (results.code != ExitCode::kDone) return tell_errors(results);
+  const std::string& report = results.ranks.front().report;
+  const std::size_t first = report.find(kBetween), second = report.find(kBetween, first + 1);
+  if (second == std::string::npos) throw std::logic_error("rank 0 reported something else than three documents");
+  if (!files.trace.empty()) write_whole(files.trace, report.substr(first + 1, second - first - 1));
+  if (!files.loss.empty()) write_whole(files.loss, report.substr(second + 1));
+  deliver(files.output, report.substr(0, first));
+  return ExitCode::kDone;
+}
+
+struct ConvergeArguments {
+  ConvergenceOptions options;
+  std::string output, markdown;
+};
+
+void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
+  ConvergenceOptions& options = arguments.options;
+  verb->add_option("--seeds", options.seeds, "Of parameters and data; every algorithm runs on each")
+      ->capture_default_str();
+  verb->add_option("--updates", options.updates, "Of each run")->capture_default_str();
+  verb->add_option("-n,--ranks", options.ranks, "Threads that stand for workers")->capture_default_str();
+  verb->add_option("--jobs", options.jobs, "Runs at a time; default: one a core");
+  verb->add_option("--learning-rate", options.optimizer.learning_rate, "For all; default: the best for DDP of a few");
+  verb->add_option("--layers", options.gpt.shape.layers, "Of the GPT")->capture_default_str();
+  verb->add_option("--width", options.gpt.shape.width, "Of the GPT")->capture_default_str();
+  verb->add_option("--heads", options.gpt.shape.heads, "Of the GPT")->capture_default_str();
+  verb->add_option("--context", options.gpt.shape.context, "Tokens of a sequence")->capture_default_str();
+  verb->add_option("--sequences", options.gpt.sequences, "Of a micro-batch; an update has two a rank")
+      ->capture_default_str();
+  verb->add_option("--data", options.data, "A text to learn; default: the one that comes along");
+  verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output");
+  verb->add_option("--markdown", arguments.markdown, "A page, with its curves beside it as .svg");
+}
+
+ExitCode run_converge(const ConvergeArguments& arguments, const std::string& command) {
+  check_options(arguments.options);
+  const std::filesystem::path svg = std::filesystem::path(arguments.markdown).replace_extension(".svg");
+  if (!arguments.output.empty()) check_writable(arguments.output);
+  if (!arguments.markdown.empty()) {
+    if (svg == arguments.markdown)
+      throw BadInput("--markdown " + arguments.markdown + ": write a name that ends in .md");
+    check_writable(arguments.markdown);
+    check_writable(svg.string());
+  }
+  const ConvergenceReport report =
+      converge(arguments.options, [](const std::string& line) { std::cerr << "accocal: " << line << '\n'; });
+  if (!arguments.markdown.empty()) {
+    write_whole(svg.string(), convergence_svg(report));
+    write_whole(arguments.markdown, convergence_markdown(report, svg.filename().string(), command));
+  }
+  deliver(arguments.output, convergence_json(report));
+  std::cerr << fmt::format("accocal: done in {:.0f} s\n", report.took.value);
+  return ExitCode::kDone;
+}
+
+ExitCode run_command_line(int argc, char** argv) {
+  CLI::App app{"Runs the real distributed training step on CPUs and measures what its parts take.", "accocal"};
+  app.set_version_flag("--version", "accocal " ACCOSIM_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accocal, 4 the environment.\n"
+      "Start with: accocal measure --network \"netns:200 Mbit/s\" -o samples.json");
+  MeasureArguments measure_arguments;
+  CLI::App* measure_verb = app.add_subcommand("measure", "Times of the step's parts, as samples for accosim");
+  add_launch_options(measure_verb, measure_arguments.launch);
+  measure_verb
+      ->add_option("--bytes", measure_arguments.bytes, "Size of the collectives, such as \"16 MB\"; may be repeated")
+      ->allow_extra_args(false);
+  measure_verb
+      ->add_option("--seconds", measure_arguments.seconds, "About how long; decides which sizes and how many runs")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->capture_default_str();
+  measure_verb->add_flag("--quick", measure_arguments.quick, "The fewest runs of each, in a few seconds");
+  measure_verb->add_option("-o,--output", measure_arguments.output, "JSON file; default: standard output");
+  TrainFiles train_files;
+  CLI::App* train_verb =
+      app.add_subcommand("train", "Trains a GPT, or sleeps, on ranks as processes; times every part");
+  add_launch_options(train_verb, train_files.launch);
+  add_train_options(train_verb, train_files);
+  ConvergeArguments converge_arguments;
+  CLI::App* converge_verb =
+      app.add_subcommand("converge", "Losses of all algorithms from the same start, seed by seed");
+  add_converge_options(converge_verb, converge_arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadCommandLine;  // --help and --version are no errors
+  }
+  if (measure_verb->parsed()) return run_measure(measure_arguments);
+  if (train_verb->parsed()) return run_train(train_files);
+  if (converge_verb->parsed()) {
+    std::string command = "accocal";
+    for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+    return run_converge(converge_arguments, command);
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+}  // namespace accosim
+
+int main(int argc, char** argv) {
+  using accosim::ExitCode;
+  const auto fails = [](ExitCode code, const std::string& what) {
+    std::cerr << "accocal: " << what << '\n';
+    return static_cast<int>(code);
+  };
+  try {
+    return static_cast<int>(accosim::run_command_line(argc, argv));
+  } catch (const accosim::BadInput& error) {
+    return fails(ExitCode::kBadInput, error.what());
+  } catch (const std::logic_error& error) {
+    return fails(ExitCode::kOurBug, fmt::format("a bug of accocal, please report it: {}", error.what()));
+  } catch (const std::exception& error) {
+    return fails(ExitCode::kEnvironment, error.what());
+  }
+}

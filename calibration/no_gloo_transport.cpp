@@ -1,0 +1,13 @@
+// What stands for Gloo in a build without it.
+#include "calibration/errors.hpp"
+#include "calibration/gloo_transport.hpp"
+
+namespace accosim {
+
+bool has_gloo() { return false; }
+
+std::unique_ptr<Transport> make_gloo_transport(const Seat&) {
+  throw BadInput("this accocal was built without Gloo; use --transport ring, or install libgloo-dev and build again");
+}
+
+}  // namespace accosim

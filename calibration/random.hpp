@@ -1,0 +1,35 @@
+// Random numbers that are the same on every machine: a function of a seed, never of a shared generator or of the
+// standard library's distributions.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+
+namespace accosim {
+
+/// SplitMix64's finaliser: neighbouring numbers give unrelated ones.
+inline std::uint64_t mixed(std::uint64_t z) {
+  z += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/// One number for several, in their order.
+inline std::uint64_t mixed(std::initializer_list<std::uint64_t> parts) {
+  std::uint64_t state = 0;
+  for (const std::uint64_t part : parts) state = mixed(state ^ mixed(part));
+  return state;
+}
+
+/// From 0 up to, without, 1.
+inline double uniform_of(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
+/// A standard normal number from two uniform ones (Box and Muller).
+inline double normal_of(std::uint64_t bits) {
+  const double radius = std::sqrt(-2 * std::log(1 - uniform_of(bits)));
+  return radius * std::cos(6.283185307179586 * uniform_of(mixed(bits)));
+}
+
+}  // namespace accosim

@@ -1,0 +1,128 @@
+// From options to a rank's run and back: which algorithm, which workload, and the spans of all ranks on rank 0.
+#include "calibration/training.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+#include "calibration/algorithms/rank.hpp"
+#include "calibration/errors.hpp"
+#include "calibration/gather.hpp"
+
+namespace accosim {
+namespace {
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw BadInput(what);
+}
+
+void check_optimizer(const OptimizerOptions& optimizer) {
+  const auto positive = [](double value) { return std::isfinite(value) && value > 0; };
+  const auto share = [](double value) { return value >= 0 && value < 1; };
+  require(positive(optimizer.learning_rate), "the learning rate must be above 0; write --learning-rate 0.001");
+  require(share(optimizer.adamw.beta1) && share(optimizer.adamw.beta2),
+          "AdamW's betas must be from 0 to below 1; write --beta1 0.9 --beta2 0.95");
+  require(std::isfinite(optimizer.adamw.weight_decay) && optimizer.adamw.weight_decay >= 0,
+          "the weight decay must be 0 or more; write --weight-decay 0.1");
+  require(share(optimizer.warmup),
+          "the learning rate's warm-up is a share of the run; write --learning-rate-warmup 0.1");
+}
+
+void run(Rank& rank) {
+  switch (rank.options.algorithm) {
+    case Algorithm::kDdp: return train_ddp(rank);
+    case Algorithm::kZero1: return train_zero1(rank);
+    case Algorithm::kDpu: return train_dpu(rank);
+    case Algorithm::kWp: return train_wp(rank);
+    case Algorithm::kAcco: return train_acco(rank);
+    case Algorithm::kDiloco: return train_diloco(rank);
+  }
+}
+
+// A span a line: lane, update, begin, end, label.
+std::string packed(const std::vector<TrainingSpan>& spans) {
+  std::string text;
+  for (const TrainingSpan& span : spans) {
+    text += fmt::format("{} {} {:.9f} {:.9f} {}\n", static_cast<int>(span.lane), span.update, span.begin.value,
+                        span.end.value, span.label);
+  }
+  return text;
+}
+
+void unpack(const std::string& text, int rank, std::vector<TrainingSpan>& spans) {
+  std::istringstream lines(text);
+  int lane = 0;
+  for (TrainingSpan span; lines >> lane >> span.update >> span.begin.value >> span.end.value;) {
+    lines.ignore();
+    std::getline(lines, span.label);
+    span.rank = rank;
+    span.lane = static_cast<TrainingSpan::Lane>(lane);
+    spans.push_back(span);
+  }
+}
+
+}  // namespace
+
+void check_options(const TrainingOptions& options, int ranks) {
+  require(options.updates >= 1 && options.updates <= 10000000, "a run has 1 to 10000000 updates; write --updates 100");
+  require(options.samples >= 0, "samples must be 0 (count updates) or more; write --samples 10000");
+  require(options.micro_batches_per_round >= 1, "a round has at least 1 micro-batch; write --accumulate at-least:1");
+  require(options.poll_every >= 1, "--poll-every must be 1 (after every micro-batch) or more");
+  require(options.warmup_updates >= 0, "--warmup must be 0 or more updates");
+  require(options.inner_updates >= 1, "--inner-updates must be 1 or more");
+  require(std::isfinite(options.outer_learning_rate) && options.outer_learning_rate > 0,
+          "--outer-learning-rate must be above 0");
+  require(options.outer_momentum >= 0 && options.outer_momentum < 1, "--outer-momentum must be from 0 to below 1");
+  check_optimizer(options.optimizer);
+  for (const auto& [rank, factor] : options.slow) {
+    require(rank >= 0 && rank < ranks, fmt::format("--slow names rank {}; there are ranks 0 to {}", rank, ranks - 1));
+    require(std::isfinite(factor) && factor >= 1,
+            fmt::format("--slow {}={}: a factor is 1 or more; slow the others instead", rank, factor));
+  }
+  if (options.timed) {
+    require(options.parameters >= 1, "--parameters must be 1 or more");
+    require(std::isfinite(options.compute_time.value) && options.compute_time.value >= 0,
+            "--compute-time must be 0 or more; write --compute-time \"10 ms\"");
+    return;
+  }
+  const GptShape& shape = options.gpt.shape;
+  require(shape.layers >= 1 && shape.width >= 1 && shape.heads >= 1 && shape.context >= 1,
+          "--layers, --width, --heads and --context must be 1 or more");
+  require(shape.width % shape.heads == 0, fmt::format("{} heads do not divide a width of {}; write --heads {}",
+                                                      shape.heads, shape.width, shape.width % 4 == 0 ? 4 : 1));
+  require(options.gpt.sequences >= 1, "a micro-batch has at least 1 sequence; write --sequences 4");
+}
+
+std::unique_ptr<Workload> make_workload(const TrainingOptions& options) {
+  if (options.timed) return timed_workload(options.compute_time, static_cast<std::size_t>(options.parameters));
+  const std::string path = options.data.empty() ? default_text_path() : options.data;
+  return gpt_workload(options.gpt, std::make_shared<const Corpus>(read_corpus(path)));
+}
+
+TrainingResult train(const TrainingOptions& options, Transport& transport) {
+  check_options(options, transport.size());
+  const std::unique_ptr<Workload> workload = make_workload(options);
+  return train(options, *workload, transport);
+}
+
+TrainingResult train(const TrainingOptions& options, Workload& workload, Transport& transport,
+                     const Observer& observer) {
+  check_options(options, transport.size());
+  TrainingResult result;
+  {
+    Rank rank(options, workload, transport, observer);
+    run(rank);
+    result = rank.result();
+  }
+  if (!options.record_spans) return result;
+  const std::vector<std::string> texts = gather_texts(transport, packed(result.spans));
+  if (transport.rank() == 0) {
+    result.spans.clear();
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) unpack(texts[rank], static_cast<int>(rank), result.spans);
+  }
+  return result;
+}
+
+}  // namespace accosim
