@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kPoints = 40;  // of a curve, besides the start
 constexpr int kTuningSeeds = 2;
+constexpr std::size_t kBatchSeeds = 5;            // of the batch sizes, at most
 constexpr std::uint64_t kFirstTuningSeed = 1001;  // not among those that are compared
 
 struct Run {
@@ -255,37 +256,40 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
   // The algorithms, then DDP at half and at twice the batch over as many samples.
   const std::vector<Compared> list = compared(report.options);
   const auto seeds = static_cast<std::size_t>(options.seeds);
+  const std::size_t batch_seeds = std::min<std::size_t>(seeds, kBatchSeeds);
   std::vector<Run> runs;
-  const auto add = [&](const TrainingOptions& training) {
-    for (std::size_t seed = 1; seed <= seeds; ++seed) {
+  const auto add = [&](const TrainingOptions& training, std::size_t count) {
+    for (std::size_t seed = 1; seed <= count; ++seed) {
       runs.push_back({training, {}});
       runs.back().options.gpt.seed = seed;
     }
   };
-  for (const Compared& algorithm : list) add(algorithm.options);
+  for (const Compared& algorithm : list) add(algorithm.options, seeds);
   for (const double factor : {0.5, 2.0}) {
     TrainingOptions training = of(Algorithm::kDdp, report.options);
     training.micro_batches_per_round = static_cast<int>(2 * factor);
     training.updates = static_cast<std::int64_t>(static_cast<double>(options.updates) / factor);
     training.optimizer.learning_rate *= std::sqrt(factor);
-    add(training);
+    add(training, batch_seeds);
   }
   play_all(runs, options, corpus, "algorithms", say);
 
-  const auto curves_of = [&](std::size_t index) {
+  const auto curves_from = [&](std::size_t first, std::size_t count) {
     std::vector<Curve> curves;
-    for (std::size_t seed = 0; seed < seeds; ++seed) curves.push_back(runs[index * seeds + seed].curve);
+    for (std::size_t i = first; i < first + count; ++i) curves.push_back(runs[i].curve);
     return curves;
   };
   for (std::size_t i = 0; i < list.size(); ++i) {
-    report.algorithms.push_back({list[i].name, list[i].what, curves_of(i), {}, {}, {}, 0, {}, {}});
+    report.algorithms.push_back({list[i].name, list[i].what, curves_from(i * seeds, seeds), {}, {}, {}, 0, {}, {}});
     compare(report.algorithms.back(), report.algorithms.front().curves);
   }
   const double rate = report.options.optimizer.learning_rate;
   report.batches = {{report.batch_samples / 2, rate * std::sqrt(0.5), {}},
                     {report.batch_samples, rate, {}},
                     {report.batch_samples * 2, rate * std::sqrt(2.0), {}}};
-  fit_batches(report, {curves_of(list.size()), curves_of(0), curves_of(list.size() + 1)});
+  const std::size_t half = list.size() * seeds;
+  fit_batches(report, {curves_from(half, batch_seeds), curves_from(0, batch_seeds),
+                       curves_from(half + batch_seeds, batch_seeds)});
   report.took = Seconds{static_cast<double>(monotonic_nanoseconds() - begin) * 1e-9};
   return report;
 }

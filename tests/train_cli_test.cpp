@@ -1,0 +1,121 @@
+// `accocal train` and `accocal converge` as a user calls them: ranks as processes, documents in files, mistakes told.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/program.hpp"
+
+namespace accosim {
+namespace {
+
+using Json = nlohmann::json;
+
+ProgramRun accocal(const std::vector<std::string>& arguments) {
+  return run_program(ACCOCAL_BINARY, arguments, "/", "");
+}
+
+// A GPT that a loaded machine trains in no time.
+std::vector<std::string> tiny(const std::string& algorithm, const std::string& ranks) {
+  return {"train",     "-a", algorithm,     "-n", ranks,      "--width", "16",        "--heads", "2",
+          "--context", "16", "--sequences", "2",  "--layers", "1",       "--updates", "6"};
+}
+
+Json trained(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const ProgramRun run = accocal(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return Json::parse(run.out, nullptr, false);
+}
+
+TEST(AccocalTrain, WritesTheRunItsTimelineAndItsLosses) {
+  const TemporaryFolder folder;
+  const std::string run_path = folder.path / "run.json", trace = folder.path / "trace.json",
+                    loss = folder.path / "loss.csv";
+  std::vector<std::string> arguments = tiny("acco", "2");
+  arguments.insert(arguments.end(), {"-o", run_path, "--trace", trace, "--loss", loss});
+  const ProgramRun run = accocal(arguments);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  const Json document = Json::parse(text_of(run_path));
+  EXPECT_EQ(document["schema"], "accosim.run/1");
+  EXPECT_EQ(document["ranks"], 2);
+  EXPECT_EQ(document["updates"].size(), 6u);
+  EXPECT_GT(document["tokens_per_s"], 0);
+  EXPECT_LT(document["held_out_loss"], document["updates"][0]["loss"]);
+  // Spans of both lanes of both ranks, each within the run.
+  std::map<std::string, int> lanes;
+  for (const Json& span : document["spans"]) {
+    ++lanes[span["lane"].get<std::string>() + span["rank"].dump()];
+    EXPECT_LE(span["begin_s"], span["end_s"]);
+  }
+  EXPECT_EQ(lanes.size(), 4u);
+  EXPECT_EQ(Json::parse(text_of(trace))["traceEvents"].size(), document["spans"].size() + 6);  // and the names
+  const std::string csv = text_of(loss);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
+}
+
+TEST(AccocalTrain, FixedCountsGiveTheSameLossesEveryTime) {
+  // And on two ranks, whose sums have no order, whatever the transport: DDP and ZeRO-1 to the last bit.
+  std::vector<Json> losses;
+  for (const char* algorithm : {"ddp", "zero1", "zero1"}) {
+    const Json document = trained(tiny(algorithm, "2"), {"--accumulate", "fixed:2"});
+    losses.emplace_back();
+    for (const Json& update : document["updates"]) losses.back().push_back(update["loss"]);
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+  EXPECT_EQ(losses[1], losses[2]);
+}
+
+TEST(AccocalTrain, EveryAlgorithmAndStorageOverTheRing) {
+  for (const char* algorithm : {"ddp", "zero1", "dpu", "wp", "acco", "diloco"}) {
+    const Json document = trained(tiny(algorithm, "3"), {"--storage", "bf16", "--inner-updates", "2"});
+    EXPECT_EQ(document["algorithm"], algorithm);
+    EXPECT_EQ(document["updates"].size(), 6u);
+    EXPECT_LT(document["held_out_loss"], document["updates"][0]["loss"]) << algorithm;
+  }
+}
+
+TEST(AccocalTrain, SleepsInsteadOfComputing) {
+  const Json document = trained({"train", "-n", "2", "-a", "zero1", "--compute-time", "3 ms", "--parameters", "1000",
+                                 "--updates", "5", "--slow", "1=2", "--micro-batches", "2"},
+                                {});
+  for (const Json& update : document["updates"]) {
+    EXPECT_GE(update["seconds"], 0.012);  // the slow rank's two micro-batches of 6 ms
+    EXPECT_TRUE(update["loss"].is_null());
+  }
+}
+
+TEST(AccocalTrain, MistakesAreToldOnceAndInOneLine) {
+  const auto expect = [](std::vector<std::string> arguments, int code, const std::string& text) {
+    const ProgramRun run = accocal(arguments);
+    EXPECT_EQ(run.exit_code, code) << text;
+    EXPECT_NE(run.err.find(text), std::string::npos) << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(run.out, "");
+  };
+  expect({"train", "-a", "adam"}, 1, "write one of ddp, zero1");
+  expect({"train", "--micro-batches", "3"}, 1, "write 4");
+  expect({"train", "--data", "/nonexistent"}, 1, "/nonexistent: cannot be read");
+  expect({"train", "-n", "2", "--slow", "2=2"}, 1, "ranks 0 to 1");
+  expect({"train", "-o", "/nonexistent/run.json"}, 4, "/nonexistent/run.json");
+  expect({"converge", "--seeds", "1"}, 1, "--seeds 5");
+  expect({"converge", "--markdown", "/tmp/page.svg"}, 1, "ends in .md");
+}
+
+TEST(AccocalConverge, WritesADocumentAPageAndItsCurves) {
+  const TemporaryFolder folder;
+  const std::string json = folder.path / "c.json", page = folder.path / "c.md", curves = folder.path / "c.svg";
+  const ProgramRun run =
+      accocal({"converge", "--seeds", "2",  "--updates",  "40", "--layers",    "1", "--width",
+               "8",        "--heads", "2",  "--context",  "8",  "--sequences", "1", "--learning-rate",
+               "0.01",     "-o",      json, "--markdown", page});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(Json::parse(text_of(json))["schema"], "accosim.convergence/1");
+  EXPECT_NE(text_of(page).find("](c.svg)"), std::string::npos);
+  EXPECT_EQ(text_of(curves).rfind("<svg", 0), 0u);
+}
+
+}  // namespace
+}  // namespace accosim
