@@ -50,7 +50,8 @@ std::map<std::string, std::string> notes_for(const std::string& schedule) {
   for (const Option& option : options()) {
     if (std::find(option.schedules.begin(), option.schedules.end(), schedule) != option.schedules.end()) continue;
     std::string owners;
-    for (const std::string& owner : option.schedules) owners += (owners.empty() ? "" : " and ") + owner;
+    for (const std::string& owner : option.schedules)
+      owners += (owners.empty() ? "" : &owner == &option.schedules.back() ? " and " : ", ") + owner;
     notes[option.key] = fmt::format("it belongs to {}, and {} has no such choice; remove it", owners, schedule);
   }
   return notes;

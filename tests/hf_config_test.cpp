@@ -107,7 +107,7 @@ TEST(HfConfig, ForeignKeysAreDropped) {
 TEST(HfConfig, AnUnknownFamilyListsTheKnownOnes) {
   const Read r = read(R"({"model_type": "t5"})");
   EXPECT_EQ(r.errors, std::vector<std::string>{"config.json:1:16 /model_type: \"t5\" is not known; write one of: "
-                                               "\"gpt2\", \"gpt_neo\", \"opt\", \"llama\", \"mistral\""});
+                                               "\"gpt2\", \"gpt_neo\", \"opt\", \"llama\", \"mistral\", \"measured\""});
 }
 
 TEST(HfConfig, OptHasTwoPositionsMoreThanItSaysAndRelu) {

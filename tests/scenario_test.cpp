@@ -324,7 +324,7 @@ TEST_F(ScenarioFiles, TenMistakesGiveTenLines) {
          R"("100 GB" is an amount of data; a bandwidth is written "100 GB/s" (bytes) or "100 Gbit/s" (bits))");
   expect("bad.json:5:14 /cluster/nodes/0/nics/bandwith", R"(unknown key; did you mean "bandwidth"?)");
   expect("bad.json:7:53 /schedules/1/poll_every",
-         "unknown key; it belongs to dpu and acco, and zero1 has no such choice; remove it");
+         "unknown key; it belongs to dpu, wp and acco, and zero1 has no such choice; remove it");
   EXPECT_EQ(errors_of(path), expected);
 }
 
