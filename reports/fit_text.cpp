@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 #include <string>
@@ -73,6 +74,39 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
     if (fit.small.samples > 0) write_errors(out, "below 1 MiB, all samples in", fit.small);
     if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kCollectiveFolds), fit.out);
   }
+}
+
+void write_machine_fit(std::ostream& out, const MachineSamples& samples, const MachineFit& fit) {
+  out << fmt::format("{} ({} cores), {} ranks over {}, measured {}\n", samples.cpu, samples.cores, samples.ranks,
+                     samples.network, samples.date);
+  constexpr double kBusy = 0.5;
+  if (std::min(samples.idle_before, samples.idle_after) < kBusy)
+    out << fmt::format("  others used {:.0f} % of the machine while it was measured: measure again when it is idle\n",
+                       100 * (1 - std::min(samples.idle_before, samples.idle_after)));
+  out << fmt::format("  a step of a ring {:.1f} us, payload {:.2f} % of the rate, {:.4g} MB/s a rank at most\n",
+                     1e6 * fit.hop.value, 100 * fit.efficiency, 1e-6 * fit.unlimited.value);
+  out << fmt::format("  AdamW {:.3f} ns a parameter, copies {:.3g} GB/s, a hand-off {:.1f} us\n",
+                     1e9 * fit.adamw_per_parameter.value, 1e-9 * fit.copy.value, 1e6 * fit.hand_off.value);
+  if (fit.micro_batch > Seconds{0})
+    out << fmt::format("  a micro-batch of {:.0f} tokens through {:.0f} parameters {:.3g} ms\n", fit.tokens,
+                       fit.parameters, 1e3 * fit.micro_batch.value);
+  if (fit.residuals.empty()) return;
+  out << fmt::format("\n  {:<30} {:>10} {:>12} {:>23} {:>12} {:>9}\n", "collective", "bytes", "measured", "p10 to p90",
+                     "predicted", "error");
+  std::vector<double> large;
+  for (const MachineResidual& each : fit.residuals) {
+    const MachineSample& sample = each.sample;
+    const double error = each.predicted / sample.median - 1;
+    constexpr double kLarge = 262144;
+    if (sample.amount >= kLarge) large.push_back(std::log1p(error));
+    out << fmt::format("  {:<30} {:>10.0f} {:>9.3f} ms {:>9.3f} to {:>7.3f} ms {:>9.3f} ms {:>+7.1f} %\n",
+                       sample.what + (sample.after_idle ? ", after a pause" : ""), sample.amount,
+                       1e3 * sample.median.value, 1e3 * sample.p10.value, 1e3 * sample.p90.value,
+                       1e3 * each.predicted.value, 100 * error);
+  }
+  const FitErrors errors = errors_of(large);
+  out << fmt::format("\n  {} collectives from 256 KiB: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n",
+                     errors.samples, 100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
 }
 
 void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,

@@ -8,6 +8,7 @@
 
 #include "models/fit_collectives.hpp"
 #include "models/fit_kernels.hpp"
+#include "models/machine_samples.hpp"
 
 namespace accosim {
 
@@ -18,6 +19,9 @@ void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>&
 
 /// The constants of each kind of links, as a cluster's keys, with what they leave over.
 void write_fits(std::ostream& out, const std::vector<LinkFit>& fits);
+
+/// The constants of a machine, and each collective beside what they make of it.
+void write_machine_fit(std::ostream& out, const MachineSamples& samples, const MachineFit& fit);
 
 /// Written by the verb that plays the steps, which reports may not call.
 void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,

@@ -10,6 +10,7 @@
 #include "models/collective_samples.hpp"
 #include "models/fit_kernels.hpp"
 #include "models/kernel_samples.hpp"
+#include "models/machine_samples.hpp"
 #include "models/published.hpp"
 #include "models/scenario.hpp"
 #include "models/write_links.hpp"
@@ -25,6 +26,26 @@ std::string joined(const std::set<std::string>& names) {
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
   return all;
+}
+
+bool begins_with_brace(const std::string& path) {
+  const std::string text = read_file(path);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{';
+}
+
+/// What accocal measured becomes a scenario of the machine.
+void fit_to_machine(const Arguments& arguments) {
+  if (arguments.samples.size() != 1 || arguments.profiles.size() > 1 || !arguments.clusters.empty())
+    throw ScenarioError(
+        {"samples of accocal are fitted one file at a time, with at most one --output and no --cluster"});
+  const MachineSamples samples = read_machine_samples(read_file(arguments.samples[0]), arguments.samples[0]);
+  const MachineFit fit = fit_machine(samples);
+  write_machine_fit(std::cout, samples, fit);
+  if (arguments.profiles.empty()) return;
+  if (is_same_file(arguments.profiles[0], arguments.samples[0]))
+    throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.profiles[0])});
+  write_file(arguments.profiles[0], machine_scenario(samples, fit));
 }
 
 /// Constants that leave an error of a factor of two explain nothing, and must not replace others.
@@ -103,6 +124,7 @@ void fit(const Arguments& arguments) {
     write_step_fit(std::cout, steps.overheads, steps.products, steps.errors, steps.without);
     return;
   }
+  if (!arguments.samples.empty() && begins_with_brace(arguments.samples[0])) return fit_to_machine(arguments);
   if (!arguments.samples.empty() && holds_collectives(read_file(arguments.samples[0]))) return fit_links(arguments);
   if (!arguments.clusters.empty()) throw ScenarioError({"--cluster belongs to tables of collectives"});
   std::vector<KernelSample> samples;

@@ -1,0 +1,108 @@
+// See measured_run.hpp.
+#include "models/measured_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/quantity.hpp"
+#include "models/scenario.hpp"
+
+namespace accosim {
+namespace {
+
+using Json = nlohmann::json;
+
+MeasuredRun run_of(const Json& root) {
+  MeasuredRun run;
+  run.algorithm = root.at("algorithm").get<std::string>();
+  run.ranks = root.at("ranks").get<int>();
+  run.parameters = root.at("parameters").get<double>();
+  run.left_out = root.value("updates_left_out", 0);
+  const Json& options = root.at("options");
+  if (options.contains("compute_time_s")) run.compute_time = Seconds{options.at("compute_time_s").get<double>()};
+  run.micro_batches_per_round = options.at("micro_batches_per_round").get<int>();
+  run.poll_every = options.value("poll_every", 1);
+  run.inner_updates = options.value("inner_updates", 1);
+  run.fixed = options.value("accumulate", "") == "fixed";
+  run.keep_state = options.value("estimate_state", "") == "keep";
+  run.bf16 = options.value("storage", "") == "bf16";
+  for (const auto& [rank, factor] : options.at("slow").items()) run.slow[std::stoi(rank)] = factor.get<double>();
+  for (const Json& update : root.at("updates"))
+    run.updates.push_back({Seconds{update.at("seconds").get<double>()}, update.at("samples").get<double>()});
+  for (const Json& span : root.at("spans"))
+    run.spans.push_back({span.at("rank").get<int>(), span.at("lane").get<std::string>() == "communication",
+                         span.at("label").get<std::string>(), Seconds{span.at("begin_s").get<double>()},
+                         Seconds{span.at("end_s").get<double>()}});
+  return run;
+}
+
+std::vector<MeasuredUpdate> steady(const MeasuredRun& run) {
+  return {run.updates.begin() + run.left_out, run.updates.end()};
+}
+
+}  // namespace
+
+MeasuredRun read_measured_run(const std::string& text, const std::string& name) {
+  const auto fail = [&](const std::string& what) {
+    return ScenarioError({fmt::format("{}: {}; name a file that accocal train wrote", name, what)});
+  };
+  const Json root = Json::parse(text, nullptr, false);
+  if (!root.is_object() || root.value("schema", Json()) != "accosim.run/1")
+    throw fail("is no JSON of schema accosim.run/1");
+  MeasuredRun run;
+  try {
+    run = run_of(root);
+  } catch (const std::exception& error) {
+    throw fail(std::string("lacks something: ") + error.what());
+  }
+  const bool enough = run.left_out >= 0 && run.updates.size() > static_cast<std::size_t>(run.left_out);
+  const bool possible = run.ranks > 0 && run.parameters >= 1 && run.micro_batches_per_round > 0 &&
+                        (!run.compute_time || run.compute_time->value > 0);
+  if (!enough || !possible) throw fail("holds no update of a possible run");
+  return run;
+}
+
+Seconds update_time(const MeasuredRun& run) {
+  std::vector<double> times;
+  for (const MeasuredUpdate& update : steady(run)) times.push_back(update.duration.value);
+  std::sort(times.begin(), times.end());
+  const std::size_t cut = times.size() / 10;
+  double sum = 0;
+  for (std::size_t i = cut; i < times.size() - cut; ++i) sum += times[i];
+  return Seconds{sum / static_cast<double>(times.size() - 2 * cut)};
+}
+
+double samples_per_update(const MeasuredRun& run) {
+  double sum = 0;
+  const std::vector<MeasuredUpdate> updates = steady(run);
+  for (const MeasuredUpdate& update : updates) sum += update.samples;
+  return sum / static_cast<double>(updates.size());
+}
+
+std::vector<std::string> settings_of(const MeasuredRun& run) {
+  const bool halves = run.algorithm == "acco";
+  std::vector<std::string> sets = {
+      fmt::format("/model/parameters={:.0f}", run.parameters),
+      fmt::format("/training/gradient_accumulation_steps={}", (halves ? 2 : 1) * run.micro_batches_per_round)};
+  if (run.compute_time)
+    sets.push_back("/model/micro_batch_time=" + print_quantity(run.compute_time->value, Dimension::kTime));
+  for (const auto& [rank, factor] : run.slow)
+    sets.push_back(fmt::format("/cluster/nodes/{}/device/slowdown={}", rank, factor));
+  std::string spec = fmt::format(R"("name": "{}")", run.algorithm);
+  if (run.algorithm == "ddp") spec += R"(, "overlap": "none", "count_micro_batches": true)";
+  if (run.algorithm == "zero1") spec += R"(, "count_micro_batches": true)";
+  if (run.algorithm == "dpu" || run.algorithm == "wp")
+    spec += fmt::format(R"(, "poll_every": {}, "late_communication": "{}")", run.poll_every,
+                        run.fixed ? "wait" : "accumulate");
+  if (halves)
+    spec += fmt::format(R"(, "poll_every": {}, "rollback_estimate": {})", run.poll_every,
+                        run.keep_state ? "false" : "true");
+  if (run.algorithm == "diloco") spec += fmt::format(R"(, "inner_updates": {})", run.inner_updates);
+  if (run.bf16) spec += R"(, "parameter_dtype": "bf16")";
+  sets.push_back("/schedules=[{" + spec + "}]");
+  return sets;
+}
+
+}  // namespace accosim

@@ -1,0 +1,56 @@
+// A training run of accocal (schema accosim.run/1), read for what the simulator asks: what ran, how long its updates
+// took, and when every part of them did.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/units.hpp"
+
+namespace accosim {
+
+struct MeasuredSpan {
+  int rank = 0;
+  bool communication = false;  ///< on that lane, or on the compute lane
+  std::string label;
+  Seconds begin, end;
+};
+
+struct MeasuredUpdate {
+  Seconds duration;
+  double samples = 0;  ///< of all ranks
+};
+
+struct MeasuredRun {
+  std::string algorithm;  ///< a schedule's name
+  int ranks = 1;
+  double parameters = 0;
+  std::optional<Seconds> compute_time;  ///< of a micro-batch that only sleeps; else a real model was trained
+  int micro_batches_per_round = 1;
+  int poll_every = 1;
+  int inner_updates = 1;
+  bool fixed = false;       ///< so many micro-batches and no more, then wait
+  bool keep_state = false;  ///< the estimate's moments are not rolled back
+  bool bf16 = false;
+  std::map<int, double> slow;  ///< rank: times as long
+  std::vector<MeasuredUpdate> updates;
+  int left_out = 0;  ///< of the first updates, while the pipeline starts
+  std::vector<MeasuredSpan> spans;
+};
+
+/// `name` is for errors. Throws ScenarioError when the text is no such document.
+MeasuredRun read_measured_run(const std::string& text, const std::string& name);
+
+/// Mean duration of the steady updates without the shortest and the longest tenth: what a stall of the machine or a
+/// late wake-up does to one update says nothing of the others.
+Seconds update_time(const MeasuredRun& run);
+/// Mean number of samples of a steady update.
+double samples_per_update(const MeasuredRun& run);
+
+/// The settings (as of --set) that make a machine's scenario this run.
+std::vector<std::string> settings_of(const MeasuredRun& run);
+
+}  // namespace accosim
