@@ -223,15 +223,13 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
   }
   text += "\n" + along_the_run(report) + "\n" + batches_text(report);
   text +=
-      "\n## How far it reaches\n\nThe sizes and the number of updates and seeds were chosen on other seeds, so that "
+      "\n## How far it reaches\n\nThe sizes and the numbers of updates and seeds were chosen on other seeds, so that "
       "half a "
-      "percent can be told from chance in minutes on two cores; in shorter runs (400 updates) at the highest learning "
-      "rate "
-      "that DDP likes, ACCO was seen some 0.4 % worse, and at half that rate 0.1 %. A small model, a short run and one "
-      "learning rate, tuned for DDP alone. The ratios "
-      "are of "
-      "runs whose learning rate falls to 0 at the same number of updates. Beyond these numbers of updates, batches and "
-      "parameters they are an extrapolation.\n";
+      "percent can be told from chance. A small model, a short run and one learning rate, tuned for DDP alone. The "
+      "ratios "
+      "are of runs whose learning rate falls to 0 at the same number of updates. Beyond these numbers of updates, "
+      "batches "
+      "and parameters they are an extrapolation.\n";
   return text;
 }
 
