@@ -61,7 +61,7 @@ struct AlgorithmConvergence {
   /// not reached on every seed.
   std::optional<Estimate> early_samples_ratio, samples_ratio;
 };
-inline constexpr double kEarly = 0.2;
+inline constexpr double kEarly = 0.1;
 inline constexpr double kLate = 0.6;
 /// A relative difference of losses that counts as none.
 inline constexpr double kEquivalent = 0.005;

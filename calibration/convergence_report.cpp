@@ -2,6 +2,7 @@
 // was expected and not found is said as plainly as what was.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -84,6 +85,29 @@ std::string verdicts(const ConvergenceReport& report) {
     if (algorithm == nullptr) continue;
     text += "- " + verdict(*algorithm, algorithm->early_difference, early) + "\n";
     text += "- " + verdict(*algorithm, algorithm->final_difference, "at the end") + "\n";
+  }
+  return text;
+}
+
+// The differences at other times than the two that the verdicts are about.
+std::string along_the_run(const ConvergenceReport& report) {
+  constexpr std::array<int, 7> kShares = {5, 10, 20, 30, 50, 75, 100};
+  std::string text = "Loss over DDP's along the run, in %:\n\n| algorithm |";
+  std::string rule = "|---|";
+  for (const int share : kShares) {
+    text += fmt::format(" {} % |", share);
+    rule += "--:|";
+  }
+  text += "\n" + rule + "\n";
+  for (const AlgorithmConvergence& algorithm : report.algorithms) {
+    if (algorithm.name == "ddp" || algorithm.name == "zero1") continue;
+    text += "| " + algorithm.name + " |";
+    const std::size_t last = algorithm.differences.size() - 1;
+    for (const int share : kShares) {
+      const Estimate& e = algorithm.differences[static_cast<std::size_t>(share) * last / 100];
+      text += fmt::format(" {:+.2f} [{:+.2f}, {:+.2f}] |", 100 * e.value, 100 * e.low, 100 * e.high);
+    }
+    text += "\n";
   }
   return text;
 }
@@ -197,12 +221,15 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
                         baseline ? "1" : ratio_text(algorithm.early_samples_ratio, kEarly),
                         baseline ? "1" : ratio_text(algorithm.samples_ratio, kLate), algorithm.final_loss);
   }
-  text += "\n" + batches_text(report);
+  text += "\n" + along_the_run(report) + "\n" + batches_text(report);
   text +=
-      "\n## How far it reaches\n\nA small model, a short run and one learning rate, tuned for DDP alone. The ratios "
-      "are of "
-      "runs whose learning rate falls to 0 at the same number of updates. Beyond these numbers of updates, batches and "
-      "parameters they are an extrapolation.\n";
+      "\n## How far it reaches\n\nThe sizes and the numbers of updates and seeds were chosen on other seeds, so that "
+      "half a "
+      "percent can be told from chance. A small model, a short run and one learning rate, tuned for DDP alone. The "
+      "ratios "
+      "are of runs whose learning rate falls to 0 at the same number of updates. Beyond these numbers of updates, "
+      "batches "
+      "and parameters they are an extrapolation.\n";
   return text;
 }
 

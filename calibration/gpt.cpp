@@ -130,7 +130,8 @@ struct Gpt<Real>::State {
   }
 
   const ParameterBlock& block(int layer, int index) const {
-    return blocks[static_cast<std::size_t>(kLayers + layer * kInLayer + index)];
+    return blocks.at(static_cast<std::size_t>(kLayers) + static_cast<std::size_t>(layer) * kInLayer +
+                     static_cast<std::size_t>(index));
   }
   Weights weights(std::span<const Real> p, int layer, int index) const { return map(p, block(layer, index)); }
   static Weights map(std::span<const Real> p, const ParameterBlock& b) {
@@ -161,10 +162,11 @@ struct Gpt<Real>::State {
     into.array() += d.array().rowwise() * norm.scale.array();
   }
 
-  Real attention_scale() const { return 1 / std::sqrt(static_cast<Real>(shape.width / shape.heads)); }
+  int head_size() const { return shape.width / shape.heads; }
+  Real attention_scale() const { return 1 / std::sqrt(static_cast<Real>(head_size())); }
 
   void attention_forward(Layer& layer) const {
-    const Eigen::Index size = shape.width / shape.heads, length = shape.context, width = shape.width;
+    const Eigen::Index size = head_size(), length = shape.context, width = shape.width;
     layer.weights.resize(length, length * shape.heads * sequences);
     layer.mixed.resize(width, tokens);
     for (Eigen::Index sequence = 0; sequence < sequences; ++sequence) {
@@ -188,7 +190,7 @@ struct Gpt<Real>::State {
   }
 
   void attention_backward(const Layer& layer) {
-    const Eigen::Index size = shape.width / shape.heads, length = shape.context, width = shape.width;
+    const Eigen::Index size = head_size(), length = shape.context, width = shape.width;
     dqkv.resize(3 * width, tokens);
     for (Eigen::Index sequence = 0; sequence < sequences; ++sequence) {
       for (Eigen::Index head = 0; head < shape.heads; ++head) {

@@ -42,10 +42,11 @@ class GptWorkload : public Workload {
 
   double held_out_loss(std::span<const float> parameters) override {
     const std::size_t batch = tokens_of(kEvaluated);
+    const std::size_t batches = held_out_.size() / batch;
     double sum = 0;
-    for (std::size_t begin = 0; begin < held_out_.size(); begin += batch)
-      sum += evaluation_.loss(parameters, std::span<const std::uint8_t>(held_out_).subspan(begin, batch));
-    return sum / static_cast<double>(held_out_.size() / batch);
+    for (std::size_t i = 0; i < batches; ++i)
+      sum += evaluation_.loss(parameters, std::span<const std::uint8_t>(held_out_).subspan(i * batch, batch));
+    return sum / static_cast<double>(batches);
   }
 
  private:

@@ -52,19 +52,19 @@ std::vector<TrainingSpan> Recorder::spans(std::int64_t start) const {
   return spans;
 }
 
-Rank::Rank(const TrainingOptions& given, Workload& workload, Transport& the_transport, const Observer& observer)
-    : options(given),
-      transport(the_transport),
-      parameters(initial_buffer(given, workload)),
-      gradient{FlatBuffer(parameters.size(), given.storage)},
-      communication{FlatBuffer(parameters.size(), given.storage)},
-      optimizer(given.optimizer, {}),
+Rank::Rank(const TrainingOptions& run_options, Workload& workload, Transport& ranks, const Observer& observer)
+    : options(run_options),
+      transport(ranks),
+      parameters(initial_buffer(run_options, workload)),
+      gradient{FlatBuffer(parameters.size(), run_options.storage)},
+      communication{FlatBuffer(parameters.size(), run_options.storage)},
+      optimizer(run_options.optimizer, {}),
       workload_(workload),
       observer_(observer),
       observed_(static_cast<bool>(observer)),
-      compute_lane_(TrainingSpan::Lane::kCompute, the_transport.rank(), given.record_spans),
-      communication_lane_(TrainingSpan::Lane::kCommunication, the_transport.rank(), given.record_spans),
-      slow_(given.slow.contains(the_transport.rank()) ? given.slow.at(the_transport.rank()) : 1) {
+      compute_lane_(TrainingSpan::Lane::kCompute, ranks.rank(), run_options.record_spans),
+      communication_lane_(TrainingSpan::Lane::kCommunication, ranks.rank(), run_options.record_spans),
+      slow_(run_options.slow.contains(ranks.rank()) ? run_options.slow.at(ranks.rank()) : 1) {
   shard = is_sharded(options.algorithm) ? shard_of(parameters.size(), transport.rank(), transport.size())
                                         : Shard{0, parameters.size()};
   transport.broadcast(parameters.buffer(), 0);

@@ -51,7 +51,7 @@ class Recorder {
 
 class Rank {
  public:
-  Rank(const TrainingOptions& options, Workload& workload, Transport& transport, const Observer& observer);
+  Rank(const TrainingOptions& run_options, Workload& workload, Transport& ranks, const Observer& observer);
 
   const TrainingOptions& options;
   Transport& transport;
