@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -69,5 +70,17 @@ std::string compiler_name() {
 }
 
 std::string source_commit() { return ACCOSIM_COMMIT; }
+
+double all_threads_waited() {
+  double seconds = 0;
+  std::error_code error;  // a thread may end meanwhile
+  for (std::filesystem::directory_iterator tasks("/proc/self/task", error), end; !error && tasks != end;
+       tasks.increment(error)) {
+    std::ifstream file(tasks->path() / "schedstat");  // on the processor, waiting for it, slices; nanoseconds
+    double ran = 0, waited = 0;
+    if (file >> ran >> waited) seconds += waited * 1e-9;
+  }
+  return seconds;
+}
 
 }  // namespace accosim

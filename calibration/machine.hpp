@@ -27,4 +27,8 @@ std::string compiler_name();
 /// Of the sources when the build was configured; "unknown" without git.
 std::string source_commit();
 
+/// Seconds that the threads of this process have been ready to run and did not, all together; 0 where the kernel does
+/// not count them.
+double all_threads_waited();
+
 }  // namespace accosim

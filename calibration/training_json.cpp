@@ -121,6 +121,7 @@ std::string run_json(const TrainingOptions& options, const TrainingResult& resul
     json["tokens_per_s"] = static_cast<double>(samples) * result.tokens_per_sample / seconds;
     json["updates_left_out"] = skipped;
   }
+  json["processor_wait_share"] = result.processor_wait_share;
   json["held_out_loss"] = number(result.held_out_loss);
   json["updates"] = std::move(updates);
   Json spans = Json::array();

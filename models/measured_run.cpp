@@ -19,6 +19,7 @@ MeasuredRun run_of(const Json& root) {
   run.algorithm = root.at("algorithm").get<std::string>();
   run.ranks = root.at("ranks").get<int>();
   run.parameters = root.at("parameters").get<double>();
+  run.processor_wait_share = root.value("processor_wait_share", 0.0);
   run.left_out = root.value("updates_left_out", 0);
   const Json& options = root.at("options");
   if (options.contains("compute_time_s")) run.compute_time = Seconds{options.at("compute_time_s").get<double>()};
@@ -38,8 +39,23 @@ MeasuredRun run_of(const Json& root) {
   return run;
 }
 
-std::vector<MeasuredUpdate> steady(const MeasuredRun& run) {
-  return {run.updates.begin() + run.left_out, run.updates.end()};
+/// Whole outer phases of DiLoCo, each as one; the updates of the others. Without those at the start.
+std::vector<MeasuredUpdate> steady(const MeasuredRun& run, std::size_t block) {
+  std::vector<MeasuredUpdate> steady;
+  const auto out = static_cast<std::size_t>(run.left_out);
+  for (std::size_t i = (out + block - 1) / block * block; i + block <= run.updates.size(); i += block) {
+    MeasuredUpdate sum;
+    for (std::size_t k = i; k < i + block; ++k) {
+      sum.duration += run.updates[k].duration;
+      sum.samples += run.updates[k].samples;
+    }
+    steady.push_back(sum);
+  }
+  return steady;
+}
+
+std::size_t block_of(const MeasuredRun& run) {
+  return run.algorithm == "diloco" ? static_cast<std::size_t>(run.inner_updates) : 1;
 }
 
 }  // namespace
@@ -57,28 +73,30 @@ MeasuredRun read_measured_run(const std::string& text, const std::string& name) 
   } catch (const std::exception& error) {
     throw fail(std::string("lacks something: ") + error.what());
   }
-  const bool enough = run.left_out >= 0 && run.updates.size() > static_cast<std::size_t>(run.left_out);
-  const bool possible = run.ranks > 0 && run.parameters >= 1 && run.micro_batches_per_round > 0 &&
-                        (!run.compute_time || run.compute_time->value > 0);
-  if (!enough || !possible) throw fail("holds no update of a possible run");
+  const bool possible = run.ranks > 0 && run.parameters >= 1 && run.micro_batches_per_round > 0 && run.left_out >= 0 &&
+                        run.inner_updates > 0 && (!run.compute_time || run.compute_time->value > 0);
+  if (!possible || steady(run, block_of(run)).empty())
+    throw fail("holds no steady update of a possible run: give it more --updates");
   return run;
 }
 
 Seconds update_time(const MeasuredRun& run) {
   std::vector<double> times;
-  for (const MeasuredUpdate& update : steady(run)) times.push_back(update.duration.value);
+  const std::size_t block = block_of(run);
+  for (const MeasuredUpdate& update : steady(run, block)) times.push_back(update.duration.value);
   std::sort(times.begin(), times.end());
   const std::size_t cut = times.size() / 10;
   double sum = 0;
   for (std::size_t i = cut; i < times.size() - cut; ++i) sum += times[i];
-  return Seconds{sum / static_cast<double>(times.size() - 2 * cut)};
+  return Seconds{sum / static_cast<double>(times.size() - 2 * cut) / static_cast<double>(block)};
 }
 
 double samples_per_update(const MeasuredRun& run) {
   double sum = 0;
-  const std::vector<MeasuredUpdate> updates = steady(run);
+  const std::size_t block = block_of(run);
+  const std::vector<MeasuredUpdate> updates = steady(run, block);
   for (const MeasuredUpdate& update : updates) sum += update.samples;
-  return sum / static_cast<double>(updates.size());
+  return sum / static_cast<double>(updates.size() * block);
 }
 
 std::vector<std::string> settings_of(const MeasuredRun& run) {

@@ -37,15 +37,16 @@ struct MeasuredRun {
   bool bf16 = false;
   std::map<int, double> slow;  ///< rank: times as long
   std::vector<MeasuredUpdate> updates;
-  int left_out = 0;  ///< of the first updates, while the pipeline starts
+  double processor_wait_share = 0;  ///< of the run, in which the worst rank was ready and had no processor
+  int left_out = 0;                 ///< of the first updates, while the pipeline starts
   std::vector<MeasuredSpan> spans;
 };
 
 /// `name` is for errors. Throws ScenarioError when the text is no such document.
 MeasuredRun read_measured_run(const std::string& text, const std::string& name);
 
-/// Mean duration of the steady updates without the shortest and the longest tenth: what a stall of the machine or a
-/// late wake-up does to one update says nothing of the others.
+/// Mean duration of the steady updates (DiLoCo: of whole outer phases) without the shortest and the longest tenth: what
+/// a stall of the machine or a late wake-up does to one update says nothing of the others.
 Seconds update_time(const MeasuredRun& run);
 /// Mean number of samples of a steady update.
 double samples_per_update(const MeasuredRun& run);

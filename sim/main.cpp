@@ -221,6 +221,7 @@ void list(const Arguments& arguments) {
 
 /// False when a bound that was to be checked does not hold.
 bool validate_published(const Arguments& arguments) {
+  if (arguments.live) return validate_on_this_machine(arguments);
   const std::string directory =
       arguments.directory.empty() ? data_dir() + "/scenarios/validation" : arguments.directory;
   const Published published = load_published(directory);
@@ -340,9 +341,17 @@ int run_command_line(int argc, char** argv) {
   validate_verb->add_option("--network", arguments.network, "simgrid or reference")
       ->check(CLI::IsMember({"simgrid", "reference"}))
       ->capture_default_str();
-  validate_verb->add_flag("--check", arguments.check, "Fail where a group's error is above its committed bound");
+  CLI::Option* live = validate_verb->add_flag(
+      "--live", arguments.live, "Instead: measure this machine, predict runs of the real step, make them and compare");
+  validate_verb->add_flag("--quick", arguments.quick, "A short form, half a minute")->needs(live);
+  validate_verb
+      ->add_option("--live-network", arguments.live_network, "netns:RATE, paced:RATE (where namespaces are refused)")
+      ->needs(live)
+      ->capture_default_str();
+  validate_verb->add_flag("--check", arguments.check,
+                          "Fail where a group's error is above its committed bound, or that of --live above 10 %");
   CLI::Option* json_flag = validate_verb->add_flag("--json", arguments.json, "One JSON document instead of text");
-  validate_verb->add_flag("--markdown", arguments.markdown, "The page reports/published/validation.md")
+  validate_verb->add_flag("--markdown", arguments.markdown, "The page reports/published/validation.md, or live.md")
       ->excludes(json_flag);
   try {
     app.parse(argc, argv);

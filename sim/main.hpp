@@ -35,6 +35,9 @@ struct Arguments {
   std::string leave_out;
   bool markdown = false;
   bool check = false;
+  bool live = false;
+  bool quick = false;
+  std::string live_network = "netns:200 Mbit/s";
 };
 
 /// Something outside of the program and its input is in the way.
@@ -54,5 +57,7 @@ bool is_same_file(const std::string& a, const std::string& b);
 void import_results(const Arguments& arguments);
 /// Fits kernels or links to the samples; each profile or cluster named is written anew with the constants.
 void fit(const Arguments& arguments);
+/// False when the mean error was to be checked and is too large.
+bool validate_on_this_machine(const Arguments& arguments);
 
 }  // namespace accosim

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "calibration/machine.hpp"
+
 namespace accosim {
 namespace {
 
@@ -71,6 +73,7 @@ Rank::Rank(const TrainingOptions& run_options, Workload& workload, Transport& ra
   optimizer = initial_optimizer(options, parameters, shard);
   show(parameters);
   transport.barrier();
+  waited_at_start_ = all_threads_waited();
   start_ = monotonic_nanoseconds();
   transport.broadcast(buffer_of(std::span(&start_, 1)), 0);
   last_end_ = start_;
@@ -192,6 +195,11 @@ void Rank::end_update(const GradientSum& sum, const FlatBuffer* seen) {
 TrainingResult Rank::result() {
   TrainingResult result;
   result.ranks = transport.size();
+  std::vector<double> waited(static_cast<std::size_t>(transport.size()));
+  waited[static_cast<std::size_t>(transport.rank())] =
+      (all_threads_waited() - waited_at_start_) / (static_cast<double>(last_end_ - start_) * 1e-9);
+  transport.all_reduce(buffer_of(std::span(waited)));
+  result.processor_wait_share = *std::max_element(waited.begin(), waited.end());
   result.tokens_per_sample = workload_.tokens_per_sample();
   result.parameters = static_cast<std::int64_t>(parameters.size());
   result.updates = std::move(updates_);

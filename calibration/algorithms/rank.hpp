@@ -128,6 +128,7 @@ class Rank {
   std::int64_t last_total_ = 0;
   std::int64_t estimates_ = 0;
   std::int64_t start_ = 0, last_end_ = 0;
+  double waited_at_start_ = 0;
   std::vector<UpdateRecord> updates_;
   std::vector<double> loss_sums_;
   std::vector<std::int64_t> loss_counts_;

@@ -1,0 +1,142 @@
+// See live_report.hpp.
+#include "reports/live_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "reports/table.hpp"
+
+namespace accosim {
+namespace {
+
+struct Score {
+  int runs = 0;
+  double mean = 0, bias = 0, worst = 0;
+
+  void add(double error) {
+    ++runs;
+    mean += std::abs(error);
+    bias += error;
+    if (std::abs(error) > std::abs(worst)) worst = error;
+  }
+  Score over() const {
+    Score score = *this;
+    if (runs > 0) score.mean /= runs, score.bias /= runs;
+    return score;
+  }
+};
+
+Column column(const char* head, const char* sub_head = "", bool left = false) { return {head, sub_head, {}, left}; }
+std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
+std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); }
+std::string milliseconds(Seconds time) { return fmt::format("{:.2f} ms", 1e3 * time.value); }
+
+std::string name_of(const LiveCell& cell) {
+  std::string name = fmt::format("{} ranks, {}", cell.ranks, cell.algorithm);
+  if (cell.slow > 1) name += fmt::format(", one {}x slower", cell.slow);
+  return name;
+}
+
+std::string ratio_of(const LiveCell& cell) { return cell.ratio > 0 ? fmt::format("{:.2f}", cell.ratio) : "real"; }
+
+/// All, then by what the cells have in common.
+std::vector<std::pair<std::string, Score>> scores_of(const LiveResult& result) {
+  Score all, real, slow;
+  std::map<std::string, Score> by_algorithm;
+  std::map<int, Score> by_ranks;
+  Score bound;  // accumulating schedules whose communication is longer than the computation of a round
+  for (const LiveRow& row : result.rows) {
+    if (!row.rejected.empty()) continue;
+    const double error = row.error();
+    if (row.cell.ratio <= 0) {
+      real.add(error);
+      continue;
+    }
+    all.add(error);
+    by_algorithm[row.cell.algorithm].add(error);
+    by_ranks[row.cell.ranks].add(error);
+    if (row.cell.slow > 1) slow.add(error);
+    if (row.cell.algorithm == "acco" && row.predicted_samples > result.micro_batches * row.cell.ranks * 1.01)
+      bound.add(error);
+  }
+  std::vector<std::pair<std::string, Score>> scores = {{"set computation, all", all}};
+  for (const auto& [ranks, score] : by_ranks) scores.emplace_back(fmt::format("{} ranks", ranks), score);
+  for (const auto& [algorithm, score] : by_algorithm) scores.emplace_back(algorithm, score);
+  scores.emplace_back("one slow rank", slow);
+  scores.emplace_back("acco, communication-bound", bound);
+  if (real.runs > 0) scores.emplace_back("real computation", real);
+  for (auto& each : scores) each.second = each.second.over();
+  return scores;
+}
+
+}  // namespace
+
+double live_mean_error(const LiveResult& result) {
+  Score score;
+  for (const LiveRow& row : result.rows)
+    if (row.rejected.empty()) score.add(row.error());
+  return score.over().mean;
+}
+
+void write_live(std::ostream& out, const LiveResult& result, const ConsoleOptions& options) {
+  Column run = column("run", "", true), ratio = column("comp./", "comm."), measured = column("update", "measured"),
+         predicted = column("update", "predicted"), error = column("error"), samples = column("samples", "measured"),
+         predicted_samples = column("samples", "predicted"), note = column("", "", true);
+  for (const LiveRow& row : result.rows) {
+    const Style style = row.rejected.empty() ? Style::kPlain : Style::kDim;
+    run.cells.push_back({name_of(row.cell), style});
+    ratio.cells.push_back({ratio_of(row.cell), style});
+    measured.cells.push_back({milliseconds(row.measured), style});
+    predicted.cells.push_back({milliseconds(row.predicted), style});
+    error.cells.push_back({signed_percent(row.error()), style});
+    samples.cells.push_back({fmt::format("{:.1f}", row.samples), style});
+    predicted_samples.cells.push_back({fmt::format("{:.1f}", row.predicted_samples), style});
+    note.cells.push_back({row.rejected.empty() ? "" : "rejected", style});
+  }
+  write_table(out, {run, ratio, measured, predicted, error, samples, predicted_samples, note}, options);
+  out << '\n';
+  Column name = column("", "", true), runs = column("runs"), mean = column("mean", "|error|"), bias = column("bias"),
+         worst = column("worst");
+  for (const auto& [what, score] : scores_of(result)) {
+    name.cells.push_back({what});
+    runs.cells.push_back({fmt::format("{}", score.runs)});
+    mean.cells.push_back({percent(score.mean)});
+    bias.cells.push_back({signed_percent(score.bias)});
+    worst.cells.push_back({signed_percent(score.worst)});
+  }
+  write_table(out, {name, runs, mean, bias, worst}, options);
+  for (const LiveRow& row : result.rows)
+    if (!row.rejected.empty()) out << fmt::format("\nrejected: {}: {}", name_of(row.cell), row.rejected);
+  for (const std::string& each : result.notes) out << '\n' << each;
+  out << '\n';
+}
+
+void write_live_markdown(std::ostream& out, const LiveResult& result) {
+  out << "# Predictions against runs of the real step\n\n"
+      << "Written by `accosim validate --live --markdown`: `accocal` measured its parts, the samples were fitted, "
+         "then\n"
+         "every run below was predicted, really made and compared. Samples and runs are different processes.\n\n"
+      << fmt::format(
+             "{} ({} cores), {}, {}. Computation of a set duration: {:.0f} parameters, {} micro-batches an\n"
+             "update and rank; ratio: computation of a batch over its communication alone.\n\n",
+             result.cpu, result.cores, result.network, result.date, result.parameters, result.micro_batches);
+  out << "| | runs | mean abs. error | bias | worst |\n|---|---|---|---|---|\n";
+  for (const auto& [what, score] : scores_of(result))
+    out << fmt::format("| {} | {} | {} | {} | {} |\n", what, score.runs, percent(score.mean),
+                       signed_percent(score.bias), signed_percent(score.worst));
+  out << "\n| run | ratio | measured update | predicted | error | samples an update, measured | predicted | |\n"
+         "|---|---|---|---|---|---|---|---|\n";
+  for (const LiveRow& row : result.rows)
+    out << fmt::format("| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {} |\n", name_of(row.cell), ratio_of(row.cell),
+                       milliseconds(row.measured), milliseconds(row.predicted), signed_percent(row.error()),
+                       row.samples, row.predicted_samples, row.rejected.empty() ? "" : "rejected: " + row.rejected);
+  for (const std::string& each : result.notes) out << "\n" << each << "\n";
+}
+
+}  // namespace accosim

@@ -1,0 +1,18 @@
+// Runs of this machine beside what was predicted of them, for a terminal and as the committed page.
+#pragma once
+
+#include <iosfwd>
+
+#include "reports/console.hpp"
+#include "sim/live.hpp"
+
+namespace accosim {
+
+void write_live(std::ostream& out, const LiveResult& result, const ConsoleOptions& options);
+/// reports/published/live.md.
+void write_live_markdown(std::ostream& out, const LiveResult& result);
+
+/// Mean of the absolute errors of the runs that count; 0 without one.
+double live_mean_error(const LiveResult& result);
+
+}  // namespace accosim

@@ -1,0 +1,218 @@
+// See live.hpp.
+#include "sim/live.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <stdexcept>
+
+#include "models/machine_samples.hpp"
+#include "models/quantity.hpp"
+#include "models/scenario.hpp"
+#include "sim/run.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kParameters = 262144;
+constexpr int kMicroBatches = 4;
+constexpr int kInnerUpdates = 5;
+/// Communication alone over a micro-batch: halves, so that no number of looks hangs on a hair.
+constexpr double kLooks[] = {16.5, 6.5, 2.5, 1.5};
+constexpr double kQuickLooks[] = {6.5, 1.5};
+constexpr double kSlow = 2;
+constexpr double kMostWaiting = 0.02;  ///< share of a run that its ranks may spend waiting for a processor
+constexpr int kTries = 3;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Runs accocal; its progress is kept from the terminal, and told when it fails.
+void run_accocal(const LiveOptions& options, const std::vector<std::string>& arguments) {
+  const std::string log = options.folder + "/accocal.log";
+  std::vector<std::string> words = {options.accocal};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error(std::string("accocal cannot be started: ") + std::strerror(errno));
+  if (child == 0) {
+    const int null = open("/dev/null", O_RDWR);
+    const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(null, STDIN_FILENO);
+    dup2(out < 0 ? null : out, STDOUT_FILENO);
+    dup2(out < 0 ? null : out, STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    throw std::runtime_error(fmt::format("{} cannot be run; build accocal beside accosim", options.accocal));
+  std::string said = text_of(log);
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  throw std::runtime_error(fmt::format("accocal {} failed: {}", arguments.front(), said));
+}
+
+std::string network_of(const LiveOptions& options) {
+  return options.network == "loopback" ? options.network : options.network + ":" + options.rate;
+}
+
+/// What the ranks of one size can do.
+struct Machine {
+  std::string file;  ///< its scenario
+  MachineSamples samples;
+  Seconds late;  ///< a sleeping micro-batch takes so much longer than asked for
+};
+
+std::string setting(Seconds time) { return print_quantity(time.value, Dimension::kTime); }
+
+Machine measure_machine(const LiveOptions& options, int ranks) {
+  Machine machine;
+  machine.file = fmt::format("{}/machine-{}.json", options.folder, ranks);
+  const std::string samples = fmt::format("{}/samples-{}.json", options.folder, ranks);
+  options.progress(fmt::format("measuring {} ranks over {}", ranks, network_of(options)));
+  std::vector<std::string> arguments = {"measure", "-n",   std::to_string(ranks), "--network", network_of(options),
+                                        "-o",      samples};
+  if (options.quick) arguments.push_back("--quick");
+  run_accocal(options, arguments);
+  machine.samples = read_machine_samples(text_of(samples), samples);
+  std::ofstream(machine.file) << machine_scenario(machine.samples, fit_machine(machine.samples));
+  // How late a sleeper wakes belongs to the machine too; from a run of its own, with nothing to send.
+  const std::string run = options.folder + "/sleep.json";
+  const Seconds asked{0.01};
+  run_accocal(options, {"train", "-n", std::to_string(ranks), "--network", "loopback", "--algorithm", "ddp",
+                        "--compute-time", setting(asked), "--parameters", "1024", "--micro-batches", "10", "--updates",
+                        options.quick ? "5" : "20", "-o", run});
+  std::vector<double> spans;
+  for (const MeasuredSpan& span : read_measured_run(text_of(run), run).spans)
+    if (span.label == "micro-batch") spans.push_back((span.end - span.begin).value);
+  if (spans.empty()) throw std::runtime_error("accocal recorded no micro-batch");
+  std::nth_element(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2), spans.end());
+  machine.late = Seconds{spans[spans.size() / 2]} - asked;
+  return machine;
+}
+
+/// Communication of one synchronous update, from the samples alone: what the ratios are chosen by.
+Seconds communication_alone(const Machine& machine) {
+  MeasuredRun run;
+  run.algorithm = "zero1";
+  run.ranks = machine.samples.ranks;
+  run.parameters = kParameters;
+  run.compute_time = Seconds{1};
+  return predict_run(machine.file, run, NetworkKind::kReference).update_time - Seconds{1};
+}
+
+MeasuredRun planned(const LiveCell& cell, Seconds late) {
+  MeasuredRun run;
+  run.algorithm = cell.algorithm;
+  run.ranks = cell.ranks;
+  run.parameters = kParameters;
+  run.compute_time = cell.compute_time + late;
+  run.micro_batches_per_round = cell.algorithm == "acco" ? kMicroBatches / 2 : kMicroBatches;
+  run.inner_updates = kInnerUpdates;
+  // A sleeping rank is slow by sleeping again, and wakes late twice.
+  if (cell.slow > 1) run.slow[cell.ranks - 1] = (cell.slow * (cell.compute_time + late) + late) / *run.compute_time;
+  return run;
+}
+
+int updates_for(const LiveOptions& options, const LiveCell& cell, Seconds update) {
+  const double seconds = options.quick ? 1.5 : 5;
+  const int least = options.quick ? 10 : 25;
+  const int wanted = std::clamp(static_cast<int>(seconds / update.value), least, 200);
+  return cell.algorithm == "diloco" ? (wanted + kInnerUpdates - 1) / kInnerUpdates * kInnerUpdates : wanted;
+}
+
+/// Makes the run of the cell, again when the machine was busy with others; every try is a row.
+void make_run(const LiveOptions& options, const Machine& machine, const LiveCell& cell, std::vector<LiveRow>& rows) {
+  const LivePrediction predicted = predict_run(machine.file, planned(cell, machine.late), NetworkKind::kReference);
+  LiveRow row{cell, {}, predicted.update_time, 0, predicted.samples, 0, ""};
+  const int updates = updates_for(options, cell, predicted.update_time);
+  const std::string file = options.folder + "/run.json";
+  for (int attempt = 1; attempt <= kTries; ++attempt) {
+    std::vector<std::string> arguments = {"train",
+                                          "-n",
+                                          std::to_string(cell.ranks),
+                                          "--network",
+                                          network_of(options),
+                                          "--algorithm",
+                                          cell.algorithm,
+                                          "--compute-time",
+                                          setting(cell.compute_time),
+                                          "--parameters",
+                                          fmt::format("{:.0f}", kParameters),
+                                          "--micro-batches",
+                                          std::to_string(kMicroBatches),
+                                          "--inner-updates",
+                                          std::to_string(kInnerUpdates),
+                                          "--updates",
+                                          std::to_string(updates),
+                                          "-o",
+                                          file};
+    if (cell.slow > 1) arguments.insert(arguments.end(), {"--slow", fmt::format("{}={}", cell.ranks - 1, cell.slow)});
+    run_accocal(options, arguments);
+    const MeasuredRun run = read_measured_run(text_of(file), file);
+    row.measured = update_time(run);
+    row.samples = samples_per_update(run);
+    row.updates = static_cast<int>(run.updates.size()) - run.left_out;
+    const bool busy = run.processor_wait_share > kMostWaiting;
+    row.rejected = busy && attempt < kTries
+                       ? fmt::format("its ranks waited {:.0f} % of the time for a processor that others used",
+                                     100 * run.processor_wait_share)
+                       : "";
+    rows.push_back(row);
+    options.progress(fmt::format("{} ranks, {}: measured {:.2f} ms, predicted {:.2f} ms ({:+.1f} %){}", cell.ranks,
+                                 cell.algorithm, 1e3 * row.measured.value, 1e3 * row.predicted.value, 100 * row.error(),
+                                 row.rejected.empty() ? "" : ", again: " + row.rejected));
+    if (row.rejected.empty()) return;
+  }
+}
+
+}  // namespace
+
+LivePrediction predict_run(const std::string& machine_file, const MeasuredRun& run, NetworkKind network) {
+  const Scenario scenario = load_scenario(machine_file, settings_of(run)).scenario;
+  const RunResult result = run_schedule(scenario, scenario.schedules.front(), network);
+  return {result.update_time, result.samples_per_update};
+}
+
+LiveResult validate_live(const LiveOptions& options) {
+  LiveResult result;
+  result.network = network_of(options);
+  result.parameters = kParameters;
+  result.micro_batches = kMicroBatches;
+  const std::vector<int> sizes = options.quick ? std::vector<int>{2} : std::vector<int>{2, 4};
+  const std::vector<std::string> algorithms = {"ddp", "zero1", "dpu", "wp", "acco", "diloco"};
+  const std::vector<double> looks = options.quick ? std::vector<double>(std::begin(kQuickLooks), std::end(kQuickLooks))
+                                                  : std::vector<double>(std::begin(kLooks), std::end(kLooks));
+  for (const int ranks : sizes) {
+    const Machine machine = measure_machine(options, ranks);
+    result.cpu = machine.samples.cpu;
+    result.cores = machine.samples.cores;
+    result.date = machine.samples.date;
+    const Seconds alone = communication_alone(machine);
+    std::vector<LiveCell> cells;
+    for (const double look : looks)
+      for (const std::string& algorithm : algorithms)
+        cells.push_back({ranks, algorithm, kMicroBatches / look, 1 / look * alone - machine.late, 1});
+    for (const std::string& algorithm : algorithms)
+      cells.push_back({ranks, algorithm, kMicroBatches / 2.5, 1 / 2.5 * alone - machine.late, kSlow});
+    for (const LiveCell& cell : cells) make_run(options, machine, cell, result.rows);
+  }
+  return result;
+}
+
+}  // namespace accosim
