@@ -117,6 +117,36 @@ void write_live(std::ostream& out, const LiveResult& result, const ConsoleOption
   out << '\n';
 }
 
+void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LivePrediction& predicted,
+                          const std::vector<TimelinePart>& parts, const ConsoleOptions& options) {
+  Column what = column("", "", true), measured = column("measured"), expected = column("predicted"),
+         error = column("error"), count = column("times", "measured"), expected_count = column("times", "predicted");
+  const auto add = [&](const std::string& name, const std::string& m, const std::string& p, double ratio) {
+    what.cells.push_back({name});
+    measured.cells.push_back({m});
+    expected.cells.push_back({p});
+    error.cells.push_back({std::isfinite(ratio) ? signed_percent(ratio - 1) : "-"});
+  };
+  const Seconds update = update_time(run);
+  const double samples = samples_per_update(run);
+  add(fmt::format("{}, {} ranks: update", run.algorithm, run.ranks), milliseconds(update),
+      milliseconds(predicted.update_time), predicted.update_time / update);
+  add("samples of an update", fmt::format("{:.2f}", samples), fmt::format("{:.2f}", predicted.samples),
+      predicted.samples / samples);
+  for (int i = 0; i < 2; ++i) count.cells.push_back({""}), expected_count.cells.push_back({""});
+  for (const TimelinePart& part : parts) {
+    const bool both = part.measured_count > 0 && part.predicted_count > 0;
+    add(part.name, part.measured_count > 0 ? milliseconds(part.measured) : "-",
+        part.predicted_count > 0 ? milliseconds(part.predicted) : "-",
+        both ? part.predicted / part.measured : std::nan(""));
+    count.cells.push_back({fmt::format("{}", part.measured_count)});
+    expected_count.cells.push_back({fmt::format("{}", part.predicted_count)});
+  }
+  write_table(out, {what, measured, expected, error, count, expected_count}, options);
+  out << "\nA part's time is the mean of its occurrences on all ranks in the updates shown, waiting for others "
+         "included.\n";
+}
+
 void write_live_markdown(std::ostream& out, const LiveResult& result) {
   out << "# Predictions against runs of the real step\n\n"
       << "Written by `accosim validate --live --markdown`: `accocal` measured its parts, the samples were fitted, "

@@ -2,15 +2,21 @@
 #pragma once
 
 #include <iosfwd>
+#include <vector>
 
 #include "reports/console.hpp"
 #include "sim/live.hpp"
+#include "sim/measured_timeline.hpp"
 
 namespace accosim {
 
 void write_live(std::ostream& out, const LiveResult& result, const ConsoleOptions& options);
 /// reports/published/live.md.
 void write_live_markdown(std::ostream& out, const LiveResult& result);
+
+/// One measured run beside its prediction, as a whole and part by part.
+void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LivePrediction& predicted,
+                          const std::vector<TimelinePart>& parts, const ConsoleOptions& options);
 
 /// Mean of the absolute errors of the runs that count; 0 without one.
 double live_mean_error(const LiveResult& result);

@@ -63,6 +63,17 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, none);
 }
 
+/// A trace may replace a trace, or an empty file, and nothing else: the scenario that it is of is close at hand.
+void refuse_to_overwrite(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return;
+  const std::string ours = "{\"displayTimeUnit\"";
+  std::ifstream file(path, std::ios::binary);
+  std::string start(ours.size(), ' ');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (file.gcount() > 0 && start != ours)
+    throw ScenarioError({fmt::format("--trace {}: this file is no trace, and is left as it is; name another", path)});
+}
+
 namespace {
 
 /// Indices of the schedules that --schedule names by label or by name; all without it.
@@ -121,17 +132,6 @@ std::vector<int> parse_ranks(const std::string& text, int ranks) {
   return chosen;
 }
 
-/// A trace may replace a trace, or an empty file, and nothing else: the scenario that it is of is close at hand.
-void refuse_to_overwrite(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) return;
-  const std::string ours = "{\"displayTimeUnit\"";
-  std::ifstream file(path, std::ios::binary);
-  std::string start(ours.size(), ' ');
-  file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  if (file.gcount() > 0 && start != ours)
-    throw ScenarioError({fmt::format("--trace {}: this file is no trace, and is left as it is; name another", path)});
-}
-
 void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const Arguments& arguments) {
   const std::vector<Place> places = places_of(scenario.cluster);
   const int ranks = static_cast<int>(places.size());
@@ -176,6 +176,7 @@ void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const
 }
 
 void compare_or_run(const Arguments& arguments, bool comparing) {
+  if (comparing && !arguments.machine.empty()) return compare_with_run(arguments);
   Scenario scenario = load_scenario(arguments.scenario, arguments.sets).scenario;
   if (!arguments.sets.empty() && !scenario.published.empty()) {
     std::cerr << "accosim: published speedups are left out: with --set this is another run than the published one\n";
@@ -296,6 +297,9 @@ int run_command_line(int argc, char** argv) {
     return verb;
   };
   CLI::App* compare_verb = reports(app.add_subcommand("compare", "Schedules side by side, against the baseline"));
+  compare_verb->add_option(
+      "--machine", arguments.machine,
+      "The scenario is a run of accocal train: predict it on this machine (accosim fit SAMPLES -o)");
   CLI::App* run_verb = reports(app.add_subcommand("run", "Everything about each schedule by itself"));
   CLI::App* explain_verb = plays(app.add_subcommand("explain", "Where the time of one update goes"));
   CLI::App* resolve_verb =

@@ -21,6 +21,7 @@ struct Arguments {
   std::string network = "simgrid";
   bool json = false;
   std::string trace;
+  std::string machine;  ///< of compare: what a run is predicted on
   int trace_updates = 3;
   std::string trace_ranks;
   std::string kind;
@@ -57,6 +58,10 @@ bool is_same_file(const std::string& a, const std::string& b);
 void import_results(const Arguments& arguments);
 /// Fits kernels or links to the samples; each profile or cluster named is written anew with the constants.
 void fit(const Arguments& arguments);
+/// Predicts the run of accocal that the arguments name, and draws both.
+void compare_with_run(const Arguments& arguments);
+/// A trace may replace a trace, or an empty file, and nothing else.
+void refuse_to_overwrite(const std::string& path);
 /// False when the mean error was to be checked and is too large.
 bool validate_on_this_machine(const Arguments& arguments);
 

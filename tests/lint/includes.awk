@@ -9,7 +9,7 @@ function own_header_allowed(from, header, to) {
   if (to == from || from == "tests") return 1
   if (FILENAME ~ /^sim\/main[a-z_]*\.[ch]pp$/) return to == "models" || to == "reports"
   if (from == "sim") return to == "models"
-  if (from == "reports") return header ~ /^models\/(units|spec|trace|memory|machine_samples|measured_run|fit_[a-z]+)\.hpp$/ || header ~ /^sim\/(metrics|graph|explain|validation|live)\.hpp$/
+  if (from == "reports") return header ~ /^models\/(units|spec|trace|memory|machine_samples|measured_run|fit_[a-z]+)\.hpp$/ || header ~ /^sim\/(metrics|graph|explain|validation|live|measured_timeline)\.hpp$/
   if (from == "calibration") return header ~ /^models\/(units|spec|trace|quantity)\.hpp$/
   return 0
 }

@@ -1,0 +1,49 @@
+// The verb `compare` of a run that accocal made: the same run predicted, side by side in numbers and on a timeline.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+
+#include "models/scenario.hpp"
+#include "reports/live_report.hpp"
+#include "reports/trace_json.hpp"
+#include "sim/live.hpp"
+#include "sim/main.hpp"
+#include "sim/measured_timeline.hpp"
+
+namespace accosim {
+
+void compare_with_run(const Arguments& arguments) {
+  const MeasuredRun run = read_measured_run(read_file(arguments.scenario), arguments.scenario);
+  if (!arguments.sets.empty() || !arguments.schedules.empty() || arguments.json)
+    throw ScenarioError({"--machine compares with one run; leave out --set, --schedule and --json"});
+  const Scenario scenario = load_scenario(arguments.machine, settings_of(run)).scenario;
+  const int ranks = static_cast<int>(places_of(scenario.cluster).size());
+  if (ranks != run.ranks)
+    throw ScenarioError(
+        {fmt::format("{} has {} ranks, the run {}; measure a machine of as many (accocal measure -n {})",
+                     arguments.machine, ranks, run.ranks, run.ranks)});
+  const LivePrediction predicted = predict_run(arguments.machine, run, network_of(arguments));
+  const int first = std::max(1, run.left_out);
+  const int count = std::min(arguments.trace_updates, static_cast<int>(run.updates.size()) - first);
+  const Timeline measured_line = measured_timeline(run, first, std::max(1, count));
+  const Timeline predicted_line =
+      predicted_timeline(scenario, scenario.schedules.front(), first, std::max(1, count), network_of(arguments));
+  write_run_comparison(std::cout, run, {predicted.update_time, predicted.samples},
+                       compare_parts(measured_line, predicted_line), console_options());
+  if (arguments.trace.empty()) return;
+  refuse_to_overwrite(arguments.trace);
+  std::ofstream file(arguments.trace);
+  TraceWriter writer(file);
+  int pid = 1;
+  for (const auto& [line, what] : {std::pair(&measured_line, "measured"), std::pair(&predicted_line, "predicted")}) {
+    writer.begin_schedule(line->graph, run.algorithm + ", " + what, {}, pid);
+    for (const Span& span : line->spans) writer.add(span);
+    pid += ranks;
+  }
+  writer.finish();
+  file.close();
+  if (!file) throw EnvironmentError(arguments.trace + ": the trace could not be written whole");
+}
+
+}  // namespace accosim
