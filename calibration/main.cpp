@@ -77,6 +77,7 @@ struct MeasureArguments {
   std::vector<std::string> bytes;
   double seconds = 20;
   bool quick = false;
+  TrainArguments train;
   std::string output;
 };
 
@@ -96,6 +97,7 @@ ExitCode run_measure(const MeasureArguments& arguments) {
   for (const std::string& text : arguments.bytes) options.bytes.push_back(parse_bytes(text));
   options.budget = Seconds{arguments.seconds};
   options.quick = arguments.quick;
+  options.training = training_options(arguments.train, options.launch.ranks);
   if (!arguments.output.empty()) check_writable(arguments.output);
   const MeasureResult result = measure(options);
   if (result.ranks.code != ExitCode::kDone) return tell_errors(result.ranks);
@@ -108,6 +110,14 @@ struct TrainFiles {
   TrainArguments train;
   std::string output, trace, loss;
 };
+
+void add_gpt_options(CLI::App* verb, TrainArguments& arguments) {
+  verb->add_option("--layers", arguments.layers, "Of the GPT")->capture_default_str();
+  verb->add_option("--width", arguments.width, "Of the GPT")->capture_default_str();
+  verb->add_option("--heads", arguments.heads, "Of the GPT")->capture_default_str();
+  verb->add_option("--context", arguments.context, "Tokens of a sequence")->capture_default_str();
+  verb->add_option("--sequences", arguments.sequences, "Of a micro-batch")->capture_default_str();
+}
 
 void add_train_options(CLI::App* verb, TrainFiles& files) {
   TrainArguments& a = files.train;
@@ -133,11 +143,7 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   add("--compute-time", a.compute_time, "Sleep so long a micro-batch, such as \"10 ms\", and train nothing");
   add("--parameters", a.parameters, "With --compute-time");
   add("--data", a.data, "A text to learn; default: the one that comes along");
-  add("--layers", a.layers, "Of the GPT");
-  add("--width", a.width, "Of the GPT");
-  add("--heads", a.heads, "Of the GPT");
-  add("--context", a.context, "Tokens of a sequence");
-  add("--sequences", a.sequences, "Of a micro-batch");
+  add_gpt_options(verb, a);
   add("--storage", a.storage, "Of parameters and gradients: fp32 or bf16");
   add("--optimizer", a.optimizer, "adamw or sgd");
   add("--learning-rate", a.learning_rate, "The highest");
@@ -239,6 +245,7 @@ ExitCode run_command_line(int argc, char** argv) {
       ->check(CLI::Range(1.0, 3600.0))
       ->capture_default_str();
   measure_verb->add_flag("--quick", measure_arguments.quick, "The fewest runs of each, in a few seconds");
+  add_gpt_options(measure_verb, measure_arguments.train);
   measure_verb->add_option("-o,--output", measure_arguments.output, "JSON file; default: standard output");
   TrainFiles train_files;
   CLI::App* train_verb =

@@ -41,6 +41,8 @@ RankPlan plan_of(const MeasureOptions& options) {
   plan.hand_offs = options.quick ? 100 : 500;
   plan.elements = {1 << 16, 1 << 20, 1 << 22};
   plan.element_runs = options.quick ? 3 : 10;
+  plan.training = options.training;
+  plan.micro_batches = options.quick ? 10 : 50;
   if (ranks > 1) {
     // A reduce-scatter and an all-gather of about 40 ms together, but not so small that latency is all there is.
     const double wanted = 0.02 * std::min(rate.value, 500e6) * ranks / (ranks - 1);
@@ -82,6 +84,8 @@ Json samples_of(const RankPlan& plan, const std::vector<RankTimes>& times) {
     append(samples, {{"what", "adamw"}, {"elements", plan.elements[i]}}, spread_of(adamw));
     append(samples, {{"what", "copy"}, {"elements", plan.elements[i]}}, spread_of(copy));
   }
+  append(samples, {{"what", "micro_batch"}, {"parameters", times[0].parameters}, {"tokens", times[0].tokens}},
+         spread_of(pooled(times, &RankTimes::micro_batch)));
   if (plan.theft_bytes > 0) {
     const Theft theft = theft_of(times);
     append(samples,

@@ -1,6 +1,7 @@
 // `accocal measure`: what the parts of a training step take on this machine and over this network, one by one: the
 // collectives by size, the hand-off between the two threads of a rank, what communication and computation take from
-// each other, the optimizer's step and the copy of a buffer. calibration/README.md describes the document.
+// each other, a micro-batch, the optimizer's step and the copy of a buffer. calibration/README.md describes the
+// document.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "calibration/spawn.hpp"
+#include "calibration/training.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
@@ -17,6 +19,7 @@ struct MeasureOptions {
   std::vector<std::int64_t> bytes;  ///< sizes of collectives; empty: as the network's rate allows
   Seconds budget{20};               ///< about; sizes that were asked for are measured whatever they take
   bool quick = false;               ///< fewer runs of each
+  TrainingOptions training;         ///< whose micro-batch is timed; of it only what is computed counts
 };
 
 struct MeasureResult {

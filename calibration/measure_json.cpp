@@ -18,6 +18,9 @@ std::string write_times(const RankTimes& times) {
               {"hand_off_start", times.hand_off_start},
               {"hand_off_end", times.hand_off_end},
               {"elements", elements},
+              {"micro_batch", times.micro_batch},
+              {"parameters", times.parameters},
+              {"tokens", times.tokens},
               {"compute_alone", times.theft.compute_alone},
               {"compute_beside", times.theft.compute_beside},
               {"collective_alone", times.theft.collective_alone},
@@ -32,6 +35,9 @@ RankTimes read_times(const std::string& text) {
     times.cells.push_back({cell.at("begin"), cell.at("end"), cell.at("waited")});
   for (const Json& one : json.at("elements"))
     times.elements.push_back({one.at("elements"), one.at("adamw"), one.at("copy")});
+  times.micro_batch = json.at("micro_batch").get<std::vector<double>>();
+  times.parameters = json.at("parameters");
+  times.tokens = json.at("tokens");
   times.hand_off_start = json.at("hand_off_start").get<std::vector<double>>();
   times.hand_off_end = json.at("hand_off_end").get<std::vector<double>>();
   times.theft.compute_alone = json.at("compute_alone").get<std::vector<double>>();

@@ -29,13 +29,21 @@ int warm_up_runs(std::int64_t bytes, const PlanInputs& inputs) {
   return static_cast<int>(std::clamp(std::ceil(2 * static_cast<double>(inputs.credit) / sent), 1.0, 60.0));
 }
 
+/// The fewest runs, or as many as fit into what nobody notices.
+int fewest_runs(const Cell& cell, const PlanInputs& inputs) {
+  constexpr Seconds kUnnoticed{0.02};
+  const int least = cell.after_idle ? (inputs.quick ? 2 : 3) : (inputs.quick ? 3 : 5);
+  return std::max(least, static_cast<int>(std::min(50.0, kUnnoticed / time_of_run(cell, inputs))));
+}
+
 std::vector<Cell> cells_of_size(std::int64_t bytes, const PlanInputs& inputs) {
   std::vector<Cell> cells;
   for (const Collective what : kAll) {
     if (bytes == kCounter && what != Collective::kAllReduce) continue;
-    cells.push_back({what, bytes, false, inputs.quick ? 3 : 5, warm_up_runs(bytes, inputs)});
-    cells.push_back({what, bytes, true, inputs.quick ? 2 : 3, 1});
+    cells.push_back({what, bytes, false, 0, warm_up_runs(bytes, inputs)});
+    cells.push_back({what, bytes, true, 0, 1});
   }
+  for (Cell& cell : cells) cell.runs = fewest_runs(cell, inputs);
   return cells;
 }
 

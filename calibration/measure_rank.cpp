@@ -6,23 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <functional>
+#include <memory>
 
 #include "calibration/communication_thread.hpp"
 #include "calibration/compute_loops.hpp"
+#include "calibration/workload.hpp"
 
 namespace accosim {
 namespace {
 
-void sleep_until(double when) {
-  timespec until{};
-  until.tv_sec = static_cast<time_t>(when);
-  until.tv_nsec = static_cast<long>((when - std::floor(when)) * 1e9);
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) != 0) {
-  }
-}
+void sleep_until(double when) { accosim::sleep_until(static_cast<std::int64_t>(when * 1e9)); }
 
 double time_of(const std::function<void()>& action) {
   const double begin = monotonic_seconds();
@@ -104,6 +99,18 @@ ElementTimes measure_elements(std::int64_t elements, int runs) {
   return times;
 }
 
+void measure_micro_batches(const TrainingOptions& options, int runs, RankTimes& times) {
+  const std::unique_ptr<Workload> workload = make_workload(options);
+  const std::vector<float> parameters = workload->initial_parameters();
+  std::vector<float> gradient(workload->parameter_count());
+  times.parameters = static_cast<std::int64_t>(workload->parameter_count());
+  times.tokens = static_cast<std::int64_t>(workload->samples_per_micro_batch()) * workload->tokens_per_sample();
+  for (int i = 0; i <= runs; ++i) {
+    const double time = time_of([&] { workload->accumulate(parameters, i, gradient); });
+    if (i > 0) times.micro_batch.push_back(time);
+  }
+}
+
 /// As a rank of ACCO: the main thread computes while the communication thread reduces and gathers.
 TheftTimes measure_theft(const RankPlan& plan, Transport& transport) {
   TheftTimes times;
@@ -130,11 +137,7 @@ TheftTimes measure_theft(const RankPlan& plan, Transport& transport) {
 
 }  // namespace
 
-double monotonic_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+double monotonic_seconds() { return static_cast<double>(monotonic_nanoseconds()) * 1e-9; }
 
 double waited_for_processor() {
   std::ifstream file("/proc/thread-self/schedstat");  // on the processor, waiting for it, slices; nanoseconds
@@ -164,6 +167,9 @@ RankTimes measure_on_rank(const RankPlan& plan, Transport& transport) {
     tell(transport, fmt::format("optimizer's step and copy of {} elements", elements));
     times.elements.push_back(measure_elements(elements, plan.element_runs));
   }
+  transport.barrier();
+  tell(transport, "micro-batches");
+  measure_micro_batches(plan.training, plan.micro_batches, times);
   transport.barrier();
   if (plan.theft_bytes > 0) {
     tell(transport, "computation beside communication");

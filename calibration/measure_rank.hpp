@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibration/measure_plan.hpp"
+#include "calibration/training.hpp"
 #include "calibration/transport.hpp"
 
 namespace accosim {
@@ -21,6 +22,8 @@ struct RankPlan {
   int hand_offs = 0;
   std::vector<std::int64_t> elements;  ///< sizes of the optimizer's steps and copies
   int element_runs = 0;
+  TrainingOptions training;  ///< of the micro-batches
+  int micro_batches = 0;
   std::int64_t theft_bytes = 0;  ///< buffer of the collectives that computation goes on beside; 0: not measured
   int theft_runs = 0;
 };
@@ -52,6 +55,9 @@ struct RankTimes {
   std::vector<double> hand_off_start;  ///< from submit() to the job's first instruction
   std::vector<double> hand_off_end;    ///< from the job's last instruction to the return of wait()
   std::vector<ElementTimes> elements;
+  std::vector<double> micro_batch;  ///< seconds of forward and backward
+  std::int64_t parameters = 0;      ///< of its model
+  std::int64_t tokens = 0;          ///< in a micro-batch
   TheftTimes theft;
 };
 

@@ -64,7 +64,7 @@ TEST(AccocalMeasure, WritesSamplesOfEveryPart) {
     for (const char* what : {"reduce_scatter ", "all_gather ", "all_reduce "})
       for (const char* idle : {"", " after idle"}) expected.push_back(std::string(what) + bytes + idle);
   for (const char* name : {"hand_off_start", "hand_off_end", "adamw 65536", "copy 65536", "adamw 1048576",
-                           "copy 1048576", "adamw 4194304", "copy 4194304", "theft"})
+                           "copy 1048576", "adamw 4194304", "copy 4194304", "micro_batch", "theft"})
     expected.push_back(name);
   EXPECT_EQ(seen, expected);
   const Json& theft = document["samples"].back();

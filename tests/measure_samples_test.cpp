@@ -109,6 +109,9 @@ TEST(MeasureSamples, TimesTravelUnchanged) {
   times.hand_off_start = {1e-6};
   times.hand_off_end = {2e-6};
   times.elements = {{5, {0.5}, {0.25}}};
+  times.micro_batch = {0.125};
+  times.parameters = 7;
+  times.tokens = 64;
   times.theft = {{1}, {2}, {3}, {4}};
   const RankTimes read = read_times(write_times(times));
   EXPECT_EQ(read.cells[0].begin, times.cells[0].begin);
@@ -119,6 +122,9 @@ TEST(MeasureSamples, TimesTravelUnchanged) {
   EXPECT_EQ(read.elements[0].elements, 5);
   EXPECT_EQ(read.elements[0].adamw, times.elements[0].adamw);
   EXPECT_EQ(read.elements[0].copy, times.elements[0].copy);
+  EXPECT_EQ(read.micro_batch, times.micro_batch);
+  EXPECT_EQ(read.parameters, 7);
+  EXPECT_EQ(read.tokens, 64);
   EXPECT_EQ(read.theft.compute_alone, times.theft.compute_alone);
   EXPECT_EQ(read.theft.compute_beside, times.theft.compute_beside);
   EXPECT_EQ(read.theft.collective_alone, times.theft.collective_alone);

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "calibration/gloo_transport.hpp"
 #include "calibration/ring_transport.hpp"
 
 namespace accosim {
@@ -57,6 +58,21 @@ TEST(Spawn, AKilledRankIsNamedOnEveryOther) {
     EXPECT_EQ(results.ranks[rank].error, "rank " + std::to_string(rank) + ": rank 2 was killed by signal 9 (Killed)");
 }
 
+TEST(Spawn, AKilledRankIsNamedByGlooToo) {
+  if (!has_gloo()) GTEST_SKIP() << "built without Gloo";
+  LaunchOptions options = on_loopback(3);
+  options.transport = TransportKind::kGloo;
+  const RankResults results = run_ranks(options, [](Transport& transport) -> std::string {
+    transport.barrier();
+    if (transport.rank() == 1) kill(getpid(), SIGKILL);
+    add_forever(transport);
+    return "";
+  });
+  EXPECT_EQ(results.code, ExitCode::kEnvironment);
+  for (const int rank : {0, 2})
+    EXPECT_EQ(results.ranks[rank].error, "rank " + std::to_string(rank) + ": rank 1 was killed by signal 9 (Killed)");
+}
+
 TEST(Spawn, WhatARankThrowsDecidesTheExitCode) {
   const auto code_when = [](const std::function<void()>& fails) {
     const RankResults results = run_ranks(on_loopback(3), [&](Transport& transport) -> std::string {
@@ -82,7 +98,7 @@ TEST(Spawn, ACrashIsABugAndAnEarlyExitIsNot) {
       return "";
     });
   };
-  EXPECT_EQ(end_when([] { kill(getpid(), SIGSEGV); }).code, ExitCode::kOurBug);
+  EXPECT_EQ(end_when([] { kill(getpid(), SIGABRT); }).code, ExitCode::kOurBug);
   const RankResults early = end_when([] { _exit(0); });
   EXPECT_EQ(early.code, ExitCode::kEnvironment);
   EXPECT_EQ(early.errors[0], "rank 0 ended without a result, exit code 0");
