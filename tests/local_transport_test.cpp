@@ -42,7 +42,7 @@ void check(int ranks, std::size_t count) {
     transport.all_reduce(buffer_of(std::span(reduced)));
     transport.reduce_scatter(buffer_of(std::span(scattered)));
     // Sum over ranks of (rank + 1) k = k ranks (ranks + 1) / 2.
-    const auto sum = [&](std::size_t i) { return static_cast<double>(own(0, i) * ranks * (ranks + 1) / 2); };
+    const auto sum = [&](std::size_t i) { return own(0, i) * ranks * (ranks + 1) / 2.0; };
     for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(value_of(reduced[i]), sum(i));
     for (std::size_t i = shard.begin; i < shard.end; ++i) EXPECT_EQ(value_of(scattered[i]), sum(i));
     transport.all_gather(buffer_of(std::span(scattered)));

@@ -88,7 +88,7 @@ TEST(AccocalTrain, SleepsInsteadOfComputing) {
 }
 
 TEST(AccocalTrain, MistakesAreToldOnceAndInOneLine) {
-  const auto expect = [](std::vector<std::string> arguments, int code, const std::string& text) {
+  const auto expect = [](const std::vector<std::string>& arguments, int code, const std::string& text) {
     const ProgramRun run = accocal(arguments);
     EXPECT_EQ(run.exit_code, code) << text;
     EXPECT_NE(run.err.find(text), std::string::npos) << run.err;
