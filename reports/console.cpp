@@ -53,6 +53,18 @@ std::vector<Column> comparison_columns(const Scenario& scenario, const std::vect
   if (any(&RunResult::speedup_same_batch)) {
     add("speedup", "same batch", [](const RunResult& r) { return Cell{factor_or_dash(r.speedup_same_batch)}; });
   }
+  if (any(&RunResult::to_loss)) {
+    add("samples", "to loss", [](const RunResult& r) {
+      if (!r.to_loss) return Cell{"-"};
+      return Cell{(r.to_loss->reached ? "" : "> ") + human_factor(r.to_loss->samples)};
+    });
+    add("speedup", "to loss", [](const RunResult& r) {
+      if (!r.to_loss) return Cell{"-"};
+      if (!r.to_loss->reached) return Cell{"< " + human_factor(r.to_loss->speedup)};
+      return Cell{fmt::format("{} ({} - {})", human_factor(r.to_loss->speedup), human_factor(r.to_loss->speedup_low),
+                              human_factor(r.to_loss->speedup_high))};
+    });
+  }
   add("batch", "grown", [](const RunResult& r) { return Cell{human_factor(r.batch_inflation)}; });
   add("tokens", "per s", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second)}; });
   add("per s", "and GPU", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second_per_gpu)}; });

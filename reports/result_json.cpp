@@ -32,6 +32,14 @@ Json body_of(const RunResult& result) {
   body["tokens_per_s_per_gpu"] = number(result.tokens_per_second_per_gpu);
   body["speedup"] = number(result.speedup);
   body["speedup_same_batch"] = number(result.speedup_same_batch);
+  if (result.to_loss) {
+    const TimeToLoss& to_loss = *result.to_loss;
+    body["samples_to_loss"] = to_loss.samples;
+    body["loss_reached"] = to_loss.reached;
+    body["speedup_to_loss"] = to_loss.speedup;
+    body["speedup_to_loss_low"] = to_loss.reached ? Json(to_loss.speedup_low) : Json(nullptr);
+    body["speedup_to_loss_high"] = to_loss.speedup_high;
+  }
   body["published_speedup"] = number(result.published_speedup);
   body["batch_inflation"] = number(result.batch_inflation);
   body["samples_per_update"] = number(result.samples_per_update);

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "models/convergence_file.hpp"
 #include "models/json.hpp"
 #include "models/nearest.hpp"
 #include "models/published.hpp"
@@ -29,6 +30,7 @@
 #include "sim/critical_path.hpp"
 #include "sim/player.hpp"
 #include "sim/run.hpp"
+#include "sim/time_to_loss.hpp"
 
 namespace accosim {
 
@@ -189,6 +191,15 @@ void compare_or_run(const Arguments& arguments, bool comparing) {
   else
     for (const int index : chosen)
       results.push_back(run_schedule(scenario, scenario.schedules[index], network_of(arguments)));
+  if (!arguments.convergence.empty()) {
+    const MeasuredConvergence convergence = read_convergence(read_file(arguments.convergence), arguments.convergence);
+    const auto baseline = std::find_if(results.begin(), results.end(),
+                                       [&](const RunResult& each) { return each.label == scenario.baseline; });
+    if (baseline == results.end())
+      throw ScenarioError({fmt::format(
+          "--convergence compares with the baseline, \"{}\"; choose it too with --schedule", scenario.baseline)});
+    add_time_to_loss(results, RunResult(*baseline), scenario, convergence, arguments.critical_batch);
+  }
   if (!arguments.trace.empty()) refuse_to_overwrite(arguments.trace);
   if (arguments.json) {
     write_results_json(std::cout, scenario, arguments.network, results);
@@ -300,6 +311,14 @@ int run_command_line(int argc, char** argv) {
   compare_verb->add_option(
       "--machine", arguments.machine,
       "The scenario is a run of accocal train: predict it on this machine (accosim fit SAMPLES -o)");
+  CLI::Option* convergence =
+      compare_verb->add_option("--convergence", arguments.convergence,
+                               "What accocal converge measured: the time to a loss beside the time per token");
+  compare_verb
+      ->add_option("--critical-batch", arguments.critical_batch,
+                   "Samples: what a grown batch is worth in your training; default: the convergence file's")
+      ->needs(convergence)
+      ->check(CLI::Range(1e-9, 1e18));
   CLI::App* run_verb = reports(app.add_subcommand("run", "Everything about each schedule by itself"));
   CLI::App* explain_verb = plays(app.add_subcommand("explain", "Where the time of one update goes"));
   CLI::App* resolve_verb =

@@ -21,6 +21,8 @@ struct Arguments {
   std::string network = "simgrid";
   bool json = false;
   std::string trace;
+  std::string convergence;
+  double critical_batch = 0;
   std::string machine;  ///< of compare: what a run is predicted on
   int trace_updates = 3;
   std::string trace_ranks;

@@ -32,6 +32,13 @@ struct Warning {
   std::string advice;
 };
 
+/// By a convergence file: what a loss takes, over the baseline.
+struct TimeToLoss {
+  bool reached = true;  ///< in the measured runs; else `samples` is a lower bound and `speedup` an upper one
+  double samples = 0;   ///< to the same loss over the baseline's
+  double speedup = 0, speedup_low = 0, speedup_high = 0;  ///< of the time to the same loss, with its interval
+};
+
 /// One schedule's prediction. Times are those of the steady state.
 struct RunResult {
   std::string schedule;
@@ -46,6 +53,7 @@ struct RunResult {
   /// over the baseline replayed at this schedule\'s samples per update; absent where the baseline cannot do so few
   std::optional<double> speedup_same_batch;
   std::optional<double> published_speedup;  ///< of the scenario file
+  std::optional<TimeToLoss> to_loss;        ///< where a convergence file was given
   double batch_inflation = 1;               ///< samples per update over those asked for
   double samples_per_update = 0;
   double micro_batches_per_update = 0;  ///< of all ranks

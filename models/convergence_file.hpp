@@ -1,0 +1,30 @@
+// What `accocal converge` measured of the algorithms' convergence (schema accosim.convergence/1), for predictions of
+// the time to a loss beside the time per token.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace accosim {
+
+struct MeasuredConvergence {
+  struct Algorithm {
+    std::string name;  ///< ddp, zero1, dpu, wp, acco, acco-keep, diloco...
+    /// Samples to a loss over DDP's, at DDP's batch, with their interval; absent where it was not reached.
+    std::optional<double> samples, low, high;
+    double at_least = 0;  ///< where it was not reached
+  };
+  std::string model;
+  double parameters = 0;
+  double updates = 0, samples = 0;  ///< of the runs
+  double least_batch = 0, most_batch = 0;
+  int inner_updates = 0;  ///< DiLoCo's; 0: not said
+  std::vector<Algorithm> algorithms;
+  double critical_batch = 0;  ///< samples: S(B) = S_min (1 + B / B_critical), McCandlish et al. 2018
+};
+
+/// `name` is for errors. Throws ScenarioError when the text is no such document.
+MeasuredConvergence read_convergence(const std::string& text, const std::string& name);
+
+}  // namespace accosim
