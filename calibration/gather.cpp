@@ -15,7 +15,7 @@ std::vector<std::string> gather_texts(Transport& transport, const std::string& t
   const auto longest = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
   const std::size_t slot = (longest + sizeof(std::int64_t) - 1) / sizeof(std::int64_t);
   std::vector<std::int64_t> slots(slot * ranks);
-  std::memcpy(slots.data() + slot * own, text.data(), text.size());
+  if (!text.empty()) std::memcpy(slots.data() + slot * own, text.data(), text.size());
   if (slot > 0) transport.all_gather(buffer_of(std::span(slots)));
   std::vector<std::string> texts;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
