@@ -23,12 +23,11 @@ namespace accosim {
 namespace {
 
 constexpr double kParameters = 262144;
-constexpr int kMicroBatches = 4;
 constexpr int kInnerUpdates = 5;
 /// Communication alone over a micro-batch: halves, so that no number of looks hangs on a hair.
 constexpr double kLooks[] = {16.5, 6.5, 2.5, 1.5};
 constexpr double kQuickLooks[] = {6.5, 1.5};
-constexpr double kSlow = 2;
+constexpr double kSlow = 2, kSlowLook = 2.5;
 constexpr double kMostWaiting = 0.02;  ///< share of a run that its ranks may spend waiting for a processor
 constexpr int kTries = 3;
 
@@ -75,6 +74,7 @@ std::string network_of(const LiveOptions& options) {
 struct Machine {
   std::string file;  ///< its scenario
   MachineSamples samples;
+  MachineFit fit;
   Seconds late;  ///< a sleeping micro-batch takes so much longer than asked for
 };
 
@@ -90,7 +90,8 @@ Machine measure_machine(const LiveOptions& options, int ranks) {
   if (options.quick) arguments.push_back("--quick");
   run_accocal(options, arguments);
   machine.samples = read_machine_samples(text_of(samples), samples);
-  std::ofstream(machine.file) << machine_scenario(machine.samples, fit_machine(machine.samples));
+  machine.fit = fit_machine(machine.samples);
+  std::ofstream(machine.file) << machine_scenario(machine.samples, machine.fit);
   // How late a sleeper wakes belongs to the machine too; from a run of its own, with nothing to send.
   const std::string run = options.folder + "/sleep.json";
   const Seconds asked{0.01};
@@ -116,14 +117,19 @@ Seconds communication_alone(const Machine& machine) {
   return predict_run(machine.file, run, NetworkKind::kReference).update_time - Seconds{1};
 }
 
-MeasuredRun planned(const LiveCell& cell, Seconds late) {
+MeasuredRun planned(const LiveCell& cell, const Machine& machine) {
   MeasuredRun run;
   run.algorithm = cell.algorithm;
   run.ranks = cell.ranks;
+  run.micro_batches_per_round = cell.algorithm == "acco" ? cell.micro_batches / 2 : cell.micro_batches;
+  run.inner_updates = kInnerUpdates;
+  if (cell.compute_time == Seconds{0}) {
+    run.parameters = machine.fit.parameters;  // and the time of a micro-batch is the machine's
+    return run;
+  }
+  const Seconds late = machine.late;
   run.parameters = kParameters;
   run.compute_time = cell.compute_time + late;
-  run.micro_batches_per_round = cell.algorithm == "acco" ? kMicroBatches / 2 : kMicroBatches;
-  run.inner_updates = kInnerUpdates;
   // A sleeping rank is slow by sleeping again, and wakes late twice.
   if (cell.slow > 1) run.slow[cell.ranks - 1] = (cell.slow * (cell.compute_time + late) + late) / *run.compute_time;
   return run;
@@ -138,31 +144,26 @@ int updates_for(const LiveOptions& options, const LiveCell& cell, Seconds update
 
 /// Makes the run of the cell, again when the machine was busy with others; every try is a row.
 void make_run(const LiveOptions& options, const Machine& machine, const LiveCell& cell, std::vector<LiveRow>& rows) {
-  const LivePrediction predicted = predict_run(machine.file, planned(cell, machine.late), NetworkKind::kReference);
+  const LivePrediction predicted = predict_run(machine.file, planned(cell, machine), NetworkKind::kReference);
   LiveRow row{cell, {}, predicted.update_time, 0, predicted.samples, 0, ""};
   const int updates = updates_for(options, cell, predicted.update_time);
   const std::string file = options.folder + "/run.json";
   for (int attempt = 1; attempt <= kTries; ++attempt) {
-    std::vector<std::string> arguments = {"train",
-                                          "-n",
-                                          std::to_string(cell.ranks),
-                                          "--network",
-                                          network_of(options),
-                                          "--algorithm",
-                                          cell.algorithm,
-                                          "--compute-time",
-                                          setting(cell.compute_time),
-                                          "--parameters",
-                                          fmt::format("{:.0f}", kParameters),
-                                          "--micro-batches",
-                                          std::to_string(kMicroBatches),
-                                          "--inner-updates",
-                                          std::to_string(kInnerUpdates),
-                                          "--updates",
-                                          std::to_string(updates),
-                                          "-o",
-                                          file};
-    if (cell.slow > 1) arguments.insert(arguments.end(), {"--slow", fmt::format("{}={}", cell.ranks - 1, cell.slow)});
+    std::vector<std::string> arguments = {"train", "-o", file};
+    const auto add = [&](const std::string& option, const std::string& value) {
+      arguments.insert(arguments.end(), {option, value});
+    };
+    add("-n", std::to_string(cell.ranks));
+    add("--network", network_of(options));
+    add("--algorithm", cell.algorithm);
+    add("--micro-batches", std::to_string(cell.micro_batches));
+    add("--inner-updates", std::to_string(kInnerUpdates));
+    add("--updates", std::to_string(updates));
+    if (cell.compute_time > Seconds{0}) {
+      add("--compute-time", setting(cell.compute_time));
+      add("--parameters", fmt::format("{:.0f}", kParameters));
+    }
+    if (cell.slow > 1) add("--slow", fmt::format("{}={}", cell.ranks - 1, cell.slow));
     run_accocal(options, arguments);
     const MeasuredRun run = read_measured_run(text_of(file), file);
     row.measured = update_time(run);
@@ -193,7 +194,6 @@ LiveResult validate_live(const LiveOptions& options) {
   LiveResult result;
   result.network = network_of(options);
   result.parameters = kParameters;
-  result.micro_batches = kMicroBatches;
   const std::vector<int> sizes = options.quick ? std::vector<int>{2} : std::vector<int>{2, 4};
   const std::vector<std::string> algorithms = {"ddp", "zero1", "dpu", "wp", "acco", "diloco"};
   const std::vector<double> looks = options.quick ? std::vector<double>(std::begin(kQuickLooks), std::end(kQuickLooks))
@@ -205,11 +205,21 @@ LiveResult validate_live(const LiveOptions& options) {
     result.date = machine.samples.date;
     const Seconds alone = communication_alone(machine);
     std::vector<LiveCell> cells;
-    for (const double look : looks)
+    constexpr int kMicroBatches = 4;
+    const auto add = [&](double look, double slow) {
       for (const std::string& algorithm : algorithms)
-        cells.push_back({ranks, algorithm, kMicroBatches / look, 1 / look * alone - machine.late, 1});
-    for (const std::string& algorithm : algorithms)
-      cells.push_back({ranks, algorithm, kMicroBatches / 2.5, 1 / 2.5 * alone - machine.late, kSlow});
+        cells.push_back({ranks, algorithm, kMicroBatches, kMicroBatches / look, 1 / look * alone - machine.late, slow});
+    };
+    for (const double look : looks) add(look, 1);
+    add(kSlowLook, kSlow);
+    // Two ranks, so that on four cores every thread has one to itself.
+    const double micro_batch = machine.fit.micro_batch.value;
+    if (ranks == 2 && !options.quick && micro_batch > 0)
+      for (const int micro_batches : {2, 6, 12})
+        for (const std::string& algorithm : algorithms)
+          cells.push_back({ranks, algorithm, micro_batches,
+                           micro_batches * micro_batch / (machine.fit.parameters / kParameters * alone.value),
+                           Seconds{0}, 1});
     for (const LiveCell& cell : cells) make_run(options, machine, cell, result.rows);
   }
   return result;

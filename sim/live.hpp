@@ -17,8 +17,9 @@ namespace accosim {
 struct LiveCell {
   int ranks = 2;
   std::string algorithm;
-  double ratio = 0;        ///< computation of a batch over its communication alone, as predicted; 0: a real model
-  Seconds compute_time{};  ///< of a micro-batch
+  int micro_batches = 4;   ///< of an update and rank
+  double ratio = 0;        ///< computation of a batch over its communication alone, as predicted
+  Seconds compute_time{};  ///< of a micro-batch that sleeps; 0: of accocal's GPT, which really computes
   double slow = 1;         ///< of the last rank
 };
 
@@ -45,7 +46,6 @@ struct LiveResult {
   std::string cpu, network, date;
   int cores = 0;
   double parameters = 0;
-  int micro_batches = 0;  ///< of an update and rank
   std::vector<LiveRow> rows;
   std::vector<std::string> notes;
 };
