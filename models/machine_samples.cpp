@@ -42,11 +42,12 @@ MachineSample sample_of(const Json& json) {
   return sample;
 }
 
-/// The sample of the largest amount.
-const MachineSample& largest(const MachineSamples& samples, const std::string& what) {
+/// The sample whose amount is nearest, as a ratio.
+const MachineSample& nearest_sample(const MachineSamples& samples, const std::string& what, double amount) {
   const MachineSample* found = nullptr;
+  const auto distance = [&](const MachineSample& sample) { return std::abs(std::log(sample.amount / amount)); };
   for (const MachineSample& sample : samples.samples)
-    if (sample.what == what && (found == nullptr || sample.amount > found->amount)) found = &sample;
+    if (sample.what == what && (found == nullptr || distance(sample) < distance(*found))) found = &sample;
   if (found == nullptr || found->amount <= 0)
     throw ScenarioError({fmt::format("the samples hold no \"{}\"; measure again with accocal measure", what)});
   return *found;
@@ -96,7 +97,7 @@ MachineSamples read_machine_samples(const std::string& text, const std::string& 
   return samples;
 }
 
-MachineFit fit_machine(const MachineSamples& samples) {
+MachineFit fit_machine(const MachineSamples& samples, double elements) {
   MachineFit fit;
   const double n = samples.ranks;
   constexpr double kSmall = 4096;
@@ -131,7 +132,11 @@ MachineFit fit_machine(const MachineSamples& samples) {
       fit.residuals.push_back({sample, Seconds{hops_of + std::max(0.0, edge - credit) / payload}});
     }
   }
-  const MachineSample &adamw = largest(samples, "adamw"), &copy = largest(samples, "copy");
+  for (const MachineSample& sample : samples.samples)
+    if (elements <= 0 && sample.what == "micro_batch") elements = sample.amount / n;
+  if (elements <= 0) elements = 1e15;
+  const MachineSample &adamw = nearest_sample(samples, "adamw", elements),
+                      &copy = nearest_sample(samples, "copy", n * elements);
   fit.copy = BytesPerSecond{8 * copy.amount / copy.median.value};
   fit.adamw_per_parameter = 1 / adamw.amount * adamw.median + 1 / copy.amount * copy.median;
   for (const MachineSample& sample : samples.samples) {

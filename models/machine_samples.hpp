@@ -50,11 +50,13 @@ struct MachineFit {
   std::vector<MachineResidual> residuals;
 };
 
+/// `elements`: about how many parameters an optimizer's step has; small shards stay in the cache. 0: those of the
+/// micro-batch's model over the ranks, or where none was measured the most that were.
 /// hop: the median over collectives of at most 4 KiB of time over steps. efficiency: the median over the largest size
 /// of each collective of bytes on the slowest edge over time. A bucket's credit is what it gathers in the hops, or
-/// after a pause all of it. AdamW and copies: from the largest sample. Throws ScenarioError where a kind of sample is
-/// missing.
-MachineFit fit_machine(const MachineSamples& samples);
+/// after a pause all of it. AdamW and copies: from the sample of the nearest size (copies are of whole buffers). Throws
+/// ScenarioError where a kind of sample is missing.
+MachineFit fit_machine(const MachineSamples& samples, double elements = 0);
 
 /// A scenario (JSON) of the machine: a node a rank, the micro-batch that was measured (of `nominal` where none was),
 /// and the schedules that accocal runs.

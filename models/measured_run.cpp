@@ -26,6 +26,7 @@ MeasuredRun run_of(const Json& root) {
   run.micro_batches_per_round = options.at("micro_batches_per_round").get<int>();
   run.poll_every = options.value("poll_every", 1);
   run.inner_updates = options.value("inner_updates", 1);
+  run.sequences = options.value("sequences", 1);
   run.fixed = options.value("accumulate", "") == "fixed";
   run.keep_state = options.value("estimate_state", "") == "keep";
   run.bf16 = options.value("storage", "") == "bf16";
@@ -74,7 +75,8 @@ MeasuredRun read_measured_run(const std::string& text, const std::string& name) 
     throw fail(std::string("lacks something: ") + error.what());
   }
   const bool possible = run.ranks > 0 && run.parameters >= 1 && run.micro_batches_per_round > 0 && run.left_out >= 0 &&
-                        run.inner_updates > 0 && (!run.compute_time || run.compute_time->value > 0);
+                        run.inner_updates > 0 && run.sequences > 0 &&
+                        (!run.compute_time || run.compute_time->value > 0);
   if (!possible || steady(run, block_of(run)).empty())
     throw fail("holds no steady update of a possible run: give it more --updates");
   return run;
@@ -91,12 +93,12 @@ Seconds update_time(const MeasuredRun& run) {
   return Seconds{sum / static_cast<double>(times.size() - 2 * cut) / static_cast<double>(block)};
 }
 
-double samples_per_update(const MeasuredRun& run) {
+double micro_batches_per_update(const MeasuredRun& run) {
   double sum = 0;
   const std::size_t block = block_of(run);
   const std::vector<MeasuredUpdate> updates = steady(run, block);
   for (const MeasuredUpdate& update : updates) sum += update.samples;
-  return sum / static_cast<double>(updates.size() * block);
+  return sum / static_cast<double>(updates.size() * block) / run.sequences;
 }
 
 std::vector<std::string> settings_of(const MeasuredRun& run) {

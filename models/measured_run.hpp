@@ -32,6 +32,7 @@ struct MeasuredRun {
   int micro_batches_per_round = 1;
   int poll_every = 1;
   int inner_updates = 1;
+  int sequences = 1;        ///< samples of a micro-batch
   bool fixed = false;       ///< so many micro-batches and no more, then wait
   bool keep_state = false;  ///< the estimate's moments are not rolled back
   bool bf16 = false;
@@ -48,8 +49,8 @@ MeasuredRun read_measured_run(const std::string& text, const std::string& name);
 /// Mean duration of the steady updates (DiLoCo: of whole outer phases) without the shortest and the longest tenth: what
 /// a stall of the machine or a late wake-up does to one update says nothing of the others.
 Seconds update_time(const MeasuredRun& run);
-/// Mean number of samples of a steady update.
-double samples_per_update(const MeasuredRun& run);
+/// Mean number of micro-batches of all ranks in a steady update.
+double micro_batches_per_update(const MeasuredRun& run);
 
 /// The settings (as of --set) that make a machine's scenario this run.
 std::vector<std::string> settings_of(const MeasuredRun& run);

@@ -65,7 +65,7 @@ std::vector<std::pair<std::string, Score>> scores_of(const LiveResult& result) {
     by_algorithm[row.cell.algorithm].add(error);
     by_ranks[row.cell.ranks].add(error);
     if (row.cell.slow > 1) slow.add(error);
-    if (row.cell.algorithm == "acco" && row.predicted_samples > 1.01 * row.cell.micro_batches * row.cell.ranks)
+    if (row.cell.algorithm == "acco" && row.predicted_micro_batches > 1.01 * row.cell.micro_batches * row.cell.ranks)
       bound.add(error);
   }
   std::vector<std::pair<std::string, Score>> scores = {{"set computation, all", all}};
@@ -89,8 +89,8 @@ double live_mean_error(const LiveResult& result) {
 
 void write_live(std::ostream& out, const LiveResult& result, const ConsoleOptions& options) {
   Column run = column("run", "", true), ratio = column("comp./", "comm."), measured = column("update", "measured"),
-         predicted = column("update", "predicted"), error = column("error"), samples = column("samples", "measured"),
-         predicted_samples = column("samples", "predicted"), note = column("", "", true);
+         predicted = column("update", "predicted"), error = column("error"), samples = column("micro-b.", "measured"),
+         predicted_samples = column("micro-b.", "predicted"), note = column("", "", true);
   for (const LiveRow& row : result.rows) {
     const Style style = row.rejected.empty() ? Style::kPlain : Style::kDim;
     run.cells.push_back({name_of(row.cell), style});
@@ -98,8 +98,8 @@ void write_live(std::ostream& out, const LiveResult& result, const ConsoleOption
     measured.cells.push_back({milliseconds(row.measured), style});
     predicted.cells.push_back({milliseconds(row.predicted), style});
     error.cells.push_back({signed_percent(row.error()), style});
-    samples.cells.push_back({fmt::format("{:.1f}", row.samples), style});
-    predicted_samples.cells.push_back({fmt::format("{:.1f}", row.predicted_samples), style});
+    samples.cells.push_back({fmt::format("{:.1f}", row.micro_batches), style});
+    predicted_samples.cells.push_back({fmt::format("{:.1f}", row.predicted_micro_batches), style});
     note.cells.push_back({row.rejected.empty() ? "" : "rejected", style});
   }
   write_table(out, {run, ratio, measured, predicted, error, samples, predicted_samples, note}, options);
@@ -131,11 +131,11 @@ void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LiveP
     error.cells.push_back({std::isfinite(ratio) ? signed_percent(ratio - 1) : "-"});
   };
   const Seconds update = update_time(run);
-  const double samples = samples_per_update(run);
+  const double samples = micro_batches_per_update(run);
   add(fmt::format("{}, {} ranks: update", run.algorithm, run.ranks), milliseconds(update),
       milliseconds(predicted.update_time), predicted.update_time / update);
-  add("samples of an update", fmt::format("{:.2f}", samples), fmt::format("{:.2f}", predicted.samples),
-      predicted.samples / samples);
+  add("micro-batches of an update", fmt::format("{:.2f}", samples), fmt::format("{:.2f}", predicted.micro_batches),
+      predicted.micro_batches / samples);
   for (int i = 0; i < 2; ++i) count.cells.push_back({""}), expected_count.cells.push_back({""});
   for (const TimelinePart& part : parts) {
     const bool both = part.measured_count > 0 && part.predicted_count > 0;
@@ -164,12 +164,13 @@ void write_live_markdown(std::ostream& out, const LiveResult& result) {
   for (const auto& [what, score] : scores_of(result))
     out << fmt::format("| {} | {} | {} | {} | {} |\n", what, score.runs, percent(score.mean),
                        signed_percent(score.bias), signed_percent(score.worst));
-  out << "\n| run | ratio | measured update | predicted | error | samples an update, measured | predicted | |\n"
+  out << "\n| run | ratio | measured update | predicted | error | micro-batches an update, measured | predicted | |\n"
          "|---|---|---|---|---|---|---|---|\n";
   for (const LiveRow& row : result.rows)
     out << fmt::format("| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {} |\n", name_of(row.cell), ratio_of(row.cell),
                        milliseconds(row.measured), milliseconds(row.predicted), signed_percent(row.error()),
-                       row.samples, row.predicted_samples, row.rejected.empty() ? "" : "rejected: " + row.rejected);
+                       row.micro_batches, row.predicted_micro_batches,
+                       row.rejected.empty() ? "" : "rejected: " + row.rejected);
   for (const std::string& each : result.notes) out << "\n" << each << "\n";
 }
 

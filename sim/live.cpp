@@ -29,6 +29,7 @@ constexpr double kLooks[] = {16.5, 6.5, 2.5, 1.5};
 constexpr double kQuickLooks[] = {6.5, 1.5};
 constexpr double kSlow = 2, kSlowLook = 2.5;
 constexpr double kMostWaiting = 0.02;  ///< share of a run that its ranks may spend waiting for a processor
+constexpr double kMostDrift = 0.05;    ///< of the machine's speed since it was measured
 constexpr int kTries = 3;
 
 std::string text_of(const std::string& path) {
@@ -80,6 +81,16 @@ struct Machine {
 
 std::string setting(Seconds time) { return print_quantity(time.value, Dimension::kTime); }
 
+Seconds median_micro_batch(const std::string& file) {
+  std::vector<double> spans;
+  for (const MeasuredSpan& span : read_measured_run(text_of(file), file).spans)
+    if (span.label == "micro-batch") spans.push_back((span.end - span.begin).value);
+  if (spans.empty()) throw std::runtime_error("accocal recorded no micro-batch");
+  const auto middle = spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2);
+  std::nth_element(spans.begin(), middle, spans.end());
+  return Seconds{*middle};
+}
+
 Machine measure_machine(const LiveOptions& options, int ranks) {
   Machine machine;
   machine.file = fmt::format("{}/machine-{}.json", options.folder, ranks);
@@ -90,7 +101,7 @@ Machine measure_machine(const LiveOptions& options, int ranks) {
   if (options.quick) arguments.push_back("--quick");
   run_accocal(options, arguments);
   machine.samples = read_machine_samples(text_of(samples), samples);
-  machine.fit = fit_machine(machine.samples);
+  machine.fit = fit_machine(machine.samples, kParameters / ranks);
   std::ofstream(machine.file) << machine_scenario(machine.samples, machine.fit);
   // How late a sleeper wakes belongs to the machine too; from a run of its own, with nothing to send.
   const std::string run = options.folder + "/sleep.json";
@@ -98,12 +109,7 @@ Machine measure_machine(const LiveOptions& options, int ranks) {
   run_accocal(options, {"train", "-n", std::to_string(ranks), "--network", "loopback", "--algorithm", "ddp",
                         "--compute-time", setting(asked), "--parameters", "1024", "--micro-batches", "10", "--updates",
                         options.quick ? "5" : "20", "-o", run});
-  std::vector<double> spans;
-  for (const MeasuredSpan& span : read_measured_run(text_of(run), run).spans)
-    if (span.label == "micro-batch") spans.push_back((span.end - span.begin).value);
-  if (spans.empty()) throw std::runtime_error("accocal recorded no micro-batch");
-  std::nth_element(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2), spans.end());
-  machine.late = Seconds{spans[spans.size() / 2]} - asked;
+  machine.late = median_micro_batch(run) - asked;
   return machine;
 }
 
@@ -142,10 +148,30 @@ int updates_for(const LiveOptions& options, const LiveCell& cell, Seconds update
   return cell.algorithm == "diloco" ? (wanted + kInnerUpdates - 1) / kInnerUpdates * kInnerUpdates : wanted;
 }
 
+/// A micro-batch of the GPT right now, with nothing to send: has the machine the speed that it was measured at?
+Seconds micro_batch_now(const LiveOptions& options, int ranks) {
+  const std::string file = options.folder + "/probe.json";
+  run_accocal(options, {"train", "-n", std::to_string(ranks), "--network", "loopback", "--algorithm", "ddp",
+                        "--micro-batches", "10", "--updates", "4", "-o", file});
+  return median_micro_batch(file);
+}
+
+/// What was wrong with the machine while a run was made; nothing that the run itself was to show.
+std::string why_rejected(const MeasuredRun& run, Seconds measured, Seconds before, Seconds after) {
+  if (run.processor_wait_share > kMostWaiting)
+    return fmt::format("its ranks waited {:.0f} % of the time for a processor that others used",
+                       100 * run.processor_wait_share);
+  for (const Seconds now : {before, after})
+    if (now > Seconds{0} && std::abs(now / measured - 1) > kMostDrift)
+      return fmt::format("right {} it the machine took {:.2f} times as long for the same micro-batch as when measured",
+                         now == before ? "before" : "after", now / measured);
+  return "";
+}
+
 /// Makes the run of the cell, again when the machine was busy with others; every try is a row.
 void make_run(const LiveOptions& options, const Machine& machine, const LiveCell& cell, std::vector<LiveRow>& rows) {
   const LivePrediction predicted = predict_run(machine.file, planned(cell, machine), NetworkKind::kReference);
-  LiveRow row{cell, {}, predicted.update_time, 0, predicted.samples, 0, ""};
+  LiveRow row{cell, {}, predicted.update_time, 0, predicted.micro_batches, 0, ""};
   const int updates = updates_for(options, cell, predicted.update_time);
   const std::string file = options.folder + "/run.json";
   for (int attempt = 1; attempt <= kTries; ++attempt) {
@@ -164,16 +190,15 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
       add("--parameters", fmt::format("{:.0f}", kParameters));
     }
     if (cell.slow > 1) add("--slow", fmt::format("{}={}", cell.ranks - 1, cell.slow));
+    const bool real = cell.compute_time == Seconds{0};
+    const Seconds before = real ? micro_batch_now(options, cell.ranks) : Seconds{0};
     run_accocal(options, arguments);
+    const Seconds after = real ? micro_batch_now(options, cell.ranks) : Seconds{0};
     const MeasuredRun run = read_measured_run(text_of(file), file);
     row.measured = update_time(run);
-    row.samples = samples_per_update(run);
+    row.micro_batches = micro_batches_per_update(run);
     row.updates = static_cast<int>(run.updates.size()) - run.left_out;
-    const bool busy = run.processor_wait_share > kMostWaiting;
-    row.rejected = busy && attempt < kTries
-                       ? fmt::format("its ranks waited {:.0f} % of the time for a processor that others used",
-                                     100 * run.processor_wait_share)
-                       : "";
+    row.rejected = attempt == kTries ? "" : why_rejected(run, machine.fit.micro_batch, before, after);
     rows.push_back(row);
     options.progress(fmt::format("{} ranks, {}: measured {:.2f} ms, predicted {:.2f} ms ({:+.1f} %){}", cell.ranks,
                                  cell.algorithm, 1e3 * row.measured.value, 1e3 * row.predicted.value, 100 * row.error(),
@@ -187,7 +212,7 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
 LivePrediction predict_run(const std::string& machine_file, const MeasuredRun& run, NetworkKind network) {
   const Scenario scenario = load_scenario(machine_file, settings_of(run)).scenario;
   const RunResult result = run_schedule(scenario, scenario.schedules.front(), network);
-  return {result.update_time, result.samples_per_update};
+  return {result.update_time, result.micro_batches_per_update};
 }
 
 LiveResult validate_live(const LiveOptions& options) {

@@ -26,7 +26,7 @@ struct LiveCell {
 struct LiveRow {
   LiveCell cell;
   Seconds measured, predicted;
-  double samples = 0, predicted_samples = 0;  ///< of an update
+  double micro_batches = 0, predicted_micro_batches = 0;  ///< of an update, all ranks
   int updates = 0;
   std::string rejected;  ///< why the run does not count; then it was made again
 
@@ -56,7 +56,7 @@ LiveResult validate_live(const LiveOptions& options);
 /// The scenario of the machine (a file), changed into this run, predicted.
 struct LivePrediction {
   Seconds update_time;
-  double samples = 0;
+  double micro_batches = 0;  ///< of an update, all ranks
 };
 LivePrediction predict_run(const std::string& machine_file, const MeasuredRun& run, NetworkKind network);
 

@@ -29,7 +29,7 @@ void compare_with_run(const Arguments& arguments) {
   const Timeline measured_line = measured_timeline(run, first, std::max(1, count));
   const Timeline predicted_line =
       predicted_timeline(scenario, scenario.schedules.front(), first, std::max(1, count), network_of(arguments));
-  write_run_comparison(std::cout, run, {predicted.update_time, predicted.samples},
+  write_run_comparison(std::cout, run, {predicted.update_time, predicted.micro_batches},
                        compare_parts(measured_line, predicted_line), console_options());
   if (arguments.trace.empty()) return;
   refuse_to_overwrite(arguments.trace);

@@ -84,8 +84,10 @@ Bytes Player::behind_tokens(int link, Bytes bytes) {
   const Link& of = graph_.links[link];
   const bool idle = bucket.flows++ == 0;
   if (!idle || of.burst == Bytes{0}) return bytes;
-  const Bytes tokens = std::min(of.burst, (now_ - bucket.idle_since) * of.bandwidth.value * Bytes{1});
-  return std::max(Bytes{0}, bytes - tokens);
+  const double tokens = std::min(of.burst.value, bucket.tokens + (now_ - bucket.idle_since) * of.bandwidth.value);
+  const double used = std::min(tokens, bytes.value);
+  bucket.tokens = tokens - used;
+  return bytes - Bytes{used};
 }
 
 void Player::part_done(std::uint32_t slot) {

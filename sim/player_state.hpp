@@ -158,8 +158,9 @@ class Player {
   std::vector<std::uint32_t> flow_meeting_;
   std::vector<int> flow_link_;  ///< the first of its path
   struct Bucket {
-    int flows = 0;  ///< on the link now
-    double idle_since = -std::numeric_limits<double>::infinity();
+    int flows = 0;                                            ///< on the link now
+    double tokens = std::numeric_limits<double>::infinity();  ///< at `idle_since`, of bytes; at most the burst
+    double idle_since = 0;
   };
   std::vector<Bucket> buckets_;  ///< one a link
   std::vector<Ready> ready_;
