@@ -2,7 +2,8 @@
 # by bash, with $root set to the clone. Nothing here reads stdin or writes stdout: both belong to the program.
 
 kBuildPackages='g++ cmake ninja-build pkg-config libsimgrid-dev libeigen3-dev nlohmann-json3-dev libfmt-dev libcli11-dev'
-kTestPackages="$kBuildPackages libgtest-dev libgloo-dev iproute2"
+kNetworkPackages=iproute2 # for accocal's namespaces
+kTestPackages="$kBuildPackages $kNetworkPackages libgtest-dev libgloo-dev"
 kCannot=40   # set_up: the environment is in the way (a package, a permission, a network); a command was named
 kBroken=41   # set_up: the sources do not configure or compile; the log was shown
 build_flags=''  # for ninja
@@ -10,7 +11,7 @@ kLockPatience=${ACCOSIM_LOCK_PATIENCE:-900} # seconds to wait for another's apt 
 
 say() { printf 'accosim: %s\n' "$*" >&2; }
 
-# set_up PRESET TARGET PACKAGES...: leaves TARGET of PRESET built and current. Returns 0, kCannot or kBroken.
+# set_up PRESET TARGETS PACKAGES...: leaves TARGETS (words) of PRESET built and current. Returns 0, kCannot or kBroken.
 set_up() {
   local preset=$1 target=$2 status
   shift 2
@@ -161,10 +162,10 @@ build() {
   local status
   say "building $2 in build/$1"
   if [ -t 2 ]; then
-    NINJA_STATUS='accosim: [%f/%t] ' cmake --build "$build_folder" --target "$2" -- $build_flags
+    NINJA_STATUS='accosim: [%f/%t] ' cmake --build "$build_folder" --target $2 -- $build_flags
     status=$?
   else
-    NINJA_STATUS='@%p@%f/%t@' cmake --build "$build_folder" --target "$2" -- $build_flags 2>&1 | awk -F@ '
+    NINJA_STATUS='@%p@%f/%t@' cmake --build "$build_folder" --target $2 -- $build_flags 2>&1 | awk -F@ '
       /^ninja: (Entering directory|no work to do)/ { next }
       /^@ *[0-9]+%@/ { if (int($2 / 25) > shown) { shown = int($2 / 25); print "accosim: built " $3; fflush() } next }
       { print; fflush() }'

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "calibration/denormals.hpp"
+
 namespace accosim {
 
 CommunicationThread::CommunicationThread() : thread_([this] { serve(); }) {}
@@ -32,6 +34,7 @@ void CommunicationThread::wait() {
 }
 
 void CommunicationThread::serve() {
+  flush_denormals();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || job_; });

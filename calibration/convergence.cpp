@@ -87,28 +87,6 @@ TrainingOptions of(Algorithm algorithm, const ConvergenceOptions& options) {
   return training;
 }
 
-struct Compared {
-  std::string name, what;
-  TrainingOptions options;
-};
-
-std::vector<Compared> compared(const ConvergenceOptions& options) {
-  const std::int64_t warmup = options.updates / 10;
-  std::vector<Compared> list = {
-      {"ddp", "synchronous, the baseline", of(Algorithm::kDdp, options)},
-      {"zero1", "synchronous, optimizer sharded", of(Algorithm::kZero1, options)},
-      {"acco", "optimizer's states rolled back after the estimate", of(Algorithm::kAcco, options)},
-      {"acco-keep", "ACCO, the moments kept from the estimate", of(Algorithm::kAcco, options)},
-      {"dpu", "gradients one update late", of(Algorithm::kDpu, options)},
-      {"dpu-warmup", fmt::format("DPU after {} synchronous updates", warmup), of(Algorithm::kDpu, options)},
-      {"wp", "DPU on predicted parameters", of(Algorithm::kWp, options)},
-      {"diloco", "10 inner updates, outer rate 0.7, momentum 0.9", of(Algorithm::kDiloco, options)},
-  };
-  list[3].options.estimate_state = EstimateState::kKeep;
-  list[5].options.warmup_updates = warmup;
-  return list;
-}
-
 const CurvePoint& at_share(const Curve& curve, double share) {
   const auto wanted = share * static_cast<double>(curve.back().updates);
   return *std::find_if(curve.begin(), curve.end(),
@@ -227,6 +205,23 @@ std::optional<double> samples_to_reach(const Curve& curve, double target) {
   return {};
 }
 
+std::vector<ComparedAlgorithm> compared_algorithms(const ConvergenceOptions& options) {
+  const std::int64_t warmup = options.updates / 10;
+  std::vector<ComparedAlgorithm> list = {
+      {"ddp", "synchronous, the baseline", of(Algorithm::kDdp, options)},
+      {"zero1", "synchronous, optimizer sharded", of(Algorithm::kZero1, options)},
+      {"acco", "optimizer's states rolled back after the estimate", of(Algorithm::kAcco, options)},
+      {"acco-keep", "ACCO, the moments kept from the estimate", of(Algorithm::kAcco, options)},
+      {"dpu", "gradients one update late", of(Algorithm::kDpu, options)},
+      {"dpu-warmup", fmt::format("DPU after {} synchronous updates", warmup), of(Algorithm::kDpu, options)},
+      {"wp", "DPU on predicted parameters", of(Algorithm::kWp, options)},
+      {"diloco", "10 inner updates, outer rate 0.7, momentum 0.9", of(Algorithm::kDiloco, options)},
+  };
+  list[3].options.estimate_state = EstimateState::kKeep;
+  list[5].options.warmup_updates = warmup;
+  return list;
+}
+
 void check_options(const ConvergenceOptions& options) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw BadInput(what);
@@ -254,7 +249,7 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
   if (options.optimizer.learning_rate == 0) tune(report, corpus, say);
 
   // The algorithms, then DDP at half and at twice the batch over as many samples.
-  const std::vector<Compared> list = compared(report.options);
+  const std::vector<ComparedAlgorithm> list = compared_algorithms(report.options);
   const auto seeds = static_cast<std::size_t>(options.seeds);
   const std::size_t batch_seeds = std::min<std::size_t>(seeds, kBatchSeeds);
   std::vector<Run> runs;
@@ -264,7 +259,7 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
       runs.back().options.gpt.seed = seed;
     }
   };
-  for (const Compared& algorithm : list) add(algorithm.options, seeds);
+  for (const ComparedAlgorithm& algorithm : list) add(algorithm.options, seeds);
   for (const double factor : {0.5, 2.0}) {
     TrainingOptions training = of(Algorithm::kDdp, report.options);
     training.micro_batches_per_round = static_cast<int>(2 * factor);
@@ -280,7 +275,7 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
     return curves;
   };
   for (std::size_t i = 0; i < list.size(); ++i) {
-    report.algorithms.push_back({list[i].name, list[i].what, curves_from(i * seeds, seeds), {}, {}, {}, 0, {}, {}});
+    report.algorithms.push_back({list[i].name, list[i].what, curves_from(i * seeds, seeds), {}, {}, {}, 0, {}, {}, {}});
     compare(report.algorithms.back(), report.algorithms.front().curves);
   }
   const double rate = report.options.optimizer.learning_rate;

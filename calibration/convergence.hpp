@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/spawn.hpp"
 #include "calibration/statistics.hpp"
 #include "calibration/training.hpp"
 
@@ -60,6 +61,7 @@ struct AlgorithmConvergence {
   /// Samples to reach the loss that DDP has at kEarly and at kLate of its updates, over DDP's own; nothing where it is
   /// not reached on every seed.
   std::optional<Estimate> early_samples_ratio, samples_ratio;
+  Seconds update_time{};  ///< on the report's network, after any warm-up; 0: not measured
 };
 inline constexpr double kEarly = 0.1;
 inline constexpr double kLate = 0.6;
@@ -75,6 +77,13 @@ struct BatchSize {
   Estimate samples_to_target;
 };
 
+/// What is compared, and how it is run; DDP first.
+struct ComparedAlgorithm {
+  std::string name, what;
+  TrainingOptions options;
+};
+std::vector<ComparedAlgorithm> compared_algorithms(const ConvergenceOptions& options);
+
 struct ConvergenceReport {
   ConvergenceOptions options;  ///< with the learning rate that was taken
   std::int64_t parameters = 0;
@@ -84,11 +93,17 @@ struct ConvergenceReport {
   std::vector<BatchSize> batches;                 ///< ascending
   double batch_target = 0;                        ///< the loss that they are compared at
   std::optional<Estimate> critical_batch;  ///< samples; nothing where the line has no positive slope and intercept
+  std::string network;                     ///< that the update times are of; empty: none were measured
   Seconds took;
 };
 
 /// `say` gets lines of progress.
 ConvergenceReport converge(const ConvergenceOptions& options, const std::function<void(const std::string&)>& say);
+
+/// Runs every algorithm for a little with ranks as processes over a network, so that losses can be drawn over time.
+/// `network` is its name for the page. What the ranks said, where they failed.
+RankResults add_wall_clock(ConvergenceReport& report, const LaunchOptions& launch, const std::string& network,
+                           const std::function<void(const std::string&)>& say);
 
 /// One document, schema accosim.convergence/1.
 std::string convergence_json(const ConvergenceReport& report);

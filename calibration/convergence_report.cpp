@@ -33,6 +33,7 @@ Json algorithm_json(const AlgorithmConvergence& algorithm) {
   Json json = {{"name", algorithm.name}, {"what", algorithm.what}};
   put_ratio(json, "", algorithm.samples_ratio, kLate);
   put_ratio(json, "early_", algorithm.early_samples_ratio, kEarly);
+  if (algorithm.update_time > Seconds{0}) json["update_time_s"] = algorithm.update_time.value;
   json["final_loss"] = algorithm.final_loss;
   put(json, "final_loss_difference", algorithm.final_difference);
   put(json, "early_loss_difference", algorithm.early_difference);
@@ -47,6 +48,29 @@ Json algorithm_json(const AlgorithmConvergence& algorithm) {
   }
   json["curves"] = std::move(seeds);
   return json;
+}
+
+/// Time to DDP's late loss over DDP's own.
+std::string wall_clock_text(const ConvergenceReport& report) {
+  if (report.network.empty()) return "";
+  std::string text = fmt::format(
+      "## On the clock\n\nThe same algorithms with {} ranks as processes over {}, so many micro-batches an update and "
+      "no "
+      "more: the median update, and the time to the loss that DDP has after {:g} % of its updates, over DDP's own. On "
+      "another network the times are others (that is what accosim predicts), the samples are not.\n\n"
+      "| algorithm | an update | samples, late | time, late |\n|---|--:|--:|--:|\n",
+      report.options.ranks, report.network, 100 * kLate);
+  const double base = report.algorithms.front().update_time.value;
+  for (const AlgorithmConvergence& algorithm : report.algorithms) {
+    const double relative = algorithm.update_time.value / base;
+    const std::optional<Estimate>& samples = algorithm.samples_ratio;
+    const std::string time = !samples ? fmt::format("more than {:.2f}", relative / kLate)
+                                      : fmt::format("{:.3f} [{:.3f}, {:.3f}]", relative * samples->value,
+                                                    relative * samples->low, relative * samples->high);
+    text += fmt::format("| {} | {:.3f} ms | {} | {} |\n", algorithm.name, 1e3 * algorithm.update_time.value,
+                        samples ? fmt::format("{:.3f}", samples->value) : "not reached", time);
+  }
+  return text + "\n";
 }
 
 std::string percent(const Estimate& e) {
@@ -182,6 +206,7 @@ std::string convergence_json(const ConvergenceReport& report) {
     put(entry, "samples_to_target", batch.samples_to_target);
     json["batches"].push_back(std::move(entry));
   }
+  if (!report.network.empty()) json["network"] = report.network;
   json["tuning"] = Json::array();
   for (const auto& [rate, loss] : report.tuning) json["tuning"].push_back({{"learning_rate", rate}, {"loss", loss}});
   return json.dump(1) + "\n";
@@ -223,7 +248,7 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
                         baseline ? "1" : ratio_text(algorithm.early_samples_ratio, kEarly),
                         baseline ? "1" : ratio_text(algorithm.samples_ratio, kLate), algorithm.final_loss);
   }
-  text += "\n" + along_the_run(report) + "\n" + batches_text(report);
+  text += "\n" + along_the_run(report) + "\n" + wall_clock_text(report) + batches_text(report);
   text +=
       "\n## How far it reaches\n\nThe sizes and the numbers of updates and seeds were chosen on other seeds, so that "
       "half a "

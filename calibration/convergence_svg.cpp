@@ -11,7 +11,7 @@
 namespace accosim {
 namespace {
 
-constexpr double kWidth = 900, kHeight = 760;
+constexpr double kWidth = 900, kTwoPanels = 760, kThreePanels = 1120;
 constexpr double kLeft = 64, kRight = 150;  // room for the axis, and for the names
 constexpr std::array<const char*, 8> kColours = {"#333333", "#999999", "#0072b2", "#56b4e9",
                                                  "#d55e00", "#e69f00", "#009e73", "#cc79a7"};
@@ -63,11 +63,41 @@ std::string names(std::vector<std::tuple<double, std::string, const char*>> entr
 
 }  // namespace
 
+namespace {
+
+/// The losses of the first panel over seconds on the report's network, until the fastest has ended.
+std::string over_time(const ConvergenceReport& report, const std::vector<Curve>& means, const Panel& losses) {
+  Panel panel = losses;
+  panel.top = 800;
+  panel.bottom = 1080;
+  panel.most_x = 0;
+  const auto end_of = [&](std::size_t a) {
+    return report.algorithms[a].update_time.value * static_cast<double>(means[a].back().updates);
+  };
+  for (std::size_t a = 0; a < means.size(); ++a) panel.most_x = std::max(panel.most_x, end_of(a));
+  std::string svg = axes(panel, "Held-out loss over time: " + report.network, 0.1, "");
+  std::vector<std::tuple<double, std::string, const char*>> labels;
+  for (std::size_t a = 0; a < means.size(); ++a) {
+    std::string points;
+    for (const CurvePoint& point : means[a])
+      if (point.loss <= panel.high)
+        points += fmt::format("{:.1f},{:.1f} ",
+                              panel.x(report.algorithms[a].update_time.value * static_cast<double>(point.updates)),
+                              panel.y(point.loss));
+    const char* colour = kColours[a % kColours.size()];
+    svg += polyline(points, colour);
+    labels.emplace_back(panel.y(means[a].back().loss), report.algorithms[a].name, colour);
+  }
+  return svg + names(labels) + text_at((kLeft + kWidth - kRight) / 2, kThreePanels - 6, "middle", "seconds");
+}
+
+}  // namespace
+
 std::string convergence_svg(const ConvergenceReport& report) {
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" "
       "font-size=\"12\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"#ffffff\"/>\n",
-      kWidth, kHeight);
+      kWidth, report.network.empty() ? kTwoPanels : kThreePanels);
   const auto most = static_cast<double>(report.options.updates);
   Panel losses{40, 340, most, 1e9, 0};
   // From the loss at a tenth of the run on: before it all fall alike, and would press the rest together.
@@ -130,7 +160,8 @@ std::string convergence_svg(const ConvergenceReport& report) {
     labels.emplace_back(differences.y(100 * algorithm.differences.back().value), algorithm.name, colour);
   }
   svg += names(labels);
-  svg += text_at((kLeft + kWidth - kRight) / 2, kHeight - 6, "middle", "updates");
+  svg += text_at((kLeft + kWidth - kRight) / 2, kTwoPanels - 6, "middle", "updates");
+  if (!report.network.empty()) svg += over_time(report, means, losses);
   return svg + "</svg>\n";
 }
 

@@ -184,6 +184,7 @@ ExitCode run_train(const TrainFiles& files) {
 
 struct ConvergeArguments {
   ConvergenceOptions options;
+  std::string network;
   std::string output, markdown;
 };
 
@@ -202,6 +203,8 @@ void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
   verb->add_option("--sequences", options.gpt.sequences, "Of a micro-batch; an update has two a rank")
       ->capture_default_str();
   verb->add_option("--data", options.data, "A text to learn; default: the one that comes along");
+  verb->add_option("--network", arguments.network,
+                   "Also times every algorithm with ranks as processes over it: netns:RATE, paced:RATE, loopback");
   verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output");
   verb->add_option("--markdown", arguments.markdown, "A page, with its curves beside it as .svg");
 }
@@ -216,8 +219,16 @@ ExitCode run_converge(const ConvergeArguments& arguments, const std::string& com
     check_writable(arguments.markdown);
     check_writable(svg.string());
   }
-  const ConvergenceReport report =
-      converge(arguments.options, [](const std::string& line) { std::cerr << "accocal: " << line << '\n'; });
+  const auto say = [](const std::string& line) { std::cerr << "accocal: " << line << '\n'; };
+  LaunchArguments launch;
+  launch.ranks = arguments.options.ranks;
+  launch.network = arguments.network.empty() ? "loopback" : arguments.network;
+  const LaunchOptions launched = launch_options(launch);  // a wrong network is told before the work
+  ConvergenceReport report = converge(arguments.options, say);
+  if (!arguments.network.empty()) {
+    const RankResults results = add_wall_clock(report, launched, arguments.network, say);
+    if (results.code != ExitCode::kDone) return tell_errors(results);
+  }
   if (!arguments.markdown.empty()) {
     write_whole(svg.string(), convergence_svg(report));
     write_whole(arguments.markdown, convergence_markdown(report, svg.filename().string(), command));

@@ -32,13 +32,14 @@ expect_said() { grep -qE -- "$2" "$work/err" || fail "$1: stderr has no '$2'"; }
 # The toy echoes its first argument and its stdin, and exits with its second.
 make_clone() {
   mkdir -p "$clone"
-  cp -R "$root/accosim" "$root/check" "$root/.ci" "$root/CMakePresets.json" "$clone/"
+  cp -R "$root/accosim" "$root/accocal" "$root/check" "$root/.ci" "$root/CMakePresets.json" "$clone/"
   cat >"$clone/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(toy LANGUAGES CXX)
 execute_process(COMMAND cat OUTPUT_QUIET) # would eat the program's stdin, were it to get there
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 add_executable(accosim main.cpp greeting.cpp)
+add_executable(accocal EXCLUDE_FROM_ALL main.cpp greeting.cpp)
 if(BUILD_TESTING)
   enable_testing()
   add_test(NAME good COMMAND accosim yes 0)
@@ -73,6 +74,14 @@ run "$clone/accosim" 'a  b' 7 </dev/null
 expect 'first run' 7 'hello a  b'
 expect_said 'first run' 'configuring build/release'
 expect_said 'first run' 'building accosim in build/release'
+
+[ ! -e "$clone/build/release/bin/accocal" ] || fail 'accosim alone builds accosim alone'
+run "$clone/accocal" y </dev/null
+expect 'the other program, by its link' 0 'hello y'
+expect_said 'the other program' 'building accocal in build/release'
+rm "$clone/build/release/bin/accocal"
+run "$clone/accosim" z --live </dev/null
+[ -x "$clone/build/release/bin/accocal" ] || fail 'what runs both builds both'
 
 run "$clone/accosim" x <in
 expect 'second run, reading its stdin' 0 $'hello x\none\ntwo'

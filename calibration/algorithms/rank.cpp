@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "calibration/denormals.hpp"
 #include "calibration/machine.hpp"
 
 namespace accosim {
@@ -67,6 +68,7 @@ Rank::Rank(const TrainingOptions& run_options, Workload& workload, Transport& ra
       compute_lane_(TrainingSpan::Lane::kCompute, ranks.rank(), run_options.record_spans),
       communication_lane_(TrainingSpan::Lane::kCommunication, ranks.rank(), run_options.record_spans),
       slow_(run_options.slow.contains(ranks.rank()) ? run_options.slow.at(ranks.rank()) : 1) {
+  flush_denormals();
   shard = is_sharded(options.algorithm) ? shard_of(parameters.size(), transport.rank(), transport.size())
                                         : Shard{0, parameters.size()};
   transport.broadcast(parameters.buffer(), 0);
