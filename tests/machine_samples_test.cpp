@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "models/scenario.hpp"
@@ -12,8 +13,11 @@ namespace accosim {
 namespace {
 
 std::string sample(const std::string& head, double seconds) {
-  return "{" + head + ", \"median_s\": " + std::to_string(seconds) + ", \"p10_s\": " + std::to_string(seconds) +
-         ", \"p90_s\": " + std::to_string(seconds) + ", \"runs\": 5}";
+  std::ostringstream text;
+  text.precision(12);
+  text << "{" << head << ", \"median_s\": " << seconds << ", \"p10_s\": " << seconds << ", \"p90_s\": " << seconds
+       << ", \"runs\": 5}";
+  return text.str();
 }
 
 /// Two ranks at 10 MB/s with a bucket of 10 kB; 95 % of it is payload, a step takes 100 us. 1 MB: half of it on each
