@@ -99,16 +99,22 @@ double smooth_loss(const Curve& curve, std::size_t i) {
   return (curve[i - 1].loss + curve[i].loss + curve[i + 1].loss) / 3;
 }
 
-std::optional<Estimate> ratio_at(const std::vector<Curve>& curves, const std::vector<Curve>& ddp, double share) {
+/// Leaves the lower bound in `at_least`.
+std::optional<Estimate> ratio_at(const std::vector<Curve>& curves, const std::vector<Curve>& ddp, double share,
+                                 double& at_least) {
   std::vector<double> ratios;
+  bool all = true;
   for (std::size_t seed = 0; seed < ddp.size(); ++seed) {
     const auto place = static_cast<std::size_t>(&at_share(ddp[seed], share) - ddp[seed].data());
     const double target = smooth_loss(ddp[seed], place);
     const std::optional<double> own = samples_to_reach(curves[seed], target);
-    if (!own) return {};
-    ratios.push_back(*own / *samples_to_reach(ddp[seed], target));
+    all = all && own.has_value();
+    ratios.push_back(own.value_or(static_cast<double>(curves[seed].back().samples)) /
+                     *samples_to_reach(ddp[seed], target));
   }
-  return geometric_mean_of(ratios);
+  const Estimate mean = geometric_mean_of(ratios);
+  at_least = mean.value;
+  return all ? std::optional(mean) : std::nullopt;
 }
 
 // The loss over DDP's less one, at DDP's updates; curves with fewer points (DiLoCo's outer updates) repeat their last.
@@ -133,8 +139,8 @@ void compare(AlgorithmConvergence& algorithm, const std::vector<Curve>& ddp) {
   algorithm.final_difference = algorithm.differences.back();
   for (const Curve& curve : algorithm.curves)
     algorithm.final_loss += curve.back().loss / static_cast<double>(algorithm.curves.size());
-  algorithm.early_samples_ratio = ratio_at(algorithm.curves, ddp, kEarly);
-  algorithm.samples_ratio = ratio_at(algorithm.curves, ddp, kLate);
+  algorithm.early_samples_ratio = ratio_at(algorithm.curves, ddp, kEarly, algorithm.early_samples_at_least);
+  algorithm.samples_ratio = ratio_at(algorithm.curves, ddp, kLate, algorithm.samples_at_least);
 }
 
 void tune(ConvergenceReport& report, const std::shared_ptr<const Corpus>& corpus,
@@ -275,7 +281,8 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
     return curves;
   };
   for (std::size_t i = 0; i < list.size(); ++i) {
-    report.algorithms.push_back({list[i].name, list[i].what, curves_from(i * seeds, seeds), {}, {}, {}, 0, {}, {}, {}});
+    report.algorithms.push_back(
+        {list[i].name, list[i].what, curves_from(i * seeds, seeds), {}, {}, {}, 0, {}, {}, 0, 0, {}});
     compare(report.algorithms.back(), report.algorithms.front().curves);
   }
   const double rate = report.options.optimizer.learning_rate;

@@ -61,9 +61,11 @@ struct AlgorithmConvergence {
   /// Samples to reach the loss that DDP has at kEarly and at kLate of its updates, over DDP's own; nothing where it is
   /// not reached on every seed.
   std::optional<Estimate> early_samples_ratio, samples_ratio;
+  /// Lower bounds of the two: a seed that does not get there counts as if it did with its last sample.
+  double early_samples_at_least = 0, samples_at_least = 0;
   Seconds update_time{};  ///< on the report's network, after any warm-up; 0: not measured
 };
-inline constexpr double kEarly = 0.1;
+inline constexpr double kEarly = 0.2;
 inline constexpr double kLate = 0.6;
 /// A relative difference of losses that counts as none.
 inline constexpr double kEquivalent = 0.005;

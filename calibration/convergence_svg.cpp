@@ -74,10 +74,12 @@ std::string over_time(const ConvergenceReport& report, const std::vector<Curve>&
   const auto end_of = [&](std::size_t a) {
     return report.algorithms[a].update_time.value * static_cast<double>(means[a].back().updates);
   };
+  const auto two_speeds = [&](std::size_t a) { return report.algorithms[a].name == "dpu-warmup"; };
   for (std::size_t a = 0; a < means.size(); ++a) panel.most_x = std::max(panel.most_x, end_of(a));
   std::string svg = axes(panel, "Held-out loss over time: " + report.network, 0.1, "");
   std::vector<std::tuple<double, std::string, const char*>> labels;
   for (std::size_t a = 0; a < means.size(); ++a) {
+    if (two_speeds(a)) continue;
     std::string points;
     for (const CurvePoint& point : means[a])
       if (point.loss <= panel.high)

@@ -27,6 +27,7 @@ MeasuredConvergence convergence_of(const Json& root) {
   out.samples = range.at("samples").get<double>();
   out.least_batch = range.at("batch_samples_low").get<double>();
   out.most_batch = range.at("batch_samples_high").get<double>();
+  out.tokens_per_sample = range.value("tokens_per_sample", 1.0);
   out.inner_updates = range.value("inner_updates", 0);
   out.critical_batch = number(root, "critical_batch_samples").value_or(0);
   for (const Json& one : root.at("algorithms"))

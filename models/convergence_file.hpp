@@ -19,6 +19,7 @@ struct MeasuredConvergence {
   double parameters = 0;
   double updates = 0, samples = 0;  ///< of the runs
   double least_batch = 0, most_batch = 0;
+  double tokens_per_sample = 1;
   int inner_updates = 0;  ///< DiLoCo's; 0: not said
   std::vector<Algorithm> algorithms;
   double critical_batch = 0;  ///< samples: S(B) = S_min (1 + B / B_critical), McCandlish et al. 2018

@@ -115,10 +115,12 @@ MachineFit fit_machine(const MachineSamples& samples, double elements) {
           found = &sample;
       if (found == nullptr || hops.empty())
         throw ScenarioError({fmt::format("the samples hold no {} of small and large sizes; measure again", what)});
-      // Back to back a bucket has gathered, in the hops, what passes at once after them: the hops cost nothing.
       const double edge = passes(*found) * (n - 1) / n * found->amount;
-      const double hidden = burst > 0 ? 0 : passes(*found) * (n - 1) * fit.hop.value;
-      efficiencies.push_back(edge / std::max(1e-9, found->median.value - hidden));
+      const double hops_of = passes(*found) * (n - 1) * fit.hop.value;
+      // Back to back a bucket gathers in the hops what passes at once after them, as far as it can hold it.
+      const double whole = edge / found->median.value;
+      const bool covered = burst >= hops_of * whole;
+      efficiencies.push_back(covered ? whole : (edge - burst) / std::max(1e-9, found->median.value - hops_of));
     }
     fit.unlimited = BytesPerSecond{median(efficiencies)};
     if (rate > 0) fit.efficiency = std::min(1.0, fit.unlimited.value / rate);

@@ -24,6 +24,8 @@ MeasuredRun run_of(const Json& root) {
   const Json& options = root.at("options");
   if (options.contains("compute_time_s")) run.compute_time = Seconds{options.at("compute_time_s").get<double>()};
   run.micro_batches_per_round = options.at("micro_batches_per_round").get<int>();
+  run.warmup = options.value("warmup_updates", 0);
+  if (run.warmup > 0) run.left_out = std::max(run.left_out, run.warmup + 1);
   run.poll_every = options.value("poll_every", 1);
   run.inner_updates = options.value("inner_updates", 1);
   run.sequences = options.value("sequences", 1);
@@ -116,9 +118,10 @@ std::vector<std::string> settings_of(const MeasuredRun& run) {
   if (run.algorithm == "dpu" || run.algorithm == "wp")
     spec += fmt::format(R"(, "poll_every": {}, "late_communication": "{}")", run.poll_every,
                         run.fixed ? "wait" : "accumulate");
+  if (run.algorithm == "wp" && run.keep_state) spec += R"(, "rollback_estimate": false)";
   if (halves)
-    spec += fmt::format(R"(, "poll_every": {}, "rollback_estimate": {})", run.poll_every,
-                        run.keep_state ? "false" : "true");
+    spec += fmt::format(R"(, "poll_every": {}, "late_communication": "{}", "rollback_estimate": {})", run.poll_every,
+                        run.fixed ? "wait" : "accumulate", run.keep_state ? "false" : "true");
   if (run.algorithm == "diloco") spec += fmt::format(R"(, "inner_updates": {})", run.inner_updates);
   if (run.bf16) spec += R"(, "parameter_dtype": "bf16")";
   sets.push_back("/schedules=[{" + spec + "}]");

@@ -31,6 +31,7 @@ struct MeasuredRun {
   std::optional<Seconds> compute_time;  ///< of a micro-batch that only sleeps; else a real model was trained
   int micro_batches_per_round = 1;
   int poll_every = 1;
+  int warmup = 0;  ///< synchronous updates before the first overlapped one
   int inner_updates = 1;
   int sequences = 1;        ///< samples of a micro-batch
   bool fixed = false;       ///< so many micro-batches and no more, then wait

@@ -85,8 +85,8 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
     // Carries gradients out and parameters back.
     moment.add("communication buffer", input.shards * z.shard * std::max(z.param, z.grad));
     if (z.grad < z.state) moment.add("fp32 gradient of the shard", z.shard * Bytes{4});
-    if (spec.name == "wp" || (spec.name == "acco" && spec.rollback_estimate))
-      moment.add("clones of optimizer states", z.shard * (2 * z.state + Bytes{4}));
+    if (spec.name == "wp" || spec.name == "acco")
+      moment.add("clones of optimizer states", z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
   } else if (spec.name == "diloco") {
     moment.add("outer parameters and momentum", z.parameters * Bytes{8});
     moment.add("communication buffer", z.parameters * z.param);

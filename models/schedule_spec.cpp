@@ -35,11 +35,11 @@ const std::vector<Option>& options() {
       {"reshard_after_forward", {"zero3"}},
       {"communicators", {"zero3"}},
       {"count_micro_batches", {"ddp", "zero1"}},
-      {"late_communication", {"dpu", "wp"}},
+      {"late_communication", {"dpu", "wp", "acco"}},
       {"poll_every", {"dpu", "wp", "acco"}},
       {"inner_updates", {"diloco"}},
       {"micro_batches_per_round", {"acco"}},
-      {"rollback_estimate", {"acco"}},
+      {"rollback_estimate", {"wp", "acco"}},
   };
   return kOptions;
 }
@@ -114,7 +114,14 @@ void read_zero3(ObjectReader& reader, ScheduleSpec& spec, const std::optional<Cl
   }
 }
 
+void read_late(ObjectReader& reader, ScheduleSpec& spec) {
+  spec.late_communication =
+      reader.choice("late_communication", {LateCommunication::kWait, LateCommunication::kAccumulate},
+                    std::optional<LateCommunication>(LateCommunication::kAccumulate));
+}
+
 void read_acco(ObjectReader& reader, ScheduleSpec& spec, const Training& training) {
+  read_late(reader, spec);
   spec.rollback_estimate = reader.boolean("rollback_estimate", true);
   spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
   const int steps = training.gradient_accumulation_steps;
@@ -161,9 +168,8 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   if (spec.name == "ddp" || spec.name == "zero1") read_count(reader, spec);
   if (spec.name == "diloco") spec.inner_updates = reader.integer("inner_updates", 1, kMaxInteger, 100);
   if (spec.name == "dpu" || spec.name == "wp") {
-    spec.late_communication =
-        reader.choice("late_communication", {LateCommunication::kWait, LateCommunication::kAccumulate},
-                      std::optional<LateCommunication>(LateCommunication::kAccumulate));
+    read_late(reader, spec);
+    if (spec.name == "wp") spec.rollback_estimate = reader.boolean("rollback_estimate", true);
     spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
   }
   if (spec.name == "acco") read_acco(reader, spec, training);

@@ -273,13 +273,13 @@ struct ScheduleSpec {
   int prefetch = 1;                             ///< units gathered ahead of the one that computes
   bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
   int communicators = 1;                        ///< 2: reductions have one of their own, and do not queue with gathers
-  // dpu, wp
+  // dpu, wp, acco
   LateCommunication late_communication = LateCommunication::kAccumulate;
   // dpu, wp, acco
   int poll_every = 1;  ///< micro-batches between two looks at "has the communication finished?"
   // acco
   int micro_batches_per_round = 0;  ///< least number a round
-  bool rollback_estimate = true;    ///< the optimizer's states are cloned before the estimate and restored after it
+  bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do
   // diloco
   int inner_updates = 1;  ///< that every rank makes by itself between two outer ones
 };

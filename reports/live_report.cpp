@@ -37,11 +37,9 @@ std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * frac
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); }
 std::string milliseconds(Seconds time) { return fmt::format("{:.2f} ms", 1e3 * time.value); }
 
-bool is_real(const LiveCell& cell) { return cell.compute_time == Seconds{0}; }
-
 std::string name_of(const LiveCell& cell) {
   std::string name = fmt::format("{} ranks, {}", cell.ranks, cell.algorithm);
-  if (is_real(cell)) name += ", real";
+  if (cell.real) name += ", real";
   if (cell.slow > 1) name += fmt::format(", one {}x slower", cell.slow);
   return name;
 }
@@ -55,9 +53,9 @@ std::vector<std::pair<std::string, Score>> scores_of(const LiveResult& result) {
   std::map<int, Score> by_ranks;
   Score bound;  // accumulating schedules whose communication is longer than the computation of a round
   for (const LiveRow& row : result.rows) {
-    if (!row.rejected.empty()) continue;
+    if (!row.counts) continue;
     const double error = row.error();
-    if (is_real(row.cell)) {
+    if (row.cell.real) {
       real.add(error);
       continue;
     }
@@ -80,10 +78,16 @@ std::vector<std::pair<std::string, Score>> scores_of(const LiveResult& result) {
 
 }  // namespace
 
+double live_worst_mean(const LiveResult& result) {
+  double worst = 0;
+  for (const auto& [name, score] : scores_of(result)) worst = std::max(worst, score.mean);
+  return worst;
+}
+
 double live_mean_error(const LiveResult& result) {
   Score score;
   for (const LiveRow& row : result.rows)
-    if (row.rejected.empty()) score.add(row.error());
+    if (row.counts) score.add(row.error());
   return score.over().mean;
 }
 
@@ -92,7 +96,7 @@ void write_live(std::ostream& out, const LiveResult& result, const ConsoleOption
          predicted = column("update", "predicted"), error = column("error"), samples = column("micro-b.", "measured"),
          predicted_samples = column("micro-b.", "predicted"), note = column("", "", true);
   for (const LiveRow& row : result.rows) {
-    const Style style = row.rejected.empty() ? Style::kPlain : Style::kDim;
+    const Style style = row.counts ? Style::kPlain : Style::kDim;
     run.cells.push_back({name_of(row.cell), style});
     ratio.cells.push_back({ratio_of(row.cell), style});
     measured.cells.push_back({milliseconds(row.measured), style});
@@ -100,7 +104,7 @@ void write_live(std::ostream& out, const LiveResult& result, const ConsoleOption
     error.cells.push_back({signed_percent(row.error()), style});
     samples.cells.push_back({fmt::format("{:.1f}", row.micro_batches), style});
     predicted_samples.cells.push_back({fmt::format("{:.1f}", row.predicted_micro_batches), style});
-    note.cells.push_back({row.rejected.empty() ? "" : "rejected", style});
+    note.cells.push_back({row.disturbed.empty() ? "" : row.counts ? "disturbed" : "rejected", style});
   }
   write_table(out, {run, ratio, measured, predicted, error, samples, predicted_samples, note}, options);
   out << '\n';
@@ -115,7 +119,9 @@ void write_live(std::ostream& out, const LiveResult& result, const ConsoleOption
   }
   write_table(out, {name, runs, mean, bias, worst}, options);
   for (const LiveRow& row : result.rows)
-    if (!row.rejected.empty()) out << fmt::format("\nrejected: {}: {}", name_of(row.cell), row.rejected);
+    if (!row.disturbed.empty())
+      out << fmt::format("\n{}: {}: {}", row.counts ? "disturbed, third try, counted" : "rejected", name_of(row.cell),
+                         row.disturbed);
   for (const std::string& each : result.notes) out << '\n' << each;
   out << '\n';
 }
@@ -154,12 +160,22 @@ void write_live_markdown(std::ostream& out, const LiveResult& result) {
   out << "# Predictions against runs of the real step\n\n"
       << "Written by `accosim validate --live --markdown`: `accocal` measured its parts, the samples were fitted, "
          "then\n"
-         "every run below was predicted, really made and compared. Samples and runs are different processes.\n\n"
+         "every run below was predicted, really made and compared. Samples and runs are different processes. A "
+         "measured\n"
+         "update is the mean without the longest and the shortest tenth. A run is rejected, listed and made again "
+         "when\n"
+         "its ranks waited more than 2 % of the time for a processor, or when right before or after it a micro-batch\n"
+         "took 5 % longer or shorter than when the machine was measured; the third try counts, whatever it was. Where\n"
+         "computation decides, a round of DPU, WP and ACCO says little of communication: look at the lowest ratios.\n\n"
       << fmt::format(
              "{} ({} cores), {}, {}. Computation of a set duration: {:.0f} parameters, 4 micro-batches an\n"
              "update and rank. Real: the GPT of `accocal train`, 2, 6 and 12 micro-batches. Ratio: computation of a\n"
              "batch over its communication alone.\n\n",
              result.cpu, result.cores, result.network, result.date, result.parameters);
+  int rejected = 0, third = 0;
+  for (const LiveRow& row : result.rows) rejected += row.counts ? 0 : 1, third += row.counts && !row.disturbed.empty();
+  out << fmt::format("{} runs made, {} rejected, {} of those that count disturbed. Commit {}.\n\n", result.rows.size(),
+                     rejected, third, result.commit);
   out << "| | runs | mean abs. error | bias | worst |\n|---|---|---|---|---|\n";
   for (const auto& [what, score] : scores_of(result))
     out << fmt::format("| {} | {} | {} | {} | {} |\n", what, score.runs, percent(score.mean),
@@ -167,10 +183,11 @@ void write_live_markdown(std::ostream& out, const LiveResult& result) {
   out << "\n| run | ratio | measured update | predicted | error | micro-batches an update, measured | predicted | |\n"
          "|---|---|---|---|---|---|---|---|\n";
   for (const LiveRow& row : result.rows)
-    out << fmt::format("| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {} |\n", name_of(row.cell), ratio_of(row.cell),
-                       milliseconds(row.measured), milliseconds(row.predicted), signed_percent(row.error()),
-                       row.micro_batches, row.predicted_micro_batches,
-                       row.rejected.empty() ? "" : "rejected: " + row.rejected);
+    out << fmt::format(
+        "| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {} |\n", name_of(row.cell), ratio_of(row.cell),
+        milliseconds(row.measured), milliseconds(row.predicted), signed_percent(row.error()), row.micro_batches,
+        row.predicted_micro_batches,
+        row.disturbed.empty() ? "" : (row.counts ? "third try, counted: " : "rejected: ") + row.disturbed);
   for (const std::string& each : result.notes) out << "\n" << each << "\n";
 }
 

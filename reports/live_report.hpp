@@ -20,5 +20,7 @@ void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LiveP
 
 /// Mean of the absolute errors of the runs that count; 0 without one.
 double live_mean_error(const LiveResult& result);
+/// The largest of the means by algorithm, number of ranks and the like.
+double live_worst_mean(const LiveResult& result);
 
 }  // namespace accosim

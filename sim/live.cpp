@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -24,12 +27,14 @@ namespace {
 
 constexpr double kParameters = 262144;
 constexpr int kInnerUpdates = 5;
-/// Communication alone over a micro-batch: halves, so that no number of looks hangs on a hair.
-constexpr double kLooks[] = {16.5, 6.5, 2.5, 1.5};
-constexpr double kQuickLooks[] = {6.5, 1.5};
+/// Communication alone over a micro-batch: from where every percent of it shows in the number of micro-batches that fit
+/// beside it, to where computation decides.
+constexpr double kLooks[] = {41.3, 11.6, 4.4, 1.5};
+constexpr double kQuickLooks[] = {11.6, 1.5};
 constexpr double kSlow = 2, kSlowLook = 2.5;
 constexpr double kMostWaiting = 0.02;  ///< share of a run that its ranks may spend waiting for a processor
 constexpr double kMostDrift = 0.05;    ///< of the machine's speed since it was measured
+constexpr int kLeastSleeps = 5;        ///< a micro-batch over what a sleeper wakes late
 constexpr int kTries = 3;
 
 std::string text_of(const std::string& path) {
@@ -45,9 +50,12 @@ void run_accocal(const LiveOptions& options, const std::vector<std::string>& arg
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("accocal cannot be started: ") + std::strerror(errno));
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // accocal's ranks end with it
+    if (getppid() != parent) _exit(127);
     const int null = open("/dev/null", O_RDWR);
     const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(null, STDIN_FILENO);
@@ -64,7 +72,11 @@ void run_accocal(const LiveOptions& options, const std::vector<std::string>& arg
     throw std::runtime_error(fmt::format("{} cannot be run; build accocal beside accosim", options.accocal));
   std::string said = text_of(log);
   while (!said.empty() && said.back() == '\n') said.pop_back();
-  throw std::runtime_error(fmt::format("accocal {} failed: {}", arguments.front(), said));
+  const std::string what = fmt::format("accocal {} failed: {}", arguments.front(), said);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (code == 1 || code == 2) throw ScenarioError({what});
+  if (code == 4) throw std::runtime_error(what);
+  throw std::logic_error(what);
 }
 
 std::string network_of(const LiveOptions& options) {
@@ -129,7 +141,7 @@ MeasuredRun planned(const LiveCell& cell, const Machine& machine) {
   run.ranks = cell.ranks;
   run.micro_batches_per_round = cell.algorithm == "acco" ? cell.micro_batches / 2 : cell.micro_batches;
   run.inner_updates = kInnerUpdates;
-  if (cell.compute_time == Seconds{0}) {
+  if (cell.real) {
     run.parameters = machine.fit.parameters;  // and the time of a micro-batch is the machine's
     return run;
   }
@@ -157,10 +169,9 @@ Seconds micro_batch_now(const LiveOptions& options, int ranks) {
 }
 
 /// What was wrong with the machine while a run was made; nothing that the run itself was to show.
-std::string why_rejected(const MeasuredRun& run, Seconds measured, Seconds before, Seconds after) {
+std::string why_disturbed(const MeasuredRun& run, Seconds measured, Seconds before, Seconds after) {
   if (run.processor_wait_share > kMostWaiting)
-    return fmt::format("its ranks waited {:.0f} % of the time for a processor that others used",
-                       100 * run.processor_wait_share);
+    return fmt::format("its ranks waited {:.1f} % of the time for a processor", 100 * run.processor_wait_share);
   for (const Seconds now : {before, after})
     if (now > Seconds{0} && std::abs(now / measured - 1) > kMostDrift)
       return fmt::format("right {} it the machine took {:.2f} times as long for the same micro-batch as when measured",
@@ -171,7 +182,7 @@ std::string why_rejected(const MeasuredRun& run, Seconds measured, Seconds befor
 /// Makes the run of the cell, again when the machine was busy with others; every try is a row.
 void make_run(const LiveOptions& options, const Machine& machine, const LiveCell& cell, std::vector<LiveRow>& rows) {
   const LivePrediction predicted = predict_run(machine.file, planned(cell, machine), NetworkKind::kReference);
-  LiveRow row{cell, {}, predicted.update_time, 0, predicted.micro_batches, 0, ""};
+  LiveRow row{cell, {}, predicted.update_time, 0, predicted.micro_batches, 0, "", true};
   const int updates = updates_for(options, cell, predicted.update_time);
   const std::string file = options.folder + "/run.json";
   for (int attempt = 1; attempt <= kTries; ++attempt) {
@@ -185,25 +196,26 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
     add("--micro-batches", std::to_string(cell.micro_batches));
     add("--inner-updates", std::to_string(kInnerUpdates));
     add("--updates", std::to_string(updates));
-    if (cell.compute_time > Seconds{0}) {
+    if (!cell.real) {
       add("--compute-time", setting(cell.compute_time));
       add("--parameters", fmt::format("{:.0f}", kParameters));
     }
     if (cell.slow > 1) add("--slow", fmt::format("{}={}", cell.ranks - 1, cell.slow));
-    const bool real = cell.compute_time == Seconds{0};
-    const Seconds before = real ? micro_batch_now(options, cell.ranks) : Seconds{0};
+    const Seconds before = cell.real ? micro_batch_now(options, cell.ranks) : Seconds{0};
     run_accocal(options, arguments);
-    const Seconds after = real ? micro_batch_now(options, cell.ranks) : Seconds{0};
+    const Seconds after = cell.real ? micro_batch_now(options, cell.ranks) : Seconds{0};
     const MeasuredRun run = read_measured_run(text_of(file), file);
     row.measured = update_time(run);
     row.micro_batches = micro_batches_per_update(run);
     row.updates = static_cast<int>(run.updates.size()) - run.left_out;
-    row.rejected = attempt == kTries ? "" : why_rejected(run, machine.fit.micro_batch, before, after);
+    row.disturbed = why_disturbed(run, machine.fit.micro_batch, before, after);
+    row.counts = row.disturbed.empty() || attempt == kTries;
     rows.push_back(row);
-    options.progress(fmt::format("{} ranks, {}: measured {:.2f} ms, predicted {:.2f} ms ({:+.1f} %){}", cell.ranks,
-                                 cell.algorithm, 1e3 * row.measured.value, 1e3 * row.predicted.value, 100 * row.error(),
-                                 row.rejected.empty() ? "" : ", again: " + row.rejected));
-    if (row.rejected.empty()) return;
+    options.progress(fmt::format(
+        "{} ranks, {}: measured {:.2f} ms, predicted {:.2f} ms ({:+.1f} %){}", cell.ranks, cell.algorithm,
+        1e3 * row.measured.value, 1e3 * row.predicted.value, 100 * row.error(),
+        row.disturbed.empty() ? "" : (row.counts ? ", counted all the same: " : ", again: ") + row.disturbed));
+    if (row.counts) return;
   }
 }
 
@@ -228,12 +240,14 @@ LiveResult validate_live(const LiveOptions& options) {
     result.cpu = machine.samples.cpu;
     result.cores = machine.samples.cores;
     result.date = machine.samples.date;
+    result.commit = machine.samples.commit;
     const Seconds alone = communication_alone(machine);
     std::vector<LiveCell> cells;
     constexpr int kMicroBatches = 4;
     const auto add = [&](double look, double slow) {
       for (const std::string& algorithm : algorithms)
-        cells.push_back({ranks, algorithm, kMicroBatches, kMicroBatches / look, 1 / look * alone - machine.late, slow});
+        cells.push_back(
+            {ranks, algorithm, kMicroBatches, kMicroBatches / look, 1 / look * alone - machine.late, slow, false});
     };
     for (const double look : looks) add(look, 1);
     add(kSlowLook, kSlow);
@@ -244,8 +258,16 @@ LiveResult validate_live(const LiveOptions& options) {
         for (const std::string& algorithm : algorithms)
           cells.push_back({ranks, algorithm, micro_batches,
                            micro_batches * micro_batch / (machine.fit.parameters / kParameters * alone.value),
-                           Seconds{0}, 1});
-    for (const LiveCell& cell : cells) make_run(options, machine, cell, result.rows);
+                           Seconds{0}, 1, true});
+    for (const LiveCell& cell : cells) {
+      if (cell.real || cell.compute_time > kLeastSleeps * machine.late)
+        make_run(options, machine, cell, result.rows);
+      else
+        result.notes.push_back(
+            fmt::format("not made: {} ranks, {}, ratio {:.2f}: a micro-batch would be shorter than {} "
+                        "times what a sleeper wakes late",
+                        cell.ranks, cell.algorithm, cell.ratio, kLeastSleeps));
+    }
   }
   return result;
 }

@@ -19,8 +19,9 @@ struct LiveCell {
   std::string algorithm;
   int micro_batches = 4;   ///< of an update and rank
   double ratio = 0;        ///< computation of a batch over its communication alone, as predicted
-  Seconds compute_time{};  ///< of a micro-batch that sleeps; 0: of accocal's GPT, which really computes
+  Seconds compute_time{};  ///< of a micro-batch that sleeps
   double slow = 1;         ///< of the last rank
+  bool real = false;       ///< accocal's GPT, which really computes
 };
 
 struct LiveRow {
@@ -28,7 +29,8 @@ struct LiveRow {
   Seconds measured, predicted;
   double micro_batches = 0, predicted_micro_batches = 0;  ///< of an update, all ranks
   int updates = 0;
-  std::string rejected;  ///< why the run does not count; then it was made again
+  std::string disturbed;  ///< by what the machine did meanwhile: then the run is made again, three times at most
+  bool counts = true;     ///< undisturbed, or the third try
 
   double error() const { return predicted / measured - 1; }
 };
@@ -43,7 +45,7 @@ struct LiveOptions {
 };
 
 struct LiveResult {
-  std::string cpu, network, date;
+  std::string cpu, network, date, commit;
   int cores = 0;
   double parameters = 0;
   std::vector<LiveRow> rows;

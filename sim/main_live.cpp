@@ -52,9 +52,9 @@ bool validate_on_this_machine(const Arguments& arguments) {
   else
     write_live(std::cout, result, console_options());
   constexpr double kMost = 0.10;
-  if (!arguments.check || live_mean_error(result) <= kMost) return true;
-  std::cerr << fmt::format("accosim: the mean error is {:.1f} %, above {:.0f} %\n", 100 * live_mean_error(result),
-                           100 * kMost);
+  if (!arguments.check || live_worst_mean(result) <= kMost) return true;
+  std::cerr << fmt::format("accosim: the mean error of some kind of run is {:.1f} %, above {:.0f} %\n",
+                           100 * live_worst_mean(result), 100 * kMost);
   return false;
 }
 

@@ -15,8 +15,8 @@ namespace accosim {
 
 void compare_with_run(const Arguments& arguments) {
   const MeasuredRun run = read_measured_run(read_file(arguments.scenario), arguments.scenario);
-  if (!arguments.sets.empty() || !arguments.schedules.empty() || arguments.json)
-    throw ScenarioError({"--machine compares with one run; leave out --set, --schedule and --json"});
+  if (!arguments.sets.empty() || !arguments.schedules.empty() || arguments.json || !arguments.convergence.empty())
+    throw ScenarioError({"--machine compares with one run; leave out --set, --schedule, --json and --convergence"});
   const Scenario scenario = load_scenario(arguments.machine, settings_of(run)).scenario;
   const int ranks = static_cast<int>(places_of(scenario.cluster).size());
   if (ranks != run.ranks)
@@ -24,8 +24,12 @@ void compare_with_run(const Arguments& arguments) {
         {fmt::format("{} has {} ranks, the run {}; measure a machine of as many (accocal measure -n {})",
                      arguments.machine, ranks, run.ranks, run.ranks)});
   const LivePrediction predicted = predict_run(arguments.machine, run, network_of(arguments));
-  const int first = std::max(1, run.left_out);
-  const int count = std::min(arguments.trace_updates, static_cast<int>(run.updates.size()) - first);
+  // Whole outer phases of DiLoCo.
+  const int phase = run.algorithm == "diloco" ? run.inner_updates : 1;
+  const auto up = [phase](int updates) { return (updates + phase - 1) / phase * phase; };
+  const int first = up(std::max(1, run.left_out));
+  const int there = static_cast<int>(run.updates.size()) - first;
+  const int count = std::min(up(arguments.trace_updates), there / phase * phase);
   const Timeline measured_line = measured_timeline(run, first, std::max(1, count));
   const Timeline predicted_line =
       predicted_timeline(scenario, scenario.schedules.front(), first, std::max(1, count), network_of(arguments));

@@ -20,7 +20,9 @@ std::string algorithm_of(const ScheduleSpec& spec) {
 void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, const Scenario& scenario,
                       const MeasuredConvergence& convergence, double critical_batch) {
   const bool own = critical_batch > 0;
-  const double critical = own ? critical_batch : convergence.critical_batch;
+  // Of the user's samples, by the tokens that they hold.
+  const double sample = convergence.tokens_per_sample / scenario.training.sequence_length;
+  const double critical = own ? critical_batch : sample * convergence.critical_batch;
   const auto growth = [&](double batch) { return critical > 0 ? 1 + batch / critical : 1; };
   const auto samples_ratio = [&](const std::string& name) {
     const auto found = std::find_if(convergence.algorithms.begin(), convergence.algorithms.end(),
@@ -57,9 +59,10 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
     const double parameters = static_cast<double>(parameter_count(scenario.model));
     if (parameters != convergence.parameters)
       add(fmt::format("a model of {:.3g} parameters, this one has {:.3g}", convergence.parameters, parameters));
-    const double least = convergence.least_batch, most = convergence.most_batch;
+    const double least = sample * convergence.least_batch, most = sample * convergence.most_batch;
     if (!own && (result.samples_per_update < least || result.samples_per_update > most))
-      add(fmt::format("batches of {:.0f} to {:.0f} samples, these are {:.0f}", least, most, result.samples_per_update));
+      add(fmt::format("batches of {:.3g} to {:.3g} samples of this length, these are {:.3g}", least, most,
+                      result.samples_per_update));
     if (spec->name == "diloco" && convergence.inner_updates > 0 && spec->inner_updates != convergence.inner_updates)
       add(fmt::format("{} inner updates, here {}", convergence.inner_updates, spec->inner_updates));
     if (!outside.empty())

@@ -11,7 +11,7 @@
 namespace accosim {
 
 /// Fills RunResult::to_loss of all results, which compare() made with the baseline `base` among them. Samples to the
-/// loss = the algorithm's measured ratio x (1 + B / B_critical) / (1 + B_base / B_critical), B the samples of an
+/// loss = the algorithm's measured ratio x (1 + B / B_critical) / (1 + B_base / B_critical), B the tokens of an
 /// update. `critical_batch` of the user's own training, 0: the file's. Warns where the batch, the algorithm's options
 /// or the model are not those of the measurement: then it is an extrapolation.
 void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, const Scenario& scenario,

@@ -13,12 +13,14 @@ LiveResult two_runs() {
   result.cpu = "A CPU";
   result.network = "netns:1 Mbit/s";
   LiveRow rejected;
-  rejected.cell = {2, "acco", 4, 0.5, Seconds{0.001}, 1};
+  rejected.cell = {2, "acco", 4, 0.5, Seconds{0.001}, 1, false};
   rejected.measured = Seconds{2};
   rejected.predicted = Seconds{1};
-  rejected.rejected = "others were at work";
+  rejected.disturbed = "others were at work";
+  rejected.counts = false;
   LiveRow again = rejected;
-  again.rejected = "";
+  again.disturbed = "";
+  again.counts = true;
   again.measured = Seconds{1};
   again.predicted = Seconds{1.02};
   again.predicted_micro_batches = 20;  // more than the 8 asked for: communication-bound
@@ -27,7 +29,8 @@ LiveResult two_runs() {
   slow.cell.slow = 2;
   slow.predicted = Seconds{0.96};
   LiveRow real = again;
-  real.cell.compute_time = Seconds{0};
+  real.cell.real = true;
+  real.disturbed = "the machine was slow";  // the third try
   real.predicted = Seconds{1.06};
   result.rows = {rejected, again, slow, real};
   return result;
@@ -39,10 +42,11 @@ TEST(LiveReport, RejectedRunsAreListedAndDoNotCount) {
   std::ostringstream page;
   write_live_markdown(page, two_runs());
   const std::string text = page.str();
-  for (const char* part :
-       {"| set computation, all | 2 | 3.0 % | -1.0 % | -4.0 % |", "| one slow rank | 1 | 4.0 % |",
-        "| acco, communication-bound | 1 | 2.0 % |", "| real computation | 1 | 6.0 % |",
-        "rejected: others were at work", "| 2 ranks, ddp, one 2x slower | 0.50 | 1000.00 ms | 960.00 ms | -4.0 % |"})
+  for (const char* part : {"| set computation, all | 2 | 3.0 % | -1.0 % | -4.0 % |", "| one slow rank | 1 | 4.0 % |",
+                           "| acco, communication-bound | 1 | 2.0 % |", "| real computation | 1 | 6.0 % |",
+                           "rejected: others were at work", "third try, counted: the machine was slow",
+                           "4 runs made, 1 rejected, 1 of those that count disturbed",
+                           "| 2 ranks, ddp, one 2x slower | 0.50 | 1000.00 ms | 960.00 ms | -4.0 % |"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   std::ostringstream console;
   write_live(console, two_runs(), {});

@@ -61,7 +61,9 @@ TEST(MeasuredRun, SettingsSayWhatRan) {
   EXPECT_TRUE(has(sets, "/model/micro_batch_time=20 ms"));
   EXPECT_TRUE(has(sets, "/training/gradient_accumulation_steps=4"));  // two rounds of 2
   EXPECT_TRUE(has(sets, "/cluster/nodes/1/device/slowdown=4"));
-  EXPECT_TRUE(has(sets, R"(/schedules=[{"name": "acco", "poll_every": 2, "rollback_estimate": false}])"));
+  EXPECT_TRUE(has(
+      sets,
+      R"(/schedules=[{"name": "acco", "poll_every": 2, "late_communication": "accumulate", "rollback_estimate": false}])"));
   const MeasuredRun dpu = read_measured_run(run_text("dpu", R"(, "accumulate": "fixed")", two), "r");
   EXPECT_TRUE(has(settings_of(dpu), R"(/schedules=[{"name": "dpu", "poll_every": 1, "late_communication": "wait"}])"));
 }

@@ -26,6 +26,12 @@ std::vector<ScheduleSpec> variants(const Scenario& scenario) {
       spec.count_micro_batches = true;
       specs.push_back(spec);
     }
+    if (spec.name == "acco") {
+      spec.late_communication = LateCommunication::kWait;
+      specs.push_back(spec);
+      spec.rollback_estimate = false;
+      specs.push_back(spec);
+    }
     if (spec.name == "dpu") {
       spec.late_communication = LateCommunication::kWait;
       specs.push_back(spec);

@@ -12,7 +12,8 @@ namespace accosim {
 namespace {
 
 const char* const kFile = R"({"schema": "accosim.convergence/1", "model": {"name": "gpt", "parameters": 1000},
-  "range": {"updates": 10, "samples": 80, "batch_samples_low": 4, "batch_samples_high": 16},
+  "range": {"updates": 10, "samples": 80, "batch_samples_low": 4, "batch_samples_high": 16,
+    "tokens_per_sample": 2},
   "critical_batch_samples": 100, "algorithms": [
     {"name": "zero1", "samples_ratio": 1, "low": 1, "high": 1},
     {"name": "acco", "samples_ratio": 1.25, "low": 1, "high": 2},
@@ -35,7 +36,8 @@ TEST(TimeToLoss, IsTheMeasuredSamplesTimesThePredictedTime) {
   // Baseline: 1 s for 100 samples, which is the critical batch: (1 + 1). ACCO: 2 s for 300 samples, (1 + 3): samples
   // 1.25 x 4 / 2 = 2.5 times, a sample in 2/3 of the time: 5/3 of the baseline's time, 0.6x. DPU at 1 s for 200: at
   // least 1.5 x 3 / 2 = 2.25 times the samples, in half of the time each.
-  const Scenario scenario = sample_scenario(1, 4);
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.training.sequence_length = 2;  // the file's samples are of two tokens too
   const MeasuredConvergence file = read_convergence(kFile, "c.json");
   const RunResult base = result_of("zero1", 1, 100);
   std::vector<RunResult> results = {base, result_of("acco", 2, 300), result_of("dpu", 1, 200)};

@@ -18,10 +18,7 @@ int least_looks(const ScheduleInput& input) {
   return (least + input.spec.poll_every - 1) / input.spec.poll_every;
 }
 
-/// Without the rollback an estimate's round is as any other.
-Round round_of(const ScheduleInput& input, bool estimate) {
-  return estimate && input.spec.rollback_estimate ? Round::kEstimate : Round::kUpdate;
-}
+Round round_of(bool estimate) { return estimate ? Round::kEstimate : Round::kUpdate; }
 
 }  // namespace
 
@@ -31,8 +28,11 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
   OpRef swap = add_swap(program, input, {kCommunicationLane, -1}, true);
   for (int round = 0; round < 2 * input.updates; ++round) {
     const bool estimate = round % 2 == 0;
-    const OpRef communicated = add_sharded_update(program, input, swap, round_of(input, estimate));
-    add_micro_batches_until(program, input, least_looks(input), communicated);
+    const OpRef communicated = add_sharded_update(program, input, swap, round_of(estimate));
+    if (input.spec.late_communication == LateCommunication::kWait)
+      add_micro_batches(program, input, input.spec.micro_batches_per_round);
+    else
+      add_micro_batches_until(program, input, least_looks(input), communicated);
     // After the estimate the sum of gradients starts anew; after the update it goes on, to hold both halves.
     swap = add_swap(program, input, communicated, estimate);
     program.mark(kComputeLane, estimate ? Mark::kRound : Mark::kUpdate);
@@ -40,14 +40,18 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
   return program.take(input.kind.workload.micro_batch_size);
 }
 
-/// Two rounds, each p max(m, ceil(T_r / p)) + s_r: p the time between two looks, m the least number of them, T_r with
-/// the clones in the estimate's round, s_r with the clearing of gradients there.
+/// Two rounds, each p max(m, ceil(T_r / p)) + s_r, or waiting max(m t, T_r) + s_r: p the time between two looks, m the
+/// least number of them, T_r with the clones in the estimate's round, s_r with the clearing of gradients there.
 Seconds acco_closed_form(const ScheduleInput& input) {
   const Seconds p = input.spec.poll_every * (input.kind.forward + input.kind.backward);
   Seconds update;
   for (const bool estimate : {true, false}) {
-    const Seconds T = sharded_update_time(input, round_of(input, estimate));
-    update += std::max<double>(least_looks(input), std::ceil((T - kTie) / p)) * p + swap_time(input, estimate);
+    const Seconds T = sharded_update_time(input, round_of(estimate));
+    if (input.spec.late_communication == LateCommunication::kWait)
+      update += std::max(input.spec.micro_batches_per_round * (1.0 / input.spec.poll_every * p), T);
+    else
+      update += std::max<double>(least_looks(input), std::ceil((T - kTie) / p)) * p;
+    update += swap_time(input, estimate);
   }
   return update;
 }

@@ -85,8 +85,9 @@ namespace {
 const PlanRequest kCounts{CollectiveKind::kAllReduce, Bytes{4}};
 
 Seconds clone_time(const ScheduleInput& input) {
-  // fp32 master, m and v of the shard.
-  const Bytes states = input.costs.parameters / input.costs.ranks() * Bytes{12};
+  // fp32 master, m and v of the shard; the master alone where the moments stay.
+  const Bytes each{input.spec.rollback_estimate ? 12.0 : 4.0};
+  const Bytes states = input.costs.parameters / input.costs.ranks() * each;
   return memory_time(states, states, input.kind.device);
 }
 
