@@ -12,6 +12,7 @@
 
 #include "calibration/communication_thread.hpp"
 #include "calibration/compute_loops.hpp"
+#include "calibration/denormals.hpp"
 #include "calibration/workload.hpp"
 
 namespace accosim {
@@ -148,6 +149,7 @@ double waited_for_processor() {
 }
 
 RankTimes measure_on_rank(const RankPlan& plan, Transport& transport) {
+  flush_denormals();  // as the step that is predicted from this
   RankTimes times;
   std::int64_t most = 0;
   for (const Cell& cell : plan.cells) most = std::max(most, cell.bytes);

@@ -154,7 +154,7 @@ MeasuredRun planned(const LiveCell& cell, const Machine& machine) {
 }
 
 int updates_for(const LiveOptions& options, const LiveCell& cell, Seconds update) {
-  const double seconds = options.quick ? 1.5 : 5;
+  const double seconds = options.quick ? 1.5 : 3;
   const int least = options.quick ? 10 : 25;
   const int wanted = std::clamp(static_cast<int>(seconds / update.value), least, 200);
   return cell.algorithm == "diloco" ? (wanted + kInnerUpdates - 1) / kInnerUpdates * kInnerUpdates : wanted;

@@ -1,7 +1,10 @@
 // The verb `validate --live`: the whole chain on this machine, with the accocal that was built beside this program.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -14,18 +17,38 @@
 namespace accosim {
 namespace {
 
-/// A folder of its own, gone afterwards.
+/// A folder of its own, gone afterwards, however this process ends: a child waits for that and removes it.
 struct Folder {
   std::string path;
+  int alive = -1;  ///< the child reads its end of file when nobody holds this any more
+  pid_t child = -1;
   Folder() {
     path = (std::filesystem::temp_directory_path() / "accosim-live-XXXXXX").string();
     if (mkdtemp(path.data()) == nullptr) throw EnvironmentError(path + " cannot be made; set TMPDIR to a folder");
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw EnvironmentError("no pipe could be made");
+    alive = ends[1];
+    child = fork();
+    if (child != 0) {
+      close(ends[0]);
+      return;
+    }
+    close(ends[1]);
+    setsid();  // a Ctrl-C is for the others
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(stream);
+    char byte = 0;
+    while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {
+    }
+    std::error_code gone;
+    std::filesystem::remove_all(path, gone);
+    _exit(0);
   }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   ~Folder() {
-    std::error_code gone;
-    std::filesystem::remove_all(path, gone);
+    close(alive);
+    while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
 };
 

@@ -3,6 +3,8 @@
 //   DPU  theta[t+1] = Opt(theta[t], g[t]), beside which g[t+1] is computed at theta[t];
 //   WP   theta[t+1] = Opt(theta[t], g[t]) and ahead[t+1] = Opt(theta[t+1], g[t]), beside which g[t+1] is computed at
 //        ahead[t], ahead[0] being theta[0].
+#include <memory>
+
 #include "calibration/algorithms/rank.hpp"
 
 namespace accosim {
@@ -43,10 +45,11 @@ void train_dpu(Rank& rank) {
 }
 
 void train_wp(Rank& rank) {
-  FlatBuffer seen(rank.parameters.size(), rank.options.storage);
+  // Shared with the job, which may still run when computation fails.
+  const auto seen = std::make_shared<FlatBuffer>(rank.parameters.size(), rank.options.storage);
   begin(rank);
   while (!rank.finished()) {
-    rank.submit([&] {
+    rank.submit([&rank, seen] {
       FlatBuffer& values = rank.communication.values;
       const std::int64_t total = rank.reduce_count(rank.communication.count);
       rank.reduce_scatter(values);
@@ -57,13 +60,13 @@ void train_wp(Rank& rank) {
       rank.restore_state();
       rank.all_gather(values);
       if (rank.observed()) {
-        rank.publish(seen);
-        rank.all_gather(seen);
+        rank.publish(*seen);
+        rank.all_gather(*seen);
       }
     });
     rank.compute_round();
     rank.wait();
-    rank.end_update(swap(rank), &seen);
+    rank.end_update(swap(rank), seen.get());
   }
   rank.run([&] {
     rank.publish(rank.parameters);
