@@ -64,9 +64,10 @@ std::string wall_clock_text(const ConvergenceReport& report) {
       report.options.ranks, report.network, 100 * kLate);
   const double base = report.algorithms.front().update_time.value;
   for (const AlgorithmConvergence& algorithm : report.algorithms) {
+    if (algorithm.name == "dpu-warmup") continue;  // two speeds, one after the other
     const double relative = algorithm.update_time.value / base;
     const std::optional<Estimate>& samples = algorithm.samples_ratio;
-    const std::string time = !samples ? fmt::format("more than {:.2f}", relative / kLate)
+    const std::string time = !samples ? fmt::format("at least {:.2f}", relative * algorithm.samples_at_least)
                                       : fmt::format("{:.3f} [{:.3f}, {:.3f}]", relative * samples->value,
                                                     relative * samples->low, relative * samples->high);
     text += fmt::format(

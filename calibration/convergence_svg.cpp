@@ -49,15 +49,17 @@ std::string polyline(const std::string& points, const char* colour) {
   return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n", points, colour);
 }
 
-// Names at the right end, at least a line apart.
-std::string names(std::vector<std::tuple<double, std::string, const char*>> entries) {
+// Names at the right end, at least a line apart, none below `bottom`.
+std::string names(std::vector<std::tuple<double, std::string, const char*>> entries, double bottom) {
+  constexpr double kLine = 15;
   std::sort(entries.begin(), entries.end());
+  std::vector<double> places;
+  for (const auto& entry : entries)
+    places.push_back(std::max(std::get<0>(entry) + 4, places.empty() ? -1e9 : places.back() + kLine));
+  for (std::size_t i = places.size(); i-- > 0; bottom -= kLine) places[i] = std::min(places[i], bottom);
   std::string svg;
-  double last = -1e9;
-  for (const auto& [y, name, colour] : entries) {
-    last = std::max(y + 4, last + 15);
-    svg += text_at(kWidth - kRight + 8, last, "start", name, colour);
-  }
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    svg += text_at(kWidth - kRight + 8, places[i], "start", std::get<1>(entries[i]), std::get<2>(entries[i]));
   return svg;
 }
 
@@ -90,7 +92,8 @@ std::string over_time(const ConvergenceReport& report, const std::vector<Curve>&
     svg += polyline(points, colour);
     labels.emplace_back(panel.y(means[a].back().loss), report.algorithms[a].name, colour);
   }
-  return svg + names(labels) + text_at((kLeft + kWidth - kRight) / 2, kThreePanels - 6, "middle", "seconds");
+  return svg + names(labels, panel.bottom) +
+         text_at((kLeft + kWidth - kRight) / 2, kThreePanels - 6, "middle", "seconds");
 }
 
 }  // namespace
@@ -133,7 +136,7 @@ std::string convergence_svg(const ConvergenceReport& report) {
     svg += polyline(points, colour);
     labels.emplace_back(losses.y(means[a].back().loss), report.algorithms[a].name, colour);
   }
-  svg += names(labels);
+  svg += names(labels, losses.bottom);
 
   Panel differences{410, 720, most, -3, 8};
   svg += axes(differences, "Loss over DDP's, paired by seed, with 90 % intervals (cut at the edges); dashed: +-0.5 %",
@@ -161,7 +164,7 @@ std::string convergence_svg(const ConvergenceReport& report) {
     svg += polyline(points, colour);
     labels.emplace_back(differences.y(100 * algorithm.differences.back().value), algorithm.name, colour);
   }
-  svg += names(labels);
+  svg += names(labels, differences.bottom);
   svg += text_at((kLeft + kWidth - kRight) / 2, kTwoPanels - 6, "middle", "updates");
   if (!report.network.empty()) svg += over_time(report, means, losses);
   return svg + "</svg>\n";
