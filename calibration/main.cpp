@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -14,6 +16,7 @@
 #include "calibration/errors.hpp"
 #include "calibration/gloo_transport.hpp"
 #include "calibration/measure.hpp"
+#include "calibration/provenance.hpp"
 #include "calibration/spawn.hpp"
 #include "calibration/train_options.hpp"
 #include "calibration/whole_file.hpp"
@@ -141,7 +144,9 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   add("--outer-momentum", a.outer_momentum, "DiLoCo's");
   add_list("--slow", a.slow, "RANK=FACTOR: its micro-batches take so many times as long; may be repeated");
   add("--compute-time", a.compute_time, "Sleep so long a micro-batch, such as \"10 ms\", and train nothing");
-  add("--parameters", a.parameters, "With --compute-time");
+  verb->add_option("--parameters", a.parameters, "With --compute-time")
+      ->capture_default_str()
+      ->needs(verb->get_option("--compute-time"));
   add("--data", a.data, "A text to learn; default: the one that comes along");
   add_gpt_options(verb, a);
   add("--storage", a.storage, "Of parameters and gradients: fp32 or bf16");
@@ -156,6 +161,26 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   verb->add_option("-o,--output", files.output, "JSON file; default: standard output");
   verb->add_option("--trace", files.trace, "Timeline for Perfetto");
   verb->add_option("--loss", files.loss, "CSV file of the updates");
+}
+
+/// An option that the algorithm does not have would change nothing.
+void refuse_idle_options(const CLI::App& verb, const TrainArguments& arguments) {
+  struct Owned {
+    const char* option;
+    std::vector<std::string> algorithms;
+  };
+  const std::vector<Owned> owned = {{"--warmup", {"dpu", "wp", "acco"}},  {"--poll-every", {"dpu", "wp", "acco"}},
+                                    {"--estimate-state", {"wp", "acco"}}, {"--initial-gradient", {"acco"}},
+                                    {"--inner-updates", {"diloco"}},      {"--outer-learning-rate", {"diloco"}},
+                                    {"--outer-momentum", {"diloco"}}};
+  for (const Owned& one : owned) {
+    const bool has =
+        std::find(one.algorithms.begin(), one.algorithms.end(), arguments.algorithm) != one.algorithms.end();
+    if (verb.count(one.option) > 0 && !has)
+      throw BadInput(fmt::format("{}: {} has no such choice; leave it out", one.option, arguments.algorithm));
+  }
+  if (verb.count("--updates") > 0 && verb.count("--samples") > 0)
+    throw BadInput("--updates and --samples: a run ends by one of them; leave the other out");
 }
 
 ExitCode run_train(const TrainFiles& files) {
@@ -178,7 +203,7 @@ ExitCode run_train(const TrainFiles& files) {
   if (second == std::string::npos) throw std::logic_error("rank 0 reported something else than three documents");
   if (!files.trace.empty()) write_whole(files.trace, report.substr(first + 1, second - first - 1));
   if (!files.loss.empty()) write_whole(files.loss, report.substr(second + 1));
-  deliver(files.output, report.substr(0, first));
+  deliver(files.output, with_provenance(report.substr(0, first), launch));
   return ExitCode::kDone;
 }
 
@@ -273,7 +298,10 @@ ExitCode run_command_line(int argc, char** argv) {
     return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadCommandLine;  // --help and --version are no errors
   }
   if (measure_verb->parsed()) return run_measure(measure_arguments);
-  if (train_verb->parsed()) return run_train(train_files);
+  if (train_verb->parsed()) {
+    refuse_idle_options(*train_verb, train_files.train);
+    return run_train(train_files);
+  }
   if (converge_verb->parsed()) {
     std::string command = "accocal";
     for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
@@ -287,6 +315,7 @@ ExitCode run_command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using accosim::ExitCode;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no more is an error of write()
   const auto fails = [](ExitCode code, const std::string& what) {
     std::cerr << "accocal: " << what << '\n';
     return static_cast<int>(code);

@@ -11,6 +11,7 @@
 #include "calibration/measure_rank.hpp"
 #include "calibration/measure_samples.hpp"
 #include "calibration/namespaces.hpp"
+#include "calibration/provenance.hpp"
 
 namespace accosim {
 namespace {
@@ -100,17 +101,6 @@ Json samples_of(const RankPlan& plan, const std::vector<RankTimes>& times) {
   return samples;
 }
 
-Json network_json(const LaunchOptions& launch) {
-  Json network{{"kind", name_of(launch.network.kind)}, {"rates_bytes_per_s", Json::array()}};
-  for (int rank = 0; rank < static_cast<int>(launch.network.rates.size()); ++rank) {
-    const BytesPerSecond rate = launch.network.rates[rank];
-    network["rates_bytes_per_s"].push_back(rate.value);
-    network["payload_bytes_per_s"].push_back(payload_rate(launch.network, rank).value);
-    if (launch.network.kind == NetworkKind::kNamespaces) network["burst_bytes"].push_back(bucket_for(rate).burst);
-  }
-  return network;
-}
-
 }  // namespace
 
 MeasureResult measure(const MeasureOptions& options) {
@@ -134,7 +124,7 @@ MeasureResult measure(const MeasureOptions& options) {
                       {"compiler", compiler_name()},
                       {"commit", source_commit()},
                       {"date", date_now()},
-                      {"network", network_json(options.launch)},
+                      {"network", Json::parse(network_document(options.launch))},
                       {"transport", options.launch.transport == TransportKind::kRing ? "ring" : "gloo"},
                       {"ranks", options.launch.ranks},
                       {"samples", samples_of(plan, times)}};

@@ -24,6 +24,7 @@ namespace {
 BytesPerSecond parse_rate(const std::string& text, const std::string& where) {
   const ParsedQuantity rate = parse_quantity(text, Dimension::kBandwidth);
   if (!rate.error.empty()) throw BadInput(fmt::format("{}: {}", where, rate.error));
+  if (rate.value > 1e12) throw BadInput(fmt::format("{}: a rate is at most 8 Tbit/s", where));
   if (rate.value < 1000) throw BadInput(fmt::format("{}: a rate is at least 8 kbit/s", where));
   return {rate.value};
 }

@@ -19,6 +19,10 @@ MeasuredRun run_of(const Json& root) {
   run.algorithm = root.at("algorithm").get<std::string>();
   run.ranks = root.at("ranks").get<int>();
   run.parameters = root.at("parameters").get<double>();
+  if (const auto network = root.find("network"); network != root.end()) {
+    run.network = network->value("kind", "");
+    run.rates = network->value("rates_bytes_per_s", std::vector<double>{});
+  }
   run.processor_wait_share = root.value("processor_wait_share", 0.0);
   run.left_out = root.value("updates_left_out", 0);
   const Json& options = root.at("options");

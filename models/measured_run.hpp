@@ -40,6 +40,8 @@ struct MeasuredRun {
   std::map<int, double> slow;  ///< rank: times as long
   std::vector<MeasuredUpdate> updates;
   double processor_wait_share = 0;  ///< of the run, in which the worst rank was ready and had no processor
+  std::string network;              ///< loopback, paced or netns; empty: not said
+  std::vector<double> rates;        ///< one a rank, B/s; empty: none, or not said
   int left_out = 0;                 ///< of the first updates, while the pipeline starts
   std::vector<MeasuredSpan> spans;
 };

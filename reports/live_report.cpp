@@ -152,8 +152,9 @@ void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LiveP
     expected_count.cells.push_back({fmt::format("{}", part.predicted_count)});
   }
   write_table(out, {what, measured, expected, error, count, expected_count}, options);
-  out << "\nA part's time is the mean of its occurrences on all ranks in the updates shown, waiting for others "
-         "included.\n";
+  out << "\nA part's time is the mean of its occurrences on all ranks in the first steady updates (three, or "
+         "--trace-updates),"
+         "\nwaiting for others included; the two lines on top are of all steady updates.\n";
 }
 
 void write_live_markdown(std::ostream& out, const LiveResult& result) {

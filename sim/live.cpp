@@ -194,7 +194,7 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
     add("--network", network_of(options));
     add("--algorithm", cell.algorithm);
     add("--micro-batches", std::to_string(cell.micro_batches));
-    add("--inner-updates", std::to_string(kInnerUpdates));
+    if (cell.algorithm == "diloco") add("--inner-updates", std::to_string(kInnerUpdates));
     add("--updates", std::to_string(updates));
     if (!cell.real) {
       add("--compute-time", setting(cell.compute_time));

@@ -366,7 +366,7 @@ int run_command_line(int argc, char** argv) {
       ->capture_default_str();
   CLI::Option* live = validate_verb->add_flag(
       "--live", arguments.live, "Instead: measure this machine, predict runs of the real step, make them and compare");
-  validate_verb->add_flag("--quick", arguments.quick, "A short form, half a minute")->needs(live);
+  validate_verb->add_flag("--quick", arguments.quick, "A short form, about a minute")->needs(live);
   validate_verb
       ->add_option("--live-network", arguments.live_network, "netns:RATE, paced:RATE (where namespaces are refused)")
       ->needs(live)

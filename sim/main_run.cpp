@@ -1,6 +1,7 @@
 // The verb `compare` of a run that accocal made: the same run predicted, side by side in numbers and on a timeline.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <fstream>
 #include <iostream>
 
@@ -13,6 +14,29 @@
 
 namespace accosim {
 
+namespace {
+
+/// What makes the two no comparison, on stderr.
+void warn_of_differences(const MeasuredRun& run, const Cluster& machine) {
+  const auto warn = [](const std::string& text) { std::cerr << "accosim: " << text << '\n'; };
+  if (!run.network.empty() && run.network != machine.name)
+    warn(fmt::format("the run went over {}, the machine was measured over {}", run.network, machine.name));
+  for (std::size_t rank = 0; rank < run.rates.size() && rank < machine.nodes.size(); ++rank) {
+    const double measured = machine.nodes[rank].nics.bandwidth.value;
+    constexpr double kSame = 0.01;
+    if (std::abs(run.rates[rank] / measured - 1) > kSame)
+      warn(
+          fmt::format("rank {} sent at {:.4g} MB/s, the machine was measured at {:.4g}: measure it as the run was made",
+                      rank, 1e-6 * run.rates[rank], 1e-6 * measured));
+  }
+  constexpr double kMostWaiting = 0.02;
+  if (run.processor_wait_share > kMostWaiting)
+    warn(fmt::format("the run's ranks waited {:.0f} % of the time for a processor, which is not predicted",
+                     100 * run.processor_wait_share));
+}
+
+}  // namespace
+
 void compare_with_run(const Arguments& arguments) {
   const MeasuredRun run = read_measured_run(read_file(arguments.scenario), arguments.scenario);
   if (!arguments.sets.empty() || !arguments.schedules.empty() || arguments.json || !arguments.convergence.empty())
@@ -23,6 +47,7 @@ void compare_with_run(const Arguments& arguments) {
     throw ScenarioError(
         {fmt::format("{} has {} ranks, the run {}; measure a machine of as many (accocal measure -n {})",
                      arguments.machine, ranks, run.ranks, run.ranks)});
+  warn_of_differences(run, scenario.cluster);
   const LivePrediction predicted = predict_run(arguments.machine, run, network_of(arguments));
   // Whole outer phases of DiLoCo.
   const int phase = run.algorithm == "diloco" ? run.inner_updates : 1;

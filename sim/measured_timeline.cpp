@@ -25,6 +25,13 @@ std::string measured_name(const std::string& name) {
   return known == kNames.end() ? name : known->second;
 }
 
+OpClass class_of(const std::string& measured) {
+  if (measured == "micro-batch") return OpClass::kForward;
+  if (measured == "optimizer" || measured == "outer optimizer") return OpClass::kOptimizer;
+  if (measured == "swap" || measured == "save state" || measured == "restore state") return OpClass::kCopy;
+  return OpClass::kCommunication;
+}
+
 /// Spans from `from` to `to`, moved so that `from` is 0.
 void cut(std::vector<Span>& spans, Seconds from, Seconds to) {
   const auto outside = [&](const Span& span) { return span.begin < from || to <= span.begin; };
@@ -50,7 +57,7 @@ Timeline measured_timeline(const MeasuredRun& run, int first, int count) {
   for (const MeasuredSpan& one : run.spans) {
     if (one.rank < 0 || one.rank >= run.ranks) continue;
     const auto [label, is_new] = labels.emplace(one.label, static_cast<std::uint16_t>(labels.size()));
-    if (is_new) timeline.graph.labels.push_back({one.label, OpClass::kForward});
+    if (is_new) timeline.graph.labels.push_back({one.label, class_of(one.label)});
     Span span;
     span.rank = one.rank;
     span.lane = one.communication ? 1 : 0;
