@@ -1,0 +1,21 @@
+// accocal as built without CUDA.
+#include "calibration/cuda/device_verbs.hpp"
+#include "calibration/errors.hpp"
+
+namespace accosim {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw BadInput(
+      "no CUDA device: this accocal was built without CUDA; configure it where nvcc is, or leave --device out to run on "
+      "CPUs");
+}
+
+}  // namespace
+
+DevicePlace parse_device(const std::string&) { refuse(); }
+void check_devices(const DevicePlace&, int) { refuse(); }
+TrainingResult train_on_device(const TrainingOptions&, const DevicePlace&, Transport&) { refuse(); }
+std::string measure_on_device(const DeviceMeasureOptions&) { refuse(); }
+
+}  // namespace accosim
