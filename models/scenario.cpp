@@ -212,6 +212,9 @@ void refuse_other_kinds(const JsonValue& tree, Diagnostics& diagnostics) {
   const std::string found = schema != nullptr && schema->kind == JsonKind::kText ? schema->text : "";
   if (tree.kind != JsonKind::kObject) {
     diagnostics.add(tree.origin, "", fmt::format("is {}; a scenario is an object: {{...}}", noun_of(tree.kind)));
+  } else if (found == "accosim.run/1") {
+    diagnostics.add(schema->origin, "/schema",
+                    "is a run of accocal; name the machine too: accosim compare RUN --machine MACHINE");
   } else if (found.rfind("accosim.", 0) == 0 && found.rfind("accosim.scenario/", 0) != 0) {
     diagnostics.add(schema->origin, "/schema",
                     fmt::format("{} is no scenario; name a file of \"accosim.scenario/1\"", in_quotes(found)));

@@ -448,6 +448,8 @@ TEST(BadInput, FilesThatAreNoScenario) {
   refused("[1, 2", {"bad.json:1:"});
   refused(std::string(100'000'000, '['), {"bad.json"});
   refused(std::string(1'000'000, '['), {"bad.json"});
+  // A run is compared on the machine that it was made on: the user forgot to name that.
+  refused("{\"schema\": \"accosim.run/1\", \"ranks\": 2}", {"bad.json:1:", "/schema", "--machine"});
   expect_refused((folder.path / "missing.json").string(), {"missing.json"});
   expect_refused(folder.path.string(), {"directory"});
 }
