@@ -62,10 +62,11 @@ class OnDevice {
 
   std::vector<Real> bits() const {
     const std::vector<Real> all = read();
-    const std::vector<unsigned char> poison(sizeof(Real), kPoison);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (i >= shift_ && i < shift_ + count_) continue;
-      EXPECT_EQ(std::memcmp(&all[i], poison.data(), sizeof(Real)), 0) << "written outside, at " << i;
+    const auto* bytes = reinterpret_cast<const unsigned char*>(all.data());
+    for (std::size_t i = 0; i < all.size() * sizeof(Real); ++i) {
+      const std::size_t element = i / sizeof(Real);
+      if (element >= shift_ && element < shift_ + count_) continue;
+      EXPECT_EQ(int{bytes[i]}, int{kPoison}) << "written outside, at " << element;
     }
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(shift_);
     return {begin, begin + static_cast<std::ptrdiff_t>(count_)};
@@ -132,12 +133,8 @@ struct Case {
   TokenShape s;
   int shift = 0;
 };
-std::size_t size_of(const TokenShape& s) {
-  return static_cast<std::size_t>(s.tokens()) * static_cast<std::size_t>(s.width);
-}
-std::size_t matrix_size(const TokenShape& s) {
-  return static_cast<std::size_t>(s.tokens()) * static_cast<std::size_t>(s.heads * s.context);
-}
+std::size_t size_of(const TokenShape& s) { return std::size_t{1} * s.tokens() * s.width; }
+std::size_t matrix_size(const TokenShape& s) { return size_of({s.sequences, s.context, s.heads * s.context, 1}); }
 std::size_t at(std::int64_t column, int rows, int row) { return static_cast<std::size_t>(column * rows + row); }
 
 // Sequences, context, width, heads: widths with and without packs, an unaligned one, tokens enough for several parts.
@@ -168,12 +165,13 @@ using Reals = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(Kernels, Reals, Names);
 
 std::vector<double> random_text(const TokenShape& s, int vocabulary, Random& random) {
-  Values text(static_cast<std::size_t>(s.sequences * (s.context + 1)));
+  Values text(size_of({s.sequences, s.context + 1, 1, 1}));
   for (double& token : text) token = random.integer(0, vocabulary - 1);
   return text;
 }
 int token_of(const Values& text, const TokenShape& s, int t, int ahead = 0) {
-  return static_cast<int>(text[static_cast<std::size_t>(t / s.context * (s.context + 1) + t % s.context + ahead)]);
+  const int place = t / s.context * (s.context + 1) + t % s.context + ahead;
+  return static_cast<int>(text[static_cast<std::size_t>(place)]);
 }
 
 TYPED_TEST(Kernels, EmbedForward) {
@@ -520,7 +518,7 @@ TYPED_TEST(Kernels, CrossEntropy) {
       const Values text = random_text(s, head.vocabulary, this->random_);
       const OnDevice<std::int32_t> words(text, 0, this->stream_);
       // Products write the vocabulary alone; what pads a column is anything.
-      Values logits = random_values<Real>(static_cast<std::size_t>(s.tokens() * head.leading), -5, 5, this->random_);
+      Values logits = random_values<Real>(size_of({s.sequences, s.context, head.leading, 1}), -5, 5, this->random_);
       for (std::size_t i = 0; i < logits.size(); ++i) {
         if (static_cast<int>(i) % head.leading >= head.vocabulary) logits[i] = std::numeric_limits<double>::quiet_NaN();
       }

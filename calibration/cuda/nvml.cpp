@@ -57,7 +57,7 @@ struct Nvml {
 };
 
 const Nvml& nvml() {
-  static const Nvml library;
+  static Nvml library;
   return library;
 }
 
