@@ -9,6 +9,7 @@
 #include "calibration/cuda/device.hpp"
 #include "calibration/cuda/products.hpp"
 #include "calibration/gpt.hpp"
+#include "calibration/transport.hpp"
 
 namespace accosim {
 
@@ -23,9 +24,9 @@ class DeviceGpt {
   DeviceGpt(DeviceGpt&&) noexcept;
   DeviceGpt& operator=(DeviceGpt&&) noexcept;
 
-  /// The gradient of the micro-batch's mean loss is added to `gradient` (device, as long as the parameters), the loss to
-  /// *loss (device; may be null). `text`: for each sequence context + 1 tokens, on the host; copied before it returns.
-  /// Each gradient is rounded to Real once a micro-batch, the tied embedding's twice.
+  /// The gradient of the micro-batch's mean loss is added to `gradient` (device, as long as the parameters), the loss
+  /// to *loss (device; may be null). `text`: for each sequence context + 1 tokens, on the host; copied before it
+  /// returns. Each gradient is rounded to Real once a micro-batch, the tied embedding's twice.
   void accumulate(const Real* parameters, std::span<const std::int32_t> text, Real* gradient, float* loss,
                   Stream& stream);
   /// Forward alone: adds the mean loss to *loss.
