@@ -1,7 +1,6 @@
 // Matrix products by cuBLASLt: its heuristics are asked once for each different product, and their first answer is
 // kept.
 #include <cublasLt.h>
-#include <cuda_runtime.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -9,7 +8,7 @@
 #include <cstdint>
 #include <map>
 
-#include "calibration/cuda/device_cuda.hpp"
+#include "calibration/cuda/handles.hpp"
 #include "calibration/cuda/product_shape.hpp"
 #include "calibration/cuda/products.hpp"
 
@@ -296,7 +295,7 @@ void Products::multiply(const Product& asked, void* c, const void* a, const void
   const cublasStatus_t status =
       cublasLtMatmul(state_->handle, plan.operation.get(), &product.alpha, a, plan.a.get(), b, plan.b.get(),
                      &product.beta, added, plan.c.get(), c, plan.c.get(), &plan.chosen.algo, state_->workspace.data(),
-                     state_->workspace.size(), cuda_stream(stream));
+                     state_->workspace.size(), stream.handle().stream);
   if (status != CUBLAS_STATUS_SUCCESS) fail(status, "cublasLtMatmul", describe(product));
 }
 

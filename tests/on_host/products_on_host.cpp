@@ -1,12 +1,13 @@
 // Products by plain loops, for a device that is played on the host: in fp32 as on the device, the result rounded to its
 // type, and only where the real ones would be done.
+#include <fmt/format.h>
+
 #include <bit>
-#include <functional>
 
 #include "calibration/bf16.hpp"
 #include "calibration/cuda/product_shape.hpp"
 #include "calibration/cuda/products.hpp"
-#include "tests/on_host/device_on_host.hpp"
+#include "tests/on_host/on_host.hpp"
 #include "tests/small_floats.hpp"
 
 namespace accosim {
@@ -85,7 +86,8 @@ void Products::multiply(const Product& product, void* c, const void* a, const vo
                         Stream& stream) {
   if (!supported(product)) throw DeviceError("the host plays no such product: " + describe(product));
   const ProductShape shape = shape_of(product);
-  give(stream, describe(product), [=] { multiply_now(product, shape, c, a, b, bias, d); });
+  log_launch(fmt::format("product {} x {} x {} ({})", product.m, product.n, product.k, product.batch));
+  give(stream, {describe(product), [=] { multiply_now(product, shape, c, a, b, bias, d); }});
 }
 
 bool Products::supported(const Product& product) {
