@@ -77,7 +77,7 @@ enum class Added { kNothing, kInPlace, kFromElsewhere };
 double bound(const Product& p, double magnitude, double largest, double value, const Storage& results) {
   double sum = (p.k + 4) * 0x1p-23 * magnitude;
   if (p.type == ProductType::kTf32) sum += 1.01 * 0x1p-9 * magnitude;
-  if (p.type == ProductType::kFp8) sum += 0x1p-13 * (p.k * largest + (p.k / 32 + 1) * magnitude);
+  if (p.type == ProductType::kFp8) sum += 0x1p-13 * (p.k * largest + (p.k / 32.0 + 1) * magnitude);
   const double half = results.bytes == 4 ? 0x1p-24 : results.format.half_ulp();
   return sum + half * (std::abs(value) + sum) + (results.bytes == 2 ? 0x1p-25 : 0);
 }

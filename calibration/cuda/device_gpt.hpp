@@ -14,7 +14,8 @@
 namespace accosim {
 
 /// Real is float or Bf16: of parameters, gradients and activations; sums are in fp32. Holds the activations of one
-/// micro-batch, so one stream at a time. Throws DeviceError when they do not fit.
+/// micro-batch, so one stream at a time, whose work has ended when this is destroyed. Throws DeviceError when they do
+/// not fit.
 template <typename Real>
 class DeviceGpt {
  public:

@@ -267,16 +267,16 @@ struct Products::State {
 Products::Products(std::size_t workspace) : state_(std::make_unique<State>(workspace)) {}
 Products::~Products() = default;
 
-void Products::multiply(const Product& asked, void* c, const void* a, const void* b, const void* bias, const void* d,
+void Products::multiply(const Product& product, void* c, const void* a, const void* b, const void* bias, const void* d,
                         Stream& stream) {
-  Product product = asked;
-  if (d == nullptr) product.beta = 0;
-  const ProductShape s = shape_of(product);
-  const Types types = types_of(product.type);
+  Product p = product;
+  if (d == nullptr) p.beta = 0;
+  const ProductShape s = shape_of(p);
+  const Types types = types_of(p.type);
   // Where nothing is read, any pointer will do, but it must be one.
-  const void* added = product.beta == 0 ? c : d;
+  const void* added = p.beta == 0 ? c : d;
   const auto of_batch = [&](const StoredMatrix& matrix, cudaDataType_t type) {
-    return product.batch == 1 ? 0 : matrix.stride * bytes_of(type);
+    return p.batch == 1 ? 0 : matrix.stride * bytes_of(type);
   };
   Operands operands;
   operands.align_a = alignment_of(a, of_batch(s.a, types.operand));
@@ -285,18 +285,17 @@ void Products::multiply(const Product& asked, void* c, const void* a, const void
   operands.align_d = alignment_of(added, of_batch(s.c, types.result));
   operands.align_bias = bias == nullptr ? 0 : alignment_of(bias, 0);
 
-  State::Plans& same = state_->plans[key_of(product, s)];
-  Plan& plan = state_->plan(same, product, s, operands, bias);
+  State::Plans& same = state_->plans[key_of(p, s)];
+  Plan& plan = state_->plan(same, p, s, operands, bias);
   if (plan.refused != CUBLAS_STATUS_SUCCESS)
     throw DeviceError(fmt::format("this device and cuBLASLt have no kernel ({}) for the product {}{}",
-                                  cublasLtGetStatusName(plan.refused), describe(product), bias ? " with bias" : ""));
+                                  cublasLtGetStatusName(plan.refused), describe(p), bias ? " with bias" : ""));
   same.last = &plan;
   if (bias != nullptr) plan.operation.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, "with bias");
-  const cublasStatus_t status =
-      cublasLtMatmul(state_->handle, plan.operation.get(), &product.alpha, a, plan.a.get(), b, plan.b.get(),
-                     &product.beta, added, plan.c.get(), c, plan.c.get(), &plan.chosen.algo, state_->workspace.data(),
-                     state_->workspace.size(), stream.handle().stream);
-  if (status != CUBLAS_STATUS_SUCCESS) fail(status, "cublasLtMatmul", describe(product));
+  const cublasStatus_t status = cublasLtMatmul(
+      state_->handle, plan.operation.get(), &p.alpha, a, plan.a.get(), b, plan.b.get(), &p.beta, added, plan.c.get(), c,
+      plan.c.get(), &plan.chosen.algo, state_->workspace.data(), state_->workspace.size(), stream.handle().stream);
+  if (status != CUBLAS_STATUS_SUCCESS) fail(status, "cublasLtMatmul", describe(p));
 }
 
 bool Products::supported(const Product& product) { return state_->asked(product).refused == CUBLAS_STATUS_SUCCESS; }
