@@ -43,8 +43,8 @@ void MicroBatchText::build_index(std::span<const std::int32_t> text, std::int32_
   std::int32_t* const unique = staged + unique_at_;
   const int context = shape_.context, tokens = shape_.tokens();
   const auto token_of = [&](int column) {
-    return static_cast<std::size_t>(
-        text[static_cast<std::size_t>(column / context * (context + 1) + column % context)]);
+    const int place = column / context * (context + 1) + column % context;
+    return static_cast<std::size_t>(text[static_cast<std::size_t>(place)]);
   };
   // Tokens are numbered as they first appear. begin[u + 2] counts the columns of number u; summed up, begin[u + 1] is
   // where they begin, and runs to where they end: then begin[u] is where those of u begin.

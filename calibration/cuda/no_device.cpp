@@ -7,8 +7,7 @@ namespace {
 
 [[noreturn]] void refuse() {
   throw BadInput(
-      "no CUDA device: this accocal was built without CUDA; configure it where nvcc is, or leave --device out to run "
-      "on "
+      "no CUDA device: this accocal was built without CUDA; configure it where nvcc is, or leave --device out to run on "
       "CPUs");
 }
 
