@@ -78,13 +78,15 @@ Sensitivity sensitivity(const GptCase& c, const std::vector<double>& parameters,
 // What rounds: every intermediate result to its type, by up to `unit` of itself, as the move above does to parameters.
 // A layer has some 20 of them on its way there and back (norms, products, softmax, GELU, residuals, and the gradients
 // of all), where the move touches 6 tensors that are multiplied by (two gains, four weights). Errors that have nothing
-// to do with each other add as squares: root(20 / 6) times the sensitivity. In fp32 there are the sums besides: of n
-// terms one after the other each partial sum rounds, n / 3 times the square of one rounding where terms are alike; a
-// layer's go over the width, and one that all gradients pass, from the logits, over the vocabulary. The bound is twice
-// this estimate; a mistake in fp32 is thousands of times it.
-double factor(const GptCase& c, bool sums) {
-  const double width = sums ? c.shape.width / 3.0 : 0, vocabulary = sums ? c.shape.vocabulary / 3.0 : 0;
-  return 2 * std::sqrt((20 * (1 + width) + vocabulary) / 6);
+// to do with each other add as squares: root(20 / 6) times what the move did. In fp32 there are the sums besides, one
+// term after the other: of n terms alike each partial sum rounds, together n / 3 times the square of one rounding, a
+// layer's over the width; and what comes from the logits, on which all gradients hang, is a sum over the vocabulary in
+// which the target's term stands for all from where it comes: V roundings of u root(1/3). The bound is twice this
+// estimate; a mistake in fp32 is thousands of times it.
+double bound(const GptCase& c, double moved, double unit, bool sums) {
+  if (!sums) return 2 * std::sqrt(20.0 / 6) * moved;
+  return 2 * std::hypot(std::sqrt(20.0 / 6 * (1 + c.shape.width / 3.0)) * moved,
+                        unit * std::sqrt(c.shape.vocabulary / 3.0));
 }
 
 template <typename Real>
@@ -103,13 +105,13 @@ void expect_gradients_of_double(ProductType fp32, double unit, bool sums) {
       const double norm = norm_of(blocks[b], reference.gradient);
       ASSERT_GT(norm, 1e-6) << blocks[b].name;
       const double error = distance(blocks[b], gradient, reference.gradient) / norm;
-      EXPECT_LE(error, factor(c, sums) * moves.gradient[b]) << blocks[b].name << ", width " << c.shape.width;
+      EXPECT_LE(error, bound(c, moves.gradient[b], unit, sums)) << blocks[b].name << ", width " << c.shape.width;
     }
     // The logits round too, of which the highest are about the loss where they spread about 0; then as many losses as
     // there are tokens are summed in fp32, each from a few operations.
     const double tokens = c.sequences * c.shape.context;
     EXPECT_NEAR(widened(device.losses()), reference.loss,
-                factor(c, sums) * moves.loss + 2 * unit * reference.loss / std::sqrt(tokens) +
+                bound(c, moves.loss, unit, sums) + 2 * unit * reference.loss / std::sqrt(tokens) +
                     (tokens + 4) * 0x1p-24 * reference.loss)
         << c.shape.width;
   }
