@@ -81,12 +81,13 @@ Sensitivity sensitivity(const GptCase& c, const std::vector<double>& parameters,
 // to do with each other add as squares: root(20 / 6) times what the move did. In fp32 there are the sums besides, one
 // term after the other: of n terms alike each partial sum rounds, together n / 3 times the square of one rounding, a
 // layer's over the width; and what comes from the logits, on which all gradients hang, is a sum over the vocabulary in
-// which the target's term stands for all from where it comes: V roundings of u root(1/3). The bound is twice this
-// estimate; a mistake in fp32 is thousands of times it.
+// which the target's term stands for all from where it comes: V roundings, which act like those of one of the 6 tensors
+// on what lies behind, and as they are (u root(V / 3)) on what is next to them. The bound is three times this
+// estimate, since the error of a block of few numbers is one draw; a mistake in fp32 is thousands of times it.
 double bound(const GptCase& c, double moved, double unit, bool sums) {
-  if (!sums) return 2 * std::sqrt(20.0 / 6) * moved;
-  return 2 * std::hypot(std::sqrt(20.0 / 6 * (1 + c.shape.width / 3.0)) * moved,
-                        unit * std::sqrt(c.shape.vocabulary / 3.0));
+  if (!sums) return 3 * std::sqrt(20.0 / 6) * moved;
+  const double V = c.shape.vocabulary;
+  return 3 * std::hypot(std::sqrt((20 * (1 + c.shape.width / 3.0) + V) / 6) * moved, unit * std::sqrt(V / 3));
 }
 
 template <typename Real>
@@ -158,7 +159,7 @@ TEST(DeviceGpt, GradientsAndLossesAddUp) {
 
 template <typename Real>
 void expect_equal_bits() {
-  const GptCase c = kCases[3];
+  const GptCase c = kCases[2];
   Random random(3);
   const auto p = random_parameters<Real>(c.shape, random);
   const auto text = random_text(c, random);
@@ -183,11 +184,11 @@ TEST(DeviceGpt, EqualInputsGiveEqualBits) {
 
 TEST(DeviceGpt, TextsMayBeGivenAheadOfTheDevice) {
   // More micro-batches than are staged at once, given without a look at the device, from one vector that changes.
-  const GptCase c = kCases[2];
+  const GptCase c = kCases[1];
   Random random(4);
   const auto p = random_parameters<float>(c.shape, random);
   std::vector<std::vector<std::int32_t>> texts;
-  for (int i = 0; i < 20; ++i) texts.push_back(random_text(c, random));
+  for (int i = 0; i < 11; ++i) texts.push_back(random_text(c, random));
   GptOnDevice<float> hurried(c, p), patient(c, p);
   std::vector<std::int32_t> text;
   for (const auto& next : texts) {
