@@ -94,7 +94,7 @@ struct UpdateRecord {
 /// What a run was made on, for a run on devices.
 struct DeviceRecord {
   std::string name;         ///< of rank 0's; empty: no device
-  std::int64_t memory = 0;  ///< bytes of it in use by the run, as the device counts them, all ranks on it together
+  std::int64_t memory = 0;  ///< bytes of it in use before the first update, by anybody, as the device counts them
   std::string experiment;   ///< what about the run is none of a user's, in words; empty: nothing
 };
 

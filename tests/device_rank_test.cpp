@@ -10,6 +10,7 @@
 #include "calibration/bf16.hpp"
 #include "calibration/cuda/device_history.hpp"
 #include "calibration/cuda/device_training.hpp"
+#include "calibration/cuda/device_values.hpp"
 #include "calibration/cuda/kernels.hpp"
 #include "calibration/local_transport.hpp"
 #include "calibration/random.hpp"
@@ -20,8 +21,8 @@ namespace {
 
 using Vector = std::vector<float>;
 
-// Not a multiple of 2 or 3: the last rank's slice is shorter than it is stored.
-constexpr std::size_t kSize = 37;
+// Slices of 64: of 3 ranks the last one's is shorter than it is stored, and not as the first ones'.
+constexpr std::size_t kSize = 151;
 constexpr std::int64_t kCentres = 16;
 constexpr int kSamples = 3;
 
@@ -137,7 +138,7 @@ Trained on_streams(const TrainingOptions& options, int ranks, bool observed, std
 
 // Threads can be ranks of NCCL only on devices of their own.
 std::vector<int> possible_ranks() {
-  std::vector<int> ranks = {1, 2, 3};
+  std::vector<int> ranks = {1, 2, 3, 4};  // the fourth owns no parameters
   if (!device_is_played()) std::erase_if(ranks, [](int n) { return n > device_count(); });
   if (ranks.empty()) throw std::runtime_error(why_no_device());
   return ranks;
@@ -198,6 +199,25 @@ TEST(DeviceRank, FollowsTheAlgorithmsOnThreads) {
       }
     }
   }
+}
+
+TEST(DeviceRank, SharesInWholeLines) {
+  // ceil(151 / 3) = 51, in lines of 64; ceil(151 / 2) = 76, so 128; and of 8 ranks five have nothing.
+  const auto expect = [](int ranks, int rank, std::size_t begin, std::size_t end) {
+    const Shard shard = Slices(151, ranks).of(rank);
+    EXPECT_EQ(shard.begin, begin);
+    EXPECT_EQ(shard.end, end);
+  };
+  expect(1, 0, 0, 151);
+  expect(2, 0, 0, 128);
+  expect(2, 1, 128, 151);
+  expect(3, 1, 64, 128);
+  expect(3, 2, 128, 151);
+  expect(8, 2, 128, 151);
+  expect(8, 3, 151, 151);
+  Stream stream;
+  EXPECT_EQ(DeviceValues<float>(151, 2, stream).padded(), 256U);
+  stream.synchronise();
 }
 
 TEST(DeviceRank, TheToleranceTellsAlgorithmsApart) {

@@ -49,7 +49,7 @@ DeviceRank<Real>::DeviceRank(const TrainingOptions& run_options, DeviceWorkload<
       network_(network),
       ranks_(ranks),
       observer_(observer),
-      shard_(is_sharded(options.algorithm) ? shard_of(parameters.size(), network.rank(), network.size())
+      shard_(is_sharded(options.algorithm) ? Slices(parameters.size(), network.size()).of(network.rank())
                                            : Shard{0, parameters.size()}),
       state_(shard_.size(), options.optimizer.kind == OptimizerKind::kAdamW),
       saved_(has_estimates(options.algorithm) ? shard_.size() : 0, options.optimizer.kind == OptimizerKind::kAdamW),
@@ -256,6 +256,7 @@ void DeviceRank<Real>::show(const Values& values) {
 template <typename Real>
 TrainingResult DeviceRank<Real>::result() {
   history_.finish(compute_, communication_);
+  network_.check();
   const double took = static_cast<double>(monotonic_nanoseconds() - start_) * 1e-9;
   RankSummary own;
   own.waited_share = (all_threads_waited() - waited_at_start_) / took;

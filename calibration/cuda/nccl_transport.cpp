@@ -178,6 +178,12 @@ class NcclTransport : public DeviceTransport {
     });
   }
 
+  void check() override {
+    const std::lock_guard lock(mutex_);
+    look();
+    if (!failure_.empty()) throw DeviceError(failure_);
+  }
+
  private:
   std::size_t slice_of(std::size_t count) const {
     if (count % static_cast<std::size_t>(size_) != 0) throw std::invalid_argument("slices of different lengths");
