@@ -23,6 +23,8 @@ class DeviceTransport {
   virtual void reduce_scatter(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
   /// `count` divides by size(). Every rank's own slice goes to all.
   virtual void all_gather(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
+  /// Throws where a collective that was given has failed since. After the last one has ended, or been given up.
+  virtual void check() {}
 };
 
 /// For a rank alone: nothing moves, since everything is in place.
