@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "calibration/convergence.hpp"
+#include "calibration/cuda/device_verbs.hpp"
 #include "calibration/data.hpp"
 #include "calibration/errors.hpp"
 #include "calibration/gloo_transport.hpp"
@@ -35,7 +36,9 @@ struct LaunchArguments {
 };
 
 void add_launch_options(CLI::App* verb, LaunchArguments& arguments) {
-  verb->add_option("-n,--ranks", arguments.ranks, "Processes")->check(CLI::Range(1, 64))->capture_default_str();
+  verb->add_option("-n,--ranks", arguments.ranks, "Processes; on a device 1 unless told")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   verb->add_option("--network", arguments.network,
                    "loopback; paced:RATE, paced by TCP; netns:RATE, shaped in namespaces; RATE such as \"200 Mbit/s\"")
       ->capture_default_str();
@@ -148,6 +151,9 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
       ->capture_default_str()
       ->needs(verb->get_option("--compute-time"));
   add("--data", a.data, "A text to learn; default: the one that comes along");
+  add("--device", a.device, "cuda:0, all ranks on that device; cuda, rank r on device r; default: on CPUs");
+  add("--vocabulary", a.vocabulary, "With --device: random tokens of so many kinds instead of a text, for timing");
+  verb->get_option("--vocabulary")->needs(verb->get_option("--device"))->excludes(verb->get_option("--data"));
   add_gpt_options(verb, a);
   add("--storage", a.storage, "Of parameters and gradients: fp32 or bf16");
   add("--optimizer", a.optimizer, "adamw or sgd");
@@ -183,17 +189,29 @@ void refuse_idle_options(const CLI::App& verb, const TrainArguments& arguments) 
     throw BadInput("--updates and --samples: a run ends by one of them; leave the other out");
 }
 
+/// The ranks' devices talk by NCCL, which TCP's pacing does not reach.
+void refuse_for_device(const LaunchOptions& launch) {
+  if (launch.network.kind == NetworkKind::kPaced)
+    throw BadInput("--network paced: slows no device's network; write netns:RATE, or leave it out");
+}
+
 ExitCode run_train(const TrainFiles& files) {
   constexpr char kBetween = '\f';  // of a report's documents
+  const bool on_device = !files.train.device.empty();
+  const DevicePlace place = on_device ? parse_device(files.train.device) : DevicePlace{};
   const LaunchOptions launch = launch_options(files.launch);
   const TrainingOptions options = training_options(files.train, launch.ranks);
-  if (!options.timed)
+  if (on_device) {
+    refuse_for_device(launch);
+    check_devices(place, launch.ranks);
+  }
+  if (!options.timed && options.random_vocabulary == 0)
     read_corpus(options.data.empty() ? default_text_path() : options.data);  // fail once, not on each rank
   for (const std::string& path : {files.output, files.trace, files.loss}) {
     if (!path.empty()) check_writable(path);
   }
   const RankResults results = run_ranks(launch, [&](Transport& transport) -> std::string {
-    const TrainingResult result = train(options, transport);
+    const TrainingResult result = on_device ? train_on_device(options, place, transport) : train(options, transport);
     if (transport.rank() != 0) return "";
     return run_json(options, result) + kBetween + trace_events_json(options, result) + kBetween + loss_csv(result);
   });
@@ -300,6 +318,7 @@ ExitCode run_command_line(int argc, char** argv) {
   if (measure_verb->parsed()) return run_measure(measure_arguments);
   if (train_verb->parsed()) {
     refuse_idle_options(*train_verb, train_files.train);
+    if (!train_files.train.device.empty() && train_verb->count("--ranks") == 0) train_files.launch.ranks = 1;
     return run_train(train_files);
   }
   if (converge_verb->parsed()) {

@@ -120,7 +120,7 @@ void Bench::fill(void* at, const Operand& operand, std::size_t bytes) {
   }
 }
 
-Runner Bench::make_ready(const Work& work, bool cold) {
+Runner Bench::make_ready(const DeviceWork& work, bool cold) {
   std::size_t one = 0, rotating = 0;
   for (const Operand& operand : work.operands) {
     one += aligned(operand.bytes);

@@ -26,7 +26,7 @@ struct Operand {
   std::vector<std::byte> given;  ///< of kGiven, which is one and the same always
 };
 
-struct Work {
+struct DeviceWork {
   std::vector<Operand> operands;
   /// Once, on arrays in the operands' order.
   std::function<void(const std::vector<void*>& at, Stream& stream)> launch;
@@ -60,7 +60,7 @@ class Runner {
   friend class Bench;
   void launch(Stream& stream);
 
-  const Work* work_ = nullptr;
+  const DeviceWork* work_ = nullptr;
   std::vector<std::vector<void*>> sets_;
   std::vector<Graph> graphs_;
   std::size_t next_ = 0, next_graph_ = 0;
@@ -82,7 +82,7 @@ class Bench {
   explicit Bench(const BenchOptions& options) : options_(options) {}
 
   /// Valid until the next is made ready; `work` must live as long. Throws DeviceError where the operands do not fit.
-  Runner make_ready(const Work& work, bool cold);
+  Runner make_ready(const DeviceWork& work, bool cold);
   /// Seconds of one launch, each value the mean of a batch. Nothing where even the least would take longer than `most`.
   std::optional<Spread> time(Runner& runner, const Effort& effort, Seconds most);
   Stream& stream() { return stream_; }

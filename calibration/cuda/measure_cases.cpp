@@ -193,7 +193,7 @@ std::string text_of(const ProductCase& one) {
 }
 
 std::vector<KernelCase> step_kernels(const ModelShape& model, int sequences, ElementType type) {
-  using Kind = KernelKind;
+  using Kind = DeviceKernel;
   const TokenShape shape{sequences, model.context, model.width, model.heads};
   const std::size_t inner = static_cast<std::size_t>(model.gated == 0 ? 4 * model.width : model.gated) *
                             static_cast<std::size_t>(shape.tokens());
@@ -224,40 +224,40 @@ std::vector<KernelCase> step_kernels(const ModelShape& model, int sequences, Ele
   return all;
 }
 
-std::string name_of(KernelKind kind) {
+std::string name_of(DeviceKernel kind) {
   switch (kind) {
-    case KernelKind::kEmbedForward: return "embed_forward";
-    case KernelKind::kEmbedBackward: return "embed_backward";
-    case KernelKind::kNormForward: return "norm_forward";
-    case KernelKind::kNormBackward: return "norm_backward";
-    case KernelKind::kBiasBackward: return "bias_backward";
-    case KernelKind::kGeluForward: return "gelu_forward";
-    case KernelKind::kGeluBackward: return "gelu_backward";
-    case KernelKind::kSplitHeads: return "split_heads";
-    case KernelKind::kMergeHeads: return "merge_heads";
-    case KernelKind::kSoftmaxForward: return "softmax_forward";
-    case KernelKind::kSoftmaxBackward: return "softmax_backward";
-    case KernelKind::kCrossEntropy: return "cross_entropy";
-    case KernelKind::kAdd: return "add";
-    case KernelKind::kCast: return "cast";
-    case KernelKind::kAdamW: return "adamw";
-    case KernelKind::kSgd: return "sgd";
-    case KernelKind::kMemset: return "memset";
-    case KernelKind::kCopy: return "copy";
+    case DeviceKernel::kEmbedForward: return "embed_forward";
+    case DeviceKernel::kEmbedBackward: return "embed_backward";
+    case DeviceKernel::kNormForward: return "norm_forward";
+    case DeviceKernel::kNormBackward: return "norm_backward";
+    case DeviceKernel::kBiasBackward: return "bias_backward";
+    case DeviceKernel::kGeluForward: return "gelu_forward";
+    case DeviceKernel::kGeluBackward: return "gelu_backward";
+    case DeviceKernel::kSplitHeads: return "split_heads";
+    case DeviceKernel::kMergeHeads: return "merge_heads";
+    case DeviceKernel::kSoftmaxForward: return "softmax_forward";
+    case DeviceKernel::kSoftmaxBackward: return "softmax_backward";
+    case DeviceKernel::kCrossEntropy: return "cross_entropy";
+    case DeviceKernel::kAdd: return "add";
+    case DeviceKernel::kCast: return "cast";
+    case DeviceKernel::kAdamW: return "adamw";
+    case DeviceKernel::kSgd: return "sgd";
+    case DeviceKernel::kMemset: return "memset";
+    case DeviceKernel::kCopy: return "copy";
   }
   return "";
 }
 
-bool is_flat(KernelKind kind) {
+bool is_flat(DeviceKernel kind) {
   switch (kind) {
-    case KernelKind::kGeluForward:
-    case KernelKind::kGeluBackward:
-    case KernelKind::kAdd:
-    case KernelKind::kCast:
-    case KernelKind::kAdamW:
-    case KernelKind::kSgd:
-    case KernelKind::kMemset:
-    case KernelKind::kCopy: return true;
+    case DeviceKernel::kGeluForward:
+    case DeviceKernel::kGeluBackward:
+    case DeviceKernel::kAdd:
+    case DeviceKernel::kCast:
+    case DeviceKernel::kAdamW:
+    case DeviceKernel::kSgd:
+    case DeviceKernel::kMemset:
+    case DeviceKernel::kCopy: return true;
     default: return false;
   }
 }
@@ -265,43 +265,43 @@ bool is_flat(KernelKind kind) {
 std::int64_t rows_of(const KernelCase& one) {
   if (is_flat(one.kind)) return static_cast<std::int64_t>(one.count);
   switch (one.kind) {
-    case KernelKind::kSoftmaxForward:
-    case KernelKind::kSoftmaxBackward: return one.shape.context;
-    case KernelKind::kCrossEntropy: return one.vocabulary;
-    case KernelKind::kBiasBackward:
-    case KernelKind::kSplitHeads:
-    case KernelKind::kMergeHeads: return std::int64_t{one.parts} * one.shape.width;
+    case DeviceKernel::kSoftmaxForward:
+    case DeviceKernel::kSoftmaxBackward: return one.shape.context;
+    case DeviceKernel::kCrossEntropy: return one.vocabulary;
+    case DeviceKernel::kBiasBackward:
+    case DeviceKernel::kSplitHeads:
+    case DeviceKernel::kMergeHeads: return std::int64_t{one.parts} * one.shape.width;
     default: return one.shape.width;
   }
 }
 
 std::int64_t columns_of(const KernelCase& one) {
   if (is_flat(one.kind)) return 1;
-  const bool softmax = one.kind == KernelKind::kSoftmaxForward || one.kind == KernelKind::kSoftmaxBackward;
+  const bool softmax = one.kind == DeviceKernel::kSoftmaxForward || one.kind == DeviceKernel::kSoftmaxBackward;
   return std::int64_t{one.shape.tokens()} * (softmax ? one.shape.heads : 1);
 }
 
 double bytes_of(const KernelCase& one) {
   const double e = element(one.type), n = static_cast<double>(rows_of(one)) * static_cast<double>(columns_of(one));
   switch (one.kind) {
-    case KernelKind::kBiasBackward:
-    case KernelKind::kMemset: return n * e;
-    case KernelKind::kSoftmaxForward: return 1.5 * n * e;
-    case KernelKind::kEmbedForward:
-    case KernelKind::kNormForward:
-    case KernelKind::kGeluForward:
-    case KernelKind::kSplitHeads:
-    case KernelKind::kMergeHeads:
-    case KernelKind::kSoftmaxBackward:
-    case KernelKind::kCrossEntropy:
-    case KernelKind::kCopy: return 2 * n * e;
-    case KernelKind::kGeluBackward:
-    case KernelKind::kAdd: return 3 * n * e;
-    case KernelKind::kEmbedBackward:
-    case KernelKind::kNormBackward: return 4 * n * e;
-    case KernelKind::kCast: return n * (e + 4);
-    case KernelKind::kAdamW: return n * (24 + 2 * e);
-    case KernelKind::kSgd: return n * (8 + 2 * e);
+    case DeviceKernel::kBiasBackward:
+    case DeviceKernel::kMemset: return n * e;
+    case DeviceKernel::kSoftmaxForward: return 1.5 * n * e;
+    case DeviceKernel::kEmbedForward:
+    case DeviceKernel::kNormForward:
+    case DeviceKernel::kGeluForward:
+    case DeviceKernel::kSplitHeads:
+    case DeviceKernel::kMergeHeads:
+    case DeviceKernel::kSoftmaxBackward:
+    case DeviceKernel::kCrossEntropy:
+    case DeviceKernel::kCopy: return 2 * n * e;
+    case DeviceKernel::kGeluBackward:
+    case DeviceKernel::kAdd: return 3 * n * e;
+    case DeviceKernel::kEmbedBackward:
+    case DeviceKernel::kNormBackward: return 4 * n * e;
+    case DeviceKernel::kCast: return n * (e + 4);
+    case DeviceKernel::kAdamW: return n * (24 + 2 * e);
+    case DeviceKernel::kSgd: return n * (8 + 2 * e);
   }
   return 0;
 }

@@ -50,7 +50,7 @@ std::size_t operand_size(ProductType type);  ///< bytes of an element of A and B
 std::size_t result_size(ProductType type);   ///< of C and D
 double flops_of(const Product& product);
 
-enum class KernelKind : std::uint8_t {
+enum class DeviceKernel : std::uint8_t {
   kEmbedForward,
   kEmbedBackward,
   kNormForward,
@@ -72,7 +72,7 @@ enum class KernelKind : std::uint8_t {
 };
 
 struct KernelCase {
-  KernelKind kind = KernelKind::kCopy;
+  DeviceKernel kind = DeviceKernel::kCopy;
   ElementType type = ElementType::kBf16;  ///< kFloat32 or kBf16; a cast goes to fp32
   TokenShape shape;                       ///< of those that are not flat
   int parts = 1;                          ///< kSplitHeads, kMergeHeads; kBiasBackward has parts x width features
@@ -85,9 +85,9 @@ struct KernelCase {
 /// Every kernel of a micro-batch that is no product, one layer's once; without the optimizer.
 std::vector<KernelCase> step_kernels(const ModelShape& model, int sequences, ElementType type);
 std::vector<KernelCase> without_duplicates(const std::vector<KernelCase>& all);
-std::string name_of(KernelKind kind);
+std::string name_of(DeviceKernel kind);
 std::string text_of(const KernelCase& one);
-bool is_flat(KernelKind kind);
+bool is_flat(DeviceKernel kind);
 /// As in kernels.hpp: features x tokens, keys x (queries of all), vocabulary x tokens, count x 1.
 std::int64_t rows_of(const KernelCase& one);
 std::int64_t columns_of(const KernelCase& one);

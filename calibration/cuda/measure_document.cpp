@@ -17,7 +17,7 @@ Json json_of(const Entries& entries) {
   return object;
 }
 
-Json json_of(const Sample& sample) {
+Json json_of(const DeviceSample& sample) {
   Json object = json_of(sample.keys);
   object["median_s"] = sample.spread.median;
   object["p10_s"] = sample.spread.p10;

@@ -134,7 +134,7 @@ Together beside_endless(Endless& other, double rate_alone, Batches& batches, Sec
     }
     return together;
   }
-  throw LeftOut("what it was to run beside had ended first");
+  throw NotMeasured("what it was to run beside had ended first");
 }
 
 /// Beside pieces of work, one after the other: copies, or optimizer steps.
@@ -143,7 +143,7 @@ class Pieces {
   explicit Pieces(const BesideCase& one) : one_(one) {
     if (one_.what == Beside::kAdamW) {
       KernelCase optimizer;
-      optimizer.kind = KernelKind::kAdamW;
+      optimizer.kind = DeviceKernel::kAdamW;
       optimizer.count = one_.amount;
       work_ = work_of(optimizer);
       for (const Operand& operand : work_.operands) {
@@ -195,7 +195,7 @@ class Pieces {
   BesideCase one_;
   Stream stream_{Stream::Priority::kHigh};
   Events events_;
-  Work work_;
+  DeviceWork work_;
   PinnedMemory host_;
   std::vector<DeviceMemory> memory_;
   std::vector<void*> at_;
@@ -222,7 +222,7 @@ Together beside_pieces(Pieces& other, double other_alone, Batches& batches, Seco
   for (int i = 0; i < count; ++i)
     if (at(other.event(i)) >= begin && at(other.event(i + 1)) <= end)
       pieces.push_back(elapsed(other.event(i), other.event(i + 1)).value);
-  if (together.seconds.empty()) throw LeftOut("what it was to run beside had ended first");
+  if (together.seconds.empty()) throw NotMeasured("what it was to run beside had ended first");
   if (!pieces.empty() && other_alone > 0) together.other_slowdown = median_of(std::move(pieces)) / other_alone;
   return together;
 }
@@ -231,8 +231,8 @@ bool is_endless(const BesideCase& one) {
   return one.what == Beside::kHoldMultiprocessors || one.what == Beside::kStreamMemory;
 }
 
-std::optional<Measured> measure_beside(const InterferenceCase& one, Lab lab, Seconds most) {
-  const Work work = one.is_product ? work_of(one.product, lab.products) : work_of(one.kernel);
+std::optional<ItemTimes> measure_beside(const InterferenceCase& one, Lab lab, Seconds most) {
+  const DeviceWork work = one.is_product ? work_of(one.product, lab.products) : work_of(one.kernel);
   const bool cold = one.is_product ? one.product.cold : one.kernel.cold;
   const Effort& effort = lab.efforts.beside;
   Runner runner = lab.bench.make_ready(work, cold);
@@ -253,7 +253,7 @@ std::optional<Measured> measure_beside(const InterferenceCase& one, Lab lab, Sec
     const double other_alone = other.alone();
     together = beside_pieces(other, other_alone, batches, whole, lab);
   }
-  Measured measured{spread_of(std::move(together.seconds)), {}};
+  ItemTimes measured{spread_of(std::move(together.seconds)), {}};
   measured.more = {{"alone_s", alone->median}, {"slowdown", measured.spread.median / alone->median}};
   if (together.other_slowdown > 0) measured.more.emplace_back("other_slowdown", together.other_slowdown);
   return measured;
@@ -261,10 +261,10 @@ std::optional<Measured> measure_beside(const InterferenceCase& one, Lab lab, Sec
 
 }  // namespace
 
-std::vector<Item> interference_items(const std::vector<InterferenceCase>& cases, Lab lab) {
-  std::vector<Item> items;
+std::vector<MeasureItem> interference_items(const std::vector<InterferenceCase>& cases, Lab lab) {
+  std::vector<MeasureItem> items;
   for (const InterferenceCase& one : cases) {
-    Item item;
+    MeasureItem item;
     const std::string shape = one.is_product ? text_of(one.product) : text_of(one.kernel);
     const std::string blocks = one.beside.blocks > 0 ? fmt::format(" of {} blocks", one.beside.blocks) : "";
     item.text = fmt::format("{} beside {}{}", shape, name_of(one.beside.what), blocks);

@@ -31,15 +31,17 @@ struct Lab {
   Bench& bench;
   Products& products;
   const Efforts& efforts;
+  int device = 0;  ///< the one in use
 };
 
-std::vector<Item> product_items(const std::vector<ProductCase>& cases, Lab lab);
-std::vector<Item> kernel_items(const std::vector<KernelCase>& cases, Lab lab);
-std::vector<Item> launch_items(Lab lab);
-std::vector<Item> copy_items(const std::vector<CopyCase>& cases, Lab lab);
-std::vector<Item> interference_items(const std::vector<InterferenceCase>& cases, Lab lab);
+std::vector<MeasureItem> product_items(const std::vector<ProductCase>& cases, Lab lab);
+std::vector<MeasureItem> kernel_items(const std::vector<KernelCase>& cases, Lab lab);
+std::vector<MeasureItem> launch_items(Lab lab);
+std::vector<MeasureItem> copy_items(const std::vector<CopyCase>& cases, Lab lab);
+std::vector<MeasureItem> interference_items(const std::vector<InterferenceCase>& cases, Lab lab);
 /// Medians after a rest are added to `rested`, with their keys.
-std::vector<Item> step_items(const std::vector<StepCase>& cases, Lab lab, std::vector<Entries>& rested);
+std::vector<MeasureItem> step_items(const std::vector<StepCase>& cases, Lab lab, std::vector<Entries>& rested);
+std::vector<MeasureItem> update_items(const std::vector<UpdateCase>& cases, Lab lab);
 
 /// A product of efforts.load_size for efforts.load.
 void warm_up_device(Lab lab);

@@ -17,11 +17,12 @@ Effort second_pass(Effort effort, bool again) {
   return effort;
 }
 
-std::optional<Measured> time_work(const Work& work, bool cold, const Effort& effort, Seconds most, Bench& bench) {
+std::optional<ItemTimes> time_work(const DeviceWork& work, bool cold, const Effort& effort, Seconds most,
+                                   Bench& bench) {
   Runner runner = bench.make_ready(work, cold);
   const std::optional<Spread> spread = bench.time(runner, effort, most);
   if (!spread) return std::nullopt;
-  return Measured{*spread, {}};
+  return ItemTimes{*spread, {}};
 }
 
 }  // namespace
@@ -44,20 +45,20 @@ Entries keys_of(const KernelCase& one) {
   return keys;
 }
 
-std::vector<Item> product_items(const std::vector<ProductCase>& cases, Lab lab) {
-  std::vector<Item> items;
+std::vector<MeasureItem> product_items(const std::vector<ProductCase>& cases, Lab lab) {
+  std::vector<MeasureItem> items;
   for (const ProductCase& one : cases) {
-    Item item;
+    MeasureItem item;
     item.text = text_of(one);
     item.group = fmt::format("products in {} of {}{}", type_name(one.product.type), one.model,
                              one.cold ? " with a cold L2" : "");
     item.keys = {{"what", std::string("gemm")}};
     const Entries keys = keys_of(one);
     item.keys.insert(item.keys.end(), keys.begin(), keys.end());
-    item.measure = [one, lab](Seconds most, bool again) -> std::optional<Measured> {
-      if (!lab.products.supported(one.product)) throw LeftOut("this device has no such product");
-      const Work work = work_of(one, lab.products);
-      std::optional<Measured> measured =
+    item.measure = [one, lab](Seconds most, bool again) -> std::optional<ItemTimes> {
+      if (!lab.products.supported(one.product)) throw NotMeasured("this device has no such product");
+      const DeviceWork work = work_of(one, lab.products);
+      std::optional<ItemTimes> measured =
           time_work(work, one.cold, second_pass(lab.efforts.product, again), most, lab.bench);
       if (!measured) return measured;
       const ProductChoice choice = lab.products.choice(one.product);
@@ -69,10 +70,10 @@ std::vector<Item> product_items(const std::vector<ProductCase>& cases, Lab lab) 
   return items;
 }
 
-std::vector<Item> kernel_items(const std::vector<KernelCase>& cases, Lab lab) {
-  std::vector<Item> items;
+std::vector<MeasureItem> kernel_items(const std::vector<KernelCase>& cases, Lab lab) {
+  std::vector<MeasureItem> items;
   for (const KernelCase& one : cases) {
-    Item item;
+    MeasureItem item;
     item.text = text_of(one);
     item.group = fmt::format("kernels{}{}", one.model.empty() ? " by size" : " of " + one.model,
                              one.cold ? " with a cold L2" : "");
@@ -91,7 +92,7 @@ void warm_up_device(Lab lab) {
   if (lab.efforts.load.value <= 0) return;
   ProductCase one;
   one.product.m = one.product.n = one.product.k = lab.efforts.load_size;
-  const Work work = work_of(one, lab.products);
+  const DeviceWork work = work_of(one, lab.products);
   Runner runner = lab.bench.make_ready(work, false);
   for (const double begin = host_now(); host_now() - begin < lab.efforts.load.value;) {
     for (int i = 0; i < 10; ++i) runner.batch(lab.bench.stream());

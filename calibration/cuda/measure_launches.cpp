@@ -234,7 +234,7 @@ double copy_batch(const CopyCase& one, int count, CopyPlace& place, CopyStreams&
   return (both ? std::max(took, elapsed(on.begin, on.other_end).value) : took) / count;
 }
 
-std::optional<Measured> copy_time(const CopyCase& one, const Effort& effort, Seconds most) {
+std::optional<ItemTimes> copy_time(const CopyCase& one, const Effort& effort, Seconds most) {
   constexpr double kBatch = 200e-6;
   const double asked = host_now();
   CopyPlace place = place_for(one);
@@ -250,35 +250,35 @@ std::optional<Measured> copy_time(const CopyCase& one, const Effort& effort, Sec
   const int runs = std::clamp(static_cast<int>(wanted), effort.least_batches, effort.most_batches);
   Values values;
   for (int i = 0; i < runs; ++i) values.push_back(copy_batch(one, count, place, on));
-  return Measured{spread_of(std::move(values)), {}};
+  return ItemTimes{spread_of(std::move(values)), {}};
 }
 
 }  // namespace
 
 double host_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-std::vector<Item> launch_items(Lab lab) {
+std::vector<MeasureItem> launch_items(Lab lab) {
   const std::vector<std::pair<std::string, Spread (*)(Lab)>> kinds = {
       {"host_launch", host_launch},   {"back_to_back", back_to_back}, {"graph_node", graph_node},
       {"graph_launch", graph_launch}, {"event_record", event_record}, {"stream_wait", stream_wait}};
-  std::vector<Item> items;
+  std::vector<MeasureItem> items;
   for (const auto& kind : kinds) {
-    Item item;
+    MeasureItem item;
     item.text = item.group = "launch: " + kind.first;
     item.keys = {{"what", std::string("launch")}, {"kind", kind.first}};
-    item.measure = [measure = kind.second, lab](Seconds, bool) -> std::optional<Measured> {
-      return Measured{measure(lab), {}};
+    item.measure = [measure = kind.second, lab](Seconds, bool) -> std::optional<ItemTimes> {
+      return ItemTimes{measure(lab), {}};
     };
     items.push_back(std::move(item));
   }
   return items;
 }
 
-std::vector<Item> copy_items(const std::vector<CopyCase>& cases, Lab lab) {
-  std::vector<Item> items;
+std::vector<MeasureItem> copy_items(const std::vector<CopyCase>& cases, Lab lab) {
+  std::vector<MeasureItem> items;
   for (const CopyCase& one : cases) {
     const char* memory = one.direction == CopyDirection::kOnDevice ? "device" : one.pinned ? "pinned" : "pageable";
-    Item item;
+    MeasureItem item;
     item.text = fmt::format("copy {} {} {} B", name_of(one.direction), memory, one.bytes);
     item.group = fmt::format("copies {} {}", name_of(one.direction), memory);
     item.keys = {{"what", std::string("copy")},

@@ -96,7 +96,7 @@ std::vector<ProductCase> plan_products(const PlanSizes& sizes) {
 std::vector<KernelCase> sweep_kernels(std::size_t bytes, ElementType type, bool cold) {
   const std::size_t e = type == ElementType::kBf16 ? 2 : 4;
   std::vector<KernelCase> all;
-  const auto flat = [&](KernelKind kind, std::size_t per_element) {
+  const auto flat = [&](DeviceKernel kind, std::size_t per_element) {
     KernelCase one;
     one.kind = kind;
     one.type = type;
@@ -104,27 +104,27 @@ std::vector<KernelCase> sweep_kernels(std::size_t bytes, ElementType type, bool 
     one.count = std::max<std::size_t>(1, bytes / per_element);
     all.push_back(one);
   };
-  const auto matrix = [&](KernelKind kind, int width, int heads, int context, double moved) {
+  const auto matrix = [&](DeviceKernel kind, int width, int heads, int context, double moved) {
     KernelCase one;
     one.kind = kind;
     one.type = type;
     one.cold = cold;
-    one.parts = kind == KernelKind::kSplitHeads ? 3 : 1;
+    one.parts = kind == DeviceKernel::kSplitHeads ? 3 : 1;
     one.shape = {1, context, width, heads};
     one.shape.sequences = std::max(1, static_cast<int>(static_cast<double>(bytes) / moved));
     all.push_back(one);
   };
   const double de = static_cast<double>(e);
-  flat(KernelKind::kCopy, 2 * e);
-  flat(KernelKind::kGeluForward, 2 * e);
-  flat(KernelKind::kAdd, 3 * e);
-  flat(KernelKind::kMemset, e);
-  matrix(KernelKind::kNormForward, 1024, 16, 16, 2 * de * 1024 * 16);
-  matrix(KernelKind::kSoftmaxForward, 64, 1, 128, 1.5 * de * 128 * 128);
-  matrix(KernelKind::kSplitHeads, 1024, 16, 8, 6 * de * 1024 * 8);
-  matrix(KernelKind::kBiasBackward, 1024, 16, 16, de * 1024 * 16);
-  flat(KernelKind::kGeluBackward, 3 * e);
-  if (type == ElementType::kBf16) flat(KernelKind::kCast, e + 4);
+  flat(DeviceKernel::kCopy, 2 * e);
+  flat(DeviceKernel::kGeluForward, 2 * e);
+  flat(DeviceKernel::kAdd, 3 * e);
+  flat(DeviceKernel::kMemset, e);
+  matrix(DeviceKernel::kNormForward, 1024, 16, 16, 2 * de * 1024 * 16);
+  matrix(DeviceKernel::kSoftmaxForward, 64, 1, 128, 1.5 * de * 128 * 128);
+  matrix(DeviceKernel::kSplitHeads, 1024, 16, 8, 6 * de * 1024 * 8);
+  matrix(DeviceKernel::kBiasBackward, 1024, 16, 16, de * 1024 * 16);
+  flat(DeviceKernel::kGeluBackward, 3 * e);
+  if (type == ElementType::kBf16) flat(DeviceKernel::kCast, e + 4);
   return all;
 }
 
@@ -140,7 +140,7 @@ std::vector<KernelCase> plan_kernels(const PlanSizes& sizes) {
     for (const int sequences : sizes.sequences) append_step(model, sequences, ElementType::kBf16, false);
   for (const std::size_t count : sizes.optimizer)
     for (const ElementType type : {ElementType::kBf16, ElementType::kFloat32})
-      all.push_back({KernelKind::kAdamW, type, {}, 1, 0, count, "", true});
+      all.push_back({DeviceKernel::kAdamW, type, {}, 1, 0, count, "", true});
   for (const bool cold : {true, false}) {
     for (const std::size_t bytes : sizes.sweep) {
       const std::vector<KernelCase> more = sweep_kernels(bytes, ElementType::kBf16, cold);
@@ -150,7 +150,7 @@ std::vector<KernelCase> plan_kernels(const PlanSizes& sizes) {
   const std::vector<int> order = middle_first(sizes.sequences);
   for (const int sequences : order) append_step(sizes.first.front(), sequences, ElementType::kBf16, true);
   for (const std::size_t count : sizes.optimizer)
-    all.push_back({KernelKind::kSgd, ElementType::kBf16, {}, 1, 0, count, "", true});
+    all.push_back({DeviceKernel::kSgd, ElementType::kBf16, {}, 1, 0, count, "", true});
   for (const int sequences : order)
     for (const ModelShape& model : sizes.then) append_step(model, sequences, ElementType::kBf16, false);
   for (const bool cold : {true, false}) {
@@ -190,11 +190,11 @@ std::vector<InterferenceCase> plan_interference(const PlanSizes& sizes) {
     if (qkv || down) kernels.push_back({true, one, {}, {}});
   }
   for (const KernelCase& one : step_kernels(model, sequences, ElementType::kBf16)) {
-    const bool wanted = one.kind == KernelKind::kNormForward || one.kind == KernelKind::kGeluForward ||
-                        one.kind == KernelKind::kSoftmaxForward;
+    const bool wanted = one.kind == DeviceKernel::kNormForward || one.kind == DeviceKernel::kGeluForward ||
+                        one.kind == DeviceKernel::kSoftmaxForward;
     if (wanted) kernels.push_back({false, {}, one, {}});
   }
-  KernelCase optimizer{KernelKind::kAdamW, ElementType::kBf16, {}, 1, 0, sizes.beside_elements, "", true};
+  KernelCase optimizer{DeviceKernel::kAdamW, ElementType::kBf16, {}, 1, 0, sizes.beside_elements, "", true};
   kernels.push_back({false, {}, optimizer, {}});
 
   std::vector<BesideCase> besides;
@@ -221,6 +221,7 @@ PlanSizes full_sizes() {
   sizes.then = other_models();
   sizes.sequences = {1, 2, 4, 8, 16};
   sizes.step_sequences = {1, 2, 4, 8, 16, 32};
+  sizes.update_sequences = {4, 1};
   for (const std::size_t mib : {1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 1024}) sizes.sweep.push_back(mib * kMiB);
   sizes.sweep.insert(sizes.sweep.begin(), {64 * kKiB, 256 * kKiB});
   sizes.optimizer = {1000000, 4000000, 16000000, 64000000, 124000000, 200000000, 350000000, 800000000};
@@ -237,6 +238,7 @@ PlanSizes quick_sizes() {
   sizes.first = {gpt2_models().front()};
   sizes.sequences = {1};
   sizes.step_sequences = {1};
+  sizes.update_sequences = {1};
   sizes.sweep = {kMiB, 256 * kMiB};
   sizes.optimizer = {16000000};
   sizes.copies = {kMiB, 64 * kMiB};
@@ -262,12 +264,16 @@ DevicePlan make_device_plan(const PlanSizes& sizes) {
     odd.model.vocabulary -= 47;  // 50257 of 50304
     if (odd.model.vocabulary > 0) plan.steps.push_back(odd);
   }
+  for (const int sequences : sizes.update_sequences)
+    for (const ModelShape& model : sizes.first)
+      for (const Algorithm algorithm : {Algorithm::kAcco, Algorithm::kDdp})
+        plan.updates.push_back({{model, sequences}, algorithm, 4});
   return plan;
 }
 
 bool is_attention(const ProductCase& one) { return one.product.batch > 1; }
 bool is_attention(const KernelCase& one) {
-  return one.kind == KernelKind::kSoftmaxForward || one.kind == KernelKind::kSoftmaxBackward;
+  return one.kind == DeviceKernel::kSoftmaxForward || one.kind == DeviceKernel::kSoftmaxBackward;
 }
 
 std::string name_of(CopyDirection direction) {

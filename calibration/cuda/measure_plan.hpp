@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/cuda/measure_cases.hpp"
+#include "calibration/training.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
@@ -41,11 +42,19 @@ struct StepCase {
   int sequences = 1;
 };
 
+/// An update of a rank alone under an algorithm.
+struct UpdateCase {
+  StepCase step;
+  Algorithm algorithm = Algorithm::kAcco;
+  int micro_batches = 4;
+};
+
 /// What a plan is made from; tests take a tiny one.
 struct PlanSizes {
   std::vector<ModelShape> first;       ///< all their products come first, in bf16
   std::vector<ModelShape> then;        ///< after them
   std::vector<int> sequences;          ///< micro-batches of either
+  std::vector<int> update_sequences;   ///< of the updates of `first`
   std::vector<int> step_sequences;     ///< of the steps of `first`
   std::vector<std::size_t> sweep;      ///< bytes that memory-bound kernels move
   std::vector<std::size_t> optimizer;  ///< elements
@@ -65,6 +74,7 @@ struct DevicePlan {
   std::vector<CopyCase> copies;
   std::vector<InterferenceCase> interference;
   std::vector<StepCase> steps;
+  std::vector<UpdateCase> updates;
 };
 
 /// No sample twice. Products: those of `first` in bf16 as in a step; then shapes off the tile; then those of `then`;

@@ -53,15 +53,16 @@ std::string command_of(const DeviceMeasureOptions& options) {
 }
 
 /// Runs every kind; what is written down is in `session` and `rested`, however far it came.
-void run_all(const DevicePlan& whole, const MeasureSetting& setting, const std::string& only, Session& session,
-             std::vector<Entries>& rested) {
+void run_all(const DevicePlan& whole, const MeasureSetting& setting, const DeviceMeasureOptions& options,
+             Session& session, std::vector<Entries>& rested) {
+  const std::string& only = options.only;
   const DevicePlan plan = narrowed(whole, only);
   const auto asked = [&](const char* kind) { return only.empty() || only == kind || only == "attention"; };
   // Of one kind alone the end is the budget's.
   const auto until = [&](double share) { return only.empty() ? share : 1.0; };
   Bench bench(setting.bench);
   Products products;
-  const Lab lab{bench, products, setting.efforts};
+  const Lab lab{bench, products, setting.efforts, options.device};
   if (only.empty() || only == "launch") session.run("launch", launch_items(lab), until(0.03));
   if (asked("gemm")) {
     try {
@@ -69,17 +70,18 @@ void run_all(const DevicePlan& whole, const MeasureSetting& setting, const std::
     } catch (const std::exception& error) {
       session.leave_out("the load before products", error.what());
     }
-    session.run("gemm", product_items(plan.products, lab), only == "attention" ? 0.6 : until(0.48));
+    session.run("gemm", product_items(plan.products, lab), only == "attention" ? 0.6 : until(0.4));
   }
-  if (asked("memory")) session.run("kernel", kernel_items(plan.kernels, lab), until(0.64));
-  if (only.empty() || only == "copy") session.run("copy", copy_items(plan.copies, lab), until(0.69));
+  if (asked("memory")) session.run("kernel", kernel_items(plan.kernels, lab), until(0.54));
+  if (only.empty() || only == "copy") session.run("copy", copy_items(plan.copies, lab), until(0.58));
   if (only.empty() || only == "interference")
-    session.run("interference", interference_items(plan.interference, lab), until(0.78));
+    session.run("interference", interference_items(plan.interference, lab), until(0.66));
   if (only.empty() || only == "step") {
     bench.release();
-    session.run("step", step_items(plan.steps, lab, rested), until(1.0));
-    session.leave_out("updates of several micro-batches under an algorithm",
-                      "accocal train --device measures them, with its timeline");
+    std::vector<MeasureItem> items = step_items(plan.steps, lab, rested);
+    const std::vector<MeasureItem> updates = update_items(plan.updates, lab);
+    items.insert(items.end(), updates.begin(), updates.end());
+    session.run("step", items, until(1.0));
   }
 }
 
@@ -112,7 +114,7 @@ std::string measure_plan(const DevicePlan& plan, const MeasureSetting& setting, 
   document.before = device_state(options.device);
   Session session(options.budget, setting.clock, setting.say, device_is_alive);
   try {
-    run_all(plan, setting, options.only, session, document.rested);
+    run_all(plan, setting, options, session, document.rested);
   } catch (const std::exception& error) {
     session.leave_out("all that was to follow", error.what());
   }

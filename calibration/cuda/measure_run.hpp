@@ -27,7 +27,7 @@ MeasureSetting default_setting(const DeviceInfo& info, bool quick);
 
 /// What was measured elsewhere, before this process used the device.
 struct EarlierSamples {
-  std::vector<Sample> samples;
+  std::vector<DeviceSample> samples;
   std::vector<Omission> left_out;
 };
 
@@ -41,7 +41,7 @@ struct DeviceDocument {
   DeviceState before, after;
   Seconds took;
   std::string command;
-  std::vector<Sample> samples;
+  std::vector<DeviceSample> samples;
   std::vector<Omission> left_out;
   std::vector<Entries> rested;  ///< micro-batches after a rest
 };

@@ -38,12 +38,12 @@ void Session::progress(const std::string& what, std::size_t done, std::size_t al
   say_(fmt::format("{}: {} of {}, {:.0f} s left at most; {}", what, done, all, left, now));
 }
 
-std::optional<Measured> Session::attempt(const Item& item, Seconds most, bool again) {
+std::optional<ItemTimes> Session::attempt(const MeasureItem& item, Seconds most, bool again) {
   try {
-    const std::optional<Measured> measured = item.measure(most, again);
+    const std::optional<ItemTimes> measured = item.measure(most, again);
     if (!measured) leave_out(again ? item.group + ", second pass" : item.group, "no time was left");
     return measured;
-  } catch (const LeftOut& reason) {
+  } catch (const NotMeasured& reason) {
     leave_out(item.group, reason.what());
   } catch (const DeviceError& error) {
     // One reason a group: the same error on ten sizes is ten lines, each with its size.
@@ -55,37 +55,37 @@ std::optional<Measured> Session::attempt(const Item& item, Seconds most, bool ag
   return std::nullopt;
 }
 
-void Session::run(const std::string& what, const std::vector<Item>& items, double until) {
+void Session::run(const std::string& what, const std::vector<MeasureItem>& items, double until) {
   const Seconds begin = now(), deadline = until * budget_;
   struct Done {
-    const Item* item;
+    const MeasureItem* item;
     std::size_t sample;
   };
   std::vector<Done> done;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const Item& item = items[i];
+    const MeasureItem& item = items[i];
     progress(what, i, 2 * items.size(), item.text);
     const Seconds left = deadline - now() - (now() - begin);
     if (lost() || left.value <= 0) {
       leave_out(item.group, lost() ? lost_ : "no time was left");
       continue;
     }
-    const std::optional<Measured> measured = attempt(item, 0.5 * left, false);
+    const std::optional<ItemTimes> measured = attempt(item, 0.5 * left, false);
     if (!measured) continue;
-    Sample sample{item.keys, measured->spread, {}};
+    DeviceSample sample{item.keys, measured->spread, {}};
     sample.keys.insert(sample.keys.end(), measured->more.begin(), measured->more.end());
     done.push_back({&item, samples_.size()});
     samples_.push_back(std::move(sample));
   }
   for (std::size_t i = done.size(); i-- > 0;) {
-    const Item& item = *done[i].item;
+    const MeasureItem& item = *done[i].item;
     progress(what, items.size() + done.size() - i, 2 * items.size(), item.text);
     const Seconds left = deadline + kOverrun * budget_ - now();
     if (lost() || left.value <= 0) {
       leave_out(item.group + ", second pass", lost() ? lost_ : "no time was left");
       continue;
     }
-    const std::optional<Measured> measured = attempt(item, left, true);
+    const std::optional<ItemTimes> measured = attempt(item, left, true);
     if (measured) samples_[done[i].sample].again = measured->spread.median;
   }
 }

@@ -20,25 +20,25 @@ namespace accosim {
 using Value = std::variant<bool, std::int64_t, double, std::string>;
 using Entries = std::vector<std::pair<std::string, Value>>;
 
-struct Measured {
+struct ItemTimes {
   Spread spread;  ///< seconds
   Entries more;   ///< keys whose values were found while measuring
 };
 
 /// A sample that cannot be had, though the device is well: why.
-class LeftOut : public std::runtime_error {
+class NotMeasured : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct Item {
+struct MeasureItem {
   std::string text;   ///< what it is
   std::string group;  ///< of several that were left out for one reason, what they are
   Entries keys;
   /// Nothing where it would take longer than `most`. Twice: the first and, `again`, in the other order.
-  std::function<std::optional<Measured>(Seconds most, bool again)> measure;
+  std::function<std::optional<ItemTimes>(Seconds most, bool again)> measure;
 };
 
-struct Sample {
+struct DeviceSample {
   Entries keys;  ///< and what was found
   Spread spread;
   std::optional<double> again;  ///< the second pass's median; seconds
@@ -58,16 +58,16 @@ class Session {
 
   /// The items in their order, then those that were measured in the opposite one. `until`: a share of the budget, after
   /// which nothing is begun that the two passes together would not end in time. Never throws.
-  void run(const std::string& what, const std::vector<Item>& items, double until);
+  void run(const std::string& what, const std::vector<MeasureItem>& items, double until);
   void leave_out(const std::string& what, const std::string& why);
   bool lost() const { return !lost_.empty(); }
   Seconds now() const { return clock_() - start_; }
 
-  const std::vector<Sample>& samples() const { return samples_; }
+  const std::vector<DeviceSample>& samples() const { return samples_; }
   const std::vector<Omission>& left_out() const { return left_out_; }
 
  private:
-  std::optional<Measured> attempt(const Item& item, Seconds most, bool again);
+  std::optional<ItemTimes> attempt(const MeasureItem& item, Seconds most, bool again);
   void progress(const std::string& what, std::size_t done, std::size_t all, const std::string& now);
 
   Seconds budget_, start_, said_;
@@ -75,7 +75,7 @@ class Session {
   Say say_;
   std::function<bool()> alive_;
   std::string lost_;  ///< why nothing more can be measured
-  std::vector<Sample> samples_;
+  std::vector<DeviceSample> samples_;
   std::vector<Omission> left_out_;
 };
 

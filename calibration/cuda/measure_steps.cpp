@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "calibration/bf16.hpp"
 #include "calibration/cuda/device_gpt.hpp"
+#include "calibration/cuda/device_training.hpp"
 #include "calibration/cuda/kernels.hpp"
 #include "calibration/cuda/measure_items.hpp"
+#include "calibration/local_transport.hpp"
 #include "calibration/random.hpp"
 
 namespace accosim {
@@ -156,8 +159,8 @@ Entries memory_keys(std::int64_t before, std::int64_t activations) {
   return {{"memory_bytes", device_memory_used() - before}, {"activation_bytes", activations}};
 }
 
-std::optional<Measured> measure_micro_batch(const StepCase& one, Lab lab, Seconds most, bool again,
-                                            std::vector<Entries>& rested) {
+std::optional<ItemTimes> measure_micro_batch(const StepCase& one, Lab lab, Seconds most, bool again,
+                                             std::vector<Entries>& rested) {
   synchronise_device();
   const std::int64_t before = device_memory_used();
   Training training(one.model);
@@ -177,10 +180,10 @@ std::optional<Measured> measure_micro_batch(const StepCase& one, Lab lab, Second
                       {"sequences", std::int64_t{one.sequences}},
                       {"median_s", spread_of(times->rested).median}});
   }
-  return Measured{spread_of(times->loaded), memory_keys(before, gpt.memory())};
+  return ItemTimes{spread_of(times->loaded), memory_keys(before, gpt.memory())};
 }
 
-std::optional<Measured> measure_optimizer(const StepCase& one, Lab lab, Seconds most, bool again) {
+std::optional<ItemTimes> measure_optimizer(const StepCase& one, Lab lab, Seconds most, bool again) {
   synchronise_device();
   const std::int64_t before = device_memory_used();
   Training training(one.model);
@@ -190,16 +193,101 @@ std::optional<Measured> measure_optimizer(const StepCase& one, Lab lab, Seconds 
   const std::optional<StepTimes> times = step_times(training.stream(), {lab.bench, lab.products, efforts}, most, again,
                                                     false, [&] { training.optimizer(); });
   if (!times) return std::nullopt;
-  return Measured{spread_of(times->loaded), memory_keys(before, 0)};
+  return ItemTimes{spread_of(times->loaded), memory_keys(before, 0)};
+}
+
+/// Random tokens, and parameters of one deviation, which are quickly made for a large model.
+class RandomWorkload : public DeviceWorkload<Bf16> {
+ public:
+  explicit RandomWorkload(const StepCase& one)
+      : shape_(gpt_shape(one.model)), sequences_(one.sequences), gpt_(shape_, one.sequences), texts_(texts_for(one)) {}
+
+  std::size_t parameter_count() const override { return accosim::parameter_count(shape_); }
+  std::vector<Bf16> initial_parameters() const override {
+    std::vector<Bf16> parameters(parameter_count());
+    for (const ParameterBlock& block : parameter_blocks(shape_)) {
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        const double uniform = 2 * uniform_of(mixed(block.offset + i)) - 1;
+        const double value = block.deviation > 0 ? 0.035 * uniform : block.constant;
+        parameters[block.offset + i] = to_bf16(static_cast<float>(value));
+      }
+    }
+    return parameters;
+  }
+  int samples_per_micro_batch() const override { return sequences_; }
+  int tokens_per_sample() const override { return shape_.context; }
+  void accumulate(const Bf16* parameters, std::int64_t micro_batch, Bf16* gradient, float* loss,
+                  Stream& stream) override {
+    const auto which = static_cast<std::size_t>(micro_batch) % texts_.size();
+    gpt_.accumulate(parameters, texts_[which], gradient, loss, stream);
+  }
+  double held_out_loss(const Bf16*, Stream&) override { return std::numeric_limits<double>::quiet_NaN(); }
+  std::int64_t memory() const { return gpt_.memory(); }
+
+ private:
+  GptShape shape_;
+  int sequences_;
+  DeviceGpt<Bf16> gpt_;
+  std::vector<std::vector<std::int32_t>> texts_;
+};
+
+TrainingOptions training_options_of(const UpdateCase& one, std::int64_t updates) {
+  TrainingOptions options;
+  options.algorithm = one.algorithm;
+  options.gpt.shape = gpt_shape(one.step.model);
+  options.gpt.sequences = one.step.sequences;
+  options.storage = ElementType::kBf16;
+  options.updates = updates;
+  options.optimizer.learning_rate = 1e-5;
+  options.micro_batches_per_round = one.algorithm == Algorithm::kAcco ? one.micro_batches / 2 : one.micro_batches;
+  options.accumulate = Accumulate::kFixed;
+  options.record_spans = false;
+  return options;
+}
+
+std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds most, bool again) {
+  constexpr std::int64_t kFirst = 3, kMost = 400;
+  const Efforts& efforts = lab.efforts;
+  const double asked = host_now();
+  std::optional<ItemTimes> measured;
+  synchronise_device();
+  const std::int64_t before = device_memory_used();
+  run_local_ranks(1, [&](Transport& ranks) {
+    use_device(lab.device);  // which is a thread's own
+    RandomWorkload workload(one.step);
+    const std::unique_ptr<DeviceTransport> network = alone_transport();
+    const auto durations = [&](std::int64_t updates) {
+      const TrainingResult result = train_by_streams(training_options_of(one, updates), workload, *network, ranks);
+      Values values;
+      for (const UpdateRecord& update : result.updates) values.push_back(update.duration.value);
+      return std::make_pair(values, result.device.memory);
+    };
+    // The last of a few, then as many as the load and the count need.
+    const double each = std::max(durations(kFirst).first.back(), 1e-6);
+    const double share = again ? 0.5 : 1.0;
+    const auto loading =
+        static_cast<std::int64_t>(std::clamp<double>(share * efforts.load.value / each, 2, static_cast<double>(kMost)));
+    const auto counting =
+        static_cast<std::int64_t>(std::clamp<double>(share * efforts.step.value / each, 5, static_cast<double>(kMost)));
+    // Parameters are made and copied once more.
+    const double spent = host_now() - asked;
+    if (spent + spent + static_cast<double>(loading + counting) * each > most.value) return;
+    auto [values, memory] = durations(loading + counting);
+    values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(loading));
+    measured = ItemTimes{spread_of(std::move(values)), {}};
+    const std::int64_t in_use = memory > 0 ? memory : device_memory_used() - before;
+    measured->more = {{"memory_bytes", in_use}, {"activation_bytes", workload.memory()}};
+  });
+  return measured;
 }
 
 }  // namespace
 
-std::vector<Item> step_items(const std::vector<StepCase>& cases, Lab lab, std::vector<Entries>& rested) {
-  std::vector<Item> items;
+std::vector<MeasureItem> step_items(const std::vector<StepCase>& cases, Lab lab, std::vector<Entries>& rested) {
+  std::vector<MeasureItem> items;
   std::vector<std::string> optimizers;  // the models that have one already
   for (const StepCase& one : cases) {
-    Item item;
+    MeasureItem item;
     item.text = fmt::format("micro-batch of {} with {} sequences", one.model.name, one.sequences);
     item.group = "micro-batches of " + one.model.name;
     item.keys = keys_of_step(one, "micro_batch");
@@ -215,6 +303,25 @@ std::vector<Item> step_items(const std::vector<StepCase>& cases, Lab lab, std::v
     item.measure = [one, lab](Seconds most, bool again) {
       lab.bench.release();
       return measure_optimizer(one, lab, most, again);
+    };
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+std::vector<MeasureItem> update_items(const std::vector<UpdateCase>& cases, Lab lab) {
+  std::vector<MeasureItem> items;
+  for (const UpdateCase& one : cases) {
+    MeasureItem item;
+    item.text = fmt::format("update of {} with {} sequences under {}", one.step.model.name, one.step.sequences,
+                            name_of(one.algorithm));
+    item.group = "updates of " + one.step.model.name;
+    item.keys = keys_of_step(one.step, "update");
+    item.keys.emplace_back("algorithm", name_of(one.algorithm));
+    item.keys.emplace_back("micro_batches", std::int64_t{one.micro_batches});
+    item.measure = [one, lab](Seconds most, bool again) {
+      lab.bench.release();
+      return measure_update(one, lab, most, again);
     };
     items.push_back(std::move(item));
   }

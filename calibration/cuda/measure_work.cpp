@@ -85,20 +85,20 @@ class Maker {
  public:
   explicit Maker(const KernelCase& one) : one_(one), s_(one.shape) {}
 
-  Work make() {
+  DeviceWork make() {
     switch (one_.kind) {
-      case KernelKind::kEmbedForward: return embed_forward_work();
-      case KernelKind::kEmbedBackward: return embed_backward_work();
-      case KernelKind::kNormForward: return norm_forward_work();
-      case KernelKind::kNormBackward: return norm_backward_work();
-      case KernelKind::kBiasBackward: return bias_backward_work();
-      case KernelKind::kSplitHeads:
-      case KernelKind::kMergeHeads: return heads_work();
-      case KernelKind::kSoftmaxForward:
-      case KernelKind::kSoftmaxBackward: return softmax_work();
-      case KernelKind::kCrossEntropy: return cross_entropy_work();
-      case KernelKind::kAdamW:
-      case KernelKind::kSgd: return optimizer_work();
+      case DeviceKernel::kEmbedForward: return embed_forward_work();
+      case DeviceKernel::kEmbedBackward: return embed_backward_work();
+      case DeviceKernel::kNormForward: return norm_forward_work();
+      case DeviceKernel::kNormBackward: return norm_backward_work();
+      case DeviceKernel::kBiasBackward: return bias_backward_work();
+      case DeviceKernel::kSplitHeads:
+      case DeviceKernel::kMergeHeads: return heads_work();
+      case DeviceKernel::kSoftmaxForward:
+      case DeviceKernel::kSoftmaxBackward: return softmax_work();
+      case DeviceKernel::kCrossEntropy: return cross_entropy_work();
+      case DeviceKernel::kAdamW:
+      case DeviceKernel::kSgd: return optimizer_work();
       default: return flat_work();
     }
   }
@@ -130,7 +130,7 @@ class Maker {
   std::size_t width() const { return static_cast<std::size_t>(s_.width); }
   std::size_t stream_size() const { return tokens() * width(); }
 
-  Work embed_forward_work() const {
+  DeviceWork embed_forward_work() const {
     const TokenShape s = s_;
     return {{reals(stream_size(), false), given(random_text(s, one_.vocabulary)),
              reals(width() * static_cast<std::size_t>(one_.vocabulary), false),
@@ -140,7 +140,7 @@ class Maker {
             }};
   }
 
-  Work embed_backward_work() const {
+  DeviceWork embed_backward_work() const {
     const TokenShape s = s_;
     const Index index = index_of(random_text(s, one_.vocabulary), s, one_.vocabulary);
     const int unique = static_cast<int>(index.unique.size());
@@ -153,7 +153,7 @@ class Maker {
             }};
   }
 
-  Work norm_forward_work() const {
+  DeviceWork norm_forward_work() const {
     const TokenShape s = s_;
     return {{reals(stream_size(), false), floats(tokens(), false), floats(tokens(), false), reals(stream_size(), true),
              reals(width(), true), reals(width(), true)},
@@ -162,7 +162,7 @@ class Maker {
             }};
   }
 
-  Work norm_backward_work() const {
+  DeviceWork norm_backward_work() const {
     const TokenShape s = s_;
     return {{reals(stream_size(), true), reals(width(), false), reals(width(), false), reals(stream_size(), true),
              reals(stream_size(), false), floats(tokens(), false), floats(tokens(), false), reals(width(), false),
@@ -173,7 +173,7 @@ class Maker {
             }};
   }
 
-  Work bias_backward_work() const {
+  DeviceWork bias_backward_work() const {
     const int features = one_.parts * s_.width, count = s_.tokens();
     return {{reals(static_cast<std::size_t>(features), false), reals(matrix(count, features), true),
              floats(bias_workspace(features, count), true)},
@@ -182,10 +182,10 @@ class Maker {
             }};
   }
 
-  Work heads_work() const {
+  DeviceWork heads_work() const {
     const TokenShape s = s_;
     const int parts = one_.parts;
-    const bool split = one_.kind == KernelKind::kSplitHeads;
+    const bool split = one_.kind == DeviceKernel::kSplitHeads;
     const std::size_t size = stream_size() * static_cast<std::size_t>(parts);
     return {{reals(size, false), reals(size, true)}, [s, parts, split](const At& at, Stream& stream) {
               if (split)
@@ -195,10 +195,10 @@ class Maker {
             }};
   }
 
-  Work softmax_work() const {
+  DeviceWork softmax_work() const {
     const TokenShape s = s_;
     const std::size_t size = tokens() * static_cast<std::size_t>(s.heads) * static_cast<std::size_t>(s.context);
-    if (one_.kind == KernelKind::kSoftmaxForward)
+    if (one_.kind == DeviceKernel::kSoftmaxForward)
       return {{reals(size, true)}, [s](const At& at, Stream& stream) { softmax_forward(real(at[0]), s, stream); }};
     // d <- w (d - sum of w d) keeps its size where the weights' deviation is the context to the power of -1/4.
     const float deviation = std::pow(static_cast<float>(s.context), -0.25F);
@@ -206,7 +206,7 @@ class Maker {
             [s](const At& at, Stream& stream) { softmax_backward(real(at[0]), real(at[1]), 1.0F, s, stream); }};
   }
 
-  Work cross_entropy_work() const {
+  DeviceWork cross_entropy_work() const {
     const TokenShape s = s_;
     const int vocabulary = one_.vocabulary, leading = padded_vocabulary(vocabulary);
     return {{reals(matrix(s.tokens(), leading), true), zeros(sizeof(float)), given(random_text(s, vocabulary)),
@@ -216,10 +216,10 @@ class Maker {
             }};
   }
 
-  Work optimizer_work() const {
+  DeviceWork optimizer_work() const {
     const std::size_t count = one_.count;
     const std::vector<std::int64_t> total = {4};
-    if (one_.kind == KernelKind::kSgd)
+    if (one_.kind == DeviceKernel::kSgd)
       return {{floats(count, false), reals(count, false), reals(count, false), given(total)},
               [count](const At& at, Stream& stream) {
                 sgd(fp32(at[0]), real(at[1]), real(at[2]), static_cast<const std::int64_t*>(at[3]), 1e-3F, count,
@@ -240,25 +240,25 @@ class Maker {
             }};
   }
 
-  Work flat_work() const {
+  DeviceWork flat_work() const {
     const std::size_t count = one_.count, bytes = count * sizeof(Real);
     switch (one_.kind) {
-      case KernelKind::kGeluForward:
+      case DeviceKernel::kGeluForward:
         return {{reals(count, false), reals(count, true)},
                 [count](const At& at, Stream& stream) { gelu_forward(real(at[0]), real(at[1]), count, stream); }};
-      case KernelKind::kGeluBackward:
+      case DeviceKernel::kGeluBackward:
         // Far from zero GELU's slope is 1 or 0, so half of the values stay for ever.
         return {{reals(count, true), reals(count, false, 8.0F)},
                 [count](const At& at, Stream& stream) { gelu_backward(real(at[0]), real(at[1]), count, stream); }};
-      case KernelKind::kAdd:
+      case DeviceKernel::kAdd:
         return {{reals(count, false), reals(count, true)}, [count](const At& at, Stream& stream) {
                   add(real(at[0]), static_cast<const Real*>(at[1]), count, stream);
                 }};
-      case KernelKind::kCast:
+      case DeviceKernel::kCast:
         return {{floats(count, false), reals(count, true)}, [count](const At& at, Stream& stream) {
                   cast(fp32(at[0]), static_cast<const Real*>(at[1]), count, stream);
                 }};
-      case KernelKind::kMemset:
+      case DeviceKernel::kMemset:
         return {{reals(count, false)}, [bytes](const At& at, Stream& stream) { stream.set_zero(at[0], bytes); }};
       default:
         return {{reals(count, false), reals(count, true)},
@@ -272,7 +272,7 @@ class Maker {
 
 }  // namespace
 
-Work work_of(const ProductCase& one, Products& products) {
+DeviceWork work_of(const ProductCase& one, Products& products) {
   const Product p = one.product;
   const std::size_t in = operand_size(p.type), out = result_size(p.type);
   const auto batch = static_cast<std::size_t>(p.batch);
@@ -286,7 +286,7 @@ Work work_of(const ProductCase& one, Products& products) {
     made.fresh = fresh;
     return made;
   };
-  Work work;
+  DeviceWork work;
   const std::size_t a = p.transpose_a ? size(p.k, p.m, p.lda) : size(p.m, p.k, p.lda);
   const std::size_t b = p.transpose_b ? size(p.n, p.k, p.ldb) : size(p.k, p.n, p.ldb);
   const std::size_t c = size(p.m, p.n, p.ldc);
@@ -302,7 +302,7 @@ Work work_of(const ProductCase& one, Products& products) {
   return work;
 }
 
-Work work_of(const KernelCase& one) {
+DeviceWork work_of(const KernelCase& one) {
   return one.type == ElementType::kBf16 ? Maker<Bf16>(one).make() : Maker<float>(one).make();
 }
 

@@ -7,7 +7,7 @@
 namespace accosim {
 
 /// `products` must live as long as the work.
-Work work_of(const ProductCase& one, Products& products);
-Work work_of(const KernelCase& one);
+DeviceWork work_of(const ProductCase& one, Products& products);
+DeviceWork work_of(const KernelCase& one);
 
 }  // namespace accosim
