@@ -21,7 +21,7 @@ double median_of(Values values) { return spread_of(std::move(values)).median; }
 
 void sleep_for(Seconds time) { std::this_thread::sleep_for(std::chrono::duration<double>(time.value)); }
 
-/// Times of the kernel's batches beside the other, and what became of the other; `rate` is 0 where it has none.
+/// Times of the kernel's batches beside the other, and what the other lost; 0 where that cannot be told.
 struct Together {
   Values seconds;  ///< of one launch
   double other_slowdown = 0;
@@ -68,6 +68,10 @@ class Endless {
     stream_.set_zero(to_.data(), one_.amount);
     stream_.synchronise();
   }
+
+  ~Endless() { *flag() = 1; }
+  Endless(const Endless&) = delete;
+  Endless& operator=(const Endless&) = delete;
 
   void start(Seconds limit) {
     *flag() = 0;

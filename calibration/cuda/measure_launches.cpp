@@ -19,6 +19,9 @@ namespace {
 class Gate {
  public:
   Gate() : stop_(sizeof(std::int32_t)) {}
+  ~Gate() { open(); }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
   void close(Stream& stream) {
     *flag() = 0;
     hold_multiprocessors(1, flag(), kLongest, stream);

@@ -275,8 +275,7 @@ std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds 
     auto [values, memory] = durations(loading + counting);
     values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(loading));
     measured = ItemTimes{spread_of(std::move(values)), {}};
-    const std::int64_t in_use = memory > 0 ? memory : device_memory_used() - before;
-    measured->more = {{"memory_bytes", in_use}, {"activation_bytes", workload.memory()}};
+    measured->more = {{"memory_bytes", memory - before}, {"activation_bytes", workload.memory()}};
   });
   return measured;
 }
