@@ -1,6 +1,7 @@
 // A small GPT on the device with random parameters and text, for the tests that hold it against others.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,9 +17,10 @@ struct GptCase {
   int sequences;
 };
 
+/// Of tokens that the processor's model knows too, whose text is of bytes.
 inline std::vector<std::int32_t> random_text(const GptCase& c, Random& random) {
   std::vector<std::int32_t> text(static_cast<std::size_t>(c.sequences * (c.shape.context + 1)));
-  for (std::int32_t& token : text) token = random.integer(0, c.shape.vocabulary - 1);
+  for (std::int32_t& token : text) token = random.integer(0, std::min(c.shape.vocabulary, 256) - 1);
   return text;
 }
 
