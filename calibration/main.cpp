@@ -36,9 +36,7 @@ struct LaunchArguments {
 };
 
 void add_launch_options(CLI::App* verb, LaunchArguments& arguments) {
-  verb->add_option("-n,--ranks", arguments.ranks, "Processes; on a device 1 unless told")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+  verb->add_option("-n,--ranks", arguments.ranks, "Processes")->check(CLI::Range(1, 64))->capture_default_str();
   verb->add_option("--network", arguments.network,
                    "loopback; paced:RATE, paced by TCP; netns:RATE, shaped in namespaces; RATE such as \"200 Mbit/s\"")
       ->capture_default_str();
@@ -181,7 +179,8 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
       ->capture_default_str()
       ->needs(verb->get_option("--compute-time"));
   add("--data", a.data, "A text to learn; default: the one that comes along");
-  add("--device", a.device, "cuda:0, all ranks on that device; cuda, rank r on device r; default: on CPUs");
+  add("--device", a.device,
+      "cuda:0, all ranks on that device; cuda, rank r on device r; one rank unless -n says more. Default: on CPUs");
   add("--vocabulary", a.vocabulary, "With --device: random tokens of so many kinds instead of a text, for timing");
   verb->get_option("--vocabulary")->needs(verb->get_option("--device"))->excludes(verb->get_option("--data"));
   add_gpt_options(verb, a);
