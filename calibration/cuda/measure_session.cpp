@@ -39,18 +39,19 @@ void Session::progress(const std::string& what, std::size_t done, std::size_t al
 }
 
 std::optional<ItemTimes> Session::attempt(const MeasureItem& item, Seconds most, bool again) {
+  const std::string pass = again ? ", second pass" : "";
   try {
     const std::optional<ItemTimes> measured = item.measure(most, again);
-    if (!measured) leave_out(again ? item.group + ", second pass" : item.group, "no time was left");
+    if (!measured) leave_out(item.group + pass, "no time was left");
     return measured;
   } catch (const NotMeasured& reason) {
-    leave_out(item.group, reason.what());
+    leave_out(item.group + pass, reason.what());
   } catch (const DeviceError& error) {
-    // One reason a group: the same error on ten sizes is ten lines, each with its size.
-    leave_out(item.text, error.what());
+    // The item itself, since an error may be its size's.
+    leave_out(item.text + pass, error.what());
     if (!alive_()) lost_ = std::string("the device was lost: ") + error.what();
   } catch (const std::exception& error) {
-    leave_out(item.text, error.what());
+    leave_out(item.text + pass, error.what());
   }
   return std::nullopt;
 }
