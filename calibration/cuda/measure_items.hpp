@@ -21,6 +21,7 @@ struct Efforts {
   Seconds load{2};         ///< of work before products and before a step is counted
   Seconds step{1};         ///< of counted micro-batches
   Seconds rest{0.5};       ///< before a step
+  Seconds rested{0.1};     ///< of counted micro-batches after it
   int load_size = 4096;    ///< m, n and k of the products before
   int launches = 100;      ///< of an empty kernel at a time
   Seconds settle{300e-6};  ///< from the launch of what a kernel is timed beside until it surely runs

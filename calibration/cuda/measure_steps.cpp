@@ -128,12 +128,13 @@ std::optional<StepTimes> step_times(Stream& stream, Lab lab, Seconds most, bool 
   const Seconds load = again ? 0.5 * efforts.load : efforts.load;
   const Seconds counted = again ? 0.5 * efforts.step : efforts.step;
   const int loading = runs(load, 1), counting = std::min(runs(counted, 5), kMostRuns);
-  const double rested_for = rest && !again ? efforts.rest.value + 0.1 : 0;
+  const bool rests = rest && !again;
+  const double rested_for = rests ? (efforts.rest + efforts.rested).value : 0;
   if ((loading + counting) * each + rested_for > most.value) return std::nullopt;
   StepTimes times;
-  if (rested_for > 0) {
+  if (rests) {
     std::this_thread::sleep_for(std::chrono::duration<double>(efforts.rest.value));
-    times.rested = timed(std::min(runs(Seconds{0.1}, 2), 20), stream, events, once);
+    times.rested = timed(std::min(runs(efforts.rested, 2), 20), stream, events, once);
   }
   for (int i = 0; i < loading; ++i) once();
   times.loaded = timed(counting, stream, events, once);
@@ -246,7 +247,7 @@ TrainingOptions training_options_of(const UpdateCase& one, std::int64_t updates)
 }
 
 std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds most, bool again) {
-  constexpr std::int64_t kFirst = 3, kMost = 400;
+  constexpr std::int64_t kFirst = 2, kMost = 400;
   const Efforts& efforts = lab.efforts;
   const double asked = host_now();
   std::optional<ItemTimes> measured;
@@ -266,9 +267,9 @@ std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds 
     const double each = std::max(durations(kFirst).first.back(), 1e-6);
     const double share = again ? 0.5 : 1.0;
     const auto loading =
-        static_cast<std::int64_t>(std::clamp<double>(share * efforts.load.value / each, 2, static_cast<double>(kMost)));
+        static_cast<std::int64_t>(std::clamp<double>(share * efforts.load.value / each, 1, static_cast<double>(kMost)));
     const auto counting =
-        static_cast<std::int64_t>(std::clamp<double>(share * efforts.step.value / each, 5, static_cast<double>(kMost)));
+        static_cast<std::int64_t>(std::clamp<double>(share * efforts.step.value / each, 3, static_cast<double>(kMost)));
     // Parameters are made and copied once more.
     const double spent = host_now() - asked;
     if (spent + spent + static_cast<double>(loading + counting) * each > most.value) return;
