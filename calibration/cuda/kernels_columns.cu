@@ -210,13 +210,14 @@ void embed_backward(Real* dtoken, Real* dposition, const Real* dx, const TokenIn
                   wide ? position_gradient_kernel<Real, kWide> : position_gradient_kernel<Real, 1>, dposition, dx, s);
 }
 
-#define ACCOSIM_FOR(Real)                                                                                             \
-  template void bias_backward(Real*, const Real*, int, int, float*, Stream&);                                         \
-  template void norm_backward(Real*, Real*, Real*, const Real*, const Real*, const float*, const float*, const Real*, \
-                              float*, const TokenShape&, Stream&);                                                    \
-  template void embed_backward(Real*, Real*, const Real*, const TokenIndex&, const TokenShape&, Stream&);
-ACCOSIM_FOR(float)
-ACCOSIM_FOR(Bf16)
-#undef ACCOSIM_FOR
+template void bias_backward(float*, const float*, int, int, float*, Stream&);
+template void norm_backward(float*, float*, float*, const float*, const float*, const float*, const float*,
+                            const float*, float*, const TokenShape&, Stream&);
+template void embed_backward(float*, float*, const float*, const TokenIndex&, const TokenShape&, Stream&);
+
+template void bias_backward(Bf16*, const Bf16*, int, int, float*, Stream&);
+template void norm_backward(Bf16*, Bf16*, Bf16*, const Bf16*, const Bf16*, const float*, const float*, const Bf16*,
+                            float*, const TokenShape&, Stream&);
+template void embed_backward(Bf16*, Bf16*, const Bf16*, const TokenIndex&, const TokenShape&, Stream&);
 
 }  // namespace accosim

@@ -233,18 +233,24 @@ void nothing(Stream& stream) {
   launch("nothing", stream, 1, kLanes, nothing_kernel);
 }
 
-#define ACCOSIM_FOR(Real)                                                                                  \
-  template void gelu_forward(Real*, const Real*, std::size_t, Stream&);                                    \
-  template void gelu_backward(Real*, const Real*, std::size_t, Stream&);                                   \
-  template void add(Real*, const Real*, std::size_t, Stream&);                                             \
-  template void cast(Real*, const float*, std::size_t, Stream&);                                           \
-  template void cast(Real*, const Bf16*, std::size_t, Stream&);                                            \
-  template void adamw(float*, float*, float*, Real*, const Real*, const std::int64_t*, const DeviceAdamW&, \
-                      std::size_t, Stream&);                                                               \
-  template void sgd(float*, Real*, const Real*, const std::int64_t*, float, std::size_t, Stream&);         \
-  template void fill_random(Real*, std::size_t, float, std::uint64_t, Stream&);
-ACCOSIM_FOR(float)
-ACCOSIM_FOR(Bf16)
-#undef ACCOSIM_FOR
+template void gelu_forward(float*, const float*, std::size_t, Stream&);
+template void gelu_backward(float*, const float*, std::size_t, Stream&);
+template void add(float*, const float*, std::size_t, Stream&);
+template void cast(float*, const float*, std::size_t, Stream&);
+template void cast(float*, const Bf16*, std::size_t, Stream&);
+template void adamw(float*, float*, float*, float*, const float*, const std::int64_t*, const DeviceAdamW&, std::size_t,
+                    Stream&);
+template void sgd(float*, float*, const float*, const std::int64_t*, float, std::size_t, Stream&);
+template void fill_random(float*, std::size_t, float, std::uint64_t, Stream&);
+
+template void gelu_forward(Bf16*, const Bf16*, std::size_t, Stream&);
+template void gelu_backward(Bf16*, const Bf16*, std::size_t, Stream&);
+template void add(Bf16*, const Bf16*, std::size_t, Stream&);
+template void cast(Bf16*, const float*, std::size_t, Stream&);
+template void cast(Bf16*, const Bf16*, std::size_t, Stream&);
+template void adamw(float*, float*, float*, Bf16*, const Bf16*, const std::int64_t*, const DeviceAdamW&, std::size_t,
+                    Stream&);
+template void sgd(float*, Bf16*, const Bf16*, const std::int64_t*, float, std::size_t, Stream&);
+template void fill_random(Bf16*, std::size_t, float, std::uint64_t, Stream&);
 
 }  // namespace accosim

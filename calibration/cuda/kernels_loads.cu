@@ -20,7 +20,7 @@ ACCOSIM_KERNEL hold_kernel(const volatile std::int32_t* stop, std::uint64_t limi
 ACCOSIM_KERNEL stream_kernel(char* to, const char* from, std::size_t words, const volatile std::int32_t* stop,
                              std::uint64_t limit, std::uint64_t* moved) {
   ACCOSIM_SHARED bool over;
-  const std::uint64_t begin = timer_ns();
+  const std::uint64_t begin = thread_index() == 0 ? timer_ns() : 0;
   const std::size_t each = (words + grid_size() - 1) / grid_size(), first = each * block_index();
   const std::size_t last = first + each < words ? first + each : words;
   std::size_t at = first;

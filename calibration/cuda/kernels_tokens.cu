@@ -260,17 +260,21 @@ void cross_entropy(Real* logits, float* loss, const std::int32_t* text, int voca
                   s.tokens());
 }
 
-#define ACCOSIM_FOR(Real)                                                                                        \
-  template void embed_forward(Real*, const std::int32_t*, const Real*, const Real*, const TokenShape&, Stream&); \
-  template void norm_forward(Real*, float*, float*, const Real*, const Real*, const Real*, const TokenShape&,    \
-                             Stream&);                                                                           \
-  template void split_heads(Real*, const Real*, int, const TokenShape&, Stream&);                                \
-  template void merge_heads(Real*, const Real*, int, const TokenShape&, Stream&);                                \
-  template void softmax_forward(Real*, const TokenShape&, Stream&);                                              \
-  template void softmax_backward(Real*, const Real*, float, const TokenShape&, Stream&);                         \
-  template void cross_entropy(Real*, float*, const std::int32_t*, int, int, float*, const TokenShape&, Stream&);
-ACCOSIM_FOR(float)
-ACCOSIM_FOR(Bf16)
-#undef ACCOSIM_FOR
+template void embed_forward(float*, const std::int32_t*, const float*, const float*, const TokenShape&, Stream&);
+template void norm_forward(float*, float*, float*, const float*, const float*, const float*, const TokenShape&,
+                           Stream&);
+template void split_heads(float*, const float*, int, const TokenShape&, Stream&);
+template void merge_heads(float*, const float*, int, const TokenShape&, Stream&);
+template void softmax_forward(float*, const TokenShape&, Stream&);
+template void softmax_backward(float*, const float*, float, const TokenShape&, Stream&);
+template void cross_entropy(float*, float*, const std::int32_t*, int, int, float*, const TokenShape&, Stream&);
+
+template void embed_forward(Bf16*, const std::int32_t*, const Bf16*, const Bf16*, const TokenShape&, Stream&);
+template void norm_forward(Bf16*, float*, float*, const Bf16*, const Bf16*, const Bf16*, const TokenShape&, Stream&);
+template void split_heads(Bf16*, const Bf16*, int, const TokenShape&, Stream&);
+template void merge_heads(Bf16*, const Bf16*, int, const TokenShape&, Stream&);
+template void softmax_forward(Bf16*, const TokenShape&, Stream&);
+template void softmax_backward(Bf16*, const Bf16*, float, const TokenShape&, Stream&);
+template void cross_entropy(Bf16*, float*, const std::int32_t*, int, int, float*, const TokenShape&, Stream&);
 
 }  // namespace accosim
