@@ -78,13 +78,16 @@ Sensitivity sensitivity(const GptCase& c, const std::vector<double>& parameters,
 // What rounds: every intermediate result to its type, by up to `unit` of itself, as the move above does to parameters.
 // A layer has some 20 of them on its way there and back (norms, products, softmax, GELU, residuals, and the gradients
 // of all), where the move touches 6 tensors that are multiplied by (two gains, four weights). Errors that have nothing
-// to do with each other add as squares: root(20 / 6) times the sensitivity. In fp32 there are the sums besides: of n
-// terms one after the other each partial sum rounds, n / 3 times the square of one rounding where terms are alike; a
-// layer's go over the width, and one that all gradients pass, from the logits, over the vocabulary. The bound is twice
-// this estimate; a mistake in fp32 is thousands of times it.
-double factor(const GptCase& c, bool sums) {
-  const double width = sums ? c.shape.width / 3.0 : 0, vocabulary = sums ? c.shape.vocabulary / 3.0 : 0;
-  return 2 * std::sqrt((20 * (1 + width) + vocabulary) / 6);
+// to do with each other add as squares: root(20 / 6) times what the move did. In fp32 there are the sums besides, one
+// term after the other: of n terms alike each partial sum rounds, together n / 3 times the square of one rounding, a
+// layer's over the width; and what comes from the logits, on which all gradients hang, is a sum over the vocabulary in
+// which the target's term stands for all from where it comes: V roundings, which act like those of one of the 6 tensors
+// on what lies behind, and as they are (u root(V / 3)) on what is next to them. The bound is three times this
+// estimate, since the error of a block of few numbers is one draw; a mistake in fp32 is thousands of times it.
+double bound(const GptCase& c, double moved, double unit, bool sums) {
+  if (!sums) return 3 * std::sqrt(20.0 / 6) * moved;
+  const double V = c.shape.vocabulary;
+  return 3 * std::hypot(std::sqrt((20 * (1 + c.shape.width / 3.0) + V) / 6) * moved, unit * std::sqrt(V / 3));
 }
 
 template <typename Real>
@@ -103,13 +106,13 @@ void expect_gradients_of_double(ProductType fp32, double unit, bool sums) {
       const double norm = norm_of(blocks[b], reference.gradient);
       ASSERT_GT(norm, 1e-6) << blocks[b].name;
       const double error = distance(blocks[b], gradient, reference.gradient) / norm;
-      EXPECT_LE(error, factor(c, sums) * moves.gradient[b]) << blocks[b].name << ", width " << c.shape.width;
+      EXPECT_LE(error, bound(c, moves.gradient[b], unit, sums)) << blocks[b].name << ", width " << c.shape.width;
     }
     // The logits round too, of which the highest are about the loss where they spread about 0; then as many losses as
     // there are tokens are summed in fp32, each from a few operations.
     const double tokens = c.sequences * c.shape.context;
     EXPECT_NEAR(widened(device.losses()), reference.loss,
-                factor(c, sums) * moves.loss + 2 * unit * reference.loss / std::sqrt(tokens) +
+                bound(c, moves.loss, unit, sums) + 2 * unit * reference.loss / std::sqrt(tokens) +
                     (tokens + 4) * 0x1p-24 * reference.loss)
         << c.shape.width;
   }
@@ -156,7 +159,7 @@ TEST(DeviceGpt, GradientsAndLossesAddUp) {
 
 template <typename Real>
 void expect_equal_bits() {
-  const GptCase c = kCases[3];
+  const GptCase c = kCases[2];
   Random random(3);
   const auto p = random_parameters<Real>(c.shape, random);
   const auto text = random_text(c, random);
@@ -181,11 +184,11 @@ TEST(DeviceGpt, EqualInputsGiveEqualBits) {
 
 TEST(DeviceGpt, TextsMayBeGivenAheadOfTheDevice) {
   // More micro-batches than are staged at once, given without a look at the device, from one vector that changes.
-  const GptCase c = kCases[2];
+  const GptCase c = kCases[1];
   Random random(4);
   const auto p = random_parameters<float>(c.shape, random);
   std::vector<std::vector<std::int32_t>> texts;
-  for (int i = 0; i < 20; ++i) texts.push_back(random_text(c, random));
+  for (int i = 0; i < 11; ++i) texts.push_back(random_text(c, random));
   GptOnDevice<float> hurried(c, p), patient(c, p);
   std::vector<std::int32_t> text;
   for (const auto& next : texts) {

@@ -147,7 +147,7 @@ void expect_product(const Product& p, bool with_bias, Added added, Random& rando
 
 // Sizes that are no multiples of anything, and gaps.
 Product random_product(ProductType type, Random& random) {
-  Product p{.m = random.integer(1, 20), .n = random.integer(1, 20), .k = random.integer(1, 40), .type = type};
+  Product p{.m = random.integer(2, 20), .n = random.integer(2, 20), .k = random.integer(2, 40), .type = type};
   p.batch = random.integer(0, 2) == 0 ? random.integer(2, 4) : 1;
   p.alpha = static_cast<float>(random.uniform(-2, 2));
   return p;
@@ -206,6 +206,18 @@ TEST(Products, OneOfManyTermsIsStillExact) {
   expect_product({.m = 3, .n = 5, .k = 3000, .type = ProductType::kBf16}, false, Added::kNothing, random);
   expect_product({.m = 8, .n = 8, .k = 4096, .transpose_b = true, .type = ProductType::kBf16, .beta = 1}, false,
                  Added::kInPlace, random);
+}
+
+TEST(Products, OfOneRowOneColumnOneTerm) {
+  Random random(9);
+  for (const bool transpose : {false, true}) {
+    Product p{.m = 1, .n = 7, .k = 3, .transpose_a = transpose, .transpose_b = transpose, .type = ProductType::kFp32};
+    expect_product(p, false, Added::kNothing, random);
+    p = {.m = 7, .n = 1, .k = 3, .transpose_a = transpose, .transpose_b = transpose, .type = ProductType::kFp32};
+    expect_product(p, false, Added::kNothing, random);
+    p = {.m = 7, .n = 5, .k = 1, .transpose_a = transpose, .transpose_b = transpose, .type = ProductType::kFp32};
+    expect_product(p, false, Added::kNothing, random);
+  }
 }
 
 TEST(Products, BetaWithoutAnythingToAddIsNone) {

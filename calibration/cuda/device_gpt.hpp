@@ -1,5 +1,5 @@
 // The GPT of calibration/gpt.hpp on a GPU: the same parameters in the same places, the same formulas, given to a stream
-// kernel by kernel. Nothing here waits for the device.
+// kernel by kernel. Nothing here waits for the device, unless the host is many micro-batches ahead of it.
 #pragma once
 
 #include <cstdint>

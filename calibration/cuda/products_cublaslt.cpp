@@ -3,6 +3,7 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -283,7 +284,11 @@ void Products::multiply(const Product& product, void* c, const void* a, const vo
   operands.align_b = alignment_of(b, of_batch(s.b, types.operand));
   operands.align_c = alignment_of(c, of_batch(s.c, types.result));
   operands.align_d = alignment_of(added, of_batch(s.c, types.result));
-  operands.align_bias = bias == nullptr ? 0 : alignment_of(bias, 0);
+  if (bias != nullptr) {
+    operands.align_bias = alignment_of(bias, 0);
+    // It is read as wide as the result is written, which not all versions conclude from its pointer.
+    operands.align_c = std::min(operands.align_c, operands.align_bias);
+  }
 
   State::Plans& same = state_->plans[key_of(p, s)];
   Plan& plan = state_->plan(same, p, s, operands, bias);
