@@ -50,7 +50,7 @@ void train_dpu(R& rank) {
 template <typename R>
 void train_wp(R& rank) {
   // Shared with the job, which may still run when computation fails.
-  const auto seen = rank.observed() ? std::make_shared<typename R::Values>(rank.new_values()) : nullptr;
+  const std::shared_ptr<typename R::Values> seen = rank.observed() ? rank.new_values() : nullptr;
   begin_delayed(rank);
   while (!rank.finished()) {
     rank.submit([&rank, seen] {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -95,7 +96,9 @@ class Rank {
   void end_update(const Tally& made, const FlatBuffer* seen);
   void end_update(const Tally& made) { end_update(made, &parameters); }
   /// Of the parameters' kind, zeros.
-  FlatBuffer new_values() const { return {parameters.size(), options.storage}; }
+  std::shared_ptr<FlatBuffer> new_values() const {
+    return std::make_shared<FlatBuffer>(parameters.size(), options.storage);
+  }
 
   // On the communication thread.
   /// Sum of the counts over the ranks; kept for last_total().

@@ -67,16 +67,6 @@ DeviceRank<Real>::DeviceRank(const TrainingOptions& run_options, DeviceWorkload<
   start();
 }
 
-// Work that is still on its way uses what the members hold.
-template <typename Real>
-DeviceRank<Real>::~DeviceRank() {
-  try {
-    communication_.synchronise();
-    compute_.synchronise();
-  } catch (const DeviceError&) {  // it has been told, or will be by whoever asks next
-  }
-}
-
 template <typename Real>
 void DeviceRank<Real>::start() {
   ranks_.barrier();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "calibration/cuda/device.hpp"
@@ -34,7 +35,6 @@ class DeviceRank {
   /// device.
   DeviceRank(const TrainingOptions& run_options, DeviceWorkload<Real>& workload, DeviceTransport& network,
              Transport& ranks, const Observer& observer);
-  ~DeviceRank();
   DeviceRank(const DeviceRank&) = delete;
   DeviceRank& operator=(const DeviceRank&) = delete;
 
@@ -78,8 +78,11 @@ class DeviceRank {
   /// The parameters after one more update are in use. An observer sees `seen`; nothing where it is null.
   void end_update(const Tally& made, const Values* seen);
   void end_update(const Tally& made) { end_update(made, &parameters); }
-  /// Of the parameters' kind, zeros.
-  Values new_values() { return Values(parameters.size(), network_.size(), compute_); }
+  /// Of the parameters' kind, zeros. Lives as long as the streams that use it.
+  std::shared_ptr<Values> new_values() {
+    more_values_.push_back(std::make_shared<Values>(parameters.size(), network_.size(), compute_));
+    return more_values_.back();
+  }
 
   // On the communication stream.
   /// Sum of the counts over the ranks, on the device.
@@ -135,6 +138,7 @@ class DeviceRank {
   const Observer& observer_;
   Shard shard_;
   State state_, saved_;
+  std::vector<std::shared_ptr<Values>> more_values_;
   DeviceMemory unseen_;  ///< where a step writes that nobody reads
   DeviceMemory total_;   ///< one number
   Event given_, job_done_, counted_, computed_;

@@ -55,7 +55,7 @@ Devices devices_seen_by_a_child() {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   const std::size_t line = said.find('\n');
-  if (line == std::string::npos) return {0, "CUDA's driver ended the process that asked for devices"};
+  if (line == std::string::npos) return {0, "no CUDA device: the driver ended the process that asked for them"};
   Devices devices;
   std::from_chars(said.data(), said.data() + line, devices.count);
   devices.why = said.substr(line + 1);
@@ -90,7 +90,7 @@ DevicePlace parse_device(const std::string& text) {
 void check_devices(const DevicePlace& place, int ranks) {
   const Devices devices = devices_seen_by_a_child();
   if (devices.count == 0)
-    throw BadInput(fmt::format("no CUDA device: {}", devices.why.empty() ? "none was found" : devices.why));
+    throw BadInput(devices.why);
   const int needed = place.each ? ranks : place.index + 1;
   if (devices.count >= needed) return;
   const std::string there =

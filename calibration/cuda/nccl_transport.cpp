@@ -32,6 +32,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLook{100};
+// A collective is on its way in less, and the compute stream may be empty until then; connections take longer.
+constexpr std::chrono::milliseconds kSoon{2};
+constexpr std::chrono::milliseconds kSettled{1};
 
 std::string why(ncclResult_t result, ncclComm_t communicator) {
   const char* more = ncclGetLastError(communicator);
@@ -201,8 +204,8 @@ class NcclTransport : public DeviceTransport {
     while (result == ncclInProgress) {
       if (Clock::now() - begin > timeout_)
         give_up(fmt::format("{}: nothing came of it in {} s", name, std::chrono::duration<double>(timeout_).count()));
-      else
-        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      else if (Clock::now() - begin > kSoon)
+        std::this_thread::sleep_for(kSettled);
       if (!failure_.empty()) throw DeviceError(failure_);
       const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &result);
       if (asked != ncclSuccess) result = asked;

@@ -3,7 +3,6 @@
 // begins first does all of it, since the streams of all ranks then stand still.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -108,7 +107,7 @@ class Meeting {
   }
   bool ready(std::int64_t number) {
     const std::lock_guard lock(mutex_);
-    return number >= end_ || complete(number);
+    return gone_ || complete(number);
   }
   void take_part(std::int64_t number) {
     const std::lock_guard lock(mutex_);
@@ -119,14 +118,14 @@ class Meeting {
     shown_.erase(number);
     taken_.erase(number);
   }
-  /// Of a rank that has given so many and gives no more.
-  void leave(std::int64_t given) {
+  /// A rank that has ended shows nothing more. Where it has failed, what it gave last may have gone with its streams.
+  void leave() {
     const std::lock_guard lock(mutex_);
-    end_ = std::min(end_, given);
+    gone_ = true;
   }
-  bool over(std::int64_t number) {
+  bool somebody_left() {
     const std::lock_guard lock(mutex_);
-    return number >= end_;
+    return gone_;
   }
 
  private:
@@ -140,13 +139,13 @@ class Meeting {
   std::mutex mutex_;
   std::map<std::int64_t, std::vector<Call>> shown_;
   std::map<std::int64_t, std::size_t> taken_;
-  std::int64_t end_ = std::numeric_limits<std::int64_t>::max();
+  bool gone_ = false;
 };
 
 class TransportOnHost : public DeviceTransport {
  public:
   TransportOnHost(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
-  ~TransportOnHost() override { meeting_->leave(next_); }
+  ~TransportOnHost() override { meeting_->leave(); }
   TransportOnHost(const TransportOnHost&) = delete;
   TransportOnHost& operator=(const TransportOnHost&) = delete;
 
@@ -170,7 +169,7 @@ class TransportOnHost : public DeviceTransport {
   }
   void meet(const Call& call, Stream& stream) {
     const std::int64_t number = next_++;
-    if (meeting_->over(number)) throw DeviceError("another rank is gone");
+    if (meeting_->somebody_left()) throw DeviceError("another rank is gone");
     give(stream, {"a rank's part of a collective",
                   [meeting = meeting_, number, rank = rank_, call] { meeting->show(number, rank, call); }});
     give(stream, {"a collective", [meeting = meeting_, number] { meeting->take_part(number); },
