@@ -1,6 +1,8 @@
 // See kernel.hpp.
 #include "models/kernel.hpp"
 
+#include <cmath>
+
 namespace accosim {
 
 Kernel memory_kernel(Bytes bytes, int launches, double efficiency, double work) {
@@ -49,15 +51,43 @@ Bytes bytes_of(const Kernel& kernel) {
   return Bytes{0};
 }
 
+const KernelTable* table_of(const Device& device, const Kernel& kernel) {
+  const KernelTable* found = nullptr;
+  const auto distance = [&](const KernelTable& table) {
+    return table.rows > 0 && kernel.rows > 0 ? std::abs(std::log(table.rows / kernel.rows)) : 0;
+  };
+  for (const KernelTable& table : device.kernels)
+    if (table.kernel == kernel.step && table.dtype == kernel.dtype &&
+        (found == nullptr || distance(table) < distance(*found)))
+      found = &table;
+  return found;
+}
+
+const MeasuredProduct* measured_product(const Gemm& g, const Device& device, Dtype dtype) {
+  const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
+  if (!fit || g.layout == GemmLayout::kAny) return nullptr;
+  for (const MeasuredProduct& product : fit->products)
+    if (product.layout == g.layout && product.accumulate == g.accumulate && product.m == g.m && product.n == g.n &&
+        product.k == g.k && product.batch == g.batch)
+      return &product;
+  return nullptr;
+}
+
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
   switch (kernel.kind) {
     case KernelKind::kMemory: {
+      const KernelTable* const table = kernel.step ? table_of(device, kernel) : nullptr;
+      if (table != nullptr) return time_at(table->times, kernel.elements);
       const BytesPerSecond bandwidth = kernel.efficiency * device.memory_efficiency * device.memory_bandwidth;
       const double elements = device.sm_count * kElementRate;
       const Seconds work{elements > 0 ? kernel.work / elements : 0};
       return kernel.launches * kKernelOverhead + overlapped(kernel.bytes / bandwidth, work);
     }
-    case KernelKind::kGemm: return gemm_time(kernel.gemm, device, kernel.dtype.value_or(compute));
+    case KernelKind::kGemm: {
+      const Dtype dtype = kernel.dtype.value_or(compute);
+      const MeasuredProduct* const measured = measured_product(kernel.gemm, device, dtype);
+      return (measured != nullptr ? measured->ratio : 1) * gemm_time(kernel.gemm, device, dtype);
+    }
     case KernelKind::kAttentionForward: return attention_time(kernel.attention, false, device, compute);
     case KernelKind::kAttentionBackward: return attention_time(kernel.attention, true, device, compute);
     case KernelKind::kAttentionBoth:
