@@ -102,9 +102,10 @@ void GpuProfile::set(const std::string& key, JsonValue value, const std::string&
 }
 
 void GpuProfile::read() {
+  JsonDocument written = parse_json(text(), "fitted profile");  // numbers as they are written, with their few digits
   Diagnostics diagnostics;
-  JsonValue copy = root_;
-  const std::optional<Device> device = read_device(copy, "", diagnostics);
+  diagnostics.errors = written.errors;
+  const std::optional<Device> device = read_device(written.root, "", diagnostics);
   if (!device || !diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
   device_ = *device;
 }
