@@ -1,6 +1,7 @@
 // See kernel.hpp.
 #include "models/kernel.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace accosim {
@@ -73,6 +74,29 @@ const MeasuredProduct* measured_product(const Gemm& g, const Device& device, Dty
   return nullptr;
 }
 
+double measured_ratio(const Gemm& g, const Device& device, Dtype dtype) {
+  if (const MeasuredProduct* const same = measured_product(g, device, dtype)) return same->ratio;
+  const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
+  if (!fit || g.layout == GemmLayout::kAny) return 1;
+  constexpr double kFarthest = 2;
+  double nearest = kFarthest * (1 + 1e-9), ratio = 1;
+  for (const MeasuredProduct& product : fit->products) {
+    if (product.layout != g.layout || product.accumulate != g.accumulate) continue;
+    int different = 0;
+    double factor = 1;
+    for (const auto& [a, b] :
+         {std::pair(product.m, g.m), {product.n, g.n}, {product.k, g.k}, {product.batch, g.batch}}) {
+      if (a == b) continue;
+      ++different;
+      factor = std::max(a, b) / std::min(a, b);
+    }
+    if (different != 1 || factor >= nearest) continue;
+    nearest = factor;
+    ratio = product.ratio;
+  }
+  return std::sqrt(ratio);
+}
+
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
   switch (kernel.kind) {
     case KernelKind::kMemory: {
@@ -85,8 +109,7 @@ Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
     }
     case KernelKind::kGemm: {
       const Dtype dtype = kernel.dtype.value_or(compute);
-      const MeasuredProduct* const measured = measured_product(kernel.gemm, device, dtype);
-      return (measured != nullptr ? measured->ratio : 1) * gemm_time(kernel.gemm, device, dtype);
+      return measured_ratio(kernel.gemm, device, dtype) * gemm_time(kernel.gemm, device, dtype);
     }
     case KernelKind::kAttentionForward: return attention_time(kernel.attention, false, device, compute);
     case KernelKind::kAttentionBackward: return attention_time(kernel.attention, true, device, compute);

@@ -41,8 +41,12 @@ const KernelTable* table_of(const Device& device, const Kernel& kernel);
 /// The product as it was measured on the device, layout, sizes and accumulation just these; nullptr: it was not.
 const MeasuredProduct* measured_product(const Gemm& gemm, const Device& device, Dtype dtype);
 
+/// Measured over fitted time of a measured product. One that is up to twice or half as large in one size, and else the
+/// same: the root of the nearest's (README.md has what that is worth). Of any other 1.
+double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
+
 /// On an idle device, launch by the host excluded. A kernel of which the device has a table: by that. A product:
-/// gemm_time(), times the ratio of one that was measured. Another memory-bound kernel: kKernelOverhead a launch, and
+/// gemm_time() times its measured_ratio(). Another memory-bound kernel: kKernelOverhead a launch, and
 /// its bytes at the achieved bandwidth overlapped with its work at kElementRate a multiprocessor: 16-bit elements on a
 /// fast memory are not memory-bound any more.
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);

@@ -99,6 +99,35 @@ TEST_F(FitGpu, ProductsThatWereMeasuredComeOutAsMeasured) {
             0.01);
 }
 
+TEST_F(FitGpu, AProductNextToAMeasuredOneTakesHalfOfItsDeviation) {
+  Device device = load_device("H100-SXM");
+  const Gemm g{1, 1024, 4096, 512, Bytes{2}, Bytes{2}, false, GemmLayout::kTN};
+  GemmFit& fit = *device.gemm[static_cast<std::size_t>(Dtype::kBf16)];
+  fit.products = {{GemmLayout::kTN, false, 1024, 4096, 512, 1, 1.44},
+                  {GemmLayout::kTN, false, 1024, 1024, 512, 1, 0.81}};
+  const auto ratio = [&](Gemm asked) { return measured_ratio(asked, device, Dtype::kBf16); };
+  EXPECT_DOUBLE_EQ(ratio(g), 1.44);
+  const auto with = [&](double m, double n, double k, double batch) {
+    Gemm asked = g;
+    asked.m = m, asked.n = n, asked.k = k, asked.batch = batch;
+    return ratio(asked);
+  };
+  EXPECT_DOUBLE_EQ(with(1024, 8192, 512, 1), 1.2);  // twice n
+  EXPECT_DOUBLE_EQ(with(1024, 4096, 256, 1), 1.2);  // half of k
+  EXPECT_DOUBLE_EQ(with(1024, 1500, 512, 1), 0.9);  // nearer to 1024
+  EXPECT_DOUBLE_EQ(with(1024, 16384, 512, 1), 1);   // four times
+  EXPECT_DOUBLE_EQ(with(2048, 8192, 512, 1), 1);    // in two sizes
+  Gemm other = g;
+  other.layout = GemmLayout::kNN;
+  EXPECT_DOUBLE_EQ(ratio(other), 1);
+  other = g;
+  other.accumulate = true;
+  EXPECT_DOUBLE_EQ(ratio(other), 1);
+  other = g;
+  other.layout = GemmLayout::kAny;  // those of PyTorch
+  EXPECT_DOUBLE_EQ(ratio(other), 1);
+}
+
 TEST_F(FitGpu, WhatWasNotMeasuredStaysAndWhatWasIsCited) {
   const Device base = load_device("H100-SXM");
   const Device& device = invented().device;
