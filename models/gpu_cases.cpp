@@ -65,24 +65,30 @@ Asked memory_of(const GpuStepSample& step) {
   return step.part == "optimizer" ? Asked::kMemoryOptimizer : Asked::kMemoryInUse;
 }
 
-/// "12.3 ms, 345 TFLOP/s": what the model needs of a micro-batch over its time, and bytes of an optimizer.
+/// "345 TFLOP/s": what the model needs of a micro-batch over its time; of an optimizer its bytes.
 std::string achieved(const GpuStepSample& step, const Scenario& scenario) {
-  const std::string time = print_quantity(step.time.mean().value, Dimension::kTime);
   if (step.part == "optimizer") {
     const Bytes bytes = bytes_of(StepKernel::kAdamw, step.parameters, bytes_of(step.storage));
-    return fmt::format("{}, {:.0f} GB/s", time, 1e-9 * (bytes / step.time.mean()).value);
+    return fmt::format("{:.0f} GB/s", 1e-9 * (bytes / step.time.mean()).value);
   }
   Workload workload{step.sequences, step.context, step.storage, step.storage, step.storage, Attention::kNaive};
   workload.implementation = Implementation::kAccocal;
   const Flops needed = step.micro_batches * model_flops(scenario.model, workload);
-  return fmt::format("{}, {:.1f} TFLOP/s", time, 1e-12 * (needed / step.time.mean()).value);
+  return fmt::format("{:.1f} TFLOP/s", 1e-12 * (needed / step.time.mean()).value);
 }
 
 std::string id_of(const GpuStepSample& step) {
-  std::string id =
-      fmt::format("{} vocabulary {} {}x{} {}", step.model, step.vocabulary, step.sequences, step.context, step.part);
-  if (!step.algorithm.empty()) id += fmt::format(" {} of {}", step.algorithm, step.micro_batches);
-  return id;
+  const std::string algorithm =
+      step.algorithm.empty() ? "" : fmt::format(" {} of {}", step.algorithm, step.micro_batches);
+  return fmt::format("{} {}x{} {}{}, {} words", step.model, step.sequences, step.context, step.part, algorithm,
+                     step.vocabulary);
+}
+
+std::string configuration_of(const GpuStepSample& step, const std::string& device) {
+  std::string what = step.part == "optimizer" ? "AdamW" : "forward and backward";
+  if (step.part == "update") what = fmt::format("{} micro-batches under {}", step.micro_batches, step.algorithm);
+  return fmt::format("{}, {}, {}, {} x {} tokens, vocabulary {}, {}", step.model, device, what, step.sequences,
+                     step.context, step.vocabulary, name_of(step.storage));
 }
 
 void check_parameters(const GpuStepSample& step, const Scenario& scenario, const std::string& key) {
@@ -94,37 +100,36 @@ void check_parameters(const GpuStepSample& step, const Scenario& scenario, const
 
 }  // namespace
 
-void add_gpu_cases(Published& published, const GpuSamples& samples, const std::string& key) {
+void add_gpu_cases(Published& published, const GpuSamples& samples, const std::string& key, const std::string& url) {
   if (samples.steps.empty()) return;
   const GpuFit fit = fit_gpu(samples, "");
-  const std::string title = fmt::format("accocal measure on {}", samples.device);
-  published.sources.push_back({key, key, title, "", samples.commit, "", samples.date});
+  const std::string title = fmt::format("accocal measure on {}, {}", samples.device, samples.date);
+  published.sources.push_back({key, key, title, url, samples.commit, "", ""});
   std::set<std::string> ids;
   for (const GpuStepSample& step : samples.steps) {
     PublishedCase one;
     one.scenario = scenario_of(step, fit.profile, key);
     check_parameters(step, *one.scenario, key);
-    one.id = key + "/" + id_of(step);
-    for (int again = 2; !ids.insert(one.id).second; ++again) one.id = fmt::format("{}/{} {}", key, id_of(step), again);
+    const std::string id = id_of(step);
+    one.id = key + "/" + id;
+    for (int again = 2; !ids.insert(one.id).second; ++again) one.id = fmt::format("{}/{} {}", key, id, again);
     one.group = kMeasuredGroup;
     one.source = key;
+    one.url = url;
     one.device = fit.device.name;
     one.by_us = true;
-    one.configuration = fmt::format(
-        "{}, {}, {} x {} tokens, vocabulary {}, {}{}", step.model, fit.device.name, step.sequences, step.context,
-        step.vocabulary, name_of(step.storage),
-        step.part == "update" ? fmt::format(", {} micro-batches under {}", step.micro_batches, step.algorithm) : "");
-    one.series = step.part;
+    one.published = achieved(step, *one.scenario);
+    one.configuration = configuration_of(step, one.device) + ", at " + one.published;
     one.asked = asked_of(step);
     one.measured = step.time.mean().value;
-    one.published = achieved(step, *one.scenario);
     published.cases.push_back(one);
     if (!(step.memory > Bytes{0})) continue;
     one.id += " memory";
-    one.series = "memory";
+    one.group = kMeasuredMemoryGroup;
     one.asked = memory_of(step);
     one.measured = step.memory.value;
     one.published = print_quantity(step.memory.value, Dimension::kData);
+    one.configuration = configuration_of(step, one.device);
     published.cases.push_back(std::move(one));
   }
 }
@@ -139,7 +144,10 @@ void add_gpu_cases(Published& published, const std::string& directory) {
     std::string text;
     const std::string wrong = read_text_file(path.string(), text);
     if (!wrong.empty()) throw ScenarioError({fmt::format("{}: {}", path.string(), wrong)});
-    if (is_gpu_samples(text)) add_gpu_cases(published, read_gpu_samples(text, path.string()), path.stem().string());
+    if (!is_gpu_samples(text)) continue;
+    const std::string shown =
+        path.lexically_normal().lexically_proximate(fs::path(data_dir()).lexically_normal()).string();
+    add_gpu_cases(published, read_gpu_samples(text, path.string()), path.stem().string(), shown);
   }
 }
 

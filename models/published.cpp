@@ -203,8 +203,9 @@ const char* name_of(Asked asked) {
 }
 
 const std::vector<std::string>& published_groups() {
-  static const std::vector<std::string> kGroups = {kTrainingGroup, kMemoryGroup, kLargeGroup, kSmallGroup,
-                                                   kKernelGroup,   kLayerGroup,  kPaperGroup, kMeasuredGroup};
+  static const std::vector<std::string> kGroups = {kTrainingGroup, kMemoryGroup,   kLargeGroup,
+                                                   kSmallGroup,    kKernelGroup,   kLayerGroup,
+                                                   kPaperGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
   return kGroups;
 }
 
