@@ -83,6 +83,7 @@ class GlooTransport : public Transport {
 
   int rank() const override { return seat_.rank; }
   int size() const override { return seat_.size; }
+  Seconds timeout() const override { return seat_.timeout; }
 
   void all_reduce(Buffer data) override {
     if (!context_ || data.count == 0) return;

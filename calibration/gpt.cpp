@@ -81,11 +81,15 @@ std::size_t parameter_count(const GptShape& shape) {
   return blocks.back().offset + blocks.back().size();
 }
 
+double initial_value(const ParameterBlock& block, std::uint64_t seed, std::size_t place) {
+  return block.deviation == 0 ? block.constant : block.deviation * normal_of(mixed({seed, place}));
+}
+
 std::vector<double> initial_parameters(const GptShape& shape, std::uint64_t seed) {
   std::vector<double> parameters(parameter_count(shape));
   for (const ParameterBlock& block : parameter_blocks(shape)) {
     for (std::size_t i = block.offset; i < block.offset + block.size(); ++i)
-      parameters[i] = block.deviation == 0 ? block.constant : block.deviation * normal_of(mixed({seed, i}));
+      parameters[i] = initial_value(block, seed, i);
   }
   return parameters;
 }

@@ -38,6 +38,8 @@ struct ParameterBlock {
 /// the residual stream divided by sqrt(2 layers), 0.05 for the embeddings.
 std::vector<ParameterBlock> parameter_blocks(const GptShape& shape);
 std::size_t parameter_count(const GptShape& shape);
+/// Of the element at `place` of the flat buffer, which is in the block.
+double initial_value(const ParameterBlock& block, std::uint64_t seed, std::size_t place);
 /// Equal for equal seeds.
 std::vector<double> initial_parameters(const GptShape& shape, std::uint64_t seed);
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "calibration/convergence.hpp"
+#include "calibration/cuda/device_verbs.hpp"
 #include "calibration/data.hpp"
 #include "calibration/errors.hpp"
 #include "calibration/gloo_transport.hpp"
@@ -82,6 +83,8 @@ struct MeasureArguments {
   bool quick = false;
   TrainArguments train;
   std::string output;
+  std::string device, only;
+  int collective_ranks = 0;
 };
 
 /// "16 MB", or a plain number of bytes; whole fp32 elements.
@@ -105,6 +108,34 @@ ExitCode run_measure(const MeasureArguments& arguments) {
   const MeasureResult result = measure(options);
   if (result.ranks.code != ExitCode::kDone) return tell_errors(result.ranks);
   deliver(arguments.output, result.document);
+  return ExitCode::kDone;
+}
+
+/// What decides about ranks on CPUs changes nothing on a device, and the other way round.
+void refuse_for_place(const CLI::App& verb, bool on_device) {
+  const std::vector<std::string> of_cpus = {"--ranks",  "--network", "--rate",  "--transport", "--timeout",  "--bytes",
+                                            "--layers", "--width",   "--heads", "--context",   "--sequences"};
+  const std::vector<std::string> of_devices = {"--only", "--collective-ranks"};
+  for (const std::string& option : on_device ? of_cpus : of_devices) {
+    if (verb.count(option) == 0) continue;
+    throw BadInput(on_device ? fmt::format("{}: measuring a device has no such choice; leave it out", option)
+                             : fmt::format("{}: is for measuring a device; write --device cuda:0 too", option));
+  }
+}
+
+ExitCode run_measure_on_device(const CLI::App& verb, const MeasureArguments& arguments) {
+  const DevicePlace place = parse_device(arguments.device);
+  if (place.each) throw BadInput("--device cuda: one device is measured at a time; write cuda:0");
+  refuse_for_place(verb, true);
+  check_devices(place, 1);
+  if (!arguments.output.empty()) check_writable(arguments.output);
+  DeviceMeasureOptions options;
+  options.device = place.index;
+  if (verb.count("--seconds") > 0) options.budget = Seconds{arguments.seconds};
+  options.quick = arguments.quick;
+  options.only = arguments.only;
+  options.collective_ranks = arguments.collective_ranks;
+  deliver(arguments.output, measure_on_device(options));
   return ExitCode::kDone;
 }
 
@@ -148,6 +179,10 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
       ->capture_default_str()
       ->needs(verb->get_option("--compute-time"));
   add("--data", a.data, "A text to learn; default: the one that comes along");
+  add("--device", a.device,
+      "cuda:0, all ranks on that device; cuda, rank r on device r; one rank unless -n says more. Default: on CPUs");
+  add("--vocabulary", a.vocabulary, "With --device: random tokens of so many kinds instead of a text, for timing");
+  verb->get_option("--vocabulary")->needs(verb->get_option("--device"))->excludes(verb->get_option("--data"));
   add_gpt_options(verb, a);
   add("--storage", a.storage, "Of parameters and gradients: fp32 or bf16");
   add("--optimizer", a.optimizer, "adamw or sgd");
@@ -183,17 +218,29 @@ void refuse_idle_options(const CLI::App& verb, const TrainArguments& arguments) 
     throw BadInput("--updates and --samples: a run ends by one of them; leave the other out");
 }
 
+/// The ranks' devices talk by NCCL, which TCP's pacing does not reach.
+void refuse_for_device(const LaunchOptions& launch) {
+  if (launch.network.kind == NetworkKind::kPaced)
+    throw BadInput("--network paced: slows no device's network; write netns:RATE, or leave it out");
+}
+
 ExitCode run_train(const TrainFiles& files) {
   constexpr char kBetween = '\f';  // of a report's documents
+  const bool on_device = !files.train.device.empty();
+  const DevicePlace place = on_device ? parse_device(files.train.device) : DevicePlace{};
   const LaunchOptions launch = launch_options(files.launch);
   const TrainingOptions options = training_options(files.train, launch.ranks);
-  if (!options.timed)
+  if (on_device) {
+    refuse_for_device(launch);
+    check_devices(place, launch.ranks);
+  }
+  if (!options.timed && options.random_vocabulary == 0)
     read_corpus(options.data.empty() ? default_text_path() : options.data);  // fail once, not on each rank
   for (const std::string& path : {files.output, files.trace, files.loss}) {
     if (!path.empty()) check_writable(path);
   }
   const RankResults results = run_ranks(launch, [&](Transport& transport) -> std::string {
-    const TrainingResult result = train(options, transport);
+    const TrainingResult result = on_device ? train_on_device(options, place, transport) : train(options, transport);
     if (transport.rank() != 0) return "";
     return run_json(options, result) + kBetween + trace_events_json(options, result) + kBetween + loss_csv(result);
   });
@@ -282,6 +329,15 @@ ExitCode run_command_line(int argc, char** argv) {
       ->capture_default_str();
   measure_verb->add_flag("--quick", measure_arguments.quick, "The fewest runs of each, in a few seconds");
   add_gpt_options(measure_verb, measure_arguments.train);
+  measure_verb->add_option(
+      "--device", measure_arguments.device,
+      "cuda:0: the parts of the step on that GPU instead, in about 420 s unless --seconds says so");
+  measure_verb->add_option("--only", measure_arguments.only,
+                           "With --device: gemm, memory, attention, launch, copy, interference, collective or step");
+  measure_verb
+      ->add_option("--collective-ranks", measure_arguments.collective_ranks,
+                   "With --device: collectives of so many processes on the one GPU, over sockets, as an experiment")
+      ->check(CLI::Range(2, 8));
   measure_verb->add_option("-o,--output", measure_arguments.output, "JSON file; default: standard output");
   TrainFiles train_files;
   CLI::App* train_verb =
@@ -297,9 +353,14 @@ ExitCode run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadCommandLine;  // --help and --version are no errors
   }
-  if (measure_verb->parsed()) return run_measure(measure_arguments);
+  if (measure_verb->parsed()) {
+    if (!measure_arguments.device.empty()) return run_measure_on_device(*measure_verb, measure_arguments);
+    refuse_for_place(*measure_verb, false);
+    return run_measure(measure_arguments);
+  }
   if (train_verb->parsed()) {
     refuse_idle_options(*train_verb, train_files.train);
+    if (!train_files.train.device.empty() && train_verb->count("--ranks") == 0) train_files.launch.ranks = 1;
     return run_train(train_files);
   }
   if (converge_verb->parsed()) {

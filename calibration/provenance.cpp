@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string name_of(TransportKind transport) { return transport == TransportKind::kRing ? "ring" : "gloo"; }
+
 }  // namespace
 
 std::string network_document(const LaunchOptions& launch) {
@@ -34,8 +36,12 @@ std::string with_provenance(const std::string& document, const LaunchOptions& la
       whole["compiler"] = compiler_name();
       whole["commit"] = source_commit();
       whole["date"] = date_now();
-      whole["network"] = Json::parse(network_document(launch));
-      whole["transport"] = launch.transport == TransportKind::kRing ? "ring" : "gloo";
+      // Devices talk by links of their own, unless the ranks are in namespaces or share a device.
+      const bool on_device = run.contains("device");
+      const bool by_sockets =
+          launch.network.kind == NetworkKind::kNamespaces || (on_device && run["device"].contains("experiment"));
+      if (!on_device || by_sockets) whole["network"] = Json::parse(network_document(launch));
+      whole["transport"] = on_device ? (launch.ranks > 1 ? "nccl" : "none") : name_of(launch.transport);
     }
     whole[key] = value;
   }

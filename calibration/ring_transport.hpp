@@ -24,6 +24,7 @@ class RingTransport : public Transport {
 
   int rank() const override { return seat_.rank; }
   int size() const override { return seat_.size; }
+  Seconds timeout() const override { return seat_.timeout; }
   void all_reduce(Buffer data) override;
   void reduce_scatter(Buffer data) override;
   void all_gather(Buffer data) override;

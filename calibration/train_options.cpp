@@ -87,6 +87,8 @@ TrainingOptions training_options(const TrainArguments& arguments, int ranks) {
   }
   options.parameters = arguments.parameters;
   options.data = arguments.data;
+  options.device = arguments.device;
+  options.random_vocabulary = arguments.vocabulary;
   options.gpt.shape = {arguments.layers, arguments.width, arguments.heads, arguments.context, 0};
   options.gpt.sequences = arguments.sequences;
   options.gpt.seed = arguments.seed;

@@ -5,11 +5,13 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <sstream>
 
+#include "calibration/algorithms/acco.hpp"
+#include "calibration/algorithms/ddp.hpp"
+#include "calibration/algorithms/dpu.hpp"
 #include "calibration/algorithms/rank.hpp"
+#include "calibration/algorithms/summary.hpp"
 #include "calibration/errors.hpp"
-#include "calibration/gather.hpp"
 
 namespace accosim {
 namespace {
@@ -30,6 +32,14 @@ void check_optimizer(const OptimizerOptions& optimizer) {
           "the learning rate's warm-up is a share of the run; write --learning-rate-warmup 0.1");
 }
 
+void check_on_device(const TrainingOptions& options) {
+  require(!options.timed, "--compute-time sleeps on the host; leave --device or --compute-time out");
+  require(options.slow.empty(), "--slow sleeps on the host; leave --device or --slow out");
+  require(options.algorithm != Algorithm::kDiloco,
+          "diloco does not run on a device; leave --device out, or choose another algorithm");
+  require(options.random_vocabulary >= 0, "--vocabulary must be 1 or more, or 0 to learn a text");
+}
+
 void run(Rank& rank) {
   switch (rank.options.algorithm) {
     case Algorithm::kDdp: return train_ddp(rank);
@@ -38,28 +48,6 @@ void run(Rank& rank) {
     case Algorithm::kWp: return train_wp(rank);
     case Algorithm::kAcco: return train_acco(rank);
     case Algorithm::kDiloco: return train_diloco(rank);
-  }
-}
-
-// A span a line: lane, update, begin, end, label.
-std::string packed(const std::vector<TrainingSpan>& spans) {
-  std::string text;
-  for (const TrainingSpan& span : spans) {
-    text += fmt::format("{} {} {:.9f} {:.9f} {}\n", static_cast<int>(span.lane), span.update, span.begin.value,
-                        span.end.value, span.label);
-  }
-  return text;
-}
-
-void unpack(const std::string& text, int rank, std::vector<TrainingSpan>& spans) {
-  std::istringstream lines(text);
-  int lane = 0;
-  for (TrainingSpan span; lines >> lane >> span.update >> span.begin.value >> span.end.value;) {
-    lines.ignore();
-    std::getline(lines, span.label);
-    span.rank = rank;
-    span.lane = static_cast<TrainingSpan::Lane>(lane);
-    spans.push_back(span);
   }
 }
 
@@ -81,6 +69,7 @@ void check_options(const TrainingOptions& options, int ranks) {
     require(std::isfinite(factor) && factor >= 1,
             fmt::format("--slow {}={}: a factor is 1 or more; slow the others instead", rank, factor));
   }
+  if (!options.device.empty()) check_on_device(options);
   if (options.timed) {
     require(options.parameters >= 1, "--parameters must be 1 or more");
     require(std::isfinite(options.compute_time.value) && options.compute_time.value >= 0,
@@ -116,12 +105,7 @@ TrainingResult train(const TrainingOptions& options, Workload& workload, Transpo
     run(rank);
     result = rank.result();
   }
-  if (!options.record_spans) return result;
-  const std::vector<std::string> texts = gather_texts(transport, packed(result.spans));
-  if (transport.rank() == 0) {
-    result.spans.clear();
-    for (std::size_t rank = 0; rank < texts.size(); ++rank) unpack(texts[rank], static_cast<int>(rank), result.spans);
-  }
+  if (options.record_spans) gather_spans(result, transport);
   return result;
 }
 

@@ -69,6 +69,10 @@ struct TrainingOptions {
   double outer_momentum = 0.9;  ///< Nesterov's
 
   bool record_spans = true;
+
+  // On a device.
+  std::string device;         ///< "cuda:0", "cuda"; empty: on CPUs
+  int random_vocabulary = 0;  ///< tokens drawn at random from so many instead of a text, to time a model; 0: the text
 };
 
 struct TrainingSpan {
@@ -87,7 +91,15 @@ struct UpdateRecord {
   std::int64_t samples = 0;  ///< that it is made of, all ranks
 };
 
+/// What a run was made on, for a run on devices.
+struct DeviceRecord {
+  std::string name;         ///< of rank 0's; empty: no device
+  std::int64_t memory = 0;  ///< bytes of it in use by the run, as the device counts them, all ranks on it together
+  std::string experiment;   ///< what about the run is none of a user's, in words; empty: nothing
+};
+
 struct TrainingResult {
+  DeviceRecord device;
   int ranks = 1;
   int tokens_per_sample = 1;
   std::int64_t parameters = 0;

@@ -26,6 +26,8 @@ Json options_json(const TrainingOptions& options) {
                {"poll_every", options.poll_every},
                {"warmup_updates", options.warmup_updates},
                {"seed", options.gpt.seed}};
+  if (!options.device.empty()) json["device"] = options.device;
+  if (options.random_vocabulary > 0) json["random_vocabulary"] = options.random_vocabulary;
   if (options.timed) {
     json["compute_time_s"] = options.compute_time.value;
   } else {
@@ -97,6 +99,10 @@ std::string name_of(EstimateState state) {
 std::string run_json(const TrainingOptions& options, const TrainingResult& result) {
   Json json = {{"schema", "accosim.run/1"}, {"algorithm", name_of(options.algorithm)}, {"ranks", result.ranks}};
   json["parameters"] = result.parameters;
+  if (!result.device.name.empty()) {
+    json["device"] = {{"name", result.device.name}, {"memory_bytes", result.device.memory}};
+    if (!result.device.experiment.empty()) json["device"]["experiment"] = result.device.experiment;
+  }
   json["options"] = options_json(options);
   Json updates = Json::array();
   // The first tenth, at least one, is left out: it holds the start of the pipeline and cold caches.

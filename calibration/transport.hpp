@@ -8,6 +8,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "models/units.hpp"
+
 namespace accosim {
 
 /// Storage of a number in 16 bits: the upper half of a float.
@@ -57,6 +59,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// How long an operation in which nothing moves is waited for.
+  virtual Seconds timeout() const { return Seconds{60}; }
   virtual void all_reduce(Buffer data) = 0;
   /// The rank's own shard becomes the sum; the rest of the buffer is left in no defined state.
   virtual void reduce_scatter(Buffer data) = 0;

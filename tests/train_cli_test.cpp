@@ -107,8 +107,19 @@ TEST(AccocalTrain, MistakesAreToldOnceAndInOneLine) {
   expect({"train", "--updates", "5", "--samples", "9"}, 1, "leave the other out");
   expect({"train", "--network", "netns:1e30Gbit/s"}, 1, "at most 8 Tbit/s");
   expect({"train", "-o", "/nonexistent/run.json"}, 4, "/nonexistent/run.json");
+  expect({"train", "--device", "cuda:0", "-a", "ddp", "--warmup", "3"}, 1, "--warmup: ddp has no such choice");
   expect({"converge", "--seeds", "1"}, 1, "--seeds 5");
   expect({"converge", "--markdown", "/tmp/page.svg"}, 1, "ends in .md");
+}
+
+TEST(AccocalTrain, WithoutADeviceSaysSo) {
+  // With CUDA built in or not; a machine with a device trains.
+  const ProgramRun run = accocal({"train", "--device", "cuda:0", "--layers", "1", "--updates", "2"});
+  if (run.exit_code == 0) GTEST_SKIP() << "there is a device";
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.err.rfind("accocal: no CUDA device: ", 0), 0u) << run.err;
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  EXPECT_EQ(run.out, "");
 }
 
 TEST(AccocalConverge, WritesADocumentAPageAndItsCurves) {

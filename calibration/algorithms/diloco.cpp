@@ -61,7 +61,7 @@ void train_diloco(Rank& rank) {
         if (inner == rank.options.inner_updates || rank.last_update()) outer.step();
       });
       const bool outer_done = inner == rank.options.inner_updates || rank.last_update();
-      rank.end_update(rank.gradient, outer_done ? &rank.parameters : nullptr);
+      rank.end_update(rank.tally(rank.gradient), outer_done ? &rank.parameters : nullptr);
       rank.gradient.set_zero();
       if (outer_done) break;
     }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "calibration/algorithms/summary.hpp"
 #include "calibration/denormals.hpp"
 #include "calibration/machine.hpp"
 
@@ -170,24 +171,16 @@ void Rank::restore_state() {
   });
 }
 
-void Rank::round(GradientSum& sum) {
-  const std::int64_t total = reduce_count(sum.count);
-  reduce_scatter(sum.values);
-  step(sum.values, total);
-  publish(sum.values);
-  all_gather(sum.values);
-}
-
 void Rank::show(const FlatBuffer& values) {
   if (observer_ && transport.rank() == 0) observer_({update_, samples_, values.read(scratch_parameters_)});
 }
 
-void Rank::end_update(const GradientSum& sum, const FlatBuffer* seen) {
+void Rank::end_update(const Tally& made, const FlatBuffer* seen) {
   const std::int64_t now = monotonic_nanoseconds();
   const std::int64_t samples = last_total_ * workload_.samples_per_micro_batch();
   updates_.push_back({Seconds{static_cast<double>(now - last_end_) * 1e-9}, 0, samples});
-  loss_sums_.push_back(sum.loss);
-  loss_counts_.push_back(sum.count);
+  loss_sums_.push_back(made.loss);
+  loss_counts_.push_back(made.count);
   last_end_ = now;
   samples_ += samples;
   ++update_;
@@ -197,19 +190,14 @@ void Rank::end_update(const GradientSum& sum, const FlatBuffer* seen) {
 TrainingResult Rank::result() {
   TrainingResult result;
   result.ranks = transport.size();
-  std::vector<double> waited(static_cast<std::size_t>(transport.size()));
-  waited[static_cast<std::size_t>(transport.rank())] =
-      (all_threads_waited() - waited_at_start_) / (static_cast<double>(last_end_ - start_) * 1e-9);
-  transport.all_reduce(buffer_of(std::span(waited)));
-  result.processor_wait_share = *std::max_element(waited.begin(), waited.end());
   result.tokens_per_sample = workload_.tokens_per_sample();
   result.parameters = static_cast<std::int64_t>(parameters.size());
   result.updates = std::move(updates_);
-  // Means over all ranks' micro-batches.
-  std::vector<double> sums = std::move(loss_sums_);
-  transport.all_reduce(buffer_of(std::span(sums)));
-  transport.all_reduce(buffer_of(std::span(loss_counts_)));
-  for (std::size_t i = 0; i < sums.size(); ++i) result.updates[i].loss = sums[i] / static_cast<double>(loss_counts_[i]);
+  const double waited = all_threads_waited() - waited_at_start_;
+  add_all_ranks(
+      result,
+      {waited / (static_cast<double>(last_end_ - start_) * 1e-9), std::move(loss_sums_), std::move(loss_counts_)},
+      transport);
   result.held_out_loss = transport.rank() == 0 ? workload_.held_out_loss(parameters.read(scratch_parameters_))
                                                : std::numeric_limits<double>::quiet_NaN();
   result.spans = compute_lane_.spans(start_);

@@ -1,9 +1,10 @@
-// What every algorithm is written with: one rank's buffers, its two threads and their spans. An algorithm is then the
-// order in which these are used.
+// What every algorithm is written with, on CPUs: one rank's buffers, its two threads and their spans. An algorithm is
+// then the order in which these are used.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,15 @@ class Recorder {
 
 class Rank {
  public:
+  // The algorithms' words for them; a rank on a device has others.
+  using Values = FlatBuffer;
+  using Sum = GradientSum;
+  /// What an update was made of, on this rank.
+  struct Tally {
+    std::int64_t count = 0;
+    double loss = 0;
+  };
+
   Rank(const TrainingOptions& run_options, Workload& workload, Transport& ranks, const Observer& observer);
 
   const TrainingOptions& options;
@@ -79,10 +89,16 @@ class Rank {
   }
   /// A span of the compute thread that moves buffers.
   void swap(const std::function<void()>& body) { compute_lane_.span("swap", update_, body); }
-  /// The parameters after one more update are in use. `sum` is this rank's part of it, last_total() that of all ranks.
+  /// Kept while the sum makes room for the next.
+  Tally tally(const GradientSum& sum) const { return {sum.count, sum.loss}; }
+  /// The parameters after one more update are in use. `made` is this rank's part of it, last_total() that of all ranks.
   /// An observer sees `seen`; nothing where it is null.
-  void end_update(const GradientSum& sum, const FlatBuffer* seen);
-  void end_update(const GradientSum& sum) { end_update(sum, &parameters); }
+  void end_update(const Tally& made, const FlatBuffer* seen);
+  void end_update(const Tally& made) { end_update(made, &parameters); }
+  /// Of the parameters' kind, zeros.
+  std::shared_ptr<FlatBuffer> new_values() const {
+    return std::make_shared<FlatBuffer>(parameters.size(), options.storage);
+  }
 
   // On the communication thread.
   /// Sum of the counts over the ranks; kept for last_total().
@@ -92,13 +108,16 @@ class Rank {
   void all_gather(FlatBuffer& values);
   /// The optimizer on this rank's part of the sum of `total` micro-batches' gradients.
   void step(const FlatBuffer& sum, std::int64_t total);
+  /// And the master copy into its place in `to`, which may be `sum`.
+  void step(const FlatBuffer& sum, std::int64_t total, FlatBuffer& to) {
+    step(sum, total);
+    publish(to);
+  }
   /// The master copy into its place in `values`.
   void publish(FlatBuffer& values);
   void save_state();
   /// After an estimate, as the options say.
   void restore_state();
-  /// count, reduce-scatter, step, all-gather: `sum` becomes the parameters after a step.
-  void round(GradientSum& sum);
   template <typename Body>
   void communication_span(const char* label, Body&& body) {
     communication_lane_.span(label, update_, body);
@@ -136,14 +155,6 @@ class Rank {
   CommunicationThread thread_;  // last: its job uses the others
 };
 
-void train_ddp(Rank& rank);
-void train_zero1(Rank& rank);
-void train_dpu(Rank& rank);
-void train_wp(Rank& rank);
-void train_acco(Rank& rank);
 void train_diloco(Rank& rank);
-
-/// One synchronous update, sharded.
-void synchronous_update(Rank& rank, int micro_batches);
 
 }  // namespace accosim

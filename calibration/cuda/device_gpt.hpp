@@ -1,5 +1,5 @@
 // The GPT of calibration/gpt.hpp on a GPU: the same parameters in the same places, the same formulas, given to a stream
-// kernel by kernel. Nothing here waits for the device.
+// kernel by kernel. Nothing here waits for the device, unless the host is many micro-batches ahead of it.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,13 @@
 #include "calibration/cuda/device.hpp"
 #include "calibration/cuda/products.hpp"
 #include "calibration/gpt.hpp"
+#include "calibration/transport.hpp"
 
 namespace accosim {
 
 /// Real is float or Bf16: of parameters, gradients and activations; sums are in fp32. Holds the activations of one
-/// micro-batch, so one stream at a time. Throws DeviceError when they do not fit.
+/// micro-batch, so one stream at a time, whose work has ended when this is destroyed. Throws DeviceError when they do
+/// not fit.
 template <typename Real>
 class DeviceGpt {
  public:
@@ -23,9 +25,9 @@ class DeviceGpt {
   DeviceGpt(DeviceGpt&&) noexcept;
   DeviceGpt& operator=(DeviceGpt&&) noexcept;
 
-  /// The gradient of the micro-batch's mean loss is added to `gradient` (device, as long as the parameters), the loss to
-  /// *loss (device; may be null). `text`: for each sequence context + 1 tokens, on the host; copied before it returns.
-  /// Each gradient is rounded to Real once a micro-batch, the tied embedding's twice.
+  /// The gradient of the micro-batch's mean loss is added to `gradient` (device, as long as the parameters), the loss
+  /// to *loss (device; may be null). `text`: for each sequence context + 1 tokens, on the host; copied before it
+  /// returns. Each gradient is rounded to Real once a micro-batch, the tied embedding's twice.
   void accumulate(const Real* parameters, std::span<const std::int32_t> text, Real* gradient, float* loss,
                   Stream& stream);
   /// Forward alone: adds the mean loss to *loss.

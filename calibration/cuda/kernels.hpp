@@ -26,8 +26,8 @@ template <typename Real>
 void embed_forward(Real* x, const std::int32_t* text, const Real* token, const Real* position, const TokenShape& s,
                    Stream& stream);
 
-/// The input tokens of a micro-batch by the token: of unique token u, the columns first[u] to first[u + 1] of `columns`.
-/// Made on the host, so that the sums below have one order.
+/// The input tokens of a micro-batch by the token: of unique token u, the columns first[u] to first[u + 1] of
+/// `columns`. Made on the host, so that the sums below have one order.
 struct TokenIndex {
   const std::int32_t* unique = nullptr;   ///< the tokens
   const std::int32_t* first = nullptr;    ///< one more than there are unique tokens
@@ -77,8 +77,8 @@ void softmax_forward(Real* scores, const TokenShape& s, Stream& stream);
 template <typename Real>
 void softmax_backward(Real* d, const Real* weights, float factor, const TokenShape& s, Stream& stream);
 
-/// logits (`leading` >= vocabulary apart for each token) become their gradient of the mean loss; the rest of each column
-/// becomes zeros. loss (one float) += the mean loss. Two kernels; `workspace`: a float a token.
+/// logits (`leading` >= vocabulary apart for each token) become their gradient of the mean loss; the rest of each
+/// column becomes zeros. loss (one float) += the mean loss. Two kernels; `workspace`: a float a token.
 template <typename Real>
 void cross_entropy(Real* logits, float* loss, const std::int32_t* text, int vocabulary, int leading, float* workspace,
                    const TokenShape& s, Stream& stream);
@@ -89,8 +89,9 @@ void add(Real* a, const Real* b, std::size_t count, Stream& stream);
 template <typename To, typename From>
 void cast(To* to, const From* from, std::size_t count, Stream& stream);
 
-/// AdamW as adamw_step() in calibration/adamw.hpp, on `count` elements, with the gradient a sum over *total micro-batches
-/// (of the device, so that the host need not wait for it) and the new master copy written to `parameters` too.
+/// AdamW as adamw_step() in calibration/adamw.hpp, on `count` elements, with the gradient a sum over *total
+/// micro-batches (of the device, so that the host need not wait for it) and the new master copy written to `parameters`
+/// too.
 struct DeviceAdamW {
   float learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
   float correction1 = 1, correction2 = 1;  ///< 1 - beta^step

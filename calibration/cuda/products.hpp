@@ -18,7 +18,7 @@ enum class ProductType : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8 };
 struct Product {
   int m = 0, n = 0, k = 0, batch = 1;
   bool transpose_a = false, transpose_b = false;
-  int lda = 0, ldb = 0, ldc = 0;  ///< elements between columns as stored; 0: no gaps
+  int lda = 0, ldb = 0, ldc = 0;                          ///< elements between columns as stored; 0: no gaps
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< 0: no gaps
   ProductType type = ProductType::kBf16;
   float alpha = 1, beta = 0;
@@ -32,8 +32,9 @@ struct ProductChoice {
   double waves = 0;
 };
 
-/// Chooses a kernel for each different product once, by cuBLASLt's heuristics, and keeps it. One at a time a stream: the
-/// workspace is shared by all products of this object. Throws DeviceError where the device cannot do the product.
+/// Chooses a kernel for each different product once, by cuBLASLt's heuristics, and keeps it; it depends on the
+/// alignment of the operands too. One at a time a stream: the workspace is shared by all products of this object. Sums
+/// are in fp32, those of fp8 in what its tensor cores have. Throws DeviceError where the device cannot do the product.
 class Products {
  public:
   explicit Products(std::size_t workspace = std::size_t{32} << 20);
@@ -44,9 +45,11 @@ class Products {
   /// `bias` and `d` may be null; beta is 0 where `d` is null.
   void multiply(const Product& product, void* c, const void* a, const void* b, const void* bias, const void* d,
                 Stream& stream);
-  /// Can this device do it at all?
+  /// Can this device do it at all, with operands aligned to 256 bytes?
   bool supported(const Product& product);
+  /// Of the last time that it was multiplied; before, of aligned operands without bias.
   ProductChoice choice(const Product& product);
+  std::int64_t memory() const;  ///< bytes on the device
 
  private:
   struct State;

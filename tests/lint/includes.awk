@@ -23,7 +23,7 @@ function home_elsewhere(from, header) {
   if (header ~ /^(gtest|gmock)\//) return from == "tests" ? "" : "GoogleTest stays in tests"
   if (header ~ /^(cuda|nccl|cublas|nvtx|nvml|cupti)/) return from == "calibration" ? "" : "CUDA and NCCL stay in calibration"
   if (header ~ /^fmt\//) return ""
-  if (header ~ /\// && header !~ /^(sys|netinet|arpa|linux)\//) return from == "calibration" ? "" : "it has no home in the include table (tests/lint/includes.awk)"
+  if (header ~ /\// && header !~ /^(sys|netinet|arpa|linux|sanitizer)\//) return from == "calibration" ? "" : "it has no home in the include table (tests/lint/includes.awk)"
   return ""
 }
 

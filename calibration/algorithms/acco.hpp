@@ -4,11 +4,14 @@
 //             ahead[t+1]. first[0] is computed at theta[0] before the loop.
 // Gradients are sums, divided by the number of micro-batches of all ranks; so one buffer serves: `gradient` is kept
 // when first[t] is sent, and second[t] is added to it.
-#include "calibration/algorithms/rank.hpp"
+#pragma once
+
+#include "calibration/algorithms/round.hpp"
 
 namespace accosim {
 
-void train_acco(Rank& rank) {
+template <typename R>
+void train_acco(R& rank) {
   const int half = rank.options.micro_batches_per_round;
   for (std::int64_t i = 0; i < rank.options.warmup_updates && !rank.finished(); ++i) synchronous_update(rank, 2 * half);
   if (rank.finished()) return;
@@ -20,7 +23,7 @@ void train_acco(Rank& rank) {
   while (!rank.finished()) {
     rank.submit([&] {
       rank.save_state();
-      rank.round(rank.communication);
+      sharded_round(rank, rank.communication);
       rank.restore_state();
     });
     rank.compute_round();
@@ -31,10 +34,10 @@ void train_acco(Rank& rank) {
       rank.gradient.set_zero();
     });
 
-    rank.submit([&] { rank.round(rank.communication); });
+    rank.submit([&] { sharded_round(rank, rank.communication); });
     rank.compute_round();
     rank.wait();
-    GradientSum made{FlatBuffer(0, rank.options.storage), rank.communication.count, rank.communication.loss};
+    const auto made = rank.tally(rank.communication);
     rank.swap([&] {
       rank.parameters.copy_from(rank.communication.values);
       rank.communication.copy_from(rank.gradient);

@@ -3,14 +3,17 @@
 //   DPU  theta[t+1] = Opt(theta[t], g[t]), beside which g[t+1] is computed at theta[t];
 //   WP   theta[t+1] = Opt(theta[t], g[t]) and ahead[t+1] = Opt(theta[t+1], g[t]), beside which g[t+1] is computed at
 //        ahead[t], ahead[0] being theta[0].
+#pragma once
+
 #include <memory>
 
-#include "calibration/algorithms/rank.hpp"
+#include "calibration/algorithms/round.hpp"
 
 namespace accosim {
-namespace {
 
-void begin(Rank& rank) {
+/// Until the first gradient is on its way.
+template <typename R>
+void begin_delayed(R& rank) {
   for (std::int64_t i = 0; i < rank.options.warmup_updates && !rank.finished(); ++i)
     synchronous_update(rank, rank.options.micro_batches_per_round);
   if (rank.finished()) return;
@@ -21,9 +24,10 @@ void begin(Rank& rank) {
   });
 }
 
-// What the round made goes into use, what was accumulated beside it onto the network.
-GradientSum swap(Rank& rank) {
-  GradientSum made{FlatBuffer(0, rank.options.storage), rank.communication.count, rank.communication.loss};
+/// What the round made goes into use, what was accumulated beside it onto the network.
+template <typename R>
+typename R::Tally swap_delayed(R& rank) {
+  const auto made = rank.tally(rank.communication);
   rank.swap([&] {
     rank.parameters.copy_from(rank.communication.values);
     rank.communication.copy_from(rank.gradient);
@@ -32,41 +36,40 @@ GradientSum swap(Rank& rank) {
   return made;
 }
 
-}  // namespace
-
-void train_dpu(Rank& rank) {
-  begin(rank);
+template <typename R>
+void train_dpu(R& rank) {
+  begin_delayed(rank);
   while (!rank.finished()) {
-    rank.submit([&] { rank.round(rank.communication); });
+    rank.submit([&] { sharded_round(rank, rank.communication); });
     rank.compute_round();
     rank.wait();
-    rank.end_update(swap(rank));
+    rank.end_update(swap_delayed(rank));
   }
 }
 
-void train_wp(Rank& rank) {
+template <typename R>
+void train_wp(R& rank) {
   // Shared with the job, which may still run when computation fails.
-  const auto seen = std::make_shared<FlatBuffer>(rank.parameters.size(), rank.options.storage);
-  begin(rank);
+  const std::shared_ptr<typename R::Values> seen = rank.observed() ? rank.new_values() : nullptr;
+  begin_delayed(rank);
   while (!rank.finished()) {
     rank.submit([&rank, seen] {
-      FlatBuffer& values = rank.communication.values;
-      const std::int64_t total = rank.reduce_count(rank.communication.count);
+      auto& values = rank.communication.values;
+      const auto total = rank.reduce_count(rank.communication.count);
       rank.reduce_scatter(values);
       rank.step(values, total);
       rank.save_state();
-      rank.step(values, total);
-      rank.publish(values);
+      rank.step(values, total, values);
       rank.restore_state();
       rank.all_gather(values);
-      if (rank.observed()) {
+      if (seen) {
         rank.publish(*seen);
         rank.all_gather(*seen);
       }
     });
     rank.compute_round();
     rank.wait();
-    rank.end_update(swap(rank), seen.get());
+    rank.end_update(swap_delayed(rank), seen.get());
   }
   rank.run([&] {
     rank.publish(rank.parameters);

@@ -1,0 +1,19 @@
+// What stands behind a stream and a call, for the files that call CUDA or a library on it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "calibration/cuda/device.hpp"
+
+namespace accosim {
+
+struct Stream::Handle {
+  cudaStream_t stream = nullptr;
+};
+
+/// Throws DeviceError with the call's name and CUDA's words.
+void check_cuda(cudaError_t status, const std::string& call);
+
+}  // namespace accosim

@@ -1,0 +1,20 @@
+// `accocal measure --device`: first what needs processes of its own, since one that has started CUDA must not fork.
+#include "calibration/cuda/measure_collectives.hpp"
+#include "calibration/cuda/measure_run.hpp"
+
+namespace accosim {
+
+std::string measure_on_device(const DeviceMeasureOptions& options) {
+  check_only(options.only);
+  const MeasureSetting no_device = default_setting({}, options.quick);
+  EarlierSamples earlier;
+  const double begin = host_now();
+  if (options.only.empty() || options.only == "collective") earlier = measure_collectives(options, no_device.say);
+  use_device(options.device);
+  DeviceMeasureOptions rest = options;
+  rest.budget -= Seconds{host_now() - begin};
+  const DevicePlan plan = make_device_plan(options.quick ? quick_sizes() : full_sizes());
+  return measure_plan(plan, default_setting(device_info(options.device), options.quick), rest, earlier);
+}
+
+}  // namespace accosim

@@ -1,0 +1,136 @@
+// The kinds in the order in which an error of the device would cost least: the steps, which do most, come last.
+#include "calibration/cuda/measure_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "calibration/errors.hpp"
+
+namespace accosim {
+namespace {
+
+const std::vector<std::string> kKinds = {"gemm", "memory",       "attention",  "launch",
+                                         "copy", "interference", "collective", "step"};
+
+/// Do the next calls stand a chance?
+bool device_is_alive() {
+  try {
+    synchronise_device();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+template <typename Case>
+std::vector<Case> attention_of(const std::vector<Case>& all) {
+  std::vector<Case> kept;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(kept), [](const Case& one) { return is_attention(one); });
+  return kept;
+}
+
+DevicePlan narrowed(DevicePlan plan, const std::string& only) {
+  if (only == "attention") {
+    plan.products = attention_of(plan.products);
+    plan.kernels = attention_of(plan.kernels);
+    return plan;
+  }
+  if (only.empty()) return plan;
+  if (only != "gemm") plan.products.clear();
+  if (only != "memory") plan.kernels.clear();
+  return plan;
+}
+
+std::string command_of(const DeviceMeasureOptions& options) {
+  std::string command =
+      fmt::format("accocal measure --device cuda:{} --seconds {}", options.device, options.budget.value);
+  if (options.quick) command += " --quick";
+  if (!options.only.empty()) command += " --only " + options.only;
+  if (options.collective_ranks > 0) command += fmt::format(" --collective-ranks {}", options.collective_ranks);
+  return command;
+}
+
+/// Runs every kind; what is written down is in `session` and `rested`, however far it came.
+void run_all(const DevicePlan& whole, const MeasureSetting& setting, const DeviceMeasureOptions& options,
+             Session& session, std::vector<Entries>& rested) {
+  const std::string& only = options.only;
+  const DevicePlan plan = narrowed(whole, only);
+  const auto asked = [&](const char* kind) { return only.empty() || only == kind || only == "attention"; };
+  // Of one kind alone the end is the budget's.
+  const auto until = [&](double share) { return only.empty() ? share : 1.0; };
+  Bench bench(setting.bench);
+  Products products;
+  const Lab lab{bench, products, setting.efforts, options.device};
+  if (only.empty() || only == "launch") session.run("launch", launch_items(lab), until(0.03));
+  if (asked("gemm")) {
+    try {
+      warm_up_device(lab);
+    } catch (const std::exception& error) {
+      session.leave_out("the load before products", error.what());
+    }
+    session.run("gemm", product_items(plan.products, lab), only == "attention" ? 0.6 : until(0.4));
+  }
+  if (asked("memory")) session.run("kernel", kernel_items(plan.kernels, lab), until(0.54));
+  if (only.empty() || only == "copy") session.run("copy", copy_items(plan.copies, lab), until(0.58));
+  if (only.empty() || only == "interference")
+    session.run("interference", interference_items(plan.interference, lab), until(0.66));
+  if (only.empty() || only == "step") {
+    bench.release();
+    std::vector<MeasureItem> items = step_items(plan.steps, lab, rested);
+    const std::vector<MeasureItem> updates = update_items(plan.updates, lab);
+    items.insert(items.end(), updates.begin(), updates.end());
+    session.run("step", items, until(1.0));
+  }
+}
+
+}  // namespace
+
+void check_only(const std::string& only) {
+  if (only.empty() || std::find(kKinds.begin(), kKinds.end(), only) != kKinds.end()) return;
+  throw BadInput(fmt::format("--only {}: write one of {}", only, fmt::join(kKinds, ", ")));
+}
+
+MeasureSetting default_setting(const DeviceInfo& info, bool quick) {
+  MeasureSetting setting;
+  if (info.l2 > 0) setting.bench.beyond = static_cast<std::size_t>(2 * info.l2);
+  if (quick) {
+    setting.efforts.product = setting.efforts.kernel = {Seconds{2e-3}, Seconds{3e-3}, 3, 5};
+    setting.efforts.load = Seconds{0.3};
+    setting.efforts.step = Seconds{0.2};
+    setting.efforts.rest = Seconds{0.1};
+  }
+  setting.clock = [] { return Seconds{host_now()}; };
+  setting.say = [](const std::string& line) { std::cerr << "accocal: " << line << std::endl; };
+  return setting;
+}
+
+std::string measure_plan(const DevicePlan& plan, const MeasureSetting& setting, const DeviceMeasureOptions& options,
+                         const EarlierSamples& earlier) {
+  DeviceDocument document;
+  document.command = command_of(options);
+  document.info = device_info(options.device);
+  document.before = device_state(options.device);
+  Session session(options.budget, setting.clock, setting.say, device_is_alive);
+  try {
+    run_all(plan, setting, options, session, document.rested);
+  } catch (const std::exception& error) {
+    session.leave_out("all that was to follow", error.what());
+  }
+  try {
+    document.after = device_state(options.device);
+  } catch (const std::exception& error) {
+    session.leave_out("the device's state afterwards", error.what());
+  }
+  document.took = session.now();
+  document.samples = session.samples();
+  document.samples.insert(document.samples.end(), earlier.samples.begin(), earlier.samples.end());
+  document.left_out = session.left_out();
+  document.left_out.insert(document.left_out.end(), earlier.left_out.begin(), earlier.left_out.end());
+  setting.say(fmt::format("{} samples in {:.0f} s, {} sorts of them left out", document.samples.size(),
+                          document.took.value, document.left_out.size()));
+  return device_document(document);
+}
+
+}  // namespace accosim
