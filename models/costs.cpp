@@ -23,6 +23,7 @@ int shard_ranks(const Costs& costs, const ScheduleSpec& spec) {
 namespace {
 
 double memory_overhead(const Training& training) {
+  if (training.implementation == Implementation::kAccocal) return 1;  // its kernels are all listed
   return training.implementation == Implementation::kFused ? training.overheads.fused : training.overheads.pytorch;
 }
 

@@ -10,9 +10,10 @@ namespace accosim {
 /// `batch` products of m x k by k x n.
 struct Gemm {
   double batch = 1, m = 0, n = 0, k = 0;
-  Bytes in{2};              ///< an element of the operands
-  Bytes out{2};             ///< an element of the result
-  bool accumulate = false;  ///< the product is added to what the result holds, which is then read too
+  Bytes in{2};                           ///< an element of the operands
+  Bytes out{2};                          ///< an element of the result
+  bool accumulate = false;               ///< the product is added to what the result holds, which is then read too
+  GemmLayout layout = GemmLayout::kAny;  ///< asked for where single products were measured
 
   bool operator==(const Gemm&) const = default;
 };

@@ -1,6 +1,9 @@
 // See kernel.hpp.
 #include "models/kernel.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace accosim {
 
 Kernel memory_kernel(Bytes bytes, int launches, double efficiency, double work) {
@@ -49,15 +52,65 @@ Bytes bytes_of(const Kernel& kernel) {
   return Bytes{0};
 }
 
+const KernelTable* table_of(const Device& device, const Kernel& kernel) {
+  const KernelTable* found = nullptr;
+  const auto distance = [&](const KernelTable& table) {
+    return table.rows > 0 && kernel.rows > 0 ? std::abs(std::log(table.rows / kernel.rows)) : 0;
+  };
+  for (const KernelTable& table : device.kernels)
+    if (table.kernel == kernel.step && table.dtype == kernel.dtype &&
+        (found == nullptr || distance(table) < distance(*found)))
+      found = &table;
+  return found;
+}
+
+const MeasuredProduct* measured_product(const Gemm& g, const Device& device, Dtype dtype) {
+  const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
+  if (!fit || g.layout == GemmLayout::kAny) return nullptr;
+  for (const MeasuredProduct& product : fit->products)
+    if (product.layout == g.layout && product.accumulate == g.accumulate && product.m == g.m && product.n == g.n &&
+        product.k == g.k && product.batch == g.batch)
+      return &product;
+  return nullptr;
+}
+
+double measured_ratio(const Gemm& g, const Device& device, Dtype dtype) {
+  if (const MeasuredProduct* const same = measured_product(g, device, dtype)) return same->ratio;
+  const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
+  if (!fit || g.layout == GemmLayout::kAny) return 1;
+  constexpr double kFarthest = 2;
+  double nearest = kFarthest * (1 + 1e-9), ratio = 1;
+  for (const MeasuredProduct& product : fit->products) {
+    if (product.layout != g.layout || product.accumulate != g.accumulate) continue;
+    int different = 0;
+    double factor = 1;
+    for (const auto& [a, b] :
+         {std::pair(product.m, g.m), {product.n, g.n}, {product.k, g.k}, {product.batch, g.batch}}) {
+      if (a == b) continue;
+      ++different;
+      factor = std::max(a, b) / std::min(a, b);
+    }
+    if (different != 1 || factor >= nearest) continue;
+    nearest = factor;
+    ratio = product.ratio;
+  }
+  return std::sqrt(ratio);
+}
+
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
   switch (kernel.kind) {
     case KernelKind::kMemory: {
+      const KernelTable* const table = kernel.step ? table_of(device, kernel) : nullptr;
+      if (table != nullptr) return time_at(table->times, kernel.elements);
       const BytesPerSecond bandwidth = kernel.efficiency * device.memory_efficiency * device.memory_bandwidth;
       const double elements = device.sm_count * kElementRate;
       const Seconds work{elements > 0 ? kernel.work / elements : 0};
       return kernel.launches * kKernelOverhead + overlapped(kernel.bytes / bandwidth, work);
     }
-    case KernelKind::kGemm: return gemm_time(kernel.gemm, device, kernel.dtype.value_or(compute));
+    case KernelKind::kGemm: {
+      const Dtype dtype = kernel.dtype.value_or(compute);
+      return measured_ratio(kernel.gemm, device, dtype) * gemm_time(kernel.gemm, device, dtype);
+    }
     case KernelKind::kAttentionForward: return attention_time(kernel.attention, false, device, compute);
     case KernelKind::kAttentionBackward: return attention_time(kernel.attention, true, device, compute);
     case KernelKind::kAttentionBoth:

@@ -20,7 +20,10 @@ struct Kernel {
   double efficiency = 1;       ///< of kMemory: of the achieved streaming bandwidth
   double work = 0;             ///< of kMemory: its arithmetic, as elements of a gelu
   int launches = 1;            ///< more than one: equal kernels, or small ones beside it, whose bytes are in `bytes`
-  std::optional<Dtype> dtype;  ///< of kGemm, where it is not the compute dtype
+  std::optional<Dtype> dtype;  ///< of kGemm, where it is not the compute dtype; of a `step` kernel its elements'
+  std::optional<StepKernel> step;  ///< of kMemory: a kernel of accocal's, which the device may have a table of
+  double elements = 0;             ///< of `step`: of its main operand
+  double rows = 0;                 ///< of `step`: a column of which it works on as one
 
   bool operator==(const Kernel&) const = default;
 };
@@ -32,9 +35,20 @@ Kernel attention_kernel(const AttentionShape& shape, bool backward);
 Flops flops_of(const Kernel& kernel);
 Bytes bytes_of(const Kernel& kernel);
 
-/// On an idle device, launch by the host excluded. A memory-bound kernel: kKernelOverhead a launch, and its bytes at
-/// the achieved bandwidth overlapped with its work at kElementRate a multiprocessor: 16-bit elements on a fast memory
-/// are not memory-bound any more.
+/// The device's measured table for a kernel with `step`, of several that of the nearest rows; nullptr: it has none.
+const KernelTable* table_of(const Device& device, const Kernel& kernel);
+
+/// The product as it was measured on the device, layout, sizes and accumulation just these; nullptr: it was not.
+const MeasuredProduct* measured_product(const Gemm& gemm, const Device& device, Dtype dtype);
+
+/// Measured over fitted time of a measured product. One that is up to twice or half as large in one size, and else the
+/// same: the root of the nearest's (README.md has what that is worth). Of any other 1.
+double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
+
+/// On an idle device, launch by the host excluded. A kernel of which the device has a table: by that. A product:
+/// gemm_time() times its measured_ratio(). Another memory-bound kernel: kKernelOverhead a launch, and
+/// its bytes at the achieved bandwidth overlapped with its work at kElementRate a multiprocessor: 16-bit elements on a
+/// fast memory are not memory-bound any more.
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);
 
 /// In a training step: kernel_time() times the device's overheads; products in fp32 do not load the tensor cores.

@@ -33,6 +33,7 @@ GemmFit read_gemm_fit(JsonValue& value, const std::string& pointer, Diagnostics&
   fit.k_fill = reader.number("k_fill", kElements, 0);
   fit.fixed = reader.seconds("fixed", Seconds{0});
   fit.quality = read_quality(reader);
+  fit.products = read_measured_products(reader);
   reader.finish();
   return fit;
 }
@@ -75,6 +76,7 @@ void read_kernel_fits(ObjectReader& reader, Device& device) {
     }
     fits.finish();
   }
+  device.kernels = read_kernel_tables(reader);
   JsonValue* attention = reader.find("attention");
   if (attention == nullptr || reader.has("flash_attention_efficiency"))
     device.flash_attention_efficiency = reader.number("flash_attention_efficiency", Range{0, 1});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/accocal_step.hpp"
 #include "models/operators.hpp"
 
 namespace accosim {
@@ -190,6 +191,9 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
     return {Layer{"measured", {whole}}};
   }
   const Sizes z = sizes_of(model, workload);
+  if (workload.implementation == Implementation::kAccocal)
+    return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers,
+                                  workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16});
   std::vector<Layer> layers;
   layers.reserve(static_cast<std::size_t>(model.num_hidden_layers) + 2);
   layers.push_back(embedding_layer(model, z));
@@ -210,6 +214,7 @@ Flops model_flops(const Model& model, const Workload& workload) {
   Workload needed = workload;  // the model's need does not depend on the kernels that serve it
   needed.attention = Attention::kFlash;
   needed.recompute = Recompute::kNone;
+  needed.implementation = Implementation::kFused;
   Flops forward;
   for (const Layer& layer : layers_of(model, needed))
     for (const Operator& op : layer.operators) forward += op.forward_flops;

@@ -95,6 +95,19 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   }
 }
 
+/// accocal's ranks: everything is there all the time, the master copy even where parameters are fp32.
+void add_accocal_states(Moment& moment, const MemoryInput& input, const Sizes& z) {
+  const ScheduleSpec& spec = input.schedule;
+  const bool whole = spec.name == "ddp";
+  const double padded = input.shards * z.shard, optimized = whole ? z.parameters : z.shard;
+  moment.add("parameters", padded * z.param);
+  moment.add("gradients", padded * z.grad);
+  moment.add("communication buffer", padded * z.param);
+  moment.add("optimizer states", optimized * 3 * Bytes{4});
+  if (spec.name == "wp" || spec.name == "acco") moment.add("clones of optimizer states", optimized * 3 * Bytes{4});
+  if (spec.name == "wp") moment.add("estimate of the shard", optimized * z.param);
+}
+
 void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
   const bool every = spec.sync == Sync::kEveryMicroBatch;
@@ -134,7 +147,9 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
 MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
   Moment moment;
   const std::string& name = input.schedule.name;
-  if (name == "zero3")
+  if (input.accocal)
+    add_accocal_states(moment, input, z);
+  else if (name == "zero3")
     add_zero3_states(moment, input, z, l);
   else if (name == "zero2")
     add_zero2_states(moment, input, z, l);
@@ -199,7 +214,7 @@ MemoryParts resident_memory(const MemoryInput& input) {
     MemoryParts now = at_layer(input, z, l);
     if (now.total() > worst.total()) worst = std::move(now);
   }
-  worst.parts.push_back({"allocator slack", kAllocatorSlack * worst.total()});
+  if (!input.accocal) worst.parts.push_back({"allocator slack", kAllocatorSlack * worst.total()});
   if (input.device.reserved_memory > Bytes{0}) worst.parts.push_back({"reserved", input.device.reserved_memory});
   return worst;
 }

@@ -36,6 +36,7 @@ struct MemoryInput {
   int shards = 1;              ///< ranks that share one copy of what is sharded
   int accumulation_steps = 1;  ///< micro-batches an update; between them gradients stay
   bool tied_embeddings = false;
+  bool accocal = false;  ///< its own buffers, and no caching allocator
 };
 
 /// At the worst moment of the backward pass, which is walked layer by layer: the activations of the layers that it has
@@ -50,7 +51,8 @@ struct MemoryInput {
 ///   zero1 in buckets: the buckets, which PyTorch keeps beside the gradients (gradient_as_bucket_view=False);
 /// - `logits and loss`: what the head keeps and needs, absent when the moment is after its backward;
 /// - `reserved`, of the device, and `allocator slack`, kAllocatorSlack of all other parts.
-/// Shards are ceil(P / shards).
+/// Shards are ceil(P / shards). accocal holds its flat buffers, the master copy and the logits all the time, whatever
+/// the schedule: parameters, gradients and a communication buffer in the storage type, padded to equal shards.
 MemoryParts resident_memory(const MemoryInput& input);
 
 /// What PyTorch's caching allocator holds beyond the tensors at the peak (blocks rounded up, split, kept for another

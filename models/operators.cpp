@@ -192,6 +192,7 @@ Operator residual(const char* name, const Sizes& z) {
       op = memory_op(name, {memory_kernel(sum + Bytes{z.dropout ? n : 0})}, {memory_kernel(3 * n * z.stream)});
       if (z.dropout) op.backward.push_back(dropout_kernel(n, z.act, true));
       break;
+    case Implementation::kAccocal: break;  // accocal_step.cpp has its list
   }
   op.activations = Bytes{z.dropout ? n : 0};
   add_up(op);

@@ -23,6 +23,14 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
 /// "architecture", "sm_count", "power" and the fitted constants of kernels, or the constants that stand for them.
 void read_kernel_fits(ObjectReader& reader, Device& device);
 
+/// "products" of a fit of matrix products: {"NT 768x768x4096x1 +": 1.02, ...}, ratios of measured over fitted time by
+/// layout, m x n x k x batch, and a plus where the result is added to.
+std::vector<MeasuredProduct> read_measured_products(ObjectReader& fit);
+
+/// "kernels": by name, dtype and rows ("any" or a number) {"spread": 0.02, "samples": 20, "times": {"65536": "3 us",
+/// ...}}: times by elements.
+std::vector<KernelTable> read_kernel_tables(ObjectReader& device);
+
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics);
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "models/gpu_cases.hpp"
 #include "models/overrides.hpp"
 #include "models/parts.hpp"
 #include "models/published_parts.hpp"
@@ -193,13 +194,18 @@ const char* name_of(Asked asked) {
     case Asked::kSpeedup: return "speedup";
     case Asked::kCollectiveTime: return "collective time";
     case Asked::kKernelTime: return "kernel time";
+    case Asked::kOptimizerTime: return "optimizer time";
+    case Asked::kMemoryInUse:
+    case Asked::kMemoryMicroBatch:
+    case Asked::kMemoryOptimizer: return "memory in use";
   }
   return "";
 }
 
 const std::vector<std::string>& published_groups() {
-  static const std::vector<std::string> kGroups = {kTrainingGroup, kMemoryGroup, kLargeGroup, kSmallGroup,
-                                                   kKernelGroup,   kLayerGroup,  kPaperGroup};
+  static const std::vector<std::string> kGroups = {kTrainingGroup, kMemoryGroup,   kLargeGroup,
+                                                   kSmallGroup,    kKernelGroup,   kLayerGroup,
+                                                   kPaperGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
   return kGroups;
 }
 

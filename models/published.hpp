@@ -23,17 +23,21 @@ struct PublishedSource {
 
 /// What a case asks for.
 enum class Asked : std::uint8_t {
-  kNothing,          ///< cannot be asked yet
-  kStepTime,         ///< of one update, s
-  kMicroBatchTime,   ///< forward and backward of one micro-batch on a GPU, no communication, s
-  kForwardBackward,  ///< one update without its optimizer, s
-  kBlockForward,     ///< of the first transformer block for one micro-batch, s
-  kBlockBackward,    ///< the same backward, s
-  kMemoryAllocated,  ///< peak of the tensors on a GPU, B
-  kMemoryReserved,   ///< peak of what the framework's allocator took, B
-  kSpeedup,          ///< per token over the scenario's baseline
-  kCollectiveTime,   ///< s
-  kKernelTime,       ///< s
+  kNothing,           ///< cannot be asked yet
+  kStepTime,          ///< of one update, s
+  kMicroBatchTime,    ///< forward and backward of one micro-batch on a GPU, no communication, s
+  kForwardBackward,   ///< one update without its optimizer, s
+  kBlockForward,      ///< of the first transformer block for one micro-batch, s
+  kBlockBackward,     ///< the same backward, s
+  kMemoryAllocated,   ///< peak of the tensors on a GPU, B
+  kMemoryReserved,    ///< peak of what the framework's allocator took, B
+  kSpeedup,           ///< per token over the scenario's baseline
+  kCollectiveTime,    ///< s
+  kKernelTime,        ///< s
+  kOptimizerTime,     ///< of one step on all parameters, s
+  kMemoryInUse,       ///< what accocal's rank holds on the device, the context left out, B
+  kMemoryMicroBatch,  ///< the same where nothing is communicated
+  kMemoryOptimizer,   ///< the same without activations
 };
 const char* name_of(Asked asked);
 
@@ -58,6 +62,9 @@ struct PublishedCase {
   std::string left_out;               ///< why it is not scored; empty when it is
   std::string not_expressible;        ///< why it cannot be asked; empty when it can
 
+  /// Its device's constants are of the same document, so no fit of what others published may see it, nor is it asked
+  /// again where one of those is left out.
+  bool by_us = false;
   Asked asked = Asked::kNothing;
   double measured = 0;                       ///< in the unit of `asked`
   std::shared_ptr<const Scenario> scenario;  ///< of all but collectives and kernels

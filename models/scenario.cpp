@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "models/accocal_step.hpp"
 #include "models/hf_config.hpp"
 #include "models/nearest.hpp"
 #include "models/overrides.hpp"
@@ -236,6 +237,31 @@ JsonValue open_part(References& references, const std::string& path, Diagnostics
 ScenarioError::ScenarioError(std::vector<std::string> all)
     : std::runtime_error(joined(at_most(all))), errors(at_most(std::move(all))) {}
 
+namespace {
+
+/// What accocal's own step cannot do.
+void check_own_step(ObjectReader& reader, const Training& training, const std::optional<Model>& model) {
+  const auto refuse = [&](const char* key, bool wrong, const char* what) {
+    if (wrong) reader.fail(key, std::string("accocal's step ") + what);
+  };
+  if (model) {
+    const std::string lacking = not_for_accocal(*model);
+    if (!lacking.empty()) reader.fail("implementation", fmt::format("accocal trains GPT-2, and the model {}", lacking));
+  }
+  const Dtype precision = training.precision;
+  refuse("precision", precision != Dtype::kBf16 && precision != Dtype::kFp32 && precision != Dtype::kTf32,
+         "runs in bf16, tf32 or fp32; write one of these");
+  refuse("attention", training.attention != Attention::kNaive, "has products and a softmax; write \"naive\"");
+  refuse("activation_recompute", training.activation_recompute != Recompute::kNone,
+         "keeps all activations; write \"none\"");
+  refuse("optimizer_implementation", training.optimizer_implementation != OptimizerImplementation::kFused,
+         "has AdamW in one kernel; write \"fused\"");
+  refuse("dropout", training.dropout > 0, "has no dropout; write 0");
+  refuse("gradient_clipping", training.gradient_clipping, "does not clip gradients; write false");
+}
+
+}  // namespace
+
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
@@ -247,14 +273,17 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.precision = reader.choice("precision", {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8},
                                      std::optional<Dtype>(Dtype::kBf16));
   training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
+  const JsonValue* const implementation = reader.find("implementation");
+  const bool own_step = implementation != nullptr && implementation->text == name_of(Implementation::kAccocal);
   training.attention = reader.choice("attention", {Attention::kNaive, Attention::kFlash, Attention::kFlash1},
-                                     std::optional<Attention>(Attention::kFlash));
+                                     std::optional<Attention>(own_step ? Attention::kNaive : Attention::kFlash));
   training.activation_recompute = reader.choice(
       "activation_recompute", {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull},
       std::optional<Recompute>(Recompute::kNone));
-  training.implementation =
-      reader.choice("implementation", {Implementation::kEager, Implementation::kCompiled, Implementation::kFused},
-                    std::optional<Implementation>(Implementation::kEager));
+  training.implementation = reader.choice(
+      "implementation",
+      {Implementation::kEager, Implementation::kCompiled, Implementation::kFused, Implementation::kAccocal},
+      std::optional<Implementation>(Implementation::kEager));
   training.optimizer_implementation =
       reader.choice("optimizer_implementation", {OptimizerImplementation::kFused, OptimizerImplementation::kForeach},
                     std::optional<OptimizerImplementation>(OptimizerImplementation::kFused));
@@ -262,6 +291,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.gradient_clipping = reader.boolean("gradient_clipping", false);
   if (reader.has("launch_interval")) training.launch_interval = reader.seconds("launch_interval");
   training.interference = reader.boolean("interference", true);
+  if (training.implementation == Implementation::kAccocal) check_own_step(reader, training, model);
   // After an error no schedule shall complain about a count that nobody wrote.
   if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;
   const bool too_long = model && model->learned_positions && reader.good("sequence_length") &&

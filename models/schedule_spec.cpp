@@ -142,6 +142,23 @@ void read_acco(ObjectReader& reader, ScheduleSpec& spec, const Training& trainin
 
 }  // namespace
 
+namespace {
+
+/// What accocal's own step cannot be scheduled as.
+void check_own_step(ObjectReader& reader, const ScheduleSpec& spec) {
+  const std::vector<std::string> own = {"ddp", "zero1", "dpu", "wp", "acco"};
+  if (reader.good("name") && std::find(own.begin(), own.end(), spec.name) == own.end())
+    reader.fail("name", fmt::format("{} is not what accocal's implementation runs; write ddp, zero1, dpu, wp or acco",
+                                    spec.name));
+  if (spec.parameter_dtype == Dtype::kFp16)
+    reader.fail("parameter_dtype", "is fp16, and accocal stores bf16 or fp32; write one of these");
+  if (spec.gradient_dtype != spec.parameter_dtype)
+    reader.fail("gradient_dtype", "is not that of the parameters, and accocal's is; leave it out");
+  if (spec.autocast) reader.fail("autocast", "is not what accocal's implementation does; leave it out");
+}
+
+}  // namespace
+
 ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const Training& training,
                            const std::optional<Cluster>& cluster, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
@@ -173,6 +190,7 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
     spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
   }
   if (spec.name == "acco") read_acco(reader, spec, training);
+  if (training.implementation == Implementation::kAccocal) check_own_step(reader, spec);
   reader.finish(notes_for(spec.name));
   return spec;
 }

@@ -79,6 +79,7 @@ const char* name_of(Implementation implementation) {
     case Implementation::kEager: return "eager";
     case Implementation::kCompiled: return "compiled";
     case Implementation::kFused: return "fused";
+    case Implementation::kAccocal: return "accocal";
   }
   return "";
 }
@@ -129,6 +130,17 @@ const char* name_of(LateCommunication late) {
   switch (late) {
     case LateCommunication::kWait: return "wait";
     case LateCommunication::kAccumulate: return "accumulate";
+  }
+  return "";
+}
+
+const char* name_of(GemmLayout layout) {
+  switch (layout) {
+    case GemmLayout::kAny: return "any";
+    case GemmLayout::kNN: return "NN";
+    case GemmLayout::kTN: return "TN";
+    case GemmLayout::kNT: return "NT";
+    case GemmLayout::kTT: return "TT";
   }
   return "";
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "models/kernel_table.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
@@ -33,8 +34,8 @@ enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1 };
 /// every other matrix product (torchtitan's selective_op); everything but a block's input.
 enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull };
 /// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
-/// hand-written merged kernels (Megatron, Apex).
-enum class Implementation : std::uint8_t { kEager, kCompiled, kFused };
+/// hand-written merged kernels (Megatron, Apex), or accocal's own CUDA step, kernel by kernel (accocal_step.hpp).
+enum class Implementation : std::uint8_t { kEager, kCompiled, kFused, kAccocal };
 enum class Activation : std::uint8_t { kGelu, kGeluNew, kRelu, kSilu };
 /// AdamW in one pass over the memory, or PyTorch's multi-tensor functions, a pass each.
 enum class OptimizerImplementation : std::uint8_t { kFused, kForeach };
@@ -79,6 +80,19 @@ struct FitQuality {
   bool operator==(const FitQuality&) const = default;
 };
 
+/// Which operands of a product are transposed, with matrices stored column by column as in BLAS. kAny: not said.
+enum class GemmLayout : std::uint8_t { kAny, kNN, kTN, kNT, kTT };
+
+/// One product that was measured on the device, beside what its fit makes of it.
+struct MeasuredProduct {
+  GemmLayout layout = GemmLayout::kAny;
+  bool accumulate = false;
+  double m = 0, n = 0, k = 0, batch = 1;
+  double ratio = 1;  ///< measured over fitted time
+
+  bool operator==(const MeasuredProduct&) const = default;
+};
+
 /// Fitted constants of matrix products in one dtype; `gemm_time` has the formula.
 struct GemmFit {
   double peak_fraction = 0;    ///< of the peak, in the inner loop of a 256 x 128 tile, at `reference_power`
@@ -91,6 +105,7 @@ struct GemmFit {
   double k_fill = 0;           ///< elements of k that filling and draining a tile's pipeline costs
   Seconds fixed;               ///< of a kernel, however small
   FitQuality quality;
+  std::vector<MeasuredProduct> products;  ///< what the fit is corrected by, where they are asked for
 
   bool operator==(const GemmFit&) const = default;
 };
@@ -124,6 +139,7 @@ struct Device {
   double power = 0;          ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
   std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
+  std::vector<KernelTable> kernels;                      ///< measured kernels that are no products
   int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
   double collective_slowdown = 1;  ///< inside a node a collective takes so many times as long while the GPU computes
   double product_overhead = 1;     ///< in a training step products on tensor cores take so many times as long as alone:
@@ -308,5 +324,6 @@ const char* name_of(Overlap overlap);
 const char* name_of(OptimizerSharding sharding);
 const char* name_of(LateCommunication late);
 const char* name_of(ShardGroup group);
+const char* name_of(GemmLayout layout);
 
 }  // namespace accosim

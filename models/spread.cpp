@@ -18,8 +18,10 @@ struct Uses {
   double memory = 0, host = 0, total = 0;
 };
 
-void add(const Kernel& kernel, double time, Uses& uses) {
-  if (kernel.kind == KernelKind::kMemory) {
+/// Kernels that were measured by themselves err each in their own way, as products do.
+void add(const Kernel& kernel, const Device& device, double time, Uses& uses) {
+  const bool measured = kernel.step && table_of(device, kernel) != nullptr;
+  if (kernel.kind == KernelKind::kMemory && !measured) {
     uses.memory += time;
     return;
   }
@@ -48,7 +50,7 @@ Uses uses_of(const RankKind& kind) {
       for (const int backward : {0, 1})
         for (const Kernel& kernel : backward == 1 ? op.backward : op.forward) {
           const double time = step_time(kernel, kind.device, kind.workload.compute).value;
-          add(kernel, count * time, uses);
+          add(kernel, kind.device, count * time, uses);
           kernels[backward] += count * time;
           launches[backward] += count * kernel.launches * kind.device.launch_interval.value;
         }
@@ -58,6 +60,14 @@ Uses uses_of(const RankKind& kind) {
     }
   }
   return uses;
+}
+
+/// Of a kernel that was measured just so; a negative one: it was not.
+double measured_spread(const Kernel& kernel, const RankKind& kind) {
+  if (kernel.kind == KernelKind::kMemory) return std::max(kMeasured, table_of(kind.device, kernel)->spread);
+  const Dtype dtype = kernel.dtype.value_or(kind.workload.compute);
+  const bool product = kernel.kind == KernelKind::kGemm;
+  return product && measured_product(kernel.gemm, kind.device, dtype) != nullptr ? kMeasured : -1;
 }
 
 /// nullptr: the device has constants of the user's.
@@ -81,8 +91,9 @@ FitUse fit_use(const RankKind& kind) {
   const Uses uses = uses_of(kind);
   FitUse use;
   for (const Use& product : uses.products) {
+    if (uses.total == 0 || measured_spread(*product.kernel, kind) >= 0) continue;
     const FitQuality* quality = quality_of(*product.kernel, kind);
-    if (quality == nullptr || uses.total == 0) continue;
+    if (quality == nullptr) continue;
     if (quality->inherited) use.inherited += product.time / uses.total;
     if (extrapolated(*product.kernel, *quality)) use.extrapolated += product.time / uses.total;
   }
@@ -93,11 +104,16 @@ double compute_spread(const RankKind& kind) {
   const Uses uses = uses_of(kind);
   if (uses.total == 0) return 0;
   const auto squared = [](double x) { return x * x; };
-  double variance =
-      squared(kOperators) + squared(kMemory * uses.memory / uses.total) + squared(kHost * uses.host / uses.total);
+  const bool listed = kind.workload.implementation == Implementation::kAccocal;
+  double variance = squared(listed ? kListed : kOperators) + squared(kMemory * uses.memory / uses.total) +
+                    squared(kHost * uses.host / uses.total);
   double constant = 0;
   for (const Use& product : uses.products) {
     const double share = product.time / uses.total;
+    if (const double own = measured_spread(*product.kernel, kind); own >= 0) {
+      variance += squared(share * own);
+      continue;
+    }
     const FitQuality* quality = quality_of(*product.kernel, kind);
     if (quality == nullptr) {
       constant += share;

@@ -16,10 +16,14 @@ FitUse fit_use(const RankKind& kind);
 ///   variance = kOperators^2 + sum over different kernels of (share of the time x spread)^2
 ///              + (share of memory-bound kernels x kMemory)^2 + (share of launch-bound time x kHost)^2
 /// spread being that of the kernel's fit, with kInherited added in squares where the fit is inherited or extrapolated.
+/// A kernel that was measured by itself counts as a product does, with the spread of its table, at least kMeasured; a
+/// product measured in just its sizes has kMeasured. For accocal's own step kListed stands for kOperators.
 /// A device without fits, whose constants are the user's: kConstant for all products.
 double compute_spread(const RankKind& kind);
 
 inline constexpr double kOperators = 0.08;   ///< what the list of operators misses of a framework's code
+inline constexpr double kListed = 0.03;      ///< the same where every kernel is listed: clocks, the order in the caches
+inline constexpr double kMeasured = 0.02;    ///< of a kernel that was measured in just its sizes
 inline constexpr double kLayerAlone = 0.14;  ///< more than kOperators in one layer's forward or backward by itself
 inline constexpr double kMemory = 0.12;      ///< of memory-bound kernels together
 inline constexpr double kHost = 0.25;        ///< of the host's launches, where these decide

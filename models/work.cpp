@@ -11,17 +11,6 @@ namespace {
 // Collectives leave at least a tenth of the bandwidth, and at least an eighth of the multiprocessors.
 constexpr double kMostMemoryShare = 0.9;
 
-/// The device without `sms` of its multiprocessors, those left being as fast each, the memory as it is.
-Device without(const Device& device, int sms) {
-  Device left = device;
-  if (device.sm_count == 0) return left;
-  left.sm_count = std::max(device.sm_count - sms, (device.sm_count + 7) / 8);
-  const double share = static_cast<double>(left.sm_count) / device.sm_count;
-  for (auto& peak : left.peak)
-    if (peak) peak = share * *peak;
-  return left;
-}
-
 struct Sum {
   Seconds memory;
   std::array<Seconds, kHeld.size()> arithmetic;  ///< by what collectives hold
@@ -65,6 +54,16 @@ void close(Work& mean) {
 }
 
 }  // namespace
+
+Device without(const Device& device, int sms) {
+  Device left = device;
+  if (device.sm_count == 0) return left;
+  left.sm_count = std::max(device.sm_count - sms, (device.sm_count + 7) / 8);
+  const double share = static_cast<double>(left.sm_count) / device.sm_count;
+  for (auto& peak : left.peak)
+    if (peak) peak = share * *peak;
+  return left;
+}
 
 double slowdown(const Work& work, int sms, double memory_share) {
   const auto held = std::lower_bound(kHeld.begin(), kHeld.end() - 1, sms);

@@ -36,6 +36,10 @@ struct Work {
 /// leaves idle hides some.
 double slowdown(const Work& work, int sms, double memory_share);
 
+/// The device without `sms` of its multiprocessors (an eighth of them stays), those left being as fast each, the memory
+/// as it is.
+Device without(const Device& device, int sms);
+
 struct LayerWork {
   Work forward, backward;
 };

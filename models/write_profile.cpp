@@ -29,21 +29,6 @@ void add_quality(JsonValue& json, const FitQuality& quality) {
   if (quality.inherited) json.set("inherited", json_bool(true, {}));
 }
 
-JsonValue json_of(const GemmFit& fit) {
-  JsonValue json = json_object({});
-  json.set("peak_fraction", rounded(fit.peak_fraction));
-  if (fit.reference_power > 0) json.set("reference_power", watts(fit.reference_power));
-  json.set("streaming", rounded(fit.streaming));
-  json.set("square_tile", rounded(fit.square_tile));
-  json.set("narrow_tile", rounded(fit.narrow_tile));
-  json.set("quantisation", rounded(fit.quantisation));
-  json.set("exposed_result", rounded(fit.exposed_result));
-  json.set("k_fill", rounded(fit.k_fill));
-  json.set("fixed", microseconds(fit.fixed));
-  add_quality(json, fit.quality);
-  return json;
-}
-
 JsonValue json_of(const AttentionFit& fit) {
   JsonValue json = json_object({});
   json.set("forward_fraction", rounded(fit.forward_fraction));
@@ -73,6 +58,21 @@ std::string citation(const std::vector<KernelFit>& fits, const std::string& arch
 }
 
 }  // namespace
+
+JsonValue json_of(const GemmFit& fit) {
+  JsonValue json = json_object({});
+  json.set("peak_fraction", rounded(fit.peak_fraction));
+  if (fit.reference_power > 0) json.set("reference_power", watts(fit.reference_power));
+  json.set("streaming", rounded(fit.streaming));
+  json.set("square_tile", rounded(fit.square_tile));
+  json.set("narrow_tile", rounded(fit.narrow_tile));
+  json.set("quantisation", rounded(fit.quantisation));
+  json.set("exposed_result", rounded(fit.exposed_result));
+  json.set("k_fill", rounded(fit.k_fill));
+  json.set("fixed", microseconds(fit.fixed));
+  add_quality(json, fit.quality);
+  return json;
+}
 
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
                               const std::vector<KernelFit>& fits) {

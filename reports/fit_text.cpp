@@ -109,6 +109,39 @@ void write_machine_fit(std::ostream& out, const MachineSamples& samples, const M
                      errors.samples, 100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
 }
 
+void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& fit) {
+  out << fmt::format("{}, measured {}, from the profile {}\n", samples.device, samples.date, fit.base);
+  for (const std::string& note : fit.notes) out << "  " << note << "\n";
+  out << fmt::format("\n  {:<32} {:>18} {:>6} {:>9} {:>9} {:>9}  {}\n", "predicted over measured time", "constant", "n",
+                     "mean", "worst", "left out", "(mean)");
+  for (const GpuFitRow& row : fit.rows) {
+    out << fmt::format("  {:<32} {:>18} {:>6}", row.what, row.constant, row.in.samples);
+    if (row.in.samples > 0)
+      out << fmt::format(" {:>7.1f} % {:>+7.1f} %", 100 * row.in.mean_absolute, 100 * row.in.worst);
+    if (row.out.samples > 0) out << fmt::format(" {:>7.1f} %", 100 * row.out.mean_absolute);
+    out << "\n";
+  }
+  if (!fit.rates.empty())
+    out << fmt::format("\n  {:<32} {:>14} {:>14} {:>7}  {}\n", "achieved", "best", "limit", "share", "of");
+  for (const GpuRate& rate : fit.rates) {
+    const double unit = rate.bytes ? 1e9 : 1e12;
+    const char* const name = rate.bytes ? "GB/s" : "TFLOP/s";
+    out << fmt::format("  {:<32} {:>14}", rate.what, fmt::format("{:.1f} {}", rate.achieved / unit, name));
+    if (rate.limit > 0)
+      out << fmt::format(" {:>14} {:>5.1f} %", fmt::format("{:.1f} {}", rate.limit / unit, name),
+                         100 * rate.achieved / rate.limit);
+    else
+      out << fmt::format(" {:>14} {:>7}", "", "");
+    out << "  " << rate.of << "\n";
+  }
+  if (!fit.interference.empty())
+    out << fmt::format("\n  {:<64} {:>9} {:>9} {:>9}\n", "times as long", "measured", "predicted", "the other");
+  for (const GpuInterferenceRow& row : fit.interference)
+    out << fmt::format("  {:<64} {:>9.3f} {:>9} {:>9}\n", row.what, row.measured,
+                       row.predicted ? fmt::format("{:.3f}", *row.predicted) : "-",
+                       row.other ? fmt::format("{:.3f}", *row.other) : "-");
+}
+
 void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,
                     const FitErrors& errors, const FitErrors& without) {
   out << fmt::format("\ntraining steps: memory-bound kernels PyTorch {:.4g}, fused {:.4g}; flash_1 {:.4g}\n",

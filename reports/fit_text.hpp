@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/fit_collectives.hpp"
+#include "models/fit_gpu.hpp"
 #include "models/fit_kernels.hpp"
 #include "models/machine_samples.hpp"
 
@@ -22,6 +23,10 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits);
 
 /// The constants of a machine, and each collective beside what they make of it.
 void write_machine_fit(std::ostream& out, const MachineSamples& samples, const MachineFit& fit);
+
+/// What was fitted to a GPU's samples and how far off it is, what the GPU achieved beside what it could, and slowdowns
+/// beside what the model makes of them.
+void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& fit);
 
 /// Written by the verb that plays the steps, which reports may not call.
 void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,

@@ -74,7 +74,8 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
   for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
   std::vector<const PublishedCase*> cases;
   for (const PublishedCase& one : published.cases)
-    if (one.scored() && (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime)) cases.push_back(&one);
+    if (one.scored() && !one.by_us && (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime))
+      cases.push_back(&one);
   const std::vector<std::string> texts = in_children(jobs, cases.size(), [&](std::size_t i) {
     const Parts parts = parts_of(*cases[i], network);
     return std::string(reinterpret_cast<const char*>(&parts), sizeof parts);

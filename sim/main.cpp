@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "models/convergence_file.hpp"
+#include "models/gpu_cases.hpp"
 #include "models/json.hpp"
 #include "models/nearest.hpp"
 #include "models/published.hpp"
@@ -236,7 +237,10 @@ bool validate_published(const Arguments& arguments) {
   if (arguments.live) return validate_on_this_machine(arguments);
   const std::string directory =
       arguments.directory.empty() ? data_dir() + "/scenarios/validation" : arguments.directory;
-  const Published published = load_published(directory);
+  Published published = load_published(directory);
+  const bool shipped = arguments.directory.empty() && arguments.gpu_samples.empty();
+  if (shipped || !arguments.gpu_samples.empty())
+    add_gpu_cases(published, shipped ? data_dir() + "/calibration/samples" : arguments.gpu_samples);
   ValidateOptions options = arguments.validate;
   options.network = network_of(arguments);
   Validation validation = validate(published, options);
@@ -330,15 +334,18 @@ int run_command_line(int argc, char** argv) {
   fit_verb
       ->add_option(
           "samples", arguments.samples,
-          "CSV tables of kernels or of collectives, or a folder of cases; calibration/README.md has the columns")
+          "CSV tables of kernels or of collectives, samples of accocal, or a folder of cases; calibration/README.md")
       ->required();
   fit_verb
       ->add_option("-o,--output", arguments.profiles,
-                   "Device profile (may be repeated) or, of collectives, cluster to write the constants into")
+                   "Device profile (may be repeated) or, of collectives, cluster to write the constants into; of "
+                   "samples of accocal the profile or the scenario to write")
       ->allow_extra_args(false);
   fit_verb
       ->add_option("--cluster", arguments.clusters, "File of the cluster that a table's fabric names; may be repeated")
       ->allow_extra_args(false);
+  fit_verb->add_option("--profile", arguments.profile,
+                       "Of samples that accocal took of a GPU: the device profile to start from, a name or a file");
   CLI::App* import_verb = app.add_subcommand("import", "Others' results as tables of samples");
   import_verb->require_subcommand(1);
   CLI::App* nccl_tests = import_verb->add_subcommand("nccl-tests", "What nccl-tests prints, or writes with -J");
@@ -355,6 +362,8 @@ int run_command_line(int argc, char** argv) {
       app.add_subcommand("validate", "Predictions against what others measured: errors by group, device and source");
   validate_verb->add_option("directory", arguments.directory,
                             "Folder of measurements; scenarios/validation by default");
+  validate_verb->add_option("--samples", arguments.gpu_samples,
+                            "Folder of what accocal measured on GPUs; calibration/samples by default");
   validate_verb->add_option("--group", arguments.validate.group, "Only groups whose name contains this");
   validate_verb->add_option("--case", arguments.validate.id, "Only cases whose id contains this");
   validate_verb

@@ -30,10 +30,12 @@ struct Arguments {
   std::vector<std::string> samples;
   std::vector<std::string> profiles;
   std::vector<std::string> clusters;
+  std::string profile;  ///< of fit, of a GPU's samples: the device profile to start from
   std::string output;
   NcclTestsOptions import;
   // validate
   std::string directory;
+  std::string gpu_samples;  ///< folder of our own
   ValidateOptions validate;
   std::string leave_out;
   bool markdown = false;

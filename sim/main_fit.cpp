@@ -8,6 +8,7 @@
 #include <set>
 
 #include "models/collective_samples.hpp"
+#include "models/fit_gpu.hpp"
 #include "models/fit_kernels.hpp"
 #include "models/kernel_samples.hpp"
 #include "models/machine_samples.hpp"
@@ -34,8 +35,35 @@ bool begins_with_brace(const std::string& path) {
   return first != std::string::npos && text[first] == '{';
 }
 
+/// Constants that leave an error of a factor of two explain nothing, and must not replace others.
+void check_plausible(const std::string& what, const FitErrors& errors) {
+  constexpr double kTooFar = 1;
+  if (errors.samples > 0 && (errors.mean_absolute > kTooFar || errors.spread > kTooFar))
+    throw ScenarioError(
+        {fmt::format("{}: the fit is off by {:.0f} % in the mean, nothing is written; look at the times "
+                     "(us or s?), sizes and the device or cluster that the samples name",
+                     what, 100 * errors.mean_absolute)});
+}
+
+/// What accocal measured of a GPU becomes a device profile.
+void fit_to_gpu(const Arguments& arguments) {
+  if (arguments.samples.size() != 1 || arguments.profiles.size() > 1 || !arguments.clusters.empty())
+    throw ScenarioError({"samples of a GPU are fitted one file at a time, with at most one --output and no --cluster"});
+  const std::string& path = arguments.samples[0];
+  if (!arguments.profiles.empty() && is_same_file(arguments.profiles[0], path))
+    throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", path)});
+  const GpuSamples samples = read_gpu_samples(read_file(path), path);
+  const GpuFit fit = fit_gpu(samples, arguments.profile);
+  write_gpu_fit(std::cout, samples, fit);
+  if (arguments.profiles.empty()) return;
+  for (const GpuFitRow& row : fit.rows) check_plausible(row.what, row.in);
+  write_file(arguments.profiles[0], fit.profile);
+}
+
 /// What accocal measured becomes a scenario of the machine.
 void fit_to_machine(const Arguments& arguments) {
+  if (is_gpu_samples(read_file(arguments.samples[0]))) return fit_to_gpu(arguments);
+  if (!arguments.profile.empty()) throw ScenarioError({"--profile belongs to samples that accocal took of a GPU"});
   if (arguments.samples.size() != 1 || arguments.profiles.size() > 1 || !arguments.clusters.empty())
     throw ScenarioError(
         {"samples of accocal are fitted one file at a time, with at most one --output and no --cluster"});
@@ -46,16 +74,6 @@ void fit_to_machine(const Arguments& arguments) {
   if (is_same_file(arguments.profiles[0], arguments.samples[0]))
     throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.profiles[0])});
   write_file(arguments.profiles[0], machine_scenario(samples, fit));
-}
-
-/// Constants that leave an error of a factor of two explain nothing, and must not replace others.
-void check_plausible(const std::string& what, const FitErrors& errors) {
-  constexpr double kTooFar = 1;
-  if (errors.samples > 0 && (errors.mean_absolute > kTooFar || errors.spread > kTooFar))
-    throw ScenarioError(
-        {fmt::format("{}: the fit is off by {:.0f} % in the mean, nothing is written; look at the times "
-                     "(us or s?), sizes and the device or cluster that the samples name",
-                     what, 100 * errors.mean_absolute)});
 }
 
 /// Predicts the collectives of the tables on their clusters, fits the links, and writes the cluster anew where asked.
@@ -125,6 +143,7 @@ void fit(const Arguments& arguments) {
     return;
   }
   if (!arguments.samples.empty() && begins_with_brace(arguments.samples[0])) return fit_to_machine(arguments);
+  if (!arguments.profile.empty()) throw ScenarioError({"--profile belongs to samples that accocal took of a GPU"});
   if (!arguments.samples.empty() && holds_collectives(read_file(arguments.samples[0]))) return fit_links(arguments);
   if (!arguments.clusters.empty()) throw ScenarioError({"--cluster belongs to tables of collectives"});
   std::vector<KernelSample> samples;

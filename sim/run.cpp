@@ -69,8 +69,9 @@ void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs,
   result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
   double least_room = 0;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = resident_memory(
-        {spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps, kind.tied_embeddings});
+    const MemoryParts parts =
+        resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps,
+                         kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal});
     const double room = kind.device.memory.value - parts.total().value;
     if (!result.memory_parts.parts.empty() && room >= least_room) continue;
     least_room = room;

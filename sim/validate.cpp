@@ -33,22 +33,45 @@ Predicted with_interval(double value, double spread) {
   return {value, interval.low, interval.high};
 }
 
+bool is_memory(Asked asked) {
+  switch (asked) {
+    case Asked::kMemoryAllocated:
+    case Asked::kMemoryReserved:
+    case Asked::kMemoryInUse:
+    case Asked::kMemoryMicroBatch:
+    case Asked::kMemoryOptimizer: return true;
+    default: return false;
+  }
+}
+
+Bytes asked_part(const MemoryParts& parts, Asked asked) {
+  if (asked == Asked::kMemoryAllocated) return parts.allocated();
+  Bytes bytes = parts.with_slack();
+  if (asked == Asked::kMemoryMicroBatch || asked == Asked::kMemoryOptimizer)
+    bytes -= parts.part("communication buffer");
+  if (asked == Asked::kMemoryOptimizer) bytes -= parts.part("activations") + parts.part("logits and loss");
+  return bytes;
+}
+
 Predicted predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Asked asked) {
   const Costs costs = price(scenario, spec);
   double most = 0;
   for (const RankKind& kind : costs.kinds) {
     const MemoryParts parts = resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec),
-                                               scenario.training.gradient_accumulation_steps, kind.tied_embeddings});
-    const Bytes bytes = asked == Asked::kMemoryAllocated ? parts.allocated() : parts.with_slack();
-    most = std::max(most, bytes.value);
+                                               scenario.training.gradient_accumulation_steps, kind.tied_embeddings,
+                                               scenario.training.implementation == Implementation::kAccocal});
+    most = std::max(most, asked_part(parts, asked).value);
   }
   return with_interval(most, kMemorySpread);
 }
 
 Predicted predict_training(const PublishedCase& one, const Scenario& scenario, NetworkKind network) {
   const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(one.schedule)];
-  if (one.asked == Asked::kMemoryAllocated || one.asked == Asked::kMemoryReserved)
-    return predict_memory(scenario, spec, one.asked);
+  if (is_memory(one.asked)) return predict_memory(scenario, spec, one.asked);
+  if (one.asked == Asked::kOptimizerTime) {
+    const Costs costs = price(scenario, spec);
+    return with_interval(optimizer_time(costs, costs.parameters, costs.kinds.front().device).value, kMemory);
+  }
   if (one.asked == Asked::kMicroBatchTime) {
     const RankKind kind = price(scenario, spec).kinds.front();
     return with_interval((kind.forward + kind.backward).value, compute_spread(kind));
@@ -147,8 +170,7 @@ std::vector<Predicted> predict_all(const std::vector<const PublishedCase*>& case
 
 ValidationUnit unit_of(Asked asked) {
   if (asked == Asked::kSpeedup) return ValidationUnit::kRatio;
-  const bool memory = asked == Asked::kMemoryAllocated || asked == Asked::kMemoryReserved;
-  return memory ? ValidationUnit::kBytes : ValidationUnit::kSeconds;
+  return is_memory(asked) ? ValidationUnit::kBytes : ValidationUnit::kSeconds;
 }
 
 ValidationRow row_of(const PublishedCase& one) {
@@ -307,7 +329,7 @@ void leave_out_each(Validation& validation, const Published& published, const Va
   std::vector<std::string> names;
   std::vector<const PublishedCase*> scored;
   for (const PublishedCase* one : chosen(published, options)) {
-    if (!one->scored()) continue;
+    if (!one->scored() || one->by_us) continue;
     scored.push_back(one);
     if (std::find(names.begin(), names.end(), name_of_case(*one)) == names.end()) names.push_back(name_of_case(*one));
   }

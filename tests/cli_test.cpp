@@ -8,7 +8,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tests/gpu_document.hpp"
 #include "tests/program.hpp"
+#include "tests/scratch.hpp"
 
 namespace accosim {
 namespace {
@@ -338,6 +340,52 @@ TEST(Fit, NeverOverwritesWhatItReads) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.err.find("is what is read"), std::string::npos) << run.err;
   EXPECT_EQ(text_of(b), rows);
+}
+
+TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
+  const Scratch scratch;
+  GpuDocument document(invented_gpu(), 3);
+  const AccocalSizes sizes = gpt_sizes(12, 768, 2);
+  document.add_step_kernels(sizes, "gpt2");
+  document.add_kernel(StepKernel::kCopy, 4e8, 1, Dtype::kBf16, true);
+  document.add_kernel(StepKernel::kAdamw, 1e8, 1, Dtype::kBf16, true);
+  document.add_launch("host_launch", 3e-6);
+  const double parameters = (50304 + 1024) * 768.0 + 12 * (12 * 768.0 * 768 + 13 * 768) + 2 * 768;
+  document.add_step(sizes, "gpt2", "micro_batch", parameters, document.micro_batch(sizes), 0);
+  const std::string samples = scratch.write("samples/h200.json", document.text("NVIDIA H200"));
+  const std::string profile = scratch.path("my-gpu.json");
+  const ProgramRun fit = accosim({"fit", samples, "-o", profile});
+  ASSERT_EQ(fit.exit_code, 0) << fit.err;
+  for (const char* said : {"NVIDIA H200, measured 2026-11-21, from the profile H100-SXM", "memory_efficiency",
+                           "norm_forward bf16", "products in bf16", "of the peak"})
+    EXPECT_NE(fit.out.find(said), std::string::npos) << said << "\n" << fit.out;
+
+  // A scenario names the file.
+  const std::string scenario = scratch.write("s.json", R"({"schema": "accosim.scenario/1", "model":
+    {"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "n_positions": 1024, "vocab_size": 50304},
+    "cluster": {"schema": "accosim.cluster/1", "nodes": [{"gpus": 1, "device": "my-gpu.json"}]},
+    "training": {"sequence_length": 1024, "micro_batch_size": 2, "train_tokens": 1e9, "implementation": "accocal"},
+    "schedules": [{"name": "zero1"}]})");
+  const Json result = results_of({"compare", scenario})["results"][0];
+  const double optimizer = 28 * parameters / invented_gpu().memory_rate;
+  EXPECT_NEAR(result["update_time_s"].get<double>(), document.micro_batch(sizes) + optimizer,
+              0.03 * document.micro_batch(sizes));
+
+  // The step is held against the kernels, and a group of its own.
+  const ProgramRun validation = accosim(
+      {"validate", "--samples", scratch.path("samples"), "--group", "measured by us", "--network", "reference"});
+  ASSERT_EQ(validation.exit_code, 0) << validation.err;
+  EXPECT_NE(validation.out.find("measured by us"), std::string::npos) << validation.out;
+  EXPECT_NE(validation.out.find("TFLOP/s"), std::string::npos) << validation.out;
+
+  EXPECT_EQ(accosim({"fit", samples, "-o", samples}).exit_code, 1);
+  EXPECT_EQ(accosim({"fit", samples, "--profile", "A100-SXM4"}).exit_code, 1);
+  EXPECT_EQ(accosim({"fit", samples, samples}).exit_code, 1);
+  EXPECT_EQ(accosim({"fit", "calibration/tables/gemm_rates.csv", "--profile", "H100-SXM"}).exit_code, 1);
+  const ProgramRun unknown = accosim({"fit", scratch.write("b200.json", document.text("NVIDIA B200"))});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_NE(unknown.err.find("no shipped profile is of \"NVIDIA B200\": write --profile"), std::string::npos)
+      << unknown.err;
 }
 
 TEST(Validate, GeneralisationPageIsOfTheseCases) {

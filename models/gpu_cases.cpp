@@ -1,0 +1,154 @@
+// See gpu_cases.hpp. A case is a scenario as a user would write it, so what is held against the measurement is what a
+// user of the fitted profile is told.
+#include "models/gpu_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "models/fit_gpu.hpp"
+#include "models/layers.hpp"
+#include "models/parts.hpp"
+#include "models/quantity.hpp"
+#include "models/scenario.hpp"
+#include "models/text.hpp"
+
+namespace accosim {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The schedule that the algorithm is; a micro-batch or an optimizer alone is that of any.
+std::string schedule_text(const GpuStepSample& step) {
+  const std::string name = step.algorithm.empty() ? "zero1" : step.algorithm;
+  std::string text = fmt::format(R"("name": "{}")", name);
+  if (name == "ddp") text += R"(, "overlap": "none")";
+  if (name == "ddp" || name == "zero1") text += R"(, "count_micro_batches": true)";
+  if (name == "dpu" || name == "wp" || name == "acco") text += R"(, "late_communication": "wait")";
+  return "[{" + text + "}]";
+}
+
+std::string scenario_text(const GpuStepSample& step) {
+  return fmt::format(
+      R"({{"schema": "accosim.scenario/1", "name": "measured by us",
+"model": {{"model_type": "gpt2", "name": "{}", "n_layer": {}, "n_embd": {}, "n_head": {}, "n_positions": {}, "vocab_size": {}}},
+"cluster": {{"schema": "accosim.cluster/1", "name": "one GPU", "nodes": [{{"gpus": 1}}]}},
+"training": {{"sequence_length": {}, "micro_batch_size": {}, "gradient_accumulation_steps": {}, "train_tokens": 1e9,
+"precision": "{}", "implementation": "accocal"}},
+"schedules": {}}})",
+      printable(step.model), step.layers, step.width, step.heads, step.context, step.vocabulary, step.context,
+      step.sequences, step.micro_batches, name_of(step.storage), schedule_text(step));
+}
+
+std::shared_ptr<const Scenario> scenario_of(const GpuStepSample& step, const std::string& profile,
+                                            const std::string& key) {
+  JsonDocument document = parse_json(scenario_text(step), key);
+  JsonDocument device = parse_json(profile, key);
+  if (!document.errors.empty()) throw std::logic_error("a scenario of ours is no JSON: " + document.errors.front());
+  document.root.find("cluster")->find("nodes")->elements.front().set("device", std::move(device.root));
+  Diagnostics diagnostics;
+  Scenario scenario = read_scenario(document.root, key, diagnostics);
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  return std::make_shared<const Scenario>(std::move(scenario));
+}
+
+Asked asked_of(const GpuStepSample& step) {
+  if (step.part == "micro_batch") return Asked::kMicroBatchTime;
+  return step.part == "optimizer" ? Asked::kOptimizerTime : Asked::kStepTime;
+}
+
+Asked memory_of(const GpuStepSample& step) {
+  if (step.part == "micro_batch") return Asked::kMemoryMicroBatch;
+  return step.part == "optimizer" ? Asked::kMemoryOptimizer : Asked::kMemoryInUse;
+}
+
+/// "345 TFLOP/s": what the model needs of a micro-batch over its time; of an optimizer its bytes.
+std::string achieved(const GpuStepSample& step, const Scenario& scenario) {
+  if (step.part == "optimizer") {
+    const Bytes bytes = bytes_of(StepKernel::kAdamw, step.parameters, bytes_of(step.storage));
+    return fmt::format("{:.0f} GB/s", 1e-9 * (bytes / step.time.mean()).value);
+  }
+  Workload workload{step.sequences, step.context, step.storage, step.storage, step.storage, Attention::kNaive};
+  workload.implementation = Implementation::kAccocal;
+  const Flops needed = step.micro_batches * model_flops(scenario.model, workload);
+  return fmt::format("{:.1f} TFLOP/s", 1e-12 * (needed / step.time.mean()).value);
+}
+
+std::string id_of(const GpuStepSample& step) {
+  const std::string algorithm =
+      step.algorithm.empty() ? "" : fmt::format(" {} of {}", step.algorithm, step.micro_batches);
+  return fmt::format("{} {}x{} {}{}, {} words", step.model, step.sequences, step.context, step.part, algorithm,
+                     step.vocabulary);
+}
+
+std::string configuration_of(const GpuStepSample& step, const std::string& device) {
+  std::string what = step.part == "optimizer" ? "AdamW" : "forward and backward";
+  if (step.part == "update") what = fmt::format("{} micro-batches under {}", step.micro_batches, step.algorithm);
+  return fmt::format("{}, {}, {}, {} x {} tokens, vocabulary {}, {}", step.model, device, what, step.sequences,
+                     step.context, step.vocabulary, name_of(step.storage));
+}
+
+void check_parameters(const GpuStepSample& step, const Scenario& scenario, const std::string& key) {
+  const double expected = static_cast<double>(parameter_count(scenario.model));
+  if (expected == step.parameters) return;
+  throw ScenarioError({fmt::format("{}: {} says {:.0f} parameters, and its sizes give {:.0f}", key,
+                                   in_quotes(step.model), step.parameters, expected)});
+}
+
+}  // namespace
+
+void add_gpu_cases(Published& published, const GpuSamples& samples, const std::string& key, const std::string& url) {
+  if (samples.steps.empty()) return;
+  const GpuFit fit = fit_gpu(samples, "");
+  const std::string title = fmt::format("accocal measure on {}, {}", samples.device, samples.date);
+  published.sources.push_back({key, key, title, url, samples.commit, "", ""});
+  std::set<std::string> ids;
+  for (const GpuStepSample& step : samples.steps) {
+    PublishedCase one;
+    one.scenario = scenario_of(step, fit.profile, key);
+    check_parameters(step, *one.scenario, key);
+    const std::string id = id_of(step);
+    one.id = key + "/" + id;
+    for (int again = 2; !ids.insert(one.id).second; ++again) one.id = fmt::format("{}/{} {}", key, id, again);
+    one.group = kMeasuredGroup;
+    one.source = key;
+    one.url = url;
+    one.device = fit.device.name;
+    one.by_us = true;
+    one.published = achieved(step, *one.scenario);
+    one.configuration = configuration_of(step, one.device) + ", at " + one.published;
+    one.asked = asked_of(step);
+    one.measured = step.time.mean().value;
+    published.cases.push_back(one);
+    if (!(step.memory > Bytes{0})) continue;
+    one.id += " memory";
+    one.group = kMeasuredMemoryGroup;
+    one.asked = memory_of(step);
+    one.measured = step.memory.value;
+    one.published = print_quantity(step.memory.value, Dimension::kData);
+    one.configuration = configuration_of(step, one.device);
+    published.cases.push_back(std::move(one));
+  }
+}
+
+void add_gpu_cases(Published& published, const std::string& directory) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator entries(directory, error), end; !error && entries != end; entries.increment(error))
+    if (entries->path().extension() == ".json") paths.push_back(entries->path());
+  std::sort(paths.begin(), paths.end());
+  for (const fs::path& path : paths) {
+    std::string text;
+    const std::string wrong = read_text_file(path.string(), text);
+    if (!wrong.empty()) throw ScenarioError({fmt::format("{}: {}", path.string(), wrong)});
+    if (!is_gpu_samples(text)) continue;
+    const std::string shown =
+        path.lexically_normal().lexically_proximate(fs::path(data_dir()).lexically_normal()).string();
+    add_gpu_cases(published, read_gpu_samples(text, path.string()), path.stem().string(), shown);
+  }
+}
+
+}  // namespace accosim

@@ -1,0 +1,202 @@
+// See gpu_profile.hpp.
+#include "models/gpu_profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "models/parts.hpp"
+#include "models/quantity.hpp"
+#include "models/scenario.hpp"
+#include "models/write_profile.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kMet = 0.01;  ///< of the logarithm: a product that the fit meets needs no ratio
+
+JsonValue rounded(double value) {
+  JsonValue json = json_number(value, {});
+  json.text = fmt::format("{:.4g}", value);
+  return json;
+}
+
+JsonValue time_text(Seconds time) {
+  const double us = 1e6 * time.value;
+  return json_text(us >= 0.01 ? fmt::format("{:.4g} us", us) : fmt::format("{:.4g} ns", 1e3 * us), {});
+}
+
+std::string key_of(const MeasuredProduct& product) {
+  return fmt::format("{} {:.0f}x{:.0f}x{:.0f}x{:.0f}{}", name_of(product.layout), product.m, product.n, product.k,
+                     product.batch, product.accumulate ? " +" : "");
+}
+
+JsonValue curve_json(const KernelCurve& curve) {
+  JsonValue json = json_object({});
+  for (const KernelPoint& point : curve) json.set(fmt::format("{:.0f}", point.elements), time_text(point.time));
+  return json;
+}
+
+JsonValue table_json(const KernelTable& table) {
+  JsonValue json = json_object({});
+  json.set("spread", rounded(table.spread));
+  json.set("samples", rounded(table.samples));
+  json.set("times", curve_json(table.times));
+  return json;
+}
+
+/// The member, an empty object where there was none.
+JsonValue& object_at(JsonValue& parent, const std::string& key) {
+  if (parent.find(key) == nullptr) parent.set(key, json_object({}));
+  return *parent.find(key);
+}
+
+/// Removes citations of what is gone.
+void drop_sources(JsonValue& root, const std::string& of) {
+  JsonValue* sources = root.find("sources");
+  if (sources == nullptr) return;
+  auto& all = sources->members;
+  const auto covered = [&](const JsonMember& member) {
+    return member.key == of || member.key.compare(0, of.size() + 1, of + "/") == 0;
+  };
+  all.erase(std::remove_if(all.begin(), all.end(), covered), all.end());
+}
+
+}  // namespace
+
+GpuProfile::GpuProfile(JsonValue base, const GpuSamples& samples, const std::string& base_name, bool same)
+    : root_(std::move(base)),
+      measured_(fmt::format("accocal measure on {}{}{}", samples.device,
+                            samples.date.empty() ? "" : ", " + samples.date,
+                            samples.commit.empty() ? "" : ", commit " + samples.commit)) {
+  root_.set("schema", json_text("accosim.device/1", {}));
+  if (!same) {
+    root_.set("name", json_text(samples.device, {}));
+    if (JsonValue* sources = root_.find("sources"))
+      for (JsonMember& source : sources->members)
+        source.value.text = fmt::format("as {}: {}", base_name, source.value.text);
+    if (JsonValue* gemm = root_.find("gemm"))
+      for (JsonMember& fit : gemm->members) fit.value.set("inherited", json_bool(true, {}));
+    if (JsonValue* attention = root_.find("attention")) attention->set("inherited", json_bool(true, {}));
+    root_.erase("kernels");
+    drop_sources(root_, "/kernels");
+  }
+  root_.set("description", json_text(fmt::format("{}, from {} and {}", samples.device, base_name, measured_), {}));
+  set("sm_count", rounded(samples.sm_count), measured_ + ": as the driver says");
+  set("memory", json_text(fmt::format("{:.0f} B", samples.memory.value), {}), measured_ + ": as the driver says");
+  if (samples.memory_bandwidth.value > 0)
+    set("memory_bandwidth", json_text(fmt::format("{:.0f} GB/s", 1e-9 * samples.memory_bandwidth.value), {}),
+        measured_ + ": clock and width of the memory");
+  if (samples.power > 0)
+    set("power", json_text(print_quantity(samples.power, Dimension::kPower), {}), measured_ + ": limit that was set");
+  set("product_overhead", rounded(1), "by definition: products were measured under lasting load, as in a step");
+  read();
+}
+
+void GpuProfile::set(const std::string& key, JsonValue value, const std::string& source) {
+  drop_sources(root_, "/" + key);
+  root_.set(key, std::move(value));
+  object_at(root_, "sources").set("/" + key, json_text(source, {}));
+}
+
+void GpuProfile::read() {
+  JsonDocument written = parse_json(text(), "fitted profile");  // numbers as they are written, with their few digits
+  Diagnostics diagnostics;
+  diagnostics.errors = written.errors;
+  const std::optional<Device> device = read_device(written.root, "", diagnostics);
+  if (!device || !diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  device_ = *device;
+}
+
+void GpuProfile::set_number(const char* key, double value, const std::string& source) {
+  set(key, rounded(value), source);
+  read();
+}
+
+void GpuProfile::set_time(const char* key, Seconds value, const std::string& source) {
+  set(key, time_text(value), source);
+  read();
+}
+
+void GpuProfile::set_gemm(Dtype dtype, const GemmFit& fit, const std::string& source) {
+  JsonValue& gemm = object_at(root_, "gemm");
+  JsonValue json = json_of(fit);
+  if (!fit.products.empty()) {
+    JsonValue products = json_object({});
+    for (const MeasuredProduct& product : fit.products) products.set(key_of(product), rounded(product.ratio));
+    json.set("products", std::move(products));
+  }
+  // A base with one constant for all dtypes: those that are not measured keep it as a fit without shapes.
+  if (root_.find("gemm_efficiency") != nullptr) {
+    for (int i = 0; i < kDtypeCount; ++i) {
+      if (!device_.peak[static_cast<std::size_t>(i)]) continue;
+      GemmFit flat;
+      flat.peak_fraction = device_.gemm_efficiency;
+      flat.quality.inherited = true;
+      gemm.set(name_of(static_cast<Dtype>(i)), json_of(flat));
+    }
+    drop_sources(root_, "/gemm_efficiency");
+    root_.erase("gemm_efficiency");
+    object_at(root_, "gemm").set(name_of(dtype), std::move(json));
+  } else {
+    gemm.set(name_of(dtype), std::move(json));
+  }
+  const std::string pointer = std::string("/gemm/") + name_of(dtype);
+  drop_sources(root_, pointer);
+  object_at(root_, "sources").set(pointer, json_text(source, {}));
+  read();
+}
+
+void GpuProfile::set_kernels(const std::vector<KernelTable>& tables) {
+  if (tables.empty()) return;
+  JsonValue kernels = json_object({});
+  for (const KernelTable& table : tables) {
+    JsonValue& dtypes = object_at(kernels, name_of(table.kernel));
+    JsonValue& by_rows = object_at(dtypes, name_of(table.dtype));
+    by_rows.set(table.rows > 0 ? fmt::format("{:.0f}", table.rows) : "any", table_json(table));
+  }
+  set("kernels", std::move(kernels), measured_ + ": each kernel by itself, several times in a row");
+  read();
+}
+
+std::string GpuProfile::text() const {
+  JsonValue out = root_;
+  if (const JsonValue* sources = out.find("sources")) {  // at the end, where a reader looks for them
+    JsonValue moved = *sources;
+    out.erase("sources");
+    out.set("sources", std::move(moved));
+  }
+  return write_json(out) + "\n";
+}
+
+std::vector<MeasuredProduct> measured_products(const GpuSamples& samples, const Device& device, Dtype dtype) {
+  struct Mean {
+    MeasuredProduct product;
+    double sum[2] = {0, 0};
+    int count[2] = {0, 0};
+  };
+  std::map<std::string, Mean> means;
+  for (const GpuProductSample& sample : samples.products) {
+    if (sample.dtype != dtype) continue;
+    const Gemm& g = sample.gemm;
+    const MeasuredProduct product{g.layout, g.accumulate, g.m, g.n, g.k, g.batch, 1};
+    Mean& mean = means[key_of(product)];
+    mean.product = product;
+    const std::size_t which = sample.cold ? 1 : 0;
+    mean.sum[which] += std::log(sample.time.mean() / gemm_time(g, device, dtype));
+    ++mean.count[which];
+  }
+  std::vector<MeasuredProduct> products;
+  for (auto& [key, mean] : means) {
+    const std::size_t which = mean.count[0] > 0 ? 0 : 1;
+    const double log_ratio = mean.sum[which] / mean.count[which];
+    if (std::abs(log_ratio) < kMet) continue;
+    mean.product.ratio = std::exp(log_ratio);
+    products.push_back(mean.product);
+  }
+  return products;
+}
+
+}  // namespace accosim

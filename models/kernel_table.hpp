@@ -1,0 +1,84 @@
+// Kernels that are bound by memory and were timed by themselves: their time by the size of their main operand, read
+// from a short table. No formula has the knee where the operands leave the L2 cache, the latency of short kernels and
+// the waves of blocks of a dozen kernels right at once; a table measured at the sizes that a step needs has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/units.hpp"
+
+namespace accosim {
+
+enum class Dtype : std::uint8_t;
+
+/// The kernels of accocal's CUDA step that are no matrix products (calibration/cuda/kernels.hpp), by their names there.
+enum class StepKernel : std::uint8_t {
+  kEmbedForward,
+  kEmbedBackward,
+  kNormForward,
+  kNormBackward,
+  kBiasBackward,
+  kGeluForward,
+  kGeluBackward,
+  kSplitHeads,
+  kMergeHeads,
+  kSoftmaxForward,
+  kSoftmaxBackward,
+  kCrossEntropy,
+  kAdd,
+  kCast,
+  kAdamw,
+  kSgd,
+  kMemset,
+  kCopy,
+};
+inline constexpr int kStepKernelCount = 18;
+const char* name_of(StepKernel kernel);
+std::optional<StepKernel> step_kernel(const std::string& name);
+
+/// What a kernel moves if it reads and writes each of its large operands once, for `elements` of its main operand, of
+/// which each has `element` bytes: see the ledger (README.md).
+Bytes bytes_of(StepKernel kernel, double elements, Bytes element);
+/// Whether its time an element depends on how long the columns are that it works on, so that each length has a table of
+/// its own.
+bool goes_by_rows(StepKernel kernel);
+/// How many kernels the function of that name launches.
+int launches_of(StepKernel kernel);
+
+/// A time for a number of elements.
+struct KernelPoint {
+  double elements = 0;
+  Seconds time;
+
+  bool operator==(const KernelPoint&) const = default;
+};
+/// Sorted by elements, each once.
+using KernelCurve = std::vector<KernelPoint>;
+
+/// One kernel in one dtype as measured on one device.
+struct KernelTable {
+  StepKernel kernel = StepKernel::kCopy;
+  Dtype dtype{};
+  double rows = 0;    ///< of its operand; 0: of any
+  KernelCurve times;  ///< with what the step has just written in the L2 cache as far as it fits; not empty
+  double spread = 0;  ///< standard deviation of the log of predicted over measured time, each sample left out
+  int samples = 0;
+
+  bool operator==(const KernelTable&) const = default;
+};
+
+/// Between two points a straight line in the logarithms of both; below the first its time; above the last its time per
+/// element. The curve has a point.
+Seconds time_at(const KernelCurve& curve, double elements);
+
+/// Of samples in any order: those of nearly the same size (2 %) are one point, their geometric mean, and a point that a
+/// line between its neighbours gives within `tolerance` is not kept.
+KernelCurve curve_of(std::vector<KernelPoint> samples, double tolerance = 0.01);
+
+/// log of predicted over measured time of each inner sample by the curve of the others.
+std::vector<double> left_out_errors(const std::vector<KernelPoint>& samples);
+
+}  // namespace accosim
