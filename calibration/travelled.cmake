@@ -13,3 +13,6 @@ foreach(library fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 Eigen3::Eigen
   target_include_directories(${library} INTERFACE ${travelled}/include)
 endforeach()
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
+if(BUILD_TESTING)
+  add_subdirectory(${travelled}/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+endif()
