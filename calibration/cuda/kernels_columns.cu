@@ -203,9 +203,10 @@ void embed_backward(Real* dtoken, Real* dposition, const Real* dx, const TokenIn
   note_kernel("embed_backward", s.width, s.tokens());
   const bool wide = aligned(dtoken, dposition, dx) && s.width % kWide == 0;
   const std::int64_t tiles = tiles_for(s.width, wide ? kWide : 1);
-  launch_together("embed_backward", stream, index.count * tiles, kThreads,
-                  wide ? token_gradient_kernel<Real, kWide> : token_gradient_kernel<Real, 1>, dtoken, dx, index,
-                  s.width);
+  if (index.count > 0)
+    launch_together("embed_backward", stream, index.count * tiles, kThreads,
+                    wide ? token_gradient_kernel<Real, kWide> : token_gradient_kernel<Real, 1>, dtoken, dx, index,
+                    s.width);
   launch_together("embed_backward", stream, s.context * tiles, kThreads,
                   wide ? position_gradient_kernel<Real, kWide> : position_gradient_kernel<Real, 1>, dposition, dx, s);
 }

@@ -22,8 +22,10 @@
 namespace accosim {
 namespace {
 
-// How long a thread waits for the others to give what it waits for; beyond it they hang.
-constexpr std::chrono::seconds kPatience{20};
+// How long a thread waits for the others to give what it waits for, and between two looks at whether something may
+// begin that could not; beyond them they hang.
+constexpr std::chrono::milliseconds kLook{50};
+constexpr int kLooks = 400;
 constexpr std::int64_t kMemory = std::int64_t{1} << 30;
 constexpr std::size_t kAlignment = 256;
 
@@ -111,7 +113,10 @@ class PlayedDevice {
 
   // False when nothing has become able to begin for very long.
   bool step_or_wait(std::unique_lock<std::mutex>& lock) {
-    return step() || changed_.wait_for(lock, kPatience) == std::cv_status::no_timeout || step();
+    for (int look = 0; look < kLooks; ++look) {
+      if (step() || changed_.wait_for(lock, kLook) == std::cv_status::no_timeout) return true;
+    }
+    return false;
   }
 
   template <typename Done>
