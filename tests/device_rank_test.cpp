@@ -382,7 +382,7 @@ bool computes_while_communicating(const TrainingResult& result) {
 }
 
 std::vector<std::string> communication_of(Algorithm algorithm) {
-  const std::vector<std::string> round = {"count", "reduce-scatter", "optimizer", "all-gather"};
+  std::vector<std::string> round = {"count", "reduce-scatter", "optimizer", "all-gather"};
   switch (algorithm) {
     case Algorithm::kDdp: return {"count", "all-reduce", "optimizer"};
     case Algorithm::kWp:

@@ -89,8 +89,7 @@ DevicePlace parse_device(const std::string& text) {
 
 void check_devices(const DevicePlace& place, int ranks) {
   const Devices devices = devices_seen_by_a_child();
-  if (devices.count == 0)
-    throw BadInput(devices.why);
+  if (devices.count == 0) throw BadInput(devices.why);
   const int needed = place.each ? ranks : place.index + 1;
   if (devices.count >= needed) return;
   const std::string there =
