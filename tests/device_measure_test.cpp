@@ -19,6 +19,10 @@ namespace {
 
 using Json = nlohmann::json;
 
+Json measured(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
+  return Json::parse(measured_text(only, sizes));
+}
+
 // --- The bench.
 
 TEST(MeasureBench, FillsWithRandomValuesOfEachType) {

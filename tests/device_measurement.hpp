@@ -1,7 +1,6 @@
 // A tiny measurement of a device, for tests: a model of a thousand parameters, few runs of each.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "calibration/cuda/measure_run.hpp"
@@ -52,7 +51,8 @@ inline PlanSizes tiny_sizes() {
   return sizes;
 }
 
-inline nlohmann::json measured(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
+/// The document.
+inline std::string measured_text(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
   MeasureSetting setting;
   setting.bench = tiny_bench();
   setting.efforts = tiny_efforts();
@@ -60,7 +60,7 @@ inline nlohmann::json measured(const std::string& only = "", const PlanSizes& si
   setting.say = [](const std::string&) {};
   DeviceMeasureOptions options;
   options.only = only;
-  return nlohmann::json::parse(measure_plan(make_device_plan(sizes), setting, options, {}));
+  return measure_plan(make_device_plan(sizes), setting, options, {});
 }
 
 }  // namespace accosim

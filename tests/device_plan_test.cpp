@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "calibration/cuda/measure_collectives.hpp"
@@ -17,6 +18,10 @@ namespace accosim {
 namespace {
 
 using Json = nlohmann::json;
+
+Json measured(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
+  return Json::parse(measured_text(only, sizes));
+}
 
 // --- The plan.
 
