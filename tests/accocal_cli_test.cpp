@@ -94,6 +94,27 @@ TEST(AccocalMeasure, ABadOptionSaysWhatToWrite) {
   EXPECT_EQ(accocal({"--version"}).exit_code, 0);
 }
 
+TEST(AccocalMeasure, WithoutADeviceSaysSoInOneLineBeforeAnythingElse) {
+  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);  // a test of a machine with GPUs hides them
+  const ProgramRun run = accocal({"measure", "--device", "cuda:0", "-o", "/nonexistent/samples.json"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err.rfind("accocal: no CUDA device: ", 0), 0u) << run.err;
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+}
+
+TEST(AccocalMeasure, OptionsOfADeviceNeedOne) {
+  const auto expect = [](std::vector<std::string> arguments, int code, const std::string& text) {
+    arguments.insert(arguments.begin(), "measure");
+    const ProgramRun run = accocal(arguments);
+    EXPECT_EQ(run.exit_code, code) << text;
+    EXPECT_NE(run.err.find(text), std::string::npos) << run.err;
+  };
+  expect({"--only", "gemm"}, 1, "write --device cuda:0 too");
+  expect({"--collective-ranks", "2"}, 1, "write --device cuda:0 too");
+  expect({"--device", "cuda:0", "--collective-ranks", "1"}, 2, "--collective-ranks");
+}
+
 TEST(AccocalMeasure, AFullDiskIsTold) {
   const ProgramRun run = accocal({"measure", "-n", "1", "--quick", "--seconds", "1", "-o", "/dev/full"});
   EXPECT_EQ(run.exit_code, 4);

@@ -22,20 +22,22 @@ int count_of(double count, int least, int most) {
   return static_cast<int>(std::clamp(std::ceil(count), static_cast<double>(least), static_cast<double>(most)));
 }
 
+constexpr std::size_t kPattern = std::size_t{1} << 20;  // bytes
+
 /// Random signs and mantissas, exponents from 2^-6 to 2^-2.
-std::vector<std::uint16_t> fp16_pattern(std::size_t count, std::uint64_t seed) {
-  std::vector<std::uint16_t> values(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = mixed({seed, i});
+std::vector<std::uint16_t> fp16_pattern() {
+  std::vector<std::uint16_t> values(kPattern / sizeof(std::uint16_t));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = mixed({16, i});
     values[i] = static_cast<std::uint16_t>((bits & 0x83ffu) | ((9 + (bits >> 16) % 5) << 10));
   }
   return values;
 }
 
-std::vector<std::uint8_t> fp8_pattern(std::size_t count, std::uint64_t seed) {
-  std::vector<std::uint8_t> values(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = mixed({seed, i});
+std::vector<std::uint8_t> fp8_pattern() {
+  std::vector<std::uint8_t> values(kPattern);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = mixed({8, i});
     values[i] = static_cast<std::uint8_t>((bits & 0x87u) | ((1 + (bits >> 16) % 5) << 3));
   }
   return values;
@@ -50,7 +52,6 @@ void repeat(void* to, std::size_t bytes, const void* pattern, std::size_t size, 
     stream.copy_on_device(static_cast<char*>(to) + done, to, more);
     done += more;
   }
-  stream.synchronise();  // the pattern is the caller's
 }
 
 }  // namespace
@@ -93,7 +94,6 @@ void* Bench::place(std::size_t bytes) {
 }
 
 void Bench::fill(void* at, const Operand& operand, std::size_t bytes) {
-  constexpr std::size_t kPattern = std::size_t{1} << 20;
   const std::uint64_t seed = seed_++;
   switch (operand.content) {
     case Content::kFloat:
@@ -103,13 +103,13 @@ void Bench::fill(void* at, const Operand& operand, std::size_t bytes) {
       fill_random(static_cast<Bf16*>(at), bytes / sizeof(Bf16), operand.deviation, seed, stream_);
       break;
     case Content::kFp16: {
-      const std::vector<std::uint16_t> pattern = fp16_pattern(std::min(kPattern, bytes) / 2, seed);
-      repeat(at, bytes, pattern.data(), pattern.size() * 2, stream_);
+      static const std::vector<std::uint16_t> kValues = fp16_pattern();
+      repeat(at, bytes, kValues.data(), kPattern, stream_);
       break;
     }
     case Content::kFp8: {
-      const std::vector<std::uint8_t> pattern = fp8_pattern(std::min(kPattern, bytes), seed);
-      repeat(at, bytes, pattern.data(), pattern.size(), stream_);
+      static const std::vector<std::uint8_t> kValues = fp8_pattern();
+      repeat(at, bytes, kValues.data(), kPattern, stream_);
       break;
     }
     case Content::kZeros: stream_.set_zero(at, bytes); break;

@@ -63,7 +63,9 @@ Json ledger() {
       {"data",
        "Normally distributed, in fp16 and fp8 random signs, exponents and mantissas of that size; never zeros."},
       {"gemm",
-       "One after the other without a pause, after 2 s of a large product; before a shape is counted it has run "
+       "One after the other, after 2 s of a large product, with nothing between them but the filling of their "
+       "operands; "
+       "before a shape is counted it has run "
        "for 15 ms. So the clocks are those of lasting load under the power limit."},
       {"launch",
        "host_launch, graph_launch and event_record by the host's clock, the queue empty before. back_to_back and "

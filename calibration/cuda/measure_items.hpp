@@ -19,7 +19,7 @@ struct Efforts {
   Effort launch{Seconds{1e-3}, Seconds{1e-3}, 15, 15};
   Effort beside{Seconds{2e-3}, Seconds{10e-3}, 15, 40};
   Seconds load{2};         ///< of work before products and before a step is counted
-  Seconds step{1};         ///< of counted micro-batches
+  Seconds step{0.5};       ///< of counted micro-batches
   Seconds rest{0.5};       ///< before a step
   Seconds rested{0.1};     ///< of counted micro-batches after it
   int load_size = 4096;    ///< m, n and k of the products before

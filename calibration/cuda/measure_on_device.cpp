@@ -11,10 +11,9 @@ std::string measure_on_device(const DeviceMeasureOptions& options) {
   const double begin = host_now();
   if (options.only.empty() || options.only == "collective") earlier = measure_collectives(options, no_device.say);
   use_device(options.device);
-  DeviceMeasureOptions rest = options;
-  rest.budget -= Seconds{host_now() - begin};
+  earlier.took = Seconds{host_now() - begin};
   const DevicePlan plan = make_device_plan(options.quick ? quick_sizes() : full_sizes());
-  return measure_plan(plan, default_setting(device_info(options.device), options.quick), rest, earlier);
+  return measure_plan(plan, default_setting(device_info(options.device), options.quick), options, earlier);
 }
 
 }  // namespace accosim

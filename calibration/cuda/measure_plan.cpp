@@ -221,7 +221,7 @@ PlanSizes full_sizes() {
   sizes.then = other_models();
   sizes.sequences = {1, 2, 4, 8, 16};
   sizes.step_sequences = {1, 2, 4, 8, 16, 32};
-  sizes.update_sequences = {4, 1};
+  sizes.update_sequences = {4};
   for (const std::size_t mib : {1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 1024}) sizes.sweep.push_back(mib * kMiB);
   sizes.sweep.insert(sizes.sweep.begin(), {64 * kKiB, 256 * kKiB});
   sizes.optimizer = {1000000, 4000000, 16000000, 64000000, 124000000, 200000000, 350000000, 800000000};

@@ -29,6 +29,7 @@ MeasureSetting default_setting(const DeviceInfo& info, bool quick);
 struct EarlierSamples {
   std::vector<DeviceSample> samples;
   std::vector<Omission> left_out;
+  Seconds took;  ///< of the budget
 };
 
 /// Runs what `options.only` asks for, on the device that is in use. The document, whatever failed on the way.

@@ -205,13 +205,15 @@ class RandomWorkload : public DeviceWorkload<Bf16> {
 
   std::size_t parameter_count() const override { return accosim::parameter_count(shape_); }
   std::vector<Bf16> initial_parameters() const override {
+    // The same few random values again and again.
+    std::vector<Bf16> pattern(std::size_t{1} << 16);
+    for (std::size_t i = 0; i < pattern.size(); ++i)
+      pattern[i] = to_bf16(static_cast<float>(0.035 * (2 * uniform_of(mixed(i)) - 1)));
     std::vector<Bf16> parameters(parameter_count());
     for (const ParameterBlock& block : parameter_blocks(shape_)) {
-      for (std::size_t i = 0; i < block.size(); ++i) {
-        const double uniform = 2 * uniform_of(mixed(block.offset + i)) - 1;
-        const double value = block.deviation > 0 ? 0.035 * uniform : block.constant;
-        parameters[block.offset + i] = to_bf16(static_cast<float>(value));
-      }
+      const Bf16 constant = to_bf16(static_cast<float>(block.constant));
+      for (std::size_t i = 0; i < block.size(); ++i)
+        parameters[block.offset + i] = block.deviation > 0 ? pattern[i % pattern.size()] : constant;
     }
     return parameters;
   }
