@@ -195,7 +195,7 @@ struct Laboratory {
         [this] { return alive; });
   }
   /// Takes `cost` and is refused where it would not end in time, as a bench refuses.
-  MeasureItem item(const std::string& name, double cost, std::function<void(bool)> also = {}) {
+  MeasureItem item(const std::string& name, double cost, const std::function<void(bool)>& also = {}) {
     MeasureItem made;
     made.text = name;
     made.group = "things";

@@ -139,7 +139,7 @@ Spread stream_wait(Lab lab) {
   Gate gate;
   const Event begin(true), end(true), one_stream(true);
   const int trips = std::max(1, lab.efforts.launches / 2);
-  std::vector<Event> events(static_cast<std::size_t>(2 * trips));
+  std::vector<Event> outs(static_cast<std::size_t>(trips)), backs(static_cast<std::size_t>(trips));
   launch_many(1, here);
   gate.close(here);
   gate.open();
@@ -149,9 +149,8 @@ Spread stream_wait(Lab lab) {
     here.record(begin);
     launch_many(2 * trips, here);
     here.record(one_stream);
-    for (int i = 0; i < trips; ++i) {
-      const Event& out = events[static_cast<std::size_t>(2 * i)];
-      const Event& back = events[static_cast<std::size_t>(2 * i + 1)];
+    for (std::size_t i = 0; i < outs.size(); ++i) {
+      const Event &out = outs[i], &back = backs[i];
       nothing(here);
       here.record(out);
       there.wait(out);

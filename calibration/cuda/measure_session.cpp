@@ -41,7 +41,7 @@ void Session::progress(const std::string& what, std::size_t done, std::size_t al
 std::optional<ItemTimes> Session::attempt(const MeasureItem& item, Seconds most, bool again) {
   const std::string pass = again ? ", second pass" : "";
   try {
-    const std::optional<ItemTimes> measured = item.measure(most, again);
+    std::optional<ItemTimes> measured = item.measure(most, again);
     if (!measured) leave_out(item.group + pass, "no time was left");
     return measured;
   } catch (const NotMeasured& reason) {

@@ -64,8 +64,8 @@ struct Index {
 Index index_of(const std::vector<std::int32_t>& text, const TokenShape& s, int vocabulary) {
   std::vector<std::vector<std::int32_t>> by_token(static_cast<std::size_t>(vocabulary));
   for (int i = 0; i < s.tokens(); ++i) {
-    const auto at = static_cast<std::size_t>(i / s.context * (s.context + 1) + i % s.context);
-    by_token[static_cast<std::size_t>(text[at])].push_back(i);
+    const int at = i / s.context * (s.context + 1) + i % s.context;
+    by_token[static_cast<std::size_t>(text[static_cast<std::size_t>(at)])].push_back(i);
   }
   Index index;
   for (int token = 0; token < vocabulary; ++token) {
