@@ -235,7 +235,8 @@ std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z) {
   Layer embedding = layer_of("embedding", accocal_embedding(z));
   Operator& rows = find(embedding, "embedding");
   rows.parameters = z.vocabulary * d + static_cast<double>(model.max_position_embeddings) * d;
-  rows.activations = scratch(z) + z.sequences * (z.context + 1) * kWord;
+  // The text, columns by their token, where each token begins (one more), the tokens.
+  rows.activations = scratch(z) + (4 * t + z.sequences + 1) * kWord;
 
   Layer block = layer_of("block", accocal_block(z));
   const auto set = [&](const char* name, double parameters, Bytes activations) {

@@ -269,8 +269,8 @@ void add_rates(const GpuSamples& samples, GpuFit& fit) {
 void add_interference(const GpuSamples& samples, GpuFit& fit) {
   for (const GpuInterferenceSample& sample : samples.interference) {
     GpuInterferenceRow row;
-    row.what = fmt::format("{}{} beside {}{}", sample.kernel, sample.shape.empty() ? "" : " " + sample.shape,
-                           sample.beside, sample.blocks > 0 ? fmt::format(" of {}", sample.blocks) : "");
+    row.what = fmt::format("{} beside {}{}", sample.shape.empty() ? sample.kernel : sample.shape, sample.beside,
+                           sample.blocks > 0 ? fmt::format(" of {}", sample.blocks) : "");
     row.measured = sample.slowdown;
     row.other = sample.other_slowdown;
     if (sample.of && sample.beside == "hold_multiprocessors")

@@ -102,14 +102,13 @@ void check_parameters(const GpuStepSample& step, const Scenario& scenario, const
 
 void add_gpu_cases(Published& published, const GpuSamples& samples, const std::string& key, const std::string& url) {
   if (samples.steps.empty()) return;
-  const GpuFit fit = fit_gpu(samples, "");
+  const bool known = known_gpu(samples.device).has_value();
+  const GpuFit fit = known ? fit_gpu(samples, "") : GpuFit{};
   const std::string title = fmt::format("accocal measure on {}, {}", samples.device, samples.date);
   published.sources.push_back({key, key, title, url, samples.commit, "", ""});
   std::set<std::string> ids;
   for (const GpuStepSample& step : samples.steps) {
     PublishedCase one;
-    one.scenario = scenario_of(step, fit.profile, key);
-    check_parameters(step, *one.scenario, key);
     const std::string id = id_of(step);
     one.id = key + "/" + id;
     for (int again = 2; !ids.insert(one.id).second; ++again) one.id = fmt::format("{}/{} {}", key, id, again);
@@ -118,6 +117,14 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
     one.url = url;
     one.device = fit.device.name;
     one.by_us = true;
+    if (!known) {
+      one.configuration = configuration_of(step, samples.device);
+      one.not_expressible = fmt::format("no shipped profile is of {}", samples.device);
+      published.cases.push_back(std::move(one));
+      continue;
+    }
+    one.scenario = scenario_of(step, fit.profile, key);
+    check_parameters(step, *one.scenario, key);
     one.published = achieved(step, *one.scenario);
     one.configuration = configuration_of(step, one.device) + ", at " + one.published;
     one.asked = asked_of(step);

@@ -9,6 +9,7 @@
 #include "models/scenario.hpp"
 #include "tests/sample.hpp"
 #include "tests/scratch.hpp"
+#include "tests/step_kernels.hpp"
 
 namespace accosim {
 namespace {
@@ -45,6 +46,18 @@ TEST(AccocalStep, ListsEveryKernelOfAMicroBatchInItsOrder) {
   std::vector<std::string> lines;
   for (const AccocalKernel& kernel : accocal_micro_batch(sizes)) lines.push_back(launch_line(kernel));
   EXPECT_EQ(lines, expected);
+}
+
+TEST(AccocalStep, IsTheListThatTheStepOnADeviceIsHeldTo) {
+  for (const auto& [shape, sequences] : {std::pair(GptShape{1, 8, 2, 5, 100}, 3),
+                                         {GptShape{12, 768, 12, 1024, 50257}, 4},
+                                         {GptShape{2, 64, 1, 7, 64}, 1}}) {
+    const AccocalSizes sizes{1.0 * sequences,        1.0 * shape.context, 1.0 * shape.width, 1.0 * shape.heads,
+                             1.0 * shape.vocabulary, shape.layers,        Dtype::kBf16};
+    std::vector<std::string> lines;
+    for (const AccocalKernel& kernel : accocal_micro_batch(sizes)) lines.push_back(launch_line(kernel));
+    EXPECT_EQ(lines, step_kernels(shape, sequences, 2));
+  }
 }
 
 TEST(AccocalStep, WeightGradientsAndResidualsAreAddedInTheProduct) {

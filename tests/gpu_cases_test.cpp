@@ -83,11 +83,11 @@ TEST(GpuCases, AMicroBatchHoldsItsStatesAndActivations) {
   const Validation validation = validate(published_of(document_with_steps()), options);
   // 16 bytes a parameter. 6 layers keep 16 t d + 12 t 1024 elements of 2 bytes and 16 bytes a token; the head two
   // streams, a norm's 8 bytes a token, 50304 t logits and a float a token; again and again 10 t d + 12 t 1024 elements;
-  // the text of t + 1 tokens; 32 MiB for the products.
+  // the text and its index, 4 t + 2 numbers; 32 MiB for the products.
   const double t = 1024, d = 768;
   const double expected = 16 * parameters_of(gpt_sizes(6, 768, 1)) + 6 * (2 * (16 * t * d + 12 * t * 1024) + 16 * t) +
                           2 * 2 * t * d + 8 * t + 2 * 50304 * t + 4 * t + 2 * (10 * t * d + 12 * t * 1024) +
-                          4 * (t + 1) + 32 * 1024 * 1024;
+                          4 * (4 * t + 2) + 32 * 1024 * 1024;
   EXPECT_NEAR(row_of(validation, "gpt2 1x1024 micro_batch, 50304 words memory").predicted / expected, 1, 1e-9);
 }
 
@@ -107,6 +107,16 @@ TEST(GpuCases, AnUpdateIsItsMicroBatchesAndItsOptimizer) {
   // And a swap or two of the buffers at most, and the launch of collectives that move nothing.
   EXPECT_NEAR(row_of(validation, "gpt2 1x1024 update zero1 of 4, 50304 words").predicted, 4 * micro_batch + optimizer,
               0.02 * micro_batch);
+}
+
+TEST(GpuCases, AnUnknownGpuCannotBeAsked) {
+  GpuDocument document = document_with_steps();
+  Published published;
+  add_gpu_cases(published, read_gpu_samples(document.text("NVIDIA B200"), "b.json"), "b", "b.json");
+  ASSERT_EQ(published.cases.size(), 4u);
+  for (const PublishedCase& one : published.cases)
+    EXPECT_EQ(one.not_expressible, "no shipped profile is of NVIDIA B200");
+  EXPECT_EQ(validate(published, {}).groups.front().score.not_expressible, 4);
 }
 
 TEST(GpuCases, SizesThatDoNotGiveTheParametersAreRefused) {
