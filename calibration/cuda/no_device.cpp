@@ -6,9 +6,8 @@ namespace accosim {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw BadInput(
-      "no CUDA device: this accocal was built without CUDA; configure it where nvcc is, or leave --device out to run on "
-      "CPUs");
+  throw BadInput("no CUDA device: this accocal was built without CUDA, since " ACCOSIM_NO_CUDA
+                 "; leave --device out to run on CPUs");
 }
 
 }  // namespace
