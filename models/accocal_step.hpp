@@ -30,21 +30,21 @@ struct AccocalKernel {
 };
 
 /// In three parts, since the blocks are equal; each its forward, then its backward in the order of launching.
-std::vector<AccocalKernel> accocal_embedding(const AccocalSizes& sizes);
-std::vector<AccocalKernel> accocal_block(const AccocalSizes& sizes);
-std::vector<AccocalKernel> accocal_head(const AccocalSizes& sizes);
+std::vector<AccocalKernel> accocal_embedding(const AccocalSizes& z);
+std::vector<AccocalKernel> accocal_block(const AccocalSizes& z);
+std::vector<AccocalKernel> accocal_head(const AccocalSizes& z);
 
 /// Of a whole micro-batch, forward and backward, in the order of launching.
 std::vector<AccocalKernel> accocal_micro_batch(const AccocalSizes& sizes);
 
 /// As a device that keeps a log of what it was given writes it: "norm_forward 768 x 1024", "product 2304 x 1024 x 768
 /// (1)", "set_zero 1572864" in bytes.
-std::string launch_line(const AccocalKernel& kernel);
+std::string launch_line(const AccocalKernel& each);
 
 /// The layers that layers_of() gives for Implementation::kAccocal: operators of these kernels, with the parameters and
 /// what accocal keeps for the backward pass: a block 16 t d + B H L^2 elements (x before both norms, the norms'
 /// results, q, k and v, attention's weights and result, up before and after its gelu) and mean and scale of both norms.
-std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& sizes);
+std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z);
 
 /// What the model lacks to be one that accocal trains, as the end of a sentence ("has ..."); empty: nothing.
 std::string not_for_accocal(const Model& model);

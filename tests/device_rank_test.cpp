@@ -462,7 +462,10 @@ TEST(DeviceRank, FailureOfOneRankEndsTheRun) {
                           [](QuadraticOnDevice<float>& workload) { workload.fails_at = 7; });
         FAIL() << "no failure";
       } catch (const std::runtime_error& error) {
-        EXPECT_STREQ(error.what(), "a bit has flipped");
+        // The others notice that it is gone while it still waits for its streams; whose words come first is the
+        // threads'.
+        const std::string what = error.what();
+        EXPECT_TRUE(what == "a bit has flipped" || (ranks > 1 && what == "another rank is gone")) << what;
       }
     }
   }

@@ -68,6 +68,15 @@ DeviceRank<Real>::DeviceRank(const TrainingOptions& run_options, DeviceWorkload<
 }
 
 template <typename Real>
+DeviceRank<Real>::~DeviceRank() {
+  try {
+    communication_.synchronise();
+    compute_.synchronise();
+  } catch (const std::exception&) {  // a failed device has been told of where it failed
+  }
+}
+
+template <typename Real>
 void DeviceRank<Real>::start() {
   ranks_.barrier();
   waited_at_start_ = all_threads_waited();

@@ -35,6 +35,8 @@ class DeviceRank {
   /// device.
   DeviceRank(const TrainingOptions& run_options, DeviceWorkload<Real>& workload, DeviceTransport& network,
              Transport& ranks, const Observer& observer);
+  /// Waits for the streams, which still use what goes.
+  ~DeviceRank();
   DeviceRank(const DeviceRank&) = delete;
   DeviceRank& operator=(const DeviceRank&) = delete;
 

@@ -32,8 +32,13 @@ TrainingResult train_by_streams(const TrainingOptions& options, DeviceWorkload<R
   TrainingResult result;
   {
     DeviceRank<Real> rank(options, workload, network, ranks, observer);
-    run(rank);
-    result = rank.result();
+    try {
+      run(rank);
+      result = rank.result();
+    } catch (...) {
+      network.abandon();
+      throw;
+    }
   }
   if (options.record_spans) gather_spans(result, ranks);
   return result;

@@ -25,6 +25,9 @@ class DeviceTransport {
   virtual void all_gather(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
   /// Throws where a collective that was given has failed since. After the last one has ended, or been given up.
   virtual void check() {}
+  /// This rank has failed: what was given is given up, so that the streams come to their end. Nothing is given after
+  /// it.
+  virtual void abandon() noexcept {}
 };
 
 /// For a rank alone: nothing moves, since everything is in place.

@@ -26,9 +26,9 @@ TrainingResult train_on_device(const TrainingOptions& options, const DevicePlace
 
 struct DeviceMeasureOptions {
   int device = 0;
-  Seconds budget{420};      ///< about; decides how many runs of each
-  bool quick = false;       ///< few shapes and runs, to see that it works
-  std::string only;         ///< a kind of sample (gemm, memory, attention, launch, copy, interference, collective, step)
+  Seconds budget{420};  ///< about; decides how many runs of each
+  bool quick = false;   ///< few shapes and runs, to see that it works
+  std::string only;     ///< a kind of sample (gemm, memory, attention, launch, copy, interference, collective, step)
   int collective_ranks = 0;  ///< processes on this one device that talk over sockets, as an experiment; 0: none
 };
 /// The document, accosim.gpu_samples/1. Progress goes to the standard error.

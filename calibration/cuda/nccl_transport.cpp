@@ -184,6 +184,11 @@ class NcclTransport : public DeviceTransport {
     if (!failure_.empty()) throw DeviceError(failure_);
   }
 
+  void abandon() noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty()) give_up("this rank has failed");
+  }
+
  private:
   std::size_t slice_of(std::size_t count) const {
     if (count % static_cast<std::size_t>(size_) != 0) throw std::invalid_argument("slices of different lengths");

@@ -111,7 +111,7 @@ class Meeting {
   }
   void take_part(std::int64_t number) {
     const std::lock_guard lock(mutex_);
-    if (!complete(number)) return;  // a rank is gone
+    if (gone_) return;  // with what it has shown
     std::size_t& taken = taken_[number];
     if (taken == 0) perform(shown_[number]);
     if (++taken < ranks_) return;
@@ -151,6 +151,7 @@ class TransportOnHost : public DeviceTransport {
 
   int rank() const override { return rank_; }
   int size() const override { return meeting_->ranks(); }
+  void abandon() noexcept override { meeting_->leave(); }
   void all_reduce(void* data, std::size_t count, ElementType type, Stream& stream) override {
     meet({Kind::kAllReduce, data, count, type}, stream);
   }
