@@ -35,6 +35,16 @@ struct LaunchArguments {
   double timeout = 60;
 };
 
+/// As CLI::Range, which lets a NaN through.
+CLI::Validator number_between(double low, double high) {
+  const auto check = [low, high](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return {};
+    return fmt::format("{}: write a number from {} to {}", text, low, high);
+  };
+  return {check, fmt::format("FLOAT in [{} - {}]", low, high)};
+}
+
 void add_launch_options(CLI::App* verb, LaunchArguments& arguments) {
   verb->add_option("-n,--ranks", arguments.ranks, "Processes")->check(CLI::Range(1, 64))->capture_default_str();
   verb->add_option("--network", arguments.network,
@@ -46,7 +56,7 @@ void add_launch_options(CLI::App* verb, LaunchArguments& arguments) {
       ->check(CLI::IsMember({"ring", "gloo"}))
       ->capture_default_str();
   verb->add_option("--timeout", arguments.timeout, "Seconds without any progress in one operation")
-      ->check(CLI::Range(0.1, 1e6))
+      ->check(number_between(0.1, 1e6))
       ->capture_default_str();
 }
 
@@ -127,14 +137,15 @@ ExitCode run_measure_on_device(const CLI::App& verb, const MeasureArguments& arg
   const DevicePlace place = parse_device(arguments.device);
   if (place.each) throw BadInput("--device cuda: one device is measured at a time; write cuda:0");
   refuse_for_place(verb, true);
-  check_devices(place, 1);
-  if (!arguments.output.empty()) check_writable(arguments.output);
   DeviceMeasureOptions options;
   options.device = place.index;
   if (verb.count("--seconds") > 0) options.budget = Seconds{arguments.seconds};
   options.quick = arguments.quick;
   options.only = arguments.only;
   options.collective_ranks = arguments.collective_ranks;
+  check_options(options);
+  if (!arguments.output.empty()) check_writable(arguments.output);
+  check_devices(place, 1);
   deliver(arguments.output, measure_on_device(options));
   return ExitCode::kDone;
 }
@@ -236,8 +247,13 @@ ExitCode run_train(const TrainFiles& files) {
   }
   if (!options.timed && options.random_vocabulary == 0)
     read_corpus(options.data.empty() ? default_text_path() : options.data);  // fail once, not on each rank
-  for (const std::string& path : {files.output, files.trace, files.loss}) {
-    if (!path.empty()) check_writable(path);
+  const std::vector<std::string> outputs = {files.output, files.trace, files.loss};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty()) continue;
+    check_writable(outputs[i]);
+    if (std::find(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(i), outputs[i]) !=
+        outputs.begin() + static_cast<std::ptrdiff_t>(i))
+      throw BadInput(outputs[i] + ": named for two outputs; write another name for one");
   }
   const RankResults results = run_ranks(launch, [&](Transport& transport) -> std::string {
     const TrainingResult result = on_device ? train_on_device(options, place, transport) : train(options, transport);
@@ -325,7 +341,7 @@ ExitCode run_command_line(int argc, char** argv) {
       ->allow_extra_args(false);
   measure_verb
       ->add_option("--seconds", measure_arguments.seconds, "About how long; decides which sizes and how many runs")
-      ->check(CLI::Range(1.0, 3600.0))
+      ->check(number_between(1, 3600))
       ->capture_default_str();
   measure_verb->add_flag("--quick", measure_arguments.quick, "The fewest runs of each, in a few seconds");
   add_gpt_options(measure_verb, measure_arguments.train);
@@ -352,6 +368,10 @@ ExitCode run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadCommandLine;  // --help and --version are no errors
+  }
+  for (const CLI::App* verb : {measure_verb, train_verb}) {
+    if (verb->count("--device") > 0 && measure_arguments.device.empty() && train_files.train.device.empty())
+      throw BadInput("--device: empty; write cuda:0 or cuda, or leave it out to run on CPUs");
   }
   if (measure_verb->parsed()) {
     if (!measure_arguments.device.empty()) return run_measure_on_device(*measure_verb, measure_arguments);

@@ -31,6 +31,8 @@ struct DeviceMeasureOptions {
   std::string only;     ///< a kind of sample (gemm, memory, attention, launch, copy, interference, collective, step)
   int collective_ranks = 0;  ///< processes on this one device that talk over sockets, as an experiment; 0: none
 };
+/// Throws BadInput with what to write.
+void check_options(const DeviceMeasureOptions& options);
 /// The document, accosim.gpu_samples/1. Progress goes to the standard error.
 std::string measure_on_device(const DeviceMeasureOptions& options);
 

@@ -1,11 +1,18 @@
 // `accocal measure --device`: first what needs processes of its own, since one that has started CUDA must not fork.
 #include "calibration/cuda/measure_collectives.hpp"
 #include "calibration/cuda/measure_run.hpp"
+#include "calibration/errors.hpp"
 
 namespace accosim {
 
-std::string measure_on_device(const DeviceMeasureOptions& options) {
+void check_options(const DeviceMeasureOptions& options) {
   check_only(options.only);
+  if (options.collective_ranks > 0 && !options.only.empty() && options.only != "collective")
+    throw BadInput("--collective-ranks: --only " + options.only + " measures no collectives; leave one of them out");
+}
+
+std::string measure_on_device(const DeviceMeasureOptions& options) {
+  check_options(options);
   const MeasureSetting no_device = default_setting({}, options.quick);
   EarlierSamples earlier;
   const double begin = host_now();

@@ -15,6 +15,7 @@ namespace {
 DevicePlace parse_device(const std::string&) { refuse(); }
 void check_devices(const DevicePlace&, int) { refuse(); }
 TrainingResult train_on_device(const TrainingOptions&, const DevicePlace&, Transport&) { refuse(); }
+void check_options(const DeviceMeasureOptions&) { refuse(); }
 std::string measure_on_device(const DeviceMeasureOptions&) { refuse(); }
 
 }  // namespace accosim
