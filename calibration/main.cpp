@@ -146,6 +146,8 @@ ExitCode run_measure_on_device(const CLI::App& verb, const MeasureArguments& arg
   check_options(options);
   if (!arguments.output.empty()) check_writable(arguments.output);
   check_devices(place, 1);
+  if (!arguments.output.empty())
+    options.save = [&](const std::string& document) { write_whole(arguments.output, document); };
   deliver(arguments.output, measure_on_device(options));
   return ExitCode::kDone;
 }

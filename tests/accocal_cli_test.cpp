@@ -96,7 +96,10 @@ TEST(AccocalMeasure, ABadOptionSaysWhatToWrite) {
 
 TEST(AccocalMeasure, WithoutADeviceSaysSoInOneLineBeforeAnythingElse) {
   ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);  // a test of a machine with GPUs hides them
-  const ProgramRun run = accocal({"measure", "--device", "cuda:0", "-o", "/nonexistent/samples.json"});
+  const TemporaryFolder folder;
+  const std::string output = (folder.path / "samples.json").string();
+  const ProgramRun run = accocal({"measure", "--device", "cuda:0", "-o", output});
+  EXPECT_FALSE(std::filesystem::exists(output));
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.out, "");
   EXPECT_EQ(run.err.rfind("accocal: no CUDA device: ", 0), 0u) << run.err;

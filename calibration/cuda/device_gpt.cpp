@@ -180,6 +180,8 @@ struct DeviceGpt<Real>::State {
         text(s, g.vocabulary) {
     Stream stream;
     stream.set_zero(a.unasked.only(), sizeof(float));
+    // Beyond the vocabulary nothing writes logits, and what reads them does so by packs.
+    stream.set_zero(a.logits.only(), static_cast<std::size_t>(a.logits.bytes()));
     stream.synchronise();
   }
 

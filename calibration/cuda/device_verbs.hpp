@@ -1,6 +1,7 @@
 // What accocal's verbs do on GPUs; where CUDA was not built in, they say so.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "calibration/spawn.hpp"
@@ -29,6 +30,8 @@ struct DeviceMeasureOptions {
   Seconds budget{420};  ///< about; decides how many runs of each
   bool quick = false;   ///< few shapes and runs, to see that it works
   std::string only;     ///< a kind of sample (gemm, memory, attention, launch, copy, interference, collective, step)
+  /// Is given the document as far as it is, after each kind: what was measured outlives a run that is killed.
+  std::function<void(const std::string&)> save{};
   int collective_ranks = 0;  ///< processes on this one device that talk over sockets, as an experiment; 0: none
 };
 /// Throws BadInput with what to write.

@@ -51,8 +51,8 @@ Json json_of(const DeviceInfo& info) {
 Json ledger() {
   return {
       {"timing",
-       "Events on the device around batches of launches that the host gives without waiting; a batch takes 100 us at "
-       "least. Kernels of less than 20 us are launched as a graph of as many as take 400 us (256 at most). Each value "
+       "Events on the device around batches of launches that the host gives without waiting; a batch takes 400 us at "
+       "least. Kernels of less than 20 us are launched as a graph of as many as take 1 ms (256 at most). Each value "
        "is "
        "a batch's mean; median, 10th and 90th percentile are over batches, runs is their number, again_s is the median "
        "of a second pass in the opposite order."},

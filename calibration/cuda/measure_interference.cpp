@@ -206,10 +206,10 @@ class Pieces {
 };
 
 Together beside_pieces(Pieces& other, double other_alone, Batches& batches, Seconds alone, Lab lab) {
-  // Enough for a kernel that becomes three times as slow.
-  constexpr int kMostPieces = 300;
+  // Enough for a kernel that becomes ten times as slow.
+  constexpr int kMostPieces = 1000;
   const int count =
-      static_cast<int>(std::clamp(3 * alone.value / std::max(other_alone, 1e-7) + 2, 3.0, 1.0 * kMostPieces));
+      static_cast<int>(std::clamp(10 * alone.value / std::max(other_alone, 1e-7) + 2, 3.0, 1.0 * kMostPieces));
   const Event base(true);
   other.stream().record(base);
   lab.bench.stream().wait(base);

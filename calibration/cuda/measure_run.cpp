@@ -53,8 +53,9 @@ std::string command_of(const DeviceMeasureOptions& options) {
 }
 
 /// Runs every kind; what is written down is in `session` and `rested`, however far it came.
+/// `save` is called after each kind.
 void run_all(const DevicePlan& whole, const MeasureSetting& setting, const DeviceMeasureOptions& options,
-             Session& session, std::vector<Entries>& rested) {
+             Session& session, std::vector<Entries>& rested, const std::function<void()>& save) {
   const std::string& only = options.only;
   const DevicePlan plan = narrowed(whole, only);
   const auto asked = [&](const char* kind) { return only.empty() || only == kind || only == "attention"; };
@@ -63,27 +64,29 @@ void run_all(const DevicePlan& whole, const MeasureSetting& setting, const Devic
   Bench bench(setting.bench);
   Products products;
   const Lab lab{bench, products, setting.efforts, options.device};
-  if (only.empty() || only == "launch") session.run("launch", launch_items(lab), until(0.03));
-  if (asked("gemm")) {
-    try {
-      warm_up_device(lab);
-    } catch (const std::exception& error) {
-      session.leave_out("the load before products", error.what());
-    }
-    session.run("gemm", product_items(plan.products, lab), only == "attention" ? 0.6 : until(0.4));
+  const auto run = [&](const char* what, const std::vector<MeasureItem>& items, double share) {
+    session.run(what, items, share);
+    save();
+  };
+  try {
+    warm_up_device(lab);  // a rested device has its lowest clocks
+  } catch (const std::exception& error) {
+    session.leave_out("the load before all else", error.what());
   }
-  if (asked("memory")) session.run("kernel", kernel_items(plan.kernels, lab), until(0.54));
-  if (only.empty() || only == "copy") session.run("copy", copy_items(plan.copies, lab), until(0.6));
+  if (only.empty() || only == "launch") run("launch", launch_items(lab), until(0.03));
+  if (asked("gemm")) {
+    run("gemm", product_items(plan.products, lab), only == "attention" ? 0.6 : until(0.4));
+  }
+  if (asked("memory")) run("kernel", kernel_items(plan.kernels, lab), until(0.54));
+  if (only.empty() || only == "copy") run("copy", copy_items(plan.copies, lab), until(0.6));
   if (only.empty() || only == "interference") {
-    session.run("interference", interference_items(plan.interference, lab), until(0.67));
     session.leave_out("kernels beside a collective", "it needs ranks on several devices");
+    run("interference", interference_items(plan.interference, lab), until(0.67));
   }
   if (only.empty() || only == "step") {
     bench.release();
-    std::vector<MeasureItem> items = step_items(plan.steps, lab, rested);
-    const std::vector<MeasureItem> updates = update_items(plan.updates, lab);
-    items.insert(items.end(), updates.begin(), updates.end());
-    session.run("step", items, until(1.0));
+    run("step", step_items(plan.steps, lab, rested), only.empty() ? 0.88 : 0.8);
+    run("update", update_items(plan.updates, lab), 1.0);
   }
 }
 
@@ -115,8 +118,19 @@ std::string measure_plan(const DevicePlan& plan, const MeasureSetting& setting, 
   document.info = device_info(options.device);
   document.before = device_state(options.device);
   Session session(options.budget - earlier.took, setting.clock, setting.say, device_is_alive);
+  const auto written = [&] {
+    document.took = earlier.took + session.now();
+    document.samples = session.samples();
+    document.samples.insert(document.samples.end(), earlier.samples.begin(), earlier.samples.end());
+    document.left_out = session.left_out();
+    document.left_out.insert(document.left_out.end(), earlier.left_out.begin(), earlier.left_out.end());
+    return device_document(document);
+  };
+  const auto save = [&] {
+    if (options.save) options.save(written());
+  };
   try {
-    run_all(plan, setting, options, session, document.rested);
+    run_all(plan, setting, options, session, document.rested, save);
   } catch (const std::exception& error) {
     session.leave_out("all that was to follow", error.what());
   }
@@ -125,14 +139,10 @@ std::string measure_plan(const DevicePlan& plan, const MeasureSetting& setting, 
   } catch (const std::exception& error) {
     session.leave_out("the device's state afterwards", error.what());
   }
-  document.took = earlier.took + session.now();
-  document.samples = session.samples();
-  document.samples.insert(document.samples.end(), earlier.samples.begin(), earlier.samples.end());
-  document.left_out = session.left_out();
-  document.left_out.insert(document.left_out.end(), earlier.left_out.begin(), earlier.left_out.end());
+  std::string whole = written();
   setting.say(fmt::format("{} samples in {:.0f} s, {} sorts of them left out", document.samples.size(),
                           document.took.value, document.left_out.size()));
-  return device_document(document);
+  return whole;
 }
 
 }  // namespace accosim
