@@ -371,8 +371,8 @@ int run_command_line(int argc, char** argv) {
                          "Of output that does not say, such as all_reduce");
   nccl_tests->add_option("--ranks", arguments.import.ranks, "Of output that lists none")->check(CLI::Range(2, 1000000));
   nccl_tests->add_option("--nodes", arguments.import.nodes, "Of output that lists none")->check(CLI::Range(1, 1000000));
-  CLI::App* validate_verb =
-      app.add_subcommand("validate", "Predictions against what others measured: errors by group, device and source");
+  CLI::App* validate_verb = app.add_subcommand(
+      "validate", "Predictions against what others measured, and accocal: errors by group, device and source");
   CLI::Option* directory_option = validate_verb->add_option("directory", arguments.directory,
                                                             "Folder of measurements; scenarios/validation by default");
   CLI::Option* samples_option = validate_verb->add_option(
