@@ -10,19 +10,10 @@
 #include <vector>
 
 #include "calibration/bf16.hpp"
+#include "calibration/elements.hpp"
 
 namespace accosim {
 namespace {
-
-std::size_t bytes_of(ElementType type) {
-  switch (type) {
-    case ElementType::kFloat32: return 4;
-    case ElementType::kFloat64:
-    case ElementType::kInt64: return 8;
-    case ElementType::kBf16: return 2;
-  }
-  return 0;
-}
 
 // Where the ranks meet and what they show each other.
 class Meeting {
@@ -108,7 +99,7 @@ class LocalTransport : public Transport {
 
   void copy(Buffer data, int from, Shard shard) {
     const Buffer& other = meeting_.shown[static_cast<std::size_t>(from)];
-    const std::size_t size = bytes_of(data.type);
+    const std::size_t size = size_of(data.type);
     std::copy_n(static_cast<const char*>(other.data) + shard.begin * size, shard.size() * size,
                 static_cast<char*>(data.data) + shard.begin * size);
   }

@@ -2,17 +2,11 @@
 #include "calibration/measure_samples.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "calibration/statistics.hpp"
 
 namespace accosim {
 namespace {
-
-double quantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(at));
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 double last(const std::vector<CellTimes>& ranks, std::vector<double> CellTimes::*times, std::size_t run) {
   double latest = (ranks[0].*times)[run];

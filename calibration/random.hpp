@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
 namespace accosim {
 
@@ -21,6 +23,13 @@ inline std::uint64_t mixed(std::initializer_list<std::uint64_t> parts) {
   std::uint64_t state = 0;
   for (const std::uint64_t part : parts) state = mixed(state ^ mixed(part));
   return state;
+}
+
+/// Fills `tokens` with words of a vocabulary.
+inline void draw_tokens(std::uint64_t seed, int vocabulary, std::span<std::int32_t> tokens) {
+  const std::uint64_t first = mixed(seed);
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = static_cast<std::int32_t>(mixed(first + i) % static_cast<std::uint64_t>(vocabulary));
 }
 
 /// From 0 up to, without, 1.

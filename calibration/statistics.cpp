@@ -1,6 +1,7 @@
 // The quantiles are tabulated, and beyond the table Cornish and Fisher's first term is exact to 2e-3.
 #include "calibration/statistics.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,13 @@
 #include <vector>
 
 namespace accosim {
+
+double quantile(std::span<const double> sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(at));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
 
 double student_95(int degrees) {
   constexpr std::array<double, 30> kTable = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,

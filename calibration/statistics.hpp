@@ -1,9 +1,12 @@
-// The little statistics that a comparison of paired runs needs: Student's interval of a mean, and a straight line.
+// The little statistics that measurements need: quantiles of runs, Student's interval of a mean, a straight line.
 #pragma once
 
 #include <span>
 
 namespace accosim {
+
+/// Of a sorted list with a value, linear between its neighbours; `share` from 0 to 1.
+double quantile(std::span<const double> sorted, double share);
 
 /// A mean and its 90 % interval.
 struct Estimate {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "calibration/statistics.hpp"
 #include "calibration/training.hpp"
 
 namespace accosim {
@@ -63,14 +64,6 @@ Json options_json(const TrainingOptions& options) {
   for (const auto& [rank, factor] : options.slow) slow[std::to_string(rank)] = factor;
   json["slow"] = slow;
   return json;
-}
-
-// Of a sorted list, between its neighbours.
-double quantile(const std::vector<double>& sorted, double q) {
-  const double place = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 }  // namespace

@@ -7,7 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "calibration/cuda/measure_run.hpp"
+#include "calibration/cuda/measure_cases.hpp"
+#include "calibration/elements.hpp"
+#include "models/kernel_table.hpp"
+#include "tests/device_measurement.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/program.hpp"
 #include "tests/scratch.hpp"
@@ -21,31 +24,13 @@ ProgramRun accosim(const std::vector<std::string>& arguments) {
   return run_program(ACCOSIM_BINARY, arguments, std::filesystem::temp_directory_path());
 }
 
+/// The tiny measurement, of one model with one sequence.
 std::string document(const std::string& only, const ModelShape& model, bool updates = true) {
-  PlanSizes sizes;
+  PlanSizes sizes = tiny_sizes();
   sizes.first = {model};
-  sizes.sequences = sizes.step_sequences = {1};
-  if (updates) sizes.update_sequences = {1};
-  sizes.sweep = {512};
-  sizes.optimizer = {100};
-  sizes.copies = {256};
-  sizes.hold_blocks = sizes.stream_blocks = {2};
-  sizes.beside_bytes = 1024;
-  sizes.beside_elements = 64;
-  sizes.off_tile = sizes.other_types = false;
-  MeasureSetting setting;
-  setting.bench.beyond = 4096;
-  setting.bench.batch = setting.bench.replay = Seconds{4e-6};
-  setting.efforts.product = setting.efforts.kernel = setting.efforts.beside = setting.efforts.copy =
-      setting.efforts.launch = {Seconds{1e-6}, Seconds{1e-6}, 3, 3};
-  setting.efforts.load = setting.efforts.step = setting.efforts.rest = setting.efforts.settle = Seconds{0};
-  setting.efforts.load_size = 8;
-  setting.efforts.launches = 4;
-  setting.clock = [] { return Seconds{0}; };
-  setting.say = [](const std::string&) {};
-  DeviceMeasureOptions options;
-  options.only = only;
-  return measure_plan(make_device_plan(sizes), setting, options, {});
+  sizes.step_sequences = {1};
+  if (!updates) sizes.update_sequences.clear();
+  return measured_text(only, sizes);
 }
 
 Json json_of(const ProgramRun& run) {
@@ -99,6 +84,22 @@ TEST(DeviceFit, ARankHoldsTheMemoryThatIsPredicted) {
     EXPECT_NEAR(row["measured"].get<double>(), predicted, small) << id;
   }
   EXPECT_EQ(parts.size(), 4u) << rows.dump(1);
+}
+
+TEST(DeviceFit, BothProgramsCountTheSameBytesOfEveryKernel) {
+  // 2 sequences of 8 tokens, 6 features, 2 heads, 11 words, 3 parts; 240 elements where there is no shape.
+  ASSERT_EQ(static_cast<int>(DeviceKernel::kCopy) + 1, kStepKernelCount);
+  for (int kind = 0; kind < kStepKernelCount; ++kind) {
+    for (const ElementType type : {ElementType::kFloat32, ElementType::kBf16}) {
+      const KernelCase one{static_cast<DeviceKernel>(kind), type, {2, 8, 6, 2}, 3, 11, 240, "", false};
+      const std::optional<StepKernel> priced = step_kernel(name_of(one.kind));
+      ASSERT_TRUE(priced) << name_of(one.kind);
+      const double elements = static_cast<double>(rows_of(one)) * static_cast<double>(columns_of(one));
+      EXPECT_GT(elements, 0);
+      const double bytes = bytes_of(*priced, elements, Bytes{static_cast<double>(size_of(type))}).value;
+      EXPECT_EQ(bytes_of(one), bytes) << text_of(one);
+    }
+  }
 }
 
 }  // namespace

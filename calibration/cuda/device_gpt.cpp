@@ -149,8 +149,6 @@ ProductType product_type(ProductType fp32) {
   return fp32;
 }
 
-int leading_of(int vocabulary) { return (vocabulary + 63) / 64 * 64; }
-
 TokenShape checked(const GptShape& shape, int sequences) {
   parameter_blocks(shape);  // refuses impossible shapes
   if (sequences < 1) throw std::invalid_argument("a micro-batch has at least 1 sequence");
@@ -173,7 +171,7 @@ struct DeviceGpt<Real>::State {
   State(const GptShape& g, int sequences, ProductType fp32)
       : shape(g),
         s(checked(g, sequences)),
-        leading(leading_of(g.vocabulary)),
+        leading(padded_vocabulary(g.vocabulary)),
         type(product_type<Real>(fp32)),
         places(g),
         a(Sizes(g, s, leading)),

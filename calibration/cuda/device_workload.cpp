@@ -25,31 +25,6 @@ Real stored(double value) {
   }
 }
 
-// What initial_parameters() gives, by all cores: a model for a device has up to a billion of them.
-template <typename Real>
-std::vector<Real> initial_values(const GptShape& shape, std::uint64_t seed) {
-  constexpr std::size_t kWorthAThread = 1 << 18;
-  std::vector<Real> values(parameter_count(shape));
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  for (const ParameterBlock& block : parameter_blocks(shape)) {
-    const std::size_t end = block.offset + block.size();
-    const std::size_t each = std::max(kWorthAThread, (block.size() + cores - 1) / cores);
-    std::vector<std::thread> threads;
-    for (std::size_t begin = block.offset; begin < end; begin += each) {
-      const auto fill = [&values, &block, seed, begin, last = std::min(end, begin + each)] {
-        for (std::size_t i = begin; i < last; ++i) values[i] = stored<Real>(initial_value(block, seed, i));
-      };
-      if (end - begin <= each) {
-        fill();
-      } else {
-        threads.emplace_back(fill);
-      }
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-  return values;
-}
-
 template <typename Real>
 class GptOnDevice : public DeviceWorkload<Real> {
  public:
@@ -74,9 +49,7 @@ class GptOnDevice : public DeviceWorkload<Real> {
       fill_batch(corpus_->training, shape_.context, seed_, micro_batch, bytes_);
       std::copy(bytes_.begin(), bytes_.end(), tokens_.begin());
     } else {
-      const std::uint64_t drawn = mixed({seed_, static_cast<std::uint64_t>(micro_batch)});
-      for (std::size_t i = 0; i < tokens_.size(); ++i)
-        tokens_[i] = static_cast<std::int32_t>(mixed(drawn + i) % static_cast<std::uint64_t>(shape_.vocabulary));
+      draw_tokens(mixed({seed_, static_cast<std::uint64_t>(micro_batch)}), shape_.vocabulary, tokens_);
     }
     gpt_->accumulate(parameters, tokens_, gradient, loss, stream);
   }
@@ -129,12 +102,38 @@ class GptOnDevice : public DeviceWorkload<Real> {
 }  // namespace
 
 template <typename Real>
+std::vector<Real> initial_values(const GptShape& shape, std::uint64_t seed) {
+  constexpr std::size_t kWorthAThread = 1 << 18;
+  std::vector<Real> values(parameter_count(shape));
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  for (const ParameterBlock& block : parameter_blocks(shape)) {
+    const std::size_t end = block.offset + block.size();
+    const std::size_t each = std::max(kWorthAThread, (block.size() + cores - 1) / cores);
+    std::vector<std::thread> threads;
+    for (std::size_t begin = block.offset; begin < end; begin += each) {
+      const auto fill = [&values, &block, seed, begin, last = std::min(end, begin + each)] {
+        for (std::size_t i = begin; i < last; ++i) values[i] = stored<Real>(initial_value(block, seed, i));
+      };
+      if (end - begin <= each) {
+        fill();
+      } else {
+        threads.emplace_back(fill);
+      }
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  return values;
+}
+
+template <typename Real>
 std::unique_ptr<DeviceWorkload<Real>> gpt_on_device(const TrainingOptions& options) {
   std::optional<Corpus> corpus;
   if (options.random_vocabulary == 0) corpus = read_corpus(options.data.empty() ? default_text_path() : options.data);
   return std::make_unique<GptOnDevice<Real>>(options, std::move(corpus));
 }
 
+template std::vector<float> initial_values<float>(const GptShape& shape, std::uint64_t seed);
+template std::vector<Bf16> initial_values<Bf16>(const GptShape& shape, std::uint64_t seed);
 template std::unique_ptr<DeviceWorkload<float>> gpt_on_device<float>(const TrainingOptions& options);
 template std::unique_ptr<DeviceWorkload<Bf16>> gpt_on_device<Bf16>(const TrainingOptions& options);
 

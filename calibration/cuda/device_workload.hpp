@@ -27,6 +27,12 @@ class DeviceWorkload {
   virtual double held_out_loss(const Real* parameters, Stream& stream) = 0;
 };
 
+/// What initial_parameters() of gpt.hpp gives, by all cores: a model for a device has up to a billion of them.
+template <typename Real>
+std::vector<Real> initial_values(const GptShape& shape, std::uint64_t seed);
+extern template std::vector<float> initial_values<float>(const GptShape& shape, std::uint64_t seed);
+extern template std::vector<Bf16> initial_values<Bf16>(const GptShape& shape, std::uint64_t seed);
+
 /// The GPT on the same micro-batches of text as gpt_workload() has them, or on random tokens.
 template <typename Real>
 std::unique_ptr<DeviceWorkload<Real>> gpt_on_device(const TrainingOptions& options);

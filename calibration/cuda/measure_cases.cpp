@@ -8,6 +8,9 @@
 #include <set>
 #include <tuple>
 
+#include "calibration/cuda/product_shape.hpp"
+#include "calibration/elements.hpp"
+
 namespace accosim {
 namespace {
 
@@ -97,8 +100,6 @@ std::vector<Case> first_of_each(const std::vector<Case>& all) {
   return kept;
 }
 
-double element(ElementType type) { return type == ElementType::kBf16 ? 2 : 4; }
-
 }  // namespace
 
 std::vector<ModelShape> gpt2_models() {
@@ -160,17 +161,6 @@ bool as_fp8(ProductCase& one) {
 std::vector<ProductCase> without_duplicates(const std::vector<ProductCase>& all) { return first_of_each(all); }
 std::vector<KernelCase> without_duplicates(const std::vector<KernelCase>& all) { return first_of_each(all); }
 
-std::string type_name(ProductType type) {
-  switch (type) {
-    case ProductType::kFp32: return "fp32";
-    case ProductType::kTf32: return "tf32";
-    case ProductType::kFp16: return "fp16";
-    case ProductType::kBf16: return "bf16";
-    case ProductType::kFp8: return "fp8";
-  }
-  return "";
-}
-
 std::size_t operand_size(ProductType type) {
   switch (type) {
     case ProductType::kFp32:
@@ -189,7 +179,7 @@ double flops_of(const Product& product) { return 2.0 * product.m * product.n * p
 std::string text_of(const ProductCase& one) {
   const Product& p = one.product;
   const std::string batch = p.batch == 1 ? "" : fmt::format(" ({} of them)", p.batch);
-  return fmt::format("{} {}x{}x{}{} {} of {}", type_name(p.type), p.m, p.n, p.k, batch, one.layout, one.model);
+  return fmt::format("{} {}x{}x{}{} {} of {}", name_of(p.type), p.m, p.n, p.k, batch, one.layout, one.model);
 }
 
 std::vector<KernelCase> step_kernels(const ModelShape& model, int sequences, ElementType type) {
@@ -282,7 +272,8 @@ std::int64_t columns_of(const KernelCase& one) {
 }
 
 double bytes_of(const KernelCase& one) {
-  const double e = element(one.type), n = static_cast<double>(rows_of(one)) * static_cast<double>(columns_of(one));
+  const auto e = static_cast<double>(size_of(one.type));
+  const double n = static_cast<double>(rows_of(one)) * static_cast<double>(columns_of(one));
   switch (one.kind) {
     case DeviceKernel::kBiasBackward:
     case DeviceKernel::kMemset: return n * e;

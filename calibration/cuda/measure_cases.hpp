@@ -45,7 +45,6 @@ bool as_fp8(ProductCase& one);
 std::vector<ProductCase> without_duplicates(const std::vector<ProductCase>& all);
 /// "bf16 2304x4096x768 forward of gpt2-124m".
 std::string text_of(const ProductCase& one);
-std::string type_name(ProductType type);
 std::size_t operand_size(ProductType type);  ///< bytes of an element of A and B
 std::size_t result_size(ProductType type);   ///< of C and D
 double flops_of(const Product& product);
@@ -95,8 +94,5 @@ std::int64_t columns_of(const KernelCase& one);
 double bytes_of(const KernelCase& one);
 /// How bytes_of() counts, for people.
 std::string byte_formulas();
-
-/// Rounded up to the multiple that logits' columns are apart.
-inline int padded_vocabulary(int vocabulary) { return (vocabulary + 63) / 64 * 64; }
 
 }  // namespace accosim

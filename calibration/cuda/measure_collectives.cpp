@@ -11,6 +11,7 @@
 #include "calibration/cuda/device_transport.hpp"
 #include "calibration/cuda/kernels.hpp"
 #include "calibration/errors.hpp"
+#include "calibration/measure_rank.hpp"
 #include "calibration/spawn.hpp"
 
 namespace accosim {
@@ -148,8 +149,8 @@ int devices_for_collectives() {
 EarlierSamples measure_collectives(const DeviceMeasureOptions& options, const Session::Say& say) {
   constexpr double kShare = 0.4;  // of the budget, where other kinds are to follow
   EarlierSamples all;
-  const double begin = host_now(), most = (options.only.empty() ? kShare : 1.0) * options.budget.value;
-  const auto left = [&] { return most - (host_now() - begin); };
+  const double begin = monotonic_seconds(), most = (options.only.empty() ? kShare : 1.0) * options.budget.value;
+  const auto left = [&] { return most - (monotonic_seconds() - begin); };
   const auto run = [&](Job job) {
     if (left() < 10) return all.left_out.push_back({describe(job), "no time was left", 1});
     job.limit = static_cast<unsigned>(std::min(60.0, left()));

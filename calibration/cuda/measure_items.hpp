@@ -51,7 +51,4 @@ void warm_up_device(Lab lab);
 Entries keys_of(const ProductCase& one);
 Entries keys_of(const KernelCase& one);
 
-/// Seconds of the host.
-double host_now();
-
 }  // namespace accosim

@@ -6,6 +6,8 @@
 
 #include "calibration/cuda/measure_items.hpp"
 #include "calibration/cuda/measure_work.hpp"
+#include "calibration/cuda/product_shape.hpp"
+#include "calibration/measure_rank.hpp"
 
 namespace accosim {
 namespace {
@@ -29,10 +31,18 @@ std::optional<ItemTimes> time_work(const DeviceWork& work, bool cold, const Effo
 
 Entries keys_of(const ProductCase& one) {
   const Product& p = one.product;
-  return {{"dtype", type_name(p.type)},   {"layout", one.layout},         {"m", std::int64_t{p.m}},
-          {"n", std::int64_t{p.n}},       {"k", std::int64_t{p.k}},       {"batch", std::int64_t{p.batch}},
-          {"transpose_a", p.transpose_a}, {"transpose_b", p.transpose_b}, {"bias", one.bias},
-          {"accumulate", p.beta != 0},    {"model", one.model},           {"cold", one.cold}};
+  return {{"dtype", std::string(name_of(p.type))},
+          {"layout", one.layout},
+          {"m", std::int64_t{p.m}},
+          {"n", std::int64_t{p.n}},
+          {"k", std::int64_t{p.k}},
+          {"batch", std::int64_t{p.batch}},
+          {"transpose_a", p.transpose_a},
+          {"transpose_b", p.transpose_b},
+          {"bias", one.bias},
+          {"accumulate", p.beta != 0},
+          {"model", one.model},
+          {"cold", one.cold}};
 }
 
 Entries keys_of(const KernelCase& one) {
@@ -50,8 +60,8 @@ std::vector<MeasureItem> product_items(const std::vector<ProductCase>& cases, La
   for (const ProductCase& one : cases) {
     MeasureItem item;
     item.text = text_of(one);
-    item.group = fmt::format("products in {} of {}{}", type_name(one.product.type), one.model,
-                             one.cold ? " with a cold L2" : "");
+    item.group =
+        fmt::format("products in {} of {}{}", name_of(one.product.type), one.model, one.cold ? " with a cold L2" : "");
     item.keys = {{"what", std::string("gemm")}};
     const Entries keys = keys_of(one);
     item.keys.insert(item.keys.end(), keys.begin(), keys.end());
@@ -94,7 +104,7 @@ void warm_up_device(Lab lab) {
   one.product.m = one.product.n = one.product.k = lab.efforts.load_size;
   const DeviceWork work = work_of(one, lab.products);
   Runner runner = lab.bench.make_ready(work, false);
-  for (const double begin = host_now(); host_now() - begin < lab.efforts.load.value;) {
+  for (const double begin = monotonic_seconds(); monotonic_seconds() - begin < lab.efforts.load.value;) {
     for (int i = 0; i < 10; ++i) runner.batch(lab.bench.stream());
     lab.bench.stream().synchronise();
   }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "calibration/cuda/kernels.hpp"
 #include "calibration/cuda/measure_items.hpp"
+#include "calibration/measure_rank.hpp"
 #include "calibration/random.hpp"
 
 namespace accosim {
@@ -54,9 +54,9 @@ Spread host_launch(Lab lab) {
   const int count = lab.efforts.launches;
   return repeated(lab.efforts.launch, [&] {
     stream.synchronise();
-    const double begin = host_now();
+    const double begin = monotonic_seconds();
     launch_many(count, stream);
-    const double end = host_now();
+    const double end = monotonic_seconds();
     stream.synchronise();
     return (end - begin) / count;
   });
@@ -111,9 +111,9 @@ Spread graph_launch(Lab lab) {
   Graph graph(stream, [&] { launch_many(1, stream); });
   return repeated(lab.efforts.launch, [&] {
     stream.synchronise();
-    const double begin = host_now();
+    const double begin = monotonic_seconds();
     for (int i = 0; i < count; ++i) graph.launch(stream);
-    const double end = host_now();
+    const double end = monotonic_seconds();
     stream.synchronise();
     return (end - begin) / count;
   });
@@ -125,9 +125,9 @@ Spread event_record(Lab lab) {
   const int count = lab.efforts.launches;
   return repeated(lab.efforts.launch, [&] {
     stream.synchronise();
-    const double begin = host_now();
+    const double begin = monotonic_seconds();
     for (int i = 0; i < count; ++i) stream.record(event);
-    const double end = host_now();
+    const double end = monotonic_seconds();
     stream.synchronise();
     return (end - begin) / count;
   });
@@ -210,7 +210,7 @@ double copy_batch(const CopyCase& one, int count, CopyPlace& place, CopyStreams&
   void* host = one.pinned ? place.pinned.as<void>() : place.pageable.data();
   on.stream.synchronise();
   on.other.synchronise();
-  const double host_begin = host_now();
+  const double host_begin = monotonic_seconds();
   on.stream.record(on.begin);
   on.other.wait(on.begin);
   for (int i = 0; i < count; ++i) {
@@ -230,7 +230,7 @@ double copy_batch(const CopyCase& one, int count, CopyPlace& place, CopyStreams&
   on.other.record(on.other_end);
   on.stream.synchronise();
   on.other.synchronise();
-  if (!one.pinned) return (host_now() - host_begin) / count;
+  if (!one.pinned) return (monotonic_seconds() - host_begin) / count;
   const double took = elapsed(on.begin, on.end).value;
   const bool both = one.direction == CopyDirection::kBoth;
   return (both ? std::max(took, elapsed(on.begin, on.other_end).value) : took) / count;
@@ -238,7 +238,7 @@ double copy_batch(const CopyCase& one, int count, CopyPlace& place, CopyStreams&
 
 std::optional<ItemTimes> copy_time(const CopyCase& one, const Effort& effort, Seconds most) {
   constexpr double kBatch = 200e-6;
-  const double asked = host_now();
+  const double asked = monotonic_seconds();
   CopyPlace place = place_for(one);
   CopyStreams on;
   if (place.device.size() > 0) fill_random(place.device.as<float>(), one.bytes / 4, 1.0F, 1, on.stream);
@@ -246,7 +246,7 @@ std::optional<ItemTimes> copy_time(const CopyCase& one, const Effort& effort, Se
   copy_batch(one, 1, place, on);
   const double each = std::max(copy_batch(one, 1, place, on), 1e-6);
   const int count = std::clamp(static_cast<int>(kBatch / each), 1, 100);
-  const double left = most.value - (host_now() - asked), batch = each * count;
+  const double left = most.value - (monotonic_seconds() - asked), batch = each * count;
   if (effort.least_batches * batch > left) return std::nullopt;
   const double wanted = std::min({effort.counted.value / batch, left / batch, 1e6});
   const int runs = std::clamp(static_cast<int>(wanted), effort.least_batches, effort.most_batches);
@@ -256,8 +256,6 @@ std::optional<ItemTimes> copy_time(const CopyCase& one, const Effort& effort, Se
 }
 
 }  // namespace
-
-double host_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::vector<MeasureItem> launch_items(Lab lab) {
   const std::vector<std::pair<std::string, Spread (*)(Lab)>> kinds = {

@@ -2,6 +2,7 @@
 #include "calibration/cuda/measure_collectives.hpp"
 #include "calibration/cuda/measure_run.hpp"
 #include "calibration/errors.hpp"
+#include "calibration/measure_rank.hpp"
 
 namespace accosim {
 
@@ -15,10 +16,10 @@ std::string measure_on_device(const DeviceMeasureOptions& options) {
   check_options(options);
   const MeasureSetting no_device = default_setting({}, options.quick);
   EarlierSamples earlier;
-  const double begin = host_now();
+  const double begin = monotonic_seconds();
   if (options.only.empty() || options.only == "collective") earlier = measure_collectives(options, no_device.say);
   use_device(options.device);
-  earlier.took = Seconds{host_now() - begin};
+  earlier.took = Seconds{monotonic_seconds() - begin};
   const DevicePlan plan = make_device_plan(options.quick ? quick_sizes() : full_sizes());
   return measure_plan(plan, default_setting(device_info(options.device), options.quick), options, earlier);
 }

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "calibration/errors.hpp"
+#include "calibration/measure_rank.hpp"
 
 namespace accosim {
 namespace {
@@ -106,7 +107,7 @@ MeasureSetting default_setting(const DeviceInfo& info, bool quick) {
     setting.efforts.step = Seconds{0.2};
     setting.efforts.rest = Seconds{0.1};
   }
-  setting.clock = [] { return Seconds{host_now()}; };
+  setting.clock = [] { return Seconds{monotonic_seconds()}; };
   setting.say = [](const std::string& line) { std::cerr << "accocal: " << line << std::endl; };
   return setting;
 }

@@ -14,6 +14,7 @@
 #include "calibration/cuda/kernels.hpp"
 #include "calibration/cuda/measure_items.hpp"
 #include "calibration/local_transport.hpp"
+#include "calibration/measure_rank.hpp"
 #include "calibration/random.hpp"
 
 namespace accosim {
@@ -87,9 +88,8 @@ std::vector<std::vector<std::int32_t>> texts_for(const StepCase& one) {
   std::vector<std::vector<std::int32_t>> texts(kTexts);
   const auto size = static_cast<std::size_t>(one.sequences) * static_cast<std::size_t>(one.model.context + 1);
   for (std::uint64_t i = 0; i < kTexts; ++i) {
-    for (std::uint64_t k = 0; k < size; ++k)
-      texts[i].push_back(
-          static_cast<std::int32_t>(mixed({13, i, k}) % static_cast<std::uint64_t>(one.model.vocabulary)));
+    texts[i].resize(size);
+    draw_tokens(mixed({13, i}), one.model.vocabulary, texts[i]);
   }
   return texts;
 }
@@ -197,26 +197,18 @@ std::optional<ItemTimes> measure_optimizer(const StepCase& one, Lab lab, Seconds
   return ItemTimes{spread_of(times->loaded), memory_keys(before, 0)};
 }
 
-/// Random tokens, and parameters of one deviation, which are quickly made for a large model.
+/// The model as training starts it, on random tokens made beforehand.
 class RandomWorkload : public DeviceWorkload<Bf16> {
  public:
   explicit RandomWorkload(const StepCase& one)
-      : shape_(gpt_shape(one.model)), sequences_(one.sequences), gpt_(shape_, one.sequences), texts_(texts_for(one)) {}
+      : shape_(gpt_shape(one.model)),
+        sequences_(one.sequences),
+        gpt_(shape_, one.sequences),
+        texts_(texts_for(one)),
+        initial_(initial_values<Bf16>(shape_, 1)) {}
 
   std::size_t parameter_count() const override { return accosim::parameter_count(shape_); }
-  std::vector<Bf16> initial_parameters() const override {
-    // The same few random values again and again.
-    std::vector<Bf16> pattern(std::size_t{1} << 16);
-    for (std::size_t i = 0; i < pattern.size(); ++i)
-      pattern[i] = to_bf16(static_cast<float>(0.035 * (2 * uniform_of(mixed(i)) - 1)));
-    std::vector<Bf16> parameters(parameter_count());
-    for (const ParameterBlock& block : parameter_blocks(shape_)) {
-      const Bf16 constant = to_bf16(static_cast<float>(block.constant));
-      for (std::size_t i = 0; i < block.size(); ++i)
-        parameters[block.offset + i] = block.deviation > 0 ? pattern[i % pattern.size()] : constant;
-    }
-    return parameters;
-  }
+  std::vector<Bf16> initial_parameters() const override { return initial_; }
   int samples_per_micro_batch() const override { return sequences_; }
   int tokens_per_sample() const override { return shape_.context; }
   void accumulate(const Bf16* parameters, std::int64_t micro_batch, Bf16* gradient, float* loss,
@@ -232,6 +224,7 @@ class RandomWorkload : public DeviceWorkload<Bf16> {
   int sequences_;
   DeviceGpt<Bf16> gpt_;
   std::vector<std::vector<std::int32_t>> texts_;
+  std::vector<Bf16> initial_;
 };
 
 TrainingOptions training_options_of(const UpdateCase& one, std::int64_t updates) {
@@ -251,7 +244,7 @@ TrainingOptions training_options_of(const UpdateCase& one, std::int64_t updates)
 std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds most, bool again) {
   constexpr std::int64_t kFirst = 2, kMost = 400;
   const Efforts& efforts = lab.efforts;
-  const double asked = host_now();
+  const double asked = monotonic_seconds();
   std::optional<ItemTimes> measured;
   synchronise_device();
   const std::int64_t before = device_memory_used();
@@ -259,6 +252,7 @@ std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds 
     use_device(lab.device);  // which is a thread's own
     RandomWorkload workload(one.step);
     const std::unique_ptr<DeviceTransport> network = alone_transport();
+    const double made = monotonic_seconds();
     const auto durations = [&](std::int64_t updates) {
       const TrainingResult result = train_by_streams(training_options_of(one, updates), workload, *network, ranks);
       Values values;
@@ -272,9 +266,9 @@ std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds 
         static_cast<std::int64_t>(std::clamp<double>(share * efforts.load.value / each, 1, static_cast<double>(kMost)));
     const auto counting =
         static_cast<std::int64_t>(std::clamp<double>(share * efforts.step.value / each, 3, static_cast<double>(kMost)));
-    // Parameters are made and copied once more.
-    const double spent = host_now() - asked;
-    if (spent + spent + static_cast<double>(loading + counting) * each > most.value) return;
+    // A rank is set up once more.
+    const double now = monotonic_seconds();
+    if (now - asked + now - made + static_cast<double>(loading + counting) * each > most.value) return;
     auto [values, memory] = durations(loading + counting);
     values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(loading));
     measured = ItemTimes{spread_of(std::move(values)), {}};

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "calibration/cuda/micro_batch_text.hpp"
 #include "calibration/random.hpp"
 
 namespace accosim {
@@ -48,34 +49,25 @@ Operand zeros(std::size_t bytes) {
   return operand;
 }
 
-/// Random tokens, context + 1 a sequence.
+/// Context + 1 tokens a sequence.
 std::vector<std::int32_t> random_text(const TokenShape& s, int vocabulary) {
   std::vector<std::int32_t> text(static_cast<std::size_t>(s.sequences) * static_cast<std::size_t>(s.context + 1));
-  for (std::size_t i = 0; i < text.size(); ++i)
-    text[i] = static_cast<std::int32_t>(mixed({7, i}) % static_cast<std::uint64_t>(vocabulary));
+  draw_tokens(7, vocabulary, text);
   return text;
 }
 
-/// Columns by their input token, as TokenIndex wants them.
 struct Index {
   std::vector<std::int32_t> unique, first, columns;
 };
 
 Index index_of(const std::vector<std::int32_t>& text, const TokenShape& s, int vocabulary) {
-  std::vector<std::vector<std::int32_t>> by_token(static_cast<std::size_t>(vocabulary));
-  for (int i = 0; i < s.tokens(); ++i) {
-    const int at = i / s.context * (s.context + 1) + i % s.context;
-    by_token[static_cast<std::size_t>(text[static_cast<std::size_t>(at)])].push_back(i);
-  }
-  Index index;
-  for (int token = 0; token < vocabulary; ++token) {
-    const std::vector<std::int32_t>& columns = by_token[static_cast<std::size_t>(token)];
-    if (columns.empty()) continue;
-    index.unique.push_back(token);
-    index.first.push_back(static_cast<std::int32_t>(index.columns.size()));
-    index.columns.insert(index.columns.end(), columns.begin(), columns.end());
-  }
-  index.first.push_back(static_cast<std::int32_t>(index.columns.size()));
+  const auto tokens = static_cast<std::size_t>(s.tokens());
+  Index index{std::vector<std::int32_t>(tokens), std::vector<std::int32_t>(tokens + 1),
+              std::vector<std::int32_t>(tokens)};
+  std::vector<std::int32_t> number_of(static_cast<std::size_t>(vocabulary), -1);
+  const int unique = index_tokens(text, s, number_of, index.columns.data(), index.first.data(), index.unique.data());
+  index.unique.resize(static_cast<std::size_t>(unique));
+  index.first.resize(static_cast<std::size_t>(unique) + 1);
   return index;
 }
 

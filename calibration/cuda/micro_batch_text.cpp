@@ -6,6 +6,35 @@
 
 namespace accosim {
 
+int index_tokens(std::span<const std::int32_t> text, const TokenShape& s, std::vector<std::int32_t>& number_of,
+                 std::int32_t* columns, std::int32_t* first, std::int32_t* unique) {
+  const int context = s.context, tokens = s.tokens();
+  const auto token_of = [&](int column) {
+    const int place = column / context * (context + 1) + column % context;
+    return static_cast<std::size_t>(text[static_cast<std::size_t>(place)]);
+  };
+  // Tokens are numbered as they first appear. begin[u + 2] counts the columns of number u; summed up, begin[u + 1] is
+  // where they begin, and runs to where they end: then begin[u] is where those of u begin.
+  int count = 0;
+  std::vector<std::int32_t> begin(static_cast<std::size_t>(tokens) + 2);
+  for (int column = 0; column < tokens; ++column) {
+    std::int32_t& number = number_of[token_of(column)];
+    if (number < 0) {
+      number = count;
+      unique[count++] = static_cast<std::int32_t>(token_of(column));
+    }
+    ++begin[static_cast<std::size_t>(number) + 2];
+  }
+  for (std::size_t u = 2; u < begin.size(); ++u) begin[u] += begin[u - 1];
+  for (int column = 0; column < tokens; ++column) {
+    const auto number = static_cast<std::size_t>(number_of[token_of(column)]);
+    columns[begin[number + 1]++] = column;
+  }
+  std::copy_n(begin.begin(), count + 1, first);
+  for (int u = 0; u < count; ++u) number_of[static_cast<std::size_t>(unique[u])] = -1;
+  return count;
+}
+
 MicroBatchText::MicroBatchText(const TokenShape& shape, int vocabulary)
     : shape_(shape),
       text_size_(static_cast<std::size_t>(shape.tokens() + shape.sequences)),
@@ -32,39 +61,9 @@ void MicroBatchText::give(std::span<const std::int32_t> text, Stream& stream) {
   staged.copied.synchronise();
   auto* const host = staged.memory.as<std::int32_t>();
   std::copy(text.begin(), text.end(), host);
-  build_index(text, host);
+  unique_ = index_tokens(text, shape_, number_of_, host + columns_at_, host + first_at_, host + unique_at_);
   stream.copy_to_device(device_.data(), host, size_ * sizeof(std::int32_t));
   stream.record(staged.copied);
-}
-
-void MicroBatchText::build_index(std::span<const std::int32_t> text, std::int32_t* staged) {
-  std::int32_t* const columns = staged + columns_at_;
-  std::int32_t* const first = staged + first_at_;
-  std::int32_t* const unique = staged + unique_at_;
-  const int context = shape_.context, tokens = shape_.tokens();
-  const auto token_of = [&](int column) {
-    const int place = column / context * (context + 1) + column % context;
-    return static_cast<std::size_t>(text[static_cast<std::size_t>(place)]);
-  };
-  // Tokens are numbered as they first appear. begin[u + 2] counts the columns of number u; summed up, begin[u + 1] is
-  // where they begin, and runs to where they end: then begin[u] is where those of u begin.
-  unique_ = 0;
-  std::vector<std::int32_t> begin(static_cast<std::size_t>(tokens) + 2);
-  for (int column = 0; column < tokens; ++column) {
-    std::int32_t& number = number_of_[token_of(column)];
-    if (number < 0) {
-      number = unique_;
-      unique[unique_++] = static_cast<std::int32_t>(token_of(column));
-    }
-    ++begin[static_cast<std::size_t>(number) + 2];
-  }
-  for (std::size_t u = 2; u < begin.size(); ++u) begin[u] += begin[u - 1];
-  for (int column = 0; column < tokens; ++column) {
-    const auto number = static_cast<std::size_t>(number_of_[token_of(column)]);
-    columns[begin[number + 1]++] = column;
-  }
-  std::copy_n(begin.begin(), unique_ + 1, first);
-  for (int u = 0; u < unique_; ++u) number_of_[static_cast<std::size_t>(unique[u])] = -1;
 }
 
 TokenIndex MicroBatchText::index() const {

@@ -11,6 +11,13 @@
 
 namespace accosim {
 
+/// The columns of a text (for each sequence context + 1 tokens) by their input token, as TokenIndex has them, tokens in
+/// the order in which they first appear. Fills `columns` (s.tokens() of them), `first` (one more than there are unique
+/// tokens) and `unique`, and returns how many of these there are. `number_of`: -1 for each token of the vocabulary,
+/// before and after.
+int index_tokens(std::span<const std::int32_t> text, const TokenShape& s, std::vector<std::int32_t>& number_of,
+                 std::int32_t* columns, std::int32_t* first, std::int32_t* unique);
+
 /// The text given last, on the device. One stream at a time.
 class MicroBatchText {
  public:
@@ -32,7 +39,6 @@ class MicroBatchText {
     PinnedMemory memory;
     Event copied;
   };
-  void build_index(std::span<const std::int32_t> text, std::int32_t* staged);
 
   TokenShape shape_;
   // In elements of 32 bits, one behind the other: the text, the columns by token, where each token's begin, the tokens.

@@ -25,6 +25,7 @@
 
 #include "calibration/cuda/device_transport.hpp"
 #include "calibration/cuda/handles.hpp"
+#include "calibration/elements.hpp"
 #include "calibration/gather.hpp"
 
 namespace accosim {
@@ -54,16 +55,6 @@ ncclDataType_t nccl_type(ElementType type) {
     case ElementType::kInt64: return ncclInt64;
   }
   return ncclFloat32;
-}
-
-std::size_t bytes_of(ElementType type) {
-  switch (type) {
-    case ElementType::kFloat32: return 4;
-    case ElementType::kFloat64:
-    case ElementType::kInt64: return 8;
-    case ElementType::kBf16: return 2;
-  }
-  return 0;
 }
 
 int current_device() {
@@ -195,7 +186,7 @@ class NcclTransport : public DeviceTransport {
     return count / static_cast<std::size_t>(size_);
   }
   void* own_slice(void* data, std::size_t slice, ElementType type) const {
-    return static_cast<char*>(data) + static_cast<std::size_t>(rank_) * slice * bytes_of(type);
+    return static_cast<char*>(data) + static_cast<std::size_t>(rank_) * slice * size_of(type);
   }
 
   template <typename Call>

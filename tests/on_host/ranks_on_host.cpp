@@ -10,6 +10,7 @@
 
 #include "calibration/bf16.hpp"
 #include "calibration/cuda/device_transport.hpp"
+#include "calibration/elements.hpp"
 #include "tests/on_host/on_host.hpp"
 
 namespace accosim {
@@ -23,16 +24,6 @@ struct Call {
   std::size_t count;
   ElementType type;
 };
-
-std::size_t bytes_of(ElementType type) {
-  switch (type) {
-    case ElementType::kFloat32: return 4;
-    case ElementType::kBf16: return 2;
-    case ElementType::kFloat64:
-    case ElementType::kInt64: return 8;
-  }
-  return 0;
-}
 
 float sum_of(float a, float b) { return a + b; }
 double sum_of(double a, double b) { return a + b; }
@@ -67,7 +58,7 @@ void reduce(const std::vector<Call>& calls) {
 }
 
 void gather(const std::vector<Call>& calls) {
-  const std::size_t slice = calls.front().count / calls.size() * bytes_of(calls.front().type);
+  const std::size_t slice = calls.front().count / calls.size() * size_of(calls.front().type);
   for (std::size_t from = 0; from < calls.size(); ++from) {
     for (std::size_t to = 0; to < calls.size(); ++to) {
       if (from == to) continue;
