@@ -15,8 +15,6 @@
 namespace accosim {
 namespace {
 
-constexpr double kMet = 0.01;  ///< of the logarithm: a product that the fit meets needs no ratio
-
 JsonValue rounded(double value) {
   JsonValue json = json_number(value, {});
   json.text = fmt::format("{:.4g}", value);
@@ -191,9 +189,7 @@ std::vector<MeasuredProduct> measured_products(const GpuSamples& samples, const 
   std::vector<MeasuredProduct> products;
   for (auto& [key, mean] : means) {
     const std::size_t which = mean.count[0] > 0 ? 0 : 1;
-    const double log_ratio = mean.sum[which] / mean.count[which];
-    if (std::abs(log_ratio) < kMet) continue;
-    mean.product.ratio = std::exp(log_ratio);
+    mean.product.ratio = std::exp(mean.sum[which] / mean.count[which]);
     products.push_back(mean.product);
   }
   return products;

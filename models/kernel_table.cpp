@@ -39,8 +39,6 @@ constexpr std::array<Facts, kStepKernelCount> kFacts = {{
 
 const Facts& facts_of(StepKernel kernel) { return kFacts[static_cast<std::size_t>(kernel)]; }
 
-constexpr double kSameSize = 1.02;
-
 double log_line(const KernelPoint& a, const KernelPoint& b, double elements) {
   const double share = std::log(elements / a.elements) / std::log(b.elements / a.elements);
   return (1 - share) * std::log(a.time.value) + share * std::log(b.time.value);

@@ -23,7 +23,7 @@ GpuDocument document_with_steps(double factor = 1) {
   const InventedGpu gpu = invented_gpu();
   GpuDocument document(gpu, 11);
   for (double n = 65536; n <= 5e8; n *= 4) document.add_kernel(StepKernel::kCopy, n, 1, Dtype::kBf16, true);
-  for (const double n : {124e6, 800e6}) document.add_kernel(StepKernel::kAdamw, n, 1, Dtype::kBf16, true);
+  for (const double n : {1e6, 16e6, 124e6, 800e6}) document.add_kernel(StepKernel::kAdamw, n, 1, Dtype::kBf16, true);
   document.add_launch("host_launch", gpu.launch);
   for (const double sequences : {1.0, 2.0, 4.0}) {
     const AccocalSizes sizes = gpt_sizes(6, 768, sequences);
