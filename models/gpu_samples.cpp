@@ -11,7 +11,7 @@ namespace accosim {
 namespace {
 
 constexpr Range kTime{0, 1e4, true};
-constexpr Range kDifference{-1, 1e4};  ///< of two times, so that noise may leave nothing of it
+constexpr Range kDifference{0, 1e4};  ///< of two times, so that noise may leave nothing of it
 constexpr Range kSize{1, 1e15};
 constexpr Range kBytes{0, 1e16};
 constexpr Range kRate{0, 1e18};
