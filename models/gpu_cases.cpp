@@ -141,7 +141,8 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
   }
 }
 
-void add_gpu_cases(Published& published, const std::string& directory) {
+int add_gpu_cases(Published& published, const std::string& directory) {
+  const std::size_t before = published.cases.size();
   std::vector<fs::path> paths;
   std::error_code error;
   for (fs::directory_iterator entries(directory, error), end; !error && entries != end; entries.increment(error))
@@ -156,6 +157,7 @@ void add_gpu_cases(Published& published, const std::string& directory) {
         path.lexically_normal().lexically_proximate(fs::path(data_dir()).lexically_normal()).string();
     add_gpu_cases(published, read_gpu_samples(text, path.string()), path.stem().string(), shown);
   }
+  return static_cast<int>(published.cases.size() - before);
 }
 
 }  // namespace accosim

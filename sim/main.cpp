@@ -232,15 +232,28 @@ void list(const Arguments& arguments) {
   }
 }
 
+/// Of a folder that the user named, which then holds a step.
+void add_named_samples(Published& published, const std::string& directory) {
+  if (!std::filesystem::is_directory(directory))
+    throw ScenarioError(
+        {fmt::format("--samples {}: there is no such folder; name the one that the GPU's samples lie in", directory)});
+  if (add_gpu_cases(published, directory) > 0) return;
+  throw ScenarioError(
+      {fmt::format("--samples {}: no step that accocal measured on a GPU is in there; accocal measure "
+                   "--device cuda:0 -o {}/samples.json writes some",
+                   directory, directory)});
+}
+
 /// False when a bound that was to be checked does not hold.
 bool validate_published(const Arguments& arguments) {
   if (arguments.live) return validate_on_this_machine(arguments);
   const std::string directory =
       arguments.directory.empty() ? data_dir() + "/scenarios/validation" : arguments.directory;
   Published published = load_published(directory);
-  const bool shipped = arguments.directory.empty() && arguments.gpu_samples.empty();
-  if (shipped || !arguments.gpu_samples.empty())
-    add_gpu_cases(published, shipped ? data_dir() + "/calibration/samples" : arguments.gpu_samples);
+  if (!arguments.gpu_samples.empty())
+    add_named_samples(published, arguments.gpu_samples);
+  else if (arguments.directory.empty())
+    add_gpu_cases(published, data_dir() + "/calibration/samples");
   ValidateOptions options = arguments.validate;
   options.network = network_of(arguments);
   Validation validation = validate(published, options);
@@ -358,17 +371,20 @@ int run_command_line(int argc, char** argv) {
                          "Of output that does not say, such as all_reduce");
   nccl_tests->add_option("--ranks", arguments.import.ranks, "Of output that lists none")->check(CLI::Range(2, 1000000));
   nccl_tests->add_option("--nodes", arguments.import.nodes, "Of output that lists none")->check(CLI::Range(1, 1000000));
-  CLI::App* validate_verb =
-      app.add_subcommand("validate", "Predictions against what others measured: errors by group, device and source");
-  validate_verb->add_option("directory", arguments.directory,
-                            "Folder of measurements; scenarios/validation by default");
-  validate_verb->add_option("--samples", arguments.gpu_samples,
-                            "Folder of what accocal measured on GPUs; calibration/samples by default");
-  validate_verb->add_option("--group", arguments.validate.group, "Only groups whose name contains this");
-  validate_verb->add_option("--case", arguments.validate.id, "Only cases whose id contains this");
-  validate_verb
-      ->add_option("--leave-out", arguments.leave_out, "Predict again with each source or device out of the fits")
-      ->check(CLI::IsMember({"source", "device"}));
+  CLI::App* validate_verb = app.add_subcommand(
+      "validate", "Predictions against what others measured, and accocal: errors by group, device and source");
+  CLI::Option* directory_option = validate_verb->add_option("directory", arguments.directory,
+                                                            "Folder of measurements; scenarios/validation by default");
+  CLI::Option* samples_option = validate_verb->add_option(
+      "--samples", arguments.gpu_samples, "Folder of what accocal measured on GPUs; calibration/samples by default");
+  samples_option->check([](const std::string& path) { return path.empty() ? "names no folder" : ""; });
+  CLI::Option* group_option =
+      validate_verb->add_option("--group", arguments.validate.group, "Only groups whose name contains this");
+  CLI::Option* case_option =
+      validate_verb->add_option("--case", arguments.validate.id, "Only cases whose id contains this");
+  CLI::Option* leave_out_option = validate_verb->add_option("--leave-out", arguments.leave_out,
+                                                            "Predict again with each source or device out of the fits");
+  leave_out_option->check(CLI::IsMember({"source", "device"}));
   validate_verb->add_option("-j,--jobs", arguments.validate.jobs, "Processes")->check(CLI::Range(1, 256));
   validate_verb->add_option("--network", arguments.network, "simgrid or reference")
       ->check(CLI::IsMember({"simgrid", "reference"}))
@@ -385,6 +401,8 @@ int run_command_line(int argc, char** argv) {
   CLI::Option* json_flag = validate_verb->add_flag("--json", arguments.json, "One JSON document instead of text");
   validate_verb->add_flag("--markdown", arguments.markdown, "The page reports/published/validation.md, or live.md")
       ->excludes(json_flag);
+  for (CLI::Option* other : {directory_option, samples_option, group_option, case_option, leave_out_option, json_flag})
+    live->excludes(other);  // it makes runs of its own
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -77,16 +77,21 @@ std::vector<ValidationGroup> groups_of(const std::vector<ValidationRow>& rows, c
 
 std::vector<std::string> broken_bounds(const Validation& validation, const std::vector<std::string>& explained) {
   std::vector<std::string> broken;
-  for (const ValidationBound& bound : validation.bounds)
-    for (const ValidationGroup& group : validation.groups) {
-      if (group.name != bound.group) continue;
-      if (group.score.mean > bound.mean)
-        broken.push_back(fmt::format("{}: the mean absolute error is {:.2f} %, its bound is {:.2f} %", group.name,
-                                     100 * group.score.mean, 100 * bound.mean));
-      if (group.score.cases < bound.cases)
-        broken.push_back(
-            fmt::format("{}: {} cases are scored, there were {}", group.name, group.score.cases, bound.cases));
+  for (const ValidationGroup& group : validation.groups) {
+    const auto bound = std::find_if(validation.bounds.begin(), validation.bounds.end(),
+                                    [&](const ValidationBound& each) { return each.group == group.name; });
+    if (bound == validation.bounds.end()) {
+      broken.push_back(
+          fmt::format("{}: no bound is given, so nothing holds it; add \"{}\" to bounds.json", group.name, group.name));
+      continue;
     }
+    if (group.score.mean > bound->mean)
+      broken.push_back(fmt::format("{}: the mean absolute error is {:.2f} %, its bound is {:.2f} %", group.name,
+                                   100 * group.score.mean, 100 * bound->mean));
+    if (group.score.cases < bound->cases)
+      broken.push_back(
+          fmt::format("{}: {} cases are scored, there were {}", group.name, group.score.cases, bound->cases));
+  }
   for (const ValidationRow& row : validation.rows) {
     const bool must = std::find(explained.begin(), explained.end(), row.group) != explained.end();
     if (must && row.scored() && std::abs(row.error()) > kToBeExplained && row.explanation.empty())

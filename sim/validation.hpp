@@ -85,8 +85,8 @@ struct Validation {
 ValidationScore score_of(const std::vector<const ValidationRow*>& rows);
 /// Scores by group (in the order of `names`), and in each by device, source and series, in the order of appearance.
 std::vector<ValidationGroup> groups_of(const std::vector<ValidationRow>& rows, const std::vector<std::string>& names);
-/// A group's mean above its bound, fewer scored cases than it had, and (`explained` groups) a case over 25 % without an
-/// explanation: a sentence each. Groups without rows are not checked.
+/// A group's mean above its bound, fewer scored cases than it had, a group without a bound, and (`explained` groups) a
+/// case over 25 % without an explanation: a sentence each. Groups without rows are not checked.
 std::vector<std::string> broken_bounds(const Validation& validation, const std::vector<std::string>& explained);
 
 inline constexpr double kToBeExplained = 0.25;

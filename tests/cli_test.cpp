@@ -59,6 +59,60 @@ TEST(Validate, NoGroupIsWorseThanItsBound) {
   EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
 }
 
+TEST(Validate, SamplesThatWereNamedAreThere) {
+  // A folder of ours that is not there is no group; one that the user named, or one without a step, is a mistake.
+  const Scratch scratch;
+  const ProgramRun nowhere = accosim({"validate", "--samples", scratch.path("nowhere"), "--network", "reference"});
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_NE(nowhere.err.find("there is no such folder"), std::string::npos) << nowhere.err;
+  scratch.write("cpu/samples.json", R"({"schema": "accosim.samples/1"})");
+  const ProgramRun none = accosim({"validate", "--samples", scratch.path("cpu"), "--network", "reference"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(none.out, "");
+  EXPECT_NE(none.err.find("no step that accocal measured on a GPU"), std::string::npos) << none.err;
+}
+
+TEST(Validate, LiveTakesNoMeasurementsOfOthers) {
+  // Before anything is measured: the command line is wrong.
+  for (const std::vector<std::string>& other :
+       std::vector<std::vector<std::string>>{{"scenarios/validation"},
+                                             {"--samples", "calibration/samples"},
+                                             {"--group", "memory"},
+                                             {"--case", "x"},
+                                             {"--leave-out", "source"},
+                                             {"--json"}}) {
+    std::vector<std::string> arguments = {"validate", "--live"};
+    arguments.insert(arguments.end(), other.begin(), other.end());
+    const ProgramRun run = accosim(arguments);
+    EXPECT_EQ(run.exit_code, 2) << other.front() << "\n" << run.err;
+    EXPECT_NE(run.err.find("excludes"), std::string::npos) << other.front() << "\n" << run.err;
+  }
+}
+
+TEST(Validate, StepsMeasuredByUsHaveABound) {
+  // A step of 4/3 of its kernels' times is predicted 25 % too short, and 5 % is asked; one of just their times is not.
+  for (const double factor : {1.0, 4.0 / 3}) {
+    const Scratch scratch;
+    GpuDocument document(invented_gpu(), 3);
+    const AccocalSizes sizes = gpt_sizes(6, 768, 1);
+    document.add_step_kernels(sizes, "gpt2");
+    document.add_kernel(StepKernel::kCopy, 4e8, 1, Dtype::kBf16, true);
+    document.add_launch("host_launch", 3e-6);
+    const double parameters = (50304 + 1024) * 768.0 + 6 * (12 * 768.0 * 768 + 13 * 768) + 2 * 768;
+    document.add_step(sizes, "gpt2", "micro_batch", parameters, factor * document.micro_batch(sizes), 0);
+    scratch.write("samples/h200.json", document.text("NVIDIA H200"));
+    const ProgramRun run =
+        accosim({"validate", "--samples", scratch.path("samples"), "--check", "--json", "--jobs", "2"});
+    const Json broken = Json::parse(run.out)["broken_bounds"];
+    ASSERT_EQ(broken.size(), factor > 1 ? 1u : 0u) << broken.dump(1);
+    EXPECT_EQ(run.exit_code, factor > 1 ? 1 : 0) << run.err;
+    if (factor > 1) {
+      EXPECT_EQ(broken[0].get<std::string>().find("measured by us: the mean absolute error is"), 0u) << broken;
+    }
+  }
+}
+
 TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "accosim-import";
   std::filesystem::create_directories(folder);

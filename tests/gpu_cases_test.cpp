@@ -129,13 +129,13 @@ TEST(GpuCases, SizesThatDoNotGiveTheParametersAreRefused) {
 TEST(GpuCases, OnlyGpuDocumentsOfAFolderAreTaken) {
   const Scratch scratch;
   Published published;
-  add_gpu_cases(published, scratch.path("no such folder"));
+  EXPECT_EQ(add_gpu_cases(published, scratch.path("no such folder")), 0);
   scratch.write("samples/cpu.json", R"({"schema": "accosim.samples/1"})");
   scratch.write("samples/notes.txt", "nothing");
-  add_gpu_cases(published, scratch.path("samples"));
+  EXPECT_EQ(add_gpu_cases(published, scratch.path("samples")), 0);
   EXPECT_TRUE(published.cases.empty());
   scratch.write("samples/gpu.json", document_with_steps().text());
-  add_gpu_cases(published, scratch.path("samples"));
+  EXPECT_EQ(add_gpu_cases(published, scratch.path("samples")), 8);
   EXPECT_EQ(published.cases.size(), 8u);
   EXPECT_EQ(published.sources.front().key, "gpu");
   scratch.write("samples/bad.json", R"({"schema": "accosim.gpu_samples/1"})");

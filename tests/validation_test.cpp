@@ -78,10 +78,12 @@ TEST(Score, PartsAddUpToTheirGroup) {
   }
 }
 
+/// Under a bound that holds.
 Validation two_cases(double predicted) {
   Validation validation;
   validation.rows = {row("a", 1, 1), row("b", 1, predicted)};
   validation.groups = groups_of(validation.rows, {"g"});
+  validation.bounds = {{"g", 1, 2}};
   return validation;
 }
 
@@ -94,8 +96,15 @@ TEST(Bounds, AMeanAboveItsBoundAndALostCaseAreTold) {
             std::vector<std::string>{"g: the mean absolute error is 10.00 %, its bound is 9.00 %"});
   validation.bounds = {{"g", 0.11, 3}};
   EXPECT_EQ(broken_bounds(validation, {}), std::vector<std::string>{"g: 2 cases are scored, there were 3"});
-  validation.bounds = {{"another", 0, 100}};  // not asked for this time
+  validation.bounds = {{"g", 0.11, 2}, {"another", 0, 100}};  // not asked for this time
   EXPECT_TRUE(broken_bounds(validation, {}).empty());
+}
+
+TEST(Bounds, AGroupWithCasesAndNoBoundIsTold) {
+  Validation validation = two_cases(1.2);
+  validation.bounds = {{"another", 0, 100}};
+  EXPECT_EQ(broken_bounds(validation, {}),
+            std::vector<std::string>{"g: no bound is given, so nothing holds it; add \"g\" to bounds.json"});
 }
 
 TEST(Bounds, ACaseOver25PercentNeedsAReason) {
