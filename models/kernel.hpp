@@ -46,7 +46,7 @@ bool outside(const KernelTable& table, const Kernel& kernel);
 const MeasuredProduct* measured_product(const Gemm& gemm, const Device& device, Dtype dtype);
 
 /// Measured over fitted time of a measured product. One that is up to twice or half as large in one size, and else the
-/// same: the root of the nearest's (README.md has what that is worth). Of any other 1.
+/// same: the root of the nearest's. Of any other 1.
 double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
 
 /// On an idle device, launch by the host excluded. A kernel of which the device has a table: by that. A product:
