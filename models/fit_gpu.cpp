@@ -87,7 +87,7 @@ void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
       gemm.quality.inherited = false;
       Device fitted = profile.device();
       fitted.gemm[static_cast<std::size_t>(dtype)] = gemm;
-      const bool trains = dtype == Dtype::kBf16 || dtype == Dtype::kTf32 || dtype == Dtype::kFp32;
+      const bool trains = dtype == Dtype::kBf16 || dtype == Dtype::kFp32;
       if (trains && measured(dtype)) {
         gemm.products = measured_products(samples, fitted, dtype);
         fitted.gemm[static_cast<std::size_t>(dtype)] = gemm;

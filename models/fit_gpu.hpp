@@ -57,7 +57,7 @@ std::optional<KnownGpu> known_gpu(const std::string& device);
 /// or where the samples are of another device than a profile can describe.
 ///
 /// - gemm, by dtype: fit_kernels() of all products, as in a step and cold; for the dtypes that accocal trains in
-///   (bf16, tf32, fp32) also the ratio of each measured product to the fit.
+///   (bf16, fp32) also the ratio of each measured product to the fit.
 /// - kernels: a table of each that a step or its optimizer is priced by, by curve_of().
 /// - memory_efficiency: median rate of copies, sums, casts and gelus of at least eight times the L2, in B/s over the
 ///   device's bandwidth.

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "models/json.hpp"
+#include "models/spread.hpp"
 #include "models/work.hpp"
 #include "tests/gpu_document.hpp"
 #include "tests/scratch.hpp"
@@ -88,6 +89,24 @@ TEST_F(FitGpu, TablesAreOfWhatAStepIsPricedBy) {
     if (one.kernel.step) asked.insert(*one.kernel.step);
   for (const KernelTable& table : invented().device.kernels) written.insert(table.kernel);
   EXPECT_EQ(written, asked);
+}
+
+TEST_F(FitGpu, AStepOutsideTheMeasuredShapesSaysSo) {
+  const auto extrapolated = [&](double width, double sequences, double context) {
+    const AccocalSizes sizes = gpt_sizes(2, width, sequences, context);
+    Model model;
+    model.max_position_embeddings = 1024;
+    RankKind kind;
+    kind.device = invented().device;
+    kind.workload.implementation = Implementation::kAccocal;
+    kind.layers = accocal_layers(model, sizes);
+    return fit_use(kind).extrapolated;
+  };
+  EXPECT_EQ(extrapolated(768, 4, 1024), 0);
+  EXPECT_EQ(extrapolated(1024, 2, 1024), 0);   // other sizes, between those that were measured
+  EXPECT_GT(extrapolated(768, 4, 512), 0.01);  // the softmax of other columns
+  // All memory-bound kernels of four times the largest.
+  EXPECT_GT(extrapolated(1280, 32, 1024), 0.2);
 }
 
 TEST_F(FitGpu, ProductsThatWereMeasuredComeOutAsMeasured) {
