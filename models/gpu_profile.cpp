@@ -62,13 +62,22 @@ void drop_sources(JsonValue& root, const std::string& of) {
   all.erase(std::remove_if(all.begin(), all.end(), covered), all.end());
 }
 
+std::string citation_of(const GpuSamples& samples) {
+  std::string text = "accocal measure on " + samples.device;
+  const auto add = [&](const char* what, const std::string& value) {
+    if (!value.empty()) text += std::string(", ") + what + value;
+  };
+  add("", samples.date);
+  add("commit ", samples.commit);
+  add("driver ", samples.driver);
+  add("cuBLASLt ", samples.library);
+  return text;
+}
+
 }  // namespace
 
 GpuProfile::GpuProfile(JsonValue base, const GpuSamples& samples, const std::string& base_name, bool same)
-    : root_(std::move(base)),
-      measured_(fmt::format("accocal measure on {}{}{}", samples.device,
-                            samples.date.empty() ? "" : ", " + samples.date,
-                            samples.commit.empty() ? "" : ", commit " + samples.commit)) {
+    : root_(std::move(base)), measured_(citation_of(samples)) {
   root_.set("schema", json_text("accosim.device/1", {}));
   if (!same) {
     root_.set("name", json_text(samples.device, {}));

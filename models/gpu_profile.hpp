@@ -24,7 +24,7 @@ class GpuProfile {
 
   /// As the profile stands.
   const Device& device() const { return device_; }
-  /// "accocal measure on NVIDIA H200, 2026-11-21, commit abc".
+  /// "accocal measure on NVIDIA H200, 2026-11-21, commit abc, driver 13.0, cuBLASLt 13.1".
   const std::string& measured() const { return measured_; }
   std::string text() const;
 

@@ -109,7 +109,7 @@ Seconds time_at(const KernelCurve& curve, double elements) {
 }
 
 KernelCurve curve_of(std::vector<KernelPoint> samples, double tolerance) {
-  const KernelCurve all = merged(std::move(samples));
+  KernelCurve all = merged(std::move(samples));
   if (all.size() < 3) return all;
   KernelCurve kept{all.front()};
   keep(all, 0, all.size() - 1, tolerance, kept);

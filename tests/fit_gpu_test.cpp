@@ -208,7 +208,11 @@ TEST_F(FitGpu, WhatWasNotMeasuredStaysAndWhatWasIsCited) {
   for (const char* key : {"/memory_efficiency", "/launch_interval", "/adamw_time_per_parameter", "/gemm/bf16",
                           "/kernels", "/memory", "/sm_count"}) {
     ASSERT_NE(sources.find(key), nullptr) << key;
-    EXPECT_EQ(sources.find(key)->text.rfind("accocal measure on NVIDIA H100 80GB HBM3, 2026-11-21, commit abc", 0), 0u);
+    EXPECT_EQ(
+        sources.find(key)->text.rfind("accocal measure on NVIDIA H100 80GB HBM3, 2026-11-21, commit abc, driver 13.0, "
+                                      "cuBLASLt 13.0",
+                                      0),
+        0u);
   }
   EXPECT_NE(sources.find("/gemm/fp32")->text.find("neusight"), std::string::npos);
 }
