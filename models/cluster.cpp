@@ -207,6 +207,9 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
     links = false;
   }
   check_abilities(reader, group);
+  const bool as_all = group.precision == training.precision && group.attention == training.attention;
+  if (training.implementation == Implementation::kAccocal && !as_all)
+    check_own_kernels(reader, group.precision, group.attention);
   reader.finish({{"devices", "did you mean \"device\"?"}, {"network", "did you mean \"nics\"?"}});
   return group;
 }

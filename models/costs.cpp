@@ -59,7 +59,20 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
 
 }  // namespace
 
+Kernel own_optimizer(double parameters, Dtype storage) {
+  Kernel kernel =
+      memory_kernel(bytes_of(StepKernel::kAdamw, parameters, bytes_of(storage)), launches_of(StepKernel::kAdamw));
+  kernel.step = StepKernel::kAdamw;
+  kernel.dtype = storage;
+  kernel.elements = parameters;
+  return kernel;
+}
+
 Seconds optimizer_time(const Costs& costs, double parameters, const Device& device) {
+  if (costs.implementation == Implementation::kAccocal) {
+    const Kernel kernel = own_optimizer(parameters, costs.parameter_dtype);
+    if (table_of(device, kernel) != nullptr) return kernel_time(kernel, device, costs.parameter_dtype);
+  }
   const Seconds step =
       adamw_time(parameters, costs.parameter_dtype, costs.gradient_dtype, device, costs.optimizer_implementation);
   return costs.gradient_clipping ? step + clipping_time(parameters, costs.gradient_dtype, device) : step;
@@ -75,6 +88,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.gradient_dtype = spec.gradient_dtype;
   costs.optimizer_implementation = scenario.training.optimizer_implementation;
   costs.gradient_clipping = scenario.training.gradient_clipping;
+  costs.implementation = scenario.training.implementation;
   std::vector<int> members(costs.places.size());
   std::iota(members.begin(), members.end(), 0);
   costs.world = ring_of(costs.places, members);

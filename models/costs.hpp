@@ -39,6 +39,7 @@ struct Costs {
   Dtype gradient_dtype = Dtype::kBf16;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
   bool gradient_clipping = false;
+  Implementation implementation = Implementation::kEager;
 
   int ranks() const { return static_cast<int>(places.size()); }
   Bytes parameter_bytes() const { return parameters * bytes_of(parameter_dtype); }
@@ -50,8 +51,12 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec);
 /// Ranks that share one copy of what the schedule shards: all, or in hybrid sharding those of a node.
 int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
 
-/// One optimizer step on `parameters` elements, with the clipping of their gradients where it is asked for.
+/// One optimizer step on `parameters` elements, with the clipping of their gradients where it is asked for. accocal's
+/// by the device's table of it, where that has one.
 Seconds optimizer_time(const Costs& costs, double parameters, const Device& device);
+
+/// accocal's optimizer as one kernel, which the device may have a table of.
+Kernel own_optimizer(double parameters, Dtype storage);
 
 /// Matrix products run in the schedule's autocast dtype or, without, in that of the parameters; a node group's own
 /// 16-bit precision stands for any other 16-bit one.

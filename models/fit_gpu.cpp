@@ -29,6 +29,12 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+double root_mean_square(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double value : values) squares += value * value;
+  return values.empty() ? 0 : std::sqrt(squares / static_cast<double>(values.size()));
+}
+
 JsonValue base_tree(const std::string& base) {
   Diagnostics diagnostics;
   References references(diagnostics);
@@ -81,7 +87,7 @@ void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
       gemm.quality.inherited = false;
       Device fitted = profile.device();
       fitted.gemm[static_cast<std::size_t>(dtype)] = gemm;
-      const bool trains = dtype == Dtype::kBf16 || dtype == Dtype::kTf32 || dtype == Dtype::kFp32;
+      const bool trains = dtype == Dtype::kBf16 || dtype == Dtype::kFp32;
       if (trains && measured(dtype)) {
         gemm.products = measured_products(samples, fitted, dtype);
         fitted.gemm[static_cast<std::size_t>(dtype)] = gemm;
@@ -90,7 +96,7 @@ void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
           if (sample.dtype == dtype)
             errors.push_back(std::log(kernel_time(sample.kernel, fitted, dtype) / sample.time));
         fit.rows.push_back(
-            {fmt::format("  {} with {} ratios", name_of(dtype), gemm.products.size()), "", errors_of(errors), {}});
+            {name_of(dtype), fmt::format("{} ratios", gemm.products.size()), errors_of(errors), {}, true});
       }
       const std::string text = fmt::format("{}; {}{} kernels, mean error {:.1f} %, of samples left out {:.1f} %",
                                            profile.measured(), measured(dtype) ? "" : "with the other 16-bit type, ",
@@ -100,14 +106,21 @@ void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
   }
 }
 
+/// accocal's step has no price for the others: what a step does not run, or no schedule asks for.
+bool is_priced(StepKernel kernel) {
+  return kernel != StepKernel::kAdd && kernel != StepKernel::kCast && kernel != StepKernel::kCopy &&
+         kernel != StepKernel::kSgd;
+}
+
 using TableKey = std::tuple<StepKernel, Dtype, double>;
 
-/// Of each kernel in each dtype as in a step, or cold where it was only measured so; by rows where its time goes by
-/// them, but for numbers of rows with so few points that another one says more.
+/// Of each priced kernel in each dtype as in a step, or cold where it was only measured so; by rows where its time goes
+/// by them, but for numbers of rows with so few points that another one says more.
 std::map<TableKey, std::vector<KernelPoint>> table_points(const GpuSamples& samples) {
   std::map<TableKey, std::vector<KernelPoint>> warm, cold;
   std::map<std::pair<StepKernel, Dtype>, std::size_t> most;
   for (const GpuKernelSample& sample : samples.kernels) {
+    if (!is_priced(sample.kernel)) continue;
     const TableKey key{sample.kernel, sample.dtype, goes_by_rows(sample.kernel) ? sample.rows : 0};
     (sample.cold ? cold : warm)[key].push_back({sample.elements(), sample.time.mean()});
   }
@@ -133,8 +146,9 @@ void fit_tables(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
     table.samples = static_cast<int>(points.size());
     std::vector<double> in;
     for (const KernelPoint& point : points) in.push_back(std::log(time_at(table.times, point.elements) / point.time));
-    const FitErrors inside = errors_of(in), outside = errors_of(left_out_errors(points));
-    table.spread = outside.samples > 0 ? outside.spread : inside.spread;
+    const std::vector<double> out = left_out_errors(points);
+    const FitErrors inside = errors_of(in), outside = errors_of(out);
+    table.spread = proven(root_mean_square(outside.samples > 0 ? out : in), table.samples);
     std::string what = fmt::format("{} {}", name_of(table.kernel), name_of(table.dtype));
     if (table.rows > 0) what += fmt::format(", {:.0f} rows", table.rows);
     fit.rows.push_back({what, fmt::format("{} points", table.times.size()), inside, outside});
@@ -285,12 +299,15 @@ void look_at_repeats(const GpuSamples& samples, GpuFit& fit) {
   constexpr double kSame = 0.05;
   int repeated = 0, other = 0;
   const auto look = [&](const Timing& time) {
-    if (!time.again) return;
+    if (!time.again || !(time.median > Seconds{0})) return;  // a difference may be nothing
     ++repeated;
     other += std::abs(*time.again / time.median - 1) > kSame ? 1 : 0;
   };
   for (const GpuProductSample& sample : samples.products) look(sample.time);
   for (const GpuKernelSample& sample : samples.kernels) look(sample.time);
+  for (const GpuLaunchSample& sample : samples.launches) look(sample.time);
+  for (const GpuCopySample& sample : samples.copies) look(sample.time);
+  for (const GpuStepSample& sample : samples.steps) look(sample.time);
   if (other > 0)
     fit.notes.push_back(
         fmt::format("{} of {} samples took more than 5 % longer or shorter the second time", other, repeated));

@@ -17,6 +17,7 @@ struct GpuFitRow {
   std::string constant;  ///< its value, where it is one
   FitErrors in;          ///< predicted over measured time, samples in
   FitErrors out;         ///< each sample by what the others say; no samples: not asked
+  bool part = false;     ///< of what the row before it is
 };
 
 /// The best that was achieved, beside what the device could.
@@ -56,8 +57,8 @@ std::optional<KnownGpu> known_gpu(const std::string& device);
 /// or where the samples are of another device than a profile can describe.
 ///
 /// - gemm, by dtype: fit_kernels() of all products, as in a step and cold; for the dtypes that accocal trains in
-///   (bf16, tf32, fp32) also the ratio of each measured product to the fit.
-/// - kernels: a table of each, by curve_of().
+///   (bf16, fp32) also the ratio of each measured product to the fit.
+/// - kernels: a table of each that a step or its optimizer is priced by, by curve_of().
 /// - memory_efficiency: median rate of copies, sums, casts and gelus of at least eight times the L2, in B/s over the
 ///   device's bandwidth.
 /// - launch_interval: host_launch. adamw_time_per_parameter: median of bf16 (fp32 where there is none) from the same

@@ -11,9 +11,6 @@
 namespace accosim {
 namespace {
 
-constexpr int kProof = 10;         ///< fewer samples prove no small spread...
-constexpr double kUnproven = 0.1;  ///< ...than this
-
 // What the fits with many samples agree on.
 const std::vector<Parameter>& gemm_parameters() {
   static const std::vector<Parameter> kAll = {
@@ -108,7 +105,7 @@ class GroupFit {
     fit.out = errors_of(out);
     std::map<std::string, std::vector<double>> by;
     FitQuality quality{fit.in.spread, fit.in.samples, 0, 0, false};
-    if (fit.in.samples < kProof) quality.spread = std::max(quality.spread, kUnproven);
+    quality.spread = proven(quality.spread, fit.in.samples);
     for (std::size_t i = 0; i < samples_.size(); ++i) {
       by[samples_[i]->source + " " + samples_[i]->device].push_back(in[i]);
       const double flops = flops_of(samples_[i]->kernel).value;
@@ -155,6 +152,12 @@ bool contains(const std::vector<Dtype>& all, Dtype dtype) {
 }
 
 }  // namespace
+
+double proven(double spread, int samples) {
+  constexpr int kProof = 10;
+  constexpr double kUnproven = 0.1;
+  return samples < kProof ? std::max(spread, kUnproven) : spread;
+}
 
 FitErrors errors_of(const std::vector<double>& log_ratios) {
   FitErrors errors;

@@ -21,6 +21,9 @@ struct FitErrors {
 };
 FitErrors errors_of(const std::vector<double>& log_ratios);
 
+/// What may be said of so many samples: fewer than ten prove no smaller spread than 0.1.
+double proven(double spread, int samples);
+
 struct KernelFit {
   std::string architecture;
   std::string what;                     ///< "gemm fp16" or "attention"

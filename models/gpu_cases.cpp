@@ -100,10 +100,11 @@ void check_parameters(const GpuStepSample& step, const Scenario& scenario, const
 
 }  // namespace
 
-void add_gpu_cases(Published& published, const GpuSamples& samples, const std::string& key, const std::string& url) {
+void add_gpu_cases(Published& published, const GpuSamples& samples, const std::string& key, const std::string& url,
+                   const std::string& profile) {
   if (samples.steps.empty()) return;
-  const bool known = known_gpu(samples.device).has_value();
-  const GpuFit fit = known ? fit_gpu(samples, "") : GpuFit{};
+  const bool known = !profile.empty() || known_gpu(samples.device);
+  const GpuFit fit = known ? fit_gpu(samples, profile) : GpuFit{};
   const std::string title = fmt::format("accocal measure on {}, {}", samples.device, samples.date);
   published.sources.push_back({key, key, title, url, samples.commit, "", ""});
   std::set<std::string> ids;
@@ -115,11 +116,13 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
     one.group = kMeasuredGroup;
     one.source = key;
     one.url = url;
-    one.device = fit.device.name;
+    one.device = known ? fit.device.name : samples.device;
     one.by_us = true;
     if (!known) {
       one.configuration = configuration_of(step, samples.device);
-      one.not_expressible = fmt::format("no shipped profile is of {}", samples.device);
+      one.published = print_quantity(step.time.mean().value, Dimension::kTime);
+      one.not_expressible =
+          fmt::format("no shipped profile is of {}; name the nearest part or a file with --profile", samples.device);
       published.cases.push_back(std::move(one));
       continue;
     }
@@ -141,7 +144,7 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
   }
 }
 
-int add_gpu_cases(Published& published, const std::string& directory) {
+int add_gpu_cases(Published& published, const std::string& directory, const std::string& profile) {
   const std::size_t before = published.cases.size();
   std::vector<fs::path> paths;
   std::error_code error;
@@ -155,7 +158,7 @@ int add_gpu_cases(Published& published, const std::string& directory) {
     if (!is_gpu_samples(text)) continue;
     const std::string shown =
         path.lexically_normal().lexically_proximate(fs::path(data_dir()).lexically_normal()).string();
-    add_gpu_cases(published, read_gpu_samples(text, path.string()), path.stem().string(), shown);
+    add_gpu_cases(published, read_gpu_samples(text, path.string()), path.stem().string(), shown, profile);
   }
   return static_cast<int>(published.cases.size() - before);
 }

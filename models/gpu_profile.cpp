@@ -15,8 +15,6 @@
 namespace accosim {
 namespace {
 
-constexpr double kMet = 0.01;  ///< of the logarithm: a product that the fit meets needs no ratio
-
 JsonValue rounded(double value) {
   JsonValue json = json_number(value, {});
   json.text = fmt::format("{:.4g}", value);
@@ -64,13 +62,22 @@ void drop_sources(JsonValue& root, const std::string& of) {
   all.erase(std::remove_if(all.begin(), all.end(), covered), all.end());
 }
 
+std::string citation_of(const GpuSamples& samples) {
+  std::string text = "accocal measure on " + samples.device;
+  const auto add = [&](const char* what, const std::string& value) {
+    if (!value.empty()) text += std::string(", ") + what + value;
+  };
+  add("", samples.date);
+  add("commit ", samples.commit);
+  add("driver ", samples.driver);
+  add("cuBLASLt ", samples.library);
+  return text;
+}
+
 }  // namespace
 
 GpuProfile::GpuProfile(JsonValue base, const GpuSamples& samples, const std::string& base_name, bool same)
-    : root_(std::move(base)),
-      measured_(fmt::format("accocal measure on {}{}{}", samples.device,
-                            samples.date.empty() ? "" : ", " + samples.date,
-                            samples.commit.empty() ? "" : ", commit " + samples.commit)) {
+    : root_(std::move(base)), measured_(citation_of(samples)) {
   root_.set("schema", json_text("accosim.device/1", {}));
   if (!same) {
     root_.set("name", json_text(samples.device, {}));
@@ -191,9 +198,7 @@ std::vector<MeasuredProduct> measured_products(const GpuSamples& samples, const 
   std::vector<MeasuredProduct> products;
   for (auto& [key, mean] : means) {
     const std::size_t which = mean.count[0] > 0 ? 0 : 1;
-    const double log_ratio = mean.sum[which] / mean.count[which];
-    if (std::abs(log_ratio) < kMet) continue;
-    mean.product.ratio = std::exp(log_ratio);
+    mean.product.ratio = std::exp(mean.sum[which] / mean.count[which]);
     products.push_back(mean.product);
   }
   return products;

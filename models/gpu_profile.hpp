@@ -24,7 +24,7 @@ class GpuProfile {
 
   /// As the profile stands.
   const Device& device() const { return device_; }
-  /// "accocal measure on NVIDIA H200, 2026-11-21, commit abc".
+  /// "accocal measure on NVIDIA H200, 2026-11-21, commit abc, driver 13.0, cuBLASLt 13.1".
   const std::string& measured() const { return measured_; }
   std::string text() const;
 
@@ -37,8 +37,8 @@ class GpuProfile {
   Device device_;
 };
 
-/// Ratio of each product that was measured in the dtype, as in a step where it was, else cold, to its fit on `device`;
-/// but for those that the fit meets.
+/// Ratio of each product that was measured in the dtype, as in a step where it was, else cold, to its fit on `device`:
+/// of those too that the fit meets, since one without a ratio takes a part of its neighbour's.
 std::vector<MeasuredProduct> measured_products(const GpuSamples& samples, const Device& device, Dtype dtype);
 
 }  // namespace accosim

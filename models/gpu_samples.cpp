@@ -11,7 +11,7 @@ namespace accosim {
 namespace {
 
 constexpr Range kTime{0, 1e4, true};
-constexpr Range kDifference{-1, 1e4};  ///< of two times, so that noise may leave nothing of it
+constexpr Range kDifference{0, 1e4};  ///< of two times, so that noise may leave nothing of it
 constexpr Range kSize{1, 1e15};
 constexpr Range kBytes{0, 1e16};
 constexpr Range kRate{0, 1e18};
@@ -41,11 +41,10 @@ const std::vector<Dtype>& storage_dtypes() {
 Timing read_timing(ObjectReader& reader, const Range& possible = kTime) {
   Timing time;
   time.median = Seconds{reader.number("median_s", possible)};
-  time.p10 = Seconds{reader.number("p10_s", possible)};
-  time.p90 = Seconds{reader.number("p90_s", possible)};
-  time.runs = reader.integer("runs", 1, kMaxInteger);
+  const Seconds p10{reader.number("p10_s", possible)}, p90{reader.number("p90_s", possible)};
+  reader.integer("runs", 1, kMaxInteger);
   if (reader.has("again_s")) time.again = Seconds{reader.number("again_s", possible)};
-  if (reader.good() && (time.p10 > time.median || time.p90 < time.median))
+  if (reader.good() && (p10 > time.median || p90 < time.median))
     reader.fail("median_s", "is not between p10_s and p90_s; measure again");
   return time;
 }
@@ -72,13 +71,12 @@ Gemm read_gemm(ObjectReader& reader, Dtype dtype) {
 GpuProductSample read_product(ObjectReader& reader) {
   GpuProductSample sample;
   sample.dtype = read_dtype(reader, "dtype", all_dtypes());
-  sample.layout = reader.text("layout");
+  reader.text("layout");
   sample.gemm = read_gemm(reader, sample.dtype);
-  sample.bias = optional_flag(reader, "bias");
+  optional_flag(reader, "bias");
   sample.cold = reader.boolean("cold");
-  sample.model = optional_text(reader, "model");
-  sample.algorithm = optional_text(reader, "algorithm");
-  sample.waves = optional_number(reader, "waves", kBytes);
+  for (const char* key : {"model", "algorithm"}) optional_text(reader, key);
+  optional_number(reader, "waves", kBytes);
   sample.time = read_timing(reader);
   return sample;
 }
@@ -97,7 +95,7 @@ GpuKernelSample read_kernel(ObjectReader& reader) {
   sample.columns = reader.number("columns", kSize);
   sample.bytes = Bytes{reader.number("bytes", kSize)};
   sample.cold = reader.boolean("cold");
-  sample.model = optional_text(reader, "model");
+  optional_text(reader, "model");
   sample.time = read_timing(reader);
   return sample;
 }
@@ -126,7 +124,7 @@ GpuInterferenceSample read_interference(ObjectReader& reader) {
   sample.beside = reader.one_of(
       "beside", {"hold_multiprocessors", "stream_memory", "copy_to_device", "copy_to_host", "adamw", "collective"}, "");
   sample.blocks = reader.has("blocks") ? reader.integer("blocks", 0, kMaxInteger) : 0;
-  sample.alone = Seconds{reader.number("alone_s", kTime)};
+  reader.number("alone_s", kTime);
   constexpr Range kFactor{0, 1e6, true};
   sample.slowdown = reader.number("slowdown", kFactor);
   if (reader.has("other_slowdown")) sample.other_slowdown = reader.number("other_slowdown", kFactor);
@@ -139,14 +137,13 @@ GpuInterferenceSample read_interference(ObjectReader& reader) {
 
 GpuCollectiveSample read_collective(ObjectReader& reader) {
   GpuCollectiveSample sample;
-  sample.collective = reader.one_of("collective", {"all_reduce", "reduce_scatter", "all_gather"}, "");
-  sample.bytes = Bytes{reader.number("bytes", kSize)};
+  reader.one_of("collective", {"all_reduce", "reduce_scatter", "all_gather"}, "");
+  reader.number("bytes", kSize);
   sample.ranks = reader.integer("ranks", 1, kMaxInteger);
   sample.channels = reader.has("channels") ? reader.integer("channels", 0, kMaxInteger) : 0;
-  sample.algorithm = optional_text(reader, "algorithm");
-  sample.protocol = optional_text(reader, "protocol");
+  for (const char* key : {"algorithm", "protocol"}) optional_text(reader, key);
   sample.experiment = optional_text(reader, "experiment");
-  sample.time = read_timing(reader);
+  read_timing(reader);
   return sample;
 }
 
@@ -166,7 +163,7 @@ GpuStepSample read_step(ObjectReader& reader) {
   sample.algorithm = optional_text(reader, "algorithm");
   sample.micro_batches = reader.has("micro_batches") ? reader.integer("micro_batches", 1, kMost) : 1;
   sample.memory = Bytes{optional_number(reader, "memory_bytes", kBytes)};
-  sample.activations = Bytes{optional_number(reader, "activation_bytes", kBytes)};
+  optional_number(reader, "activation_bytes", kBytes);
   sample.time = read_timing(reader);
   if (reader.good() && sample.width % sample.heads != 0)
     reader.fail("heads", fmt::format("is {}, which does not divide the width {}", sample.heads, sample.width));
@@ -201,7 +198,7 @@ void read_sample(ObjectReader& reader, GpuSamples& samples) {
 
 void read_device_of(ObjectReader& reader, GpuSamples& samples) {
   samples.device = reader.text("name");
-  samples.compute_capability = optional_text(reader, "compute_capability");
+  optional_text(reader, "compute_capability");
   samples.sm_count = reader.integer("sm_count", 1, 10'000);
   samples.memory = Bytes{reader.number("memory_bytes", kSize)};
   samples.l2 = Bytes{reader.number("l2_bytes", kBytes)};

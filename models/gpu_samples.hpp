@@ -12,11 +12,10 @@
 
 namespace accosim {
 
-/// Percentiles of the runs of a first pass, and the median of a second one.
+/// Medians of the runs of a first pass, and of a second one.
 struct Timing {
-  Seconds median, p10, p90;
+  Seconds median;
   std::optional<Seconds> again;
-  int runs = 0;
 
   /// Mean of both passes' medians.
   Seconds mean() const { return again ? 0.5 * (median + *again) : median; }
@@ -24,13 +23,8 @@ struct Timing {
 
 struct GpuProductSample {
   Dtype dtype = Dtype::kBf16;
-  std::string layout;  ///< forward, dgrad, wgrad, scores...: what it is in a step
-  std::string model;   ///< where the shape comes from
   Gemm gemm;
-  bool bias = false;
   bool cold = false;  ///< every operand far from the L2; else as in a step
-  double waves = 0;
-  std::string algorithm;
   Timing time;
 };
 
@@ -40,7 +34,6 @@ struct GpuKernelSample {
   double rows = 0, columns = 0;
   Bytes bytes;
   bool cold = false;
-  std::string model;
   Timing time;
 
   double elements() const { return rows * columns; }
@@ -60,7 +53,6 @@ struct GpuCopySample {
 struct GpuInterferenceSample {
   std::string kernel, shape, beside;
   int blocks = 0;
-  Seconds alone;
   double slowdown = 1;
   std::optional<double> other_slowdown;
   std::optional<Kernel> of;  ///< the kernel, where its sizes are said
@@ -68,10 +60,8 @@ struct GpuInterferenceSample {
 };
 
 struct GpuCollectiveSample {
-  std::string collective, algorithm, protocol, experiment;
-  Bytes bytes;
+  std::string experiment;  ///< what it is, where it is not of GPUs of their own
   int ranks = 1, channels = 0;
-  Timing time;
 };
 
 struct GpuStepSample {
@@ -79,18 +69,18 @@ struct GpuStepSample {
   int layers = 1, width = 1, heads = 1, context = 1, vocabulary = 1, sequences = 1, micro_batches = 1;
   double parameters = 0;
   Dtype storage = Dtype::kBf16;
-  Bytes memory, activations;  ///< 0: not said
+  Bytes memory;  ///< 0: not said
   Timing time;
 };
 
 struct GpuSamples {
   std::string device;  ///< as the driver names it
-  std::string compute_capability;
   int sm_count = 0;
   Bytes memory, l2;
   BytesPerSecond memory_bandwidth;  ///< by its clocks; 0: not said
   double power = 0;                 ///< limit of the board, W; 0: not said
-  std::string driver, library, commit, date;
+  std::string driver, library;      ///< versions; the library's is that of the products
+  std::string commit, date;
   std::string throttled;  ///< why clocks were held down before or after, in words; empty: they were not
   std::vector<GpuProductSample> products;
   std::vector<GpuKernelSample> kernels;

@@ -64,6 +64,12 @@ const KernelTable* table_of(const Device& device, const Kernel& kernel) {
   return found;
 }
 
+bool outside(const KernelTable& table, const Kernel& kernel) {
+  const double rows = table.rows > 0 && kernel.rows > 0 ? kernel.rows / table.rows : 1;
+  return kernel.elements * kSameSize < table.times.front().elements ||
+         kernel.elements > kSameSize * table.times.back().elements || rows > kSameSize || rows * kSameSize < 1;
+}
+
 const MeasuredProduct* measured_product(const Gemm& g, const Device& device, Dtype dtype) {
   const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
   if (!fit || g.layout == GemmLayout::kAny) return nullptr;

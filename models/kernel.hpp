@@ -38,11 +38,15 @@ Bytes bytes_of(const Kernel& kernel);
 /// The device's measured table for a kernel with `step`, of several that of the nearest rows; nullptr: it has none.
 const KernelTable* table_of(const Device& device, const Kernel& kernel);
 
+/// Whether the kernel is smaller or larger than all that the table was measured at, or works on columns of another
+/// length (2 % are none).
+bool outside(const KernelTable& table, const Kernel& kernel);
+
 /// The product as it was measured on the device, layout, sizes and accumulation just these; nullptr: it was not.
 const MeasuredProduct* measured_product(const Gemm& gemm, const Device& device, Dtype dtype);
 
 /// Measured over fitted time of a measured product. One that is up to twice or half as large in one size, and else the
-/// same: the root of the nearest's (README.md has what that is worth). Of any other 1.
+/// same: the root of the nearest's. Of any other 1.
 double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
 
 /// On an idle device, launch by the host excluded. A kernel of which the device has a table: by that. A product:

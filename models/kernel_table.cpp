@@ -39,8 +39,6 @@ constexpr std::array<Facts, kStepKernelCount> kFacts = {{
 
 const Facts& facts_of(StepKernel kernel) { return kFacts[static_cast<std::size_t>(kernel)]; }
 
-constexpr double kSameSize = 1.02;
-
 double log_line(const KernelPoint& a, const KernelPoint& b, double elements) {
   const double share = std::log(elements / a.elements) / std::log(b.elements / a.elements);
   return (1 - share) * std::log(a.time.value) + share * std::log(b.time.value);
@@ -111,7 +109,7 @@ Seconds time_at(const KernelCurve& curve, double elements) {
 }
 
 KernelCurve curve_of(std::vector<KernelPoint> samples, double tolerance) {
-  const KernelCurve all = merged(std::move(samples));
+  KernelCurve all = merged(std::move(samples));
   if (all.size() < 3) return all;
   KernelCurve kept{all.front()};
   keep(all, 0, all.size() - 1, tolerance, kept);

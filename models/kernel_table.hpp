@@ -64,7 +64,7 @@ struct KernelTable {
   Dtype dtype{};
   double rows = 0;    ///< of its operand; 0: of any
   KernelCurve times;  ///< with what the step has just written in the L2 cache as far as it fits; not empty
-  double spread = 0;  ///< standard deviation of the log of predicted over measured time, each sample left out
+  double spread = 0;  ///< root mean square of the log of predicted over measured time, each inner sample left out
   int samples = 0;
 
   bool operator==(const KernelTable&) const = default;
@@ -73,6 +73,9 @@ struct KernelTable {
 /// Between two points a straight line in the logarithms of both; below the first its time; above the last its time per
 /// element. The curve has a point.
 Seconds time_at(const KernelCurve& curve, double elements);
+
+/// Sizes of up to this ratio are one.
+inline constexpr double kSameSize = 1.02;
 
 /// Of samples in any order: those of nearly the same size (2 %) are one point, their geometric mean, and a point that a
 /// line between its neighbours gives within `tolerance` is not kept.

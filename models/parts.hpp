@@ -31,6 +31,9 @@ std::vector<MeasuredProduct> read_measured_products(ObjectReader& fit);
 /// ...}}: times by elements.
 std::vector<KernelTable> read_kernel_tables(ObjectReader& device);
 
+/// Refuses what accocal's own step does not compute in, of a training or of a node group.
+void check_own_kernels(ObjectReader& reader, Dtype precision, Attention attention);
+
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics);
 

@@ -248,10 +248,7 @@ void check_own_step(ObjectReader& reader, const Training& training, const std::o
     const std::string lacking = not_for_accocal(*model);
     if (!lacking.empty()) reader.fail("implementation", fmt::format("accocal trains GPT-2, and the model {}", lacking));
   }
-  const Dtype precision = training.precision;
-  refuse("precision", precision != Dtype::kBf16 && precision != Dtype::kFp32 && precision != Dtype::kTf32,
-         "runs in bf16, tf32 or fp32; write one of these");
-  refuse("attention", training.attention != Attention::kNaive, "has products and a softmax; write \"naive\"");
+  check_own_kernels(reader, training.precision, training.attention);
   refuse("activation_recompute", training.activation_recompute != Recompute::kNone,
          "keeps all activations; write \"none\"");
   refuse("optimizer_implementation", training.optimizer_implementation != OptimizerImplementation::kFused,
@@ -261,6 +258,13 @@ void check_own_step(ObjectReader& reader, const Training& training, const std::o
 }
 
 }  // namespace
+
+void check_own_kernels(ObjectReader& reader, Dtype precision, Attention attention) {
+  if (precision != Dtype::kBf16 && precision != Dtype::kFp32)
+    reader.fail("precision", "accocal's step runs in bf16 or fp32; write one of these");
+  if (attention != Attention::kNaive)
+    reader.fail("attention", "accocal's step has products and a softmax; write \"naive\"");
+}
 
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics) {

@@ -57,7 +57,20 @@ std::map<std::string, std::string> notes_for(const std::string& schedule) {
   return notes;
 }
 
-void read_buckets(ObjectReader& reader, ScheduleSpec& spec, Overlap usual) {
+/// accocal reduces the gradients in one piece after the last micro-batch.
+void read_own_reduction(ObjectReader& reader, ScheduleSpec& spec) {
+  spec.overlap = reader.choice("overlap", {Overlap::kNone, Overlap::kBackward}, std::optional<Overlap>(Overlap::kNone));
+  if (spec.overlap == Overlap::kBackward)
+    reader.fail("overlap", "is \"backward\", and accocal reduces gradients after it; write \"none\"");
+  for (const char* key : {"bucket_cap_mb", "first_bucket_mb"})
+    if (reader.has(key)) reader.fail(key, "accocal reduces gradients in one piece; leave it out");
+}
+
+void read_buckets(ObjectReader& reader, ScheduleSpec& spec, Overlap usual, const Training& training) {
+  if (training.implementation == Implementation::kAccocal) {
+    read_own_reduction(reader, spec);
+    return;
+  }
   spec.overlap = reader.choice("overlap", {Overlap::kNone, Overlap::kBackward}, std::optional<Overlap>(usual));
   spec.bucket_cap = Bytes{reader.number("bucket_cap_mb", kBucketMiB, kBucketCapMiB) * kMiB};
   spec.first_bucket = Bytes{reader.number("first_bucket_mb", kBucketMiB, kFirstBucketMiB) * kMiB};
@@ -73,9 +86,10 @@ void read_count(ObjectReader& reader, ScheduleSpec& spec) {
     reader.fail("count_micro_batches", "belongs to gradients reduced in one piece; write \"overlap\": \"none\"");
 }
 
-void read_ddp(ObjectReader& reader, ScheduleSpec& spec, const std::optional<Cluster>& cluster) {
+void read_ddp(ObjectReader& reader, ScheduleSpec& spec, const Training& training,
+              const std::optional<Cluster>& cluster) {
   read_sync(reader, spec, Sync::kLastMicroBatch);
-  read_buckets(reader, spec, Overlap::kBackward);
+  read_buckets(reader, spec, Overlap::kBackward, training);
   spec.optimizer_sharding =
       reader.choice("optimizer_sharding", {OptimizerSharding::kNone, OptimizerSharding::kZeroRedundancy},
                     std::optional<OptimizerSharding>(OptimizerSharding::kNone));
@@ -175,11 +189,11 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   spec.gradient_dtype = reader.choice("gradient_dtype", stored, std::optional<Dtype>(spec.parameter_dtype));
   spec.optimizer_dtype = reader.choice("optimizer_dtype", stored, std::optional<Dtype>(Dtype::kFp32));
   if (!known) return spec;  // whose options the rest are, nobody can tell
-  if (spec.name == "ddp") read_ddp(reader, spec, cluster);
-  if (spec.name == "zero1") read_buckets(reader, spec, Overlap::kNone);
+  if (spec.name == "ddp") read_ddp(reader, spec, training, cluster);
+  if (spec.name == "zero1") read_buckets(reader, spec, Overlap::kNone, training);
   if (spec.name == "zero2") {
     read_sync(reader, spec, Sync::kEveryMicroBatch);
-    read_buckets(reader, spec, Overlap::kBackward);
+    read_buckets(reader, spec, Overlap::kBackward, training);
   }
   if (spec.name == "zero3") read_zero3(reader, spec, cluster, stored);
   if (spec.name == "ddp" || spec.name == "zero1") read_count(reader, spec);

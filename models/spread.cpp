@@ -62,14 +62,6 @@ Uses uses_of(const RankKind& kind) {
   return uses;
 }
 
-/// Of a kernel that was measured just so; a negative one: it was not.
-double measured_spread(const Kernel& kernel, const RankKind& kind) {
-  if (kernel.kind == KernelKind::kMemory) return std::max(kMeasured, table_of(kind.device, kernel)->spread);
-  const Dtype dtype = kernel.dtype.value_or(kind.workload.compute);
-  const bool product = kernel.kind == KernelKind::kGemm;
-  return product && measured_product(kernel.gemm, kind.device, dtype) != nullptr ? kMeasured : -1;
-}
-
 /// nullptr: the device has constants of the user's.
 const FitQuality* quality_of(const Kernel& kernel, const RankKind& kind) {
   const Dtype dtype = kernel.dtype.value_or(kind.workload.compute);
@@ -85,17 +77,38 @@ bool extrapolated(const Kernel& kernel, const FitQuality& quality) {
   return quality.samples > 0 && (2 * flops < quality.least || flops > 2 * quality.most);
 }
 
+/// What the price of a kernel rests on.
+struct Trust {
+  double spread = 0;
+  bool inherited = false, extrapolated = false;
+};
+
+/// Of a product, of attention, or of a kernel that the device has a table of; nothing: constants of the user's.
+std::optional<Trust> trust_of(const Kernel& kernel, const RankKind& kind) {
+  if (kernel.kind == KernelKind::kMemory) {
+    const KernelTable& table = *table_of(kind.device, kernel);
+    return Trust{std::max(kMeasured, table.spread), false, outside(table, kernel)};
+  }
+  const Dtype dtype = kernel.dtype.value_or(kind.workload.compute);
+  if (kernel.kind == KernelKind::kGemm && measured_product(kernel.gemm, kind.device, dtype) != nullptr)
+    return Trust{kMeasured};
+  const FitQuality* const quality = quality_of(kernel, kind);
+  if (quality == nullptr) return std::nullopt;
+  return Trust{quality->spread, quality->inherited, extrapolated(kernel, *quality)};
+}
+
+double squared(double x) { return x * x; }
+
 }  // namespace
 
 FitUse fit_use(const RankKind& kind) {
   const Uses uses = uses_of(kind);
   FitUse use;
+  if (uses.total == 0) return use;
   for (const Use& product : uses.products) {
-    if (uses.total == 0 || measured_spread(*product.kernel, kind) >= 0) continue;
-    const FitQuality* quality = quality_of(*product.kernel, kind);
-    if (quality == nullptr) continue;
-    if (quality->inherited) use.inherited += product.time / uses.total;
-    if (extrapolated(*product.kernel, *quality)) use.extrapolated += product.time / uses.total;
+    const std::optional<Trust> trust = trust_of(*product.kernel, kind);
+    if (trust && trust->inherited) use.inherited += product.time / uses.total;
+    if (trust && trust->extrapolated) use.extrapolated += product.time / uses.total;
   }
   return use;
 }
@@ -103,26 +116,29 @@ FitUse fit_use(const RankKind& kind) {
 double compute_spread(const RankKind& kind) {
   const Uses uses = uses_of(kind);
   if (uses.total == 0) return 0;
-  const auto squared = [](double x) { return x * x; };
   const bool listed = kind.workload.implementation == Implementation::kAccocal;
   double variance = squared(listed ? kListed : kOperators) + squared(kMemory * uses.memory / uses.total) +
                     squared(kHost * uses.host / uses.total);
   double constant = 0;
   for (const Use& product : uses.products) {
     const double share = product.time / uses.total;
-    if (const double own = measured_spread(*product.kernel, kind); own >= 0) {
-      variance += squared(share * own);
-      continue;
-    }
-    const FitQuality* quality = quality_of(*product.kernel, kind);
-    if (quality == nullptr) {
+    const std::optional<Trust> trust = trust_of(*product.kernel, kind);
+    if (!trust) {
       constant += share;
       continue;
     }
-    const bool far = quality->inherited || extrapolated(*product.kernel, *quality);
-    variance += squared(share) * (squared(quality->spread) + (far ? squared(kInherited) : 0));
+    const bool far = trust->inherited || trust->extrapolated;
+    variance += squared(share) * (squared(trust->spread) + (far ? squared(kInherited) : 0));
   }
   return std::sqrt(variance + squared(kConstant * constant));
+}
+
+double optimizer_spread(const Costs& costs) {
+  const RankKind& kind = costs.kinds.front();
+  const Kernel kernel = own_optimizer(costs.parameters, costs.parameter_dtype);
+  if (costs.implementation != Implementation::kAccocal || table_of(kind.device, kernel) == nullptr) return kMemory;
+  const Trust trust = *trust_of(kernel, kind);
+  return std::hypot(trust.spread, trust.extrapolated ? kInherited : 0);
 }
 
 }  // namespace accosim

@@ -7,8 +7,9 @@ namespace accosim {
 
 /// Shares of a micro-batch's kernel time, 0 to 1.
 struct FitUse {
-  double inherited = 0;     ///< in kernels whose constants were measured on a relative of the device
-  double extrapolated = 0;  ///< in kernels more than twice outside the FLOPs that were measured
+  double inherited = 0;  ///< in kernels whose constants were measured on a relative of the device
+  double extrapolated =
+      0;  ///< in kernels more than twice outside the FLOPs that were measured, or outside() their table
 };
 FitUse fit_use(const RankKind& kind);
 
@@ -16,10 +17,14 @@ FitUse fit_use(const RankKind& kind);
 ///   variance = kOperators^2 + sum over different kernels of (share of the time x spread)^2
 ///              + (share of memory-bound kernels x kMemory)^2 + (share of launch-bound time x kHost)^2
 /// spread being that of the kernel's fit, with kInherited added in squares where the fit is inherited or extrapolated.
-/// A kernel that was measured by itself counts as a product does, with the spread of its table, at least kMeasured; a
-/// product measured in just its sizes has kMeasured. For accocal's own step kListed stands for kOperators.
-/// A device without fits, whose constants are the user's: kConstant for all products.
+/// A kernel that was measured by itself counts as a product does, with the spread of its table, at least kMeasured, and
+/// is extrapolated where it is outside() that; a product measured in just its sizes has kMeasured. For accocal's own
+/// step kListed stands for kOperators. A device without fits, whose constants are the user's: kConstant for all
+/// products.
 double compute_spread(const RankKind& kind);
+
+/// The same of the optimizer on all parameters: of accocal's the spread of its table, else kMemory.
+double optimizer_spread(const Costs& costs);
 
 inline constexpr double kOperators = 0.08;   ///< what the list of operators misses of a framework's code
 inline constexpr double kListed = 0.03;      ///< the same where every kernel is listed: clocks, the order in the caches

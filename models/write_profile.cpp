@@ -57,6 +57,14 @@ std::string citation(const std::vector<KernelFit>& fits, const std::string& arch
   return "accosim fit";
 }
 
+/// Whether a fit takes the place of what the profile had: what was measured on the device does not give way to a
+/// relative's.
+template <typename Fit>
+bool is_new(const std::optional<Fit>& before, const std::optional<Fit>& after) {
+  if (!after || after == before) return false;
+  return !before || before->quality.inherited || !after->quality.inherited;
+}
+
 }  // namespace
 
 JsonValue json_of(const GemmFit& fit) {
@@ -83,28 +91,27 @@ std::string profile_with_fits(const std::string& text, const std::string& file, 
   if (root.find("sources") == nullptr) root.set("sources", json_object({}));
   const Device fitted = with_fits(device, fits);
 
+  const auto take_place_of = [&](const char* constant, const char* key) -> JsonValue& {
+    root.erase(constant);
+    root.find("sources")->erase(std::string("/") + constant);
+    if (root.find(key) == nullptr) root.set(key, json_object({}));
+    return *root.find(key);
+  };
   const auto cite = [&](const std::string& pointer, const FitQuality& quality) {
     root.find("sources")->set(pointer,
                               json_text(citation(fits, device.architecture, quality.spread, quality.samples), {}));
   };
-  const auto replace = [&](const char* constant, const char* key, JsonValue value) {
-    root.erase(constant);
-    root.find("sources")->erase(std::string("/") + constant);
-    root.set(key, std::move(value));
-  };
-  JsonValue gemm = json_object({});
   for (int i = 0; i < kDtypeCount; ++i) {
     const std::optional<GemmFit>& fit = fitted.gemm[static_cast<std::size_t>(i)];
-    if (fit && fitted.peak[static_cast<std::size_t>(i)]) gemm.set(name_of(static_cast<Dtype>(i)), json_of(*fit));
+    if (!fitted.peak[static_cast<std::size_t>(i)] || !is_new(device.gemm[static_cast<std::size_t>(i)], fit)) continue;
+    const char* const dtype = name_of(static_cast<Dtype>(i));
+    take_place_of("gemm_efficiency", "gemm").set(dtype, json_of(*fit));
+    cite(std::string("/gemm/") + dtype, fit->quality);
   }
-  if (!gemm.members.empty()) replace("gemm_efficiency", "gemm", gemm);
-  if (fitted.attention) replace("flash_attention_efficiency", "attention", json_of(*fitted.attention));
-  for (const JsonMember& member : gemm.members) {
-    for (int i = 0; i < kDtypeCount; ++i)
-      if (member.key == name_of(static_cast<Dtype>(i)))
-        cite("/gemm/" + member.key, fitted.gemm[static_cast<std::size_t>(i)]->quality);
+  if (is_new(device.attention, fitted.attention)) {
+    take_place_of("flash_attention_efficiency", "attention") = json_of(*fitted.attention);
+    cite("/attention", fitted.attention->quality);
   }
-  if (fitted.attention) cite("/attention", fitted.attention->quality);
   JsonValue sources = *root.find("sources");  // stay at the end, where a reader looks for them
   root.erase("sources");
   root.set("sources", std::move(sources));

@@ -12,8 +12,9 @@ namespace accosim {
 /// A fit as a profile has it, constants with four digits; without its measured products.
 JsonValue json_of(const GemmFit& fit);
 
-/// The profile (a JSON object in `text`) with "gemm" and "attention" replaced by what with_fits() gives for `device`,
-/// constants with four digits, and a citation for each; all other keys stay as they are. `file` is for errors. Throws
+/// The profile (a JSON object in `text`) with what with_fits() fits anew for `device` in "gemm" and "attention",
+/// constants with four digits, and a citation for each; what was not fitted, and all other keys, stay as they are, and
+/// so does a fit of the device's own kernels where there is only a relative's. `file` is for errors. Throws
 /// ScenarioError when the text is no JSON object.
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
                               const std::vector<KernelFit>& fits);

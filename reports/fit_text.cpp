@@ -115,7 +115,7 @@ void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& f
   out << fmt::format("\n  {:<32} {:>18} {:>6} {:>9} {:>9} {:>9}  {}\n", "predicted over measured time", "constant", "n",
                      "mean", "worst", "left out", "(mean)");
   for (const GpuFitRow& row : fit.rows) {
-    out << fmt::format("  {:<32} {:>18} {:>6}", row.what, row.constant, row.in.samples);
+    out << fmt::format("  {:<32} {:>18} {:>6}", (row.part ? "  " : "") + row.what, row.constant, row.in.samples);
     if (row.in.samples > 0)
       out << fmt::format(" {:>7.1f} % {:>+7.1f} %", 100 * row.in.mean_absolute, 100 * row.in.worst);
     if (row.out.samples > 0) out << fmt::format(" {:>7.1f} %", 100 * row.out.mean_absolute);

@@ -233,11 +233,11 @@ void list(const Arguments& arguments) {
 }
 
 /// Of a folder that the user named, which then holds a step.
-void add_named_samples(Published& published, const std::string& directory) {
+void add_named_samples(Published& published, const std::string& directory, const std::string& profile) {
   if (!std::filesystem::is_directory(directory))
     throw ScenarioError(
         {fmt::format("--samples {}: there is no such folder; name the one that the GPU's samples lie in", directory)});
-  if (add_gpu_cases(published, directory) > 0) return;
+  if (add_gpu_cases(published, directory, profile) > 0) return;
   throw ScenarioError(
       {fmt::format("--samples {}: no step that accocal measured on a GPU is in there; accocal measure "
                    "--device cuda:0 -o {}/samples.json writes some",
@@ -251,7 +251,7 @@ bool validate_published(const Arguments& arguments) {
       arguments.directory.empty() ? data_dir() + "/scenarios/validation" : arguments.directory;
   Published published = load_published(directory);
   if (!arguments.gpu_samples.empty())
-    add_named_samples(published, arguments.gpu_samples);
+    add_named_samples(published, arguments.gpu_samples, arguments.profile);
   else if (arguments.directory.empty())
     add_gpu_cases(published, data_dir() + "/calibration/samples");
   ValidateOptions options = arguments.validate;
@@ -378,6 +378,10 @@ int run_command_line(int argc, char** argv) {
   CLI::Option* samples_option = validate_verb->add_option(
       "--samples", arguments.gpu_samples, "Folder of what accocal measured on GPUs; calibration/samples by default");
   samples_option->check([](const std::string& path) { return path.empty() ? "names no folder" : ""; });
+  validate_verb
+      ->add_option("--profile", arguments.profile,
+                   "Of a GPU that no shipped profile is of: the device profile to start the fit of --samples from")
+      ->needs(samples_option);
   CLI::Option* group_option =
       validate_verb->add_option("--group", arguments.validate.group, "Only groups whose name contains this");
   CLI::Option* case_option =

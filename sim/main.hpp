@@ -30,7 +30,7 @@ struct Arguments {
   std::vector<std::string> samples;
   std::vector<std::string> profiles;
   std::vector<std::string> clusters;
-  std::string profile;  ///< of fit, of a GPU's samples: the device profile to start from
+  std::string profile;  ///< of a GPU's samples, of fit and validate: the device profile to start from
   std::string output;
   NcclTestsOptions import;
   // validate

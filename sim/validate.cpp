@@ -70,7 +70,8 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
   if (is_memory(one.asked)) return predict_memory(scenario, spec, one.asked);
   if (one.asked == Asked::kOptimizerTime) {
     const Costs costs = price(scenario, spec);
-    return with_interval(optimizer_time(costs, costs.parameters, costs.kinds.front().device).value, kMemory);
+    return with_interval(optimizer_time(costs, costs.parameters, costs.kinds.front().device).value,
+                         optimizer_spread(costs));
   }
   if (one.asked == Asked::kMicroBatchTime) {
     const RankKind kind = price(scenario, spec).kinds.front();

@@ -127,6 +127,24 @@ TEST(AccocalStep, AMicroBatchOnAMeasuredDeviceIsTheSumOfItsKernels) {
   EXPECT_DOUBLE_EQ(kind.model_flops.value, model_flops(scenario.model, eager).value);
 }
 
+TEST(AccocalStep, ItsOptimizerIsPricedByItsTableInItsDtype) {
+  Costs costs;
+  costs.implementation = Implementation::kAccocal;
+  Device device = sample_device();
+  device.adamw_time_per_parameter = Seconds{1e-12};
+  device.kernels = {{StepKernel::kAdamw, Dtype::kBf16, 0, {{1e6, Seconds{1e-5}}, {1e8, Seconds{1e-3}}}, 0, 2},
+                    {StepKernel::kAdamw, Dtype::kFp32, 0, {{1e6, Seconds{3e-5}}}, 0, 1}};
+  EXPECT_NEAR(optimizer_time(costs, 1e7, device).value, 1e-4, 1e-12);
+  EXPECT_NEAR(optimizer_time(costs, 1e3, device).value, 1e-5, 1e-12);  // its least, not 1 ns
+  costs.parameter_dtype = costs.gradient_dtype = Dtype::kFp32;
+  EXPECT_NEAR(optimizer_time(costs, 1e6, device).value, 3e-5, 1e-12);
+  device.kernels.pop_back();  // not measured in fp32
+  EXPECT_NEAR(optimizer_time(costs, 1e6, device).value, 1e-6, 1e-12);
+  costs.implementation = Implementation::kFused;  // another's
+  costs.parameter_dtype = costs.gradient_dtype = Dtype::kBf16;
+  EXPECT_NEAR(optimizer_time(costs, 1e7, device).value, 1e-5, 1e-12);
+}
+
 TEST(AccocalStep, ARankHoldsItsBuffersAllTheTimeAndNoSlack) {
   const Model model = gpt2(2, 256, 1000, 128);
   const std::vector<Layer> layers = accocal_layers(model, {2, 128, 256, 4, 1000, 2, Dtype::kBf16});
@@ -203,7 +221,8 @@ TEST(AccocalStep, TheLoaderRefusesWhatAccocalDoesNot) {
       {untied.c_str(), "", zero1, "a head of its own"},
       {narrow.c_str(), "", zero1, "an MLP or norms"},
       {kGpt2, R"(, "attention": "flash")", zero1, "/training/attention: accocal's step has products and a softmax"},
-      {kGpt2, R"(, "precision": "fp16")", zero1, "/training/precision: accocal's step runs in bf16, tf32 or fp32"},
+      {kGpt2, R"(, "precision": "fp16")", zero1, "/training/precision: accocal's step runs in bf16 or fp32"},
+      {kGpt2, R"(, "precision": "tf32")", zero1, "/training/precision: accocal's step runs in bf16 or fp32"},
       {kGpt2, R"(, "dropout": 0.1)", zero1, "/training/dropout: accocal's step has no dropout"},
       {kGpt2, R"(, "activation_recompute": "full")", zero1, "keeps all activations"},
       {kGpt2, R"(, "gradient_clipping": true)", zero1, "does not clip"},
@@ -212,11 +231,36 @@ TEST(AccocalStep, TheLoaderRefusesWhatAccocalDoesNot) {
       {kGpt2, "", R"([{"name": "zero1", "parameter_dtype": "fp16"}])", "accocal stores bf16 or fp32"},
       {kGpt2, "", R"([{"name": "zero1", "gradient_dtype": "fp32"}])", "is not that of the parameters"},
       {kGpt2, "", R"([{"name": "ddp", "autocast": "bf16", "parameter_dtype": "fp32"}])", "/schedules/0/autocast"},
+      {kGpt2, "", R"([{"name": "ddp", "overlap": "backward"}])", "/schedules/0/overlap: is \"backward\", and accocal"},
+      {kGpt2, "", R"([{"name": "zero1", "overlap": "backward"}])", "/schedules/0/overlap: is \"backward\""},
+      {kGpt2, "", R"([{"name": "ddp", "bucket_cap_mb": 25}])", "/schedules/0/bucket_cap_mb: accocal reduces"},
+      {kGpt2, "", R"([{"name": "ddp", "first_bucket_mb": 1}])", "/schedules/0/first_bucket_mb: accocal reduces"},
   };
   for (const Case& one : cases) {
     const std::string error = error_of(scenario_with(one.model, one.training, one.schedules));
     EXPECT_NE(error.find(one.says), std::string::npos) << one.says << "\nbut: " << error;
   }
+}
+
+TEST(AccocalStep, TheLoaderRefusesOfANodeGroupWhatItRefusesOfAll) {
+  const std::string good = scenario_with(kGpt2, "", R"([{"name": "zero1"}])");
+  const auto with = [&](const std::string& key) {
+    std::string text = good;
+    return text.replace(text.find(R"("gpus": 1)"), 9, R"("gpus": 1, )" + key);
+  };
+  EXPECT_EQ(error_of(with(R"("attention": "naive")")), "");
+  EXPECT_NE(error_of(with(R"("attention": "flash")")).find("/cluster/nodes/0/attention: accocal's step has products"),
+            std::string::npos);
+  EXPECT_NE(error_of(with(R"("precision": "tf32")")).find("/cluster/nodes/0/precision: accocal's step runs in bf16"),
+            std::string::npos);
+}
+
+TEST(AccocalStep, DdpReducesInOnePieceAndItsResolvedScenarioLoads) {
+  const Scratch scratch;
+  const LoadedScenario loaded =
+      load_scenario(scratch.write("s.json", scenario_with(kGpt2, "", R"([{"name": "ddp"}])")), {});
+  EXPECT_EQ(loaded.scenario.schedules[0].overlap, Overlap::kNone);
+  EXPECT_EQ(load_scenario(scratch.write("resolved.json", loaded.resolved), {}).resolved, loaded.resolved);
 }
 
 }  // namespace

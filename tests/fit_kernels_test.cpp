@@ -9,6 +9,7 @@
 #include "models/scenario.hpp"
 #include "models/write_profile.hpp"
 #include "tests/random.hpp"
+#include "tests/scratch.hpp"
 
 namespace accosim {
 namespace {
@@ -193,6 +194,47 @@ TEST(WriteProfile, ReplacesTheConstantAndKeepsTheRest) {
   EXPECT_NE(written.find("\"/gemm/bf16\": \"accosim fit"), std::string::npos);
   EXPECT_NE(written.find("\"reference_power\": \"400 W\""), std::string::npos);
   EXPECT_THROW(profile_with_fits("[1]", "p.json", device, fits), ScenarioError);
+}
+
+TEST(WriteProfile, TouchesOnlyWhatWasFitted) {
+  // A profile from samples: a fit in bf16 with a ratio of a measured product, and attention of a relative.
+  const Scratch scratch;
+  const std::string text = R"({"schema": "accosim.device/1", "name": "a", "architecture": "test", "sm_count": 100,
+    "power": "400 W", "memory": "80 GB", "memory_bandwidth": "2000 GB/s", "memory_efficiency": 0.9,
+    "launch_interval": "5 us", "peak": {"bf16": "300 TFLOP/s", "fp32": "20 TFLOP/s"},
+    "gemm": {"bf16": {"peak_fraction": 0.7, "spread": 0.05, "samples": 40, "products": {"NT 64x64x64x1 +": 1.25}},
+             "fp32": {"peak_fraction": 0.8, "spread": 0.05, "samples": 40}},
+    "attention": {"forward_fraction": 0.5, "backward_fraction": 0.4, "inherited": true},
+    "sources": {"/gemm/bf16": "my samples", "/gemm/fp32": "mine too", "/attention": "a relative's"}})";
+  const Device device = load_device(scratch.write("a.json", text));
+  KernelFit attention;
+  attention.architecture = "test";
+  attention.what = "attention";
+  attention.attention = *device.attention;
+  attention.attention.forward_fraction = 0.55;
+  attention.by = {{"me a", {}}};
+  const auto written = [&](const std::vector<KernelFit>& fits) {
+    return load_device(scratch.write("out.json", profile_with_fits(text, "a.json", device, fits)));
+  };
+  const std::string with_attention = profile_with_fits(text, "a.json", device, {attention});
+  EXPECT_NE(with_attention.find("\"/gemm/bf16\": \"my samples\""), std::string::npos);
+  EXPECT_EQ(with_attention.find("a relative's"), std::string::npos);
+  EXPECT_EQ(written({attention}).gemm, device.gemm);
+  EXPECT_EQ(written({attention}).attention->forward_fraction, 0.55);
+  EXPECT_FALSE(written({attention}).attention->quality.inherited);
+
+  KernelFit gemm;  // of another device of the architecture
+  gemm.architecture = "test";
+  gemm.what = "gemm bf16";
+  gemm.dtypes = {Dtype::kBf16};
+  gemm.gemm.peak_fraction = 0.6;
+  gemm.by = {{"me b", {}}};
+  EXPECT_EQ(written({gemm}).gemm, device.gemm);
+  gemm.by = {{"me a", {}}};
+  EXPECT_EQ(written({gemm}).gemm[static_cast<std::size_t>(Dtype::kBf16)]->peak_fraction, 0.6);
+  EXPECT_TRUE(written({gemm}).gemm[static_cast<std::size_t>(Dtype::kBf16)]->products.empty());
+  EXPECT_EQ(written({gemm}).gemm[static_cast<std::size_t>(Dtype::kFp32)],
+            device.gemm[static_cast<std::size_t>(Dtype::kFp32)]);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ GpuDocument document_with_steps(double factor = 1) {
   const InventedGpu gpu = invented_gpu();
   GpuDocument document(gpu, 11);
   for (double n = 65536; n <= 5e8; n *= 4) document.add_kernel(StepKernel::kCopy, n, 1, Dtype::kBf16, true);
-  for (const double n : {124e6, 800e6}) document.add_kernel(StepKernel::kAdamw, n, 1, Dtype::kBf16, true);
+  for (const double n : {1e6, 16e6, 124e6, 800e6}) document.add_kernel(StepKernel::kAdamw, n, 1, Dtype::kBf16, true);
   document.add_launch("host_launch", gpu.launch);
   for (const double sequences : {1.0, 2.0, 4.0}) {
     const AccocalSizes sizes = gpt_sizes(6, 768, sequences);
@@ -109,14 +109,48 @@ TEST(GpuCases, AnUpdateIsItsMicroBatchesAndItsOptimizer) {
               0.02 * micro_batch);
 }
 
+TEST(GpuCases, OnOneGpuAnUpdateOfEveryAlgorithmIsItsMicroBatchesAndItsOptimizerOnce) {
+  GpuDocument document = document_with_steps();
+  const AccocalSizes sizes = gpt_sizes(6, 768, 1);
+  for (const char* algorithm : {"acco", "ddp"})
+    document.add_text(fmt::format(
+        R"({{"what": "step", "model": "gpt2", "layers": 6, "width": 768, "heads": 12, "context": 1024, "vocabulary": 50304,
+        "parameters": {:.0f}, "sequences": 1, "storage": "bf16", "part": "update", "algorithm": "{}",
+        "micro_batches": 4, "median_s": 1, "p10_s": 1, "p90_s": 1, "runs": 1}})",
+        parameters_of(sizes), algorithm));
+  ValidateOptions options;
+  options.network = NetworkKind::kReference;
+  const Validation validation = validate(published_of(document), options);
+  const double micro_batch = row_of(validation, "gpt2 1x1024 micro_batch, 50304 words").predicted;
+  const double optimizer = row_of(validation, "gpt2 1x1024 optimizer, 50304 words").predicted;
+  // acco's optimizer runs beside its micro-batches, so that only copies of its buffers are added; ddp's after them.
+  const double acco = row_of(validation, "gpt2 1x1024 update acco of 4, 50304 words").predicted;
+  EXPECT_GT(acco, 4 * micro_batch);
+  EXPECT_LT(acco, 4 * micro_batch + 0.9 * optimizer);
+  EXPECT_NEAR(row_of(validation, "gpt2 1x1024 update ddp of 4, 50304 words").predicted, 4 * micro_batch + optimizer,
+              0.02 * micro_batch);
+}
+
 TEST(GpuCases, AnUnknownGpuCannotBeAsked) {
   GpuDocument document = document_with_steps();
   Published published;
   add_gpu_cases(published, read_gpu_samples(document.text("NVIDIA B200"), "b.json"), "b", "b.json");
   ASSERT_EQ(published.cases.size(), 4u);
-  for (const PublishedCase& one : published.cases)
-    EXPECT_EQ(one.not_expressible, "no shipped profile is of NVIDIA B200");
+  for (const PublishedCase& one : published.cases) {
+    EXPECT_EQ(one.not_expressible,
+              "no shipped profile is of NVIDIA B200; name the nearest part or a file with --profile");
+    EXPECT_EQ(one.device, "NVIDIA B200");
+    EXPECT_NE(one.published, "");
+  }
   EXPECT_EQ(validate(published, {}).groups.front().score.not_expressible, 4);
+  // From the profile of a part that is near it, as the fit itself.
+  Published named;
+  add_gpu_cases(named, read_gpu_samples(document.text("NVIDIA B200"), "b.json"), "h100", "b.json", "H100-SXM");
+  ValidateOptions options;
+  options.network = NetworkKind::kReference;
+  const Validation validation = validate(named, options);
+  EXPECT_EQ(named.cases.front().device, "NVIDIA B200");
+  EXPECT_NEAR(row_of(validation, "gpt2 2x1024 micro_batch, 50304 words").error(), 0, 0.03);
 }
 
 TEST(GpuCases, SizesThatDoNotGiveTheParametersAreRefused) {

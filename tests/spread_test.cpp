@@ -72,6 +72,51 @@ TEST(Spread, InheritedAndExtrapolatedConstantsAreLessSure) {
   EXPECT_NEAR(fit_use(kind).extrapolated, 1, 1e-12);
 }
 
+TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
+  Kernel softmax = memory_kernel(Bytes{4000});
+  softmax.step = StepKernel::kSoftmaxForward;
+  softmax.dtype = Dtype::kBf16;
+  softmax.elements = 1000;
+  softmax.rows = 128;
+  RankKind kind = kind_of({softmax});
+  kind.workload.implementation = Implementation::kAccocal;
+  kind.device.kernels = {
+      {StepKernel::kSoftmaxForward, Dtype::kBf16, 128, {{1000, Seconds{1e-6}}, {4000, Seconds{4e-6}}}, 0.05, 20}};
+  const double inside = std::sqrt(squared(kListed) + squared(0.05));
+  const double beyond = std::sqrt(squared(kListed) + squared(0.05) + squared(kInherited));
+  Kernel& kernel = kind.layers[0].operators[0].forward[0];
+  const auto expect = [&](double elements, double rows, bool extrapolated) {
+    kernel.elements = elements;
+    kernel.rows = rows;
+    EXPECT_EQ(fit_use(kind).extrapolated, extrapolated ? 1 : 0) << elements << " of " << rows;
+    EXPECT_NEAR(compute_spread(kind), extrapolated ? beyond : inside, 1e-12) << elements << " of " << rows;
+  };
+  expect(1000, 128, false);
+  expect(4000, 128, false);
+  expect(4050, 128, false);  // one size, as far as a table tells
+  expect(4100, 128, true);
+  expect(970, 128, true);
+  expect(2000, 256, true);
+  expect(2000, 64, true);
+}
+
+TEST(Spread, TheOptimizerErrsAsItsTableDoes) {
+  Costs costs;
+  costs.kinds = {kind_of({})};
+  costs.parameters = 1e7;
+  costs.kinds[0].device.kernels = {
+      {StepKernel::kAdamw, Dtype::kBf16, 0, {{1e6, Seconds{1e-5}}, {1e8, Seconds{1e-3}}}, 0.01, 20}};
+  EXPECT_EQ(optimizer_spread(costs), kMemory);  // PyTorch's is not what was measured
+  costs.implementation = Implementation::kAccocal;
+  EXPECT_NEAR(optimizer_spread(costs), kMeasured, 1e-12);
+  costs.kinds[0].device.kernels[0].spread = 0.07;
+  EXPECT_NEAR(optimizer_spread(costs), 0.07, 1e-12);
+  costs.parameters = 1e9;
+  EXPECT_NEAR(optimizer_spread(costs), std::sqrt(squared(0.07) + squared(kInherited)), 1e-12);
+  costs.parameter_dtype = Dtype::kFp32;
+  EXPECT_EQ(optimizer_spread(costs), kMemory);
+}
+
 TEST(Spread, ConstantsOfTheUsersAreJudgedAsSuch) {
   RankKind kind = kind_of({kProduct});
   kind.device.gemm = {};
