@@ -35,10 +35,10 @@ struct DeviceWork {
 struct BenchOptions {
   std::size_t beyond = std::size_t{128} << 20;  ///< bytes after which the L2 holds nothing of before: twice its size
   // Long beside the 1 to 2 us that an event takes, and the 5 us of a graph's launch.
-  Seconds batch{400e-6};  ///< a batch takes at least
-  Seconds replay{1e-3};   ///< a batch of short kernels, which is one graph, takes about
-  Seconds is_short{20e-6};                      ///< a host could not launch kernels shorter than that without gaps
-  int most_nodes = 256;                         ///< of a graph
+  Seconds batch{400e-6};    ///< a batch takes at least
+  Seconds replay{1e-3};     ///< a batch of short kernels, which is one graph, takes about
+  Seconds is_short{20e-6};  ///< a host could not launch kernels shorter than that without gaps
+  int most_nodes = 256;     ///< of a graph
   int most_graphs = 8;
 };
 
