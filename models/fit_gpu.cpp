@@ -73,6 +73,25 @@ void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
   if (without_peak > 0)
     fit.notes.push_back(
         fmt::format("{} products in dtypes that {} has no peak for are left out", without_peak, profile.device().name));
+  // The published constants are of products alone, and need what a step takes beyond them.
+  std::string unmeasured;
+  bool tensor_cores = false;
+  for (const Dtype dtype : {Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8}) {
+    if (!has_peak(profile.device(), dtype)) continue;
+    const bool has = std::any_of(rows.begin(), rows.end(), [&](const KernelSample& row) {
+      const bool both_16 = bytes_of(row.dtype) == Bytes{2} && bytes_of(dtype) == Bytes{2};  // one fit
+      return row.dtype == dtype || both_16;
+    });
+    tensor_cores |= has;
+    if (!has) unmeasured += (unmeasured.empty() ? "" : ", ") + std::string(name_of(dtype));
+  }
+  if (!tensor_cores)
+    fit.notes.push_back("no product on tensor cores was measured: gemm and product_overhead stay");
+  else
+    profile.set_number("product_overhead", 1, "by definition: products were measured under lasting load, as in a step");
+  if (tensor_cores && !unmeasured.empty())
+    fit.notes.push_back(
+        fmt::format("no product in {} was measured: these keep their constants, but no overhead", unmeasured));
   if (rows.empty()) return;
   const std::vector<KernelFit> fits = fit_kernels(rows, {{profile.device().name, profile.device()}});
   const auto measured = [&](Dtype dtype) {
@@ -254,6 +273,13 @@ void add_rates(const GpuSamples& samples, GpuFit& fit) {
       best.achieved = rate;
       best.of = fmt::format("{:.0f} x {:.0f} x {:.0f}", sample.gemm.m, sample.gemm.n, sample.gemm.k);
     }
+    constexpr double kMost = 1.1;  // clocks may be above those that a peak is told for
+    if (best.limit > 0 && best.achieved > kMost * best.limit)
+      throw ScenarioError(
+          {fmt::format("a product of {} in {} reaches {:.0f} TFLOP/s, and {} has a peak of {:.0f}; name the profile of "
+                       "the GPU that was "
+                       "measured with --profile, or measure again",
+                       best.of, name_of(dtype), 1e-12 * best.achieved, fit.device.name, 1e-12 * best.limit)});
     if (best.achieved > 0) fit.rates.push_back(best);
   }
   const double bandwidth = fit.device.memory_bandwidth.value;
@@ -311,6 +337,9 @@ void look_at_repeats(const GpuSamples& samples, GpuFit& fit) {
   if (other > 0)
     fit.notes.push_back(
         fmt::format("{} of {} samples took more than 5 % longer or shorter the second time", other, repeated));
+  if (!samples.left_out.empty())
+    fit.notes.push_back(fmt::format("{} kinds of samples were left out when it was measured, such as {}",
+                                    samples.left_out.size(), samples.left_out.front()));
   if (!samples.throttled.empty())
     fit.notes.push_back(fmt::format("the device said that its clocks were held down: {}", samples.throttled));
 }

@@ -64,7 +64,7 @@ std::optional<KnownGpu> known_gpu(const std::string& device);
 /// - launch_interval: host_launch. adamw_time_per_parameter: median of bf16 (fp32 where there is none) from the same
 /// size.
 /// - collective_sms: channels of collectives between GPUs; collective_slowdown: what a collective lost beside kernels.
-/// - product_overhead: 1, since products are measured under lasting load.
+/// - product_overhead: 1 where products on tensor cores were measured, which they are under lasting load.
 GpuFit fit_gpu(const GpuSamples& samples, const std::string& base);
 
 }  // namespace accosim

@@ -98,7 +98,6 @@ GpuProfile::GpuProfile(JsonValue base, const GpuSamples& samples, const std::str
         measured_ + ": clock and width of the memory");
   if (samples.power > 0)
     set("power", json_text(print_quantity(samples.power, Dimension::kPower), {}), measured_ + ": limit that was set");
-  set("product_overhead", rounded(1), "by definition: products were measured under lasting load, as in a step");
   read();
 }
 

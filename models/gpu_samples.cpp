@@ -244,8 +244,18 @@ GpuSamples read_top(ObjectReader& top) {
   read_versions(top, samples);
   samples.commit = optional_text(top, "commit");
   samples.date = optional_text(top, "date");
-  // For people: the machine around the GPU, how it was asked, what there was no time for, how bytes are counted.
-  for (const char* key : {"machine", "took_s", "command", "left_out", "how", "bytes"}) top.find(key);
+  // For people: the machine around the GPU, how it was asked, how bytes are counted.
+  for (const char* key : {"machine", "took_s", "command", "how", "bytes"}) top.find(key);
+  if (JsonValue* list = top.find("left_out")) {
+    for (std::size_t i = 0; i < list->elements.size(); ++i) {
+      ObjectReader reader(list->elements[i], top.pointer("left_out") + pointer_part(i), top.diagnostics());
+      if (!reader.good()) continue;
+      const std::string what = optional_text(reader, "what"), why = optional_text(reader, "why");
+      reader.finish();
+      samples.left_out.push_back(fmt::format("{} ({})", what, why));
+    }
+    if (list->kind != JsonKind::kArray) top.fail("left_out", "is no list; write [] where nothing was left out");
+  }
   JsonValue* list = top.find("samples");
   if (list == nullptr || list->kind != JsonKind::kArray || list->elements.empty()) {
     top.fail("samples", "holds no sample; measure again with accocal measure --device");

@@ -68,6 +68,32 @@ TEST_F(FitGpu, FindsTheConstantsThatMadeTheSamples) {
   EXPECT_LT(row_of(invented(), "gemm fp16 and bf16").out.mean_absolute, 0.025);
 }
 
+// The published constants of a GPU are of products alone and need what a step takes beyond them; those measured here,
+// under lasting load, do not.
+TEST_F(FitGpu, WithoutAProductTheOverheadOfProductsStays) {
+  GpuDocument document(invented_gpu(), 5);
+  document.add_launch("host_launch", invented_gpu().launch);
+  const GpuFit fit = fit_of(document);
+  EXPECT_GT(fit.device.product_overhead, 1.1);  // as shipped
+  const auto says = [](const GpuFit& of, const std::string& text) {
+    return std::any_of(of.notes.begin(), of.notes.end(),
+                       [&](const std::string& note) { return note.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(says(fit, "product_overhead stay"));
+  // The others of the invented one's types: tf32 and fp8 keep what was published.
+  EXPECT_TRUE(says(invented(), "no product in tf32, fp8 was measured"));
+}
+
+TEST_F(FitGpu, ProductsFasterThanTheProfilesPeakAreOfAnotherGpu) {
+  // 0.66 of an H100's 989 TFLOP/s is twice what an A100 can do.
+  try {
+    fit_of(kernels_of(invented_gpu()), "NVIDIA H100 80GB HBM3", "A100-SXM4-80GB");
+    FAIL();
+  } catch (const ScenarioError& error) {
+    EXPECT_NE(std::string(error.what()).find("has a peak of 312; name the profile"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(FitGpu, TablesGiveTheMeasuredKernelsBackOnBothSidesOfTheKnee) {
   const InventedGpu gpu = invented_gpu();
   for (const double n : {5e5, 3e6, 12e6, 25e6, 60e6, 4e8}) {
@@ -253,7 +279,7 @@ TEST_F(FitGpu, AnUnknownGpuNeedsAProfile) {
   EXPECT_THROW(fit_of(document, "NVIDIA B200", "A100-SXM4-80GBB"), ScenarioError);
   const Scratch scratch;
   const std::string path = scratch.write("mine.json", R"({"schema": "accosim.device/1", "name": "mine",
-    "peak": {"bf16": "100 TFLOP/s"}, "gemm_efficiency": 0.5, "flash_attention_efficiency": 0.4,
+    "peak": {"bf16": "700 TFLOP/s"}, "gemm_efficiency": 0.5, "flash_attention_efficiency": 0.4,
     "memory_bandwidth": "3350 GB/s", "memory_efficiency": 0.8, "memory": "80 GB", "launch_interval": "5 us"})");
   const AccocalKernel product = accocal_block(gpt_sizes(2, 768, 2))[1];
   for (int i = 0; i < 3; ++i) document.add_product(product, Dtype::kBf16, "m");
