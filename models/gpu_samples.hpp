@@ -81,7 +81,7 @@ struct GpuSamples {
   double power = 0;                 ///< limit of the board, W; 0: not said
   std::string driver, library;      ///< versions; the library's is that of the products
   std::string commit, date;
-  std::string throttled;  ///< why clocks were held down before or after, in words; empty: they were not
+  std::string throttled;              ///< why clocks were held down before or after, in words; empty: they were not
   std::vector<std::string> left_out;  ///< what was not measured, and why
   std::vector<GpuProductSample> products;
   std::vector<GpuKernelSample> kernels;
