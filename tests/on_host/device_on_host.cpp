@@ -111,19 +111,20 @@ class PlayedDevice {
     return true;
   }
 
-  // False when nothing has become able to begin for very long.
-  bool step_or_wait(std::unique_lock<std::mutex>& lock) {
-    for (int look = 0; look < kLooks; ++look) {
-      if (step() || changed_.wait_for(lock, kLook) == std::cv_status::no_timeout) return true;
+  // Until done(), which is asked after every look: what it waits for may have ended while another thread held the lock
+  // for longer than a look takes. False when nothing has become able to begin for very long.
+  template <typename Done>
+  bool run_until(std::unique_lock<std::mutex>& lock, const Done& done) {
+    for (int look = 0; !done(); ++look) {
+      if (look == kLooks) return false;
+      if (step() || changed_.wait_for(lock, kLook) == std::cv_status::no_timeout) look = 0;
     }
-    return false;
+    return true;
   }
 
   template <typename Done>
   void run_until(std::unique_lock<std::mutex>& lock, const char* what, const Done& done) {
-    while (!done()) {
-      if (!step_or_wait(lock)) throw std::logic_error(std::string(what) + " is waited for in vain: " + heads());
-    }
+    if (!run_until(lock, done)) throw std::logic_error(std::string(what) + " is waited for in vain: " + heads());
   }
 
  private:
@@ -391,8 +392,7 @@ Stream::~Stream() {
   if (!handle_) return;
   std::unique_lock lock(played().mutex);
   // When something has failed, what is left may wait for those who are gone.
-  while (std::uncaught_exceptions() == 0 && !handle_->queue.empty() && played().step_or_wait(lock)) {
-  }
+  if (std::uncaught_exceptions() == 0) played().run_until(lock, [this] { return handle_->queue.empty(); });
   std::erase(played().streams, handle_.get());
 }
 
