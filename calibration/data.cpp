@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "build_info/project.hpp"
 #include "calibration/errors.hpp"
 #include "calibration/random.hpp"
 
@@ -34,7 +35,7 @@ std::size_t starts(std::span<const std::uint8_t> text, int length) {
 
 }  // namespace
 
-std::string default_text_path() { return ACCOSIM_DATA_DIR "/calibration/data/devils_dictionary.txt"; }
+std::string default_text_path() { return std::string(kSourceFolder) + "/calibration/data/devils_dictionary.txt"; }
 
 Corpus corpus_of(std::string_view text) {
   if (text.size() < kLeastText)

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "build_info/commit.hpp"
+
 namespace accosim {
 namespace {
 
@@ -69,7 +71,7 @@ std::string compiler_name() {
 #endif
 }
 
-std::string source_commit() { return ACCOSIM_COMMIT; }
+std::string source_commit() { return kCommit; }
 
 double all_threads_waited() {
   double seconds = 0;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "build_info/project.hpp"
 #include "calibration/convergence.hpp"
 #include "calibration/cuda/device_verbs.hpp"
 #include "calibration/data.hpp"
@@ -330,7 +331,7 @@ ExitCode run_converge(const ConvergeArguments& arguments, const std::string& com
 
 ExitCode run_command_line(int argc, char** argv) {
   CLI::App app{"Runs the real distributed training step on CPUs and measures what its parts take.", "accocal"};
-  app.set_version_flag("--version", "accocal " ACCOSIM_VERSION);
+  app.set_version_flag("--version", std::string("accocal ") + kVersion);
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accocal, 4 the environment.\n"

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "build_info/project.hpp"
 #include "models/nearest.hpp"
 #include "models/text.hpp"
 
@@ -49,7 +50,7 @@ std::string identity_of(const std::string& path) {
 
 std::string data_dir() {
   const char* const set = std::getenv("ACCOSIM_DATA_DIR");
-  return set != nullptr && *set != '\0' ? set : ACCOSIM_DATA_DIR;
+  return set != nullptr && *set != '\0' ? set : kSourceFolder;
 }
 
 std::optional<JsonValue> References::open(const std::string& path) {

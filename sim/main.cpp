@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "build_info/project.hpp"
 #include "models/convergence_file.hpp"
 #include "models/gpu_cases.hpp"
 #include "models/json.hpp"
@@ -289,7 +290,7 @@ std::string verb_hint(int argc, char** argv, const std::vector<std::string>& ver
 
 int run_command_line(int argc, char** argv) {
   CLI::App app{"Predicts the wall-clock time of distributed LLM training on a cluster that you describe.", "accosim"};
-  app.set_version_flag("--version", "accosim " ACCOSIM_VERSION);
+  app.set_version_flag("--version", std::string("accosim ") + kVersion);
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accosim, 4 the environment.\n"

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "build_info/programs.hpp"
 #include "tests/program.hpp"
 
 namespace accosim {
@@ -16,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 ProgramRun accocal(const std::vector<std::string>& arguments, const std::string& out_file = "") {
-  return run_program(ACCOCAL_BINARY, arguments, "/", out_file);
+  return run_program(kAccocalProgram, arguments, "/", out_file);
 }
 
 std::string last_line(const std::string& text) {
@@ -144,7 +145,7 @@ TEST(AccocalMeasure, ARankThatIsKilledIsNamedAndNothingIsLeft) {
   ProgramRun run;
   // The program runs in a child of ours, and its ranks in children of that one.
   std::thread runs([&] {
-    run = run_program(ACCOCAL_BINARY,
+    run = run_program(kAccocalProgram,
                       {"measure", "-n", "3", "--network", "paced:10Mbit/s", "--bytes", "1MB", "-o", "samples.json"},
                       folder.path);
   });

@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "build_info/programs.hpp"
+#include "build_info/project.hpp"
 #include "tests/gpu_document.hpp"
 #include "tests/program.hpp"
 #include "tests/scratch.hpp"
@@ -16,10 +18,10 @@ namespace accosim {
 namespace {
 
 using Json = nlohmann::json;
-const std::filesystem::path kRoot = ACCOSIM_ROOT;
+const std::filesystem::path kRoot = kSourceFolder;
 
 ProgramRun accosim(const std::vector<std::string>& arguments, const std::string& out_file = "") {
-  return run_program(ACCOSIM_BINARY, arguments, kRoot, out_file);
+  return run_program(kAccosimProgram, arguments, kRoot, out_file);
 }
 
 Json results_of(std::vector<std::string> arguments) {

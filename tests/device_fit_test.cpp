@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "build_info/programs.hpp"
 #include "calibration/cuda/measure_cases.hpp"
 #include "calibration/elements.hpp"
 #include "models/kernel_table.hpp"
@@ -21,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 
 ProgramRun accosim(const std::vector<std::string>& arguments) {
-  return run_program(ACCOSIM_BINARY, arguments, std::filesystem::temp_directory_path());
+  return run_program(kAccosimProgram, arguments, std::filesystem::temp_directory_path());
 }
 
 /// The tiny measurement, of one model with one sequence.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "build_info/project.hpp"
 #include "models/fabrics.hpp"
 #include "models/published.hpp"
 #include "tests/sample.hpp"
@@ -98,7 +99,7 @@ TEST(FitCollectives, FewSamplesMakeNoFit) {
 }
 
 TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
-  const Published published = load_published(ACCOSIM_CASES);
+  const Published published = load_published(std::string(kSourceFolder) + "/scenarios/validation");
   std::vector<MeasuredCollective> samples;
   for (const PublishedCase& one : published.cases)
     if (one.asked == Asked::kCollectiveTime && one.scored())

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "build_info/project.hpp"
 #include "models/scenario.hpp"
 #include "tests/random.hpp"
 
@@ -51,7 +52,7 @@ TEST(FitSteps, WithoutStepsNothingChanges) {
 }
 
 TEST(FitSteps, ShippedCasesGiveTheShippedOverheads) {
-  const Published published = load_published(ACCOSIM_CASES);
+  const Published published = load_published(std::string(kSourceFolder) + "/scenarios/validation");
   const StepFit fit = fit_steps(step_samples(published, 2, NetworkKind::kReference));
   const Overheads shipped;
   // Five constants of one another's making: to 1 %. The reference network stands in for the default one.

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "build_info/project.hpp"
 #include "models/quantity.hpp"
 
 namespace accosim {
@@ -19,7 +20,7 @@ using nlohmann::json;
 
 std::map<std::string, json> profiles() {
   std::map<std::string, json> all;
-  for (const auto& entry : std::filesystem::directory_iterator(ACCOSIM_PROFILES)) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(kSourceFolder) + "/calibration/profiles")) {
     std::ifstream file(entry.path());
     all[entry.path().filename().string()] = json::parse(file);
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "build_info/programs.hpp"
 #include "tests/program.hpp"
 
 namespace accosim {
@@ -13,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 ProgramRun accocal(const std::vector<std::string>& arguments) {
-  return run_program(ACCOCAL_BINARY, arguments, "/", "");
+  return run_program(kAccocalProgram, arguments, "/", "");
 }
 
 // A GPT that a loaded machine trains in no time.

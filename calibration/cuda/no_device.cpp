@@ -1,4 +1,7 @@
 // accocal as built without CUDA.
+#include <string>
+
+#include "build_info/no_cuda.hpp"
 #include "calibration/cuda/device_verbs.hpp"
 #include "calibration/errors.hpp"
 
@@ -6,7 +9,7 @@ namespace accosim {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw BadInput("no CUDA device: this accocal was built without CUDA, since " ACCOSIM_NO_CUDA
+  throw BadInput(std::string("no CUDA device: this accocal was built without CUDA, since ") + kWhyNoCuda +
                  "; leave --device out to run on CPUs");
 }
 

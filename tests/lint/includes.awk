@@ -7,6 +7,7 @@ function is_impl(path) { return path ~ /\.(cpp|cu)$/ }
 # Which of our own headers a file may see.
 function own_header_allowed(from, header, to) {
   if (to == from || from == "tests") return 1
+  if (to == "build_info") return is_impl(FILENAME)  # generated: models/build_info.cmake
   if (FILENAME ~ /^sim\/main[a-z_]*\.[ch]pp$/) return to == "models" || to == "reports"
   if (from == "sim") return to == "models"
   if (from == "reports") return header ~ /^models\/(units|spec|trace|memory|machine_samples|measured_run|fit_[a-z]+)\.hpp$/ || header ~ /^sim\/(metrics|graph|explain|validation|live|measured_timeline)\.hpp$/
@@ -35,7 +36,7 @@ FNR == 1 { from = FILENAME; if (!sub(/\/.*/, "", from)) from = "." }
   sub(/".*/, "", header)
   to = header
   sub(/\/.*/, "", to)
-  if (header !~ /\// || to !~ /^(models|sim|reports|calibration|tests)$/)
+  if (header !~ /\// || to !~ /^(models|sim|reports|calibration|tests|build_info)$/)
     wrong("\"" header "\" is not written from the root; write \"" from "/...\", and <...> for what is not ours")
   else if (!own_header_allowed(from, header, to))
     wrong(from " must not see \"" header "\"; models prices, sim plays, reports draws, one direction")
