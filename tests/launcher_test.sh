@@ -161,7 +161,7 @@ cat out1 out2 | sort >out
 cat err1 err2 >err
 status=0
 expect 'two at once' 0 $'both 1\nboth 2'
-[ "$(grep -c 'built 2/2' err)" = 1 ] || fail 'two at once: not exactly one of them built'
+[ "$(grep -c 'built 2 of 2' err)" = 1 ] || fail 'two at once: not exactly one of them built'
 
 # While somebody else holds the lock, a launcher with something to do says that it waits, and waits.
 greet 'waited '
