@@ -20,7 +20,7 @@ using nlohmann::json;
 
 std::map<std::string, json> profiles() {
   std::map<std::string, json> all;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(kSourceFolder) + "/calibration/profiles")) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(kSourceFolder).append("/calibration/profiles"))) {
     std::ifstream file(entry.path());
     all[entry.path().filename().string()] = json::parse(file);
   }
