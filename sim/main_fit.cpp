@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
@@ -10,6 +9,7 @@
 #include "models/collective_samples.hpp"
 #include "models/fit_gpu.hpp"
 #include "models/fit_kernels.hpp"
+#include "models/json.hpp"
 #include "models/kernel_samples.hpp"
 #include "models/machine_samples.hpp"
 #include "models/published.hpp"
@@ -33,16 +33,6 @@ bool begins_with_brace(const std::string& path) {
   const std::string text = read_file(path);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string::npos && text[first] == '{';
-}
-
-/// Constants that leave an error of a factor of two explain nothing, and must not replace others.
-void check_plausible(const std::string& what, const FitErrors& errors) {
-  constexpr double kTooFar = 1;
-  if (errors.samples > 0 && (errors.mean_absolute > kTooFar || errors.spread > kTooFar))
-    throw ScenarioError(
-        {fmt::format("{}: the fit is off by {:.0f} % in the mean, nothing is written; look at the times "
-                     "(us or s?), sizes and the device or cluster that the samples name",
-                     what, 100 * errors.mean_absolute)});
 }
 
 /// What accocal measured of a GPU becomes a device profile.
@@ -69,11 +59,12 @@ void fit_to_machine(const Arguments& arguments) {
         {"samples of accocal are fitted one file at a time, with at most one --output and no --cluster"});
   const MachineSamples samples = read_machine_samples(read_file(arguments.samples[0]), arguments.samples[0]);
   const MachineFit fit = fit_machine(samples);
+  const std::string scenario = machine_scenario(samples, fit);  // refuses what cannot be a machine
   write_machine_fit(std::cout, samples, fit);
   if (arguments.profiles.empty()) return;
   if (is_same_file(arguments.profiles[0], arguments.samples[0]))
     throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.profiles[0])});
-  write_file(arguments.profiles[0], machine_scenario(samples, fit));
+  write_file(arguments.profiles[0], scenario);
 }
 
 /// Predicts the collectives of the tables on their clusters, fits the links, and writes the cluster anew where asked.
@@ -95,11 +86,6 @@ void fit_links(const Arguments& arguments) {
   write_fits(std::cout, fits);
   if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
   if (arguments.profiles.empty()) return;
-  for (const LinkFit& one : fits) {
-    const std::string kind = one.between_nodes ? one.nics.kind : one.intra.kind;
-    check_plausible(kind, one.large);
-    check_plausible(kind, one.small);
-  }
   if (clusters.size() != 1 || arguments.profiles.size() != 1)
     throw ScenarioError({"--output takes one cluster; name one --cluster and one --output"});
   std::set<std::string> sources;
@@ -116,10 +102,10 @@ void import_results(const Arguments& arguments) {
   for (const std::string& path : arguments.samples) {
     if (!arguments.output.empty() && is_same_file(path, arguments.output))
       throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.output)});
-    std::ifstream in(path);
-    if (!in || std::filesystem::is_directory(path))
-      throw ScenarioError({fmt::format("\"{}\" cannot be read; name a file of nccl-tests' output", path)});
-    NcclTestsImport one = import_nccl_tests(in, path, arguments.import);
+    std::string text;
+    const std::string wrong = read_text_file(path, text, kMaxNcclTestsBytes);
+    if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", path, wrong)});
+    NcclTestsImport one = import_nccl_tests(text, path, arguments.import);
     for (const std::string& note : one.notes) std::cerr << "accosim: " << note << "\n";
     std::cerr << fmt::format("accosim: {}: {} rows taken, {} left out\n", path, one.samples.size(), one.skipped);
     samples.insert(samples.end(), one.samples.begin(), one.samples.end());
@@ -129,6 +115,7 @@ void import_results(const Arguments& arguments) {
     std::cout << write_collective_samples(samples);
   else
     write_file(arguments.output, write_collective_samples(samples));
+  if (!arguments.output.empty()) std::cerr << "accosim: wrote " << arguments.output << "\n";
 }
 
 void fit(const Arguments& arguments) {
@@ -164,8 +151,6 @@ void fit(const Arguments& arguments) {
   }
   const std::vector<KernelFit> fits = fit_kernels(samples, devices);
   write_fits(std::cout, fits);
-  for (const KernelFit& fit : fits)
-    if (!arguments.profiles.empty()) check_plausible(fit.architecture + " " + fit.what, fit.in);
   for (const std::string& path : arguments.profiles) {
     write_file(path, profile_with_fits(read_file(path), path, load_device(path), fits));
   }
