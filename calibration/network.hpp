@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/descriptor.hpp"
+#include "models/descriptor.hpp"
 #include "calibration/seat.hpp"
 #include "models/units.hpp"
 

@@ -1,7 +1,7 @@
 // How the ring's connections come about; apart from what then runs over them.
 #pragma once
 
-#include "calibration/descriptor.hpp"
+#include "models/descriptor.hpp"
 #include "calibration/seat.hpp"
 
 namespace accosim {

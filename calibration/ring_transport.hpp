@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/descriptor.hpp"
+#include "models/descriptor.hpp"
 #include "calibration/seat.hpp"
 #include "calibration/transport.hpp"
 

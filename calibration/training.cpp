@@ -53,6 +53,16 @@ void run(Rank& rank) {
 
 }  // namespace
 
+Diverged::Diverged(std::int64_t of, double loss, const OptimizerOptions& optimizer)
+    : BadInput(fmt::format("update {}: the loss is {}: the run has diverged, and is stopped; write a lower "
+                           "--learning-rate than {:g}, or a longer --learning-rate-warmup",
+                           of, loss, optimizer.learning_rate)),
+      update(of) {}
+
+void check_loss(double loss, std::int64_t update, const TrainingOptions& options) {
+  if (!std::isfinite(loss)) throw Diverged(update, loss, options.optimizer);
+}
+
 void check_options(const TrainingOptions& options, int ranks) {
   require(options.updates >= 1 && options.updates <= 10000000, "a run has 1 to 10000000 updates; write --updates 100");
   require(options.samples >= 0, "samples must be 0 (count updates) or more; write --samples 10000");
@@ -93,7 +103,10 @@ std::unique_ptr<Workload> make_workload(const TrainingOptions& options) {
 TrainingResult train(const TrainingOptions& options, Transport& transport) {
   check_options(options, transport.size());
   const std::unique_ptr<Workload> workload = make_workload(options);
-  return train(options, *workload, transport);
+  TrainingResult result = train(options, *workload, transport);
+  // What the last update made is seen by nothing else.
+  if (!options.timed && transport.rank() == 0) check_loss(result.held_out_loss, std::ssize(result.updates), options);
+  return result;
 }
 
 TrainingResult train(const TrainingOptions& options, Workload& workload, Transport& transport,

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/text_file.hpp"
+
 namespace accosim {
 
 enum class JsonKind : std::uint8_t { kNull, kBool, kNumber, kText, kArray, kObject };
@@ -59,7 +61,6 @@ JsonValue json_object(const JsonOrigin& origin);
 /// Limits that keep a hostile file from costing more than some hundred megabytes and a second.
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr int kMaxJsonValues = 200000;
-inline constexpr int kMaxJsonBytes = 16 * 1024 * 1024;
 
 struct JsonDocument {
   JsonValue root;
@@ -70,8 +71,6 @@ struct JsonDocument {
 /// Comments are accepted, a duplicate key is an error. `source` is how the file is shown.
 JsonDocument parse_json(std::string_view text, const std::string& source);
 
-/// Reads a regular file of at most kMaxJsonBytes into `text`. Returns what is wrong; empty when nothing is.
-std::string read_text_file(const std::string& path, std::string& text);
 /// read_text_file() and parse_json().
 JsonDocument read_json_file(const std::string& path, const std::string& source);
 

@@ -1,13 +1,7 @@
-// What one does with a JSON tree that needs no parser: find and change members, read a file within limits, write it
-// back.
+// What one does with a JSON tree that needs no parser: find and change members, read a file, write it back.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "models/json.hpp"
 #include "models/text.hpp"
@@ -20,7 +14,8 @@ constexpr std::size_t kLineWidth = 110;
 std::string json_quoted(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
-  for (char c : text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out += '\\';
@@ -29,10 +24,15 @@ std::string json_quoted(std::string_view text) {
       out += "\\n";
     } else if (c == '\t') {
       out += "\\t";
-    } else if (byte < 0x20) {
+    } else if (byte < 0x20 || byte == 0x7F) {
       out += "\\u00";
       out += kHex[byte >> 4];
       out += kHex[byte & 15];
+    } else if (byte == 0xC2 && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) {
+      const auto control = static_cast<unsigned char>(text[++at]);  // U+0080 to U+009F, which some terminals obey
+      out += "\\u00";
+      out += kHex[control >> 4];
+      out += kHex[control & 15];
     } else {
       out += c;
     }
@@ -192,27 +192,6 @@ JsonValue json_object(const JsonOrigin& origin) {
   value.kind = JsonKind::kObject;
   value.origin = origin;
   return value;
-}
-
-std::string read_text_file(const std::string& path, std::string& text) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) return "no such file; check the path";
-  if (status.type() == std::filesystem::file_type::none) return "cannot be looked at: " + error.message();
-  if (std::filesystem::is_directory(status)) return "is a directory; name a file in it";
-  // A pipe or a device may never end, or never begin.
-  if (!std::filesystem::is_regular_file(status)) return "is not a regular file; copy it into one";
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO);
-  std::vector<char> chunk(1 << 16);
-  while (in && text.size() <= kMaxJsonBytes) {
-    in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (in.bad()) return "cannot be read to its end; check the disk";
-  if (text.size() > kMaxJsonBytes) return "is larger than 16 MiB; no scenario is: check that it is the right file";
-  return {};
 }
 
 JsonDocument read_json_file(const std::string& path, const std::string& source) {

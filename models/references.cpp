@@ -63,6 +63,12 @@ std::optional<JsonValue> References::open(const std::string& path) {
   return std::move(document.root);
 }
 
+std::vector<std::string> References::files() const {
+  std::vector<std::string> files;
+  for (const auto& [path, root] : read_) files.push_back(path);
+  return files;
+}
+
 std::optional<References::Place> References::locate(const JsonValue& reference, Kind kind, const std::string& pointer) {
   const std::string& text = reference.text;
   const auto fail = [&](const std::string& what) {

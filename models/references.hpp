@@ -24,6 +24,8 @@ class References {
   void expand_cluster(JsonValue& cluster, const std::string& pointer);
   /// A name (of a profile), a file, or an object that may inherit.
   void expand_device(JsonValue& device, const std::string& pointer);
+  /// What was named and read so far.
+  std::vector<std::string> files() const;
 
  private:
   enum class Kind { kModel, kCluster, kDevice };

@@ -327,6 +327,8 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::str
   collect_origins(tree, "", main_file, earlier, origins);
   tree.set("origins", std::move(origins));
   loaded.resolved = write_json(tree) + "\n";
+  loaded.files = references.files();
+  loaded.files.push_back(path);
   return loaded;
 }
 

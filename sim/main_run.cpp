@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <iostream>
 
+#include "models/outputs.hpp"
 #include "models/scenario.hpp"
+#include "models/standard_streams.hpp"
+#include "models/whole_file.hpp"
 #include "reports/live_report.hpp"
 #include "reports/trace_json.hpp"
 #include "sim/live.hpp"
@@ -18,7 +20,7 @@ namespace {
 
 /// What makes the two no comparison, on stderr.
 void warn_of_differences(const MeasuredRun& run, const Cluster& machine) {
-  const auto warn = [](const std::string& text) { std::cerr << "accosim: " << text << '\n'; };
+  const auto warn = [](const std::string& text) { tell("accosim: ", text); };
   if (!run.network.empty() && run.network != machine.name)
     warn(fmt::format("the run went over {}, the machine was measured over {}", run.network, machine.name));
   for (std::size_t rank = 0; rank < run.rates.size() && rank < machine.nodes.size(); ++rank) {
@@ -41,7 +43,10 @@ void compare_with_run(const Arguments& arguments) {
   const MeasuredRun run = read_measured_run(read_file(arguments.scenario), arguments.scenario);
   if (!arguments.sets.empty() || !arguments.schedules.empty() || arguments.json || !arguments.convergence.empty())
     throw ScenarioError({"--machine compares with one run; leave out --set, --schedule, --json and --convergence"});
-  const Scenario scenario = load_scenario(arguments.machine, settings_of(run)).scenario;
+  LoadedScenario loaded = load_scenario(arguments.machine, settings_of(run));
+  loaded.files.push_back(arguments.scenario);
+  check_outputs({{"--trace", arguments.trace, trace_kind()}}, loaded.files, arguments.force);
+  const Scenario& scenario = loaded.scenario;
   const int ranks = static_cast<int>(places_of(scenario.cluster).size());
   if (ranks != run.ranks)
     throw ScenarioError(
@@ -61,9 +66,8 @@ void compare_with_run(const Arguments& arguments) {
   write_run_comparison(std::cout, run, {predicted.update_time, predicted.micro_batches},
                        compare_parts(measured_line, predicted_line), console_options());
   if (arguments.trace.empty()) return;
-  refuse_to_overwrite(arguments.trace);
-  std::ofstream file(arguments.trace);
-  TraceWriter writer(file);
+  WholeFile file(arguments.trace);
+  TraceWriter writer(file.stream());
   int pid = 1;
   for (const auto& [line, what] : {std::pair(&measured_line, "measured"), std::pair(&predicted_line, "predicted")}) {
     writer.begin_schedule(line->graph, run.algorithm + ", " + what, {}, pid);
@@ -71,8 +75,7 @@ void compare_with_run(const Arguments& arguments) {
     pid += ranks;
   }
   writer.finish();
-  file.close();
-  if (!file) throw EnvironmentError(arguments.trace + ": the trace could not be written whole");
+  file.commit();
 }
 
 }  // namespace accosim
