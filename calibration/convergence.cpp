@@ -187,7 +187,8 @@ void tune(ConvergenceReport& report, const std::shared_ptr<const Corpus>& corpus
   const auto best = std::min_element(report.tuning.begin(), report.tuning.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (std::isinf(best->second))
-    throw BadInput("DDP diverges at every learning rate that was tried; write a lower one, such as --learning-rate 1e-4");
+    throw BadInput(
+        "DDP diverges at every learning rate that was tried; write a lower one, such as --learning-rate 1e-4");
   report.options.optimizer.learning_rate = best->first;
 }
 
@@ -313,10 +314,10 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (const auto diverged = diverged_from(i * seeds, seeds, list[i].name, list[i].what)) {
       if (i == 0)
-        throw BadInput(fmt::format("DDP, which all are compared with, diverges on {} of {} seeds, at update {} first; "
-                                   "write a lower --learning-rate than {:g}",
-                                   diverged->seeds, seeds, diverged->first_update,
-                                   report.options.optimizer.learning_rate));
+        throw BadInput(
+            fmt::format("DDP, which all are compared with, diverges on {} of {} seeds, at update {} first; "
+                        "write a lower --learning-rate than {:g}",
+                        diverged->seeds, seeds, diverged->first_update, report.options.optimizer.learning_rate));
       report.diverged.push_back(*diverged);
       continue;
     }

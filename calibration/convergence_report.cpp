@@ -158,9 +158,9 @@ std::string tuning_text(const ConvergenceReport& report) {
   if (report.tuning.empty()) return "as given";
   std::string text = "the best of these for DDP on two other seeds (held-out loss at the end): ";
   for (std::size_t i = 0; i < report.tuning.size(); ++i)
-    text += fmt::format("{}{:g} ({})", i == 0 ? "" : ", ", report.tuning[i].first,
-                        std::isfinite(report.tuning[i].second) ? fmt::format("{:.4f}", report.tuning[i].second)
-                                                               : "diverged");
+    text += fmt::format(
+        "{}{:g} ({})", i == 0 ? "" : ", ", report.tuning[i].first,
+        std::isfinite(report.tuning[i].second) ? fmt::format("{:.4f}", report.tuning[i].second) : "diverged");
   return text;
 }
 
@@ -231,7 +231,8 @@ std::string convergence_json(const ConvergenceReport& report) {
   }
   if (!report.network.empty()) json["network"] = report.network;
   json["tuning"] = Json::array();
-  for (const auto& [rate, loss] : report.tuning) json["tuning"].push_back({{"learning_rate", rate}, {"loss", number(loss)}});
+  for (const auto& [rate, loss] : report.tuning)
+    json["tuning"].push_back({{"learning_rate", rate}, {"loss", number(loss)}});
   return json.dump(1) + "\n";
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -46,6 +47,23 @@ CLI::Validator number_between(double low, double high) {
     return fmt::format("{}: write a number from {} to {}", text, low, high);
   };
   return {check, fmt::format("FLOAT in [{} - {}]", low, high)};
+}
+
+/// CLI11 reads a number that is negative or too large as another one.
+CLI::Validator whole_number() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && at == end) return {};
+    return text + ": write a whole number from 0 to 18446744073709551615";
+  };
+  return {check, "UINT64"};
+}
+
+/// An option that names a file names one.
+CLI::Validator file_name() {
+  return {[](const std::string& path) { return path.empty() ? std::string("names no file") : std::string(); }, "FILE"};
 }
 
 void add_launch_options(CLI::App* verb, LaunchArguments& arguments) {
@@ -200,7 +218,7 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   verb->add_option("--parameters", a.parameters, "With --compute-time")
       ->capture_default_str()
       ->needs(verb->get_option("--compute-time"));
-  add("--data", a.data, "A text to learn; default: the one that comes along");
+  verb->add_option("--data", a.data, "A text to learn; default: the one that comes along")->check(file_name());
   add("--device", a.device,
       "cuda:0, all ranks on that device; cuda, rank r on device r; one rank unless -n says more. Default: on CPUs");
   add("--vocabulary", a.vocabulary, "With --device: random tokens of so many kinds instead of a text, for timing");
@@ -214,10 +232,10 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   add("--weight-decay", a.weight_decay, "AdamW's");
   add("--beta1", a.beta1, "AdamW's");
   add("--beta2", a.beta2, "AdamW's");
-  add("--seed", a.seed, "Of parameters and data");
-  verb->add_option("-o,--output", files.output, "JSON file; default: standard output");
-  verb->add_option("--trace", files.trace, "Timeline for Perfetto");
-  verb->add_option("--loss", files.loss, "CSV file of the updates");
+  verb->add_option("--seed", a.seed, "Of parameters and data")->check(whole_number())->capture_default_str();
+  verb->add_option("-o,--output", files.output, "JSON file; default: standard output")->check(file_name());
+  verb->add_option("--trace", files.trace, "Timeline for Perfetto")->check(file_name());
+  verb->add_option("--loss", files.loss, "CSV file of the updates")->check(file_name());
   add_force(verb, files.force);
 }
 
@@ -300,11 +318,11 @@ void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
   verb->add_option("--context", options.gpt.shape.context, "Tokens of a sequence")->capture_default_str();
   verb->add_option("--sequences", options.gpt.sequences, "Of a micro-batch; an update has two a rank")
       ->capture_default_str();
-  verb->add_option("--data", options.data, "A text to learn; default: the one that comes along");
+  verb->add_option("--data", options.data, "A text to learn; default: the one that comes along")->check(file_name());
   verb->add_option("--network", arguments.network,
                    "Also times every algorithm with ranks as processes over it: netns:RATE, paced:RATE, loopback");
-  verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output");
-  verb->add_option("--markdown", arguments.markdown, "A page, with its curves beside it as .svg");
+  verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output")->check(file_name());
+  verb->add_option("--markdown", arguments.markdown, "A page, with its curves beside it as .svg")->check(file_name());
   add_force(verb, arguments.force);
 }
 
@@ -365,7 +383,8 @@ ExitCode run_command_line(int argc, char** argv) {
       ->add_option("--collective-ranks", measure_arguments.collective_ranks,
                    "With --device: collectives of so many processes on the one GPU, over sockets, as an experiment")
       ->check(CLI::Range(2, 8));
-  measure_verb->add_option("-o,--output", measure_arguments.output, "JSON file; default: standard output");
+  measure_verb->add_option("-o,--output", measure_arguments.output, "JSON file; default: standard output")
+      ->check(file_name());
   add_force(measure_verb, measure_arguments.force);
   TrainFiles train_files;
   CLI::App* train_verb =

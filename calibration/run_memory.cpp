@@ -131,8 +131,11 @@ void check_memory(const ConvergenceOptions& options) {
   training.gpt = options.gpt;
   training.algorithm = Algorithm::kDiloco;  // which keeps the most
   const RankMemory rank = rank_memory(training, options.ranks);
-  const double jobs = options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
-  const Bytes needed = jobs * (static_cast<double>(options.ranks) * (rank.parameters + rank.activations + rank.evaluation));
+  const double most = 10.0 * options.seeds;  // runs, or some more
+  const double jobs = std::min(
+      most, options.jobs > 0 ? options.jobs : static_cast<double>(std::max(1U, std::thread::hardware_concurrency())));
+  const Bytes needed =
+      jobs * (static_cast<double>(options.ranks) * (rank.parameters + rank.activations + rank.evaluation));
   if (needed > there)
     refuse(fmt::format("{:.0f} runs at a time of {} ranks", jobs, options.ranks), needed, there,
            "a smaller --width, --layers, --context or --sequences, or fewer --jobs or --ranks");

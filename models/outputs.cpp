@@ -39,8 +39,7 @@ bool is_ours(const std::string& path, const FileKind& kind) {
   const std::string head = head_of(path);
   if (head.empty()) return true;
   const std::string text = without_spaces(head);
-  return text.rfind(without_spaces(kind.begins), 0) == 0 &&
-         text.find(without_spaces(kind.holds)) != std::string::npos;
+  return text.rfind(without_spaces(kind.begins), 0) == 0 && text.find(without_spaces(kind.holds)) != std::string::npos;
 }
 
 /// Two names of one file.
@@ -89,16 +88,17 @@ void check_outputs(const std::vector<Output>& outputs, const std::vector<std::st
     const std::string extension = other_extension(output.path, output.kind);
     const auto input = std::find_if(inputs.begin(), inputs.end(),
                                     [&](const std::string& path) { return !path.empty() && same(path); });
-    if (!extension.empty() && !device) {
-      refuse(fmt::format("{}, and no {}; name it {}", output.kind.what, extension.substr(1),
-                         printable(fs::path(output.path).replace_extension(output.kind.extension).string(), 300)));
-    } else if (earlier != before.end()) {
+    if (earlier != before.end()) {
       refuse(fmt::format("is the file of {} too; name another for one", (*earlier)->option));
     } else if (input != inputs.end()) {
       refuse("is what is read; name another file");
+    } else if (!extension.empty() && !device) {
+      refuse(fmt::format("{}, and no {}; name it {}", output.kind.what, extension.substr(1),
+                         printable(fs::path(output.path).replace_extension(output.kind.extension).string(), 300)));
     } else if (regular && !output.in_place && !force && !is_ours(output.path, output.kind)) {
-      refuse("a file that was not written by this is there, and is left as it is; name another, or add --force to "
-             "replace it");
+      refuse(
+          "a file that was not written by this is there, and is left as it is; name another, or add --force to "
+          "replace it");
     } else {
       check_writable(output.path);
     }

@@ -17,7 +17,8 @@ namespace accosim {
 void begin_standard_streams() {
   // open() takes the lowest number that is free, which is the one that was just found closed.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF && open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF &&
+        open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
       _exit(4);
   std::signal(SIGXFSZ, SIG_IGN);
 }

@@ -75,8 +75,9 @@ std::string escaped(std::string_view text, std::size_t most, std::string_view al
       if (is_c1_control(character)) {
         piece = fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(character[1])));
       } else if (turns_direction(character)) {
-        piece = fmt::format("\\u20{:02x}", (character[1] == '\x80' ? 0x00U : 0x40U) |
-                                               (static_cast<unsigned>(static_cast<unsigned char>(character[2])) & 0x3FU));
+        piece =
+            fmt::format("\\u20{:02x}", (character[1] == '\x80' ? 0x00U : 0x40U) |
+                                           (static_cast<unsigned>(static_cast<unsigned char>(character[2])) & 0x3FU));
       } else {
         piece = std::string(character);
       }

@@ -1,5 +1,5 @@
-// open(O_TMPFILE), write, fsync, linkat, rename, fsync of the folder; or a name from the start, and signal handlers that
-// know it.
+// open(O_TMPFILE), write, fsync, linkat, rename, fsync of the folder; or a name from the start, and signal handlers
+// that know it.
 #include "models/whole_file.hpp"
 
 #include <fcntl.h>
@@ -162,9 +162,8 @@ Descriptor open_unnamed(const std::string& folder) {
 }
 
 Descriptor open_named(const std::string& target, PartName& part) {
-  return Descriptor(part.take(target, [](const char* path) {
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  }));
+  return Descriptor(part.take(
+      target, [](const char* path) { return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); }));
 }
 
 /// Gives bytes to write() and throws what that throws.

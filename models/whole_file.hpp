@@ -17,8 +17,9 @@ namespace accosim {
 /// One output file. All of it throws BadEnvironment, "PATH: cannot be written: why", and leaves what was there.
 ///
 /// A symbolic link stays: what it leads to is replaced. An existing file keeps its permissions, and its owner where the
-/// system lets us; one that may not be written is not replaced either, nor is one of another name (a hard link). What is
-/// no regular file is written directly: a pipe, a device, and what is the standard output or error, as /dev/stdout is.
+/// system lets us; one that may not be written is not replaced either, nor is one of another name (a hard link). What
+/// is no regular file is written directly: a pipe, a device, and what is the standard output or error, as /dev/stdout
+/// is.
 class WholeFile {
  public:
   /// kNamed: as on a file system that knows no unnamed files.

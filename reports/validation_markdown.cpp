@@ -125,8 +125,8 @@ void write_generalisation(std::ostream& out, const Validation& validation) {
       "another of its kind may be off by as much.\n",
       what, what, what);
   const auto row = [&](const LeftOutRow& each) {
-    out << fmt::format("| {} | {} | {} | {:.1f} % | {:.1f} % |\n", in_markdown(each.left_out), in_markdown(each.group), each.cases,
-                       100 * each.mean_with, 100 * each.mean_without);
+    out << fmt::format("| {} | {} | {} | {:.1f} % | {:.1f} % |\n", in_markdown(each.left_out), in_markdown(each.group),
+                       each.cases, 100 * each.mean_with, 100 * each.mean_without);
   };
   const auto heading = [&] {
     out << fmt::format("\n| {} | group | cases | with it | without it |\n|---|---|---|---|---|\n", what);

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -199,8 +200,8 @@ void list(const Arguments& arguments) {
   for (const LibraryEntry& entry : list_library()) {
     if (!arguments.kind.empty() && arguments.kind != entry.kind) continue;
     if (entry.kind != kind) std::cout << fmt::format("{}{}s\n", kind.empty() ? "" : "\n", kind = entry.kind);
-    std::cout << fmt::format("  {:<28} {:<46} {}\n", printable(entry.name, kAllOfIt),
-                             printable(entry.path, kAllOfIt), printable(entry.description, kAllOfIt));
+    std::cout << fmt::format("  {:<28} {:<46} {}\n", printable(entry.name, kAllOfIt), printable(entry.path, kAllOfIt),
+                             printable(entry.description, kAllOfIt));
   }
 }
 
@@ -311,7 +312,9 @@ int run_command_line(int argc, char** argv) {
       ->add_option("--critical-batch", arguments.critical_batch,
                    "Samples: what a grown batch is worth in your training; default: the convergence file's")
       ->needs(convergence)
-      ->check(CLI::Range(1e-9, 1e18));
+      ->check(CLI::Range(1e-9, 1e18))
+      ->check(
+          [](const std::string& text) { return std::isnan(std::strtod(text.c_str(), nullptr)) ? "no number" : ""; });
   CLI::App* run_verb = reports(app.add_subcommand("run", "Everything about each schedule by itself"));
   CLI::App* explain_verb = plays(app.add_subcommand("explain", "Where the time of one update goes"));
   CLI::App* resolve_verb =
@@ -340,7 +343,8 @@ int run_command_line(int argc, char** argv) {
   import_verb->require_subcommand(1);
   CLI::App* nccl_tests = import_verb->add_subcommand("nccl-tests", "What nccl-tests prints, or writes with -J");
   nccl_tests->add_option("files", arguments.samples, "Its output")->required();
-  nccl_tests->add_option("-o,--output", arguments.output, "CSV file; default: standard output");
+  nccl_tests->add_option("-o,--output", arguments.output, "CSV file; default: standard output")
+      ->check([](const std::string& path) { return path.empty() ? "names no file" : ""; });
   takes_force(nccl_tests);
   nccl_tests->add_option("--fabric", arguments.import.fabric, "Name of the cluster it ran on")->capture_default_str();
   nccl_tests->add_option("--source", arguments.import.source, "Who measured")->capture_default_str();

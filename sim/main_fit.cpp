@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "models/collective_samples.hpp"
 #include "models/fit_gpu.hpp"
@@ -122,9 +122,7 @@ void import_results(const Arguments& arguments) {
   const std::string heading = write_collective_samples({});
   check_outputs({{"--output", arguments.output, table_kind(heading)}}, arguments.samples, arguments.force);
   for (const std::string& path : arguments.samples) {
-    std::ifstream in(path);
-    if (!in || std::filesystem::is_directory(path))
-      throw ScenarioError({fmt::format("\"{}\" cannot be read; name a file of nccl-tests' output", path)});
+    std::istringstream in(read_file(path));
     NcclTestsImport one = import_nccl_tests(in, path, arguments.import);
     for (const std::string& note : one.notes) tell("accosim: ", note);
     tell("accosim: ", fmt::format("{}: {} rows taken, {} left out", path, one.samples.size(), one.skipped));

@@ -49,8 +49,7 @@ Words with(Words words, const Words& more) {
   return words;
 }
 
-const Words kTiny = {"-n",  "1",           "--layers", "1",           "--width", "8",
-                     "--heads", "1", "--context",  "8", "--sequences", "1"};
+const Words kTiny = {"-n", "1", "--layers", "1", "--width", "8", "--heads", "1", "--context", "8", "--sequences", "1"};
 Words train(const Words& more) { return with(with({"train", "-a", "ddp", "--updates", "2"}, kTiny), more); }
 Words converge(const Words& more) {
   return with(with({"converge", "--seeds", "2", "--updates", "40", "--learning-rate", "0.01"}, kTiny), more);
@@ -116,14 +115,16 @@ TEST(Overwriting, OfWhatIsReadIsRefusedEvenByForce) {
   for (const std::string& name : {scenario, link, hard})
     expect_left_alone(accosim({"run", scenario, "--trace", name, "--force"}), scenario, text, "is what is read");
   // A file that the scenario names.
-  const std::string model = folder.write("model.json", R"({"model_type":"gpt2","n_embd":64,"n_layer":2,"n_head":2,
-    "n_positions":64,"vocab_size":100})").string();
+  const std::string model = folder
+                                .write("model.json", R"({"model_type":"gpt2","n_embd":64,"n_layer":2,"n_head":2,
+    "n_positions":4096,"vocab_size":100})")
+                                .string();
   const std::string model_text = text_of(model);
   expect_left_alone(accosim({"run", scenario, "--set", "/model=" + model, "--trace", model, "--force"}), model,
                     model_text, "is what is read");
   const std::string rows = folder.write("rows.csv", kRows).string();
   const Words cluster = {"--cluster", std::string(kSourceFolder) + "/scenarios/clusters/dgx-a100-1x8.json"};
-  expect_left_alone(accosim(with({"fit", rows, "-o", rows, "--force"}, cluster)), rows, kRows, "no csv");
+  expect_left_alone(accosim(with({"fit", rows, "-o", rows, "--force"}, cluster)), rows, kRows, "is what is read");
   const std::string named = folder.write("rows", kRows).string();
   expect_left_alone(accosim(with({"fit", named, "-o", named, "--force"}, cluster)), named, kRows, "is what is read");
   expect_left_alone(accosim({"import", "nccl-tests", named, "-o", named, "--force"}), named, kRows, "is what is read");
@@ -147,8 +148,8 @@ TEST(Naming, AnOutputAfterAnotherKindIsRefusedWithTheRightName) {
   for (const char* kind : {"svg", "png", "pdf", "html"}) {
     const ProgramRun run = accosim({"run", kScenario, "--trace", at + kind});
     EXPECT_EQ(run.exit_code, 1);
-    EXPECT_EQ(run.err, "--trace " + at + kind + ": a trace is JSON for Perfetto, and no " + kind + "; name it " + at +
-                           "json\n");
+    EXPECT_EQ(run.err,
+              "--trace " + at + kind + ": a trace is JSON for Perfetto, and no " + kind + "; name it " + at + "json\n");
   }
   EXPECT_EQ(accocal(train({"--loss", at + "json"})).exit_code, 1);
   EXPECT_EQ(accocal(train({"-o", at + "csv"})).exit_code, 1);
@@ -359,12 +360,44 @@ TEST(Hostile, SizesThatNoMachineHasAreRefusedWithTheirFigure) {
   }
 }
 
+TEST(Hostile, NumbersThatAreNoneOrWrapRoundAreRefused) {
+  const std::vector<std::pair<Words, int>> odd = {
+      {{"train", "--seed", "-1"}, 2},
+      {{"train", "--seed", "99999999999999999999"}, 2},
+      {{"train", "--layers", "nan"}, 2},
+      {{"train", "--timeout", "nan"}, 2},
+      {{"train", "--learning-rate", "nan"}, 1},
+      {{"train", "--learning-rate", "1e400"}, 1},
+      {{"train", "--micro-batches", "2147483647"}, 1},
+      {{"train", "-a", "ddp", "--micro-batches", "2147483647"}, 1},
+      {{"train", "--poll-every", "2147483647"}, 1},
+      {{"train", "--compute-time", "1e300 s"}, 1},
+      {{"train", "--network", "paced:nan"}, 1},
+      {{"train", "--network", "netns:"}, 1},
+      {{"train", "--network", ":"}, 1},
+      {{"train", "--slow", "0=nan"}, 1},
+      {{"train", "--data", ""}, 2},
+      {{"train", "-o", ""}, 2},
+      {{"measure", "--bytes", "1e300 B"}, 1},
+      {{"converge", "--learning-rate", "nan"}, 1},
+  };
+  for (const auto& [arguments, code] : odd) {
+    const ProgramRun run = accocal(arguments);
+    EXPECT_EQ(run.exit_code, code) << arguments[1] << " " << arguments[2] << ": " << run.err;
+    EXPECT_EQ(run.err.find("-2147483648"), std::string::npos) << run.err;
+  }
+  EXPECT_EQ(
+      accosim({"compare", kScenario, "--convergence", "reports/published/convergence.json", "--critical-batch", "nan"})
+          .exit_code,
+      2);
+}
+
 TEST(Diverged, ARunStopsAtThatUpdateAndSaysSo) {
   for (const Words& more : {Words{"-a", "ddp"}, Words{"-a", "acco"}, Words{"-a", "diloco", "--inner-updates", "2"}}) {
-    const ProgramRun run = accocal(with({"train", "-n", "2", "--layers", "1", "--width", "8", "--heads", "1",
-                                         "--context", "8", "--updates", "1000", "--optimizer", "sgd",
-                                         "--learning-rate", "1e30"},
-                                        more));
+    const ProgramRun run =
+        accocal(with({"train", "-n", "2", "--layers", "1", "--width", "8", "--heads", "1", "--context", "8",
+                      "--updates", "1000", "--optimizer", "sgd", "--learning-rate", "1e30"},
+                     more));
     EXPECT_EQ(run.exit_code, 1) << run.err;
     EXPECT_EQ(run.out, "");
     EXPECT_NE(run.err.find("the run has diverged, and is stopped; write a lower --learning-rate than 1e+30"),

@@ -8,10 +8,10 @@ namespace {
 
 TEST(Text, NothingThatATerminalObeysIsPrinted) {
   EXPECT_EQ(printable("a\x1b[31m\x07\x7f\n\t"), "a\\x1b[31m\\x07\\x7f\\n\\t");
-  EXPECT_EQ(printable("\xc2\x9b"), "\\x9b");                          // U+009B, another way to begin a sequence
-  EXPECT_EQ(printable("\xff\xc0\xaf"), "\\xff\\xc0\\xaf");            // no UTF-8
-  EXPECT_EQ(printable("\u00e9\u4e2d"), "\u00e9\u4e2d");               // letters stay
-  EXPECT_EQ(printable("a\u202eb\u2066c"), "a\\u202eb\\u2066c");       // and what would turn the line round does not
+  EXPECT_EQ(printable("\xc2\x9b"), "\\x9b");                           // U+009B, another way to begin a sequence
+  EXPECT_EQ(printable("\xff\xc0\xaf"), "\\xff\\xc0\\xaf");             // no UTF-8
+  EXPECT_EQ(printable("\u00e9\u4e2d"), "\u00e9\u4e2d");                // letters stay
+  EXPECT_EQ(printable("a\u202eb\u2066c"), "a\\u202eb\\u2066c");        // and what would turn the line round does not
   EXPECT_EQ(printable("\u202a\u2069\u202f"), "\\u202a\\u2069\u202f");  // up to the neighbours
 }
 

@@ -93,7 +93,8 @@ std::size_t bytes_under_way(pid_t pid, const fs::path& folder) {
   std::size_t most = 0;
   for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
     struct stat found {};
-    if (stat(entry.path().c_str(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_dev != at_folder.st_dev) continue;
+    if (stat(entry.path().c_str(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_dev != at_folder.st_dev)
+      continue;
     std::error_code none;
     const std::string name = fs::read_symlink(entry.path(), none).string();
     if (name.rfind(folder.string(), 0) == 0) most = std::max(most, static_cast<std::size_t>(found.st_size));
@@ -347,8 +348,7 @@ TEST(WholeFile, RefusesWhatCannotBeReplaced) {
 TEST(WholeFile, WritesDevicesAndPipesDirectly) {
   const TemporaryFolder folder;
   write_whole("/dev/null", "text");
-  EXPECT_EQ(what_of([] { write_whole("/dev/full", "text"); }),
-            "/dev/full: cannot be written: No space left on device");
+  EXPECT_EQ(what_of([] { write_whole("/dev/full", "text"); }), "/dev/full: cannot be written: No space left on device");
   const std::string pipe = folder.path / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   check_writable(pipe);  // waits for nobody
