@@ -17,6 +17,7 @@
 #include "models/published.hpp"
 #include "models/scenario.hpp"
 #include "models/standard_streams.hpp"
+#include "models/text.hpp"
 #include "models/whole_file.hpp"
 #include "models/write_links.hpp"
 #include "models/write_profile.hpp"
