@@ -39,8 +39,8 @@ std::string styled(const std::string& text, Style style, bool color);
 /// Longer lines of prose are hard to read.
 inline constexpr int kProseWidth = 110;
 
-/// Words of `text` in lines of at most `width` columns, and at most kProseWidth (a longer word has a line to itself). The first line starts
-/// with `first`, the others with as many blanks. Ends with a newline.
+/// Words of `text` in lines of at most `width` columns, and at most kProseWidth (a longer word has a line to itself).
+/// The first line starts with `first`, the others with as many blanks. Ends with a newline.
 void write_wrapped(std::ostream& out, const std::string& first, const std::string& text, int width);
 
 /// A table whose first column names the rows. Where it is wider than the terminal it goes on in further blocks, each
