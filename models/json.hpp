@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -49,15 +50,12 @@ struct JsonValue {
   JsonValue(std::string value);
   JsonValue(const char* value);
   JsonValue(std::vector<JsonValue> values);
-  template <std::same_as<bool> T>
-  JsonValue(T value) : kind(JsonKind::kBool), boolean(value) {}
   template <std::integral T>
-  requires(!std::same_as<T, bool>) JsonValue(T value)
-      : kind(JsonKind::kNumber), number(static_cast<double>(value)), text(std::to_string(value)) {}
+  JsonValue(T value);  ///< true and false, too
   template <typename T>
-  JsonValue(const std::optional<T>& value) : JsonValue(value ? JsonValue(*value) : JsonValue()) {}
+  JsonValue(const std::optional<T>& value);
   template <typename T>
-  JsonValue(const std::vector<T>& values) : JsonValue(std::vector<JsonValue>(values.begin(), values.end())) {}
+  JsonValue(const std::vector<T>& values);
   // NOLINTEND(google-explicit-constructor)
 
   /// The member's value, nullptr when there is none or this is no object.
@@ -77,6 +75,22 @@ struct JsonMember {
   JsonMember(std::string k, JsonValue v) : key(std::move(k)), value(std::move(v)) {}
   JsonMember(std::string k, JsonOrigin o, JsonValue v) : key(std::move(k)), origin(std::move(o)), value(std::move(v)) {}
 };
+
+template <std::integral T>
+JsonValue::JsonValue(T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    kind = JsonKind::kBool;
+    boolean = value;
+  } else {
+    kind = JsonKind::kNumber;
+    number = static_cast<double>(value);
+    text = std::to_string(value);
+  }
+}
+template <typename T>
+JsonValue::JsonValue(const std::optional<T>& value) : JsonValue(value ? JsonValue(*value) : JsonValue()) {}
+template <typename T>
+JsonValue::JsonValue(const std::vector<T>& values) : JsonValue(std::vector<JsonValue>(values.begin(), values.end())) {}
 
 JsonValue json_text(std::string text, const JsonOrigin& origin);
 JsonValue json_number(double number, const JsonOrigin& origin);

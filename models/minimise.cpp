@@ -1,7 +1,7 @@
 // See minimise.hpp.
 #include "models/minimise.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
