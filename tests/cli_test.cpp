@@ -201,6 +201,10 @@ TEST(Compare, ARunThatCannotBeIsRefusedWithItsPlace) {
   const ProgramRun good =
       compared("2", two, span("1", "1.5") + "," + span("1.5", "2") + "," + span("900000", "900001"));
   EXPECT_EQ(good.exit_code, 0) << good.err;
+  // A look every 10^9 micro-batches: so many are predicted, and would be drawn.
+  const ProgramRun endless = compared("2, \"poll_every\": 1000000000", two, "");
+  EXPECT_EQ(endless.exit_code, 1);
+  EXPECT_NE(endless.err.find("more than 2000000 parts"), std::string::npos) << endless.err;
   for (const ProgramRun& bad :
        {compared("2000000000", two, ""), compared("2", "", ""), compared("2", two, span("1", "0.5")),
         compared("2", two, span("1", "2") + "," + span("1.5", "1.6")), compared("2", two, span("1", "1e300"))}) {
