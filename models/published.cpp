@@ -210,20 +210,21 @@ const std::vector<std::string>& published_groups() {
 }
 
 std::vector<JsonValue*> list_of(ObjectReader& reader, const char* key) {
-  std::vector<JsonValue*> elements;
-  JsonValue* list = reader.find(key);
-  if (list == nullptr) return elements;
-  if (list->kind != JsonKind::kArray) reader.fail(key, fmt::format("is {}; write a list", noun_of(list->kind)));
-  for (JsonValue& element : list->elements) elements.push_back(&element);
-  return elements;
+  return reader.list(key, 0, static_cast<std::size_t>(kMaxJsonValues));
 }
 
 std::vector<std::string> read_texts(ObjectReader& reader, const char* key) {
   std::vector<std::string> texts;
+  std::size_t index = 0;
   for (const JsonValue* element : list_of(reader, key)) {
-    if (element->kind != JsonKind::kText || element->text.empty())
-      reader.fail(key, "holds something that is no text; write a list of texts");
-    texts.push_back(element->text);
+    const std::string at = reader.pointer(key) + pointer_part(index++);
+    const std::string& text = element->text;
+    if (element->refused) continue;
+    if (element->kind != JsonKind::kText || text.empty() || text.size() > kLongText ||
+        printable(text, text.size()) != text)
+      reader.diagnostics().add(element->origin, at,
+                               fmt::format("is no line of text; write one of at most {} bytes", kLongText));
+    texts.push_back(text);
   }
   return texts;
 }
@@ -327,6 +328,9 @@ Published load_published(const std::string& directory) {
     diagnostics.errors.insert(diagnostics.errors.end(), own.errors.begin(), own.errors.end());
   }
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  if (published.sources.empty())
+    throw ScenarioError({fmt::format("{}: holds no file of published measurements (schema accosim.validation/1)",
+                                     printable(directory, 200))});
   return published;
 }
 

@@ -82,6 +82,7 @@ std::map<std::string, std::shared_ptr<const Cluster>> read_clusters(ObjectReader
   std::map<std::string, std::shared_ptr<const Cluster>> clusters;
   JsonValue* all = top.find("clusters");
   if (all == nullptr) return clusters;
+  if (all->kind != JsonKind::kObject) top.fail("clusters", "is no object; write clusters by name");
   for (JsonMember& member : all->members) {
     const std::string pointer = top.pointer("clusters") + pointer_part(member.key);
     file.references.expand_cluster(member.value, pointer);

@@ -1,14 +1,20 @@
 // See measured_timeline.hpp.
 #include "sim/measured_timeline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 
 #include "sim/player.hpp"
 #include "sim/run.hpp"
 
 namespace accosim {
 namespace {
+
+/// Of a prediction; a rank that is a million times faster than its communication would fill the memory.
+constexpr std::int64_t kMostSpans = 2'000'000;
 
 /// What the simulator's ops are called in accocal.
 std::string measured_name(const std::string& name) {
@@ -91,6 +97,9 @@ Timeline predicted_timeline(const Scenario& scenario, const ScheduleSpec& spec, 
       if (marks < first + count + each) to = span.end;
       return;
     }
+    if (span.repeat > kMostSpans - static_cast<std::int64_t>(timeline.spans.size()))
+      throw std::range_error(
+          fmt::format("the predicted updates hold more than {} parts, which nobody can look at", kMostSpans));
     for (std::int64_t i = 0; i < span.repeat; ++i) {
       Span one = span;
       one.repeat = 1;

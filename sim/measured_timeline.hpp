@@ -20,6 +20,7 @@ struct Timeline {
 
 /// Updates `first` (0 is the first of the run) to first + count - 1. Those of a DiLoCo run are inner ones.
 Timeline measured_timeline(const MeasuredRun& run, int first, int count);
+/// Throws std::range_error where that would be more parts than can be looked at.
 Timeline predicted_timeline(const Scenario& scenario, const ScheduleSpec& spec, int first, int count,
                             NetworkKind network);
 

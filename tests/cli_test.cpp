@@ -1,5 +1,6 @@
 // Does the program keep its promises to a user? Runs the built binary on the shipped scenarios and on bad ones.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -131,6 +132,7 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   std::ofstream(log) << text;
   const ProgramRun import = accosim({"import", "nccl-tests", log, "--fabric", "dgx-a100-1x8", "-o", samples});
   ASSERT_EQ(import.exit_code, 0) << import.err;
+  EXPECT_NE(import.err.find("accosim: wrote " + samples), std::string::npos) << import.err;
   EXPECT_EQ(text_of(samples).find("secret"), std::string::npos);
   const std::string fitted = (folder / "fitted.json").string();
   const ProgramRun fit = accosim({"fit", samples, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", fitted});
@@ -149,6 +151,66 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   EXPECT_EQ(accosim({"import", "nccl-tests", samples}).exit_code, 1);
   EXPECT_EQ(accosim({"fit", samples}).exit_code, 1);
   std::filesystem::remove_all(folder);
+}
+
+// A pipe may never end, or never begin, and a file may nest deeper than any stack.
+TEST(Import, WhatIsNoFileIsRefusedUnread) {
+  const TemporaryFolder folder;
+  const std::string pipe = (folder.path / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string deep = folder.write("deep.json", "{\"results\": " + std::string(160'000, '[')).string();
+  for (const std::string& path : {pipe, std::string("/dev/zero"), folder.path.string(), deep}) {
+    const ProgramRun run = accosim({"import", "nccl-tests", path});
+    EXPECT_EQ(run.exit_code, 1) << path << ": " << run.err;
+    EXPECT_EQ(accosim({"fit", path}).exit_code, 1) << path;
+    EXPECT_EQ(accosim({"compare", path, "--machine", path}).exit_code, 1) << path;
+    EXPECT_EQ(accosim({"compare", "scenarios/paper/finetune_2x4_a100.json", "--convergence", path}).exit_code, 1)
+        << path;
+  }
+}
+
+// Nothing that a run says can end in a bug of accosim: it is refused with its place.
+TEST(Compare, ARunThatCannotBeIsRefusedWithItsPlace) {
+  const TemporaryFolder folder;
+  const std::string machine = folder
+                                  .write("machine.json", R"({"schema": "accosim.scenario/1",
+    "model": {"model_type": "measured", "parameters": 1000, "micro_batch_time": "10 ms"},
+    "cluster": {"schema": "accosim.cluster/1", "nodes": [{"gpus": 1, "device": {"schema": "accosim.device/1",
+      "peak": {"fp32": "1 TFLOP/s"}, "gemm_efficiency": 1, "flash_attention_efficiency": 0,
+      "memory_bandwidth": "10 GB/s", "memory_efficiency": 1, "memory": "8 GiB", "launch_interval": "0 s"}}]},
+    "training": {"sequence_length": 1, "micro_batch_size": 1, "train_tokens": 1e6, "precision": "fp32",
+      "attention": "naive", "gradient_accumulation_steps": 2}, "schedules": [{"name": "zero1"}]})")
+                                  .string();
+  const auto compared = [&](const std::string& options, const std::string& updates, const std::string& spans) {
+    return accosim({"compare",
+                    folder
+                        .write("run.json", R"({"schema": "accosim.run/1", "algorithm": "acco", "ranks": 1,
+      "parameters": 1000, "options": {"slow": {}, "micro_batches_per_round": )" +
+                                               options + R"(},
+      "updates_left_out": 1, "updates": [)" + updates +
+                                               R"(], "spans": [)" + spans + "]}")
+                        .string(),
+                    "--machine", machine, "--trace", (folder.path / "both.json").string()});
+  };
+  const auto span = [](const std::string& begin, const std::string& end) {
+    return R"({"rank": 0, "lane": "compute", "label": "micro-batch", "begin_s": )" + begin + R"(, "end_s": )" + end +
+           "}";
+  };
+  const std::string two = R"({"seconds": 1, "samples": 4}, {"seconds": 1, "samples": 4})";
+  const ProgramRun good =
+      compared("2", two, span("1", "1.5") + "," + span("1.5", "2") + "," + span("900000", "900001"));
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  // A look every 10^9 micro-batches: so many are predicted, and would be drawn.
+  const ProgramRun endless = compared("2, \"poll_every\": 1000000000", two, "");
+  EXPECT_EQ(endless.exit_code, 1);
+  EXPECT_NE(endless.err.find("more than 2000000 parts"), std::string::npos) << endless.err;
+  for (const ProgramRun& bad :
+       {compared("2000000000", two, ""), compared("2", "", ""), compared("2", two, span("1", "0.5")),
+        compared("2", two, span("1", "2") + "," + span("1.5", "1.6")), compared("2", two, span("1", "1e300"))}) {
+    EXPECT_EQ(bad.exit_code, 1) << bad.err;
+    EXPECT_NE(bad.err.find("run.json:"), std::string::npos) << bad.err;
+    EXPECT_EQ(bad.err.find("a bug"), std::string::npos) << bad.err;
+  }
 }
 
 TEST(Compare, ShardedSchedulesTradeTimeForMemory) {

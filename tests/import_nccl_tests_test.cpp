@@ -1,6 +1,7 @@
 // nccl-tests' output in its forms: made up here in the formats that its versions print.
 #include "models/import_nccl_tests.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "models/links.hpp"
@@ -98,6 +99,41 @@ TEST(ImportNcclTests, WhatIsLeftOutIsSaid) {
   EXPECT_NE(one.notes[1].find("wrong results"), std::string::npos);
   EXPECT_NE(one.notes[2].find("its size over its time is 10.49"), std::string::npos);
   EXPECT_NE(one.notes[3].find("no time that is a number"), std::string::npos);
+}
+
+TEST(ImportNcclTests, ComplaintsThatAreAlikeAreOneLine) {
+  std::string text = std::string(kRanks) + kHeading;
+  for (int i = 0; i < 62; ++i)
+    text += fmt::format(
+        "     1048576        262144     float     sum      -1    {}.0   99.00   15.73      0    90.0   11.65   17.48   "
+        "   0\n",
+        100 + i);
+  text +=
+      "     1048576        262144     float     sum      -1      nan   10.49   15.73      0    90.0   11.65   17.48 "
+      "0\n";
+  const NcclTestsImport one = imported(text);
+  EXPECT_EQ(one.skipped, 63);
+  ASSERT_EQ(one.notes.size(), 2u);
+  EXPECT_EQ(one.notes[0],
+            "all_reduce.log:8: left out: prints an algbw of 99 GB/s, and its size over its time is 10.49; 62 rows like "
+            "this, the first here");
+  EXPECT_EQ(one.notes[1], "all_reduce.log:70: left out: has no time that is a number");
+}
+
+TEST(ImportNcclTests, WhatMpirunPutsBeforeEachLineIsPassedOver) {
+  const std::string plain = std::string(kRanks) + kHeading +
+                            "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    "
+                            "50.0   20.97   31.46      0\n# Out of bounds values : 0 OK\n";
+  std::string tagged = "[1,3]<stderr>:a warning of another rank\n";
+  for (std::size_t begin = 0; begin < plain.size();) {
+    const std::size_t end = plain.find('\n', begin);
+    tagged += "[1,0]<stdout>:" + plain.substr(begin, end + 1 - begin);
+    begin = end + 1;
+  }
+  const NcclTestsImport one = imported(tagged), other = imported(plain);
+  ASSERT_EQ(one.samples.size(), 1u);
+  EXPECT_EQ(write_collective_samples(one.samples), write_collective_samples(other.samples));
+  EXPECT_TRUE(one.notes.empty());
 }
 
 TEST(ImportNcclTests, ARunThatContradictsItsRanksIsLeftOutWhole) {

@@ -107,6 +107,38 @@ TEST(Json, DuplicateKeysAreAllFound) {
   EXPECT_EQ(document.errors[1], "f.json:2:11 /a: the key \"a\" is there twice; keep one");
 }
 
+// A wrong word or a key that is there twice is told, and reading goes on: what is wrong after it is told too.
+TEST(Json, ReadingGoesOnAfterAWrongWordAndADuplicateKey) {
+  const JsonDocument document = parse_json(
+      "{\"a\": NaN, \"b\": [1, -Infinity, 1e400, 2],\n\"a\": 3, \"c\": True, \"d\": 01, \"e\": 5}", "f.json");
+  const std::vector<std::string> expected = {
+      "f.json:1:7 /a: NaN is not JSON and no setting of ours; write a finite number",
+      "f.json:1:21 /b/1: -Infinity is not JSON and no setting of ours; write a finite number",
+      "f.json:1:32 /b/2: 1e400 does not fit a number; write one below 1.8e308",
+      "f.json:2:1 /a: the key \"a\" is there twice; keep one",
+      "f.json:2:14 /c: True is Python; JSON has true, false and null, in lower case",
+      "f.json:2:25 /d: \"01\" is not what JSON allows here; check quotes, commas and brackets",
+  };
+  EXPECT_EQ(document.errors, expected);
+  EXPECT_TRUE(document.whole);
+  EXPECT_TRUE(document.root.find("a")->refused);  // the first of the two
+  ASSERT_EQ(document.root.find("b")->elements.size(), 4U);
+  EXPECT_EQ(document.root.find("b")->elements[3].number, 2);
+  EXPECT_EQ(document.root.find("e")->number, 5);
+  EXPECT_FALSE(parse_json("{\"a\": NaN, \"b\": [1", "f.json").whole);
+  EXPECT_EQ(parse_json("{\"a\": NaN, \"b\": [1", "f.json").errors.size(), 2U);
+}
+
+// What is in quotes or in a comment is no word, and the numbers that JSON allows are all numbers.
+TEST(Json, OnlyWordsThatAreNoValuesAreWrong) {
+  const JsonValue root = tree_of(
+      "[\"NaN 1e400 \\\" Infinity\", /* NaN */ -0, 0.5, 1e308, 1E+2, -1.5e-300, 1e-400, true // 1e400\n, null]");
+  EXPECT_EQ(root.elements.size(), 9U);
+  for (const JsonValue& each : root.elements) EXPECT_FALSE(each.refused);
+  for (const char* wrong : {"[+1]", "[.5]", "[1.]", "[1e]", "[-]", "[0x10]", "[nul]", "[1e309]", "[-1e999999999]"})
+    EXPECT_EQ(only_error(wrong).substr(0, 14), "f.json:1:2 /0:") << wrong;
+}
+
 TEST(Json, BrokenTextIsOneLineThatSaysWhatIsWrong) {
   EXPECT_EQ(only_error("{\"a\":NaN}"), "f.json:1:6 /a: NaN is not JSON and no setting of ours; write a finite number");
   EXPECT_EQ(only_error("{\"a\":1e400}"), "f.json:1:6 /a: 1e400 does not fit a number; write one below 1.8e308");

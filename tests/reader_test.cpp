@@ -66,6 +66,43 @@ TEST(Reader, CollectsEveryMistakeWithItsPlace) {
   EXPECT_EQ(r.diagnostics.errors, expected);
 }
 
+// What the parser has refused is told once, whatever it is asked for.
+TEST(Reader, WhatWasRefusedIsNotToldAgain) {
+  const JsonDocument document = parse_json(R"({"n": NaN, "i": NaN, "t": NaN, "b": NaN, "q": NaN, "o": NaN, "l": NaN,
+    "list": [1, NaN, -3]})",
+                                           "f.json");
+  Read r{document.root, {}};
+  ObjectReader reader(r.root, "", r.diagnostics);
+  reader.number("n", Range{0, 1});
+  reader.integer("i", 0, 1);
+  reader.text("t");
+  reader.boolean("b");
+  reader.seconds("q");
+  ObjectReader(*reader.find("o"), "/o", r.diagnostics).text("inside");
+  EXPECT_TRUE(reader.list("l", 1, 9).empty());
+  EXPECT_EQ(reader.numbers("list", Range{0, 9}, 9), std::vector<double>{1});
+  reader.finish();
+  EXPECT_FALSE(reader.good("n"));
+  EXPECT_FALSE(reader.good("list"));
+  EXPECT_EQ(r.diagnostics.errors, std::vector<std::string>{"f.json:2:22 /list/2: is -3; write a number from 0 to 9"});
+}
+
+TEST(Reader, ListsAndWholeNumbersAreBounded) {
+  Read r = read(R"({"a": [], "b": [1, 2, 3], "c": 4e9, "d": 4.5})");
+  ObjectReader reader(r.root, "", r.diagnostics);
+  EXPECT_TRUE(reader.list("a", 1, 9).empty());
+  EXPECT_EQ(reader.list("b", 1, 2).size(), 2U);
+  EXPECT_TRUE(reader.list("none", 0, 2).empty());
+  EXPECT_EQ(reader.whole("c", 1, 1e15), 4e9);
+  reader.whole("d", 1, 1e15);
+  const std::vector<std::string> expected = {
+      "f.json:1:7 /a: is empty; write a list of one element at least",
+      "f.json:1:16 /b: has 3 elements; write 1 to 2",
+      "f.json:1:42 /d: is 4.5; write a whole number from 1 to 1000000000000000",
+  };
+  EXPECT_EQ(r.diagnostics.errors, expected);
+}
+
 TEST(Reader, UnknownKeysAreErrorsWithTheNearestKnownKey) {
   Read r = read(R"({"micro_batch_sise": 1, "zzz": 2, "a~/": 3})");
   ObjectReader reader(r.root, "", r.diagnostics);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "models/fabrics.hpp"
 #include "tests/scratch.hpp"
@@ -433,6 +434,20 @@ TEST_F(ScenarioFiles, ReferencesThatAreNoFilesAreRefused) {
 TEST_F(ScenarioFiles, ABadFileIsToldAtItsOwnPlace) {
   files.write("clusters/two.json", "{\n \"nodes\": [}");
   EXPECT_EQ(errors(), Lines{"clusters/two.json:2:12 /nodes/0: } where ] should be; close what was opened last first"});
+}
+
+// NaN, a number that is too large and a key that is there twice hide nothing of what else is wrong, in any file.
+TEST_F(ScenarioFiles, AWrongWordHidesNoOtherMistake) {
+  std::string cluster, line;
+  for (std::ifstream in(files.path("clusters/two.json")); std::getline(in, line);) cluster += line + "\n";
+  const std::size_t gpus = cluster.find("\"gpus\": ");
+  ASSERT_NE(gpus, std::string::npos);
+  cluster.insert(gpus, "\"count\": NaN, \"count\": 1e400, \"colour\": 1, ");
+  files.write("clusters/two.json", cluster);
+  const Lines all = errors({"/training/micro_batch_size=-1"});
+  for (const char* says : {"/count: NaN is not JSON", "the key \"count\" is there twice", "1e400 does not fit",
+                           "colour: unknown key", "/training/micro_batch_size: is -1"})
+    EXPECT_TRUE(any_has(all, says)) << says;
 }
 
 TEST_F(ScenarioFiles, WhatIsNoScenarioIsOneMistake) {
