@@ -38,6 +38,14 @@ bool begins_with_brace(const std::string& path) {
   return first != std::string::npos && text[first] == '{';
 }
 
+/// What a report writes, with nothing in it that a terminal obeys: the names in it are others'.
+template <typename Write>
+void print(Write&& write) {
+  std::ostringstream text;
+  write(text);
+  std::cout << printable_lines(text.str());
+}
+
 /// Constants that leave an error of a factor of two explain nothing, and must not replace others.
 void check_plausible(const std::string& what, const FitErrors& errors) {
   constexpr double kTooFar = 1;
@@ -63,7 +71,7 @@ void fit_to_gpu(const Arguments& arguments) {
   check_fit_output(arguments, {"it is a profile, JSON", ".json", "{", " and accocal measure on "});
   const GpuSamples samples = read_gpu_samples(read_file(path), path);
   const GpuFit fit = fit_gpu(samples, arguments.profile);
-  write_gpu_fit(std::cout, samples, fit);
+  print([&](std::ostream& out) { write_gpu_fit(out, samples, fit); });
   if (arguments.profiles.empty()) return;
   for (const GpuFitRow& row : fit.rows) check_plausible(row.what, row.in);
   write_whole(arguments.profiles[0], fit.profile);
@@ -80,7 +88,7 @@ void fit_to_machine(const Arguments& arguments) {
                                R"("description":"By accosim fit from )"});
   const MachineSamples samples = read_machine_samples(read_file(arguments.samples[0]), arguments.samples[0]);
   const MachineFit fit = fit_machine(samples);
-  write_machine_fit(std::cout, samples, fit);
+  print([&](std::ostream& out) { write_machine_fit(out, samples, fit); });
   if (arguments.profiles.empty()) return;
   write_whole(arguments.profiles[0], machine_scenario(samples, fit));
 }
@@ -98,7 +106,7 @@ void fit_links(const Arguments& arguments) {
     const std::vector<MeasuredCollective> more = read_collective_samples(read_file(path), path, clusters);
     samples.insert(samples.end(), more.begin(), more.end());
   }
-  write_predictions(std::cout, samples);
+  print([&](std::ostream& out) { write_predictions(out, samples); });
   const std::vector<LinkFit> fits = fit_collectives(samples);
   std::cout << "\n";
   write_fits(std::cout, fits);
@@ -174,7 +182,7 @@ void fit(const Arguments& arguments) {
                        name_of(sample.dtype))});
   }
   const std::vector<KernelFit> fits = fit_kernels(samples, devices);
-  write_fits(std::cout, fits);
+  print([&](std::ostream& out) { write_fits(out, fits); });
   for (const KernelFit& fit : fits)
     if (!arguments.profiles.empty()) check_plausible(fit.architecture + " " + fit.what, fit.in);
   std::vector<std::string> texts;
