@@ -331,6 +331,7 @@ ExitCode run_converge(const ConvergeArguments& arguments, const std::string& com
   check_memory(arguments.options);
   std::filesystem::path svg = arguments.markdown;
   if (!svg.empty()) svg.replace_extension(".svg");
+  if (svg == arguments.markdown) svg.clear();  // no page has that name, which is told
   check_outputs(
       {{"--output", arguments.output, document_kind("accosim.convergence/1")},
        {"--markdown", arguments.markdown, {"it is a page", ".md", "# Convergence, measured", "Written by `accocal"}},

@@ -40,6 +40,14 @@ bool begins_with_brace(const std::string& path) {
   return first != std::string::npos && text[first] == '{';
 }
 
+/// What a report writes, with nothing in it that a terminal obeys: the names in it are others'.
+template <typename Write>
+void print(Write&& write) {
+  std::ostringstream text;
+  write(text);
+  std::cout << printable_lines(text.str());
+}
+
 /// Before the fit: may the one file be written that it makes?
 void check_fit_output(const Arguments& arguments, const OutputKind& kind) {
   if (!arguments.profiles.empty())
@@ -55,7 +63,7 @@ void fit_to_gpu(const Arguments& arguments) {
   check_fit_output(arguments, {"it is a profile, JSON", ".json", "{", " and accocal measure on "});
   const GpuSamples samples = read_gpu_samples(read_file(path), path);
   const GpuFit fit = fit_gpu(samples, arguments.profile);
-  write_gpu_fit(std::cout, samples, fit);
+  print([&](std::ostream& out) { write_gpu_fit(out, samples, fit); });
   if (arguments.profiles.empty()) return;
   for (const GpuFitRow& row : fit.rows) check_plausible(row.what, row.in);
   write_whole(arguments.profiles[0], fit.profile);
@@ -73,7 +81,7 @@ void fit_to_machine(const Arguments& arguments) {
   const MachineSamples samples = read_machine_samples(read_file(arguments.samples[0]), arguments.samples[0]);
   const MachineFit fit = fit_machine(samples);
   const std::string scenario = machine_scenario(samples, fit);  // refuses what cannot be a machine
-  write_machine_fit(std::cout, samples, fit);
+  print([&](std::ostream& out) { write_machine_fit(out, samples, fit); });
   if (arguments.profiles.empty()) return;
   write_whole(arguments.profiles[0], scenario);
 }
@@ -91,7 +99,7 @@ void fit_links(const Arguments& arguments) {
     const std::vector<MeasuredCollective> more = read_collective_samples(read_file(path), path, clusters);
     samples.insert(samples.end(), more.begin(), more.end());
   }
-  write_predictions(std::cout, samples);
+  print([&](std::ostream& out) { write_predictions(out, samples); });
   const std::vector<LinkFit> fits = fit_collectives(samples);
   std::cout << "\n";
   write_fits(std::cout, fits);
@@ -165,7 +173,7 @@ void fit(const Arguments& arguments) {
                        name_of(sample.dtype))});
   }
   const std::vector<KernelFit> fits = fit_kernels(samples, devices);
-  write_fits(std::cout, fits);
+  print([&](std::ostream& out) { write_fits(out, fits); });
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < fitted.size(); ++i) {
     const std::string& path = arguments.profiles[i];
