@@ -13,8 +13,8 @@ namespace accosim {
 namespace {
 
 constexpr const char* kHeading = "source,fabric,collective,ranks,nodes,bytes,time_us";
-constexpr Range kCount{0, 1e15, true};
-constexpr Range kTime{0, 1e12, true};
+constexpr Range kBytes{0, 1e15, true};
+constexpr int kMostRanks = 1 << 20;
 
 int nodes_of(const Cluster& cluster) {
   int nodes = 0;
@@ -57,6 +57,7 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
   std::string known;
   for (const auto& cluster : clusters) known += (known.empty() ? "" : ", ") + in_quotes(cluster->name);
   for (const CsvRow& written : table.rows) {
+    if (diagnostics.enough()) break;
     CsvRowReader row(table, written, diagnostics);
     MeasuredCollective sample;
     sample.source = row.text("source");
@@ -64,10 +65,10 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
     const auto cluster =
         std::find_if(clusters.begin(), clusters.end(), [&](const auto& each) { return each->name == fabric; });
     CollectiveQuery& query = sample.query;
-    query.bytes = Bytes{row.number("bytes", kCount)};
-    query.ranks = static_cast<int>(row.number("ranks", Range{2, 1e6}));
-    query.nodes = static_cast<int>(row.number("nodes", Range{1, 1e6}, 1));
-    sample.time = Seconds{row.has("time_us") ? 1e-6 * row.number("time_us", kTime) : row.number("time_s", kTime)};
+    query.bytes = Bytes{row.number("bytes", kBytes)};
+    query.ranks = row.integer("ranks", 2, kMostRanks);
+    query.nodes = row.integer("nodes", 1, kMostRanks, 1);
+    sample.time = row.time();
     const std::optional<CollectiveKind> kind = collective_named(collective);
     if (!kind) row.fail("collective", in_quotes(collective) + " is no collective");
     if (cluster == clusters.end()) {

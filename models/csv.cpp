@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <system_error>
 
 #include "models/nearest.hpp"
 #include "models/text.hpp"
@@ -33,6 +34,15 @@ std::vector<CsvCell> cells_of(std::string_view line) {
   }
 }
 
+/// Decimal digits only: no "inf", no "0x10".
+std::optional<double> number_of(const std::string& cell) {
+  double value = 0;
+  const char* const end = cell.data() + cell.size();
+  const std::from_chars_result result = std::from_chars(cell.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 std::optional<std::size_t> CsvTable::find(std::string_view column) const {
@@ -49,14 +59,26 @@ CsvTable parse_csv(std::string_view text, const std::string& source, Diagnostics
   CsvTable table;
   table.source = source;
   int line = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
+  std::size_t all = 0;  // cells
+  for (std::size_t begin = 0; begin < text.size() && !diagnostics.enough();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view content = text.substr(begin, end - begin);
     begin = end + 1;
     ++line;
     if (content.find_first_not_of(" \t\r") == std::string_view::npos || content[0] == '#') continue;
+    if (content.size() > kMaxCsvLine) {
+      diagnostics.add(place(source, line, 1), "",
+                      fmt::format("is {} bytes long; write at most {} a line", content.size(), kMaxCsvLine));
+      continue;
+    }
     std::vector<CsvCell> cells = cells_of(content);
+    all += cells.size();
+    if (all > kMaxCsvCells) {
+      diagnostics.add(place(source, line, 1), "", fmt::format("more than {} cells; split the table", kMaxCsvCells));
+      break;
+    }
     if (table.columns.empty()) {
+      table.heading = line;
       for (const CsvCell& cell : cells) {
         if (table.find(cell.text) || cell.text.empty())
           diagnostics.add(place(source, line, cell.column), "",
@@ -78,7 +100,7 @@ CsvTable parse_csv(std::string_view text, const std::string& source, Diagnostics
 std::optional<CsvTable> read_csv(const std::string& path, const std::string& shown, const JsonOrigin& named_at,
                                  Diagnostics& diagnostics) {
   std::string text;
-  const std::string wrong = read_text_file(path, text);
+  const std::string wrong = read_text_file(path, text, kMaxMeasuredBytes);
   if (wrong.empty()) return parse_csv(text, shown, diagnostics);
   diagnostics.add(named_at, "", in_quotes(shown, 200) + " " + wrong);
   return std::nullopt;
@@ -86,7 +108,7 @@ std::optional<CsvTable> read_csv(const std::string& path, const std::string& sho
 
 void CsvRowReader::fail(std::string_view column, const std::string& what) {
   const std::optional<std::size_t> at = table_.find(column);
-  diagnostics_.add(at ? table_.origin(row_, *at) : place(table_.source, row_.line, 1), "",
+  diagnostics_.add(at ? table_.origin(row_, *at) : place(table_.source, table_.heading, 1), "",
                    fmt::format("{}: {}", column, what));
 }
 
@@ -106,13 +128,27 @@ double CsvRowReader::number(std::string_view column, Range range, std::optional<
   const double harmless = fallback.value_or(range.most);
   const std::string cell = text(column, fallback ? std::optional<std::string>("") : std::nullopt);
   if (cell.empty()) return harmless;
-  char* end = nullptr;
-  const double value = std::strtod(cell.c_str(), &end);
-  const bool inside = value <= range.most && (range.above ? value > range.least : value >= range.least);
-  if (*end == '\0' && std::isfinite(value) && inside) return value;
+  const std::optional<double> value = number_of(cell);
+  if (value && *value <= range.most && (range.above ? *value > range.least : *value >= range.least)) return *value;
   fail(column, fmt::format("{} is no number {} {}, at most {}", in_quotes(cell), range.above ? "above" : "from",
                            shortest(range.least), shortest(range.most)));
   return harmless;
+}
+
+int CsvRowReader::integer(std::string_view column, int least, int most, std::optional<int> fallback) {
+  const int harmless = fallback.value_or(least);
+  const std::string cell = text(column, fallback ? std::optional<std::string>("") : std::nullopt);
+  if (cell.empty()) return harmless;
+  const std::optional<double> value = number_of(cell);
+  if (value && *value == std::floor(*value) && *value >= least && *value <= most) return static_cast<int>(*value);
+  fail(column, fmt::format("{} is no whole number from {} to {}", in_quotes(cell), least, most));
+  return harmless;
+}
+
+Seconds CsvRowReader::time() {
+  constexpr Range kMicroseconds{0, 1e12, true}, kSeconds{0, 1e6, true};
+  return Seconds{has("time_us") || !has("time_s") ? 1e-6 * number("time_us", kMicroseconds)
+                                                  : number("time_s", kSeconds)};
 }
 
 }  // namespace accosim

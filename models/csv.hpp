@@ -25,6 +25,7 @@ struct CsvRow {
 
 struct CsvTable {
   std::string source;  ///< the file as it is shown
+  int heading = 1;     ///< its line
   std::vector<std::string> columns;
   std::vector<CsvRow> rows;
 
@@ -33,8 +34,12 @@ struct CsvTable {
   JsonOrigin origin(const CsvRow& row, std::size_t column) const;
 };
 
+/// Limits that keep a hostile table from costing more than some hundred megabytes and a second.
+inline constexpr std::size_t kMaxCsvLine = 4096;
+inline constexpr std::size_t kMaxCsvCells = 4'000'000;
+
 /// Blank lines and lines that begin with '#' are skipped; cells are trimmed. A row of another width than the heading,
-/// a column named twice and a table without rows are errors.
+/// a column named twice, a line of more than kMaxCsvLine bytes and a table without rows are errors.
 CsvTable parse_csv(std::string_view text, const std::string& source, Diagnostics& diagnostics);
 /// Nothing when the file cannot be read.
 std::optional<CsvTable> read_csv(const std::string& path, const std::string& shown, const JsonOrigin& named_at,
@@ -50,6 +55,9 @@ class CsvRowReader {
   /// One line of printable text; empty only with a fallback.
   std::string text(std::string_view column, const std::optional<std::string>& fallback = {});
   double number(std::string_view column, Range range, std::optional<double> fallback = {});
+  int integer(std::string_view column, int least, int most, std::optional<int> fallback = {});
+  /// "time_us", or where there is no such column "time_s".
+  Seconds time();
   void fail(std::string_view column, const std::string& what);
 
  private:

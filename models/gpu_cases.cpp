@@ -31,16 +31,17 @@ std::string schedule_text(const GpuStepSample& step) {
   return "[{" + text + "}]";
 }
 
+/// Without the model's name: what a document says is put into the tree as it is, never into the text.
 std::string scenario_text(const GpuStepSample& step) {
   return fmt::format(
       R"({{"schema": "accosim.scenario/1", "name": "measured by us",
-"model": {{"model_type": "gpt2", "name": "{}", "n_layer": {}, "n_embd": {}, "n_head": {}, "n_positions": {}, "vocab_size": {}}},
+"model": {{"model_type": "gpt2", "n_layer": {}, "n_embd": {}, "n_head": {}, "n_positions": {}, "vocab_size": {}}},
 "cluster": {{"schema": "accosim.cluster/1", "name": "one GPU", "nodes": [{{"gpus": 1}}]}},
 "training": {{"sequence_length": {}, "micro_batch_size": {}, "gradient_accumulation_steps": {}, "train_tokens": 1e9,
 "precision": "{}", "implementation": "accocal"}},
 "schedules": {}}})",
-      printable(step.model), step.layers, step.width, step.heads, step.context, step.vocabulary, step.context,
-      step.sequences, step.micro_batches, name_of(step.storage), schedule_text(step));
+      step.layers, step.width, step.heads, step.context, step.vocabulary, step.context, step.sequences,
+      step.micro_batches, name_of(step.storage), schedule_text(step));
 }
 
 std::shared_ptr<const Scenario> scenario_of(const GpuStepSample& step, const std::string& profile,
@@ -48,6 +49,7 @@ std::shared_ptr<const Scenario> scenario_of(const GpuStepSample& step, const std
   JsonDocument document = parse_json(scenario_text(step), key);
   JsonDocument device = parse_json(profile, key);
   if (!document.errors.empty()) throw std::logic_error("a scenario of ours is no JSON: " + document.errors.front());
+  document.root.find("model")->set("name", json_text(step.model, origin_named(key)));
   document.root.find("cluster")->find("nodes")->elements.front().set("device", std::move(device.root));
   Diagnostics diagnostics;
   Scenario scenario = read_scenario(document.root, key, diagnostics);
@@ -153,7 +155,7 @@ int add_gpu_cases(Published& published, const std::string& directory, const std:
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
     std::string text;
-    const std::string wrong = read_text_file(path.string(), text);
+    const std::string wrong = read_text_file(path.string(), text, kMaxMeasuredBytes);
     if (!wrong.empty()) throw ScenarioError({fmt::format("{}: {}", path.string(), wrong)});
     if (!is_gpu_samples(text)) continue;
     const std::string shown =

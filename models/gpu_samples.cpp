@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "models/parts.hpp"
-#include "models/scenario.hpp"
-#include "models/text.hpp"
+#include "models/document.hpp"
 
 namespace accosim {
 namespace {
@@ -15,14 +13,20 @@ constexpr Range kDifference{0, 1e4};  ///< of two times, so that noise may leave
 constexpr Range kSize{1, 1e15};
 constexpr Range kBytes{0, 1e16};
 constexpr Range kRate{0, 1e18};
+constexpr Range kMemory{1 << 28, 1e15};
+constexpr double kMostCounted = 1e15;  ///< elements of a kernel, bytes
+constexpr double kMostSide = 1e9;      ///< rows, columns, sides of a product
+constexpr double kMostFlops = 1e24;    ///< of a product: what a profile says of its fits
 constexpr std::size_t kLong = 4000;
+constexpr std::size_t kMostSamples = 200'000;
 
 /// A number that may be absent, and is not written into the tree.
 double optional_number(ObjectReader& reader, const char* key, Range range) {
   return reader.has(key) ? reader.number(key, range) : 0;
 }
-std::string optional_text(ObjectReader& reader, const char* key) {
-  return reader.has(key) ? reader.text(key, std::string(), kLong) : "";
+/// Names of things go into the profile's citations, which are of a line or two.
+std::string optional_text(ObjectReader& reader, const char* key, std::size_t most = 200) {
+  return reader.has(key) ? reader.text(key, std::string(), most) : "";
 }
 bool optional_flag(ObjectReader& reader, const char* key) { return reader.has(key) && reader.boolean(key); }
 
@@ -56,10 +60,13 @@ GemmLayout layout_of(bool transpose_a, bool transpose_b) {
 
 Gemm read_gemm(ObjectReader& reader, Dtype dtype) {
   Gemm gemm;
-  gemm.batch = reader.number("batch", kSize);
-  gemm.m = reader.number("m", kSize);
-  gemm.n = reader.number("n", kSize);
-  gemm.k = reader.number("k", kSize);
+  gemm.batch = reader.whole("batch", 1, kMostSide);
+  gemm.m = reader.whole("m", 1, kMostSide);
+  gemm.n = reader.whole("n", 1, kMostSide);
+  gemm.k = reader.whole("k", 1, kMostSide);
+  if (reader.good() && flops_of(gemm).value > kMostFlops)
+    reader.fail(
+        "m", fmt::format("makes a product of {:.3g} FLOPs; nothing multiplies so much at once", flops_of(gemm).value));
   gemm.in = bytes_of(dtype);
   gemm.out = std::max(bytes_of(dtype), Bytes{2});  // a product of fp8 writes bf16
   gemm.accumulate = reader.boolean("accumulate");
@@ -87,12 +94,18 @@ std::optional<StepKernel> read_kernel_name(ObjectReader& reader) {
   return step_kernel(reader.one_of("kernel", names, ""));
 }
 
+void read_sides(ObjectReader& reader, double& rows, double& columns) {
+  rows = reader.whole("rows", 1, kMostCounted);
+  columns = reader.whole("columns", 1, kMostCounted);
+  if (reader.good() && rows * columns > kMostCounted)
+    reader.fail("rows", fmt::format("makes {:.3g} elements; write at most {:.0e}", rows * columns, kMostCounted));
+}
+
 GpuKernelSample read_kernel(ObjectReader& reader) {
   GpuKernelSample sample;
   sample.kernel = read_kernel_name(reader).value_or(StepKernel::kCopy);
   sample.dtype = read_dtype(reader, "dtype", storage_dtypes());
-  sample.rows = reader.number("rows", kSize);
-  sample.columns = reader.number("columns", kSize);
+  read_sides(reader, sample.rows, sample.columns);
   sample.bytes = Bytes{reader.number("bytes", kSize)};
   sample.cold = reader.boolean("cold");
   optional_text(reader, "model");
@@ -107,7 +120,8 @@ void read_shape(ObjectReader& reader, GpuInterferenceSample& sample) {
     sample.of = gemm_kernel(read_gemm(reader, sample.dtype));
   } else if (const std::optional<StepKernel> kernel = step_kernel(sample.kernel); kernel && reader.has("rows")) {
     sample.dtype = read_dtype(reader, "dtype", storage_dtypes());
-    const double rows = reader.number("rows", kSize), columns = reader.number("columns", kSize);
+    double rows = 1, columns = 1;
+    read_sides(reader, rows, columns);
     Kernel of = memory_kernel(bytes_of(*kernel, rows * columns, bytes_of(sample.dtype)), launches_of(*kernel));
     of.step = kernel;
     of.elements = rows * columns;
@@ -129,9 +143,8 @@ GpuInterferenceSample read_interference(ObjectReader& reader) {
   sample.slowdown = reader.number("slowdown", kFactor);
   if (reader.has("other_slowdown")) sample.other_slowdown = reader.number("other_slowdown", kFactor);
   read_shape(reader, sample);
-  for (const char* key : {"layout", "bias", "model", "algorithm", "waves", "cold", "bytes", "dtype", "rows", "columns",
-                          "median_s", "p10_s", "p90_s", "runs", "again_s"})
-    reader.find(key);
+  if (reader.has("median_s")) read_timing(reader);
+  pass_over(reader, {"layout", "bias", "model", "algorithm", "waves", "cold", "bytes", "dtype", "rows", "columns"});
   return sample;
 }
 
@@ -149,18 +162,19 @@ GpuCollectiveSample read_collective(ObjectReader& reader) {
 
 GpuStepSample read_step(ObjectReader& reader) {
   GpuStepSample sample;
-  constexpr int kMost = 1 << 24;
+  constexpr int kMost = 1 << 24, kMostWidth = 1 << 20;  // of a model that can be priced
   sample.model = reader.text("model");
   sample.part = reader.one_of("part", {"micro_batch", "optimizer", "update"}, "");
   sample.layers = reader.integer("layers", 1, 10'000);
-  sample.width = reader.integer("width", 1, kMost);
-  sample.heads = reader.integer("heads", 1, kMost);
+  sample.width = reader.integer("width", 1, kMostWidth);
+  sample.heads = reader.integer("heads", 1, kMostWidth);
   sample.context = reader.integer("context", 1, kMost);
   sample.vocabulary = reader.integer("vocabulary", 1, kMost);
   sample.sequences = reader.integer("sequences", 1, kMost);
-  sample.parameters = reader.number("parameters", kSize);
+  sample.parameters = reader.whole("parameters", 1, kMostCounted);
   sample.storage = read_dtype(reader, "storage", storage_dtypes());
-  sample.algorithm = optional_text(reader, "algorithm");
+  if (reader.has("algorithm"))
+    sample.algorithm = reader.one_of("algorithm", {"ddp", "zero1", "dpu", "wp", "acco", "diloco"}, "");
   sample.micro_batches = reader.has("micro_batches") ? reader.integer("micro_batches", 1, kMost) : 1;
   sample.memory = Bytes{optional_number(reader, "memory_bytes", kBytes)};
   optional_number(reader, "activation_bytes", kBytes);
@@ -172,10 +186,15 @@ GpuStepSample read_step(ObjectReader& reader) {
   return sample;
 }
 
+/// Of a sample of an unknown kind nobody knows which keys are wrong.
+void pass_over_all(ObjectReader& reader) {
+  for (const JsonMember& member : reader.value().members) reader.find(member.key);
+}
+
 void read_sample(ObjectReader& reader, GpuSamples& samples) {
   const std::string what =
       reader.one_of("what", {"gemm", "kernel", "launch", "copy", "interference", "collective", "step"}, "");
-  if (!reader.good("what")) return;
+  if (!reader.good("what")) return pass_over_all(reader);
   if (what == "gemm") samples.products.push_back(read_product(reader));
   if (what == "kernel") samples.kernels.push_back(read_kernel(reader));
   if (what == "launch") {
@@ -193,17 +212,19 @@ void read_sample(ObjectReader& reader, GpuSamples& samples) {
   if (what == "interference") samples.interference.push_back(read_interference(reader));
   if (what == "collective") samples.collectives.push_back(read_collective(reader));
   if (what == "step") samples.steps.push_back(read_step(reader));
-  reader.finish();
 }
 
 void read_device_of(ObjectReader& reader, GpuSamples& samples) {
   samples.device = reader.text("name");
   optional_text(reader, "compute_capability");
   samples.sm_count = reader.integer("sm_count", 1, 10'000);
-  samples.memory = Bytes{reader.number("memory_bytes", kSize)};
+  samples.memory = Bytes{reader.number("memory_bytes", kMemory)};
   samples.l2 = Bytes{reader.number("l2_bytes", kBytes)};
   samples.memory_bandwidth = BytesPerSecond{optional_number(reader, "memory_bandwidth_bytes_per_s", kRate)};
-  samples.power = optional_number(reader, "power_limit_w", kRate);
+  constexpr double kLeastBandwidth = 1e9;  // a profile counts in GB/s
+  if (samples.memory_bandwidth.value > 0 && samples.memory_bandwidth.value < kLeastBandwidth)
+    reader.fail("memory_bandwidth_bytes_per_s", "is below 1 GB/s; write bytes a second, or 0 where it is not known");
+  samples.power = optional_number(reader, "power_limit_w", Range{0, 1e6});
   for (const char* key : {"sm_clock_hz", "memory_clock_hz"}) optional_number(reader, key, kRate);
   reader.finish();
 }
@@ -232,10 +253,9 @@ void read_versions(ObjectReader& top, GpuSamples& samples) {
 
 GpuSamples read_top(ObjectReader& top) {
   GpuSamples samples;
-  top.schema(kGpuSamplesSchema);
   if (JsonValue* device = top.find("device")) {
     ObjectReader reader(*device, top.pointer("device"), top.diagnostics());
-    read_device_of(reader, samples);
+    if (reader.good()) read_device_of(reader, samples);
   } else {
     top.fail("device", "missing; name a file that accocal measure --device wrote");
   }
@@ -245,46 +265,23 @@ GpuSamples read_top(ObjectReader& top) {
   samples.commit = optional_text(top, "commit");
   samples.date = optional_text(top, "date");
   // For people: the machine around the GPU, how it was asked, how bytes are counted.
-  for (const char* key : {"machine", "took_s", "command", "how", "bytes"}) top.find(key);
-  if (JsonValue* list = top.find("left_out")) {
-    for (std::size_t i = 0; i < list->elements.size(); ++i) {
-      ObjectReader reader(list->elements[i], top.pointer("left_out") + pointer_part(i), top.diagnostics());
-      if (!reader.good()) continue;
-      const std::string what = optional_text(reader, "what"), why = optional_text(reader, "why");
-      reader.finish();
-      samples.left_out.push_back(fmt::format("{} ({})", what, why));
-    }
-    if (list->kind != JsonKind::kArray) top.fail("left_out", "is no list; write [] where nothing was left out");
-  }
-  JsonValue* list = top.find("samples");
-  if (list == nullptr || list->kind != JsonKind::kArray || list->elements.empty()) {
-    top.fail("samples", "holds no sample; measure again with accocal measure --device");
-  } else {
-    for (std::size_t i = 0; i < list->elements.size(); ++i) {
-      ObjectReader reader(list->elements[i], top.pointer("samples") + pointer_part(i), top.diagnostics());
-      if (reader.good()) read_sample(reader, samples);
-    }
-  }
-  top.finish();
+  pass_over(top, {"machine", "took_s", "command", "how", "bytes"});
+  read_objects(top, "left_out", 0, kMostSamples, [&](ObjectReader& reader) {
+    const std::string what = optional_text(reader, "what", kLong), why = optional_text(reader, "why", kLong);
+    samples.left_out.push_back(fmt::format("{} ({})", what, why));
+  });
+  read_objects(top, "samples", 1, kMostSamples, [&](ObjectReader& reader) { read_sample(reader, samples); });
   return samples;
 }
 
 }  // namespace
 
-bool is_gpu_samples(const std::string& text) {
-  const JsonDocument document = parse_json(text, "");
-  const JsonValue* schema = document.root.find("schema");
-  return document.errors.empty() && schema != nullptr && schema->text == kGpuSamplesSchema;
-}
+bool is_gpu_samples(const std::string& text) { return has_schema(text, kGpuSamplesSchema); }
 
 GpuSamples read_gpu_samples(const std::string& text, const std::string& name) {
-  JsonDocument document = parse_json(text, name);
-  if (!document.errors.empty()) throw ScenarioError(document.errors);
-  Diagnostics diagnostics;
-  ObjectReader top(document.root, "", diagnostics);
-  if (!top.has("schema")) top.fail("schema", fmt::format("missing; write \"schema\": \"{}\"", kGpuSamplesSchema));
-  GpuSamples samples = read_top(top);
-  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  GpuSamples samples;
+  read_document(text, name, {kGpuSamplesSchema, "accocal measure --device"},
+                [&](ObjectReader& top) { samples = read_top(top); });
   return samples;
 }
 

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <istream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
+#include "models/reader.hpp"
 #include "models/scenario.hpp"
 #include "models/text.hpp"
 
@@ -20,8 +19,8 @@ namespace {
 constexpr std::size_t kLongestLine = 4096;
 constexpr double kMostBytes = 1e15, kMostTime = 1e12;  ///< what a table of samples may hold; B, us
 constexpr std::size_t kMostSamples = 1'000'000;
-constexpr std::size_t kLargestJson = 64 << 20;
 constexpr std::size_t kMostNotes = 20;
+constexpr std::size_t kLongestName = 200;
 
 /// The collective of a test's name: all_reduce_perf, alltoall_perf.
 std::optional<CollectiveKind> kind_in(const std::string& text) {
@@ -58,14 +57,19 @@ std::optional<double> number_of(const std::string& word) {
   return std::nullopt;
 }
 
-/// One line, cut at kLongestLine. False at the end.
-bool read_line(std::istream& in, std::string& line) {
-  line.clear();
-  int c = in.get();
-  if (c == EOF) return false;
-  for (; c != EOF && c != '\n'; c = in.get())
-    if (line.size() < kLongestLine && c != '\r') line.push_back(static_cast<char>(c));
-  return true;
+/// Without what mpirun --tag-output puts before each line: "[1,0]<stdout>:".
+std::string_view untagged(std::string_view line) {
+  if (line.empty() || line[0] != '[') return line;
+  const std::size_t stream = line.find("]<std"), end = line.find(">:");
+  if (stream == std::string_view::npos || end == std::string_view::npos || end < stream) return line;
+  return line.substr(end + 2);
+}
+
+/// What is the same of complaints about many rows.
+std::string without_digits(std::string text) {
+  const auto varies = [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-'; };
+  text.erase(std::remove_if(text.begin(), text.end(), varies), text.end());
+  return text;
 }
 
 double busbw_factor(CollectiveKind kind, int ranks) {
@@ -76,8 +80,8 @@ double busbw_factor(CollectiveKind kind, int ranks) {
 
 class Importer {
  public:
-  Importer(std::string name, const NcclTestsOptions& options) : name_(std::move(name)), options_(options) {
-    named_ = options.collective.empty() ? kind_in(std::filesystem::path(name_).filename().string())
+  Importer(const std::string& name, const NcclTestsOptions& options) : name_(printable(name, 300)), options_(options) {
+    named_ = options.collective.empty() ? kind_in(std::filesystem::path(name).filename().string())
                                         : kind_in(options.collective);
     if (!options.collective.empty() && !named_)
       throw ScenarioError(
@@ -86,20 +90,22 @@ class Importer {
                        in_quotes(options.collective))});
   }
 
-  void line(const std::string& text, int number) {
+  void line(std::string_view written, int number) {
     line_ = number;
+    const std::string text(untagged(written).substr(0, kLongestLine));
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    if (first == std::string::npos || (text[first] != '#' && columns_.empty())) return;  // most of a log is others'
     const std::vector<std::string> words = words_of(text);
-    if (words.empty()) return;
     if (words[0][0] == '#')
       comment(text, words);
-    else if (!columns_.empty() && number_of(words[0]) && words.size() > 4)
+    else if (number_of(words[0]) && words.size() > 4)
       row(words);
   }
 
   void add(double bytes, double time_us, double algbw, double busbw, double wrong, const std::string& place) {
     if (bytes == 0) return skip(place, "moves no bytes");
     if (wrong > 0) return skip(place, "has wrong results");
-    if (!(bytes > 0) || !(time_us > 0)) return skip(place, "has no size and time above 0");
+    if (!(bytes >= 1) || !(time_us > 0)) return skip(place, "has no size and time above 0");
     if (bytes > kMostBytes || time_us > kMostTime) return skip(place, "has a size above 1 PB or a time above 1e12 us");
     if (!kind_)
       return skip(place, "is of a collective that accosim does not price, or of an unknown one (--collective)");
@@ -140,9 +146,14 @@ class Importer {
 
   NcclTestsImport done() {
     drop_contradicted();
-    const auto unsaid = static_cast<std::size_t>(import_.skipped);
-    if (unsaid > import_.notes.size())
-      import_.notes.push_back(fmt::format("{}: {} more rows left out", name_, unsaid - import_.notes.size()));
+    int said = 0;
+    for (const Complaint& one : complaints_) {
+      said += one.count;
+      const std::string like = one.count > 1 ? fmt::format("; {} rows like this, the first here", one.count) : "";
+      import_.notes.push_back(fmt::format("{}: left out: {}{}", one.place, one.why, like));
+    }
+    if (import_.skipped > said)
+      import_.notes.push_back(fmt::format("{}: {} more rows left out", name_, import_.skipped - said));
     if (import_.samples.empty() && import_.skipped == 0)
       throw ScenarioError(
           {fmt::format("{}: holds no row of nccl-tests; expected its output, or the file that its -J "
@@ -169,7 +180,10 @@ class Importer {
 
   void skip(const std::string& place, const std::string& why) {
     ++import_.skipped;
-    if (import_.notes.size() < kMostNotes) import_.notes.push_back(place + ": left out: " + why);
+    const std::string same = without_digits(why);
+    for (Complaint& one : complaints_)
+      if (one.same == same) return void(++one.count);
+    if (complaints_.size() < kMostNotes) complaints_.push_back({place, why, same, 1});
   }
 
   void comment(const std::string& text, const std::vector<std::string>& words) {
@@ -219,9 +233,16 @@ class Importer {
     add(bytes.value_or(0), *time, cell(at + 1).value_or(0), cell(at + 2).value_or(0), wrong, place());
   }
 
+  struct Complaint {
+    std::string place, why;  ///< of the first row
+    std::string same;        ///< of all of them
+    int count = 0;
+  };
+
   std::string name_;
   NcclTestsOptions options_;
   NcclTestsImport import_;
+  std::vector<Complaint> complaints_;
   std::optional<CollectiveKind> named_, kind_;
   std::vector<std::string> columns_;
   std::set<std::string> hosts_, groups_;  ///< only counted
@@ -230,66 +251,77 @@ class Importer {
   int listed_ = 0, ranks_ = 0, nodes_ = 0, line_ = 0;
 };
 
-using Json = nlohmann::json;
-
-double json_number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end()) return 0;
-  return found->is_number() ? found->get<double>()
-                            : number_of(found->is_string() ? found->get<std::string>() : "").value_or(0);
+/// A number, or a text that is one; 0 where there is none.
+double number_at(const JsonValue& object, const char* key) {
+  const JsonValue* found = object.find(key);
+  if (found == nullptr) return 0;
+  if (found->kind == JsonKind::kNumber) return found->number;
+  return found->kind == JsonKind::kText ? number_of(found->text).value_or(0) : 0;
 }
 
-void import_json(const std::string& text, const std::string& name, bool in_place, Importer& importer) {
-  const Json root = Json::parse(text, nullptr, false);
-  const bool good = root.is_object() && root.contains("results") && root["results"].is_array();
-  if (!good)
-    throw ScenarioError(
-        {fmt::format("{}: is no JSON of nccl-tests: it has no list \"results\"; write it with -J", name)});
-  std::optional<CollectiveKind> kind = importer.named();
-  if (const auto args = root.find("args");
-      args != root.end() && args->is_array() && !args->empty() && (*args)[0].is_string())
-    if (const auto said = kind_in(std::filesystem::path((*args)[0].get<std::string>()).filename().string()))
-      kind = said;
-  importer.start_test(kind);
-  const Json config = root.value("config", Json::object());
-  if (const auto devices = config.find("devices"); devices != config.end() && devices->is_array())
-    for (const Json& device : *devices)
-      if (const auto host = device.find("hostname"); device.is_object() && host != device.end())
-        importer.list_rank(host->dump());
+/// What a program's path says that it measures: the folder says nothing.
+std::optional<CollectiveKind> kind_of_program(const std::vector<JsonValue*>& args) {
+  if (args.empty() || args[0]->kind != JsonKind::kText) return std::nullopt;
+  return kind_in(std::filesystem::path(args[0]->text).filename().string());
+}
+
+void list_devices(ObjectReader& top, Importer& importer) {
+  JsonValue* config = top.find("config");
+  if (config == nullptr) return;
+  ObjectReader reader(*config, top.pointer("config"), top.diagnostics());
+  for (const JsonValue* device : reader.list("devices", 0, kMostSamples))
+    if (const JsonValue* host = device->find("hostname"); host != nullptr)
+      importer.list_rank(fmt::format("{} {}", noun_of(host->kind), host->text));
+}
+
+/// Its other keys (args, the environment, versions) are none of our business.
+void import_json(std::string_view text, const std::string& name, bool in_place, Importer& importer) {
+  if (text.size() > kMaxMeasuredBytes)
+    throw ScenarioError({fmt::format("{}: is larger than {} MiB; split it", name, kMaxMeasuredBytes >> 20)});
+  JsonDocument document = parse_json(text, name, kMaxMeasuredValues);
+  if (!document.errors.empty()) throw ScenarioError(document.errors);
+  Diagnostics diagnostics;
+  ObjectReader top(document.root, "", diagnostics);
+  const std::vector<JsonValue*> results = top.list("results", 1, kMostSamples);
+  const std::optional<CollectiveKind> said = kind_of_program(top.list("args", 0, kMostSamples));
+  importer.start_test(said ? said : importer.named());
+  list_devices(top, importer);
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
   importer.end_of_ranks();
   std::size_t index = 0;
-  for (const Json& result : root["results"]) {
-    const std::string place = fmt::format("{} /results/{}", name, index++);
-    const Json measured = result.is_object() ? result.value(in_place ? "in_place" : "out_of_place", Json()) : Json();
-    const double time =
-        measured.is_object() ? std::max(json_number(measured, "time"), json_number(measured, "cpu_time")) : 0;
-    const Json& from = measured.is_object() ? measured : result;
-    importer.add(result.is_object() ? json_number(result, "size") : 0, time, json_number(from, "alg_bw"),
-                 json_number(from, "bus_bw"), json_number(from, "nwrong"), place);
+  for (const JsonValue* result : results) {
+    const std::string place = fmt::format("{} /results/{}", text_of(result->origin), index++);
+    const JsonValue* measured = result->find(in_place ? "in_place" : "out_of_place");
+    const bool good = measured != nullptr && measured->kind == JsonKind::kObject;
+    const double time = good ? std::max(number_at(*measured, "time"), number_at(*measured, "cpu_time")) : 0;
+    const JsonValue& from = good ? *measured : *result;
+    importer.add(number_at(*result, "size"), time, number_at(from, "alg_bw"), number_at(from, "bus_bw"),
+                 number_at(from, "nwrong"), place);
   }
 }
 
 }  // namespace
 
-NcclTestsImport import_nccl_tests(std::istream& in, const std::string& name, const NcclTestsOptions& options) {
-  for (const std::string* text : {&options.fabric, &options.source})
-    if (text->empty() || text->find_first_of(",\n\r#\"") != std::string::npos)
+NcclTestsImport import_nccl_tests(std::string_view text, const std::string& name, const NcclTestsOptions& options) {
+  for (const std::string* word : {&options.fabric, &options.source}) {
+    const bool blank = word->empty() || word->front() == ' ' || word->back() == ' ';
+    if (blank || word->size() > kLongestName || printable(*word, word->size()) != *word ||
+        word->find_first_of(",#\"") != std::string::npos)
       throw ScenarioError(
-          {fmt::format("{} cannot stand in a table; write a name without commas, quotes and #", in_quotes(*text))});
+          {fmt::format("{} cannot stand in a table; write a name without commas, quotes and #", in_quotes(*word))});
+  }
   Importer importer(name, options);
-  int first_line = 1;
-  while (in.good() && std::isspace(in.peek()) != 0) first_line += in.get() == '\n' ? 1 : 0;
-  if (in.peek() == '{') {
-    std::string text;
-    for (int c = in.get(); c != EOF; c = in.get()) {
-      if (text.size() >= kLargestJson) throw ScenarioError({name + ": is larger than 64 MiB; split it"});
-      text.push_back(static_cast<char>(c));
-    }
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '{') {
     import_json(text, name, options.in_place, importer);
     return importer.done();
   }
-  std::string line;
-  for (int number = first_line; read_line(in, line); ++number) importer.line(line, number);
+  int number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    importer.line(text.substr(begin, end - begin), ++number);
+    begin = end + 1;
+  }
   return importer.done();
 }
 

@@ -2,8 +2,9 @@
 // host names or arguments is kept.
 #pragma once
 
-#include <iosfwd>
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/collective_samples.hpp"
@@ -18,18 +19,20 @@ struct NcclTestsOptions {
   int ranks = 0, nodes = 0;  ///< where the output lists no ranks; 0: from it
 };
 
+inline constexpr std::size_t kMaxNcclTestsBytes = 128 * 1024 * 1024;  ///< of a file; most of it NCCL's own log
+
 struct NcclTestsImport {
   std::vector<CollectiveSample> samples;
-  std::vector<std::string> notes;  ///< "name:line: what was left out and why", at most 20, then a count
+  std::vector<std::string> notes;  ///< "name:line: why rows were left out", one for all that are alike, at most 20
   int skipped = 0;                 ///< rows that were left out
 };
 
 /// The text form of all versions: columns are found by the heading's words; lines that belong to no test are passed
-/// over, as the log of mpirun or of NCCL_DEBUG between them. Or the JSON form. nccl-tests' size is the full buffer: of
-/// an all-gather what is gathered, of a reduce-scatter what is reduced, of all-to-all one rank's input; so is ours.
-/// Rows with wrong results, without a time or whose bandwidth is not size over time are left out with a note. Reads
-/// line by line and keeps at most a million samples; `name` is the file's, for notes and for the collective. Throws
-/// ScenarioError when there is no row at all, or what is needed cannot be found.
-NcclTestsImport import_nccl_tests(std::istream& in, const std::string& name, const NcclTestsOptions& options);
+/// over, as the log of mpirun or of NCCL_DEBUG between them, and so is what mpirun --tag-output puts before each. Or
+/// the JSON form. nccl-tests' size is the full buffer: of an all-gather what is gathered, of a reduce-scatter what is
+/// reduced, of all-to-all one rank's input; so is ours. Rows with wrong results, without a time or whose bandwidth is
+/// not size over time are left out with a note. Keeps at most a million samples; `name` is the file's, for notes and
+/// for the collective. Throws ScenarioError when there is no row at all, or what is needed cannot be found.
+NcclTestsImport import_nccl_tests(std::string_view text, const std::string& name, const NcclTestsOptions& options);
 
 }  // namespace accosim

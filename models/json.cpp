@@ -1,10 +1,13 @@
 // nlohmann's SAX parser knows the grammar but not the places. Its events come in the order of the text, so a small
 // scanner that moves on by one token an event knows where each value stands; and the tree is built without nlohmann's,
-// so that duplicate keys are seen.
+// so that duplicate keys are seen. The parser stops at the first word that it does not know, so it is given zeros for
+// these, and what they are is told where their values come by.
 #include "models/json.hpp"
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -91,6 +94,61 @@ class Scanner {
   char last_punctuation_ = '\0';
 };
 
+/// A number in JSON's grammar: -12.5e-3.
+bool is_json_number(std::string_view word) {
+  std::size_t i = 0;
+  const auto digits = [&] {
+    const std::size_t from = i;
+    while (i < word.size() && word[i] >= '0' && word[i] <= '9') ++i;
+    return i > from;
+  };
+  if (i < word.size() && word[i] == '-') ++i;
+  const std::size_t first = i;
+  if (!digits() || (word[first] == '0' && i > first + 1)) return false;
+  if (i < word.size() && word[i] == '.' && (++i, !digits())) return false;
+  if (i < word.size() && (word[i] == 'e' || word[i] == 'E')) {
+    ++i;
+    if (i < word.size() && (word[i] == '+' || word[i] == '-')) ++i;
+    if (!digits()) return false;
+  }
+  return i == word.size();
+}
+
+/// Only a number with an exponent or with hundreds of digits can be too large.
+bool is_too_large(std::string_view word) {
+  constexpr std::size_t kAlwaysFits = 300;
+  if (word.size() < kAlwaysFits && word.find_first_of("eE") == std::string_view::npos) return false;
+  return !std::isfinite(std::strtod(std::string(word).c_str(), nullptr));
+}
+
+/// Whether nlohmann takes the word for a value.
+bool is_value(std::string_view word) {
+  if (word == "true" || word == "false" || word == "null") return true;
+  return is_json_number(word) && !is_too_large(word);
+}
+
+/// The text with zeros for the words that are no values, and where these begin, in order.
+struct Mended {
+  std::string text;  ///< empty where there is no such word
+  std::vector<std::size_t> words;
+};
+Mended mended(std::string_view text) {
+  Mended result;
+  Scanner scanner(text);
+  for (scanner.skip_to_token(); scanner.offset() < text.size(); scanner.skip_to_token()) {
+    const std::size_t from = scanner.offset();
+    scanner.token();
+    const std::string_view word = text.substr(from, scanner.offset() - from);
+    // What is quoted in another way is left to the parser: where it ends nobody knows.
+    if (std::string_view("{}[]\"'/").find(word[0]) != std::string_view::npos || is_value(word)) continue;
+    if (result.words.empty()) result.text = text;
+    result.words.push_back(from);
+    result.text.replace(from, word.size(), word.size(), ' ');
+    result.text[from] = '0';
+  }
+  return result;
+}
+
 std::string at(const std::string& source, Place place, const std::string& pointer, const std::string& what) {
   return fmt::format("{}:{}:{}{}: {}", source, place.line, place.column, pointer.empty() ? "" : " " + pointer, what);
 }
@@ -104,8 +162,14 @@ class Builder {
   using string_t = nlohmann::json::string_t;
   using binary_t = nlohmann::json::binary_t;
 
-  Builder(std::string_view text, const std::string& source, JsonDocument& document)
-      : scanner_(text), source_(std::make_shared<const std::string>(source)), document_(document) {}
+  /// `wrong`: where words begin that are no values, and zeros in what the parser sees.
+  Builder(std::string_view text, const std::vector<std::size_t>& wrong, const std::string& source, int most_values,
+          JsonDocument& document)
+      : scanner_(text),
+        wrong_(wrong),
+        source_(std::make_shared<const std::string>(source)),
+        most_values_(most_values),
+        document_(document) {}
 
   bool null() { return scalar(JsonValue{}); }
   bool boolean(bool value) { return scalar(json_bool(value, {})); }
@@ -123,10 +187,10 @@ class Builder {
   bool key(string_t& key) {
     const Place place = scanner_.token();
     Level& level = levels_.back();
-    if (!level.keys.insert(key).second) {
-      document_.errors.push_back(at(*source_, place, pointer() + pointer_part(key),
-                                    fmt::format("the key {} is there twice; keep one", in_quotes(key))));
-      if (document_.errors.size() >= kMaxDuplicates) return false;
+    level.twice = !level.keys.insert(key).second;
+    if (level.twice && !go_on_after(at(*source_, place, pointer() + pointer_part(key),
+                                       fmt::format("the key {} is there twice; keep one", in_quotes(key))))) {
+      return false;
     }
     level.key = key;
     level.has_key = true;
@@ -134,22 +198,28 @@ class Builder {
     return true;
   }
 
-  bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const nlohmann::json::exception& error) {
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const nlohmann::json::exception& /*error*/) {
     scanner_.skip_to_token();
-    document_.errors.push_back(at(*source_, scanner_.place(), pointer_of_place(), explain(error.id)));
+    document_.errors.push_back(at(*source_, scanner_.place(), pointer_of_place(), explain()));
     return false;
   }
 
  private:
-  static constexpr std::size_t kMaxDuplicates = 100;
+  static constexpr std::size_t kMostMistakes = 100;
 
   struct Level {
     JsonValue value;
     std::unordered_set<std::string> keys;
     std::string key;  ///< of the member under way
     bool has_key = false;
+    bool twice = false;  ///< the key was there before
     JsonOrigin key_origin;
   };
+
+  bool go_on_after(std::string error) {
+    document_.errors.push_back(std::move(error));
+    return document_.errors.size() < kMostMistakes;
+  }
 
   JsonOrigin origin(Place place) const { return JsonOrigin{source_, place.line, place.column}; }
 
@@ -176,6 +246,13 @@ class Builder {
     return scalar(std::move(out));
   }
   bool scalar(JsonValue value) {
+    scanner_.skip_to_token();
+    if (next_wrong_ < wrong_.size() && wrong_[next_wrong_] == scanner_.offset()) {
+      ++next_wrong_;
+      value = JsonValue{};
+      value.refused = true;
+      if (!go_on_after(at(*source_, scanner_.place(), pointer_of_place(), explain()))) return false;
+    }
     const Place place = scanner_.token();
     value.origin = origin(place);
     return count(place) && (add(std::move(value)), true);
@@ -202,8 +279,10 @@ class Builder {
     return true;
   }
   bool count(Place place) {
-    if (++values_ <= kMaxJsonValues) return true;
-    const std::string what = fmt::format("more than {} values; a scenario has some hundred", kMaxJsonValues);
+    if (++values_ <= most_values_) return true;
+    const std::string what = most_values_ == kMaxJsonValues
+                                 ? fmt::format("more than {} values; a scenario has some hundred", most_values_)
+                                 : fmt::format("more than {} values; measure fewer at a time", most_values_);
     document_.errors.push_back(at(*source_, place, "", what));
     return false;
   }
@@ -217,13 +296,12 @@ class Builder {
       level.value.elements.push_back(std::move(value));
       return;
     }
-    level.value.members.push_back(JsonMember{level.key, level.key_origin, std::move(value)});
+    if (!level.twice) level.value.members.push_back(JsonMember{level.key, level.key_origin, std::move(value)});
     level.has_key = false;
   }
 
   /// What stands where the parser stopped, in the words of the person who wrote it.
-  std::string explain(int error_id) const {
-    constexpr int kOutOfRange = 406;
+  std::string explain() const {
     const std::string_view rest = scanner_.rest();
     if (rest.empty()) {
       if (levels_.empty()) return "no value in the file; write an object: {...}";
@@ -233,7 +311,8 @@ class Builder {
     std::size_t length = rest[0] == '"' ? 0 : 1;
     while (length > 0 && length < rest.size() && !Scanner::is_delimiter(rest[length])) ++length;
     const std::string word(rest.substr(0, length));
-    if (error_id == kOutOfRange) return printable(word, 30) + " does not fit a number; write one below 1.8e308";
+    if (is_json_number(word) && is_too_large(word))
+      return printable(word, 30) + " does not fit a number; write one below 1.8e308";
     for (const char* not_json : {"NaN", "nan", "-NaN", "-nan", "Infinity", "-Infinity", "inf", "-inf", "Inf", "-Inf"}) {
       if (word == not_json) return word + " is not JSON and no setting of ours; write a finite number";
     }
@@ -269,7 +348,10 @@ class Builder {
   }
 
   Scanner scanner_;
+  const std::vector<std::size_t>& wrong_;
+  std::size_t next_wrong_ = 0;
   std::shared_ptr<const std::string> source_;
+  int most_values_;
   JsonDocument& document_;
   std::vector<Level> levels_;
   int values_ = 0;
@@ -303,7 +385,7 @@ std::string unreadable(std::string_view text, const std::string& source) {
 
 }  // namespace
 
-JsonDocument parse_json(std::string_view text, const std::string& source) {
+JsonDocument parse_json(std::string_view text, const std::string& source, int most_values) {
   JsonDocument document;
   const std::string shown = printable(source, 300);
   std::string error = unreadable(text, shown);
@@ -311,11 +393,14 @@ JsonDocument parse_json(std::string_view text, const std::string& source) {
     document.errors.push_back(std::move(error));
     return document;
   }
-  Builder builder(text, shown, document);
-  const bool parsed =
-      nlohmann::json::sax_parse(text.begin(), text.end(), &builder, nlohmann::json::input_format_t::json,
+  const Mended seen = mended(text);
+  const std::string_view parsed = seen.words.empty() ? text : std::string_view(seen.text);
+  Builder builder(text, seen.words, shown, most_values, document);
+  document.whole =
+      nlohmann::json::sax_parse(parsed.begin(), parsed.end(), &builder, nlohmann::json::input_format_t::json,
                                 /*strict=*/true, /*ignore_comments=*/true);
-  if (!parsed && document.errors.empty()) document.errors.push_back(shown + ":1:1: is not JSON");
+  document.whole = document.whole && !document.root.refused;
+  if (!document.whole && document.errors.empty()) document.errors.push_back(shown + ":1:1: is not JSON");
   return document;
 }
 

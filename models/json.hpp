@@ -3,6 +3,7 @@
 // read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +31,7 @@ struct JsonMember;
 struct JsonValue {
   JsonKind kind = JsonKind::kNull;
   bool boolean = false;
+  bool refused = false;  ///< what stands there is no value, which has been told: kNull, of which nothing more is said
   double number = 0;
   std::string text;  ///< of a text; of a number: as written
   std::vector<JsonValue> elements;
@@ -60,18 +62,25 @@ JsonValue json_object(const JsonOrigin& origin);
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr int kMaxJsonValues = 200000;
 inline constexpr int kMaxJsonBytes = 16 * 1024 * 1024;
+/// Of documents of measurements, which list each sample and each span.
+inline constexpr int kMaxMeasuredValues = 1'000'000;
+inline constexpr int kMaxMeasuredBytes = 32 * 1024 * 1024;
 
 struct JsonDocument {
   JsonValue root;
   std::vector<std::string>
-      errors;  ///< "file:line:col /pointer: what is wrong; what would be right"; none when it parsed
+      errors;          ///< "file:line:col /pointer: what is wrong; what would be right"; none when it parsed
+  bool whole = false;  ///< the tree holds the whole text, but for a wrong word or a key that is there twice: there may
+                       ///< be errors, and a reader can look for more
 };
 
-/// Comments are accepted, a duplicate key is an error. `source` is how the file is shown.
-JsonDocument parse_json(std::string_view text, const std::string& source);
+/// Comments are accepted. A word that is no value (NaN, 1e400, True) is an error and the value that it stands for is
+/// `refused`; a duplicate key is an error and the first value stands; reading goes on after both. `source` is how the
+/// file is shown.
+JsonDocument parse_json(std::string_view text, const std::string& source, int most_values = kMaxJsonValues);
 
-/// Reads a regular file of at most kMaxJsonBytes into `text`. Returns what is wrong; empty when nothing is.
-std::string read_text_file(const std::string& path, std::string& text);
+/// Reads a regular file of at most `most_bytes` into `text`. Returns what is wrong; empty when nothing is.
+std::string read_text_file(const std::string& path, std::string& text, std::size_t most_bytes = kMaxJsonBytes);
 /// read_text_file() and parse_json().
 JsonDocument read_json_file(const std::string& path, const std::string& source);
 

@@ -194,7 +194,7 @@ JsonValue json_object(const JsonOrigin& origin) {
   return value;
 }
 
-std::string read_text_file(const std::string& path, std::string& text) {
+std::string read_text_file(const std::string& path, std::string& text, std::size_t most_bytes) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) return "no such file; check the path";
@@ -206,12 +206,14 @@ std::string read_text_file(const std::string& path, std::string& text) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO);
   std::vector<char> chunk(1 << 16);
-  while (in && text.size() <= kMaxJsonBytes) {
+  while (in && text.size() <= most_bytes) {
     in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
     text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
   }
   if (in.bad()) return "cannot be read to its end; check the disk";
-  if (text.size() > kMaxJsonBytes) return "is larger than 16 MiB; no scenario is: check that it is the right file";
+  if (text.size() > most_bytes)
+    return fmt::format("is larger than {} MiB; {}: check that it is the right file", most_bytes >> 20,
+                       most_bytes == kMaxJsonBytes ? "no scenario is" : "nothing that is read here is");
   return {};
 }
 

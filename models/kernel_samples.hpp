@@ -21,7 +21,7 @@ struct KernelSample {
 /// source, device, kind, dtype, batch, time_us (or time_s), and for kind gemm m, n, k, out_dtype, accumulate (0 or 1),
 /// for kind attention_forward, attention_backward and attention_both (one time for the two) heads, kv_heads, seq,
 /// head_dim, value_dim and, where it is not 1, causal (0 or 1). Throws ScenarioError with all that is wrong, as
-/// "name:line: what".
+/// "name:line:column: what".
 std::vector<KernelSample> read_kernel_samples(const std::string& text, const std::string& name);
 
 }  // namespace accosim

@@ -5,15 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <initializer_list>
+#include <utility>
 
+#include "models/document.hpp"
+#include "models/parts.hpp"
 #include "models/quantity.hpp"
 #include "models/scenario.hpp"
+#include "models/text.hpp"
 
 namespace accosim {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -28,18 +30,69 @@ bool is_collective(const MachineSample& sample) {
 
 double passes(const MachineSample& sample) { return sample.what == "all_reduce" ? 2 : 1; }
 
-MachineSample sample_of(const Json& json) {
+constexpr Range kTime{0, 1e4, true};
+constexpr Range kSpread{0, 1e4};  ///< of times that a clock may not tell from none
+constexpr Range kFactor{0, 1e6};
+constexpr double kMostCounted = 1e15;
+constexpr int kMostRanks = 1024;  ///< node groups of a cluster
+constexpr std::size_t kMostSamples = 100'000;
+
+/// What each kind of sample is of; nothing: of itself.
+const std::vector<std::pair<std::string, const char*>>& kinds() {
+  static const std::vector<std::pair<std::string, const char*>> kAll = {
+      {"reduce_scatter", "bytes"}, {"all_gather", "bytes"},     {"all_reduce", "bytes"},
+      {"adamw", "elements"},       {"copy", "elements"},        {"micro_batch", "parameters"},
+      {"theft", "bytes"},          {"hand_off_start", nullptr}, {"hand_off_end", nullptr}};
+  return kAll;
+}
+
+MachineSample read_sample(ObjectReader& reader) {
   MachineSample sample;
-  sample.what = json.at("what").get<std::string>();
-  for (const char* key : {"bytes", "elements", "parameters"})
-    if (json.contains(key)) sample.amount = json.at(key).get<double>();
-  sample.after_idle = json.value("after_idle", false);
-  sample.median = Seconds{json.at("median_s").get<double>()};
-  sample.p10 = Seconds{json.at("p10_s").get<double>()};
-  sample.p90 = Seconds{json.at("p90_s").get<double>()};
-  sample.runs = json.at("runs").get<int>();
-  sample.tokens = json.value("tokens", 0.0);
+  std::vector<std::string> names;
+  for (const auto& [name, of] : kinds()) names.push_back(name);
+  sample.what = reader.one_of("what", names, "");
+  for (const auto& [name, of] : kinds())
+    if (reader.good("what") && name == sample.what && of != nullptr) sample.amount = reader.whole(of, 1, kMostCounted);
+  sample.after_idle = reader.boolean("after_idle", false);
+  if (sample.what == "micro_batch") sample.tokens = reader.integer("tokens", 1, kMaxInteger);
+  sample.median = Seconds{reader.number("median_s", kTime)};
+  sample.p10 = Seconds{reader.number("p10_s", kSpread)};
+  sample.p90 = Seconds{reader.number("p90_s", kSpread)};
+  sample.runs = reader.integer("runs", 1, kMaxInteger);
+  if (reader.good() && (sample.p10 > sample.median || sample.p90 < sample.median))
+    reader.fail("median_s", "is not between p10_s and p90_s; measure again");
+  for (const char* key : {"processor_wait_p90_s", "collective_alone_s", "compute_alone_s"})
+    if (reader.has(key)) reader.number(key, kSpread);
+  for (const char* key : {"compute_slowdown", "collective_slowdown"})
+    if (reader.has(key)) reader.number(key, kFactor);
   return sample;
+}
+
+void read_network(ObjectReader& network, MachineSamples& samples) {
+  samples.network = network.one_of("kind", {"loopback", "paced", "netns"}, "");
+  samples.rates = network.numbers("rates_bytes_per_s", Range{1e3, 1e18}, kMostRanks);
+  samples.bursts = network.numbers("burst_bytes", Range{0, 1e18}, kMostRanks);
+  network.numbers("payload_bytes_per_s", Range{1, 1e18}, kMostRanks);
+  for (const auto& [key, all] : {std::pair("rates_bytes_per_s", &samples.rates), {"burst_bytes", &samples.bursts}})
+    if (network.good(key) && !all->empty() && all->size() != static_cast<std::size_t>(samples.ranks))
+      network.fail(key, fmt::format("lists {} for {} ranks; measure again", all->size(), samples.ranks));
+}
+
+void read_samples(ObjectReader& top, MachineSamples& samples) {
+  read_object(top, "machine", [&](ObjectReader& machine) {
+    samples.cpu = machine.text("cpu");
+    samples.cores = machine.integer("cores", 1, 1'000'000);
+    samples.idle_before = machine.number("idle_before", Range{0, 1}, 1);
+    samples.idle_after = machine.number("idle_after", Range{0, 1}, 1);
+    pass_over(machine, {"kernel"});
+  });
+  samples.commit = top.text("commit", "");
+  samples.date = top.text("date", "");
+  samples.ranks = top.integer("ranks", 1, kMostRanks);
+  read_object(top, "network", [&](ObjectReader& network) { read_network(network, samples); });
+  read_objects(top, "samples", 1, kMostSamples,
+               [&](ObjectReader& sample) { samples.samples.push_back(read_sample(sample)); });
+  pass_over(top, {"compiler", "transport"});
 }
 
 /// The sample whose amount is nearest, as a ratio.
@@ -49,7 +102,8 @@ const MachineSample& nearest_sample(const MachineSamples& samples, const std::st
   for (const MachineSample& sample : samples.samples)
     if (sample.what == what && (found == nullptr || distance(sample) < distance(*found))) found = &sample;
   if (found == nullptr || found->amount <= 0)
-    throw ScenarioError({fmt::format("the samples hold no \"{}\"; measure again with accocal measure", what)});
+    throw ScenarioError(
+        {fmt::format("{} /samples: hold no \"{}\"; measure again with accocal measure", samples.source, what)});
   return *found;
 }
 
@@ -61,39 +115,22 @@ double smallest_burst(const MachineSamples& samples) {
   return samples.bursts.empty() ? 0 : *std::min_element(samples.bursts.begin(), samples.bursts.end());
 }
 
+/// Collectives that send next to nothing are of no such network.
+void check_rate(const MachineSamples& samples, BytesPerSecond achieved, double rate) {
+  if (achieved.value >= std::max(1e3, kFraction.least * rate)) return;
+  throw ScenarioError({fmt::format(
+      "{} /samples: the largest collectives send {:.3g} B/s a rank{}; look at their bytes and times, or measure again",
+      samples.source, achieved.value,
+      rate > 0 ? fmt::format(", and rates_bytes_per_s sets {:.3g}", rate) : std::string())});
+}
+
 }  // namespace
 
 MachineSamples read_machine_samples(const std::string& text, const std::string& name) {
-  const auto fail = [&](const std::string& what) {
-    throw ScenarioError({fmt::format("{}: {}; name a file that accocal measure wrote", name, what)});
-  };
-  const Json root = Json::parse(text, nullptr, false);
-  if (!root.is_object() || root.value("schema", Json()) != "accosim.samples/1")
-    fail("is no JSON of schema accosim.samples/1");
   MachineSamples samples;
-  try {
-    const Json& machine = root.at("machine");
-    samples.cpu = machine.at("cpu").get<std::string>();
-    samples.cores = machine.at("cores").get<int>();
-    samples.idle_before = machine.value("idle_before", 1.0);
-    samples.idle_after = machine.value("idle_after", 1.0);
-    samples.commit = root.value("commit", "");
-    samples.date = root.value("date", "");
-    samples.ranks = root.at("ranks").get<int>();
-    const Json& network = root.at("network");
-    samples.network = network.at("kind").get<std::string>();
-    samples.rates = network.value("rates_bytes_per_s", std::vector<double>{});
-    samples.bursts = network.value("burst_bytes", std::vector<double>{});
-    for (const Json& one : root.at("samples")) samples.samples.push_back(sample_of(one));
-  } catch (const Json::exception& error) {
-    fail(std::string("lacks something: ") + error.what());
-  }
-  const auto possible = [](const MachineSample& sample) { return sample.median.value > 0 && sample.runs > 0; };
-  if (samples.ranks < 1 || !std::all_of(samples.samples.begin(), samples.samples.end(), possible))
-    fail("holds ranks, times or runs that are not above 0");
-  for (const std::vector<double>* each : {&samples.rates, &samples.bursts})
-    if (!each->empty() && each->size() != static_cast<std::size_t>(samples.ranks))
-      fail("lists rates for another number of ranks");
+  samples.source = printable(name, 300);
+  read_document(text, name, {"accosim.samples/1", "accocal measure"},
+                [&](ObjectReader& top) { read_samples(top, samples); });
   return samples;
 }
 
@@ -114,7 +151,8 @@ MachineFit fit_machine(const MachineSamples& samples, double elements) {
         if (sample.what == what && !sample.after_idle && (found == nullptr || sample.amount > found->amount))
           found = &sample;
       if (found == nullptr || hops.empty())
-        throw ScenarioError({fmt::format("the samples hold no {} of small and large sizes; measure again", what)});
+        throw ScenarioError(
+            {fmt::format("{} /samples: hold no {} of small and large sizes; measure again", samples.source, what)});
       const double edge = passes(*found) * (n - 1) / n * found->amount;
       const double hops_of = passes(*found) * (n - 1) * fit.hop.value;
       // Back to back a bucket gathers in the hops what passes at once after them, as far as it can hold it.
@@ -123,6 +161,7 @@ MachineFit fit_machine(const MachineSamples& samples, double elements) {
       efficiencies.push_back(covered ? whole : (edge - burst) / std::max(1e-9, found->median.value - hops_of));
     }
     fit.unlimited = BytesPerSecond{median(efficiencies)};
+    check_rate(samples, fit.unlimited, rate);
     if (rate > 0) fit.efficiency = std::min(1.0, fit.unlimited.value / rate);
     const double payload = rate > 0 ? fit.efficiency * rate : fit.unlimited.value;
     for (const MachineSample& sample : samples.samples) {
@@ -151,65 +190,102 @@ MachineFit fit_machine(const MachineSamples& samples, double elements) {
   return fit;
 }
 
+namespace {
+
+JsonValue object(std::initializer_list<std::pair<const char*, JsonValue>> members) {
+  JsonValue value = json_object({});
+  for (const auto& [key, member] : members) value.set(key, member);
+  return value;
+}
+JsonValue text(const std::string& value) { return json_text(value, {}); }
+JsonValue number(double value) { return json_number(value, {}); }
+JsonValue quantity(double value, Dimension dimension) { return text(print_quantity(value, dimension)); }
+JsonValue list(std::vector<JsonValue> elements) {
+  JsonValue value;
+  value.kind = JsonKind::kArray;
+  value.elements = std::move(elements);
+  return value;
+}
+
+JsonValue device_of(const MachineSamples& samples, const MachineFit& fit, const std::string& measured) {
+  return object({{"schema", text("accosim.device/1")},
+                 {"name", text(samples.cpu)},
+                 {"peak", object({{"fp32", text("1 TFLOP/s")}})},
+                 {"gemm_efficiency", number(1)},
+                 {"flash_attention_efficiency", number(0)},
+                 {"memory_bandwidth", quantity(fit.copy.value, Dimension::kBandwidth)},
+                 {"memory_efficiency", number(1)},
+                 {"memory", text("16 GiB")},
+                 {"launch_interval", text("0 s")},
+                 {"adamw_time_per_parameter", quantity(fit.adamw_per_parameter.value, Dimension::kTime)},
+                 {"sources", object({{"/peak", text("no figure: the time of a micro-batch is measured as a whole")},
+                                     {"/memory", text("no figure")},
+                                     {"/memory_bandwidth", text(measured)},
+                                     {"/adamw_time_per_parameter", text(measured)}})}});
+}
+
+JsonValue node_of(const MachineSamples& samples, const MachineFit& fit, std::size_t rank, JsonValue device) {
+  const bool limited = !samples.rates.empty();
+  JsonValue nics = object({{"kind", text("sockets")},
+                           {"bandwidth", quantity(limited ? samples.rates[rank] : std::max(1e3, fit.unlimited.value),
+                                                  Dimension::kBandwidth)},
+                           {"efficiency", number(limited ? fit.efficiency : 1)},
+                           {"latency", quantity(fit.hop.value, Dimension::kTime)}});
+  if (!samples.bursts.empty()) nics.set("burst", quantity(fit.efficiency * samples.bursts[rank], Dimension::kData));
+  return object({{"name", text(fmt::format("rank {}", rank))},
+                 {"count", number(1)},
+                 {"gpus", number(1)},
+                 {"device", std::move(device)},
+                 {"nics", std::move(nics)}});
+}
+
+/// What is written is read again: samples that pass one by one can still make a machine that cannot be.
+void check_reads_back(const std::string& scenario, const std::string& source) {
+  JsonDocument document = parse_json(scenario, source);
+  Diagnostics diagnostics{document.errors};
+  if (document.whole) read_scenario(document.root, source, diagnostics);
+  if (diagnostics.errors.empty()) return;
+  std::vector<std::string> errors = {source + " /samples: make a machine that cannot be; measure again:"};
+  errors.insert(errors.end(), diagnostics.errors.begin(), diagnostics.errors.end());
+  throw ScenarioError(errors);
+}
+
+}  // namespace
+
 std::string machine_scenario(const MachineSamples& samples, const MachineFit& fit) {
   const std::string measured = fmt::format("accocal measure, {} on {} ({} cores), commit {}", samples.date, samples.cpu,
                                            samples.cores, samples.commit.empty() ? "unknown" : samples.commit);
-  const Json device = {{"schema", "accosim.device/1"},
-                       {"name", samples.cpu},
-                       {"peak", {{"fp32", "1 TFLOP/s"}}},
-                       {"gemm_efficiency", 1},
-                       {"flash_attention_efficiency", 0},
-                       {"memory_bandwidth", print_quantity(fit.copy.value, Dimension::kBandwidth)},
-                       {"memory_efficiency", 1},
-                       {"memory", "16 GiB"},
-                       {"launch_interval", "0 s"},
-                       {"adamw_time_per_parameter", print_quantity(fit.adamw_per_parameter.value, Dimension::kTime)},
-                       {"sources",
-                        {{"/peak", "no figure: the time of a micro-batch is measured as a whole"},
-                         {"/memory", "no figure"},
-                         {"/memory_bandwidth", measured},
-                         {"/adamw_time_per_parameter", measured}}}};
-  Json nodes = Json::array();
-  for (int rank = 0; rank < samples.ranks; ++rank) {
-    Json nics = {{"kind", "sockets"}};
-    const bool limited = !samples.rates.empty();
-    nics["bandwidth"] =
-        print_quantity(limited ? samples.rates[static_cast<std::size_t>(rank)] : std::max(1.0, fit.unlimited.value),
-                       Dimension::kBandwidth);
-    nics["efficiency"] = limited ? fit.efficiency : 1;
-    nics["latency"] = print_quantity(fit.hop.value, Dimension::kTime);
-    if (!samples.bursts.empty())
-      nics["burst"] = print_quantity(fit.efficiency * samples.bursts[static_cast<std::size_t>(rank)], Dimension::kData);
-    nodes.push_back(
-        {{"name", fmt::format("rank {}", rank)}, {"count", 1}, {"gpus", 1}, {"device", device}, {"nics", nics}});
-  }
+  const JsonValue device = device_of(samples, fit, measured);
+  std::vector<JsonValue> nodes;
+  for (int rank = 0; rank < samples.ranks; ++rank)
+    nodes.push_back(node_of(samples, fit, static_cast<std::size_t>(rank), device));
   const bool known = fit.micro_batch > Seconds{0};
-  const Json scenario = {
-      {"schema", "accosim.scenario/1"},
-      {"name", "machine"},
-      {"description", "By accosim fit from " + measured},
-      {"model",
-       {{"model_type", "measured"},
-        {"name", "measured"},
-        {"parameters", known ? fit.parameters : 1048576},
-        {"micro_batch_time", print_quantity(known ? fit.micro_batch.value : 0.01, Dimension::kTime)}}},
-      {"cluster", {{"schema", "accosim.cluster/1"}, {"name", samples.network}, {"nodes", nodes}}},
-      {"training",
-       {{"sequence_length", known ? std::max(1.0, std::round(fit.tokens)) : 1},
-        {"micro_batch_size", 1},
-        {"gradient_accumulation_steps", 2},
-        {"train_tokens", 1e9},
-        {"precision", "fp32"},
-        {"attention", "naive"},
-        {"interference", false}}},
-      {"schedules",
-       {{{"name", "ddp"}, {"overlap", "none"}, {"count_micro_batches", true}},
-        {{"name", "zero1"}, {"count_micro_batches", true}},
-        {{"name", "dpu"}},
-        {{"name", "wp"}},
-        {{"name", "acco"}},
-        {{"name", "diloco"}}}}};
-  return scenario.dump(1) + "\n";
+  const auto schedule = [](const char* name) { return object({{"name", text(name)}}); };
+  const JsonValue yes = json_bool(true, {});
+  const JsonValue scenario = object(
+      {{"schema", text("accosim.scenario/1")},
+       {"name", text("machine")},
+       {"description", text("By accosim fit from " + measured)},
+       {"model", object({{"model_type", text("measured")},
+                         {"name", text("measured")},
+                         {"parameters", number(known ? fit.parameters : 1048576)},
+                         {"micro_batch_time", quantity(known ? fit.micro_batch.value : 0.01, Dimension::kTime)}})},
+       {"cluster", object({{"schema", text("accosim.cluster/1")},
+                           {"name", text(samples.network)},
+                           {"nodes", list(std::move(nodes))}})},
+       {"training", object({{"sequence_length", number(known ? std::max(1.0, std::round(fit.tokens)) : 1)},
+                            {"micro_batch_size", number(1)},
+                            {"gradient_accumulation_steps", number(2)},
+                            {"train_tokens", number(1e9)},
+                            {"precision", text("fp32")},
+                            {"attention", text("naive")},
+                            {"interference", json_bool(false, {})}})},
+       {"schedules", list({object({{"name", text("ddp")}, {"overlap", text("none")}, {"count_micro_batches", yes}}),
+                           object({{"name", text("zero1")}, {"count_micro_batches", yes}}), schedule("dpu"),
+                           schedule("wp"), schedule("acco"), schedule("diloco")})}});
+  std::string written = write_json(scenario) + "\n";
+  check_reads_back(written, samples.source.empty() ? "samples" : samples.source);
+  return written;
 }
 
 }  // namespace accosim

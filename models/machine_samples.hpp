@@ -20,6 +20,7 @@ struct MachineSample {
 };
 
 struct MachineSamples {
+  std::string source;                      ///< the file, for errors
   std::string cpu, network, commit, date;  ///< network: loopback, paced or netns
   int cores = 0, ranks = 0;
   double idle_before = 0, idle_after = 0;  ///< share of all cores' time that nobody used
@@ -28,7 +29,7 @@ struct MachineSamples {
   std::vector<MachineSample> samples;
 };
 
-/// `name` is for errors. Throws ScenarioError when the text is not such a document.
+/// `name` is for errors. Throws ScenarioError with all that is wrong, each with its place.
 MachineSamples read_machine_samples(const std::string& text, const std::string& name);
 
 /// One sample of a collective beside what the constants make of it.
@@ -59,7 +60,7 @@ struct MachineFit {
 MachineFit fit_machine(const MachineSamples& samples, double elements = 0);
 
 /// A scenario (JSON) of the machine: a node a rank, the micro-batch that was measured (of `nominal` where none was),
-/// and the schedules that accocal runs.
+/// and the schedules that accocal runs. Throws ScenarioError where it would be no scenario that loads.
 std::string machine_scenario(const MachineSamples& samples, const MachineFit& fit);
 
 }  // namespace accosim

@@ -4,46 +4,159 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
 
+#include "models/document.hpp"
 #include "models/quantity.hpp"
-#include "models/scenario.hpp"
 
 namespace accosim {
 namespace {
 
-using Json = nlohmann::json;
+constexpr Range kTime{0, 1e6, true};
+constexpr Range kClock{-1e6, 1e6};  ///< of a span: a rank's clock may begin before the others'
+constexpr Range kSlowdown{0.001, 1e6};
+constexpr double kMostCounted = 1e15;
+constexpr int kMostRanks = 1024;           ///< node groups of a machine
+constexpr int kMostMicroBatches = 10'000;  ///< of a round
+constexpr int kMostUpdates = 100'000;
+constexpr std::size_t kMostSpans = 500'000;  ///< as many as there can be values
+constexpr std::size_t kMostLabels = 256;
 
-MeasuredRun run_of(const Json& root) {
-  MeasuredRun run;
-  run.algorithm = root.at("algorithm").get<std::string>();
-  run.ranks = root.at("ranks").get<int>();
-  run.parameters = root.at("parameters").get<double>();
-  if (const auto network = root.find("network"); network != root.end()) {
-    run.network = network->value("kind", "");
-    run.rates = network->value("rates_bytes_per_s", std::vector<double>{});
+/// null: accocal had no finite number to write.
+void read_number_or_null(ObjectReader& reader, const char* key) {
+  const JsonValue* member = reader.find(key);
+  if (member != nullptr && member->kind != JsonKind::kNull) reader.number(key, Range{-1e300, 1e300});
+}
+
+void read_slow(ObjectReader& options, MeasuredRun& run) {
+  read_object(options, "slow", [&](ObjectReader& slow) {
+    for (int rank = 0; rank < run.ranks; ++rank) {
+      const std::string key = std::to_string(rank);
+      if (slow.has(key)) run.slow[rank] = slow.number(key, kSlowdown);
+    }
+    // So that the hint of a wrong key is not a list of ranks.
+    for (const JsonMember& member : slow.value().members) {
+      if (slow.known(member.key)) continue;
+      if (slow.diagnostics().enough()) return;
+      slow.find(member.key);
+      slow.fail(member.key, fmt::format("is no rank; the ranks are 0 to {}", run.ranks - 1));
+    }
+  });
+}
+
+void read_options(ObjectReader& options, MeasuredRun& run) {
+  if (options.has("compute_time_s")) run.compute_time = Seconds{options.number("compute_time_s", kTime)};
+  run.micro_batches_per_round = options.integer("micro_batches_per_round", 1, kMostMicroBatches);
+  run.warmup = options.integer("warmup_updates", 0, kMostUpdates, 0);
+  run.poll_every = options.integer("poll_every", 1, kMaxInteger, 1);
+  run.inner_updates = options.integer("inner_updates", 1, kMostUpdates, 1);
+  run.sequences = options.integer("sequences", 1, kMaxInteger, 1);
+  run.fixed = options.one_of("accumulate", {"at-least", "fixed"}, "at-least") == "fixed";
+  run.keep_state = options.one_of("estimate_state", {"rollback", "keep", "released"}, "rollback") == "keep";
+  run.bf16 = options.one_of("storage", {"fp32", "bf16"}, "fp32") == "bf16";
+  read_slow(options, run);
+  pass_over(options, {"workload",
+                      "seed",
+                      "device",
+                      "random_vocabulary",
+                      "layers",
+                      "width",
+                      "heads",
+                      "context",
+                      "optimizer",
+                      "learning_rate",
+                      "learning_rate_warmup",
+                      "learning_rate_schedule",
+                      "schedule_counts",
+                      "beta1",
+                      "beta2",
+                      "epsilon",
+                      "weight_decay",
+                      "initial_gradient",
+                      "outer_learning_rate",
+                      "outer_momentum"});
+}
+
+void read_network(ObjectReader& network, MeasuredRun& run) {
+  run.network = network.one_of("kind", {"loopback", "paced", "netns"}, "");
+  run.rates = network.numbers("rates_bytes_per_s", Range{1e3, 1e18}, kMostRanks);
+  for (const char* key : {"payload_bytes_per_s", "burst_bytes"}) network.numbers(key, Range{0, 1e18}, kMostRanks);
+  if (network.good("rates_bytes_per_s") && !run.rates.empty() &&
+      run.rates.size() != static_cast<std::size_t>(run.ranks))
+    network.fail("rates_bytes_per_s",
+                 fmt::format("lists {} for {} ranks; make the run again", run.rates.size(), run.ranks));
+}
+
+MeasuredUpdate read_update(ObjectReader& reader) {
+  MeasuredUpdate update;
+  update.duration = Seconds{reader.number("seconds", kTime)};
+  update.samples = reader.whole("samples", 0, kMostCounted);
+  read_number_or_null(reader, "loss");
+  return update;
+}
+
+MeasuredSpan read_span(ObjectReader& reader, int ranks) {
+  MeasuredSpan span;
+  span.rank = reader.integer("rank", 0, ranks - 1);
+  span.communication = reader.one_of("lane", {"compute", "communication"}, "") == "communication";
+  span.label = reader.text("label");
+  span.begin = Seconds{reader.number("begin_s", kClock)};
+  span.end = Seconds{reader.number("end_s", kClock)};
+  if (reader.good() && span.end < span.begin) reader.fail("end_s", "is before begin_s; make the run again");
+  reader.find("update");
+  return span;
+}
+
+/// A lane does one thing after the other. What overlaps by less than clocks are off by begins when the lane is free.
+void check_lanes(MeasuredRun& run, ObjectReader& top) {
+  constexpr Seconds kClocks{1e-5};
+  std::vector<std::size_t> order(run.spans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto lane = [&](std::size_t i) { return std::pair(run.spans[i].rank, run.spans[i].communication); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::tuple(lane(a), run.spans[a].begin.value) < std::tuple(lane(b), run.spans[b].begin.value);
+  });
+  for (std::size_t i = 1; i < order.size() && !top.diagnostics().enough(); ++i) {
+    MeasuredSpan& span = run.spans[order[i]];
+    const MeasuredSpan& before = run.spans[order[i - 1]];
+    if (lane(order[i]) != lane(order[i - 1]) || span.begin >= before.end) continue;
+    if (before.end - span.begin > kClocks) {
+      const JsonValue& written = top.find("spans")->elements[order[i]];
+      top.diagnostics().add(
+          written.origin, top.pointer("spans") + pointer_part(order[i]),
+          fmt::format("begins {:.3g} s before its lane is free; a lane does one thing after the other",
+                      (before.end - span.begin).value));
+    }
+    span.begin = before.end;
+    span.end = std::max(span.begin, span.end);
   }
-  run.processor_wait_share = root.value("processor_wait_share", 0.0);
-  run.left_out = root.value("updates_left_out", 0);
-  const Json& options = root.at("options");
-  if (options.contains("compute_time_s")) run.compute_time = Seconds{options.at("compute_time_s").get<double>()};
-  run.micro_batches_per_round = options.at("micro_batches_per_round").get<int>();
-  run.warmup = options.value("warmup_updates", 0);
+}
+
+void check_labels(const MeasuredRun& run, ObjectReader& top) {
+  std::set<std::string> labels;
+  for (const MeasuredSpan& span : run.spans) labels.insert(span.label);
+  if (labels.size() > kMostLabels)
+    top.fail("spans", fmt::format("have {} different labels; write at most {}", labels.size(), kMostLabels));
+}
+
+void read_run(ObjectReader& top, MeasuredRun& run) {
+  run.algorithm = top.one_of("algorithm", {"ddp", "zero1", "dpu", "wp", "acco", "diloco"}, "");
+  run.ranks = top.integer("ranks", 1, kMostRanks);
+  run.parameters = top.whole("parameters", 1, kMostCounted);
+  if (top.has("network")) read_object(top, "network", [&](ObjectReader& network) { read_network(network, run); });
+  run.processor_wait_share = top.number("processor_wait_share", Range{0, 1}, 0);
+  run.left_out = top.integer("updates_left_out", 0, kMostUpdates, 0);
+  read_object(top, "options", [&](ObjectReader& options) { read_options(options, run); });
   if (run.warmup > 0) run.left_out = std::max(run.left_out, run.warmup + 1);
-  run.poll_every = options.value("poll_every", 1);
-  run.inner_updates = options.value("inner_updates", 1);
-  run.sequences = options.value("sequences", 1);
-  run.fixed = options.value("accumulate", "") == "fixed";
-  run.keep_state = options.value("estimate_state", "") == "keep";
-  run.bf16 = options.value("storage", "") == "bf16";
-  for (const auto& [rank, factor] : options.at("slow").items()) run.slow[std::stoi(rank)] = factor.get<double>();
-  for (const Json& update : root.at("updates"))
-    run.updates.push_back({Seconds{update.at("seconds").get<double>()}, update.at("samples").get<double>()});
-  for (const Json& span : root.at("spans"))
-    run.spans.push_back({span.at("rank").get<int>(), span.at("lane").get<std::string>() == "communication",
-                         span.at("label").get<std::string>(), Seconds{span.at("begin_s").get<double>()},
-                         Seconds{span.at("end_s").get<double>()}});
-  return run;
+  read_objects(top, "updates", 1, kMostUpdates,
+               [&](ObjectReader& update) { run.updates.push_back(read_update(update)); });
+  read_objects(top, "spans", 0, kMostSpans,
+               [&](ObjectReader& span) { run.spans.push_back(read_span(span, run.ranks)); });
+  pass_over(top, {"device", "machine", "compiler", "commit", "date", "transport", "median_update_s", "p10", "p90",
+                  "mean_update_s", "tokens_per_s", "held_out_loss"});
 }
 
 /// Whole outer phases of DiLoCo, each as one; the updates of the others. Without those at the start.
@@ -68,23 +181,20 @@ std::size_t block_of(const MeasuredRun& run) {
 }  // namespace
 
 MeasuredRun read_measured_run(const std::string& text, const std::string& name) {
-  const auto fail = [&](const std::string& what) {
-    return ScenarioError({fmt::format("{}: {}; name a file that accocal train wrote", name, what)});
-  };
-  const Json root = Json::parse(text, nullptr, false);
-  if (!root.is_object() || root.value("schema", Json()) != "accosim.run/1")
-    throw fail("is no JSON of schema accosim.run/1");
   MeasuredRun run;
-  try {
-    run = run_of(root);
-  } catch (const std::exception& error) {
-    throw fail(std::string("lacks something: ") + error.what());
-  }
-  const bool possible = run.ranks > 0 && run.parameters >= 1 && run.micro_batches_per_round > 0 && run.left_out >= 0 &&
-                        run.inner_updates > 0 && run.sequences > 0 &&
-                        (!run.compute_time || run.compute_time->value > 0);
-  if (!possible || steady(run, block_of(run)).empty())
-    throw fail("holds no steady update of a possible run: give it more --updates");
+  read_document(text, name, {"accosim.run/1", "accocal train"}, [&](ObjectReader& top) {
+    read_run(top, run);
+    if (!top.diagnostics().errors.empty()) return;
+    const std::vector<MeasuredUpdate> updates = steady(run, block_of(run));
+    const auto moved = [](const MeasuredUpdate& update) { return update.samples > 0; };
+    if (std::none_of(updates.begin(), updates.end(), moved))
+      top.fail("updates", fmt::format("holds no steady update with samples ({} of {} are left out); make the run with "
+                                      "more --updates",
+                                      std::min<std::size_t>(static_cast<std::size_t>(run.left_out), run.updates.size()),
+                                      run.updates.size()));
+    check_lanes(run, top);
+    check_labels(run, top);
+  });
   return run;
 }
 
@@ -107,28 +217,35 @@ double micro_batches_per_update(const MeasuredRun& run) {
   return sum / static_cast<double>(updates.size() * block) / run.sequences;
 }
 
-std::vector<std::string> settings_of(const MeasuredRun& run) {
+std::vector<Setting> settings_of(const MeasuredRun& run) {
   const bool halves = run.algorithm == "acco";
-  std::vector<std::string> sets = {
-      fmt::format("/model/parameters={:.0f}", run.parameters),
-      fmt::format("/training/gradient_accumulation_steps={}", (halves ? 2 : 1) * run.micro_batches_per_round)};
+  const JsonOrigin origin = origin_named("the run");
+  const auto number = [&](double value) { return json_number(value, origin); };
+  const auto text = [&](const std::string& value) { return json_text(value, origin); };
+  std::vector<Setting> sets = {
+      {"/model/parameters", number(run.parameters)},
+      {"/training/gradient_accumulation_steps", number((halves ? 2.0 : 1.0) * run.micro_batches_per_round)}};
   if (run.compute_time)
-    sets.push_back("/model/micro_batch_time=" + print_quantity(run.compute_time->value, Dimension::kTime));
+    sets.push_back({"/model/micro_batch_time", text(print_quantity(run.compute_time->value, Dimension::kTime))});
   for (const auto& [rank, factor] : run.slow)
-    sets.push_back(fmt::format("/cluster/nodes/{}/device/slowdown={}", rank, factor));
-  std::string spec = fmt::format(R"("name": "{}")", run.algorithm);
-  if (run.algorithm == "ddp") spec += R"(, "overlap": "none", "count_micro_batches": true)";
-  if (run.algorithm == "zero1") spec += R"(, "count_micro_batches": true)";
-  if (run.algorithm == "dpu" || run.algorithm == "wp")
-    spec += fmt::format(R"(, "poll_every": {}, "late_communication": "{}")", run.poll_every,
-                        run.fixed ? "wait" : "accumulate");
-  if (run.algorithm == "wp" && run.keep_state) spec += R"(, "rollback_estimate": false)";
-  if (halves)
-    spec += fmt::format(R"(, "poll_every": {}, "late_communication": "{}", "rollback_estimate": {})", run.poll_every,
-                        run.fixed ? "wait" : "accumulate", run.keep_state ? "false" : "true");
-  if (run.algorithm == "diloco") spec += fmt::format(R"(, "inner_updates": {})", run.inner_updates);
-  if (run.bf16) spec += R"(, "parameter_dtype": "bf16")";
-  sets.push_back("/schedules=[{" + spec + "}]");
+    sets.push_back({fmt::format("/cluster/nodes/{}/device/slowdown", rank), number(factor)});
+  JsonValue spec = json_object(origin);
+  const auto set = [&](const char* key, JsonValue value) { spec.set(key, std::move(value)); };
+  set("name", text(run.algorithm));
+  if (run.algorithm == "ddp") set("overlap", text("none"));
+  if (run.algorithm == "ddp" || run.algorithm == "zero1") set("count_micro_batches", json_bool(true, origin));
+  if (run.algorithm == "dpu" || run.algorithm == "wp" || halves) {
+    set("poll_every", number(run.poll_every));
+    set("late_communication", text(run.fixed ? "wait" : "accumulate"));
+  }
+  if (halves || (run.algorithm == "wp" && run.keep_state)) set("rollback_estimate", json_bool(!run.keep_state, origin));
+  if (run.algorithm == "diloco") set("inner_updates", number(run.inner_updates));
+  if (run.bf16) set("parameter_dtype", text("bf16"));
+  JsonValue schedules;
+  schedules.kind = JsonKind::kArray;
+  schedules.origin = origin;
+  schedules.elements.push_back(std::move(spec));
+  sets.push_back({"/schedules", std::move(schedules)});
   return sets;
 }
 

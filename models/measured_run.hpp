@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/overrides.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
@@ -46,7 +47,8 @@ struct MeasuredRun {
   std::vector<MeasuredSpan> spans;
 };
 
-/// `name` is for errors. Throws ScenarioError when the text is no such document.
+/// `name` is for errors. Throws ScenarioError with all that is wrong, each with its place: what is read can be played
+/// and drawn. Spans of a lane follow each other.
 MeasuredRun read_measured_run(const std::string& text, const std::string& name);
 
 /// Mean duration of the steady updates (DiLoCo: of whole outer phases) without the shortest and the longest tenth: what
@@ -55,7 +57,7 @@ Seconds update_time(const MeasuredRun& run);
 /// Mean number of micro-batches of all ranks in a steady update.
 double micro_batches_per_update(const MeasuredRun& run);
 
-/// The settings (as of --set) that make a machine's scenario this run.
-std::vector<std::string> settings_of(const MeasuredRun& run);
+/// What is set in a machine's scenario to make it this run.
+std::vector<Setting> settings_of(const MeasuredRun& run);
 
 }  // namespace accosim

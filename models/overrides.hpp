@@ -8,6 +8,12 @@
 
 namespace accosim {
 
+/// A value for a place in the tree, that knows its origin.
+struct Setting {
+  std::string pointer;
+  JsonValue value;
+};
+
 /// Sets one value in the tree. The last key of an object may be new (the reader knows whether it is right); everything
 /// before it must be there.
 void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics);

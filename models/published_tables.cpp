@@ -18,13 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr Range kCount{0, 1e12, true};
-constexpr Range kTime{0, 1e12, true};  // s or us
+constexpr int kMostRanks = 1 << 20;
 constexpr double kMiB = 1024.0 * 1024.0;
-
-/// A measured time: column time_us, or time_s.
-double time_of(CsvRowReader& row) {
-  return row.has("time_us") ? 1e-6 * row.number("time_us", kTime) : row.number("time_s", kTime);
-}
 
 std::optional<CsvTable> table_of(ObjectReader& reader, PublishedFile& file) {
   const std::string name = reader.text("file");
@@ -163,6 +158,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
     std::vector<std::vector<PublishedCase>> all;  // by series
     std::map<std::string, std::size_t> known;
     for (const CsvRow& written : table->rows) {
+      if (file.diagnostics.enough()) break;
       CsvRowReader row(*table, written, file.diagnostics);
       const std::string fabric = row.text("fabric"), collective = row.text("collective");
       const auto cluster = clusters.find(fabric);
@@ -178,7 +174,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
       one.inferred.insert(one.inferred.end(), inferred.begin(), inferred.end());
       one.explanation = explanation;
       one.asked = Asked::kCollectiveTime;
-      one.measured = time_of(row);
+      one.measured = row.time().value;
       one.left_out = left_out;
       one.not_expressible = not_expressible;
       CollectiveQuery& query = one.collective;
@@ -187,8 +183,8 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
         one.device = cluster->second->nodes.front().devices.front().name;
       }
       query.bytes = Bytes{row.number("bytes", kCount)};
-      query.ranks = static_cast<int>(row.number("ranks", Range{2, 1e6}));
-      query.nodes = static_cast<int>(row.number("nodes", Range{1, 1e6}, 1));
+      query.ranks = row.integer("ranks", 2, kMostRanks);
+      query.nodes = row.integer("nodes", 1, kMostRanks, 1);
       if (query.cluster != nullptr) query.offset = overheads.of(collective, query.bytes, *query.cluster);
       const int here = query.ranks / query.nodes;
       const bool fits = query.cluster == nullptr ||
@@ -248,7 +244,7 @@ void read_kernel_tables(ObjectReader& top, PublishedFile& file) {
     const fs::path path = fs::path(file.directory) / name;
     const std::string shown = (fs::path(file.shown) / name).lexically_normal().string();
     std::string text;
-    const std::string unreadable = read_text_file(path.string(), text);
+    const std::string unreadable = read_text_file(path.string(), text, kMaxMeasuredBytes);
     if (!unreadable.empty()) {
       reader.fail("file", in_quotes(shown, 200) + " " + unreadable);
       continue;

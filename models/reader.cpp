@@ -59,11 +59,14 @@ void Diagnostics::add(const JsonOrigin& origin, const std::string& pointer, cons
   std::string line = fmt::format("{}{}{}: {}", printable(text_of(origin), 300), pointer.empty() ? "" : " ",
                                  printable(pointer, 200), what);
   // Only the last ones can repeat a line: the tree is walked in one order. Looking at all would cost n^2.
-  const std::size_t from = errors.size() > 200 ? errors.size() - 200 : 0;
+  constexpr std::size_t kLast = 200;
+  const std::size_t from = errors.size() > kLast ? errors.size() - kLast : 0;
   if (std::find(errors.begin() + static_cast<std::ptrdiff_t>(from), errors.end(), line) == errors.end()) {
     errors.push_back(std::move(line));
   }
 }
+
+bool Diagnostics::enough() const { return errors.size() > kEnoughErrors; }
 
 const JsonOrigin& default_origin() {
   static const JsonOrigin kDefault = origin_named("default");
@@ -72,7 +75,7 @@ const JsonOrigin& default_origin() {
 
 ObjectReader::ObjectReader(JsonValue& value, std::string pointer, Diagnostics& diagnostics)
     : value_(value), pointer_(std::move(pointer)), diagnostics_(diagnostics), object_(value.kind == JsonKind::kObject) {
-  if (!object_) {
+  if (!object_ && !value.refused) {
     diagnostics_.add(value.origin, pointer_, fmt::format("is {}; write an object: {{...}}", as_written(value)));
   }
 }
@@ -82,11 +85,14 @@ JsonValue* ObjectReader::find(std::string_view key) {
   return value_.find(key);
 }
 
+bool ObjectReader::known(std::string_view key) const { return contains(known_, key); }
+
 bool ObjectReader::good(std::string_view key) const { return object_ && !contains(bad_, key); }
 
 void ObjectReader::fail(std::string_view key, const std::string& what) {
   if (!contains(bad_, key)) bad_.emplace_back(key);
   const JsonValue* member = value_.find(key);
+  if (member != nullptr && member->refused) return;
   if (member == nullptr) {
     // A key that is missing and one that is misspelt are one mistake, so they are one line.
     for (const JsonMember& other : value_.members) {
@@ -140,14 +146,52 @@ double ObjectReader::number(std::string_view key, Range range, std::optional<dou
 }
 
 int ObjectReader::integer(std::string_view key, int least, int most, std::optional<int> fallback) {
-  const std::string form = fmt::format("a whole number from {} to {}", least, most);
+  return static_cast<int>(whole(key, least, most, fallback));
+}
+
+double ObjectReader::whole(std::string_view key, double least, double most, std::optional<double> fallback) {
+  const std::string form = fmt::format("a whole number from {:.0f} to {:.0f}", least, most);
   const JsonValue* member = take(key, fallback.has_value(), json_number(fallback.value_or(0), default_origin()), form);
-  const int harmless = fallback.value_or(least);
+  const double harmless = fallback.value_or(least);
   if (member == nullptr || wrong_kind(key, *member, JsonKind::kNumber, form)) return harmless;
   const double value = member->number;
-  if (value == std::floor(value) && value >= least && value <= most) return static_cast<int>(value);
+  if (value == std::floor(value) && value >= least && value <= most) return value;
   fail(key, fmt::format("is {}; write {}", printable(member->text, 40), form));
   return harmless;
+}
+
+std::vector<JsonValue*> ObjectReader::list(std::string_view key, std::size_t least, std::size_t most) {
+  std::vector<JsonValue*> elements;
+  if (!object_) return elements;
+  JsonValue* member = find(key);
+  if (member == nullptr) {
+    if (least > 0) fail(key, fmt::format("missing; write \"{}\": a list", key));
+    return elements;
+  }
+  if (wrong_kind(key, *member, JsonKind::kArray, "a list")) return elements;
+  const std::size_t count = member->elements.size();
+  if (count < least || count > most)
+    fail(key, count == 0 ? "is empty; write a list of one element at least"
+                         : fmt::format("has {} elements; write {} to {}", count, least, most));
+  for (std::size_t i = 0; i < std::min(count, most); ++i) elements.push_back(&member->elements[i]);
+  return elements;
+}
+
+std::vector<double> ObjectReader::numbers(std::string_view key, Range range, std::size_t most) {
+  std::vector<double> out;
+  std::size_t index = 0;
+  for (const JsonValue* each : list(key, 0, most)) {
+    const std::string at = pointer(key) + pointer_part(index++);
+    if (each->kind == JsonKind::kNumber && inside(each->number, range)) {
+      out.push_back(each->number);
+      continue;
+    }
+    if (!contains(bad_, key)) bad_.emplace_back(key);
+    if (!each->refused)
+      diagnostics_.add(each->origin, at, fmt::format("is {}; write {}", as_written(*each), form_of(range, "a number")));
+    if (diagnostics_.enough()) break;
+  }
+  return out;
 }
 
 bool ObjectReader::boolean(std::string_view key, std::optional<bool> fallback) {
@@ -221,7 +265,7 @@ void ObjectReader::schema(const std::string& name) {
 void ObjectReader::finish(const std::map<std::string, std::string>& notes) {
   if (!object_) return;
   for (const JsonMember& member : value_.members) {
-    if (diagnostics_.errors.size() > kEnoughErrors) return;
+    if (diagnostics_.enough()) return;
     if (contains(known_, member.key)) continue;
     const auto note = notes.find(member.key);
     diagnostics_.add(member.origin, pointer(member.key),

@@ -21,6 +21,8 @@ struct Diagnostics {
   std::vector<std::string> errors;
   /// A line that is already there is not added again.
   void add(const JsonOrigin& origin, const std::string& pointer, const std::string& what);
+  /// So many that nobody reads more: a long list can be left here.
+  bool enough() const;
 };
 
 /// The values a number may have: least to most, `least` itself only when not `above`.
@@ -44,6 +46,8 @@ class ObjectReader {
   /// The member, nullptr when absent. The key counts as known from now on.
   JsonValue* find(std::string_view key);
   bool has(std::string_view key) { return find(key) != nullptr; }
+  /// Whether the key was asked for before.
+  bool known(std::string_view key) const;
   /// False when the key was read and something was wrong with it.
   bool good(std::string_view key) const;
   /// No error in this object so far.
@@ -55,7 +59,13 @@ class ObjectReader {
   std::string text(std::string_view key, const std::optional<std::string>& fallback = {}, std::size_t most = 200);
   double number(std::string_view key, Range range, std::optional<double> fallback = {});
   int integer(std::string_view key, int least, int most, std::optional<int> fallback = {});
+  /// A whole number that may be larger than an int.
+  double whole(std::string_view key, double least, double most, std::optional<double> fallback = {});
   bool boolean(std::string_view key, std::optional<bool> fallback = {});
+  /// The elements of a list of at most `most`; an absent one has none where `least` is 0.
+  std::vector<JsonValue*> list(std::string_view key, std::size_t least, std::size_t most);
+  /// A list of numbers, which may be absent.
+  std::vector<double> numbers(std::string_view key, Range range, std::size_t most);
   Seconds seconds(std::string_view key, std::optional<Seconds> fallback = {});
   Bytes bytes(std::string_view key, std::optional<Bytes> fallback = {});
   BytesPerSecond bandwidth(std::string_view key, std::optional<BytesPerSecond> fallback = {});

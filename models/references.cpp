@@ -56,7 +56,7 @@ std::string data_dir() {
 std::optional<JsonValue> References::open(const std::string& path) {
   JsonDocument document = read_json_file(path, path);
   for (std::string& error : document.errors) diagnostics_.errors.push_back(std::move(error));
-  if (!diagnostics_.errors.empty()) return std::nullopt;
+  if (!document.whole) return std::nullopt;
   const std::string parent = fs::path(path).parent_path().string();
   directories_[printable(path, 300)] = Place{parent, parent};
   stack_.push_back(Open{identity_of(path), path});
@@ -139,7 +139,7 @@ std::optional<JsonValue> References::enter(const JsonValue& reference, Kind kind
     if (unreadable.empty()) {
       JsonDocument document = parse_json(text, place->shown);
       for (std::string& error : document.errors) diagnostics_.errors.push_back(std::move(error));
-      if (document.errors.empty()) root = std::move(document.root);
+      if (document.whole) root = std::move(document.root);
     } else {
       diagnostics_.add(reference.origin, pointer, in_quotes(place->shown, 200) + " " + unreadable);
     }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 
 #include "models/accocal_step.hpp"
 #include "models/hf_config.hpp"
@@ -209,6 +210,7 @@ namespace {
 
 /// A file of another kind is one mistake, not one for each key that it lacks.
 void refuse_other_kinds(const JsonValue& tree, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.errors.size();
   const JsonValue* schema = tree.find("schema");
   const std::string found = schema != nullptr && schema->kind == JsonKind::kText ? schema->text : "";
   if (tree.kind != JsonKind::kObject) {
@@ -222,13 +224,13 @@ void refuse_other_kinds(const JsonValue& tree, Diagnostics& diagnostics) {
   } else if (schema == nullptr && tree.find("model_type") != nullptr) {
     diagnostics.add(tree.origin, "", "is a Hugging Face config; name it as \"model\" in a scenario");
   }
-  throw_if_wrong(diagnostics);
+  if (diagnostics.errors.size() > before) throw ScenarioError(diagnostics.errors);
 }
 
 /// Opens the file of a single part.
 JsonValue open_part(References& references, const std::string& path, Diagnostics& diagnostics) {
   std::optional<JsonValue> root = references.open(path);
-  throw_if_wrong(diagnostics);
+  if (!root) throw ScenarioError(diagnostics.errors);
   return std::move(*root);
 }
 
@@ -308,7 +310,11 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   return training;
 }
 
-LoadedScenario load_scenario(const std::string& path, const std::vector<std::string>& sets) {
+namespace {
+
+/// `apply` sets what is to be set in the tree, and fills in the files that it names after each.
+LoadedScenario load(const std::string& path,
+                    const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply) {
   Diagnostics diagnostics;
   References references(diagnostics);
   JsonValue tree = open_part(references, path, diagnostics);
@@ -316,10 +322,7 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::str
   refuse_other_kinds(tree, diagnostics);
   const Origins earlier = take_origins(tree, diagnostics);
   references.expand_scenario(tree);
-  for (const std::string& set : sets) {
-    apply_set(tree, set, diagnostics);
-    references.expand_scenario(tree);
-  }
+  apply(tree, references, diagnostics);
   LoadedScenario loaded;
   loaded.scenario = read_scenario(tree, path, diagnostics);
   throw_if_wrong(diagnostics);
@@ -328,6 +331,26 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::str
   tree.set("origins", std::move(origins));
   loaded.resolved = write_json(tree) + "\n";
   return loaded;
+}
+
+}  // namespace
+
+LoadedScenario load_scenario(const std::string& path, const std::vector<std::string>& sets) {
+  return load(path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+    for (const std::string& set : sets) {
+      apply_set(tree, set, diagnostics);
+      references.expand_scenario(tree);
+    }
+  });
+}
+
+LoadedScenario load_scenario_with(const std::string& path, const std::vector<Setting>& settings) {
+  return load(path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+    for (const Setting& set : settings) {
+      set_at(tree, set.pointer, set.value, set.value.origin, diagnostics);
+      references.expand_scenario(tree);
+    }
+  });
 }
 
 Device load_device(const std::string& name_or_path) {

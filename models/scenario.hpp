@@ -9,6 +9,8 @@
 
 namespace accosim {
 
+struct Setting;  // overrides.hpp
+
 /// Bad input. what() is all errors, one a line.
 struct ScenarioError : std::runtime_error {
   explicit ScenarioError(std::vector<std::string> all);
@@ -25,6 +27,8 @@ struct LoadedScenario {
 /// `sets` are "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
 /// it parses as JSON, else text; a file that it names is looked for from the current directory. Throws ScenarioError.
 LoadedScenario load_scenario(const std::string& path, const std::vector<std::string>& sets);
+/// The same with values that are no text of a user's: nothing in them is read as anything but what it is.
+LoadedScenario load_scenario_with(const std::string& path, const std::vector<Setting>& settings);
 
 /// Single parts. A device is the name of a profile or a file. Throw ScenarioError.
 Device load_device(const std::string& name_or_path);

@@ -222,7 +222,7 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
 }  // namespace
 
 LivePrediction predict_run(const std::string& machine_file, const MeasuredRun& run, NetworkKind network) {
-  const Scenario scenario = load_scenario(machine_file, settings_of(run)).scenario;
+  const Scenario scenario = load_scenario_with(machine_file, settings_of(run)).scenario;
   const RunResult result = run_schedule(scenario, scenario.schedules.front(), network);
   return {result.update_time, result.micro_batches_per_update};
 }

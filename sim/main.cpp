@@ -57,7 +57,7 @@ void write_file(const std::string& path, const std::string& text) {
 
 std::string read_file(const std::string& path) {
   std::string text;
-  const std::string wrong = read_text_file(path, text);
+  const std::string wrong = read_text_file(path, text, kMaxMeasuredBytes);
   if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", path, wrong)});
   return text;
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
@@ -10,6 +9,7 @@
 #include "models/collective_samples.hpp"
 #include "models/fit_gpu.hpp"
 #include "models/fit_kernels.hpp"
+#include "models/json.hpp"
 #include "models/kernel_samples.hpp"
 #include "models/machine_samples.hpp"
 #include "models/published.hpp"
@@ -69,11 +69,12 @@ void fit_to_machine(const Arguments& arguments) {
         {"samples of accocal are fitted one file at a time, with at most one --output and no --cluster"});
   const MachineSamples samples = read_machine_samples(read_file(arguments.samples[0]), arguments.samples[0]);
   const MachineFit fit = fit_machine(samples);
+  const std::string scenario = machine_scenario(samples, fit);  // refuses what cannot be a machine
   write_machine_fit(std::cout, samples, fit);
   if (arguments.profiles.empty()) return;
   if (is_same_file(arguments.profiles[0], arguments.samples[0]))
     throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.profiles[0])});
-  write_file(arguments.profiles[0], machine_scenario(samples, fit));
+  write_file(arguments.profiles[0], scenario);
 }
 
 /// Predicts the collectives of the tables on their clusters, fits the links, and writes the cluster anew where asked.
@@ -116,10 +117,10 @@ void import_results(const Arguments& arguments) {
   for (const std::string& path : arguments.samples) {
     if (!arguments.output.empty() && is_same_file(path, arguments.output))
       throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.output)});
-    std::ifstream in(path);
-    if (!in || std::filesystem::is_directory(path))
-      throw ScenarioError({fmt::format("\"{}\" cannot be read; name a file of nccl-tests' output", path)});
-    NcclTestsImport one = import_nccl_tests(in, path, arguments.import);
+    std::string text;
+    const std::string wrong = read_text_file(path, text, kMaxNcclTestsBytes);
+    if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", path, wrong)});
+    NcclTestsImport one = import_nccl_tests(text, path, arguments.import);
     for (const std::string& note : one.notes) std::cerr << "accosim: " << note << "\n";
     std::cerr << fmt::format("accosim: {}: {} rows taken, {} left out\n", path, one.samples.size(), one.skipped);
     samples.insert(samples.end(), one.samples.begin(), one.samples.end());
@@ -129,6 +130,7 @@ void import_results(const Arguments& arguments) {
     std::cout << write_collective_samples(samples);
   else
     write_file(arguments.output, write_collective_samples(samples));
+  if (!arguments.output.empty()) std::cerr << "accosim: wrote " << arguments.output << "\n";
 }
 
 void fit(const Arguments& arguments) {

@@ -1,6 +1,7 @@
 // The verb `compare` of a run that accocal made: the same run predicted, side by side in numbers and on a timeline.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -41,12 +42,12 @@ void compare_with_run(const Arguments& arguments) {
   const MeasuredRun run = read_measured_run(read_file(arguments.scenario), arguments.scenario);
   if (!arguments.sets.empty() || !arguments.schedules.empty() || arguments.json || !arguments.convergence.empty())
     throw ScenarioError({"--machine compares with one run; leave out --set, --schedule, --json and --convergence"});
-  const Scenario scenario = load_scenario(arguments.machine, settings_of(run)).scenario;
-  const int ranks = static_cast<int>(places_of(scenario.cluster).size());
+  const int ranks = static_cast<int>(places_of(load_scenario(arguments.machine, {}).scenario.cluster).size());
   if (ranks != run.ranks)
     throw ScenarioError(
         {fmt::format("{} has {} ranks, the run {}; measure a machine of as many (accocal measure -n {})",
                      arguments.machine, ranks, run.ranks, run.ranks)});
+  const Scenario scenario = load_scenario_with(arguments.machine, settings_of(run)).scenario;
   warn_of_differences(run, scenario.cluster);
   const LivePrediction predicted = predict_run(arguments.machine, run, network_of(arguments));
   // Whole outer phases of DiLoCo.
@@ -56,8 +57,9 @@ void compare_with_run(const Arguments& arguments) {
   const int there = static_cast<int>(run.updates.size()) - first;
   const int count = std::min(up(arguments.trace_updates), there / phase * phase);
   const Timeline measured_line = measured_timeline(run, first, std::max(1, count));
-  const Timeline predicted_line =
-      predicted_timeline(scenario, scenario.schedules.front(), first, std::max(1, count), network_of(arguments));
+  constexpr int kSteady = 100;  // a prediction repeats itself long before
+  const Timeline predicted_line = predicted_timeline(scenario, scenario.schedules.front(), std::min(first, up(kSteady)),
+                                                     std::max(1, count), network_of(arguments));
   write_run_comparison(std::cout, run, {predicted.update_time, predicted.micro_batches},
                        compare_parts(measured_line, predicted_line), console_options());
   if (arguments.trace.empty()) return;

@@ -41,7 +41,7 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   EXPECT_EQ(errors_of("name,bytes\n,1\n"), "t.csv:2:1: name: is empty; write a text\n");
   EXPECT_EQ(errors_of("name,bytes\na\n"), "t.csv:2:1: has 1 cells; the heading has 2\nt.csv: holds no rows\n");
   EXPECT_EQ(errors_of("name,name,bytes\na,b,1\n"), "t.csv:1:6: two columns are named \"name\"\n");
-  EXPECT_EQ(errors_of("name,bites\na,1\n"), "t.csv:2:1: bytes: there is no such column; did you mean \"bites\"?\n");
+  EXPECT_EQ(errors_of("name,bites\na,1\n"), "t.csv:1:1: bytes: there is no such column; did you mean \"bites\"?\n");
   EXPECT_EQ(errors_of("# nothing\n"), "t.csv: holds no rows\n");
   EXPECT_EQ(errors_of("name,bytes\na,nan\n"), "t.csv:2:3: bytes: \"nan\" is no number above 0, at most 100\n");
 }

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "models/links.hpp"
 #include "models/scenario.hpp"
 #include "models/write_links.hpp"
@@ -26,8 +24,7 @@ const char* const kHeading =
 
 NcclTestsImport imported(const std::string& text, const NcclTestsOptions& options = {},
                          const std::string& name = "all_reduce.log") {
-  std::istringstream in(text);
-  return import_nccl_tests(in, name, options);
+  return import_nccl_tests(text, name, options);
 }
 
 TEST(ImportNcclTests, TakesTheOutOfPlaceTimesAndCountsRanksAndHosts) {

@@ -85,19 +85,26 @@ TEST(MachineSamples, MakeAScenarioThatLoads) {
 }
 
 TEST(MachineSamples, WhatIsMissingIsSaid) {
-  EXPECT_NE(error_of("{").find("accosim.samples/1"), std::string::npos);
-  EXPECT_NE(error_of("[]").find("accosim.samples/1"), std::string::npos);
-  EXPECT_NE(error_of(R"({"schema": "accosim.samples/1"})").find("lacks something"), std::string::npos);
+  EXPECT_NE(error_of("{").find("s.json:1:2: the file ends inside an object"), std::string::npos);
+  EXPECT_NE(error_of("[]").find("is an array; write an object"), std::string::npos);
+  EXPECT_NE(error_of(R"({"schema": "accosim.run/1"})").find("name a file that accocal measure wrote"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"schema": "accosim.samples/1"})").find("/ranks: missing"), std::string::npos);
   const auto without = [](std::string text, const std::string& part, const std::string& instead) {
     for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
       text.replace(at, part.size(), instead);
     return text;
   };
-  EXPECT_NE(error_of(without(samples_text(), "\"adamw\"", "\"sgd\"")).find("no \"adamw\""), std::string::npos);
-  EXPECT_NE(error_of(without(samples_text(), "\"all_gather\"", "\"other\"")).find("no all_gather"), std::string::npos);
-  EXPECT_NE(error_of(without(samples_text(), "[1e7, 1e7]", "[1e7]")).find("another number of ranks"),
+  EXPECT_NE(error_of(without(samples_text(), "\"adamw\"", "\"copy\"")).find("s.json /samples: hold no \"adamw\""),
             std::string::npos);
-  EXPECT_NE(error_of(without(samples_text(), "\"runs\": 5", "\"runs\": 0")).find("not above 0"), std::string::npos);
+  EXPECT_NE(error_of(without(samples_text(), "\"all_gather\"", "\"all_reduce\"")).find("hold no all_gather"),
+            std::string::npos);
+  EXPECT_NE(error_of(without(samples_text(), "\"all_gather\"", "\"all_gathr\"")).find("did you mean \"all_gather\"?"),
+            std::string::npos);
+  EXPECT_NE(error_of(without(samples_text(), "[1e7, 1e7]", "[1e7]")).find("lists 1 for 2 ranks"), std::string::npos);
+  EXPECT_NE(
+      error_of(without(samples_text(), "\"runs\": 5", "\"runs\": 0")).find("/samples/0/runs: is 0; write a whole"),
+      std::string::npos);
 }
 
 }  // namespace

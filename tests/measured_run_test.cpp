@@ -25,8 +25,10 @@ std::string update(double seconds, int samples) {
   return R"({"seconds": )" + std::to_string(seconds) + R"(, "loss": null, "samples": )" + std::to_string(samples) + "}";
 }
 
-bool has(const std::vector<std::string>& all, const std::string& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
+/// `one` as "/pointer=value in JSON".
+bool has(const std::vector<Setting>& all, const std::string& one) {
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Setting& each) { return each.pointer + "=" + write_json(each.value) == one; });
 }
 
 TEST(MeasuredRun, TheSlowestAndTheFastestTenthDoNotCount) {
@@ -56,16 +58,17 @@ TEST(MeasuredRun, SettingsSayWhatRan) {
   MeasuredRun run = read_measured_run(
       run_text("acco", R"(, "compute_time_s": 0.02, "poll_every": 2, "estimate_state": "keep")", two), "r");
   run.slow[1] = 4;
-  const std::vector<std::string> sets = settings_of(run);
+  const std::vector<Setting> sets = settings_of(run);
   EXPECT_TRUE(has(sets, "/model/parameters=1000"));
-  EXPECT_TRUE(has(sets, "/model/micro_batch_time=20 ms"));
+  EXPECT_TRUE(has(sets, "/model/micro_batch_time=\"20 ms\""));
   EXPECT_TRUE(has(sets, "/training/gradient_accumulation_steps=4"));  // two rounds of 2
   EXPECT_TRUE(has(sets, "/cluster/nodes/1/device/slowdown=4"));
-  EXPECT_TRUE(has(
-      sets,
-      R"(/schedules=[{"name": "acco", "poll_every": 2, "late_communication": "accumulate", "rollback_estimate": false}])"));
+  EXPECT_TRUE(has(sets,
+                  "/schedules=[\n  {\"name\": \"acco\", \"poll_every\": 2, \"late_communication\": \"accumulate\", "
+                  "\"rollback_estimate\": false}\n]"));
   const MeasuredRun dpu = read_measured_run(run_text("dpu", R"(, "accumulate": "fixed")", two), "r");
-  EXPECT_TRUE(has(settings_of(dpu), R"(/schedules=[{"name": "dpu", "poll_every": 1, "late_communication": "wait"}])"));
+  EXPECT_TRUE(has(settings_of(dpu),
+                  "/schedules=[\n  {\"name\": \"dpu\", \"poll_every\": 1, \"late_communication\": \"wait\"}\n]"));
 }
 
 TEST(MeasuredRun, NonsenseIsRefused) {
