@@ -5,49 +5,52 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "calibration/convergence.hpp"
+#include "models/json.hpp"
 
 namespace accosim {
 namespace {
 
-using Json = nlohmann::ordered_json;
+void put(JsonValue& json, const std::string& key, const Estimate& estimate) {
+  json.set(key, estimate.value);
+  json.set(key + "_low", estimate.low);
+  json.set(key + "_high", estimate.high);
+}
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-void put(Json& json, const std::string& key, const Estimate& estimate) {
-  json[key] = number(estimate.value);
-  json[key + "_low"] = number(estimate.low);
-  json[key + "_high"] = number(estimate.high);
+/// null where there is none.
+JsonValue member_of(const std::optional<Estimate>& estimate, double Estimate::*member) {
+  return estimate ? JsonValue((*estimate).*member) : JsonValue();
 }
 
 // null where a seed does not reach the loss; then `at_least` times what DDP needs.
-void put_ratio(Json& json, const std::string& prefix, const std::optional<Estimate>& ratio, double at_least) {
-  json[prefix + "samples_ratio"] = ratio ? Json(ratio->value) : Json(nullptr);
-  json[prefix + "low"] = ratio ? number(ratio->low) : Json(nullptr);
-  json[prefix + "high"] = ratio ? number(ratio->high) : Json(nullptr);
-  if (!ratio) json[prefix + "samples_ratio_at_least"] = at_least;
+void put_ratio(JsonValue& json, const std::string& prefix, const std::optional<Estimate>& ratio, double at_least) {
+  json.set(prefix + "samples_ratio", member_of(ratio, &Estimate::value));
+  json.set(prefix + "low", member_of(ratio, &Estimate::low));
+  json.set(prefix + "high", member_of(ratio, &Estimate::high));
+  if (!ratio) json.set(prefix + "samples_ratio_at_least", at_least);
 }
 
-Json algorithm_json(const AlgorithmConvergence& algorithm) {
-  Json json = {{"name", algorithm.name}, {"what", algorithm.what}};
+JsonValue curve_json(const Curve& curve) {
+  std::vector<JsonValue> points;
+  for (const CurvePoint& point : curve)
+    points.emplace_back(std::vector<JsonValue>{point.updates, point.samples, std::round(point.loss * 1e6) / 1e6});
+  return points;
+}
+
+JsonValue algorithm_json(const AlgorithmConvergence& algorithm) {
+  JsonValue json = json_object({{"name", algorithm.name}, {"what", algorithm.what}});
   put_ratio(json, "", algorithm.samples_ratio, algorithm.samples_at_least);
   put_ratio(json, "early_", algorithm.early_samples_ratio, algorithm.early_samples_at_least);
-  if (algorithm.update_time > Seconds{0}) json["update_time_s"] = algorithm.update_time.value;
-  json["final_loss"] = algorithm.final_loss;
+  if (algorithm.update_time > Seconds{0}) json.set("update_time_s", algorithm.update_time.value);
+  json.set("final_loss", algorithm.final_loss);
   put(json, "final_loss_difference", algorithm.final_difference);
   put(json, "early_loss_difference", algorithm.early_difference);
-  json["equivalent"] = is_equivalent(algorithm.final_difference);
-  json["equivalent_early"] = is_equivalent(algorithm.early_difference);
-  Json seeds = Json::array();
-  for (const Curve& curve : algorithm.curves) {
-    Json points = Json::array();
-    for (const CurvePoint& point : curve)
-      points.push_back({point.updates, point.samples, std::round(point.loss * 1e6) / 1e6});
-    seeds.push_back(std::move(points));
-  }
-  json["curves"] = std::move(seeds);
+  json.set("equivalent", is_equivalent(algorithm.final_difference));
+  json.set("equivalent_early", is_equivalent(algorithm.early_difference));
+  std::vector<JsonValue> seeds;
+  for (const Curve& curve : algorithm.curves) seeds.push_back(curve_json(curve));
+  json.set("curves", std::move(seeds));
   return json;
 }
 
@@ -184,47 +187,48 @@ std::string batches_text(const ConvergenceReport& report) {
 std::string convergence_json(const ConvergenceReport& report) {
   const ConvergenceOptions& options = report.options;
   const GptShape& shape = options.gpt.shape;
-  Json json = {{"schema", "accosim.convergence/1"}};
-  json["model"] = {{"name", "gpt"},
-                   {"parameters", report.parameters},
-                   {"layers", shape.layers},
-                   {"width", shape.width},
-                   {"heads", shape.heads},
-                   {"context", shape.context},
-                   {"vocabulary", shape.vocabulary},
-                   {"data", options.data.empty() ? "devils_dictionary.txt" : options.data}};
-  json["batch_samples"] = report.batch_samples;
-  json["range"] = {{"updates", options.updates},
-                   {"samples", options.updates * report.batch_samples},
-                   {"batch_samples_low", report.batches.front().samples},
-                   {"batch_samples_high", report.batches.back().samples},
-                   {"ranks", options.ranks},
-                   {"tokens_per_sample", shape.context},
-                   {"learning_rate", options.optimizer.learning_rate},
-                   {"learning_rate_warmup", options.optimizer.warmup},
-                   {"weight_decay", options.optimizer.adamw.weight_decay},
-                   {"seeds", options.seeds},
-                   {"confidence", 0.9},
-                   {"early_share", kEarly},
-                   {"late_share", kLate},
-                   {"equivalence", kEquivalent}};
-  json["algorithms"] = Json::array();
-  for (const AlgorithmConvergence& algorithm : report.algorithms)
-    json["algorithms"].push_back(algorithm_json(algorithm));
-  const std::optional<Estimate>& critical = report.critical_batch;
-  json["critical_batch_samples"] = critical ? Json(critical->value) : Json(nullptr);
-  json["critical_batch_samples_low"] = critical ? number(critical->low) : Json(nullptr);
-  json["critical_batch_samples_high"] = critical ? number(critical->high) : Json(nullptr);
-  json["batches"] = Json::array();
+  JsonValue json = json_object({{"schema", "accosim.convergence/1"}});
+  json.set("model", json_object({{"name", "gpt"},
+                                 {"parameters", report.parameters},
+                                 {"layers", shape.layers},
+                                 {"width", shape.width},
+                                 {"heads", shape.heads},
+                                 {"context", shape.context},
+                                 {"vocabulary", shape.vocabulary},
+                                 {"data", options.data.empty() ? "devils_dictionary.txt" : options.data}}));
+  json.set("batch_samples", report.batch_samples);
+  json.set("range", json_object({{"updates", options.updates},
+                                 {"samples", options.updates * report.batch_samples},
+                                 {"batch_samples_low", report.batches.front().samples},
+                                 {"batch_samples_high", report.batches.back().samples},
+                                 {"ranks", options.ranks},
+                                 {"tokens_per_sample", shape.context},
+                                 {"learning_rate", options.optimizer.learning_rate},
+                                 {"learning_rate_warmup", options.optimizer.warmup},
+                                 {"weight_decay", options.optimizer.adamw.weight_decay},
+                                 {"seeds", options.seeds},
+                                 {"confidence", 0.9},
+                                 {"early_share", kEarly},
+                                 {"late_share", kLate},
+                                 {"equivalence", kEquivalent}}));
+  std::vector<JsonValue> algorithms;
+  for (const AlgorithmConvergence& algorithm : report.algorithms) algorithms.push_back(algorithm_json(algorithm));
+  json.set("algorithms", std::move(algorithms));
+  json.set("critical_batch_samples", member_of(report.critical_batch, &Estimate::value));
+  json.set("critical_batch_samples_low", member_of(report.critical_batch, &Estimate::low));
+  json.set("critical_batch_samples_high", member_of(report.critical_batch, &Estimate::high));
+  std::vector<JsonValue> batches;
   for (const BatchSize& batch : report.batches) {
-    Json entry = {{"samples", batch.samples}, {"learning_rate", batch.learning_rate}};
-    put(entry, "samples_to_target", batch.samples_to_target);
-    json["batches"].push_back(std::move(entry));
+    batches.push_back(json_object({{"samples", batch.samples}, {"learning_rate", batch.learning_rate}}));
+    put(batches.back(), "samples_to_target", batch.samples_to_target);
   }
-  if (!report.network.empty()) json["network"] = report.network;
-  json["tuning"] = Json::array();
-  for (const auto& [rate, loss] : report.tuning) json["tuning"].push_back({{"learning_rate", rate}, {"loss", loss}});
-  return json.dump(1) + "\n";
+  json.set("batches", std::move(batches));
+  if (!report.network.empty()) json.set("network", report.network);
+  std::vector<JsonValue> tuning;
+  for (const auto& [rate, loss] : report.tuning)
+    tuning.push_back(json_object({{"learning_rate", rate}, {"loss", loss}}));
+  json.set("tuning", std::move(tuning));
+  return dump_json(json, 1) + "\n";
 }
 
 std::string convergence_markdown(const ConvergenceReport& report, const std::string& svg, const std::string& command) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "calibration/machine.hpp"
 #include "calibration/measure_plan.hpp"
@@ -15,8 +14,6 @@
 
 namespace accosim {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 BytesPerSecond slowest(const LaunchOptions& launch) {
   BytesPerSecond rate{std::numeric_limits<double>::infinity()};
@@ -54,27 +51,26 @@ RankPlan plan_of(const MeasureOptions& options) {
   return plan;
 }
 
-Json spread_json(const Spread& spread) {
-  return {{"median_s", spread.median}, {"p10_s", spread.p10}, {"p90_s", spread.p90}, {"runs", spread.runs}};
-}
-
-void append(Json& samples, Json head, const Spread& spread) {
-  head.update(spread_json(spread));
+void append(std::vector<JsonValue>& samples, JsonValue head, const Spread& spread) {
+  head.set("median_s", spread.median);
+  head.set("p10_s", spread.p10);
+  head.set("p90_s", spread.p90);
+  head.set("runs", spread.runs);
   samples.push_back(std::move(head));
 }
 
-Json samples_of(const RankPlan& plan, const std::vector<RankTimes>& times) {
-  Json samples = Json::array();
+std::vector<JsonValue> samples_of(const RankPlan& plan, const std::vector<RankTimes>& times) {
+  std::vector<JsonValue> samples;
   for (std::size_t i = 0; i < plan.cells.size(); ++i) {
     const Cell& cell = plan.cells[i];
     std::vector<CellTimes> ranks;
     for (const RankTimes& one : times) ranks.push_back(one.cells[i]);
-    append(samples, {{"what", name_of(cell.what)}, {"bytes", cell.bytes}, {"after_idle", cell.after_idle}},
+    append(samples, json_object({{"what", name_of(cell.what)}, {"bytes", cell.bytes}, {"after_idle", cell.after_idle}}),
            spread_of(run_times(ranks, cell.after_idle)));
-    samples.back()["processor_wait_p90_s"] = spread_of(waits(ranks)).p90;
+    samples.back().set("processor_wait_p90_s", spread_of(waits(ranks)).p90);
   }
-  append(samples, {{"what", "hand_off_start"}}, spread_of(pooled(times, &RankTimes::hand_off_start)));
-  append(samples, {{"what", "hand_off_end"}}, spread_of(pooled(times, &RankTimes::hand_off_end)));
+  append(samples, json_object({{"what", "hand_off_start"}}), spread_of(pooled(times, &RankTimes::hand_off_start)));
+  append(samples, json_object({{"what", "hand_off_end"}}), spread_of(pooled(times, &RankTimes::hand_off_end)));
   for (std::size_t i = 0; i < plan.elements.size(); ++i) {
     std::vector<double> adamw;
     std::vector<double> copy;
@@ -82,20 +78,21 @@ Json samples_of(const RankPlan& plan, const std::vector<RankTimes>& times) {
       adamw.insert(adamw.end(), one.elements[i].adamw.begin(), one.elements[i].adamw.end());
       copy.insert(copy.end(), one.elements[i].copy.begin(), one.elements[i].copy.end());
     }
-    append(samples, {{"what", "adamw"}, {"elements", plan.elements[i]}}, spread_of(adamw));
-    append(samples, {{"what", "copy"}, {"elements", plan.elements[i]}}, spread_of(copy));
+    append(samples, json_object({{"what", "adamw"}, {"elements", plan.elements[i]}}), spread_of(adamw));
+    append(samples, json_object({{"what", "copy"}, {"elements", plan.elements[i]}}), spread_of(copy));
   }
-  append(samples, {{"what", "micro_batch"}, {"parameters", times[0].parameters}, {"tokens", times[0].tokens}},
+  append(samples,
+         json_object({{"what", "micro_batch"}, {"parameters", times[0].parameters}, {"tokens", times[0].tokens}}),
          spread_of(pooled(times, &RankTimes::micro_batch)));
   if (plan.theft_bytes > 0) {
     const Theft theft = theft_of(times);
     append(samples,
-           {{"what", "theft"},
-            {"bytes", plan.theft_bytes},
-            {"compute_slowdown", theft.compute_slowdown},
-            {"collective_slowdown", theft.collective_slowdown},
-            {"collective_alone_s", theft.collective_alone.median},
-            {"compute_alone_s", theft.compute_alone.median}},
+           json_object({{"what", "theft"},
+                        {"bytes", plan.theft_bytes},
+                        {"compute_slowdown", theft.compute_slowdown},
+                        {"collective_slowdown", theft.collective_slowdown},
+                        {"collective_alone_s", theft.collective_alone.median},
+                        {"compute_alone_s", theft.compute_alone.median}}),
            theft.collective_beside);
   }
   return samples;
@@ -113,22 +110,20 @@ MeasureResult measure(const MeasureOptions& options) {
   const double idle_after = idle_share(Seconds{0.5});
   std::vector<RankTimes> times;
   for (const RankEnd& end : result.ranks.ranks) times.push_back(read_times(end.report));
-  const Machine machine = this_machine();
-  const Json document{{"schema", "accosim.samples/1"},
-                      {"machine",
-                       {{"cpu", machine.cpu},
-                        {"cores", machine.cores},
-                        {"kernel", machine.kernel},
-                        {"idle_before", std::round(idle_before * 1e3) / 1e3},
-                        {"idle_after", std::round(idle_after * 1e3) / 1e3}}},
-                      {"compiler", compiler_name()},
-                      {"commit", source_commit()},
-                      {"date", date_now()},
-                      {"network", Json::parse(network_document(options.launch))},
-                      {"transport", options.launch.transport == TransportKind::kRing ? "ring" : "gloo"},
-                      {"ranks", options.launch.ranks},
-                      {"samples", samples_of(plan, times)}};
-  result.document = document.dump(1) + "\n";
+  JsonValue machine = machine_json();
+  machine.set("idle_before", std::round(idle_before * 1e3) / 1e3);
+  machine.set("idle_after", std::round(idle_after * 1e3) / 1e3);
+  const JsonValue document =
+      json_object({{"schema", "accosim.samples/1"},
+                   {"machine", machine},
+                   {"compiler", compiler_name()},
+                   {"commit", source_commit()},
+                   {"date", date_now()},
+                   {"network", network_json(options.launch)},
+                   {"transport", options.launch.transport == TransportKind::kRing ? "ring" : "gloo"},
+                   {"ranks", options.launch.ranks},
+                   {"samples", samples_of(plan, times)}});
+  result.document = dump_json(document, 1) + "\n";
   return result;
 }
 

@@ -4,13 +4,17 @@
 #include <string>
 
 #include "calibration/spawn.hpp"
+#include "models/json.hpp"
 
 namespace accosim {
 
 /// {"kind": "netns", "rates_bytes_per_s": [...], "payload_bytes_per_s": [...], "burst_bytes": [...]}
-std::string network_document(const LaunchOptions& launch);
+JsonValue network_json(const LaunchOptions& launch);
+/// {"cpu": "...", "cores": 2, "kernel": "..."}
+JsonValue machine_json();
 
-/// The JSON object of a run with "machine", "compiler", "commit", "date", "network" and "transport" added.
+/// The JSON object of a run with "machine", "compiler", "commit", "date", "network" and "transport" added, before its
+/// long lists, which begin with "updates".
 std::string with_provenance(const std::string& document, const LaunchOptions& launch);
 
 }  // namespace accosim

@@ -404,4 +404,6 @@ JsonDocument parse_json(std::string_view text, const std::string& source, int mo
   return document;
 }
 
+std::string digits_json(double value) { return nlohmann::json(value).dump(); }
+
 }  // namespace accosim

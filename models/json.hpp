@@ -1,14 +1,17 @@
 // JSON as a light tree whose every value knows the file, line and column it came from, so that an error found long
 // after parsing can still point at the text. Members keep their order, so that what is written back looks like what was
-// read.
+// read. Documents are built of the same tree: json_object({{"ranks", 4}, {"losses", losses}}).
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace accosim {
@@ -38,6 +41,23 @@ struct JsonValue {
   std::vector<JsonMember> members;
   JsonOrigin origin;
 
+  JsonValue() = default;
+  // What a document is made of becomes a value by itself. NOLINTBEGIN(google-explicit-constructor)
+  JsonValue(double value);  ///< 1.0 for a whole one; null where it is not finite
+  JsonValue(std::string value);
+  JsonValue(const char* value);
+  JsonValue(std::vector<JsonValue> values);
+  template <std::same_as<bool> T>
+  JsonValue(T value) : kind(JsonKind::kBool), boolean(value) {}
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) JsonValue(T value)
+      : kind(JsonKind::kNumber), number(static_cast<double>(value)), text(std::to_string(value)) {}
+  template <typename T>
+  JsonValue(const std::optional<T>& value) : JsonValue(value ? JsonValue(*value) : JsonValue()) {}
+  template <typename T>
+  JsonValue(const std::vector<T>& values) : JsonValue(std::vector<JsonValue>(values.begin(), values.end())) {}
+  // NOLINTEND(google-explicit-constructor)
+
   /// The member's value, nullptr when there is none or this is no object.
   const JsonValue* find(std::string_view key) const;
   JsonValue* find(std::string_view key);
@@ -51,12 +71,16 @@ struct JsonMember {
   std::string key;
   JsonOrigin origin;  ///< of the key
   JsonValue value;
+
+  JsonMember(std::string k, JsonValue v) : key(std::move(k)), value(std::move(v)) {}
+  JsonMember(std::string k, JsonOrigin o, JsonValue v) : key(std::move(k)), origin(std::move(o)), value(std::move(v)) {}
 };
 
 JsonValue json_text(std::string text, const JsonOrigin& origin);
 JsonValue json_number(double number, const JsonOrigin& origin);
 JsonValue json_bool(bool boolean, const JsonOrigin& origin);
 JsonValue json_object(const JsonOrigin& origin);
+JsonValue json_object(std::initializer_list<JsonMember> members);
 
 /// Limits that keep a hostile file from costing more than some hundred megabytes and a second.
 inline constexpr int kMaxJsonDepth = 64;
@@ -86,6 +110,14 @@ JsonDocument read_json_file(const std::string& path, const std::string& source);
 
 /// Two spaces a level, arrays and objects of few scalars on one line, numbers as written. Ends without a newline.
 std::string write_json(const JsonValue& value);
+/// As programs write it: all on one line without blanks, or `indent` blanks a level and a value a line where it is not
+/// negative. Bytes that are no UTF-8 become U+FFFD.
+std::string dump_json(const JsonValue& value, int indent = -1);
+/// A text in quotes, as write_json() and dump_json() have it.
+std::string quoted_json(std::string_view text);
+/// A number as dump_json() has it: the shortest that reads back, and seen to be no integer (1.0, 1e+20); null where
+/// JSON has none.
+std::string digits_json(double value);
 
 /// A key as part of a JSON pointer (RFC 6901): "/" and then the key with ~ and / escaped.
 std::string pointer_part(std::string_view key);

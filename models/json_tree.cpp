@@ -17,29 +17,6 @@ namespace {
 
 constexpr std::size_t kLineWidth = 110;
 
-std::string json_quoted(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "\"";
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
 bool is_scalar(const JsonValue& value) { return value.kind != JsonKind::kArray && value.kind != JsonKind::kObject; }
 
 std::string one_line(const JsonValue& value) {
@@ -47,7 +24,7 @@ std::string one_line(const JsonValue& value) {
     case JsonKind::kNull: return "null";
     case JsonKind::kBool: return value.boolean ? "true" : "false";
     case JsonKind::kNumber: return value.text;
-    case JsonKind::kText: return json_quoted(value.text);
+    case JsonKind::kText: return quoted_json(value.text);
     case JsonKind::kArray: {
       std::string out = "[";
       for (std::size_t i = 0; i < value.elements.size(); ++i) out += (i > 0 ? ", " : "") + one_line(value.elements[i]);
@@ -56,7 +33,7 @@ std::string one_line(const JsonValue& value) {
     case JsonKind::kObject: {
       std::string out = "{";
       for (std::size_t i = 0; i < value.members.size(); ++i) {
-        out += (i > 0 ? ", " : "") + json_quoted(value.members[i].key) + ": " + one_line(value.members[i].value);
+        out += (i > 0 ? ", " : "") + quoted_json(value.members[i].key) + ": " + one_line(value.members[i].value);
       }
       return out + "}";
     }
@@ -92,7 +69,7 @@ void write(const JsonValue& value, std::size_t indent, std::size_t used, std::st
     if (array) {
       write(value.elements[i], indent + 2, indent + 2, out);
     } else {
-      const std::string key = json_quoted(value.members[i].key) + ": ";
+      const std::string key = quoted_json(value.members[i].key) + ": ";
       out += key;
       write(value.members[i].value, indent + 2, indent + 2 + key.size(), out);
     }
@@ -163,9 +140,7 @@ int JsonValue::size() const {
 }
 
 JsonValue json_text(std::string text, const JsonOrigin& origin) {
-  JsonValue value;
-  value.kind = JsonKind::kText;
-  value.text = std::move(text);
+  JsonValue value(std::move(text));
   value.origin = origin;
   return value;
 }
@@ -180,9 +155,7 @@ JsonValue json_number(double number, const JsonOrigin& origin) {
 }
 
 JsonValue json_bool(bool boolean, const JsonOrigin& origin) {
-  JsonValue value;
-  value.kind = JsonKind::kBool;
-  value.boolean = boolean;
+  JsonValue value(boolean);
   value.origin = origin;
   return value;
 }

@@ -9,11 +9,16 @@
 namespace accosim {
 namespace {
 
-/// Length of the valid character at `at`, or 0.
-std::size_t character_length(std::string_view text, std::size_t at) {
+/// The bytes of a character, or as many as could have begun one.
+struct Character {
+  std::size_t length;
+  bool valid;
+};
+
+Character character_at(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(at);
-  if (lead < 0x80) return 1;
+  if (lead < 0x80) return {1, true};
   std::size_t length = 0;
   unsigned least = 0x80, most = 0xBF;  // of the second byte: what rules out overlong forms, surrogates, the far end
   if (lead >= 0xC2 && lead <= 0xDF) {
@@ -27,14 +32,19 @@ std::size_t character_length(std::string_view text, std::size_t at) {
     if (lead == 0xF0) least = 0x90;
     if (lead == 0xF4) most = 0x8F;
   } else {
-    return 0;
+    return {1, false};
   }
-  if (at + length > text.size()) return 0;
-  if (byte(at + 1) < least || byte(at + 1) > most) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if (byte(at + i) < 0x80 || byte(at + i) > 0xBF) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (at + i >= text.size() || byte(at + i) < least || byte(at + i) > most) return {i, false};
+    least = 0x80, most = 0xBF;
   }
-  return length;
+  return {length, true};
+}
+
+/// Length of the valid character at `at`, or 0.
+std::size_t character_length(std::string_view text, std::size_t at) {
+  const Character character = character_at(text, at);
+  return character.valid ? character.length : 0;
 }
 
 /// Control characters that have two bytes in UTF-8 (U+0080 to U+009F); some terminals obey them.
@@ -86,6 +96,16 @@ std::size_t first_invalid_utf8(std::string_view text) {
     at += length;
   }
   return at;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = character_at(text, at);
+    out += character.valid ? text.substr(at, character.length) : std::string_view("\xEF\xBF\xBD");
+    at += character.length;
+  }
+  return out;
 }
 
 std::string printable(std::string_view text, std::size_t most) { return escaped(text, most, ""); }

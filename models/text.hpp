@@ -11,6 +11,9 @@ namespace accosim {
 /// or the size of the text when all of it is.
 std::size_t first_invalid_utf8(std::string_view text);
 
+/// The text with a U+FFFD for each part that is not: for as many bytes as could have begun a character, at least one.
+std::string valid_utf8(std::string_view text);
+
 /// The text with control characters and bytes that are not UTF-8 written as \n, \t, \xNN, cut with "..." after `most`
 /// bytes. Never breaks a character.
 std::string printable(std::string_view text, std::size_t most = 60);

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "reports/json_text.hpp"
+#include "models/json.hpp"
 
 namespace accosim {
 namespace {
@@ -100,7 +100,7 @@ void TraceWriter::add(const Span& span) {
   draw_body(thread);
   if (span.rendezvous >= 0 && nanoseconds(span.arrived) < nanoseconds(span.begin)) {
     Slice wait{span.rank, span.lane, nanoseconds(span.arrived), nanoseconds(span.begin)};
-    draw(span, wait, "wait for ranks", "wait", fmt::format(",\"for\":{}", json_text(label)));
+    draw(span, wait, "wait for ranks", "wait", fmt::format(",\"for\":{}", quoted_json(label)));
   }
   Slice slice{span.rank, span.lane, nanoseconds(span.begin), nanoseconds(span.end)};
   const bool is_slice = draw(span, slice, label, category_of(graph_->labels[span.label].cls), "");
@@ -117,7 +117,7 @@ void TraceWriter::finish() {
         "{} events are left out: each schedule is drawn up to its first {} events; draw fewer ranks, or "
         "raise the limit, to see more",
         dropped_, options_.max_events);
-    out_ << ",\"note\":" << json_text(note);
+    out_ << ",\"note\":" << quoted_json(note);
   }
   out_ << "}}\n";
 }
@@ -176,8 +176,8 @@ bool TraceWriter::draw(const Span& span, Slice& slice, const std::string& name, 
   write(fmt::format(
       R"({{"ph":"{}","pid":{},"tid":{},"ts":{}{},"name":{},"cat":{},"args":{{"iteration":{},"class":{}{}}}}})",
       instant ? "i" : "X", pid_of(slice.rank), slice.lane + 1, microseconds(slice.begin),
-      instant ? ",\"s\":\"t\"" : ",\"dur\":" + microseconds(slice.end - slice.begin), json_text(name),
-      json_text(category), span.iteration, json_text(category), args));
+      instant ? ",\"s\":\"t\"" : ",\"dur\":" + microseconds(slice.end - slice.begin), quoted_json(name),
+      quoted_json(category), span.iteration, quoted_json(category), args));
   return !instant;
 }
 
@@ -195,13 +195,13 @@ void TraceWriter::name_thread(const Span& span) {
   if (std::none_of(lanes.begin(), lanes.end(), [](const Thread& other) { return other.named; })) {
     std::string process = fmt::format("{} / rank {}", label_, rank);
     if (rank < rank_names_.size() && !rank_names_[rank].empty()) process += fmt::format(" ({})", rank_names_[rank]);
-    name("process_name", 0, "name", json_text(process));
+    name("process_name", 0, "name", quoted_json(process));
     name("process_sort_index", 0, "sort_index", fmt::format("{}", pid_of(span.rank)));
   }
   const Program& program = graph_->programs[static_cast<std::size_t>(graph_->ranks[rank].program)];
   const std::string lane =
       span.lane < program.lane_names.size() ? program.lane_names[span.lane] : fmt::format("lane {}", span.lane);
-  name("thread_name", span.lane + 1, "name", json_text(lane));
+  name("thread_name", span.lane + 1, "name", quoted_json(lane));
   name("thread_sort_index", span.lane + 1, "sort_index", fmt::format("{}", span.lane));
   thread.named = true;
 }
@@ -239,7 +239,7 @@ void TraceWriter::draw_flows(const Meeting& meeting) {
             [](const Slice& a, const Slice& b) { return std::pair(a.begin, a.rank) < std::pair(b.begin, b.rank); });
   const std::int64_t latest = slices.back().begin;
   const bool common = std::all_of(slices.begin(), slices.end(), [&](const Slice& s) { return latest < s.end; });
-  const std::string name = json_text(graph_->labels[meeting.label].name);
+  const std::string name = quoted_json(graph_->labels[meeting.label].name);
   for (const Slice& slice : slices) {
     const char* phase = &slice == &slices.front() ? "s" : &slice == &slices.back() ? "f" : "t";
     write(fmt::format(R"({{"ph":"{}","pid":{},"tid":{},"ts":{},"name":{},"cat":"collective","id":{}{}}})", phase,

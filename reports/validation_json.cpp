@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "reports/json_text.hpp"
+#include "models/json.hpp"
 #include "reports/validation_report.hpp"
 
 namespace accosim {
@@ -11,12 +11,12 @@ namespace {
 
 std::string score_json(const std::string& name, const ValidationScore& score) {
   const bool any = score.cases > 0;
-  const auto number = [&](double value) { return any ? json_number(value) : std::string("null"); };
+  const auto number = [&](double value) { return any ? digits_json(value) : std::string("null"); };
   return fmt::format(
       R"({{"name": {}, "cases": {}, "mean_absolute_error": {}, "bias": {}, "worst": {}, "worst_case": {}, )"
       R"("within_20_percent": {}, "inside_80_percent_interval": {}, "left_out": {}, "not_expressible": {}}})",
-      json_text(name), score.cases, number(score.mean), number(score.bias), number(score.worst),
-      any ? json_text(score.worst_id) : "null", number(score.within_20), number(score.inside), score.left_out,
+      quoted_json(name), score.cases, number(score.mean), number(score.bias), number(score.worst),
+      any ? quoted_json(score.worst_id) : "null", number(score.within_20), number(score.inside), score.left_out,
       score.not_expressible);
 }
 
@@ -25,18 +25,18 @@ const char* unit_name(ValidationUnit unit) {
 }
 
 std::string row_json(const ValidationRow& row) {
-  const auto number = [&](double value) { return row.expressed() ? json_number(value) : std::string("null"); };
+  const auto number = [&](double value) { return row.expressed() ? digits_json(value) : std::string("null"); };
   std::string inferred;
-  for (const std::string& text : row.inferred) inferred += (inferred.empty() ? "" : ", ") + json_text(text);
+  for (const std::string& text : row.inferred) inferred += (inferred.empty() ? "" : ", ") + quoted_json(text);
   return fmt::format(
       R"({{"id": {}, "group": {}, "source": {}, "device": {}, "configuration": {}, "metric": {}, "unit": "{}", )"
       R"("measured": {}, "predicted": {}, "low": {}, "high": {}, "error": {}, "scored": {}, "trust": "{}", )"
       R"("published": {}, "inferred": [{}], "explanation": {}, "left_out": {}, "not_expressible": {}}})",
-      json_text(row.id), json_text(row.group), json_text(row.source), json_text(row.device),
-      json_text(row.configuration), json_text(row.metric), unit_name(row.unit), number(row.measured),
+      quoted_json(row.id), quoted_json(row.group), quoted_json(row.source), quoted_json(row.device),
+      quoted_json(row.configuration), quoted_json(row.metric), unit_name(row.unit), number(row.measured),
       number(row.predicted), number(row.low), number(row.high), number(row.expressed() ? row.error() : 0), row.scored(),
-      row.trust, json_text(row.published), inferred, json_text(row.explanation), json_text(row.left_out),
-      json_text(row.not_expressible));
+      row.trust, quoted_json(row.published), inferred, quoted_json(row.explanation), quoted_json(row.left_out),
+      quoted_json(row.not_expressible));
 }
 
 /// `items` one a line.
@@ -70,11 +70,11 @@ void write_validation_json(std::ostream& out, const Validation& validation) {
   out << (validation.groups.empty() ? "],\n" : "\n  ],\n");
   write_list(out, "left_out", "  ", validation.left_out, [&](const LeftOutRow& row) {
     return fmt::format(R"({{"left_out": {}, "group": {}, "cases": {}, "with": {}, "without": {}}})",
-                       json_text(row.left_out), json_text(row.group), row.cases, json_number(row.mean_with),
-                       json_number(row.mean_without));
+                       quoted_json(row.left_out), quoted_json(row.group), row.cases, digits_json(row.mean_with),
+                       digits_json(row.mean_without));
   });
   out << ",\n";
-  write_list(out, "broken_bounds", "  ", validation.broken, [](const std::string& text) { return json_text(text); });
+  write_list(out, "broken_bounds", "  ", validation.broken, [](const std::string& text) { return quoted_json(text); });
   out << ",\n";
   write_list(out, "cases", "  ", validation.rows, row_json);
   out << "\n}\n";

@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "calibration/errors.hpp"
+#include "tests/json.hpp"
 
 namespace accosim {
 namespace {
@@ -97,7 +97,7 @@ TEST(Convergence, SmallComparisonEndToEnd) {
   EXPECT_NE(report.algorithms[2].final_difference.value, 0);
   EXPECT_NEAR(ddp.samples_ratio.value().value, 1, 1e-12);
 
-  const nlohmann::json document = nlohmann::json::parse(convergence_json(report));
+  const Json document = Json::parse(convergence_json(report));
   EXPECT_EQ(document["schema"], "accosim.convergence/1");
   EXPECT_EQ(document["batch_samples"], 8);
   EXPECT_EQ(document["range"]["updates"], 40);

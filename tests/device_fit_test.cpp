@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "build_info/programs.hpp"
@@ -12,14 +11,13 @@
 #include "calibration/elements.hpp"
 #include "models/kernel_table.hpp"
 #include "tests/device_measurement.hpp"
+#include "tests/json.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/program.hpp"
 #include "tests/scratch.hpp"
 
 namespace accosim {
 namespace {
-
-using Json = nlohmann::json;
 
 ProgramRun accosim(const std::vector<std::string>& arguments) {
   return run_program(kAccosimProgram, arguments, std::filesystem::temp_directory_path());
@@ -36,16 +34,17 @@ std::string document(const std::string& only, const ModelShape& model, bool upda
 
 Json json_of(const ProgramRun& run) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  return Json::parse(run.out, nullptr, false);
+  return Json::parse(run.out);
 }
 
 /// As if a device that accosim knows had been measured.
 std::string renamed(const std::string& text) {
-  Json document = Json::parse(text);
-  document["device"]["name"] = "NVIDIA H100 80GB HBM3";
-  document["device"]["memory_bytes"] = 85e9;
-  document["device"]["memory_bandwidth_bytes_per_s"] = 3.35e12;
-  return document.dump();
+  JsonDocument document = parse_json(text, "samples");
+  JsonValue& device = *document.root.find("device");
+  device.set("name", "NVIDIA H100 80GB HBM3");
+  device.set("memory_bytes", 85e9);
+  device.set("memory_bandwidth_bytes_per_s", 3.35e12);
+  return dump_json(document.root);
 }
 
 TEST(DeviceFit, ReadsTheWholeDocumentThatAccocalWrites) {
@@ -75,16 +74,16 @@ TEST(DeviceFit, ARankHoldsTheMemoryThatIsPredicted) {
   const Json rows = json_of(accosim({"validate", "--samples", scratch.path("samples"), "--group", "memory measured",
                                      "--network", "reference", "--json"}))["cases"];
   std::set<std::string> parts;
-  for (const Json& row : rows) {
-    const std::string id = row["id"];
+  for (const Json& row : rows.elements()) {
+    const std::string id = row["id"].text();
     for (const char* part : {"micro_batch", "optimizer", "update acco", "update ddp"})
       if (id.find(part) != std::string::npos) parts.insert(part);
     // What is not listed is the sums of norms and biases, less than a tensor (of 4096 and of 64 bytes) in the first,
     // and in both the alignment of some 40 tensors to 256 bytes.
-    const double predicted = row["predicted"], small = id.find("small") == 0 ? 4096 : 10240;
-    EXPECT_NEAR(row["measured"].get<double>(), predicted, small) << id;
+    const double predicted = row["predicted"].number(), small = id.find("small") == 0 ? 4096 : 10240;
+    EXPECT_NEAR(row["measured"].number(), predicted, small) << id;
   }
-  EXPECT_EQ(parts.size(), 4u) << rows.dump(1);
+  EXPECT_EQ(parts.size(), 4u) << rows;
 }
 
 TEST(DeviceFit, BothProgramsCountTheSameBytesOfEveryKernel) {

@@ -4,20 +4,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "calibration/cuda/measure_run.hpp"
 #include "calibration/cuda/measure_work.hpp"
 #include "calibration/errors.hpp"
 #include "tests/device_measurement.hpp"
+#include "tests/json.hpp"
 #include "tests/on_device.hpp"
 #include "tests/on_host/on_host.hpp"
 
 namespace accosim {
 namespace {
-
-using Json = nlohmann::json;
 
 Json measured(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
   return Json::parse(measured_text(only, sizes));
@@ -99,9 +97,8 @@ TEST(MeasureWork, EveryCaseOfATinyModelRuns) {
 // --- The whole.
 
 std::set<std::string> keys(const Json& object) {
-  std::set<std::string> all;
-  for (const auto& item : object.items()) all.insert(item.key());
-  return all;
+  const std::vector<std::string> all = object.keys();
+  return {all.begin(), all.end()};
 }
 
 TEST(DeviceMeasure, WritesTheDocumentThatAccosimReads) {
@@ -127,19 +124,19 @@ TEST(DeviceMeasure, WritesTheDocumentThatAccosimReads) {
        {"model", "layers", "width", "heads", "context", "vocabulary", "parameters", "sequences", "storage", "part",
         "memory_bytes", "activation_bytes"}}};
   std::map<std::string, int> count;
-  for (const Json& sample : document["samples"]) {
-    const std::string what = sample["what"];
+  for (const Json& sample : document["samples"].elements()) {
+    const std::string what = sample["what"].text();
     ++count[what];
     ASSERT_EQ(own.count(what), 1u) << what;
     std::set<std::string> needed = own.at(what);
     needed.insert(timing.begin(), timing.end());
     if (what == "interference") needed.erase("again_s");  // the other may have ended first, see below
     const std::set<std::string> has = keys(sample);
-    EXPECT_TRUE(std::includes(has.begin(), has.end(), needed.begin(), needed.end())) << sample.dump();
-    EXPECT_GE(sample["median_s"], 0) << sample.dump();
-    EXPECT_LE(sample["p10_s"], sample["median_s"]) << sample.dump();
-    EXPECT_GE(sample["p90_s"], sample["median_s"]) << sample.dump();
-    EXPECT_GE(sample["runs"], 1) << sample.dump();
+    EXPECT_TRUE(std::includes(has.begin(), has.end(), needed.begin(), needed.end())) << sample;
+    EXPECT_GE(sample["median_s"].number(), 0) << sample;
+    EXPECT_LE(sample["p10_s"].number(), sample["median_s"].number()) << sample;
+    EXPECT_GE(sample["p90_s"].number(), sample["median_s"].number()) << sample;
+    EXPECT_GE(sample["runs"].number(), 1) << sample;
   }
   EXPECT_EQ(count["launch"], 6);
   EXPECT_EQ(count["copy"], 6);          // two directions pinned and pageable, both at once, on the device
@@ -152,19 +149,18 @@ TEST(DeviceMeasure, SaysWhatItLeftOutOfInterference) {
   // Six kernels beside five things; what a kernel is to run beside may have ended before it.
   const Json document = measured("interference");
   int samples = 0, left_out = 0;
-  for (const Json& sample : document["samples"]) {
+  for (const Json& sample : document["samples"].elements()) {
     EXPECT_EQ(sample["what"], "interference");
     ++samples;
-    const double slowdown = sample["slowdown"], alone = sample["alone_s"], beside = sample["median_s"];
-    EXPECT_NEAR(slowdown, beside / alone, 1e-9);
+    EXPECT_NEAR(sample["slowdown"].number(), sample["median_s"].number() / sample["alone_s"].number(), 1e-9);
   }
-  for (const Json& one : document["left_out"]) {
-    const std::string what = one["what"];
+  for (const Json& one : document["left_out"].elements()) {
+    const std::string what = one["what"].text();
     const bool of_a_kernel =
         what.find("second pass") == std::string::npos && what.find("collective") == std::string::npos;
     if (of_a_kernel) left_out += std::max(1, std::atoi(what.c_str()));
   }
-  EXPECT_EQ(samples + left_out, 6 * 5) << document["left_out"].dump(1);
+  EXPECT_EQ(samples + left_out, 6 * 5) << document["left_out"];
   // The played device takes the streams' work in random orders, so that some of them do overlap.
   if (device_is_played()) {
     EXPECT_GE(samples, 6);
@@ -174,11 +170,13 @@ TEST(DeviceMeasure, SaysWhatItLeftOutOfInterference) {
 TEST(DeviceMeasure, AKindAlone) {
   for (const char* kind : {"launch", "copy"}) {
     const Json document = measured(kind);
-    for (const Json& sample : document["samples"]) EXPECT_EQ(sample["what"], kind);
+    for (const Json& sample : document["samples"].elements()) EXPECT_EQ(sample["what"], kind);
   }
   const Json document = measured("attention");
-  for (const Json& sample : document["samples"])
-    EXPECT_TRUE(sample.value("batch", 0) > 1 || sample.value("kernel", "").rfind("softmax", 0) == 0) << sample.dump();
+  for (const Json& sample : document["samples"].elements())
+    EXPECT_TRUE(sample.contains("batch") ? sample["batch"].integer() > 1
+                                         : sample["kernel"].text().rfind("softmax", 0) == 0)
+        << sample;
   EXPECT_NO_THROW(check_only("memory"));
   try {
     check_only("gem");

@@ -4,20 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "calibration/cuda/measure_collectives.hpp"
 #include "calibration/cuda/measure_plan.hpp"
 #include "calibration/cuda/measure_session.hpp"
 #include "tests/device_measurement.hpp"
+#include "tests/json.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/step_kernels.hpp"
 
 namespace accosim {
 namespace {
-
-using Json = nlohmann::json;
 
 Json measured(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
   return Json::parse(measured_text(only, sizes));
@@ -376,15 +374,15 @@ TEST(DeviceMeasure, AStepCountsItsMemoryAndOneThatDoesNotFitIsLeftOut) {
   const Json document = measured("step", sizes);
   set_device_memory(std::int64_t{1} << 30);
   // bf16 parameters and gradients, fp32 master copy and two moments: 16 bytes a parameter; a total and a loss.
-  for (const Json& sample : document["samples"]) {
-    const std::int64_t state = 16 * sample["parameters"].get<std::int64_t>() + 8 + 4;
-    EXPECT_EQ(sample["memory_bytes"], state + sample["activation_bytes"].get<std::int64_t>()) << sample.dump();
+  for (const Json& sample : document["samples"].elements()) {
+    const std::int64_t state = 16 * sample["parameters"].integer() + 8 + 4;
+    EXPECT_EQ(sample["memory_bytes"], state + sample["activation_bytes"].integer()) << sample;
   }
-  ASSERT_EQ(document["samples"].size(), 2u) << document["left_out"].dump(1);
+  ASSERT_EQ(document["samples"].size(), 2u) << document["left_out"];
   EXPECT_EQ(document["samples"][0]["sequences"], 1);
   ASSERT_EQ(document["left_out"].size(), 1u);
   EXPECT_EQ(document["left_out"][0]["what"], "micro-batch of tiny with 1048576 sequences");
-  EXPECT_NE(document["left_out"][0]["why"].get<std::string>().find("are free"), std::string::npos);
+  EXPECT_NE(document["left_out"][0]["why"].text().find("are free"), std::string::npos);
 }
 
 // --- Collectives.

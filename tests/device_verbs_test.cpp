@@ -8,13 +8,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "calibration/cuda/device_workload.hpp"
 #include "calibration/data.hpp"
 #include "calibration/errors.hpp"
 #include "calibration/local_transport.hpp"
 #include "calibration/random.hpp"
+#include "tests/json.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/scratch.hpp"
 
@@ -116,10 +116,10 @@ TEST(TrainOnDevice, LearnsWhatCpusLearn) {
       EXPECT_EQ(device.device.name, "Played on the host");
       EXPECT_GT(device.device.memory, 4 * device.parameters);
       EXPECT_EQ(device.device.experiment.empty(), ranks == 1);
-      const nlohmann::json document = nlohmann::json::parse(run_json(options, device));
+      const Json document = Json::parse(run_json(options, device));
       EXPECT_EQ(document["device"]["name"], "Played on the host");
       EXPECT_EQ(document["options"]["device"], "cuda:0");
-      EXPECT_FALSE(nlohmann::json::parse(run_json(options, cpus)).contains("device"));
+      EXPECT_FALSE(Json::parse(run_json(options, cpus)).contains("device"));
     }
   }
 }
@@ -159,7 +159,7 @@ TEST(TrainOnDevice, DrawsRandomTokensForTiming) {
   EXPECT_EQ(result.updates[1].loss, again.updates[1].loss);
   EXPECT_NE(result.updates[0].loss, result.updates[1].loss);
   EXPECT_TRUE(std::isnan(result.held_out_loss));
-  EXPECT_EQ(nlohmann::json::parse(run_json(options, result))["options"]["random_vocabulary"], 50);
+  EXPECT_EQ(Json::parse(run_json(options, result))["options"]["random_vocabulary"], 50);
 }
 
 TEST(TrainOnDevice, StartsWithTheCpusParameters) {

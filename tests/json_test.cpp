@@ -1,7 +1,13 @@
-// Does every value know its place, and does every broken or hostile text get one clear line instead of a crash?
+// Does every value know its place, does every broken or hostile text get one clear line instead of a crash, and is what
+// is written JSON to the byte? nlohmann's writer is the second opinion.
 #include "models/json.hpp"
 
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include "models/nearest.hpp"
 #include "models/text.hpp"
@@ -172,6 +178,75 @@ TEST(Json, WrittenTreesReadBack) {
   const std::string once = write_json(tree_of(text));
   EXPECT_EQ(write_json(tree_of(once)), once);
   EXPECT_EQ(tree_of(once).find("")->elements[2].elements[1].text, "\x01\n\t\"\\\u00fc");
+}
+
+TEST(JsonDump, IsLaidOutByTheIndent) {
+  const std::optional<double> none;
+  const std::vector<int> numbers = {1, 2};
+  const JsonValue document = json_object({{"name", "acco"},
+                                          {"fits", true},
+                                          {"speedup", 1.0},
+                                          {"none", none},
+                                          {"numbers", numbers},
+                                          {"empty", std::vector<JsonValue>()},
+                                          {"inner", json_object({{"of", json_object({})}})}});
+  EXPECT_EQ(dump_json(document),
+            R"({"name":"acco","fits":true,"speedup":1.0,"none":null,"numbers":[1,2],"empty":[],"inner":{"of":{}}})");
+  EXPECT_EQ(dump_json(document, 1),
+            "{\n \"name\": \"acco\",\n \"fits\": true,\n \"speedup\": 1.0,\n \"none\": null,\n \"numbers\": [\n  1,\n  "
+            "2\n ],\n"
+            " \"empty\": [],\n \"inner\": {\n  \"of\": {}\n }\n}");
+}
+
+// Integers as they are; what is no integer shows it; the least digits that read back; null for what JSON has not.
+TEST(JsonDump, NumbersAreTheShortestThatReadBack) {
+  const auto dumped = [](const JsonValue& value) { return dump_json(value); };
+  EXPECT_EQ(dumped(3), "3");
+  EXPECT_EQ(dumped(std::int64_t{-9223372036854775807}), "-9223372036854775807");
+  EXPECT_EQ(dumped(std::uint64_t{18446744073709551615U}), "18446744073709551615");
+  EXPECT_EQ(dumped(3.0), "3.0");
+  EXPECT_EQ(dumped(-0.0), "-0.0");
+  EXPECT_EQ(dumped(0.1), "0.1");
+  EXPECT_EQ(dumped(0.1 + 0.2), "0.30000000000000004");
+  EXPECT_EQ(dumped(1e-4), "0.0001");
+  EXPECT_EQ(dumped(1e-5), "1e-05");
+  EXPECT_EQ(dumped(1.5e-7), "1.5e-07");
+  EXPECT_EQ(dumped(123456789012345.0), "123456789012345.0");
+  EXPECT_EQ(dumped(1e15), "1e+15");
+  EXPECT_EQ(dumped(-1.25e300), "-1.25e+300");
+  EXPECT_EQ(dumped(5e-324), "5e-324");
+  for (const double none : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                            std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_EQ(dumped(none), "null");
+}
+
+TEST(JsonDump, TextsMayHoldAnything) {
+  EXPECT_EQ(quoted_json("a\"b\\c/\b\f\n\r\t\x01\x1f\x7f \u00fc"),
+            "\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f \u00fc\"");
+  // A U+FFFD for as much as could have begun a character: two bytes of three, a surrogate's three one by one.
+  EXPECT_EQ(quoted_json("\xE2\x82x\xED\xA0\x80\xFF\xF0\x9F\x98"), "\"\uFFFDx\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\"");
+}
+
+// Bit patterns of doubles, whole and decimal ones; texts of bytes that like to go wrong.
+TEST(JsonDump, IsWhatNlohmannWrites) {
+  std::uint64_t state = 11;
+  const auto next = [&] {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return state >> 11;
+  };
+  for (int i = 0; i < 50000; ++i) {
+    const std::uint64_t bits = next() << 11 | next() % 2048;
+    double number = 0;
+    std::memcpy(&number, &bits, sizeof number);
+    for (const double one : {number, std::floor(std::fmod(number, 1e6)), static_cast<double>(next() % 100000) / 1e3})
+      ASSERT_EQ(dump_json(one), nlohmann::json(one).dump());
+  }
+  constexpr char kBytes[] = "a\"\\\n\x01\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xe0\xe2\xed\xef\xf0\xf4\xf5\xff";
+  for (int i = 0; i < 50000; ++i) {
+    std::string text;
+    for (std::uint64_t n = next() % 8; n > 0; --n) text += kBytes[next() % (sizeof kBytes - 1)];
+    ASSERT_EQ(quoted_json(text), nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
 }
 
 TEST(Json, PointersFollowRfc6901) {

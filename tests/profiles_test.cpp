@@ -1,40 +1,37 @@
-// Does every shipped device profile say where each of its numbers comes from, and are they possible? Read with the JSON
-// library alone: the loader has tests of its own.
+// Does every shipped device profile say where each of its numbers comes from, and are they possible? Read as
+// plain JSON: the loader has tests of its own.
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string>
 
 #include "build_info/project.hpp"
 #include "models/quantity.hpp"
+#include "tests/json.hpp"
+#include "tests/program.hpp"
 
 namespace accosim {
 namespace {
 
-using nlohmann::json;
-
-std::map<std::string, json> profiles() {
-  std::map<std::string, json> all;
+std::map<std::string, Json> profiles() {
+  std::map<std::string, Json> all;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(kSourceFolder) + "/calibration/profiles")) {
-    std::ifstream file(entry.path());
-    all[entry.path().filename().string()] = json::parse(file);
+    all[entry.path().filename().string()] = Json::parse(text_of(entry.path()));
   }
   return all;
 }
 
 /// The profile with what it inherits; its own keys win.
-json whole(const std::map<std::string, json>& all, const std::string& name, int depth = 0) {
-  json profile = all.at(name + ".json");
+Json whole(const std::map<std::string, Json>& all, const std::string& name, int depth = 0) {
+  const Json profile = all.at(name + ".json");
   if (depth > 8) throw std::runtime_error("profiles that inherit from each other: " + name);
   if (!profile.contains("inherits")) return profile;
-  json base = whole(all, profile["inherits"], depth + 1);
-  base.update(profile);
-  return base;
+  JsonValue base = whole(all, profile["inherits"].text(), depth + 1).value();
+  for (const JsonMember& member : profile.value().members) base.set(member.key, member.value);
+  return Json(std::move(base));
 }
 
 bool is_text(const std::string& key) {
@@ -42,24 +39,22 @@ bool is_text(const std::string& key) {
 }
 
 /// JSON pointers of all numbers, with or without a unit.
-std::set<std::string> numbers_in(const json& profile) {
+std::set<std::string> numbers_in(const Json& profile) {
   std::set<std::string> pointers;
-  for (const auto& [key, value] : profile.items()) {
+  for (const auto& [key, value] : profile.members()) {
     if (is_text(key) || key == "sources") continue;
-    if (!value.is_object() || key == "attention") {  // one fit, one citation
+    if (value.value().kind != JsonKind::kObject || key == "attention") {  // one fit, one citation
       pointers.insert("/" + key);
       continue;
     }
-    for (const auto& [inner, unused] : value.items()) {
-      static_cast<void>(unused);
+    for (const std::string& inner : value.keys())
       pointers.insert(std::string("/").append(key).append("/").append(inner));
-    }
   }
   return pointers;
 }
 
-double quantity(const json& value, Dimension dimension) {
-  const ParsedQuantity parsed = parse_quantity(value.get<std::string>(), dimension);
+double quantity(const Json& value, Dimension dimension) {
+  const ParsedQuantity parsed = parse_quantity(value.text(), dimension);
   EXPECT_EQ(parsed.error, "");
   return parsed.value;
 }
@@ -76,17 +71,17 @@ TEST(Profiles, AreTheOnesPromised) {
 TEST(Profiles, AreNamedAsTheirFiles) {
   for (const auto& [file, profile] : profiles()) {
     EXPECT_EQ(profile["schema"], "accosim.device/1") << file;
-    EXPECT_EQ(profile["name"].get<std::string>() + ".json", file);
-    EXPECT_FALSE(profile["description"].get<std::string>().empty()) << file;
+    EXPECT_EQ(profile["name"].text() + ".json", file);
+    EXPECT_FALSE(profile["description"].text().empty()) << file;
   }
 }
 
 TEST(Profiles, GiveASourceForEveryNumberAndNothingElse) {
   for (const auto& [file, profile] : profiles()) {
     std::set<std::string> sourced;
-    for (const auto& [pointer, source] : profile["sources"].items()) {
+    for (const auto& [pointer, source] : profile["sources"].members()) {
       sourced.insert(pointer);
-      EXPECT_GE(source.get<std::string>().size(), 20u) << file << " " << pointer;
+      EXPECT_GE(source.text().size(), 20u) << file << " " << pointer;
     }
     EXPECT_EQ(sourced, numbers_in(profile)) << file;
   }
@@ -96,20 +91,21 @@ TEST(Profiles, HoldPossibleValues) {
   const std::set<std::string> dtypes{"fp32", "tf32", "fp16", "bf16", "fp8"};
   const auto all = profiles();
   for (const auto& [file, own] : all) {
-    const json profile = whole(all, own["name"]);
-    EXPECT_GT(profile.at("memory_efficiency").get<double>(), 0) << file;
-    EXPECT_LT(profile.at("memory_efficiency").get<double>(), 1) << file;
+    const Json profile = whole(all, own["name"].text());
+    EXPECT_GT(profile.at("memory_efficiency").number(), 0) << file;
+    EXPECT_LT(profile.at("memory_efficiency").number(), 1) << file;
     EXPECT_TRUE(profile.contains("attention") || profile.contains("flash_attention_efficiency")) << file;
-    for (const auto& [dtype, peak] : profile.at("peak").items()) {  // each has its own fit, none has one without a peak
-      const json& fit = profile.at("gemm").at(dtype);
-      EXPECT_GT(fit.at("peak_fraction").get<double>(), 0.3) << file << " " << dtype;
-      EXPECT_LE(fit.at("peak_fraction").get<double>(), 1) << file << " " << dtype;
-      EXPECT_GT(fit.at("spread").get<double>(), 0) << file << " " << dtype;
-      EXPECT_LT(fit.at("spread").get<double>(), 0.2) << file << " " << dtype;
-      EXPECT_LT(fit.at("least_flops"), fit.at("most_flops")) << file << " " << dtype;
+    for (const auto& [dtype, peak] :
+         profile.at("peak").members()) {  // each has its own fit, none has one without a peak
+      const Json fit = profile.at("gemm").at(dtype);
+      EXPECT_GT(fit.at("peak_fraction").number(), 0.3) << file << " " << dtype;
+      EXPECT_LE(fit.at("peak_fraction").number(), 1) << file << " " << dtype;
+      EXPECT_GT(fit.at("spread").number(), 0) << file << " " << dtype;
+      EXPECT_LT(fit.at("spread").number(), 0.2) << file << " " << dtype;
+      EXPECT_LT(fit.at("least_flops").number(), fit.at("most_flops").number()) << file << " " << dtype;
     }
     EXPECT_EQ(profile.at("gemm").size(), profile.at("peak").size()) << file;
-    for (const auto& [dtype, peak] : profile.at("peak").items()) {
+    for (const auto& [dtype, peak] : profile.at("peak").members()) {
       EXPECT_TRUE(dtypes.count(dtype)) << file << " " << dtype;
       EXPECT_GT(quantity(peak, Dimension::kCompute), 10e12) << file;
       EXPECT_LT(quantity(peak, Dimension::kCompute), 5e15) << file;
@@ -127,7 +123,7 @@ TEST(Profiles, HoldPossibleValues) {
 
 TEST(Profiles, KnowWhatVoltaCannotDo) {
   for (const char* name : {"V100-SXM2-16GB", "V100-SXM2-32GB"}) {
-    const json peak = whole(profiles(), name).at("peak");
+    const Json peak = whole(profiles(), name).at("peak");
     EXPECT_FALSE(peak.contains("bf16")) << name;
     EXPECT_FALSE(peak.contains("tf32")) << name;
     EXPECT_FALSE(peak.contains("fp8")) << name;
@@ -138,7 +134,7 @@ TEST(Profiles, CountDensePeaksNotSparseOnes) {
   // Tensor cores halve the rate with every doubling of the width; a sparse figure among dense ones breaks the chain.
   const auto all = profiles();
   for (const char* name : {"A100-SXM4-80GB", "A100-SXM4-40GB", "A100-PCIE-80GB", "H100-SXM", "H100-PCIe"}) {
-    const json peak = whole(all, name).at("peak");
+    const Json peak = whole(all, name).at("peak");
     const double bf16 = quantity(peak.at("bf16"), Dimension::kCompute);
     EXPECT_EQ(bf16, quantity(peak.at("fp16"), Dimension::kCompute)) << name;
     EXPECT_NEAR(bf16 / quantity(peak.at("tf32"), Dimension::kCompute), 2, 0.01) << name;

@@ -5,13 +5,12 @@
 
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "tests/json.hpp"
 
 namespace accosim {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -87,15 +86,9 @@ std::string written(const Scenario& scenario, const std::vector<RunResult>& resu
   return out.str();
 }
 
-std::vector<std::string> keys_of(const Json& object) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : object.items()) keys.push_back(key);
-  return keys;
-}
-
 TEST(ResultJson, DocumentNamesWhatWasPlayed) {
   const Json document = Json::parse(written(small_scenario(), {full_result()}));
-  EXPECT_EQ(keys_of(document),
+  EXPECT_EQ(document.keys(),
             (std::vector<std::string>{"schema", "scenario", "network", "model", "gpus", "baseline", "results"}));
   EXPECT_EQ(document.at("schema"), "accosim.result/1");
   EXPECT_EQ(document.at("scenario"), "small");
@@ -123,7 +116,7 @@ TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
                "micro_batches_per_round": {"mean": 2.5, "least": 2, "most": 3},
                "micro_batches_per_update": 5.0, "idle_fraction": 0.125}]})");
   EXPECT_EQ(result, expected);
-  EXPECT_EQ(keys_of(result), keys_of(expected));
+  EXPECT_EQ(result.keys(), expected.keys());
 }
 
 TEST(ResultJson, WhatIsAbsentOrNoNumberIsNull) {
@@ -139,7 +132,7 @@ TEST(ResultJson, WhatIsAbsentOrNoNumberIsNull) {
   result.ranks[0].idle_fraction = kNan;
   const Json document = Json::parse(written(scenario, {result}));
   EXPECT_TRUE(document.at("baseline").is_null());
-  const Json& one = document.at("results")[0];
+  const Json one = document.at("results")[0];
   for (const char* key : {"speedup", "speedup_same_batch", "published_speedup", "tokens_per_s", "update_time_s"}) {
     EXPECT_TRUE(one.at(key).is_null()) << key;
   }
@@ -153,9 +146,9 @@ TEST(ResultJson, NumbersReadBackAsTheSameNumbers) {
   result.mfu = 1.0 / 3;
   result.ranks[0].micro_batches_per_round = 13.0 / 3;
   const Json one = Json::parse(written(small_scenario(), {result})).at("results")[0];
-  EXPECT_EQ(one.at("update_time_s").get<double>(), 0.1 + 0.2);
-  EXPECT_EQ(one.at("mfu").get<double>(), 1.0 / 3);
-  EXPECT_EQ(one.at("ranks")[0].at("micro_batches_per_round").at("mean").get<double>(), 13.0 / 3);
+  EXPECT_EQ(one.at("update_time_s").number(), 0.1 + 0.2);
+  EXPECT_EQ(one.at("mfu").number(), 1.0 / 3);
+  EXPECT_EQ(one.at("ranks")[0].at("micro_batches_per_round").at("mean").number(), 13.0 / 3);
 }
 
 TEST(ResultJson, TextMayHoldAnything) {
@@ -175,10 +168,10 @@ TEST(ResultJson, EmptyListsAreEmptyLists) {
   result.ranks.clear();
   result.memory_parts.parts.clear();
   const Json one = Json::parse(written(small_scenario(), {result})).at("results")[0];
-  EXPECT_EQ(one.at("warnings"), Json::array());
-  EXPECT_EQ(one.at("ranks"), Json::array());
-  EXPECT_EQ(one.at("memory_parts_bytes"), Json::object());
-  EXPECT_EQ(Json::parse(written(small_scenario(), {})).at("results"), Json::array());
+  EXPECT_EQ(one.at("warnings"), std::vector<JsonValue>());
+  EXPECT_EQ(one.at("ranks"), std::vector<JsonValue>());
+  EXPECT_EQ(one.at("memory_parts_bytes"), json_object({}));
+  EXPECT_EQ(Json::parse(written(small_scenario(), {})).at("results"), std::vector<JsonValue>());
 }
 
 TEST(ResultJson, SchedulesStayInTheirOrder) {

@@ -5,9 +5,9 @@
 
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "calibration/errors.hpp"
+#include "tests/json.hpp"
 
 namespace accosim {
 namespace {
@@ -93,15 +93,15 @@ TrainingResult result_by_hand() {
 
 TEST(RunJson, LeavesTheFirstUpdateOutOfTheRates) {
   // Of 1 and 3 seconds: median and mean 2, p10 1.2, p90 2.8; 12 samples of 10 tokens in 4 seconds.
-  const nlohmann::json json = nlohmann::json::parse(run_json(TrainingOptions{}, result_by_hand()));
+  const Json json = Json::parse(run_json(TrainingOptions{}, result_by_hand()));
   EXPECT_EQ(json["schema"], "accosim.run/1");
   EXPECT_EQ(json["algorithm"], "acco");
   EXPECT_EQ(json["ranks"], 2);
-  EXPECT_DOUBLE_EQ(json["median_update_s"], 2);
-  EXPECT_DOUBLE_EQ(json["mean_update_s"], 2);
-  EXPECT_DOUBLE_EQ(json["p10"], 1.2);
-  EXPECT_DOUBLE_EQ(json["p90"], 2.8);
-  EXPECT_DOUBLE_EQ(json["tokens_per_s"], 30);
+  EXPECT_DOUBLE_EQ(json["median_update_s"].number(), 2);
+  EXPECT_DOUBLE_EQ(json["mean_update_s"].number(), 2);
+  EXPECT_DOUBLE_EQ(json["p10"].number(), 1.2);
+  EXPECT_DOUBLE_EQ(json["p90"].number(), 2.8);
+  EXPECT_DOUBLE_EQ(json["tokens_per_s"].number(), 30);
   EXPECT_EQ(json["updates"].size(), 3u);
   EXPECT_EQ(json["updates"][2]["samples"], 8);
   EXPECT_TRUE(json["held_out_loss"].is_null());
@@ -110,13 +110,13 @@ TEST(RunJson, LeavesTheFirstUpdateOutOfTheRates) {
 }
 
 TEST(TraceEvents, AProcessARankAThreadALane) {
-  const nlohmann::json json = nlohmann::json::parse(trace_events_json(TrainingOptions{}, result_by_hand()));
-  const nlohmann::json& event = json["traceEvents"].back();
+  const Json json = Json::parse(trace_events_json(TrainingOptions{}, result_by_hand()));
+  const Json event = json["traceEvents"].back();
   EXPECT_EQ(event["ph"], "X");
   EXPECT_EQ(event["pid"], 1);
   EXPECT_EQ(event["tid"], 1);
-  EXPECT_DOUBLE_EQ(event["ts"], 5e5);
-  EXPECT_DOUBLE_EQ(event["dur"], 2.5e5);
+  EXPECT_DOUBLE_EQ(event["ts"].number(), 5e5);
+  EXPECT_DOUBLE_EQ(event["dur"].number(), 2.5e5);
 }
 
 TEST(LossCsv, AddsUp) {

@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "tests/json.hpp"
 
 namespace accosim {
 namespace {
@@ -66,10 +67,9 @@ TEST(ValidationJson, HoldsEverythingInSiUnits) {
   Validation validation = sample();
   validation.left_out = {{"GPU", "training step", 2, 0.5, 0.75}};
   validation.broken = {"a \"bound\""};
-  const auto document =
-      nlohmann::json::parse(text_of([&](std::ostream& out) { write_validation_json(out, validation); }));
+  const auto document = Json::parse(text_of([&](std::ostream& out) { write_validation_json(out, validation); }));
   EXPECT_EQ(document["schema"], "accosim.validate/1");
-  EXPECT_NEAR(document["groups"][0]["score"]["mean_absolute_error"].get<double>(), 0.55, 1e-12);
+  EXPECT_NEAR(document["groups"][0]["score"]["mean_absolute_error"].number(), 0.55, 1e-12);
   EXPECT_EQ(document["groups"][0]["score"]["worst_case"], "who/bad");
   EXPECT_EQ(document["cases"].size(), 3u);
   EXPECT_EQ(document["cases"][1]["predicted"], 2);
