@@ -21,6 +21,7 @@
 #include "build_info/programs.hpp"
 #include "models/text.hpp"
 #include "tests/fuzz/cli_lines.hpp"
+#include "tests/fuzz/mutate.hpp"
 #include "tests/program.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -128,14 +129,6 @@ LineRun run_line(const CommandLine& line, const fs::path& folder, const fs::path
   return run;
 }
 
-std::string not_printable(const std::string& text) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) return "a control character";
-  }
-  return first_invalid_utf8(text) == text.size() ? "" : "bytes that are no UTF-8";
-}
-
 /// What is wrong with the run; empty when nothing is.
 std::string wrong_with(const LineRun& run, const CommandLine& line, const std::map<std::string, std::string>& before,
                        const std::map<std::string, std::string>& after) {
@@ -149,8 +142,8 @@ std::string wrong_with(const LineRun& run, const CommandLine& line, const std::m
   for (const char* const said : {"Sanitizer", "runtime error:", "bad_alloc", "terminate called", "a bug of"})
     if (run.err.find(said) != std::string::npos) return std::string("it says \"") + said + "\"";
   if (code != 0 && run.err.empty()) return "exit code " + std::to_string(code) + " without a word";
-  if (const std::string wrong = not_printable(run.out); !wrong.empty()) return "prints " + wrong;
-  if (const std::string wrong = not_printable(run.err); !wrong.empty()) return "prints " + wrong + " on stderr";
+  if (const std::string wrong = not_for_terminals(run.out); !wrong.empty()) return "prints " + wrong;
+  if (const std::string wrong = not_for_terminals(run.err); !wrong.empty()) return "prints " + wrong + " on stderr";
   std::vector<std::string> named;
   for (const std::string& output : outputs_of(line)) named.push_back(fs::path(output).lexically_normal().string());
   const auto may_change = [&](const std::string& name) {

@@ -19,6 +19,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/fuzz/mutate.hpp"
@@ -103,7 +104,8 @@ void set_limit(int cpu_seconds, int seconds) {
 }
 
 struct Shared {
-  std::uint64_t at = 0;  ///< the input that is being read
+  std::uint64_t at = 0;       ///< the input that is being read
+  std::uint64_t refused = 0;  ///< so far
 };
 
 /// In a child: inputs `from`, `from` + `step`, ...
@@ -113,7 +115,7 @@ struct Shared {
   for (std::uint64_t i = from; i < inputs.count(); i += step) {
     shared.at = i;
     set_limit(10, 120);
-    try_parser(*inputs.parser, inputs.text(i));
+    if (!try_parser(*inputs.parser, inputs.text(i))) ++shared.refused;
   }
   set_limit(0, 0);
   std::exit(0);  // with all that is checked at an exit
@@ -147,8 +149,11 @@ void tell(const Options& options, const char* program, const Inputs& inputs, std
               how_it_ended(status).c_str(), said.c_str(), program, inputs.parser->name, path.c_str());
 }
 
-/// How many inputs broke the parser. Gives up after some.
-int findings_of(const Options& options, const char* program, const Inputs& inputs, const std::string& scratch) {
+struct Found {
+  int findings = 0;           ///< inputs that broke the parser; gives up after some
+  std::uint64_t refused = 0;  ///< inputs
+};
+Found findings_of(const Options& options, const char* program, const Inputs& inputs, const std::string& scratch) {
   constexpr int kMostFindings = 5;
   struct Child {
     std::uint64_t lane = 0;
@@ -168,7 +173,7 @@ int findings_of(const Options& options, const char* program, const Inputs& input
     if (shared == MAP_FAILED) std::abort();
     start({lane, new (shared) Shared, scratch + "/log" + std::to_string(lane)}, lane);
   }
-  int findings = 0;
+  Found found;
   while (!children.empty()) {
     int status = 0;
     const pid_t pid = wait(&status);
@@ -176,13 +181,14 @@ int findings_of(const Options& options, const char* program, const Inputs& input
     if (ended == children.end()) continue;
     const Child child = ended->second;
     children.erase(ended);
+    found.refused += std::exchange(child.shared->refused, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
-    ++findings;
+    ++found.findings;
     const std::uint64_t at = child.shared->at;
     tell(options, program, inputs, at, status, child.log);
-    if (findings < kMostFindings && at + jobs < inputs.count() && !WIFEXITED(status)) start(child, at + jobs);
+    if (found.findings < kMostFindings && at + jobs < inputs.count() && !WIFEXITED(status)) start(child, at + jobs);
   }
-  return findings;
+  return found;
 }
 
 Inputs inputs_of(const Options& options, const Parser& parser, std::size_t number_of_parsers) {
@@ -234,12 +240,12 @@ int run(int argc, char** argv) {
     } else {
       const Inputs inputs = inputs_of(options, *parser, chosen.size());
       const auto begin = std::chrono::steady_clock::now();
-      const int found = findings_of(options, argv[0], inputs, scratch.path.string());
+      const Found found = findings_of(options, argv[0], inputs, scratch.path.string());
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      std::printf("%-16s %9llu inputs  %7.0f /s  %d findings\n", parser->name,
-                  static_cast<unsigned long long>(inputs.count()), static_cast<double>(inputs.count()) / took.count(),
-                  found);
-      findings += found;
+      std::printf("%-16s %9llu inputs, %9llu refused  %7.0f /s  %d findings\n", parser->name,
+                  static_cast<unsigned long long>(inputs.count()), static_cast<unsigned long long>(found.refused),
+                  static_cast<double>(inputs.count()) / took.count(), found.findings);
+      findings += found.findings;
     }
   }
   return findings == 0 ? 0 : 1;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/text.hpp"
+
 namespace accosim {
 namespace {
 
@@ -386,6 +388,16 @@ std::string mutated(const std::string& text, Form form, Random& random) {
     changed =
         random.integer(0, 9) < 7 ? mutated_by_form(changed, form, random) : shortened(mutated_bytes(changed, random));
   return changed;
+}
+
+std::string not_for_terminals(const std::string& text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    const bool c1 = byte == 0xC2 && next < 0xA0;
+    if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F || c1) return "a control character";
+  }
+  return first_invalid_utf8(text) == text.size() ? "" : "bytes that are no UTF-8";
 }
 
 }  // namespace accosim

@@ -24,4 +24,8 @@ std::string mutated_by_form(const std::string& text, Form form, Random& random);
 /// A value of a command line that is at the edge of what may be written, or past it.
 std::string odd_value(Random& random);
 
+/// What in the text a terminal should not be shown: control characters (new lines and tabs are none), bytes that are no
+/// UTF-8. Empty: nothing.
+std::string not_for_terminals(const std::string& text);
+
 }  // namespace accosim

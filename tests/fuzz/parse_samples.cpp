@@ -12,6 +12,7 @@
 #include "models/kernel_samples.hpp"
 #include "models/machine_samples.hpp"
 #include "models/measured_run.hpp"
+#include "models/overrides.hpp"
 #include "models/scenario.hpp"
 #include "models/write_links.hpp"
 #include "models/write_profile.hpp"
@@ -88,8 +89,7 @@ void read_collectives(const std::string& text) {
 }
 
 void read_nccl_tests(const std::string& text) {
-  std::istringstream in(text);
-  const NcclTestsImport import = import_nccl_tests(in, "all_reduce.log", {});
+  const NcclTestsImport import = import_nccl_tests(text, "all_reduce.log", {});
   for (const std::string& note : import.notes) require_printable(note, "a note");
   if (import.samples.empty()) return;
   // A cluster that the samples fit.
@@ -148,7 +148,7 @@ void read_run(const std::string& text) {
   require(run.ranks >= 1 && !run.updates.empty(), "a run of nothing");
   update_time(run);
   micro_batches_per_update(run);
-  const std::vector<std::string> settings = settings_of(run);
+  const std::vector<Setting> settings = settings_of(run);
   const int phase = run.algorithm == "diloco" ? run.inner_updates : 1;
   const int first = (std::max(1, run.left_out) + phase - 1) / phase * phase;
   const int count = std::min(4, static_cast<int>(run.updates.size()) - first);
@@ -159,7 +159,7 @@ void read_run(const std::string& text) {
   for (const Span& span : measured.spans) writer.add(span);
   writer.finish();
   if (run.ranks != 2 || !is_one_in(8, text)) return;
-  const Scenario scenario = load_scenario(machine_file(), settings).scenario;
+  const Scenario scenario = load_scenario_with(machine_file(), settings).scenario;
   if (run.micro_batches_per_round > 100 || phase > 100 || first > 100) return;
   const RunResult result = run_schedule(scenario, scenario.schedules.front(), NetworkKind::kReference);
   const Timeline predicted =

@@ -49,11 +49,8 @@ void require(bool holds, const std::string& what) {
 }
 
 void require_printable(const std::string& text, const std::string& what) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    require((byte >= 0x20 || c == '\n') && byte != 0x7f, what + " holds a control character: " + text);
-  }
-  require(first_invalid_utf8(text) == text.size(), what + " is no UTF-8: " + text);
+  const std::string wrong = not_for_terminals(text);
+  require(wrong.empty(), what + " holds " + wrong + ": " + text);
 }
 
 std::string scratch_file(const std::string& name, const std::string& text) {
@@ -66,9 +63,10 @@ bool is_one_in(int n, const std::string& text) {
   return (hash >> 32) % static_cast<std::uint64_t>(n) == 0;
 }
 
-void try_parser(const Parser& parser, const std::string& text) {
+bool try_parser(const Parser& parser, const std::string& text) {
   try {
     parser.read(text);
+    return true;
   } catch (const ScenarioError& error) {
     require(!error.errors.empty(), "a refusal without a word");
     for (const std::string& line : error.errors) {
@@ -84,6 +82,7 @@ void try_parser(const Parser& parser, const std::string& text) {
   } catch (const std::exception& error) {
     give_up(std::string("an exception that is no refusal: ") + error.what());
   }
+  return false;
 }
 
 }  // namespace accosim

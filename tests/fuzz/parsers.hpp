@@ -19,9 +19,9 @@ struct Parser {
 /// Of the program at hand: those of accosim's inputs, or of accocal's.
 const std::vector<Parser>& parsers();
 
-/// Reads the text. Aborts with a line on stderr where something else than a refusal comes out, or a refusal that
-/// cannot be printed.
-void try_parser(const Parser& parser, const std::string& text);
+/// Reads the text; false where it was refused. Aborts with a line on stderr where something else comes out, or a
+/// refusal that cannot be printed.
+bool try_parser(const Parser& parser, const std::string& text);
 
 /// Aborts with a line on stderr unless it holds.
 void require(bool holds, const std::string& what);
