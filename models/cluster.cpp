@@ -77,7 +77,7 @@ IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, boo
   link.latency = reader.seconds("latency", usual.latency);
   link.launch = reader.seconds("launch", usual.launch);
   link.chunk = reader.seconds("chunk", usual.chunk);
-  link.turnaround = reader.number("turnaround", kShare, usual.turnaround);
+  link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround}, usual.turnaround);
   link.multicast = reader.number("nvls_efficiency", kMulticast, reduces ? usual.multicast : 0);
   link.ll.launch = reader.seconds("ll_launch", usual.ll.launch);
   link.ll.hop = reader.seconds("ll_latency", link.latency / usual.latency * usual.ll.hop);

@@ -14,6 +14,9 @@ const std::vector<std::string>& intra_kinds();
 /// whose messages are framed for Ethernet and which know neither trees nor LL.
 const std::vector<std::string>& nic_kinds();
 
+/// Steps that a ring's last receive adds at most: a cluster may say so much, and a fit looks no further.
+inline constexpr double kMostTurnaround = 2;
+
 /// Of one of intra_kinds(); its bandwidth is the caller's. Values by fit_collectives() of the committed tables, which a
 /// test repeats, but for these: pcie is NCCL's own (src/graph/tuning.cc) and SimuMax's; LL of nvlink and cube_mesh,
 /// without a message below 1 MiB, and omnipath, without a table, are where the fits begin and InfiniBand's.

@@ -23,7 +23,7 @@ const std::vector<Parameter>& intra_parameters() {
                                               {3e-6, kFree, 1e-7, 1e-4},   // latency
                                               {20e-6, kFree, 1e-6, 1e-4},  // launch
                                               {1e-6, kFree, 1e-9, 1e-4},   // chunk
-                                              {0.3, kFree, 1e-3, 2},       // turnaround
+                                              {0.3, kFree, 1e-3, kMostTurnaround},
                                               {1, kTight, 0.1, 1.5},       // multicast
                                               {13e-6, kFree, 1e-6, 1e-4},  // LL: launch
                                               {2e-6, kFree, 1e-8, 1e-4},   // LL: hop

@@ -1,12 +1,15 @@
 // See fit_kernels.hpp.
 #include "models/fit_kernels.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <stdexcept>
 
 #include "models/minimise.hpp"
+#include "models/scenario.hpp"
 
 namespace accosim {
 namespace {
@@ -54,7 +57,7 @@ GemmFit gemm_of(const Parameters& p, double power) {
 AttentionFit attention_of(const Parameters& p, double power) {
   AttentionFit fit;
   fit.forward_fraction = p[0];
-  fit.backward_fraction = p[0] * p[1];
+  fit.backward_fraction = std::min(1.0, p[0] * p[1]);  // of the peak, as a profile has it
   fit.reference_power = power;
   fit.wide_head = p[2];
   fit.tail = p[3];
@@ -152,6 +155,15 @@ bool contains(const std::vector<Dtype>& all, Dtype dtype) {
 }
 
 }  // namespace
+
+void check_plausible(const std::string& what, const FitErrors& errors) {
+  constexpr double kTooFar = 1;
+  if (errors.samples > 0 && !(errors.mean_absolute <= kTooFar && errors.spread <= kTooFar))
+    throw ScenarioError(
+        {fmt::format("{}: the fit is off by {:.0f} % in the mean, nothing is written; look at the times "
+                     "(us or s?), sizes and the device or cluster that the samples name",
+                     what, 100 * errors.mean_absolute)});
+}
 
 double proven(double spread, int samples) {
   constexpr int kProof = 10;

@@ -21,6 +21,9 @@ struct FitErrors {
 };
 FitErrors errors_of(const std::vector<double>& log_ratios);
 
+/// Constants that leave an error of a factor of two explain nothing, and must not replace others: throws ScenarioError.
+void check_plausible(const std::string& what, const FitErrors& errors);
+
 /// What may be said of so many samples: fewer than ten prove no smaller spread than 0.1.
 double proven(double spread, int samples);
 

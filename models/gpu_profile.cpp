@@ -112,7 +112,10 @@ void GpuProfile::read() {
   Diagnostics diagnostics;
   diagnostics.errors = written.errors;
   const std::optional<Device> device = read_device(written.root, "", diagnostics);
-  if (!device || !diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  if (!device || !diagnostics.errors.empty()) {  // samples that pass one by one can make a device that cannot be
+    diagnostics.errors.insert(diagnostics.errors.begin(), "the samples make a profile that cannot be; measure again:");
+    throw ScenarioError(diagnostics.errors);
+  }
   device_ = *device;
 }
 
@@ -127,28 +130,14 @@ void GpuProfile::set_time(const char* key, Seconds value, const std::string& sou
 }
 
 void GpuProfile::set_gemm(Dtype dtype, const GemmFit& fit, const std::string& source) {
-  JsonValue& gemm = object_at(root_, "gemm");
   JsonValue json = json_of(fit);
   if (!fit.products.empty()) {
     JsonValue products = json_object({});
     for (const MeasuredProduct& product : fit.products) products.set(key_of(product), rounded(product.ratio));
     json.set("products", std::move(products));
   }
-  // A base with one constant for all dtypes: those that are not measured keep it as a fit without shapes.
-  if (root_.find("gemm_efficiency") != nullptr) {
-    for (int i = 0; i < kDtypeCount; ++i) {
-      if (!device_.peak[static_cast<std::size_t>(i)]) continue;
-      GemmFit flat;
-      flat.peak_fraction = device_.gemm_efficiency;
-      flat.quality.inherited = true;
-      gemm.set(name_of(static_cast<Dtype>(i)), json_of(flat));
-    }
-    drop_sources(root_, "/gemm_efficiency");
-    root_.erase("gemm_efficiency");
-    object_at(root_, "gemm").set(name_of(dtype), std::move(json));
-  } else {
-    gemm.set(name_of(dtype), std::move(json));
-  }
+  spread_gemm_efficiency(root_, device_);
+  object_at(root_, "gemm").set(name_of(dtype), std::move(json));
   const std::string pointer = std::string("/gemm/") + name_of(dtype);
   drop_sources(root_, pointer);
   object_at(root_, "sources").set(pointer, json_text(source, {}));

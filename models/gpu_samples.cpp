@@ -153,7 +153,7 @@ GpuCollectiveSample read_collective(ObjectReader& reader) {
   reader.one_of("collective", {"all_reduce", "reduce_scatter", "all_gather"}, "");
   reader.number("bytes", kSize);
   sample.ranks = reader.integer("ranks", 1, kMaxInteger);
-  sample.channels = reader.has("channels") ? reader.integer("channels", 0, kMaxInteger) : 0;
+  sample.channels = reader.has("channels") ? reader.integer("channels", 0, 1024) : 0;
   for (const char* key : {"algorithm", "protocol"}) optional_text(reader, key);
   sample.experiment = optional_text(reader, "experiment");
   read_timing(reader);

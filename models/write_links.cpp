@@ -38,6 +38,9 @@ bool is_kind(const JsonValue& json, const std::string& kind, const std::string& 
 
 std::string cluster_with_links(const std::string& text, const std::string& file, const std::vector<LinkFit>& fits,
                                const std::string& sources) {
+  for (const LinkFit& fit : fits)
+    for (const FitErrors* errors : {&fit.large, &fit.small})
+      check_plausible(fit.between_nodes ? fit.nics.kind : fit.intra.kind, *errors);
   JsonDocument document = parse_json(text, file);
   if (!document.errors.empty()) throw ScenarioError(document.errors);
   JsonValue& root = document.root;

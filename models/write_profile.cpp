@@ -82,6 +82,19 @@ JsonValue json_of(const GemmFit& fit) {
   return json;
 }
 
+void spread_gemm_efficiency(JsonValue& profile, const Device& device) {
+  if (profile.find("gemm_efficiency") == nullptr) return;
+  GemmFit flat;
+  flat.peak_fraction = device.gemm_efficiency;
+  flat.quality.inherited = true;
+  JsonValue gemm = json_object({});
+  for (int i = 0; i < kDtypeCount; ++i)
+    if (device.peak[static_cast<std::size_t>(i)]) gemm.set(name_of(static_cast<Dtype>(i)), json_of(flat));
+  profile.erase("gemm_efficiency");
+  if (JsonValue* sources = profile.find("sources")) sources->erase("/gemm_efficiency");
+  profile.set("gemm", std::move(gemm));
+}
+
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
                               const std::vector<KernelFit>& fits) {
   JsonDocument document = parse_json(text, file);
@@ -89,11 +102,10 @@ std::string profile_with_fits(const std::string& text, const std::string& file, 
   JsonValue& root = document.root;
   if (root.kind != JsonKind::kObject) throw ScenarioError({file + ": is no object; name a device profile"});
   if (root.find("sources") == nullptr) root.set("sources", json_object({}));
+  for (const KernelFit& fit : fits) check_plausible(fit.architecture + " " + fit.what, fit.in);
   const Device fitted = with_fits(device, fits);
 
-  const auto take_place_of = [&](const char* constant, const char* key) -> JsonValue& {
-    root.erase(constant);
-    root.find("sources")->erase(std::string("/") + constant);
+  const auto object_at = [&](const char* key) -> JsonValue& {
     if (root.find(key) == nullptr) root.set(key, json_object({}));
     return *root.find(key);
   };
@@ -105,11 +117,14 @@ std::string profile_with_fits(const std::string& text, const std::string& file, 
     const std::optional<GemmFit>& fit = fitted.gemm[static_cast<std::size_t>(i)];
     if (!fitted.peak[static_cast<std::size_t>(i)] || !is_new(device.gemm[static_cast<std::size_t>(i)], fit)) continue;
     const char* const dtype = name_of(static_cast<Dtype>(i));
-    take_place_of("gemm_efficiency", "gemm").set(dtype, json_of(*fit));
+    spread_gemm_efficiency(root, device);
+    object_at("gemm").set(dtype, json_of(*fit));
     cite(std::string("/gemm/") + dtype, fit->quality);
   }
   if (is_new(device.attention, fitted.attention)) {
-    take_place_of("flash_attention_efficiency", "attention") = json_of(*fitted.attention);
+    root.erase("flash_attention_efficiency");
+    root.find("sources")->erase("/flash_attention_efficiency");
+    object_at("attention") = json_of(*fitted.attention);
     cite("/attention", fitted.attention->quality);
   }
   JsonValue sources = *root.find("sources");  // stay at the end, where a reader looks for them

@@ -35,16 +35,6 @@ bool begins_with_brace(const std::string& path) {
   return first != std::string::npos && text[first] == '{';
 }
 
-/// Constants that leave an error of a factor of two explain nothing, and must not replace others.
-void check_plausible(const std::string& what, const FitErrors& errors) {
-  constexpr double kTooFar = 1;
-  if (errors.samples > 0 && (errors.mean_absolute > kTooFar || errors.spread > kTooFar))
-    throw ScenarioError(
-        {fmt::format("{}: the fit is off by {:.0f} % in the mean, nothing is written; look at the times "
-                     "(us or s?), sizes and the device or cluster that the samples name",
-                     what, 100 * errors.mean_absolute)});
-}
-
 /// What accocal measured of a GPU becomes a device profile.
 void fit_to_gpu(const Arguments& arguments) {
   if (arguments.samples.size() != 1 || arguments.profiles.size() > 1 || !arguments.clusters.empty())
@@ -96,11 +86,6 @@ void fit_links(const Arguments& arguments) {
   write_fits(std::cout, fits);
   if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
   if (arguments.profiles.empty()) return;
-  for (const LinkFit& one : fits) {
-    const std::string kind = one.between_nodes ? one.nics.kind : one.intra.kind;
-    check_plausible(kind, one.large);
-    check_plausible(kind, one.small);
-  }
   if (clusters.size() != 1 || arguments.profiles.size() != 1)
     throw ScenarioError({"--output takes one cluster; name one --cluster and one --output"});
   std::set<std::string> sources;
@@ -166,8 +151,6 @@ void fit(const Arguments& arguments) {
   }
   const std::vector<KernelFit> fits = fit_kernels(samples, devices);
   write_fits(std::cout, fits);
-  for (const KernelFit& fit : fits)
-    if (!arguments.profiles.empty()) check_plausible(fit.architecture + " " + fit.what, fit.in);
   for (const std::string& path : arguments.profiles) {
     write_file(path, profile_with_fits(read_file(path), path, load_device(path), fits));
   }
