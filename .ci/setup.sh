@@ -7,15 +7,22 @@ kTestPackages="$kBuildPackages $kNetworkPackages libgtest-dev libgloo-dev"
 kCannot=40   # set_up: the environment is in the way (a package, a permission, a network); a command was named
 kBroken=41   # set_up: the sources do not configure or compile; the log was shown
 build_flags=''  # for ninja
+kSilence=10    # seconds without a word, at most
 kLockPatience=${ACCOSIM_LOCK_PATIENCE:-900} # seconds to wait for another's apt before giving up
 
 say() { printf 'accosim: %s\n' "$*" >&2; }
 
+# folder_of PRESET: where it is built. With or without the tests is one build: what the program needs is compiled once.
+folder_of() {
+  case $1 in dev) printf '%s/build/release' "$root" ;; *) printf '%s/build/%s' "$root" "$1" ;; esac
+}
+
 # set_up PRESET TARGETS PACKAGES...: leaves TARGETS (words) of PRESET built and current. Returns 0, kCannot or kBroken.
 set_up() {
-  local preset=$1 target=$2 status
+  local preset=$1 target=$2
   shift 2
-  build_folder=$root/build/$preset
+  build_folder=$(folder_of "$preset")
+  refuse_odd_place || return $kCannot
   if ! mkdir -p "$build_folder" 2>/dev/null || [ ! -w "$build_folder" ] || [ ! -w "$root/build" ]; then
     explain_other_user "$preset"
     return $kCannot
@@ -29,6 +36,15 @@ set_up() {
     fi
     install_missing "$@" && configure "$preset" && build "$preset" "$target"
   ) </dev/null >&2
+}
+
+# What CMake and ninja cannot hold. Every other character may be in the path of a clone.
+refuse_odd_place() {
+  case $root in
+    *[\;\"\\\$\#\|\<\>]* | *[$'\001'-$'\010'$'\012'-$'\037'$'\177']*)
+      say "$(printf '%q' "$root"): CMake cannot build in a path with a ; \" \\ \$ # | < > or control character in it; move or clone it elsewhere"
+      return 1 ;;
+  esac
 }
 
 # The folder cannot be written: somebody else made it.
@@ -116,18 +132,17 @@ install_missing() {
 }
 
 # apt_get LOG ARGS...: one apt-get, never asking anything, that waits for every lock. DPkg::Lock::Timeout waits for
-# dpkg's; for those of the package lists and the archives apt 2.6 fails at once, so we look and try again.
+# dpkg's; for those of the package lists and the archives apt 2.6 fails at once, so we look and try again. What was
+# downloaded is not kept: it would take as much room again.
 apt_get() {
   local log=$1 once status waited=''
   shift
   once=$(mktemp "$log.XXXXXX")
   while :; do
     "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q \
-      -o DPkg::Lock::Timeout="$kLockPatience" -o APT::Update::Error-Mode=any \
+      -o DPkg::Lock::Timeout="$kLockPatience" -o APT::Update::Error-Mode=any -o APT::Keep-Downloaded-Packages=false \
       -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 "$@" </dev/null 2>&1 9>&- |
-      awk -v log_file="$once" -v told="$waited" '
-        { print >log_file; fflush(log_file) }
-        /^Waiting for cache lock/ && told == "" { told = 1; print "accosim: apt is at work elsewhere: waiting for it" }'
+      narrate phase_of_apt "$once" "$waited"
     status=${PIPESTATUS[0]}
     cat "$once" >>"$log"
     [ "$status" != 0 ] && grep -qE '^E: (Could not get lock|Unable to lock)' "$once" && [ "$SECONDS" -lt "$kLockPatience" ] || break
@@ -139,42 +154,94 @@ apt_get() {
   return "$status"
 }
 
-# configure PRESET: only when never done, done elsewhere, or by other presets; ninja redoes it for a changed
-# CMakeLists.txt. Afresh, since a cache that came with a moved clone is an error to CMake, and an old one keeps old values.
-configure() {
-  local stamp=$build_folder/.configured configured=''
-  if [ -r "$stamp" ] && [ ! "$root/CMakePresets.json" -nt "$stamp" ]; then
-    IFS= read -r configured <"$stamp"
-    [ "$configured" = "$root" ] && [ -e "$build_folder/build.ninja" ] && return 0
-  fi
-  rm -f "$stamp"
-  say "configuring build/$1"
-  if ! (cd "$root" && cmake --fresh --preset "$1") >"$build_folder/configure.log" 2>&1; then
-    cat "$build_folder/configure.log"
-    say "build/$1 could not be configured: see above"
-    return $kBroken
-  fi
-  printf '%s\n' "$root" >"$stamp"
+# narrate FUNCTION ARGS...: calls FUNCTION ARGS LINE with each line of stdin as it comes, and says what that left in $now,
+# but not more often than every kSilence seconds, and again when as long nothing has come.
+narrate() {
+  local line part='' now='' told=$SECONDS begun=$SECONDS status
+  while :; do
+    IFS= read -r -t "$kSilence" line
+    status=$?
+    part=$part$line
+    if [ "$status" -le 128 ]; then # else the line is not whole yet
+      if [ "$status" = 0 ] || [ -n "$part" ]; then "$@" "$part"; fi
+      part=''
+    fi
+    if [ -n "$now" ] && [ $((SECONDS - told)) -ge "$kSilence" ]; then
+      say "$now"
+      told=$SECONDS
+    fi
+    [ "$status" = 0 ] || [ "$status" -gt 128 ] || return 0
+  done
 }
 
-# build PRESET TARGET: on a terminal ninja's own moving line; else a line a quarter, and whatever a compiler says.
-build() {
-  local status
-  say "building $2 in build/$1"
-  if [ -t 2 ]; then
-    NINJA_STATUS='accosim: [%f/%t] ' cmake --build "$build_folder" --target $2 -- $build_flags
-    status=$?
-  else
-    NINJA_STATUS='@%p@%f/%t@' cmake --build "$build_folder" --target $2 -- $build_flags 2>&1 | awk -F@ '
-      /^ninja: (Entering directory|no work to do)/ { next }
-      /^@ *[0-9]+%@/ { if (int($2 / 25) > shown) { shown = int($2 / 25); print "accosim: built " $3; fflush() } next }
-      { print; fflush() }'
-    status=${PIPESTATUS[0]}
+# phase_of_apt LOG WAITED LINE: what apt-get is at.
+phase_of_apt() {
+  printf '%s\n' "$3" >>"$1"
+  case $3 in
+    'Waiting for cache lock'*) [ -n "$2" ] || say "apt is at work elsewhere: waiting for it" ;;
+    'Need to get '*) say "${3%.}" ;;
+    'After this operation'*) say "${3%.}" ;;
+    Get:*) now="apt: downloading: ${3#Get:}" ;;
+    'Reading package lists'*) now='apt: reading the package lists' ;;
+    Unpacking*) now="apt: unpacking ${3#Unpacking }" ;;
+    'Setting up'*) now="apt: setting up ${3#Setting up }" ;;
+    Processing*) now='apt: finishing' ;;
+  esac
+}
+
+# configure PRESET: only when never done, done elsewhere, or by other presets; ninja redoes it for a changed
+# CMakeLists.txt. Afresh, since a cache that came with a moved clone is an error to CMake, and an old one keeps old values.
+# The stamp holds where and what: a build with the tests serves one that needs none, not the other way round.
+configure() {
+  local stamp=$build_folder/.configured place='' what='' options=()
+  if [ -r "$stamp" ] && [ ! "$root/CMakePresets.json" -nt "$stamp" ]; then
+    { IFS= read -r place && IFS= read -r what; } <"$stamp"
+    if [ "$place" = "$root" ] && [ -e "$build_folder/build.ninja" ]; then
+      case $what in "$1" | dev) return 0 ;; esac
+    fi
   fi
-  if [ "$status" != 0 ]; then
-    say "build/$1 does not build: see above"
+  rm -f "$stamp"
+  say "configuring build/${build_folder##*/}"
+  if command -v ccache >/dev/null; then options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  if ! (cd "$root" && cmake --fresh --preset "$1" "${options[@]}") >"$build_folder/configure.log" 2>&1; then
+    cat "$build_folder/configure.log"
+    say "build/${build_folder##*/} could not be configured: see above"
     return $kBroken
   fi
+  printf '%s\n' "$root" "$1" >"$stamp"
+}
+
+# build PRESET TARGET: a line now and then with how far it is, and whatever a compiler says.
+build() {
+  local status what="$2 in build/${build_folder##*/}"
+  say "building $what"
+  # Where ccache is, another checkout's objects serve this one too.
+  CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros \
+    NINJA_STATUS='@%f/%t@' cmake --build "$build_folder" --target $2 -- $build_flags 2>&1 | narrate progress_of_ninja
+  status=${PIPESTATUS[0]}
+  if [ "$status" != 0 ]; then
+    say "build/${build_folder##*/} does not build: see above"
+    return $kBroken
+  fi
+}
+
+# progress_of_ninja LINE: "@done/all@step" becomes how far it is; the rest is a compiler's to say.
+progress_of_ninja() {
+  local count of left
+  case $1 in
+    @*/*@*)
+      count=${1#@} count=${count%%@*} of=${count#*/} count=${count%/*}
+      now="built $count of $of"
+      if [ "$count" = "$of" ]; then
+        say "$now"
+        now=''
+      elif [ "$count" -gt 0 ] && [ $((SECONDS - begun)) -ge "$kSilence" ]; then
+        left=$(((SECONDS - begun) * (of - count) / count))
+        now="$now, about $(((left + 59) / 60)) min left"
+      fi ;;
+    'ninja: Entering directory'* | 'ninja: no work to do.') ;;
+    *) printf '%s\n' "$1" ;;
+  esac
 }
 
 if [ -t 0 ]; then stdin_is_terminal=yes; else stdin_is_terminal=no; fi

@@ -21,12 +21,20 @@ count_tests() {
 # run_tests PRESET CTEST_ARGS...: a run that CTest could not do, or that it calls failed although no test was, counts as
 # one failure.
 run_tests() {
-  local preset=$1 results=$root/build/$1/tests.$$.xml before=$failed status
+  local preset=$1 results before=$failed status
+  results=$(folder_of "$1")/tests.$$.xml
   shift
   (cd "$root" && CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)} \
-    ctest --preset "$preset" --output-junit "$results" "$@" </dev/null)
-  status=$?
+    ctest --preset "$preset" --output-junit "$results" "$@" </dev/null) | narrate show_test
+  status=${PIPESTATUS[0]}
   if [ -e "$results" ]; then count_tests "$results"; fi
   rm -f "$results"
   if [ "$status" != 0 ] && [ "$failed" = "$before" ]; then failed=$((failed + 1)); fi
+}
+
+# show_test LINE: a line of ctest's; while nothing comes, the test that was begun last is named.
+show_test() {
+  printf '%s\n' "$1"
+  told=$SECONDS
+  case $1 in *Start*:*) now="still testing: ${1##*: }" ;; esac
 }

@@ -35,7 +35,7 @@ std::size_t starts(std::span<const std::uint8_t> text, int length) {
 
 }  // namespace
 
-std::string default_text_path() { return std::string(kSourceFolder) + "/calibration/data/devils_dictionary.txt"; }
+std::string default_text_path() { return std::string(kSourceFolder).append("/calibration/data/devils_dictionary.txt"); }
 
 Corpus corpus_of(std::string_view text) {
   if (text.size() < kLeastText)

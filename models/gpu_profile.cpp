@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -51,17 +50,6 @@ JsonValue& object_at(JsonValue& parent, const std::string& key) {
   return *parent.find(key);
 }
 
-/// Removes citations of what is gone.
-void drop_sources(JsonValue& root, const std::string& of) {
-  JsonValue* sources = root.find("sources");
-  if (sources == nullptr) return;
-  auto& all = sources->members;
-  const auto covered = [&](const JsonMember& member) {
-    return member.key == of || member.key.compare(0, of.size() + 1, of + "/") == 0;
-  };
-  all.erase(std::remove_if(all.begin(), all.end(), covered), all.end());
-}
-
 std::string citation_of(const GpuSamples& samples) {
   std::string text = "accocal measure on " + samples.device;
   const auto add = [&](const char* what, const std::string& value) {
@@ -88,7 +76,7 @@ GpuProfile::GpuProfile(JsonValue base, const GpuSamples& samples, const std::str
       for (JsonMember& fit : gemm->members) fit.value.set("inherited", json_bool(true, {}));
     if (JsonValue* attention = root_.find("attention")) attention->set("inherited", json_bool(true, {}));
     root_.erase("kernels");
-    drop_sources(root_, "/kernels");
+    drop_citations(root_, "/kernels");
   }
   root_.set("description", json_text(fmt::format("{}, from {} and {}", samples.device, base_name, measured_), {}));
   set("sm_count", rounded(samples.sm_count), measured_ + ": as the driver says");
@@ -102,7 +90,7 @@ GpuProfile::GpuProfile(JsonValue base, const GpuSamples& samples, const std::str
 }
 
 void GpuProfile::set(const std::string& key, JsonValue value, const std::string& source) {
-  drop_sources(root_, "/" + key);
+  drop_citations(root_, "/" + key);
   root_.set(key, std::move(value));
   object_at(root_, "sources").set("/" + key, json_text(source, {}));
 }
@@ -139,7 +127,7 @@ void GpuProfile::set_gemm(Dtype dtype, const GemmFit& fit, const std::string& so
   spread_gemm_efficiency(root_, device_);
   object_at(root_, "gemm").set(name_of(dtype), std::move(json));
   const std::string pointer = std::string("/gemm/") + name_of(dtype);
-  drop_sources(root_, pointer);
+  drop_citations(root_, pointer);
   object_at(root_, "sources").set(pointer, json_text(source, {}));
   read();
 }

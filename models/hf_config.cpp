@@ -115,6 +115,11 @@ void read_opt(ObjectReader& config, Model& model) {
   model.num_attention_heads = config.integer("num_attention_heads", 1, kMaxHidden);
   model.num_key_value_heads = model.num_attention_heads;
   model.head_dim = divided_head_dim(config, model, "hidden_size", "num_attention_heads");
+  const int embedded = optional_integer(config, "word_embed_proj_dim", kMaxHidden, model.hidden_size);
+  if (config.good("hidden_size") && embedded != model.hidden_size)
+    config.fail("word_embed_proj_dim", fmt::format("embeddings of another width than hidden_size = {} are not modelled "
+                                                   "yet; name a model without",
+                                                   model.hidden_size));
   model.intermediate_size = config.integer("ffn_dim", 1, kMaxInner);
   model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
   model.max_position_embeddings = config.integer("max_position_embeddings", 1, kMaxInteger - 2) + 2;  // its offset
@@ -157,13 +162,84 @@ void read_llama(ObjectReader& config, Model& model) {
                                 sliding ? optional_integer(config, "sliding_window", kMaxInteger, kMaxInteger) : 0);
 }
 
+/// A key of a config that makes another model of it than its family's, at another price.
+struct Unmodelled {
+  const char* key;  ///< or the beginning of one, where it ends in "_"
+  const char* what;
+  double harmless = 0;  ///< a number up to which it changes nothing
+};
+constexpr const char* kExperts = "mixture-of-experts models are";
+constexpr const char* kLatent = "multi-head latent attention is";
+constexpr const char* kParts = "models with an encoder of their own are";
+constexpr Unmodelled kUnmodelled[] = {
+    {"num_local_experts", kExperts, 1},
+    {"num_experts", kExperts, 1},
+    {"n_routed_experts", kExperts, 1},
+    {"n_shared_experts", kExperts},
+    {"num_experts_per_tok", kExperts, 1},
+    {"num_experts_per_token", kExperts, 1},
+    {"moe_", kExperts, 1},
+    {"q_lora_rank", kLatent},
+    {"kv_lora_rank", kLatent},
+    {"qk_rope_head_dim", kLatent},
+    {"qk_nope_head_dim", kLatent},
+    {"v_head_dim", kLatent},
+    {"num_nextn_predict_layers", "multi-token prediction is"},
+    {"quantization_config", "quantised weights are"},
+    {"vision_config", kParts},
+    {"audio_config", kParts},
+    {"is_encoder_decoder", kParts},
+    {"add_cross_attention", "cross-attention is"},
+    {"reorder_and_upcast_attn", "attention's scores in fp32 are"},
+};
+
+bool matches(const Unmodelled& entry, const std::string& key) {
+  const std::string wanted = entry.key;
+  return wanted.back() == '_' ? key.rfind(wanted, 0) == 0 : key == wanted;
+}
+
+/// What a value that switches something on looks like in a message; empty when it switches nothing on.
+std::string switched_on(const JsonValue& value, double harmless) {
+  switch (value.kind) {
+    case JsonKind::kNull: return {};
+    case JsonKind::kBool: return value.boolean ? "true" : "";
+    case JsonKind::kNumber: return value.number > harmless ? printable(value.text, 40) : "";
+    case JsonKind::kText: return value.text.empty() ? "" : in_quotes(value.text);
+    case JsonKind::kArray: return value.elements.empty() ? "" : "[...]";
+    case JsonKind::kObject: return value.members.empty() ? "" : "{...}";
+  }
+  return {};
+}
+
+/// Whatever the family: what would otherwise be dropped in silence, and the model priced as another one. Of each kind
+/// the first key is told.
+void refuse_unmodelled(ObjectReader& config) {
+  std::vector<std::string> told;
+  for (const Unmodelled& entry : kUnmodelled) {
+    if (std::find(told.begin(), told.end(), entry.what) != told.end()) continue;
+    for (const JsonMember& member : config.value().members) {
+      if (!matches(entry, member.key)) continue;
+      const std::string value = switched_on(member.value, entry.harmless);
+      if (value.empty()) continue;
+      config.fail(member.key, fmt::format("{} not modelled yet ({}: {}); name a model without", entry.what,
+                                          printable(member.key), value));
+      told.emplace_back(entry.what);
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
   ObjectReader config(value, pointer, diagnostics);
   if (!config.good()) return std::nullopt;
+  refuse_unmodelled(config);
+  if (!config.good()) return std::nullopt;
   Model model;
-  model.family = config.one_of("model_type", {"gpt2", "gpt_neo", "opt", "llama", "mistral", "measured"}, "");
+  // No nearest name: what is one letter away may be another architecture, at another price.
+  model.family = config.one_of("model_type", {"gpt2", "gpt_neo", "opt", "llama", "mistral", "measured"}, "",
+                               [](const std::string&) { return std::string(); });
   if (!config.good()) return std::nullopt;
   model.name = config.text("name", model.family);
   if (model.family == "measured") {

@@ -1,5 +1,5 @@
-// A model as Hugging Face's transformers describes it: config.json of gpt2, gpt_neo and llama. Whatever else such a
-// file holds is none of our business and is dropped.
+// A model as Hugging Face's transformers describes it: config.json of gpt2, gpt_neo and llama. What else
+// such a file holds and changes the price is refused by name; the rest is none of our business and is dropped.
 #pragma once
 
 #include <optional>

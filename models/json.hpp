@@ -129,4 +129,8 @@ const JsonValue* child_of(const JsonValue& value, const std::string& key);
 /// nullptr when the pointer leads nowhere.
 const JsonValue* at_pointer(const JsonValue& root, std::string_view pointer);
 
+/// Takes out of an object's "sources" what is cited at `pointer` (in the object) and below it: a citation goes with the
+/// number that it is for.
+void drop_citations(JsonValue& object, std::string_view pointer);
+
 }  // namespace accosim

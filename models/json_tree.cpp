@@ -233,6 +233,15 @@ const JsonValue* at_pointer(const JsonValue& root, std::string_view pointer) {
   return value;
 }
 
+void drop_citations(JsonValue& object, std::string_view pointer) {
+  JsonValue* sources = object.find("sources");
+  if (sources == nullptr) return;
+  const std::string below = std::string(pointer) + "/";
+  const auto covered = [&](const JsonMember& m) { return m.key == pointer || m.key.rfind(below, 0) == 0; };
+  auto& all = sources->members;
+  all.erase(std::remove_if(all.begin(), all.end(), covered), all.end());
+}
+
 std::string write_json(const JsonValue& value) {
   std::string out;
   write(value, 0, 0, out);

@@ -1,12 +1,11 @@
 // What is shipped, for the verb `list`: found by looking, so that a file put into the folder is there without a word.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <system_error>
 
 #include "models/json.hpp"
 #include "models/scenario.hpp"
+#include "models/shipped.hpp"
 #include "models/text.hpp"
 
 namespace accosim {
@@ -31,42 +30,28 @@ std::string describe_model(const std::string& path) {
   }
 }
 
-void add_folder(const fs::path& root, const char* kind, const std::string& folder, const std::string& schema,
-                std::vector<LibraryEntry>& out) {
-  std::error_code error;
-  std::vector<std::string> files;
-  fs::directory_iterator entries(root / folder, error);
-  for (const fs::directory_iterator end; !error && entries != end; entries.increment(error)) {
-    if (entries->path().extension() == ".json") files.push_back(entries->path().filename().string());
-  }
-  std::sort(files.begin(), files.end());
-  for (const std::string& file : files) {
-    LibraryEntry entry{kind, fs::path(file).stem().string(), folder + "/" + file, ""};
-    const std::string path = (root / folder / file).string();
-    const JsonDocument document = read_json_file(path, entry.path);
-    if (!document.errors.empty()) {
-      entry.description = document.errors.front();
-    } else if (schema.empty()) {
-      entry.description = describe_model(path);
-    } else if (text_member(document.root, "schema").rfind(schema, 0) != 0) {
-      continue;
-    } else {
-      entry.description = text_member(document.root, "description");
-    }
-    out.push_back(std::move(entry));
-  }
-}
-
 }  // namespace
 
 std::vector<LibraryEntry> list_library() {
-  const fs::path root = data_dir();
   std::vector<LibraryEntry> out;
-  add_folder(root, "device", "calibration/profiles", "accosim.device/", out);
-  add_folder(root, "model", "scenarios/llms", "", out);
-  add_folder(root, "cluster", "scenarios/clusters", "accosim.cluster/", out);
-  add_folder(root, "scenario", "scenarios", "accosim.scenario/", out);
-  add_folder(root, "scenario", "scenarios/paper", "accosim.scenario/", out);
+  for (const FileKind kind : kFileKinds) {
+    const std::string schema = fmt::format("accosim.{}/", name_of(kind));
+    for (const ShippedFile& file : shipped_files(kind)) {
+      LibraryEntry entry{name_of(kind), file.name, file.path, ""};
+      const std::string path = (fs::path(data_dir()) / file.path).string();
+      const JsonDocument document = read_json_file(path, file.path);
+      if (!document.errors.empty()) {
+        entry.description = document.errors.front();
+      } else if (kind == FileKind::kModel) {
+        entry.description = describe_model(path);
+      } else if (text_member(document.root, "schema").rfind(schema, 0) != 0) {
+        continue;
+      } else {
+        entry.description = text_member(document.root, "description");
+      }
+      out.push_back(std::move(entry));
+    }
+  }
   return out;
 }
 

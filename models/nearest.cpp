@@ -56,6 +56,11 @@ std::string nearest(std::string_view written, const std::vector<std::string>& ca
   return best;
 }
 
+std::string did_you_mean(std::string_view written, const std::vector<std::string>& candidates) {
+  const std::string near = nearest(written, candidates);
+  return near.empty() ? "" : "did you mean " + in_quotes(near) + "? ";
+}
+
 std::string hint(std::string_view written, const std::vector<std::string>& candidates) {
   if (candidates.empty()) return {};
   const std::string near = nearest(written, candidates);

@@ -16,6 +16,9 @@ int edit_distance(std::string_view a, std::string_view b);
 /// most a third of the longer word, and case does not count.
 std::string nearest(std::string_view written, const std::vector<std::string>& candidates);
 
+/// "did you mean "x"? " when one is near, else nothing.
+std::string did_you_mean(std::string_view written, const std::vector<std::string>& candidates);
+
 /// "; did you mean "x"?" when one is near, else "; one of: a, b, c" (at most `kListed` of them), for the end of an
 /// error.
 std::string hint(std::string_view written, const std::vector<std::string>& candidates);

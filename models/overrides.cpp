@@ -36,6 +36,17 @@ std::vector<std::string> keys_of(const JsonValue& value) {
   return keys;
 }
 
+/// What was cited for the value that `keys` lead to is not true of another one.
+void drop_citations_of(JsonValue& tree, const std::vector<std::string>& keys) {
+  JsonValue* at = &tree;
+  for (std::size_t i = 0; i < keys.size() && at != nullptr && keys[i] != "sources"; ++i) {
+    std::string rest;
+    for (std::size_t j = i; j < keys.size(); ++j) rest += pointer_part(keys[j]);
+    drop_citations(*at, rest);
+    at = const_cast<JsonValue*>(child_of(*at, keys[i]));
+  }
+}
+
 }  // namespace
 
 void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics) {
@@ -78,6 +89,7 @@ void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const 
       at = child;
     } else if (child != nullptr) {
       *child = std::move(value);
+      drop_citations_of(tree, *keys);
       return;
     } else if (at->kind == JsonKind::kArray) {
       diagnostics.add(origin, walked,

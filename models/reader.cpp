@@ -243,15 +243,14 @@ double ObjectReader::watts(std::string_view key, std::optional<double> fallback)
 }
 
 std::string ObjectReader::one_of(std::string_view key, const std::vector<std::string>& names,
-                                 const std::string& fallback) {
+                                 const std::string& fallback, const Advice& advice) {
   std::string form = names.size() > 1 ? "one of: " : "";
   for (std::size_t i = 0; i < names.size(); ++i) form += (i > 0 ? ", \"" : "\"") + names[i] + "\"";
   std::string harmless = fallback.empty() ? names.front() : fallback;
   const JsonValue* member = take(key, !fallback.empty(), json_text(fallback, default_origin()), form);
   if (member == nullptr || wrong_kind(key, *member, JsonKind::kText, form)) return harmless;
   if (contains(names, member->text)) return member->text;
-  const std::string near = nearest(member->text, names);
-  const std::string meant = near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near);
+  const std::string meant = advice ? advice(member->text) : did_you_mean(member->text, names);
   fail(key, fmt::format("{} is not known; {}write {}", in_quotes(member->text), meant, form));
   return harmless;
 }

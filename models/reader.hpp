@@ -2,6 +2,7 @@
 // at the first mistake. A default is written into the tree too, so that the tree always shows the whole truth.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -83,8 +84,11 @@ class ObjectReader {
     }
     return choices.front();
   }
-  /// One of `names`; an empty fallback is none.
-  std::string one_of(std::string_view key, const std::vector<std::string>& names, const std::string& fallback);
+  /// What to say of a text that is none of the names; it ends in "; " or "? ", or is empty.
+  using Advice = std::function<std::string(const std::string& written)>;
+  /// One of `names`; an empty fallback is none. Without advice the nearest name is asked for.
+  std::string one_of(std::string_view key, const std::vector<std::string>& names, const std::string& fallback,
+                     const Advice& advice = {});
   /// "schema": the only value it may have. Absent is fine.
   void schema(const std::string& name);
 

@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
-#include "build_info/project.hpp"
 #include "models/nearest.hpp"
 #include "models/text.hpp"
 
@@ -19,11 +17,9 @@ namespace fs = std::filesystem;
 
 /// Files that are named thousands of times must not multiply into gigabytes.
 constexpr int kMaxExpandedValues = 400'000;
-constexpr const char* kProfiles = "calibration/profiles";
 
-bool is_name(const std::string& reference) {
-  const bool json = reference.size() >= 5 && reference.compare(reference.size() - 5, 5, ".json") == 0;
-  return !json && reference.find('/') == std::string::npos;
+bool ends_with_json(const std::string& path) {
+  return path.size() >= 5 && path.compare(path.size() - 5, 5, ".json") == 0;
 }
 
 /// Names of the JSON files beside a missing one, for the nearest.
@@ -48,11 +44,6 @@ std::string identity_of(const std::string& path) {
 
 }  // namespace
 
-std::string data_dir() {
-  const char* const set = std::getenv("ACCOSIM_DATA_DIR");
-  return set != nullptr && *set != '\0' ? set : kSourceFolder;
-}
-
 std::optional<JsonValue> References::open(const std::string& path) {
   JsonDocument document = read_json_file(path, path);
   for (std::string& error : document.errors) diagnostics_.errors.push_back(std::move(error));
@@ -63,43 +54,79 @@ std::optional<JsonValue> References::open(const std::string& path) {
   return std::move(document.root);
 }
 
-std::optional<References::Place> References::locate(const JsonValue& reference, Kind kind, const std::string& pointer) {
-  const std::string& text = reference.text;
-  const auto fail = [&](const std::string& what) {
-    diagnostics_.add(reference.origin, pointer, what);
-    return std::nullopt;
-  };
-  if (text.empty()) return fail("is empty; write the path of a file");
-  if (text.size() > 1000 || printable(text, text.size()) != text) {
-    return fail(in_quotes(text) + " is no path; write the path of a file");
-  }
-  if (kind == Kind::kDevice && is_name(text)) {
-    const std::string shown = fmt::format("{}/{}.json", kProfiles, text);
-    const std::string path = (fs::path(data_dir()) / shown).string();
+std::optional<References::Place> References::locate(const std::string& text, FileKind kind, const Place& from,
+                                                    const std::string& base, std::string& wrong) const {
+  const auto exists = [](const std::string& path) {
     std::error_code error;
-    if (fs::exists(path, error)) return Place{path, shown};
-    return fail(fmt::format("no device is named {}{}", in_quotes(text),
-                            hint(text, files_in(fs::path(data_dir()) / kProfiles, false))) +
-                (files_in(fs::path(data_dir()) / kProfiles, false).empty()
-                     ? fmt::format("; there are no profiles in {}/{}", printable(data_dir(), 200), kProfiles)
-                     : ""));
+    return fs::exists(path, error);
+  };
+  const auto place_of = [&](const std::string& path) {
+    return Place{(fs::path(from.path) / path).string(), (fs::path(from.shown) / path).lexically_normal().string()};
+  };
+  if (text.empty()) {
+    wrong = "is empty; write the path of a file";
+    return std::nullopt;
   }
-  const auto directory = directories_.find(reference.origin.source ? *reference.origin.source : "");
-  const Place from = directory == directories_.end() ? Place{} : directory->second;
-  Place place{(fs::path(from.path) / text).string(), (fs::path(from.shown) / text).lexically_normal().string()};
+  if (text.size() > 1000 || printable(text, text.size()) != text) {
+    wrong = in_quotes(text) + " is no path; write the path of a file";
+    return std::nullopt;
+  }
+  const Place path = place_of(text);
   std::error_code error;
-  if (fs::exists(place.path, error)) return place;
-  const fs::path file(place.path);
-  std::string what = fmt::format("no file {}", in_quotes(place.shown, 200));
-  const std::string near = nearest(file.filename().string(), files_in(file.parent_path(), true));
-  what +=
-      near.empty() ? "; write a path relative to the file that names it" : "; did you mean " + in_quotes(near) + "?";
-  return fail(what);
+  const bool folder = fs::is_directory(path.path, error);
+  if (exists(path.path) && !folder) return path;
+  const fs::path file(path.path);
+  if (ends_with_json(text)) {
+    const std::string near = nearest(file.filename().string(), files_in(file.parent_path(), true));
+    wrong = fmt::format("no file {}; ", in_quotes(path.shown, 200)) +
+            (near.empty() ? fmt::format("write a path relative to {}, or a name that accosim list {}s shows", base,
+                                        name_of(kind))
+                          : "did you mean " + in_quotes(near) + "?");
+    return std::nullopt;
+  }
+  const Place beside = place_of(text + ".json");
+  const std::string identity = identity_of(beside.path);
+  const bool open = std::any_of(stack_.begin(), stack_.end(), [&](const Open& o) { return o.identity == identity; });
+  if (!open && exists(beside.path)) return beside;
+  const std::vector<ShippedFile> shipped = shipped_as(kind, text);
+  if (shipped.size() == 1) return Place{(fs::path(data_dir()) / shipped[0].path).string(), shipped[0].path};
+  if (shipped.size() > 1) {
+    wrong = fmt::format("{} is the name of {} and of {}; write more of the path, such as {}", in_quotes(text),
+                        shipped[0].path, shipped[1].path, in_quotes(shipped[0].name));
+    return std::nullopt;
+  }
+  if (folder) return path;
+  std::vector<std::string> names = files_in(file.parent_path(), false);
+  for (const ShippedFile& one : shipped_files(kind)) names.push_back(one.name);
+  const std::string near = nearest(fs::path(text).filename().string(), names);
+  wrong = fmt::format("no {} is named {};{} accosim list {}s shows all", name_of(kind), in_quotes(text),
+                      near.empty() ? "" : " did you mean " + in_quotes(near) + "?", name_of(kind));
+  if (shipped_files(kind).empty()) wrong += fmt::format(", and there is none in {}", printable(data_dir(), 200));
+  return std::nullopt;
 }
 
-bool References::is_kind(const JsonValue& root, Kind kind, const JsonValue& reference, const std::string& pointer) {
+std::optional<std::string> References::find(const std::string& name_or_path, FileKind kind) {
+  std::string wrong;
+  if (ends_with_json(name_or_path)) {
+    std::error_code error;
+    const std::vector<ShippedFile> shipped = shipped_as(kind, fs::path(name_or_path).stem().string());
+    if (shipped.empty() || fs::exists(name_or_path, error)) return name_or_path;  // whoever reads it says what is wrong
+    diagnostics_.errors.push_back(fmt::format("{}: no such file; the one that comes with accosim is named {}",
+                                              printable(name_or_path, 300), in_quotes(shipped[0].name)));
+    return std::nullopt;
+  }
+  const std::optional<Place> place = locate(name_or_path, kind, {}, "the current directory", wrong);
+  if (place) return place->path;
+  diagnostics_.errors.push_back(name_or_path.empty() ? fmt::format("the path of the {} {}", name_of(kind), wrong)
+                                                     : wrong);
+  return std::nullopt;
+}
+
+bool References::is_kind(const JsonValue& root, FileKind kind, const Place& place, const JsonValue& reference,
+                         const std::string& pointer) {
   const auto fail = [&](const std::string& what) {
-    diagnostics_.add(reference.origin, pointer, in_quotes(reference.text, 200) + what);
+    const bool is_path = ends_with_json(reference.text);
+    diagnostics_.add(reference.origin, pointer, in_quotes(is_path ? reference.text : place.shown, 200) + what);
     return false;
   };
   if (root.kind != JsonKind::kObject) {
@@ -107,20 +134,27 @@ bool References::is_kind(const JsonValue& root, Kind kind, const JsonValue& refe
   }
   const JsonValue* schema = root.find("schema");
   const std::string found = schema != nullptr && schema->kind == JsonKind::kText ? schema->text : "";
-  if (kind == Kind::kModel) {
+  if (kind == FileKind::kModel) {
     if (root.find("model_type") != nullptr) return true;
     return fail(found.empty() ? " has no \"model_type\"; name a Hugging Face config.json"
                               : fmt::format(" is of schema {}; name a Hugging Face config.json", in_quotes(found)));
   }
-  const std::string wanted = kind == Kind::kCluster ? "accosim.cluster/1" : "accosim.device/1";
+  const std::string wanted = fmt::format("accosim.{}/1", name_of(kind));
   if (found == wanted) return true;
   return fail(found.empty() ? fmt::format(" does not say what it is; begin it with \"schema\": \"{}\"", wanted)
                             : fmt::format(" is of schema {}; name a file of \"{}\"", in_quotes(found), wanted));
 }
 
-std::optional<JsonValue> References::enter(const JsonValue& reference, Kind kind, const std::string& pointer) {
-  const std::optional<Place> place = locate(reference, kind, pointer);
-  if (!place) return std::nullopt;
+std::optional<JsonValue> References::enter(const JsonValue& reference, FileKind kind, const std::string& pointer) {
+  const auto directory = directories_.find(reference.origin.source ? *reference.origin.source : "");
+  const bool in_file = directory != directories_.end();
+  std::string wrong;
+  const std::optional<Place> place = locate(reference.text, kind, in_file ? directory->second : Place{},
+                                            in_file ? "the file that names it" : "the current directory", wrong);
+  if (!place) {
+    diagnostics_.add(reference.origin, pointer, wrong);
+    return std::nullopt;
+  }
   const std::string identity = identity_of(place->path);
   const auto same = [&](const Open& open) { return open.identity == identity; };
   const auto circle = std::find_if(stack_.begin(), stack_.end(), same);
@@ -145,7 +179,7 @@ std::optional<JsonValue> References::enter(const JsonValue& reference, Kind kind
     }
     known = read_.emplace(identity, std::move(root)).first;
   }
-  if (!known->second || !is_kind(*known->second, kind, reference, pointer)) return std::nullopt;
+  if (!known->second || !is_kind(*known->second, kind, *place, reference, pointer)) return std::nullopt;
   const bool full = values_ > kMaxExpandedValues;
   values_ += full ? 0 : known->second->size();
   if (values_ > kMaxExpandedValues) {
@@ -162,9 +196,9 @@ std::optional<JsonValue> References::enter(const JsonValue& reference, Kind kind
 void References::expand_scenario(JsonValue& scenario) {
   JsonValue* model = scenario.find("model");
   if (model != nullptr && model->kind == JsonKind::kText) {
-    if (std::optional<JsonValue> root = enter(*model, Kind::kModel, "/model")) {
+    if (std::optional<JsonValue> root = enter(*model, FileKind::kModel, "/model")) {
       if (root->find("name") == nullptr) {
-        root->set("name", json_text(fs::path(model->text).stem().string(), default_origin()));
+        root->set("name", json_text(fs::path(stack_.back().shown).stem().string(), default_origin()));
       }
       *model = std::move(*root);
       leave();
@@ -176,7 +210,7 @@ void References::expand_scenario(JsonValue& scenario) {
 void References::expand_cluster(JsonValue& cluster, const std::string& pointer) {
   bool entered = false;
   if (cluster.kind == JsonKind::kText) {
-    std::optional<JsonValue> root = enter(cluster, Kind::kCluster, pointer);
+    std::optional<JsonValue> root = enter(cluster, FileKind::kCluster, pointer);
     if (!root) return;
     cluster = std::move(*root);
     entered = true;
@@ -205,7 +239,7 @@ void References::expand_cluster(JsonValue& cluster, const std::string& pointer) 
 void References::expand_device(JsonValue& device, const std::string& pointer) {
   if (device.kind == JsonKind::kObject) return inherit(device, pointer);
   if (device.kind != JsonKind::kText) return;
-  std::optional<JsonValue> root = enter(device, Kind::kDevice, pointer);
+  std::optional<JsonValue> root = enter(device, FileKind::kDevice, pointer);
   if (!root) return;
   device = std::move(*root);
   inherit(device, pointer);
@@ -227,29 +261,20 @@ void References::inherit(JsonValue& device, const std::string& pointer) {
   expand_device(base, pointer + "/inherits");
   if (base.kind != JsonKind::kObject || base.find("inherits") != nullptr) return;
 
-  const auto drop_citation = [&](const std::string& of) {
-    JsonValue* citations = base.find("sources");  // erasing a member moves the others
-    if (citations == nullptr) return;
-    auto& all = citations->members;
-    const auto covered = [&](const JsonMember& m) {
-      return m.key == of || m.key.compare(0, of.size() + 1, of + "/") == 0;
-    };
-    all.erase(std::remove_if(all.begin(), all.end(), covered), all.end());
-  };
   for (const JsonMember& member : device.members) {
     if (member.key == "sources" || member.key == "inherits") continue;
     if (member.key == "peak" || member.key == "gemm") {
       for (const JsonMember& inner : member.value.members)
-        drop_citation(pointer_part(member.key) + pointer_part(inner.key));
+        drop_citations(base, pointer_part(member.key) + pointer_part(inner.key));
     } else {
-      drop_citation(pointer_part(member.key));
+      drop_citations(base, pointer_part(member.key));
     }
   }
   // A constant for all shapes stands for a fit, and a fit for the constant.
   const auto displace = [&](const char* key, const char* other) {
     if (device.find(key) == nullptr || device.find(other) != nullptr) return;
     base.erase(other);
-    drop_citation(pointer_part(other));
+    drop_citations(base, pointer_part(other));
   };
   displace("gemm", "gemm_efficiency");
   displace("gemm_efficiency", "gemm");

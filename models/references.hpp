@@ -9,6 +9,7 @@
 
 #include "models/json.hpp"
 #include "models/reader.hpp"
+#include "models/shipped.hpp"
 
 namespace accosim {
 
@@ -16,17 +17,18 @@ class References {
  public:
   explicit References(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
+  /// The path of a file that the command line names, by its path or as one that is shipped. Nothing when there is none.
+  std::optional<std::string> find(const std::string& name_or_path, FileKind kind);
   /// The file that the user named, as it stands. Nothing when it cannot be read.
   std::optional<JsonValue> open(const std::string& path);
   /// Replaces what /model, /cluster, the devices and their "inherits" name. What cannot be replaced stays a text and is
   /// reported, so a reader that still finds a text there says nothing more. Can be called again after a change.
   void expand_scenario(JsonValue& scenario);
   void expand_cluster(JsonValue& cluster, const std::string& pointer);
-  /// A name (of a profile), a file, or an object that may inherit.
+  /// A name, a file, or an object that may inherit.
   void expand_device(JsonValue& device, const std::string& pointer);
 
  private:
-  enum class Kind { kModel, kCluster, kDevice };
   struct Place {
     std::string path;   ///< for the system
     std::string shown;  ///< for people
@@ -36,11 +38,16 @@ class References {
     std::string shown;
   };
 
-  std::optional<Place> locate(const JsonValue& reference, Kind kind, const std::string& pointer);
+  /// Where `text` leads from the folder `from`: a path, or a name: of a file beside (without ".json"), else of one that
+  /// is shipped. A file that is open is not meant by a name: gpt2.json may take the model "gpt2". Nothing when it leads
+  /// nowhere, and then `wrong` says why. `base` names the folder in words.
+  std::optional<Place> locate(const std::string& text, FileKind kind, const Place& from, const std::string& base,
+                              std::string& wrong) const;
   /// The file's tree when it can be read, is of that kind and closes no circle; it is then on the stack of open files.
-  std::optional<JsonValue> enter(const JsonValue& reference, Kind kind, const std::string& pointer);
+  std::optional<JsonValue> enter(const JsonValue& reference, FileKind kind, const std::string& pointer);
   void leave() { stack_.pop_back(); }
-  bool is_kind(const JsonValue& root, Kind kind, const JsonValue& reference, const std::string& pointer);
+  bool is_kind(const JsonValue& root, FileKind kind, const Place& place, const JsonValue& reference,
+               const std::string& pointer);
   void inherit(JsonValue& device, const std::string& pointer);
 
   Diagnostics& diagnostics_;
@@ -49,8 +56,5 @@ class References {
   std::vector<Open> stack_;
   int values_ = 0;  ///< expanded so far
 };
-
-/// Where shipped devices, models, clusters and scenarios are: the environment's ACCOSIM_DATA_DIR, else the source tree.
-std::string data_dir();
 
 }  // namespace accosim

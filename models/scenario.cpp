@@ -227,6 +227,13 @@ void refuse_other_kinds(const JsonValue& tree, Diagnostics& diagnostics) {
   if (diagnostics.errors.size() > before) throw ScenarioError(diagnostics.errors);
 }
 
+/// The same into `diagnostics`.
+std::string file_of(FileKind kind, const std::string& name_or_path, References& references, Diagnostics& diagnostics) {
+  const std::optional<std::string> path = references.find(name_or_path, kind);
+  throw_if_wrong(diagnostics);
+  return *path;
+}
+
 /// Opens the file of a single part.
 JsonValue open_part(References& references, const std::string& path, Diagnostics& diagnostics) {
   std::optional<JsonValue> root = references.open(path);
@@ -310,13 +317,20 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   return training;
 }
 
+std::string file_of(FileKind kind, const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  return file_of(kind, name_or_path, references, diagnostics);
+}
+
 namespace {
 
 /// `apply` sets what is to be set in the tree, and fills in the files that it names after each.
-LoadedScenario load(const std::string& path,
+LoadedScenario load(const std::string& name_or_path,
                     const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply) {
   Diagnostics diagnostics;
   References references(diagnostics);
+  const std::string path = file_of(FileKind::kScenario, name_or_path, references, diagnostics);
   JsonValue tree = open_part(references, path, diagnostics);
   const std::string main_file = tree.origin.source ? *tree.origin.source : path;
   refuse_other_kinds(tree, diagnostics);
@@ -335,8 +349,8 @@ LoadedScenario load(const std::string& path,
 
 }  // namespace
 
-LoadedScenario load_scenario(const std::string& path, const std::vector<std::string>& sets) {
-  return load(path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets) {
+  return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
     for (const std::string& set : sets) {
       apply_set(tree, set, diagnostics);
       references.expand_scenario(tree);
@@ -344,8 +358,8 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::str
   });
 }
 
-LoadedScenario load_scenario_with(const std::string& path, const std::vector<Setting>& settings) {
-  return load(path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings) {
+  return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
     for (const Setting& set : settings) {
       set_at(tree, set.pointer, set.value, set.value.origin, diagnostics);
       references.expand_scenario(tree);
@@ -363,9 +377,10 @@ Device load_device(const std::string& name_or_path) {
   return *device;
 }
 
-Model load_model(const std::string& path) {
+Model load_model(const std::string& name_or_path) {
   Diagnostics diagnostics;
   References references(diagnostics);
+  const std::string path = file_of(FileKind::kModel, name_or_path, references, diagnostics);
   JsonValue value = open_part(references, path, diagnostics);
   if (value.find("name") == nullptr && value.kind == JsonKind::kObject) {
     value.set("name", json_text(printable(std::filesystem::path(path).stem().string(), 100), default_origin()));
@@ -375,9 +390,10 @@ Model load_model(const std::string& path) {
   return *model;
 }
 
-Cluster load_cluster(const std::string& path) {
+Cluster load_cluster(const std::string& name_or_path) {
   Diagnostics diagnostics;
   References references(diagnostics);
+  const std::string path = file_of(FileKind::kCluster, name_or_path, references, diagnostics);
   JsonValue value = open_part(references, path, diagnostics);
   references.expand_cluster(value, "");
   Training any;  // only the links are asked for: what every device can do

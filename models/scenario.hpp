@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/shipped.hpp"
 #include "models/spec.hpp"
 
 namespace accosim {
@@ -26,19 +27,20 @@ struct LoadedScenario {
 
 /// `sets` are "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
 /// it parses as JSON, else text; a file that it names is looked for from the current directory. Throws ScenarioError.
-LoadedScenario load_scenario(const std::string& path, const std::vector<std::string>& sets);
+LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets);
 /// The same with values that are no text of a user's: nothing in them is read as anything but what it is.
-LoadedScenario load_scenario_with(const std::string& path, const std::vector<Setting>& settings);
+LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings);
 
-/// Single parts. A device is the name of a profile or a file. Throw ScenarioError.
+/// Single parts. Throw ScenarioError.
 Device load_device(const std::string& name_or_path);
-Model load_model(const std::string& path);
-Cluster load_cluster(const std::string& path);
+Model load_model(const std::string& name_or_path);
+Cluster load_cluster(const std::string& name_or_path);
 
-/// Where the shipped files are: the environment's ACCOSIM_DATA_DIR, else the source tree.
-std::string data_dir();
+/// The file that a path from the current directory, or the name of a shipped file, stands for. Throws ScenarioError.
+std::string file_of(FileKind kind, const std::string& name_or_path);
 
-/// A shipped file. `kind` is device, model, cluster or scenario; `path` is relative to data_dir().
+/// A shipped file. `kind` is device, model, cluster or scenario; `path` is relative to data_dir(); its name stands for
+/// it wherever a path of that kind does.
 struct LibraryEntry {
   std::string kind, name, path, description;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/nearest.hpp"
 #include "models/parts.hpp"
 #include "models/text.hpp"
 
@@ -42,6 +43,52 @@ const std::vector<Option>& options() {
       {"rollback_estimate", {"wp", "acco"}},
   };
   return kOptions;
+}
+
+/// What others call a schedule, without case and what is not letter or digit, and how to write it here.
+struct OtherName {
+  const char* name;
+  const char* advice;
+};
+constexpr OtherName kOtherNames[] = {
+    {"fsdp", R"(PyTorch's FSDP is "zero3"; )"},
+    {"fsdp1", R"(PyTorch's FSDP is "zero3"; )"},
+    {"fsdp2", R"(PyTorch's FSDP is "zero3"; )"},
+    {"fullyshard", R"(PyTorch's fully_shard is "zero3"; )"},
+    {"fullysharded", R"(fully sharded training is "zero3"; )"},
+    {"fullyshardeddataparallel", R"(PyTorch's FullyShardedDataParallel is "zero3"; )"},
+    {"fullshard", R"(FULL_SHARD is "zero3"; )"},
+    {"shardgradop", R"(SHARD_GRAD_OP is "zero3" with "reshard_after_forward": false; )"},
+    {"hsdp", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
+    {"hybridshard", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
+    {"hybrid", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
+    {"deepspeed", R"(DeepSpeed's ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
+    {"zero", R"(ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
+    {"zero++", R"(ZeRO++ is not modelled yet; without its quantised messages and second copy it is "zero3"; )"},
+    {"zeropp", R"(ZeRO++ is not modelled yet; without its quantised messages and second copy it is "zero3"; )"},
+    {"stage1", R"(ZeRO stage 1 is "zero1"; )"},
+    {"stage2", R"(ZeRO stage 2 is "zero2"; )"},
+    {"stage3", R"(ZeRO stage 3 is "zero3"; )"},
+    {"zerostage1", R"(ZeRO stage 1 is "zero1"; )"},
+    {"zerostage2", R"(ZeRO stage 2 is "zero2"; )"},
+    {"zerostage3", R"(ZeRO stage 3 is "zero3"; )"},
+    {"zeroredundancyoptimizer", R"(it is "ddp" with "optimizer_sharding": "zero_redundancy"; )"},
+    {"dp", R"(data parallelism is "ddp"; )"},
+    {"dataparallel", R"(data parallelism is "ddp"; )"},
+    {"distributeddataparallel", R"(PyTorch's DistributedDataParallel is "ddp"; )"},
+    {"localsgd", R"("diloco" averages after "inner_updates" updates too, and makes an outer step of it; )"},
+};
+
+std::string advice_for_name(const std::string& written, const std::vector<std::string>& names) {
+  std::string bare;
+  for (const char c : written) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+')
+      bare += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  for (const OtherName& other : kOtherNames)
+    if (bare == other.name) return other.advice;
+  return did_you_mean(bare, names);
 }
 
 /// Whose a key is that `schedule` does not have.
@@ -178,7 +225,9 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   ObjectReader reader(value, pointer, diagnostics);
   ScheduleSpec spec;
   if (value.kind != JsonKind::kObject) return spec;
-  spec.name = reader.one_of("name", {"ddp", "zero1", "zero2", "zero3", "dpu", "wp", "acco", "diloco"}, "");
+  const std::vector<std::string> names = {"ddp", "zero1", "zero2", "zero3", "dpu", "wp", "acco", "diloco"};
+  spec.name =
+      reader.one_of("name", names, "", [&](const std::string& written) { return advice_for_name(written, names); });
   const bool known = reader.good("name");
   spec.label = reader.text("label", known ? spec.name : std::string());
   const bool half = training.precision == Dtype::kFp16 || training.precision == Dtype::kBf16;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -117,6 +118,34 @@ bool identical_ranks(const Cluster& cluster) {
   });
 }
 
+/// What is true of every schedule is said once; the rest under each one's label.
+void write_all_warnings(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
+  const auto has = [](const RunResult& result, const Warning& warning) {
+    return std::find(result.warnings.begin(), result.warnings.end(), warning) != result.warnings.end();
+  };
+  std::vector<Warning> shared;
+  if (results.size() > 1) {
+    std::copy_if(results[0].warnings.begin(), results[0].warnings.end(), std::back_inserter(shared),
+                 [&](const Warning& warning) {
+                   return std::all_of(results.begin(), results.end(),
+                                      [&](const RunResult& result) { return has(result, warning); });
+                 });
+  }
+  const auto write = [&](const std::string& heading, const std::vector<Warning>& warnings) {
+    if (warnings.empty()) return;
+    out << '\n' << styled(cut_to_width(heading, options.width), Style::kBold, options.color) << '\n';
+    write_warnings(out, warnings, "  ", options);
+  };
+  write("all schedules", shared);
+  for (const RunResult& result : results) {
+    std::vector<Warning> own;
+    std::copy_if(result.warnings.begin(), result.warnings.end(), std::back_inserter(own), [&](const Warning& warning) {
+      return std::find(shared.begin(), shared.end(), warning) == shared.end();
+    });
+    write(result.label, own);
+  }
+}
+
 /// Says what the speedups mean, where a reader could take one for the other.
 void write_closing(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
                    const ConsoleOptions& options) {
@@ -151,11 +180,7 @@ void write_comparison(std::ostream& out, const Scenario& scenario, const std::ve
   out << '\n';
   write_table(out, comparison_columns(scenario, results), options);
   write_device_classes(out, scenario, results, options);
-  for (const RunResult& result : results) {
-    if (result.warnings.empty()) continue;
-    out << '\n' << styled(cut_to_width(result.label, options.width), Style::kBold, options.color) << '\n';
-    write_warnings(out, result.warnings, "  ", options);
-  }
+  write_all_warnings(out, results, options);
   write_closing(out, scenario, results, options);
 }
 

@@ -41,7 +41,8 @@ double without_sign_of_nothing(double percent) { return std::fabs(percent) < 0.0
 
 std::string human_time(Seconds time) {
   if (std::fabs(time.value) < 999.5) {
-    if (time.value == 0) return "0 s";
+    constexpr double kRounding = 5e-12;  // what would show as 0.00 ns is what sums leave over
+    if (std::fabs(time.value) < kRounding) return "0 s";
     return scaled(time.value, {{1e-9, " ns"}, {1e-6, " us"}, {1e-3, " ms"}, {1, " s"}});
   }
   if (std::fabs(time.value) < 5999.5) return three_digits(time.value / 60) + " min";

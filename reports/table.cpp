@@ -127,6 +127,7 @@ std::string styled(const std::string& text, Style style, bool color) {
 }
 
 void write_wrapped(std::ostream& out, const std::string& first, const std::string& text, int width) {
+  width = std::min(width, kProseWidth);
   const std::string indent = blanks(display_width(first));
   std::string line = first;
   bool empty = true;  // nothing but the indent yet

@@ -36,7 +36,10 @@ std::string cut_to_width(const std::string& text, int width);
 /// `text` in the colour of `style`, or as it is.
 std::string styled(const std::string& text, Style style, bool color);
 
-/// Words of `text` in lines of at most `width` columns (a longer word has a line to itself). The first line starts
+/// Longer lines of prose are hard to read.
+inline constexpr int kProseWidth = 110;
+
+/// Words of `text` in lines of at most `width` columns, and at most kProseWidth (a longer word has a line to itself). The first line starts
 /// with `first`, the others with as many blanks. Ends with a newline.
 void write_wrapped(std::ostream& out, const std::string& first, const std::string& text, int width);
 

@@ -22,7 +22,6 @@
 #include "models/convergence_file.hpp"
 #include "models/gpu_cases.hpp"
 #include "models/json.hpp"
-#include "models/nearest.hpp"
 #include "models/published.hpp"
 #include "models/scenario.hpp"
 #include "reports/explain_text.hpp"
@@ -43,8 +42,14 @@ NetworkKind network_of(const Arguments& arguments) {
 ConsoleOptions console_options() {
   ConsoleOptions options;
   options.color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  constexpr int kLeast = 20;
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) options.width = size.ws_col;
+  const char* const columns = std::getenv("COLUMNS");  // for output that goes through a pipe
+  const int asked = columns != nullptr ? std::atoi(columns) : 0;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeast)
+    options.width = size.ws_col;
+  else if (asked >= kLeast)
+    options.width = asked;
   return options;
 }
 
@@ -227,8 +232,9 @@ void explain_schedules(const Arguments& arguments) {
 void list(const Arguments& arguments) {
   std::string kind;
   for (const LibraryEntry& entry : list_library()) {
-    if (!arguments.kind.empty() && arguments.kind != entry.kind) continue;
-    if (entry.kind != kind) std::cout << fmt::format("{}{}s\n", kind.empty() ? "" : "\n", kind = entry.kind);
+    if (!arguments.kind.empty() && arguments.kind != entry.kind && arguments.kind != entry.kind + "s") continue;
+    if (entry.kind != kind) std::cout << (kind.empty() ? "" : "\n") << entry.kind << "s\n";
+    kind = entry.kind;
     std::cout << fmt::format("  {:<28} {:<46} {}\n", entry.name, entry.path, entry.description);
   }
 }
@@ -275,18 +281,27 @@ bool validate_published(const Arguments& arguments) {
   return validation.broken.empty();
 }
 
-/// The verb that the user may have meant, for a command line that CLI11 refuses.
-std::string verb_hint(int argc, char** argv, const std::vector<std::string>& verbs) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word.empty() || word[0] == '-') continue;
-    if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return "";
-    const std::string near = nearest(word, verbs);
-    return fmt::format("accosim: no verb \"{}\"{}\n", word,
-                       near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+/// The verbs as CLI11 knows them.
+std::vector<VerbOptions> verbs_of(const CLI::App& app) {
+  std::vector<VerbOptions> verbs;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    VerbOptions one{verb->get_name(), {}};
+    const auto add = [&](const CLI::App& of) {
+      for (const CLI::Option* option : of.get_options())
+        for (const std::string& name : option->get_lnames()) one.flags.push_back("--" + name);
+    };
+    add(*verb);
+    for (const CLI::App* inner : verb->get_subcommands([](const CLI::App*) { return true; })) add(*inner);
+    verbs.push_back(one);
   }
-  return "";
+  return verbs;
 }
+
+/// Numbers with these bounds, both allowed.
+CLI::Validator number(double least, double most, bool whole = false) {
+  return {[=](const std::string& text) { return wrong_number(text, least, most, whole); }, "", ""};
+}
+CLI::Validator whole_number(int least, int most) { return number(least, most, true); }
 
 int run_command_line(int argc, char** argv) {
   CLI::App app{"Predicts the wall-clock time of distributed LLM training on a cluster that you describe.", "accosim"};
@@ -294,10 +309,11 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accosim, 4 the environment.\n"
-      "Start with: accosim compare scenarios/paper/finetune_2x4_a100.json");
+      "Start with: accosim compare finetune_2x4_a100");
   Arguments arguments;
   const auto takes_scenario = [&](CLI::App* verb) {
-    verb->add_option("scenario", arguments.scenario, "Scenario file")->required();
+    verb->add_option("scenario", arguments.scenario, "Scenario file, or the name of one that accosim list shows")
+        ->required();
     verb->add_option("--set", arguments.sets, "Replace a value: /json/pointer=value; may be repeated")
         ->allow_extra_args(false);
     return verb;
@@ -318,7 +334,7 @@ int run_command_line(int argc, char** argv) {
                              ->check([](const std::string& path) { return path.empty() ? "names no file" : ""; });
     verb->add_option("--trace-updates", arguments.trace_updates, "Updates in the trace")
         ->needs(trace)
-        ->check(CLI::Range(1, 1000))
+        ->check(whole_number(1, 1000))
         ->capture_default_str();
     verb->add_option("--trace-ranks", arguments.trace_ranks, "Ranks in the trace, such as 0,1,8-15; all by default")
         ->needs(trace)
@@ -336,14 +352,14 @@ int run_command_line(int argc, char** argv) {
       ->add_option("--critical-batch", arguments.critical_batch,
                    "Samples: what a grown batch is worth in your training; default: the convergence file's")
       ->needs(convergence)
-      ->check(CLI::Range(1e-9, 1e18));
+      ->check(number(1e-9, 1e18));
   CLI::App* run_verb = reports(app.add_subcommand("run", "Everything about each schedule by itself"));
   CLI::App* explain_verb = plays(app.add_subcommand("explain", "Where the time of one update goes"));
   CLI::App* resolve_verb =
       takes_scenario(app.add_subcommand("resolve", "The scenario with everything filled in, and where it came from"));
   CLI::App* list_verb = app.add_subcommand("list", "Devices, models, clusters and scenarios that come with accosim");
   list_verb->add_option("kind", arguments.kind, "device, model, cluster or scenario")
-      ->check(CLI::IsMember({"device", "model", "cluster", "scenario"}));
+      ->check(CLI::IsMember({"device", "devices", "model", "models", "cluster", "clusters", "scenario", "scenarios"}));
   CLI::App* fit_verb = app.add_subcommand("fit", "Constants of kernels or links from tables of measured ones");
   fit_verb
       ->add_option(
@@ -356,7 +372,8 @@ int run_command_line(int argc, char** argv) {
                    "samples of accocal the profile or the scenario to write")
       ->allow_extra_args(false);
   fit_verb
-      ->add_option("--cluster", arguments.clusters, "File of the cluster that a table's fabric names; may be repeated")
+      ->add_option("--cluster", arguments.clusters,
+                   "Cluster that a table's fabric names, a name or a file; may be repeated")
       ->allow_extra_args(false);
   fit_verb->add_option("--profile", arguments.profile,
                        "Of samples that accocal took of a GPU: the device profile to start from, a name or a file");
@@ -370,8 +387,10 @@ int run_command_line(int argc, char** argv) {
   nccl_tests->add_flag("--in-place", arguments.import.in_place, "Takes the in-place times");
   nccl_tests->add_option("--collective", arguments.import.collective,
                          "Of output that does not say, such as all_reduce");
-  nccl_tests->add_option("--ranks", arguments.import.ranks, "Of output that lists none")->check(CLI::Range(2, 1000000));
-  nccl_tests->add_option("--nodes", arguments.import.nodes, "Of output that lists none")->check(CLI::Range(1, 1000000));
+  nccl_tests->add_option("--ranks", arguments.import.ranks, "Of output that lists none")
+      ->check(whole_number(2, 1000000));
+  nccl_tests->add_option("--nodes", arguments.import.nodes, "Of output that lists none")
+      ->check(whole_number(1, 1000000));
   CLI::App* validate_verb = app.add_subcommand(
       "validate", "Predictions against what others measured, and accocal: errors by group, device and source");
   CLI::Option* directory_option = validate_verb->add_option("directory", arguments.directory,
@@ -390,7 +409,7 @@ int run_command_line(int argc, char** argv) {
   CLI::Option* leave_out_option = validate_verb->add_option("--leave-out", arguments.leave_out,
                                                             "Predict again with each source or device out of the fits");
   leave_out_option->check(CLI::IsMember({"source", "device"}));
-  validate_verb->add_option("-j,--jobs", arguments.validate.jobs, "Processes")->check(CLI::Range(1, 256));
+  validate_verb->add_option("-j,--jobs", arguments.validate.jobs, "Processes")->check(whole_number(1, 256));
   validate_verb->add_option("--network", arguments.network, "simgrid or reference")
       ->check(CLI::IsMember({"simgrid", "reference"}))
       ->capture_default_str();
@@ -408,12 +427,25 @@ int run_command_line(int argc, char** argv) {
       ->excludes(json_flag);
   for (CLI::Option* other : {directory_option, samples_option, group_option, case_option, leave_out_option, json_flag})
     live->excludes(other);  // it makes runs of its own
+  app.add_subcommand("help", "What a verb takes: accosim help VERB");
+  const std::vector<VerbOptions> verbs = verbs_of(app);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    const auto known = [&](const VerbOptions& verb) { return !words.empty() && verb.name == words[0]; };
+    if (!words.empty() && words[0][0] != '-' && std::none_of(verbs.begin(), verbs.end(), known)) {
+      std::cerr << verb_hint(words[0], verbs);
+      return kBadCommandLine;
+    }
+    words.emplace_back("--help");
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;  // --help, --version
-    if (!asked)
-      std::cerr << verb_hint(argc, argv, {"compare", "run", "explain", "resolve", "list", "fit", "import", "validate"});
+    if (!asked) std::cerr << command_line_hint(words, verbs);
+    if (error.what() == std::string("scenario is required"))
+      std::cerr << scenario_hint(app.get_subcommands().front()->get_name());
     app.exit(error);
     return asked ? kDone : kBadCommandLine;
   }

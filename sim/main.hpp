@@ -50,6 +50,19 @@ struct EnvironmentError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A verb of the command line with its long options, "--set" and so on.
+struct VerbOptions {
+  std::string name;
+  std::vector<std::string> flags;
+};
+/// What may have been meant, as a line; empty where nothing is known to be wrong.
+std::string verb_hint(const std::string& word, const std::vector<VerbOptions>& verbs);
+std::string command_line_hint(const std::vector<std::string>& words, const std::vector<VerbOptions>& verbs);
+/// For a verb that was given no scenario.
+std::string scenario_hint(const std::string& verb);
+/// What is wrong with a number of the command line, and what to write; empty when nothing is.
+std::string wrong_number(const std::string& text, double least, double most, bool whole);
+
 NetworkKind network_of(const Arguments& arguments);
 ConsoleOptions console_options();
 

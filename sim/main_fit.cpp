@@ -90,7 +90,7 @@ void fit_links(const Arguments& arguments) {
     throw ScenarioError({"--output takes one cluster; name one --cluster and one --output"});
   std::set<std::string> sources;
   for (const MeasuredCollective& sample : samples) sources.insert(sample.source);
-  const std::string& path = arguments.clusters[0];
+  const std::string path = file_of(FileKind::kCluster, arguments.clusters[0]);
   write_file(arguments.profiles[0], cluster_with_links(read_file(path), path, fits, joined(sources)));
 }
 

@@ -30,6 +30,8 @@ struct Warning {
   std::string code;
   std::string message;
   std::string advice;
+
+  bool operator==(const Warning&) const = default;
 };
 
 /// By a convergence file: what a loss takes, over the baseline.

@@ -19,7 +19,9 @@ ScheduleSpec at_batch(ScheduleSpec spec, int accumulation_steps) {
   return spec;
 }
 
-double samples_of(const SteadyPlay& play) {
+}  // namespace
+
+double samples_per_update(const SteadyPlay& play) {
   double samples = 0;
   const EventGraph& graph = play.folded.graph;
   for (std::size_t r = 0; r < graph.ranks.size(); ++r)
@@ -27,6 +29,13 @@ double samples_of(const SteadyPlay& play) {
                graph.programs[graph.ranks[r].program].micro_batch_size;
   return samples;
 }
+
+MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
+  return resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps,
+                          kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal});
+}
+
+namespace {
 
 double samples_per_step(const Scenario& scenario) {
   double samples = 0;
@@ -54,7 +63,7 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) {
     const SteadyPlay play = play_steady(scenario, at_batch(baseline, n), n, network);
-    return std::pair(play.measured.update_time.value, samples_of(play));
+    return std::pair(play.measured.update_time.value, samples_per_update(play));
   };
   const auto [time, done] = at(below);
   if (done > samples * (1 + 1e-9)) return std::nullopt;
@@ -69,9 +78,7 @@ void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs,
   result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
   double least_room = 0;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts =
-        resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps,
-                         kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal});
+    const MemoryParts parts = memory_of(costs, kind, spec, accumulation_steps);
     const double room = kind.device.memory.value - parts.total().value;
     if (!result.memory_parts.parts.empty() && room >= least_room) continue;
     least_room = room;
@@ -126,7 +133,7 @@ Spread spread_of(const SteadyPlay& play) {
   return {compute, communication};
 }
 
-RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play) {
+RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play, NetworkKind network) {
   RunResult result;
   result.schedule = spec.name;
   result.label = spec.label;
@@ -135,7 +142,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   const Interval interval = interval_80(result.update_time.value, result.spread.total());
   result.update_time_low = Seconds{interval.low};
   result.update_time_high = Seconds{interval.high};
-  result.samples_per_update = samples_of(play);
+  result.samples_per_update = samples_per_update(play);
   result.tokens_per_second = result.samples_per_update * scenario.training.sequence_length / result.update_time.value;
   result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs.ranks();
   result.total_time = Seconds{scenario.training.train_tokens / result.tokens_per_second};
@@ -152,7 +159,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   }
   if (const auto published = scenario.published.find(spec.label); published != scenario.published.end())
     result.published_speedup = published->second;
-  result.warnings = warnings_of(spec, play, result);
+  result.warnings = warnings_of(scenario, spec, play, result, network);
   return result;
 }
 
@@ -179,7 +186,8 @@ SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int a
 }
 
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
-  return result_of(scenario, spec, play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network));
+  return result_of(scenario, spec, play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network),
+                   network);
 }
 
 std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/costs.hpp"
+#include "models/memory.hpp"
 #include "models/spec.hpp"
 #include "models/trace.hpp"
 #include "sim/fold.hpp"
@@ -25,6 +26,12 @@ struct SteadyPlay {
 
 /// `accumulation_steps` micro-batches per update and rank; ACCO does half of them a round.
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network);
+
+/// Sequences between two updates, of all ranks.
+double samples_per_update(const SteadyPlay& play);
+
+/// What a rank of this kind holds at its worst moment.
+MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps);
 
 /// All metrics of one schedule but those that compare.
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network);

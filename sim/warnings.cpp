@@ -4,15 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "models/spread.hpp"
+#include "sim/waiting.hpp"
 
 namespace accosim {
 namespace {
 
 constexpr double kMuchInflation = 1.05;
 constexpr double kMuchExposed = 0.25;
-constexpr double kMuchIdle = 0.25;
 constexpr double kMuchFitted = 0.25;
 
 /// Whether the layers in which launching takes longer than computing make up most of a micro-batch's time.
@@ -32,7 +34,8 @@ bool is_launch_bound(const RankKind& kind) {
 
 }  // namespace
 
-std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result) {
+std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
+                                 const RunResult& result, NetworkKind network) {
   std::vector<Warning> warnings;
   if (!result.fits)
     warnings.push_back(
@@ -59,15 +62,8 @@ std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& pla
     warnings.push_back({"communication_exposed",
                         fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
                         "raise gradient_accumulation_steps, overlap communication, or use a faster network"});
-  if (play.costs.kinds.size() > 1) {
-    double most = 0;
-    for (const RankMeasure& rank : play.measured.ranks) most = std::max(most, rank.idle_fraction);
-    if (most > kMuchIdle)
-      warnings.push_back(
-          {"ranks_wait", fmt::format("the ranks differ, and some are idle for {:.0f} % of an update", 100 * most),
-           "give slow GPUs a smaller micro_batch_size, or choose a schedule whose ranks accumulate while "
-           "they wait (acco)"});
-  }
+  if (std::optional<Warning> warning = ranks_wait(scenario, spec, play, network))
+    warnings.push_back(std::move(*warning));
   if (std::any_of(play.costs.kinds.begin(), play.costs.kinds.end(), is_launch_bound))
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
                         "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});

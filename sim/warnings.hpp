@@ -9,6 +9,7 @@
 
 namespace accosim {
 
-std::vector<Warning> warnings_of(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result);
+std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
+                                 const RunResult& result, NetworkKind network);
 
 }  // namespace accosim

@@ -513,6 +513,80 @@ TEST(Exit, CodesSayWhoseFaultItWas) {
   EXPECT_EQ(accosim({"list"}, "/dev/full").exit_code, 4);
 }
 
+TEST(CommandLine, WhatListPrintsIsNamedFromAnyFolder) {
+  const auto from_root = [](const std::vector<std::string>& arguments) {
+    const ProgramRun run = run_program(kAccosimProgram, arguments, "/");
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.out;
+  };
+  const std::string by_path = accosim({"compare", "scenarios/paper/finetune_2x4_a100.json"}).out;
+  for (const char* name : {"finetune_2x4_a100", "paper/finetune_2x4_a100", "scenarios/paper/finetune_2x4_a100"})
+    EXPECT_EQ(from_root({"compare", name}), by_path) << name;
+  for (const char* verb : {"run", "explain", "resolve"}) EXPECT_NE(from_root({verb, "finetune_2x4_a100"}), "") << verb;
+  EXPECT_NE(from_root({"compare", "mixed_a100_v100", "--set", "/cluster=dgx-a100-4x8", "--set", "/model=llama-2-7b",
+                       "--set", "/cluster/nodes/0/device=H100-SXM"}),
+            "");
+  const TemporaryFolder folder;
+  const std::string table = folder.write(
+      "a.csv", "source,fabric,collective,ranks,nodes,bytes,time_us\nlab,dgx-a100-1x8,all_reduce,8,1,1048576,60\n");
+  EXPECT_NE(from_root({"fit", table, "--cluster", "dgx-a100-1x8"}), "");
+  const std::string fitted = (folder.path / "fitted.json").string();
+  from_root({"fit", table, "--cluster", "dgx-a100-1x8", "-o", fitted});
+  EXPECT_NE(text_of(fitted).find("accosim.cluster/1"), std::string::npos);
+}
+
+TEST(CommandLine, KindsOfWhatIsShippedAreNamedAsOneOrMany) {
+  for (const std::string kind : {"device", "model", "cluster", "scenario"}) {
+    const ProgramRun one = accosim({"list", kind}), many = accosim({"list", kind + "s"});
+    EXPECT_EQ(one.exit_code, 0) << one.err;
+    EXPECT_EQ(one.out.find(kind + "s\n"), 0U) << one.out;
+    EXPECT_EQ(one.out, many.out);
+  }
+}
+
+TEST(CommandLine, HelpOfAVerbIsThatOfItsFlag) {
+  for (const char* verb : {"compare", "validate", "list"}) {
+    const ProgramRun help = accosim({"help", verb});
+    EXPECT_EQ(help.exit_code, 0) << help.err;
+    EXPECT_EQ(help.out, accosim({verb, "--help"}).out);
+  }
+  EXPECT_EQ(accosim({"help"}).out, accosim({"--help"}).out);
+  const ProgramRun typo = accosim({"help", "comapre"});
+  EXPECT_EQ(typo.exit_code, 2);
+  EXPECT_EQ(typo.err, "accosim: no verb \"comapre\"; did you mean \"compare\"?\n");
+}
+
+TEST(CommandLine, MistakesAreToldWithWhatToWrite) {
+  const auto said = [](const std::vector<std::string>& arguments) {
+    const ProgramRun run = accosim(arguments);
+    EXPECT_EQ(run.exit_code, 2) << run.out;
+    return run.err;
+  };
+  const auto says = [&](const std::vector<std::string>& arguments, const std::string& text) {
+    const std::string err = said(arguments);
+    EXPECT_NE(err.find(text), std::string::npos) << text << "\n" << err;
+  };
+  says({"compare", "finetune_2x4_a100", "--scedule", "acco"}, "compare has no --scedule; did you mean --schedule?");
+  says({"compare", "finetune_2x4_a100", "--sed=/a=1"}, "compare has no --sed; did you mean --set?");
+  says({"resolve", "finetune_2x4_a100", "--trace", "x"},
+       "resolve has no --trace, which belongs to compare, run; leave");
+  says({"compare", "finetune_2x4_a100", "--xyzzy"}, "accosim help compare lists what it has");
+  for (const char* verb : {"compare", "run", "explain", "resolve"})
+    says({verb}, std::string("as accosim list scenarios shows it: accosim ") + verb + " finetune_2x4_a100");
+  says({"compare", "finetune_2x4_a100", "--trace", "x", "--trace-updates", "0"},
+       "\"0\" is out of range; write a whole number from 1 to 1000");
+  says({"validate", "--jobs", "many"}, "\"many\" is no such number; write a whole number from 1 to 256");
+  says({"validate", "--jobs", "1.5"}, "write a whole number from 1 to 256");
+}
+
+TEST(CommandLine, AnUnknownNameTellsTheNearest) {
+  const ProgramRun run = run_program(kAccosimProgram, {"compare", "finetune_2x4_a10"}, "/");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.err,
+            "no scenario is named \"finetune_2x4_a10\"; did you mean \"finetune_2x4_a100\"? accosim list scenarios "
+            "shows all\n");
+}
+
 /// What a bad scenario must give: exit code 1, a message that holds `expected`, nothing on stdout, little memory.
 void expect_refused(const std::string& scenario, const std::vector<std::string>& expected,
                     const std::vector<std::string>& sets = {}) {

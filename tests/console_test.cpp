@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <sstream>
+#include <tuple>
 
 #include "reports/human.hpp"
 #include "reports/table.hpp"
@@ -42,6 +43,12 @@ TEST(HumanNumbers, TimesHaveThreeDigitsAndTheUnitThatSuits) {
   EXPECT_EQ(human_time(Seconds{9000}), "2.50 h");
   EXPECT_EQ(human_time(Seconds{86400 * 52.1}), "52.1 d");
   EXPECT_EQ(human_time(Seconds{-0.002}), "-2.00 ms");
+}
+
+TEST(HumanNumbers, WhatSumsLeaveOverIsNoTime) {
+  EXPECT_EQ(human_time(Seconds{4e-16}), "0 s");
+  EXPECT_EQ(human_time(Seconds{-4e-16}), "0 s");
+  EXPECT_EQ(human_time(Seconds{1e-11}), "0.01 ns");
 }
 
 TEST(HumanNumbers, RoundingUpTakesTheNextUnit) {
@@ -295,6 +302,35 @@ TEST(Comparison, WarningsStandUnderTheirScheduleWithAdvice) {
   acco.warnings = {{"batch_grown", "the batch doubled", "accumulate less"}};
   const std::string text = compared(paper_like(), {acco}, 100);
   EXPECT_TRUE(has(text, "\nACCO\n  ! the batch doubled [batch_grown]\n    -> accumulate less\n")) << text;
+}
+
+TEST(Comparison, WhatAllSchedulesShareIsSaidOnce) {
+  RunResult zero1 = result_of("zero1", "ZeRO-1", 1), acco = result_of("acco", "ACCO", 1.4);
+  const Warning shared{"inherited", "the constants are another part's", "measure"}, own{"grown", "it grew", "wait"};
+  zero1.warnings = {shared};
+  acco.warnings = {own, shared};
+  const std::string text = compared(paper_like(), {zero1, acco}, 100);
+  EXPECT_TRUE(has(text, "\nall schedules\n  ! the constants are another part's [inherited]\n    -> measure\n")) << text;
+  EXPECT_EQ(text.find("[inherited]"), text.rfind("[inherited]")) << text;
+  EXPECT_TRUE(has(text, "\nACCO\n  ! it grew [grown]\n")) << text;
+  EXPECT_FALSE(has(text, "\nZeRO-1\n")) << "nothing is left to say under it";
+  acco.warnings[1].message = "other constants";  // another warning
+  EXPECT_FALSE(has(compared(paper_like(), {zero1, acco}, 100), "all schedules"));
+  EXPECT_FALSE(has(compared(paper_like(), {zero1}, 100), "all schedules")) << "alone it shares nothing";
+}
+
+TEST(TerminalText, ProseFollowsTheTerminalUpToALineThatCanBeRead) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "word ";
+  for (const auto& [terminal, least, most] :
+       {std::tuple{60, 55, 60}, std::tuple{105, 100, 105}, std::tuple{300, 105, 110}}) {
+    std::ostringstream out;
+    write_wrapped(out, "  ", text, terminal);
+    int widest = 0;
+    for (const std::string& line : lines_of(out.str())) widest = std::max(widest, display_width(line));
+    EXPECT_GE(widest, least);
+    EXPECT_LE(widest, most);
+  }
 }
 
 TEST(Comparison, RanksOfDifferentSpeedAreSummedUpByDevice) {

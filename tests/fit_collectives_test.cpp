@@ -99,7 +99,7 @@ TEST(FitCollectives, FewSamplesMakeNoFit) {
 }
 
 TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
-  const Published published = load_published(std::string(kSourceFolder) + "/scenarios/validation");
+  const Published published = load_published(std::string(kSourceFolder).append("/scenarios/validation"));
   std::vector<MeasuredCollective> samples;
   for (const PublishedCase& one : published.cases)
     if (one.asked == Asked::kCollectiveTime && one.scored())

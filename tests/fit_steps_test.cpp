@@ -52,7 +52,7 @@ TEST(FitSteps, WithoutStepsNothingChanges) {
 }
 
 TEST(FitSteps, ShippedCasesGiveTheShippedOverheads) {
-  const Published published = load_published(std::string(kSourceFolder) + "/scenarios/validation");
+  const Published published = load_published(std::string(kSourceFolder).append("/scenarios/validation"));
   const StepFit fit = fit_steps(step_samples(published, 2, NetworkKind::kReference));
   const Overheads shipped;
   // Five constants of one another's making: to 1 %. The reference network stands in for the default one.

@@ -110,6 +110,66 @@ TEST(HfConfig, AnUnknownFamilyListsTheKnownOnes) {
                                                "\"gpt2\", \"gpt_neo\", \"opt\", \"llama\", \"mistral\", \"measured\""});
 }
 
+TEST(HfConfig, NoHintLeadsFromOneArchitectureToAnother) {
+  // Mixtral is two letters from Mistral, and six times its size.
+  const std::string known = "write one of: \"gpt2\", \"gpt_neo\", \"opt\", \"llama\", \"mistral\", \"measured\"";
+  for (const char* type : {"mixtral", "llama4", "gpt_neox", "gptj", "lama"})
+    EXPECT_EQ(
+        read(std::string(R"({"model_type": ")") + type + "\"}").errors,
+        std::vector<std::string>{std::string("config.json:1:16 /model_type: \"") + type + "\" is not known; " + known});
+}
+
+const char* const kSmallLlama = R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64,
+  "num_attention_heads": 4, "intermediate_size": 7, "vocab_size": 11, "max_position_embeddings": 9)";
+
+TEST(HfConfig, WhatChangesThePriceIsRefusedByName) {
+  const auto only_error = [](const std::string& members) {
+    const Read r = read(std::string(kSmallLlama) + ", " + members + "}");
+    return r.errors.size() == 1 ? r.errors[0] : "errors: " + std::to_string(r.errors.size());
+  };
+  EXPECT_EQ(
+      only_error(R"("num_local_experts": 8, "num_experts_per_tok": 2)"),
+      "config.json:2:122 /num_local_experts: mixture-of-experts models are not modelled yet (num_local_experts: 8); "
+      "name a model without");
+  // Whatever the model_type says.
+  EXPECT_EQ(
+      read(R"({"model_type": "mixtral", "num_local_experts": 8})").errors,
+      std::vector<std::string>{"config.json:1:48 /num_local_experts: mixture-of-experts models are not modelled yet "
+                               "(num_local_experts: 8); name a model without"});
+  for (const auto& [members, what] : std::vector<std::pair<std::string, std::string>>{
+           {R"("num_experts": 60)", "mixture-of-experts models are not modelled yet (num_experts: 60)"},
+           {R"("n_routed_experts": 256)", "mixture-of-experts models are not modelled yet (n_routed_experts: 256)"},
+           {R"("moe_intermediate_size": 1408)", "not modelled yet (moe_intermediate_size: 1408)"},
+           {R"("q_lora_rank": null, "kv_lora_rank": 512)", "multi-head latent attention is not modelled yet (kv_lora"},
+           {R"("quantization_config": {"bits": 4})", "quantised weights are not modelled yet (quantization_config: {"},
+           {R"("num_nextn_predict_layers": 1)", "multi-token prediction is not modelled yet"},
+           {R"("add_cross_attention": true)", "cross-attention is not modelled yet"},
+           {R"("is_encoder_decoder": true)", "(is_encoder_decoder: true)"},
+           {R"("vision_config": {"hidden_size": 4})", "(vision_config: {...})"}})
+    EXPECT_NE(only_error(members).find(what), std::string::npos) << only_error(members);
+  // DeepSeek's has three of these, a line each.
+  EXPECT_EQ(read(R"({"model_type": "deepseek_v3", "n_routed_experts": 256, "n_shared_experts": 1, "q_lora_rank": 1536,
+    "kv_lora_rank": 512, "quantization_config": {"fmt": "e4m3"}})")
+                .errors.size(),
+            3U);
+}
+
+TEST(HfConfig, WhatIsSwitchedOffIsNoReasonToRefuse) {
+  const Read r =
+      read(std::string(kSmallLlama) + R"(, "num_local_experts": 1, "n_routed_experts": null, "moe_layers": [],
+    "quantization_config": null, "is_encoder_decoder": false, "add_cross_attention": false, "num_experts": 0})");
+  EXPECT_TRUE(r.errors.empty()) << r.errors.front();
+}
+
+TEST(HfConfig, OptsEmbeddingsAreAsWideAsItsBlocks) {
+  // OPT-350M: embeddings of 512 beside blocks of 1024, with a projection between.
+  const std::string opt = R"({"model_type": "opt", "num_hidden_layers": 24, "hidden_size": 1024,
+    "num_attention_heads": 16, "ffn_dim": 4096, "vocab_size": 50272, "max_position_embeddings": 2048,
+    "word_embed_proj_dim": )";
+  EXPECT_TRUE(read(opt + "1024}").errors.empty());
+  EXPECT_EQ(read(opt + "512}").errors.size(), 1U);
+}
+
 TEST(HfConfig, OptHasTwoPositionsMoreThanItSaysAndRelu) {
   // OPT-125M: 125,239,296 parameters. 50272 x 768 + 2050 x 768 + 12 (12 x 768^2 + 13 x 768) + 2 x 768.
   const Read r = read(R"({"model_type": "opt", "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12,

@@ -161,7 +161,7 @@ cat out1 out2 | sort >out
 cat err1 err2 >err
 status=0
 expect 'two at once' 0 $'both 1\nboth 2'
-[ "$(grep -c 'built 2/2' err)" = 1 ] || fail 'two at once: not exactly one of them built'
+[ "$(grep -c 'built 2 of 2' err)" = 1 ] || fail 'two at once: not exactly one of them built'
 
 # While somebody else holds the lock, a launcher with something to do says that it waits, and waits.
 greet 'waited '
@@ -195,6 +195,44 @@ mkdir -p "$clone2/build/release"
 touch "$clone2/build/release/CMakeCache.txt" # as a configure that was interrupted leaves it
 run "$clone2/accosim" </dev/null
 expect 'an interrupted configure' 0 'copy '
+
+# A clone may be anywhere that CMake can hold, and its program knows where that is; elsewhere one line says so at once.
+# odd NAME builds|refused: a clone in a folder of that name.
+odd() {
+  local place="$work/odd/$1"
+  mkdir -p "$work/odd" && cp -R "$clone" "$place" && rm -rf "$place/build" && mkdir -p "$place/models" &&
+    cp "$root/models/build_info.cmake" "$place/models/"
+  sed -i 's|^add_executable(accosim|include(models/build_info.cmake)\naccosim_build_info(project kSourceFolder "${PROJECT_SOURCE_DIR}")\ninclude_directories("${ACCOSIM_BUILD_INFO_DIR}" "${PROJECT_SOURCE_DIR}")\n&|' "$place/CMakeLists.txt"
+  printf '#include "greeting.hpp"\n#include "build_info/project.hpp"\nconst char* greeting() { return accosim::kSourceFolder; }\n' >"$place/greeting.cpp"
+  run "$place/accosim" ' here' </dev/null
+  if [ "$2" = builds ]; then
+    expect "a clone in $1" 0 "$place here"
+    run "$place/accosim" ' again' </dev/null
+    expect "a clone in $1, again" 0 "$place again"
+    expect_silence "a clone in $1, again"
+  else
+    expect "a clone in $1" 4 ''
+    [ "$(grep -c . "$work/err")" = 1 ] || fail "a clone in $1: not refused in one line"
+    expect_said "a clone in $1" 'move or clone it elsewhere'
+    [ ! -e "$place/build/release/CMakeCache.txt" ] || fail "a clone in $1: refused too late"
+  fi
+}
+odd 'two  words' builds
+odd "it's" builds
+odd 'this & that' builds
+odd 'a*b' builds
+odd $'a\tb' builds
+odd 'what?' builds
+odd 'a[1](2){3}' builds
+odd '@PROJECT_NAME@ %s ~ü' builds
+odd 'c#' refused
+odd 'a "b"' refused
+odd 'a;b' refused
+odd 'a$b' refused
+odd 'a\b' refused
+odd 'a|b' refused
+odd 'a<b>' refused
+odd $'a\nb' refused
 
 # What is missing, with stand-ins for apt and its surroundings, as a user without rights on a machine without SimGrid.
 mkdir -p "$work/stub"

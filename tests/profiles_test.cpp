@@ -18,7 +18,8 @@ namespace {
 
 std::map<std::string, Json> profiles() {
   std::map<std::string, Json> all;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(kSourceFolder) + "/calibration/profiles")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(kSourceFolder).append("/calibration/profiles"))) {
     all[entry.path().filename().string()] = Json::parse(text_of(entry.path()));
   }
   return all;

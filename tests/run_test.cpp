@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 #include "models/scenario.hpp"
@@ -113,6 +114,91 @@ TEST(Warnings, SayWhatTheirThresholdsMean) {
   drifting.cluster.nodes[0].devices[0].slowdown = std::sqrt(2.0);
   EXPECT_TRUE(warns(of(drifting, 3), "not_periodic"));
   EXPECT_FALSE(warns(of(fast, 3), "not_periodic"));
+}
+
+const Warning* ranks_wait_of(const RunResult& result) {
+  const auto found = std::find_if(result.warnings.begin(), result.warnings.end(),
+                                  [](const Warning& warning) { return warning.code == "ranks_wait"; });
+  return found == result.warnings.end() ? nullptr : &*found;
+}
+
+/// What stands behind --set in the advice.
+std::string setting_in(const std::string& advice) {
+  const std::size_t at = advice.find("--set ");
+  if (at == std::string::npos) return "";
+  return advice.substr(at + 6, advice.find(')', at) - at - 6);
+}
+
+TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
+  // The V100s take micro-batches of 2 beside 8 on the A100s, and are done first. Under zero1 they have room for 3; ddp
+  // has none on them, so the A100s take fewer.
+  const Scenario scenario = load_scenario("mixed_a100_v100", {}).scenario;
+  for (const auto& [index, group] : {std::pair(1, "/cluster/nodes/1/"), std::pair(0, "/cluster/nodes/0/")}) {
+    const RunResult before = run_schedule(scenario, scenario.schedules[static_cast<std::size_t>(index)], kReference);
+    const Warning* const warning = ranks_wait_of(before);
+    ASSERT_NE(warning, nullptr) << before.label;
+    EXPECT_EQ(warning->message.find("V100-SXM2-32GB of \"v100\" wait for A100-SXM4-80GB of \"a100\": "), 0U)
+        << warning->message;
+    const std::string set = setting_in(warning->advice);
+    EXPECT_EQ(set.find(group), 0U) << warning->advice;
+    const Scenario followed = load_scenario("mixed_a100_v100", {set}).scenario;
+    const RunResult after = run_schedule(followed, followed.schedules[static_cast<std::size_t>(index)], kReference);
+    EXPECT_GT(after.tokens_per_second, 1.05 * before.tokens_per_second) << warning->advice;
+    EXPECT_TRUE(after.fits || !before.fits) << warning->advice;
+    std::printf("%s: %s: %.0f -> %.0f tokens/s\n", before.label.c_str(), set.c_str(), before.tokens_per_second,
+                after.tokens_per_second);
+  }
+}
+
+TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
+  // Equal micro-batches of 4 on GPUs of which half are three times slower: a quick network, a host that never waits.
+  Scenario scenario = sample_scenario(1, 4, 10'000);
+  for (Device& device : scenario.cluster.nodes[0].devices) device.launch_interval = Seconds{0};
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  scenario.cluster.nodes[0].name = "fast";
+  scenario.cluster.nodes[1].name = "slow";
+  for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = 3;
+  const ScheduleSpec& zero1 = scenario.schedules[0];
+  const RunResult before = run_schedule(scenario, zero1, kReference);
+  const Warning* const roomy = ranks_wait_of(before);
+  ASSERT_NE(roomy, nullptr);
+  EXPECT_EQ(roomy->message.find("sample GPU of \"fast\" wait for sample GPU (3 times slower) of \"slow\": "), 0U)
+      << roomy->message;
+  // In the time of 4 on a slow one 12 on a fast: 16 samples instead of 8 in hardly more.
+  EXPECT_EQ(setting_in(roomy->advice), "/cluster/nodes/0/micro_batch_size=12") << roomy->advice;
+  Scenario followed = scenario;
+  followed.cluster.nodes[0].micro_batch_size = 12;
+  EXPECT_GT(run_schedule(followed, zero1, kReference).tokens_per_second, 1.8 * before.tokens_per_second);
+
+  // The same without room for another sample: a slow one does 1 sample (of 3 times 1) while a fast one does 4.
+  const Costs costs = price(scenario, zero1);
+  const Bytes held = memory_of(costs, costs.kinds[0], zero1, scenario.training.gradient_accumulation_steps).total();
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * held;
+  const RunResult crowded = run_schedule(scenario, zero1, kReference);
+  EXPECT_TRUE(crowded.fits);
+  const Warning* const tight = ranks_wait_of(crowded);
+  ASSERT_NE(tight, nullptr);
+  EXPECT_EQ(setting_in(tight->advice), "/cluster/nodes/1/micro_batch_size=1") << tight->advice;
+  followed = scenario;
+  followed.cluster.nodes[1].micro_batch_size = 1;
+  EXPECT_GT(run_schedule(followed, zero1, kReference).tokens_per_second, 1.5 * crowded.tokens_per_second);
+}
+
+TEST(Waiting, OfOneNodeGroupOnlyAnotherScheduleHelps) {
+  Scenario scenario = sample_scenario(1, 8);
+  scenario.cluster.nodes[0].devices[0].slowdown = 3;
+  const RunResult result = run_schedule(scenario, scenario.schedules[0], kReference);
+  ASSERT_NE(ranks_wait_of(result), nullptr);
+  EXPECT_EQ(ranks_wait_of(result)->advice, "choose a schedule whose ranks accumulate while they wait (acco)");
+}
+
+TEST(Waiting, RanksThatAllWaitForTheNetworkDoNotWaitForEachOther) {
+  // Ten times slower a network than the computation: everybody is idle, the one a little less.
+  Scenario scenario = sample_scenario(4, 2, 0.5);
+  scenario.cluster.nodes[0].devices[0].slowdown = 1.1;
+  const RunResult result = run_schedule(scenario, scenario.schedules[0], kReference);
+  EXPECT_TRUE(warns(result, "communication_exposed"));
+  EXPECT_FALSE(warns(result, "ranks_wait"));
 }
 
 TEST(Costs, KindsDifferByWorkloadToo) {

@@ -366,6 +366,25 @@ TEST_F(ScenarioFiles, SchedulesAreToldApartByLabels) {
   EXPECT_TRUE(any_has(errors_of(with(R"("published": {"acco": 0})")), "/published/acco: is 0"));
 }
 
+TEST_F(ScenarioFiles, OtherNamesOfASchedulesLeadToOurs) {
+  const auto said = [&](const std::string& name) {
+    const Lines lines = errors_of(with_schedules("[{\"name\": \"" + name + "\"}]"));
+    return lines.size() == 1 ? lines[0] : "";
+  };
+  for (const char* name : {"fsdp", "FSDP", "fsdp2", "fully_shard"})
+    EXPECT_NE(said(name).find("is \"zero3\"; write one of"), std::string::npos) << said(name);
+  EXPECT_NE(said("hsdp").find("\"zero3\" with \"shard_group\": \"node\""), std::string::npos) << said("hsdp");
+  for (const char* name : {"zero", "deepspeed"})
+    EXPECT_NE(said(name).find("\"zero1\", \"zero2\" or \"zero3\", by its stage"), std::string::npos) << said(name);
+  for (const char* name : {"zero-3", "zero_3", "ZeRO 3"})
+    EXPECT_NE(said(name).find("did you mean \"zero3\"?"), std::string::npos) << said(name);
+  EXPECT_NE(said("ZeRO++").find("is not modelled yet"), std::string::npos);
+  for (const char* name : {"local_sgd", "localsgd", "LocalSGD"})
+    EXPECT_NE(said(name).find("\"diloco\" averages"), std::string::npos) << said(name);
+  EXPECT_NE(said("DistributedDataParallel").find("is \"ddp\""), std::string::npos);
+  EXPECT_NE(said("zzz").find("\"zzz\" is not known; write one of"), std::string::npos);
+}
+
 TEST_F(ScenarioFiles, AccoHalvesAnEvenNumberOfSteps) {
   EXPECT_TRUE(any_has(errors({"/training/gradient_accumulation_steps=3"}), "3 is odd"));
   EXPECT_EQ(load({"/training/gradient_accumulation_steps=3", "/schedules/3/micro_batches_per_round=2"})

@@ -1,0 +1,30 @@
+// Names of the files that come with accosim: what lies in one of these folders can be named from anywhere without its
+// path, and whoever puts a file there has named it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace accosim {
+
+enum class FileKind : std::uint8_t { kDevice, kModel, kCluster, kScenario };
+inline constexpr FileKind kFileKinds[] = {FileKind::kDevice, FileKind::kModel, FileKind::kCluster, FileKind::kScenario};
+/// "device", "model", "cluster", "scenario".
+const char* name_of(FileKind kind);
+
+struct ShippedFile {
+  std::string name;  ///< without ".json"; with its folder where two files of the kind would have the same name
+  std::string path;  ///< relative to data_dir()
+};
+
+/// By folder and name; found by looking.
+std::vector<ShippedFile> shipped_files(FileKind kind);
+/// Those that a name stands for: the file's own, or so much of the end of its path ("paper/finetune_2x4_a100").
+std::vector<ShippedFile> shipped_as(FileKind kind, std::string_view name);
+
+/// Where shipped files are: the environment's ACCOSIM_DATA_DIR, else the source tree.
+std::string data_dir();
+
+}  // namespace accosim

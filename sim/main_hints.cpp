@@ -1,0 +1,73 @@
+// What the user may have meant by a command line that was refused, and what to write in place of a number that was.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "models/nearest.hpp"
+#include "models/text.hpp"
+#include "sim/main.hpp"
+
+namespace accosim {
+namespace {
+
+bool contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+/// Of a flag that the verb does not have: whose it is, else the nearest that it has.
+std::string flag_hint(const std::string& flag, const VerbOptions& verb, const std::vector<VerbOptions>& verbs) {
+  std::string owners;
+  for (const VerbOptions& other : verbs)
+    if (contains(other.flags, flag)) owners += (owners.empty() ? "" : ", ") + other.name;
+  if (!owners.empty())
+    return fmt::format("accosim: {} has no {}, which belongs to {}; leave it out\n", verb.name, flag, owners);
+  const std::string near = nearest(flag, verb.flags);
+  return fmt::format("accosim: {} has no {}; {}\n", verb.name, printable(flag),
+                     near.empty() ? fmt::format("accosim help {} lists what it has", verb.name)
+                                  : fmt::format("did you mean {}?", near));
+}
+
+}  // namespace
+
+std::string verb_hint(const std::string& word, const std::vector<VerbOptions>& verbs) {
+  std::vector<std::string> names;
+  for (const VerbOptions& verb : verbs) names.push_back(verb.name);
+  const std::string near = nearest(word, names);
+  return fmt::format("accosim: no verb {}; {}\n", in_quotes(word),
+                     near.empty() ? "accosim help lists them" : "did you mean " + in_quotes(near) + "?");
+}
+
+std::string command_line_hint(const std::vector<std::string>& words, const std::vector<VerbOptions>& verbs) {
+  const auto first =
+      std::find_if(words.begin(), words.end(), [](const std::string& word) { return !word.empty() && word[0] != '-'; });
+  if (first == words.end()) return {};
+  const auto verb =
+      std::find_if(verbs.begin(), verbs.end(), [&](const VerbOptions& each) { return each.name == *first; });
+  if (verb == verbs.end()) return verb_hint(*first, verbs);
+  for (const std::string& word : words) {
+    const std::string flag = word.substr(0, word.find('='));
+    if (flag.size() > 2 && flag.rfind("--", 0) == 0 && !contains(verb->flags, flag))
+      return flag_hint(flag, *verb, verbs);
+  }
+  return {};
+}
+
+std::string scenario_hint(const std::string& verb) {
+  return fmt::format(
+      "accosim: name a scenario, by its file or as accosim list scenarios shows it: accosim {} finetune_2x4_a100\n",
+      verb);
+}
+
+std::string wrong_number(const std::string& text, double least, double most, bool whole) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const std::from_chars_result read =
+      std::from_chars(text.data(), end, value, whole ? std::chars_format::fixed : std::chars_format::general);
+  const bool number = read.ec == std::errc() && read.ptr == end && !(whole && text.find('.') != std::string::npos);
+  if (number && value >= least && value <= most) return {};
+  return fmt::format("{} is {}; write a {} from {} to {}", in_quotes(text), number ? "out of range" : "no such number",
+                     whole ? "whole number" : "number", shortest(least), shortest(most));
+}
+
+}  // namespace accosim
