@@ -8,7 +8,9 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <mutex>
+#include <span>
 #include <thread>
 
 #include "calibration/errors.hpp"
@@ -25,17 +27,37 @@ constexpr std::uint64_t kFirstTuningSeed = 1001;  // not among those that are co
 struct Run {
   TrainingOptions options;
   Curve curve;
+  std::optional<std::int64_t> diverged;  ///< the update whose loss is no number
 };
 
 void play(Run& run, int ranks, const std::shared_ptr<const Corpus>& corpus) {
   const std::int64_t every = std::max<std::int64_t>(1, run.options.updates / kPoints);
-  run_local_ranks(ranks, [&](Transport& transport) {
+  const auto body = [&](Transport& transport) {
     const std::unique_ptr<Workload> workload = gpt_workload(run.options.gpt, corpus);
     train(run.options, *workload, transport, [&](const Progress& progress) {
-      if (progress.updates % every == 0 || progress.updates == run.options.updates)
-        run.curve.push_back({progress.updates, progress.samples, workload->held_out_loss(progress.parameters)});
+      if (progress.updates % every != 0 && progress.updates != run.options.updates) return;
+      const double loss = workload->held_out_loss(progress.parameters);
+      check_loss(loss, progress.updates, run.options);
+      run.curve.push_back({progress.updates, progress.samples, loss});
     });
-  });
+  };
+  try {
+    run_local_ranks(ranks, body);
+  } catch (const Diverged& error) {
+    run.diverged = error.update;
+  }
+}
+
+// Of some seeds' runs of one algorithm; nothing where all went on to their ends.
+std::optional<DivergedAlgorithm> diverged_of(std::span<const Run> runs, const std::string& name,
+                                             const std::string& what) {
+  DivergedAlgorithm diverged{name, what, 0, 0};
+  for (const Run& run : runs) {
+    if (!run.diverged) continue;
+    diverged.first_update = diverged.seeds == 0 ? *run.diverged : std::min(diverged.first_update, *run.diverged);
+    ++diverged.seeds;
+  }
+  return diverged.seeds == 0 ? std::nullopt : std::optional(diverged);
 }
 
 // All runs, `jobs` at a time; the first failure is thrown when those that run have ended.
@@ -149,7 +171,7 @@ void tune(ConvergenceReport& report, const std::shared_ptr<const Corpus>& corpus
   std::vector<Run> runs;
   for (const double rate : options.learning_rates) {
     for (std::uint64_t seed = 0; seed < kTuningSeeds; ++seed) {
-      runs.push_back({of(Algorithm::kDdp, options), {}});
+      runs.push_back({of(Algorithm::kDdp, options), {}, {}});
       runs.back().options.optimizer.learning_rate = rate;
       runs.back().options.gpt.seed = kFirstTuningSeed + seed;
     }
@@ -157,11 +179,16 @@ void tune(ConvergenceReport& report, const std::shared_ptr<const Corpus>& corpus
   play_all(runs, options, corpus, "learning rate of DDP", say);
   for (std::size_t i = 0; i < runs.size(); i += kTuningSeeds) {
     double loss = 0;
-    for (std::size_t seed = 0; seed < kTuningSeeds; ++seed) loss += runs[i + seed].curve.back().loss / kTuningSeeds;
+    for (std::size_t seed = 0; seed < kTuningSeeds; ++seed)
+      loss += runs[i + seed].diverged ? std::numeric_limits<double>::infinity()
+                                      : runs[i + seed].curve.back().loss / kTuningSeeds;
     report.tuning.emplace_back(runs[i].options.optimizer.learning_rate, loss);
   }
   const auto best = std::min_element(report.tuning.begin(), report.tuning.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (std::isinf(best->second))
+    throw BadInput(
+        "DDP diverges at every learning rate that was tried; write a lower one, such as --learning-rate 1e-4");
   report.options.optimizer.learning_rate = best->first;
 }
 
@@ -261,7 +288,7 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
   std::vector<Run> runs;
   const auto add = [&](const TrainingOptions& training, std::size_t count) {
     for (std::size_t seed = 1; seed <= count; ++seed) {
-      runs.push_back({training, {}});
+      runs.push_back({training, {}, {}});
       runs.back().options.gpt.seed = seed;
     }
   };
@@ -280,18 +307,40 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
     for (std::size_t i = first; i < first + count; ++i) curves.push_back(runs[i].curve);
     return curves;
   };
+  const auto diverged_from = [&](std::size_t first, std::size_t count, const std::string& name,
+                                 const std::string& what) {
+    return diverged_of(std::span(runs).subspan(first, count), name, what);
+  };
   for (std::size_t i = 0; i < list.size(); ++i) {
+    if (const auto diverged = diverged_from(i * seeds, seeds, list[i].name, list[i].what)) {
+      if (i == 0)
+        throw BadInput(
+            fmt::format("DDP, which all are compared with, diverges on {} of {} seeds, at update {} first; "
+                        "write a lower --learning-rate than {:g}",
+                        diverged->seeds, seeds, diverged->first_update, report.options.optimizer.learning_rate));
+      report.diverged.push_back(*diverged);
+      continue;
+    }
     report.algorithms.push_back(
         {list[i].name, list[i].what, curves_from(i * seeds, seeds), {}, {}, {}, 0, {}, {}, 0, 0, {}});
     compare(report.algorithms.back(), report.algorithms.front().curves);
   }
   const double rate = report.options.optimizer.learning_rate;
-  report.batches = {{report.batch_samples / 2, rate * std::sqrt(0.5), {}},
-                    {report.batch_samples, rate, {}},
-                    {report.batch_samples * 2, rate * std::sqrt(2.0), {}}};
   const std::size_t half = list.size() * seeds;
-  fit_batches(report, {curves_from(half, batch_seeds), curves_from(0, batch_seeds),
-                       curves_from(half + batch_seeds, batch_seeds)});
+  std::vector<std::vector<Curve>> curves;
+  const auto add_batch = [&](double factor, std::size_t first) {
+    const auto samples = static_cast<std::int64_t>(factor * static_cast<double>(report.batch_samples));
+    if (diverged_from(first, batch_seeds, "ddp", "")) {
+      say(fmt::format("DDP diverges at a batch of {} samples, which is left out", samples));
+      return;
+    }
+    report.batches.push_back({samples, rate * std::sqrt(factor), {}});
+    curves.push_back(curves_from(first, batch_seeds));
+  };
+  add_batch(0.5, half);
+  add_batch(1, 0);
+  add_batch(2, half + batch_seeds);
+  fit_batches(report, curves);
   report.took = Seconds{static_cast<double>(monotonic_nanoseconds() - begin) * 1e-9};
   return report;
 }

@@ -72,6 +72,13 @@ inline constexpr double kEquivalent = 0.005;
 /// Two one-sided tests: the 90 % interval lies within +-kEquivalent.
 bool is_equivalent(const Estimate& difference);
 
+/// An algorithm whose loss became no number on some seeds, so that there is nothing to compare.
+struct DivergedAlgorithm {
+  std::string name, what;
+  int seeds = 0;                  ///< on which it did
+  std::int64_t first_update = 0;  ///< at which it did first
+};
+
 /// DDP at another batch: S(B) = S_min (1 + B / B_critical) (McCandlish et al. 2018, the samples that a loss takes).
 struct BatchSize {
   std::int64_t samples = 0;  ///< an update
@@ -90,8 +97,9 @@ struct ConvergenceReport {
   ConvergenceOptions options;  ///< with the learning rate that was taken
   std::int64_t parameters = 0;
   std::int64_t batch_samples = 0;
-  std::vector<std::pair<double, double>> tuning;  ///< learning rate, DDP's final loss
+  std::vector<std::pair<double, double>> tuning;  ///< learning rate, DDP's final loss; infinite where it diverged
   std::vector<AlgorithmConvergence> algorithms;   ///< DDP first
+  std::vector<DivergedAlgorithm> diverged;        ///< and those that are not among them
   std::vector<BatchSize> batches;                 ///< ascending
   double batch_target = 0;                        ///< the loss that they are compared at
   std::optional<Estimate> critical_batch;  ///< samples; nothing where the line has no positive slope and intercept
@@ -99,7 +107,7 @@ struct ConvergenceReport {
   Seconds took;
 };
 
-/// `say` gets lines of progress.
+/// `say` gets lines of progress. Throws BadInput where DDP itself diverges.
 ConvergenceReport converge(const ConvergenceOptions& options, const std::function<void(const std::string&)>& say);
 
 /// Runs every algorithm for a little with ranks as processes over a network, so that losses can be drawn over time.

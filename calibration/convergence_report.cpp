@@ -8,6 +8,7 @@
 
 #include "calibration/convergence.hpp"
 #include "models/json.hpp"
+#include "models/text.hpp"
 
 namespace accosim {
 namespace {
@@ -64,7 +65,7 @@ std::string wall_clock_text(const ConvergenceReport& report) {
       "another network the times are others (that is what accosim predicts), the samples are not. Intervals are of the "
       "samples alone.\n\n"
       "| algorithm | an update | samples, late | time, late |\n|---|--:|--:|--:|\n",
-      report.options.ranks, report.network, 100 * kLate);
+      report.options.ranks, in_markdown(report.network), 100 * kLate);
   const double base = report.algorithms.front().update_time.value;
   for (const AlgorithmConvergence& algorithm : report.algorithms) {
     if (algorithm.name == "dpu-warmup") continue;  // two speeds, one after the other
@@ -160,7 +161,9 @@ std::string tuning_text(const ConvergenceReport& report) {
   if (report.tuning.empty()) return "as given";
   std::string text = "the best of these for DDP on two other seeds (held-out loss at the end): ";
   for (std::size_t i = 0; i < report.tuning.size(); ++i)
-    text += fmt::format("{}{:g} ({:.4f})", i == 0 ? "" : ", ", report.tuning[i].first, report.tuning[i].second);
+    text += fmt::format(
+        "{}{:g} ({})", i == 0 ? "" : ", ", report.tuning[i].first,
+        std::isfinite(report.tuning[i].second) ? fmt::format("{:.4f}", report.tuning[i].second) : "diverged");
   return text;
 }
 
@@ -214,6 +217,15 @@ std::string convergence_json(const ConvergenceReport& report) {
   std::vector<JsonValue> algorithms;
   for (const AlgorithmConvergence& algorithm : report.algorithms) algorithms.push_back(algorithm_json(algorithm));
   json.set("algorithms", std::move(algorithms));
+  if (!report.diverged.empty()) {
+    std::vector<JsonValue> diverged;
+    for (const DivergedAlgorithm& algorithm : report.diverged)
+      diverged.push_back(json_object({{"name", algorithm.name},
+                                      {"what", algorithm.what},
+                                      {"seeds", algorithm.seeds},
+                                      {"first_update", algorithm.first_update}}));
+    json.set("diverged", std::move(diverged));
+  }
   json.set("critical_batch_samples", member_of(report.critical_batch, &Estimate::value));
   json.set("critical_batch_samples_low", member_of(report.critical_batch, &Estimate::low));
   json.set("critical_batch_samples_high", member_of(report.critical_batch, &Estimate::high));
@@ -235,7 +247,7 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
   const ConvergenceOptions& options = report.options;
   const GptShape& shape = options.gpt.shape;
   std::string text = fmt::format(
-      "# Convergence, measured\n\nWritten by `{}`; not to be edited by hand.\n\nAll algorithms train the same GPT ({} "
+      "# Convergence, measured\n\nWritten by {}; not to be edited by hand.\n\nAll algorithms train the same GPT ({} "
       "layers of width {}, {} parameters, context {}, bytes of a public-domain text) from the same start on the same "
       "micro-batches, on {} ranks, seed by seed: {} seeds, {} updates of {} samples each for every algorithm (ACCO's "
       "two "
@@ -243,10 +255,10 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
       "warm-up, one learning rate for all, {:g}: {}. Losses are of text that is held out. Differences are paired by "
       "seed, "
       "with 90 % intervals (Student's t).\n\n![Loss, and its difference from DDP's, by algorithm]({})\n\n",
-      command, shape.layers, shape.width, report.parameters, shape.context, options.ranks, options.seeds,
+      in_code(command), shape.layers, shape.width, report.parameters, shape.context, options.ranks, options.seeds,
       options.updates, report.batch_samples, options.optimizer.adamw.beta1, options.optimizer.adamw.beta2,
       options.optimizer.adamw.weight_decay, 100 * options.optimizer.warmup, options.optimizer.learning_rate,
-      tuning_text(report), svg);
+      tuning_text(report), in_markdown(svg));
   text += fmt::format(
       "## What was found\n\nEquivalent means that the interval of the relative difference of the loss lies within {:g} "
       "% "
@@ -267,6 +279,9 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
         baseline ? "1" : ratio_text(algorithm.early_samples_ratio, algorithm.early_samples_at_least),
         baseline ? "1" : ratio_text(algorithm.samples_ratio, algorithm.samples_at_least), algorithm.final_loss);
   }
+  for (const DivergedAlgorithm& algorithm : report.diverged)
+    text += fmt::format("| {} | {} | diverged on {} of {} seeds, at update {} first | | | | |\n", algorithm.name,
+                        algorithm.what, algorithm.seeds, options.seeds, algorithm.first_update);
   text += "\n" + along_the_run(report) + "\n" + wall_clock_text(report) + batches_text(report);
   text +=
       "\n## How far it reaches\n\nThe set-up was enlarged until half a percent could be told from chance, by looking "

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "calibration/convergence.hpp"
+#include "models/text.hpp"
 
 namespace accosim {
 namespace {
@@ -28,7 +29,7 @@ struct Panel {
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text, const char* colour = "#333333") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\">{}</text>\n", x, y, anchor, colour,
-                     text);
+                     in_xml(text));
 }
 
 std::string axes(const Panel& panel, const std::string& title, double step, const char* unit) {

@@ -32,9 +32,11 @@ RankResults add_wall_clock(ConvergenceReport& report, const LaunchOptions& launc
                            const std::function<void(const std::string&)>& say) {
   RankResults results;
   const std::vector<ComparedAlgorithm> list = compared_algorithms(report.options);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    say(fmt::format("{} over {}", list[i].name, network));
-    TrainingOptions options = list[i].options;
+  for (AlgorithmConvergence& algorithm : report.algorithms) {
+    say(fmt::format("{} over {}", algorithm.name, network));
+    const auto compared = std::find_if(list.begin(), list.end(),
+                                       [&](const ComparedAlgorithm& one) { return one.name == algorithm.name; });
+    TrainingOptions options = compared->options;
     options.updates = kBlock * (kBlocks + 1);
     options.warmup_updates = 0;
     options.gpt.seed = 1;
@@ -44,7 +46,7 @@ RankResults add_wall_clock(ConvergenceReport& report, const LaunchOptions& launc
       return transport.rank() == 0 ? fmt::format("{}", typical_update(result.updates)) : "";
     });
     if (results.code != ExitCode::kDone) return results;
-    report.algorithms[i].update_time = Seconds{std::stod(results.ranks.front().report)};
+    algorithm.update_time = Seconds{std::stod(results.ranks.front().report)};
   }
   report.network = network;
   return results;

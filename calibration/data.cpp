@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 
 #include "build_info/project.hpp"
 #include "calibration/errors.hpp"
 #include "calibration/random.hpp"
+#include "models/text.hpp"
+#include "models/text_file.hpp"
 
 namespace accosim {
 namespace {
@@ -54,14 +54,13 @@ Corpus corpus_of(std::string_view text) {
 }
 
 Corpus read_corpus(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw BadInput(fmt::format("{}: cannot be read", path));
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) throw BadInput(fmt::format("{}: cannot be read", path));
+  std::string text;
+  const std::string wrong = read_text_file(path, text, kMaxCorpusBytes);
+  if (!wrong.empty()) throw BadInput(fmt::format("{}: {}", printable(path, 300), wrong));
   try {
     return corpus_of(text);
   } catch (const BadInput& error) {
-    throw BadInput(fmt::format("{}: {}", path, error.what()));
+    throw BadInput(fmt::format("{}: {}", printable(path, 300), error.what()));
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -19,10 +19,13 @@
 #include "calibration/gloo_transport.hpp"
 #include "calibration/measure.hpp"
 #include "calibration/provenance.hpp"
+#include "calibration/run_memory.hpp"
 #include "calibration/spawn.hpp"
 #include "calibration/train_options.hpp"
-#include "calibration/whole_file.hpp"
+#include "models/outputs.hpp"
 #include "models/quantity.hpp"
+#include "models/standard_streams.hpp"
+#include "models/whole_file.hpp"
 
 namespace accosim {
 namespace {
@@ -44,6 +47,23 @@ CLI::Validator number_between(double low, double high) {
     return fmt::format("{}: write a number from {} to {}", text, low, high);
   };
   return {check, fmt::format("FLOAT in [{} - {}]", low, high)};
+}
+
+/// CLI11 reads a number that is negative or too large as another one.
+CLI::Validator whole_number() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && at == end) return {};
+    return text + ": write a whole number from 0 to 18446744073709551615";
+  };
+  return {check, "UINT64"};
+}
+
+/// An option that names a file names one.
+CLI::Validator file_name() {
+  return {[](const std::string& path) { return path.empty() ? std::string("names no file") : std::string(); }, "FILE"};
 }
 
 void add_launch_options(CLI::App* verb, LaunchArguments& arguments) {
@@ -75,7 +95,7 @@ LaunchOptions launch_options(const LaunchArguments& arguments) {
 
 /// A line for each rank that failed, the first failure first.
 ExitCode tell_errors(const RankResults& results) {
-  for (const std::string& error : results.errors) std::cerr << "accocal: " << error << '\n';
+  for (const std::string& error : results.errors) tell("accocal: ", error);
   return results.code;
 }
 
@@ -83,9 +103,10 @@ ExitCode tell_errors(const RankResults& results) {
 void deliver(const std::string& path, const std::string& text) {
   if (!path.empty()) return write_whole(path, text);
   std::cout << text;
-  std::cout.flush();
-  if (!std::cout) throw BadEnvironment("the results could not be written to the standard output");
+  flush_standard_output();
 }
+
+void add_force(CLI::App* verb, bool& force) { verb->add_flag("--force", force, "Replace a file of another kind"); }
 
 struct MeasureArguments {
   LaunchArguments launch;
@@ -94,6 +115,7 @@ struct MeasureArguments {
   bool quick = false;
   TrainArguments train;
   std::string output;
+  bool force = false;
   std::string device, only;
   int collective_ranks = 0;
 };
@@ -115,7 +137,10 @@ ExitCode run_measure(const MeasureArguments& arguments) {
   options.budget = Seconds{arguments.seconds};
   options.quick = arguments.quick;
   options.training = training_options(arguments.train, options.launch.ranks);
-  if (!arguments.output.empty()) check_writable(arguments.output);
+  const std::vector<std::int64_t>& bytes = options.bytes;
+  const std::int64_t largest = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+  check_measure_memory(options.training, options.launch.ranks, Bytes{static_cast<double>(largest)});
+  check_outputs({{"--output", arguments.output, document_kind("accosim.samples/1")}}, {}, arguments.force);
   const MeasureResult result = measure(options);
   if (result.ranks.code != ExitCode::kDone) return tell_errors(result.ranks);
   deliver(arguments.output, result.document);
@@ -145,7 +170,7 @@ ExitCode run_measure_on_device(const CLI::App& verb, const MeasureArguments& arg
   options.only = arguments.only;
   options.collective_ranks = arguments.collective_ranks;
   check_options(options);
-  if (!arguments.output.empty()) check_writable(arguments.output);
+  check_outputs({{"--output", arguments.output, document_kind("accosim.gpu_samples/1")}}, {}, arguments.force);
   check_devices(place, 1);
   if (!arguments.output.empty())
     options.save = [&](const std::string& document) { write_whole(arguments.output, document); };
@@ -157,6 +182,7 @@ struct TrainFiles {
   LaunchArguments launch;
   TrainArguments train;
   std::string output, trace, loss;
+  bool force = false;
 };
 
 void add_gpt_options(CLI::App* verb, TrainArguments& arguments) {
@@ -192,7 +218,7 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   verb->add_option("--parameters", a.parameters, "With --compute-time")
       ->capture_default_str()
       ->needs(verb->get_option("--compute-time"));
-  add("--data", a.data, "A text to learn; default: the one that comes along");
+  verb->add_option("--data", a.data, "A text to learn; default: the one that comes along")->check(file_name());
   add("--device", a.device,
       "cuda:0, all ranks on that device; cuda, rank r on device r; one rank unless -n says more. Default: on CPUs");
   add("--vocabulary", a.vocabulary, "With --device: random tokens of so many kinds instead of a text, for timing");
@@ -206,10 +232,11 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   add("--weight-decay", a.weight_decay, "AdamW's");
   add("--beta1", a.beta1, "AdamW's");
   add("--beta2", a.beta2, "AdamW's");
-  add("--seed", a.seed, "Of parameters and data");
-  verb->add_option("-o,--output", files.output, "JSON file; default: standard output");
-  verb->add_option("--trace", files.trace, "Timeline for Perfetto");
-  verb->add_option("--loss", files.loss, "CSV file of the updates");
+  verb->add_option("--seed", a.seed, "Of parameters and data")->check(whole_number())->capture_default_str();
+  verb->add_option("-o,--output", files.output, "JSON file; default: standard output")->check(file_name());
+  verb->add_option("--trace", files.trace, "Timeline for Perfetto")->check(file_name());
+  verb->add_option("--loss", files.loss, "CSV file of the updates")->check(file_name());
+  add_force(verb, files.force);
 }
 
 /// An option that the algorithm does not have would change nothing.
@@ -244,20 +271,17 @@ ExitCode run_train(const TrainFiles& files) {
   const DevicePlace place = on_device ? parse_device(files.train.device) : DevicePlace{};
   const LaunchOptions launch = launch_options(files.launch);
   const TrainingOptions options = training_options(files.train, launch.ranks);
+  check_memory(options, launch.ranks);
+  check_outputs({{"--output", files.output, document_kind("accosim.run/1")},
+                 {"--trace", files.trace, trace_kind()},
+                 {"--loss", files.loss, table_kind(loss_csv({}))}},
+                {files.train.data}, files.force);
   if (on_device) {
     refuse_for_device(launch);
     check_devices(place, launch.ranks);
   }
   if (!options.timed && options.random_vocabulary == 0)
     read_corpus(options.data.empty() ? default_text_path() : options.data);  // fail once, not on each rank
-  const std::vector<std::string> outputs = {files.output, files.trace, files.loss};
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].empty()) continue;
-    check_writable(outputs[i]);
-    if (std::find(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(i), outputs[i]) !=
-        outputs.begin() + static_cast<std::ptrdiff_t>(i))
-      throw BadInput(outputs[i] + ": named for two outputs; write another name for one");
-  }
   const RankResults results = run_ranks(launch, [&](Transport& transport) -> std::string {
     const TrainingResult result = on_device ? train_on_device(options, place, transport) : train(options, transport);
     if (transport.rank() != 0) return "";
@@ -277,6 +301,7 @@ struct ConvergeArguments {
   ConvergenceOptions options;
   std::string network;
   std::string output, markdown;
+  bool force = false;
 };
 
 void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
@@ -293,24 +318,25 @@ void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
   verb->add_option("--context", options.gpt.shape.context, "Tokens of a sequence")->capture_default_str();
   verb->add_option("--sequences", options.gpt.sequences, "Of a micro-batch; an update has two a rank")
       ->capture_default_str();
-  verb->add_option("--data", options.data, "A text to learn; default: the one that comes along");
+  verb->add_option("--data", options.data, "A text to learn; default: the one that comes along")->check(file_name());
   verb->add_option("--network", arguments.network,
                    "Also times every algorithm with ranks as processes over it: netns:RATE, paced:RATE, loopback");
-  verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output");
-  verb->add_option("--markdown", arguments.markdown, "A page, with its curves beside it as .svg");
+  verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output")->check(file_name());
+  verb->add_option("--markdown", arguments.markdown, "A page, with its curves beside it as .svg")->check(file_name());
+  add_force(verb, arguments.force);
 }
 
 ExitCode run_converge(const ConvergeArguments& arguments, const std::string& command) {
   check_options(arguments.options);
-  const std::filesystem::path svg = std::filesystem::path(arguments.markdown).replace_extension(".svg");
-  if (!arguments.output.empty()) check_writable(arguments.output);
-  if (!arguments.markdown.empty()) {
-    if (svg == arguments.markdown)
-      throw BadInput("--markdown " + arguments.markdown + ": write a name that ends in .md");
-    check_writable(arguments.markdown);
-    check_writable(svg.string());
-  }
-  const auto say = [](const std::string& line) { std::cerr << "accocal: " << line << '\n'; };
+  check_memory(arguments.options);
+  std::filesystem::path svg = arguments.markdown;
+  if (!svg.empty()) svg.replace_extension(".svg");
+  check_outputs(
+      {{"--output", arguments.output, document_kind("accosim.convergence/1")},
+       {"--markdown", arguments.markdown, {"it is a page", ".md", "# Convergence, measured", "Written by `accocal"}},
+       {"--markdown's curves", svg.string(), {"they are a drawing", ".svg", "<svg", "Held-out loss (nats a token)"}}},
+      {arguments.options.data}, arguments.force);
+  const auto say = [](const std::string& line) { tell("accocal: ", line); };
   LaunchArguments launch;
   launch.ranks = arguments.options.ranks;
   launch.network = arguments.network.empty() ? "loopback" : arguments.network;
@@ -357,7 +383,9 @@ ExitCode run_command_line(int argc, char** argv) {
       ->add_option("--collective-ranks", measure_arguments.collective_ranks,
                    "With --device: collectives of so many processes on the one GPU, over sockets, as an experiment")
       ->check(CLI::Range(2, 8));
-  measure_verb->add_option("-o,--output", measure_arguments.output, "JSON file; default: standard output");
+  measure_verb->add_option("-o,--output", measure_arguments.output, "JSON file; default: standard output")
+      ->check(file_name());
+  add_force(measure_verb, measure_arguments.force);
   TrainFiles train_files;
   CLI::App* train_verb =
       app.add_subcommand("train", "Trains a GPT, or sleeps, on ranks as processes; times every part");
@@ -370,7 +398,12 @@ ExitCode run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadCommandLine;  // --help and --version are no errors
+    app.failure_message([](const CLI::App* of, const CLI::Error& wrong) {
+      return printable_lines(CLI::FailureMessage::simple(of, wrong));
+    });
+    const bool asked = app.exit(error) == 0;  // --help and --version are no errors
+    if (asked) flush_standard_output();
+    return asked ? ExitCode::kDone : ExitCode::kBadCommandLine;
   }
   for (const CLI::App* verb : {measure_verb, train_verb}) {
     if (verb->count("--device") > 0 && measure_arguments.device.empty() && train_files.train.device.empty())
@@ -399,9 +432,9 @@ ExitCode run_command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using accosim::ExitCode;
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no more is an error of write()
+  accosim::begin_standard_streams();
   const auto fails = [](ExitCode code, const std::string& what) {
-    std::cerr << "accocal: " << what << '\n';
+    accosim::tell("accocal: ", what);
     return static_cast<int>(code);
   };
   try {

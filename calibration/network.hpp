@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "calibration/descriptor.hpp"
 #include "calibration/seat.hpp"
+#include "models/descriptor.hpp"
 #include "models/units.hpp"
 
 namespace accosim {

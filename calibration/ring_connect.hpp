@@ -1,8 +1,8 @@
 // How the ring's connections come about; apart from what then runs over them.
 #pragma once
 
-#include "calibration/descriptor.hpp"
 #include "calibration/seat.hpp"
+#include "models/descriptor.hpp"
 
 namespace accosim {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "calibration/descriptor.hpp"
 #include "calibration/seat.hpp"
 #include "calibration/transport.hpp"
+#include "models/descriptor.hpp"
 
 namespace accosim {
 

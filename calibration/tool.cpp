@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "calibration/descriptor.hpp"
+#include "models/descriptor.hpp"
 
 namespace accosim {
 namespace {

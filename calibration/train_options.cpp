@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <initializer_list>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -49,7 +50,7 @@ void set_accumulate(TrainingOptions& options, const TrainArguments& arguments) {
   }
   options.micro_batches_per_round = arguments.micro_batches;
   if (options.algorithm != Algorithm::kAcco) return;
-  if (arguments.micro_batches % 2 != 0) {
+  if (arguments.micro_batches % 2 != 0 && arguments.micro_batches < std::numeric_limits<int>::max()) {
     throw BadInput(
         fmt::format("--micro-batches {}: ACCO's update is made of two rounds, so they are even; write {}, or "
                     "--accumulate {}:M with the micro-batches of one round",

@@ -16,6 +16,8 @@
 namespace accosim {
 namespace {
 
+constexpr int kMostMicroBatches = 1000000;
+
 void require(bool holds, const std::string& what) {
   if (!holds) throw BadInput(what);
 }
@@ -53,11 +55,25 @@ void run(Rank& rank) {
 
 }  // namespace
 
+Diverged::Diverged(std::int64_t of, double loss, const OptimizerOptions& optimizer)
+    : BadInput(fmt::format("update {}: the loss is {}: the run has diverged, and is stopped; write a lower "
+                           "--learning-rate than {:g}, or a longer --learning-rate-warmup",
+                           of, loss, optimizer.learning_rate)),
+      update(of) {}
+
+void check_loss(double loss, std::int64_t update, const TrainingOptions& options) {
+  if (!std::isfinite(loss)) throw Diverged(update, loss, options.optimizer);
+}
+
 void check_options(const TrainingOptions& options, int ranks) {
   require(options.updates >= 1 && options.updates <= 10000000, "a run has 1 to 10000000 updates; write --updates 100");
   require(options.samples >= 0, "samples must be 0 (count updates) or more; write --samples 10000");
   require(options.micro_batches_per_round >= 1, "a round has at least 1 micro-batch; write --accumulate at-least:1");
+  require(options.micro_batches_per_round <= kMostMicroBatches,
+          fmt::format("a round has at most {} micro-batches; write fewer", kMostMicroBatches));
   require(options.poll_every >= 1, "--poll-every must be 1 (after every micro-batch) or more");
+  require(options.poll_every <= kMostMicroBatches,
+          fmt::format("--poll-every must be at most {}; write fewer", kMostMicroBatches));
   require(options.warmup_updates >= 0, "--warmup must be 0 or more updates");
   require(options.inner_updates >= 1, "--inner-updates must be 1 or more");
   require(std::isfinite(options.outer_learning_rate) && options.outer_learning_rate > 0,
@@ -72,8 +88,8 @@ void check_options(const TrainingOptions& options, int ranks) {
   if (!options.device.empty()) check_on_device(options);
   if (options.timed) {
     require(options.parameters >= 1, "--parameters must be 1 or more");
-    require(std::isfinite(options.compute_time.value) && options.compute_time.value >= 0,
-            "--compute-time must be 0 or more; write --compute-time \"10 ms\"");
+    require(options.compute_time.value >= 0 && options.compute_time.value <= 3600,
+            "--compute-time must be from 0 to an hour; write --compute-time \"10 ms\"");
     return;
   }
   const GptShape& shape = options.gpt.shape;
@@ -93,7 +109,10 @@ std::unique_ptr<Workload> make_workload(const TrainingOptions& options) {
 TrainingResult train(const TrainingOptions& options, Transport& transport) {
   check_options(options, transport.size());
   const std::unique_ptr<Workload> workload = make_workload(options);
-  return train(options, *workload, transport);
+  TrainingResult result = train(options, *workload, transport);
+  // What the last update made is seen by nothing else.
+  if (!options.timed && transport.rank() == 0) check_loss(result.held_out_loss, std::ssize(result.updates), options);
+  return result;
 }
 
 TrainingResult train(const TrainingOptions& options, Workload& workload, Transport& transport,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "calibration/adamw.hpp"
+#include "calibration/errors.hpp"
 #include "calibration/transport.hpp"
 #include "calibration/workload.hpp"
 #include "models/units.hpp"
@@ -75,6 +76,16 @@ struct TrainingOptions {
   int random_vocabulary = 0;  ///< tokens drawn at random from so many instead of a text, to time a model; 0: the text
 };
 
+/// The loss has become no number: nothing that comes after it is training. Exit code 1.
+class Diverged : public BadInput {
+ public:
+  /// `update`, from 1, is the first whose loss is `loss`.
+  Diverged(std::int64_t update, double loss, const OptimizerOptions& optimizer);
+  std::int64_t update;
+};
+/// Throws Diverged where the loss is not finite.
+void check_loss(double loss, std::int64_t update, const TrainingOptions& options);
+
 struct TrainingSpan {
   enum class Lane : std::uint8_t { kCompute, kCommunication };
   int rank = 0;
@@ -126,7 +137,7 @@ void check_options(const TrainingOptions& options, int ranks);
 
 std::unique_ptr<Workload> make_workload(const TrainingOptions& options);
 
-/// Called on every rank with equal options. Throws BadInput, and TransportError when another rank is gone.
+/// Called on every rank with equal options. Throws BadInput, Diverged, and TransportError when another rank is gone.
 TrainingResult train(const TrainingOptions& options, Transport& transport);
 TrainingResult train(const TrainingOptions& options, Workload& workload, Transport& transport,
                      const Observer& observer = {});

@@ -12,8 +12,6 @@
 namespace accosim {
 namespace {
 
-constexpr int kEvaluated = 8;  // sequences at once
-
 class GptWorkload : public Workload {
  public:
   GptWorkload(const GptWorkloadOptions& options, std::shared_ptr<const Corpus> corpus)

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/text_file.hpp"
+
 namespace accosim {
 
 enum class JsonKind : std::uint8_t { kNull, kBool, kNumber, kText, kArray, kObject };
@@ -85,10 +87,8 @@ JsonValue json_object(std::initializer_list<JsonMember> members);
 /// Limits that keep a hostile file from costing more than some hundred megabytes and a second.
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr int kMaxJsonValues = 200000;
-inline constexpr int kMaxJsonBytes = 16 * 1024 * 1024;
 /// Of documents of measurements, which list each sample and each span.
 inline constexpr int kMaxMeasuredValues = 1'000'000;
-inline constexpr int kMaxMeasuredBytes = 32 * 1024 * 1024;
 
 struct JsonDocument {
   JsonValue root;
@@ -103,8 +103,6 @@ struct JsonDocument {
 /// file is shown.
 JsonDocument parse_json(std::string_view text, const std::string& source, int most_values = kMaxJsonValues);
 
-/// Reads a regular file of at most `most_bytes` into `text`. Returns what is wrong; empty when nothing is.
-std::string read_text_file(const std::string& path, std::string& text, std::size_t most_bytes = kMaxJsonBytes);
 /// read_text_file() and parse_json().
 JsonDocument read_json_file(const std::string& path, const std::string& source);
 

@@ -1,13 +1,7 @@
-// What one does with a JSON tree that needs no parser: find and change members, read a file within limits, write it
-// back.
+// What one does with a JSON tree that needs no parser: find and change members, read a file, write it back.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "models/json.hpp"
 #include "models/text.hpp"
@@ -165,29 +159,6 @@ JsonValue json_object(const JsonOrigin& origin) {
   value.kind = JsonKind::kObject;
   value.origin = origin;
   return value;
-}
-
-std::string read_text_file(const std::string& path, std::string& text, std::size_t most_bytes) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) return "no such file; check the path";
-  if (status.type() == std::filesystem::file_type::none) return "cannot be looked at: " + error.message();
-  if (std::filesystem::is_directory(status)) return "is a directory; name a file in it";
-  // A pipe or a device may never end, or never begin.
-  if (!std::filesystem::is_regular_file(status)) return "is not a regular file; copy it into one";
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : EIO);
-  std::vector<char> chunk(1 << 16);
-  while (in && text.size() <= most_bytes) {
-    in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (in.bad()) return "cannot be read to its end; check the disk";
-  if (text.size() > most_bytes)
-    return fmt::format("is larger than {} MiB; {}: check that it is the right file", most_bytes >> 20,
-                       most_bytes == kMaxJsonBytes ? "no scenario is" : "nothing that is read here is");
-  return {};
 }
 
 JsonDocument read_json_file(const std::string& path, const std::string& source) {

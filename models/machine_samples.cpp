@@ -74,7 +74,8 @@ void read_network(ObjectReader& network, MachineSamples& samples) {
   samples.bursts = network.numbers("burst_bytes", Range{0, 1e18}, kMostRanks);
   network.numbers("payload_bytes_per_s", Range{1, 1e18}, kMostRanks);
   for (const auto& [key, all] : {std::pair("rates_bytes_per_s", &samples.rates), {"burst_bytes", &samples.bursts}})
-    if (network.good(key) && !all->empty() && all->size() != static_cast<std::size_t>(samples.ranks))
+    if (network.good(key) && samples.ranks > 0 && !all->empty() &&
+        all->size() != static_cast<std::size_t>(samples.ranks))
       network.fail(key, fmt::format("lists {} for {} ranks; measure again", all->size(), samples.ranks));
 }
 
@@ -89,6 +90,7 @@ void read_samples(ObjectReader& top, MachineSamples& samples) {
   samples.commit = top.text("commit", "");
   samples.date = top.text("date", "");
   samples.ranks = top.integer("ranks", 1, kMostRanks);
+  if (!top.good("ranks")) samples.ranks = 0;  // of which no list is too long
   read_object(top, "network", [&](ObjectReader& network) { read_network(network, samples); });
   read_objects(top, "samples", 1, kMostSamples,
                [&](ObjectReader& sample) { samples.samples.push_back(read_sample(sample)); });

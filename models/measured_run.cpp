@@ -33,16 +33,19 @@ void read_number_or_null(ObjectReader& reader, const char* key) {
 
 void read_slow(ObjectReader& options, MeasuredRun& run) {
   read_object(options, "slow", [&](ObjectReader& slow) {
-    for (int rank = 0; rank < run.ranks; ++rank) {
-      const std::string key = std::to_string(rank);
-      if (slow.has(key)) run.slow[rank] = slow.number(key, kSlowdown);
+    if (slow.value().members.size() > static_cast<std::size_t>(run.ranks)) {
+      options.fail("slow", fmt::format("names {} ranks of {}", slow.value().members.size(), run.ranks));
+      return slow.drop_unknown();
     }
-    // So that the hint of a wrong key is not a list of ranks.
     for (const JsonMember& member : slow.value().members) {
-      if (slow.known(member.key)) continue;
-      if (slow.diagnostics().enough()) return;
-      slow.find(member.key);
-      slow.fail(member.key, fmt::format("is no rank; the ranks are 0 to {}", run.ranks - 1));
+      const std::string key = member.key;
+      int rank = 0;
+      while (rank < run.ranks && std::to_string(rank) != key) ++rank;
+      const double factor = slow.number(key, kSlowdown);
+      if (rank == run.ranks)
+        slow.fail(key, fmt::format("is no rank; the ranks are 0 to {}", run.ranks - 1));
+      else
+        run.slow[rank] = factor;
     }
   });
 }
@@ -80,11 +83,11 @@ void read_options(ObjectReader& options, MeasuredRun& run) {
                       "outer_momentum"});
 }
 
-void read_network(ObjectReader& network, MeasuredRun& run) {
+void read_network(ObjectReader& network, MeasuredRun& run, bool ranks_known) {
   run.network = network.one_of("kind", {"loopback", "paced", "netns"}, "");
   run.rates = network.numbers("rates_bytes_per_s", Range{1e3, 1e18}, kMostRanks);
   for (const char* key : {"payload_bytes_per_s", "burst_bytes"}) network.numbers(key, Range{0, 1e18}, kMostRanks);
-  if (network.good("rates_bytes_per_s") && !run.rates.empty() &&
+  if (network.good("rates_bytes_per_s") && ranks_known && !run.rates.empty() &&
       run.rates.size() != static_cast<std::size_t>(run.ranks))
     network.fail("rates_bytes_per_s",
                  fmt::format("lists {} for {} ranks; make the run again", run.rates.size(), run.ranks));
@@ -145,8 +148,10 @@ void check_labels(const MeasuredRun& run, ObjectReader& top) {
 void read_run(ObjectReader& top, MeasuredRun& run) {
   run.algorithm = top.one_of("algorithm", {"ddp", "zero1", "dpu", "wp", "acco", "diloco"}, "");
   run.ranks = top.integer("ranks", 1, kMostRanks);
+  if (!top.good("ranks")) run.ranks = kMostRanks;  // so that each rank that is named may be one
   run.parameters = top.whole("parameters", 1, kMostCounted);
-  if (top.has("network")) read_object(top, "network", [&](ObjectReader& network) { read_network(network, run); });
+  if (top.has("network"))
+    read_object(top, "network", [&](ObjectReader& network) { read_network(network, run, top.good("ranks")); });
   run.processor_wait_share = top.number("processor_wait_share", Range{0, 1}, 0);
   run.left_out = top.integer("updates_left_out", 0, kMostUpdates, 0);
   read_object(top, "options", [&](ObjectReader& options) { read_options(options, run); });

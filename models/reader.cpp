@@ -85,8 +85,6 @@ JsonValue* ObjectReader::find(std::string_view key) {
   return value_.find(key);
 }
 
-bool ObjectReader::known(std::string_view key) const { return contains(known_, key); }
-
 bool ObjectReader::good(std::string_view key) const { return object_ && !contains(bad_, key); }
 
 void ObjectReader::fail(std::string_view key, const std::string& what) {
@@ -95,7 +93,9 @@ void ObjectReader::fail(std::string_view key, const std::string& what) {
   if (member != nullptr && member->refused) return;
   if (member == nullptr) {
     // A key that is missing and one that is misspelt are one mistake, so they are one line.
-    for (const JsonMember& other : value_.members) {
+    constexpr std::size_t kMostLookedAt = 1000;
+    for (std::size_t i = 0; i < std::min(value_.members.size(), kMostLookedAt); ++i) {
+      const JsonMember& other = value_.members[i];
       if (contains(known_, other.key) || nearest(other.key, {std::string(key)}).empty()) continue;
       known_.push_back(other.key);
       diagnostics_.add(other.origin, pointer(other.key), fmt::format("unknown key; did you mean \"{}\"?", key));
@@ -187,8 +187,11 @@ std::vector<double> ObjectReader::numbers(std::string_view key, Range range, std
       continue;
     }
     if (!contains(bad_, key)) bad_.emplace_back(key);
+    const bool number = each->kind == JsonKind::kNumber;
     if (!each->refused)
-      diagnostics_.add(each->origin, at, fmt::format("is {}; write {}", as_written(*each), form_of(range, "a number")));
+      diagnostics_.add(each->origin, at,
+                       fmt::format("is {}; write {}", number ? printable(each->text, 40) : as_written(*each),
+                                   form_of(range, "a number")));
     if (diagnostics_.enough()) break;
   }
   return out;

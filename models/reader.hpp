@@ -47,8 +47,6 @@ class ObjectReader {
   /// The member, nullptr when absent. The key counts as known from now on.
   JsonValue* find(std::string_view key);
   bool has(std::string_view key) { return find(key) != nullptr; }
-  /// Whether the key was asked for before.
-  bool known(std::string_view key) const;
   /// False when the key was read and something was wrong with it.
   bool good(std::string_view key) const;
   /// No error in this object so far.

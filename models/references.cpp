@@ -54,6 +54,12 @@ std::optional<JsonValue> References::open(const std::string& path) {
   return std::move(document.root);
 }
 
+std::vector<std::string> References::files() const {
+  std::vector<std::string> files;
+  for (const auto& [path, root] : read_) files.push_back(path);
+  return files;
+}
+
 std::optional<References::Place> References::locate(const std::string& text, FileKind kind, const Place& from,
                                                     const std::string& base, std::string& wrong) const {
   const auto exists = [](const std::string& path) {

@@ -27,6 +27,8 @@ class References {
   void expand_cluster(JsonValue& cluster, const std::string& pointer);
   /// A name, a file, or an object that may inherit.
   void expand_device(JsonValue& device, const std::string& pointer);
+  /// What was named and read so far.
+  std::vector<std::string> files() const;
 
  private:
   struct Place {

@@ -344,6 +344,8 @@ LoadedScenario load(const std::string& name_or_path,
   collect_origins(tree, "", main_file, earlier, origins);
   tree.set("origins", std::move(origins));
   loaded.resolved = write_json(tree) + "\n";
+  loaded.files = references.files();
+  loaded.files.push_back(path);
   return loaded;
 }
 

@@ -23,6 +23,7 @@ struct LoadedScenario {
   /// The scenario as JSON with every file and default filled in, and "origins": where each value came from. It loads
   /// again to the same scenario and to the same text.
   std::string resolved;
+  std::vector<std::string> files;  ///< all that it was read from
 };
 
 /// `sets` are "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when

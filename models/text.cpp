@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -52,6 +53,14 @@ bool is_c1_control(std::string_view character) {
   return character.size() == 2 && character[0] == '\xC2' && static_cast<unsigned char>(character[1]) < 0xA0;
 }
 
+/// Embeddings, overrides and isolates (U+202A to U+202E, U+2066 to U+2069), after which a line shows what it is not.
+bool turns_direction(std::string_view character) {
+  if (character.size() != 3 || character[0] != '\xE2') return false;
+  const auto last = static_cast<unsigned char>(character[2]);
+  return (character[1] == '\x80' && last >= 0xAA && last <= 0xAE) ||
+         (character[1] == '\x81' && last >= 0xA6 && last <= 0xA9);
+}
+
 std::string escaped(std::string_view text, std::size_t most, std::string_view also) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -75,6 +84,10 @@ std::string escaped(std::string_view text, std::size_t most, std::string_view al
       const std::string_view character = text.substr(at, length);
       if (is_c1_control(character)) {
         piece = fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(character[1])));
+      } else if (turns_direction(character)) {
+        piece =
+            fmt::format("\\u20{:02x}", (character[1] == '\x80' ? 0x00U : 0x40U) |
+                                           (static_cast<unsigned>(static_cast<unsigned char>(character[2])) & 0x3FU));
       } else {
         piece = std::string(character);
       }
@@ -111,6 +124,44 @@ std::string valid_utf8(std::string_view text) {
 std::string printable(std::string_view text, std::size_t most) { return escaped(text, most, ""); }
 
 std::string in_quotes(std::string_view text, std::size_t most) { return '"' + escaped(text, most, "\"\\") + '"'; }
+
+std::string in_markdown(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (c == '\n' || c == '\r') {
+      out += ' ';
+      continue;
+    }
+    // Brackets alone make no link.
+    const bool link = c == ']' && (next == '(' || next == '[' || next == ':');
+    if (link || std::string_view("\\|`<*").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  // What a terminal would obey is left to printable(), whose backslashes are shown.
+  return printable(out, kAllOfIt);
+}
+
+std::string in_code(std::string_view text) {
+  std::string out = printable(text, kAllOfIt);
+  std::replace(out.begin(), out.end(), '`', '\'');
+  return '`' + out + '`';
+}
+
+std::string in_xml(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text, kAllOfIt)) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
 
 std::string shortest(double value) {
   std::array<char, 40> buffer{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -14,12 +15,22 @@ std::size_t first_invalid_utf8(std::string_view text);
 /// The text with a U+FFFD for each part that is not: for as many bytes as could have begun a character, at least one.
 std::string valid_utf8(std::string_view text);
 
-/// The text with control characters and bytes that are not UTF-8 written as \n, \t, \xNN, cut with "..." after `most`
-/// bytes. Never breaks a character.
+/// The text with control characters and bytes that are not UTF-8 written as \n, \t, \xNN, and characters that turn the
+/// direction of a line as \u202e; cut with "..." after `most` bytes. Never breaks a character.
 std::string printable(std::string_view text, std::size_t most = 60);
+inline constexpr std::size_t kAllOfIt = std::numeric_limits<std::size_t>::max() / 2;
 
 /// printable() between double quotes, inner quotes and backslashes escaped.
 std::string in_quotes(std::string_view text, std::size_t most = 60);
+
+/// The text inside Markdown, in a cell of a table too: what would be markup is escaped, a new line is a blank.
+std::string in_markdown(std::string_view text);
+
+/// The text as code inside Markdown, between backticks; its own become quotes.
+std::string in_code(std::string_view text);
+
+/// The text as XML has it between tags and in attributes that are in double quotes.
+std::string in_xml(std::string_view text);
 
 /// Shortest decimal text that reads back as the same double, in the form that JSON takes.
 std::string shortest(double value);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/text.hpp"
 #include "reports/table.hpp"
 
 namespace accosim {
@@ -172,11 +173,11 @@ void write_live_markdown(std::ostream& out, const LiveResult& result) {
              "{} ({} cores), {}, {}. Computation of a set duration: {:.0f} parameters, 4 micro-batches an\n"
              "update and rank. Real: the GPT of `accocal train`, 2, 6 and 12 micro-batches. Ratio: computation of a\n"
              "batch over its communication alone.\n\n",
-             result.cpu, result.cores, result.network, result.date, result.parameters);
+             in_markdown(result.cpu), result.cores, in_markdown(result.network), result.date, result.parameters);
   int rejected = 0, third = 0;
   for (const LiveRow& row : result.rows) rejected += row.counts ? 0 : 1, third += row.counts && !row.disturbed.empty();
   out << fmt::format("{} runs made, {} rejected, {} of those that count disturbed. Commit {}.\n\n", result.rows.size(),
-                     rejected, third, result.commit);
+                     rejected, third, in_markdown(result.commit));
   out << "| | runs | mean abs. error | bias | worst |\n|---|---|---|---|---|\n";
   for (const auto& [what, score] : scores_of(result))
     out << fmt::format("| {} | {} | {} | {} | {} |\n", what, score.runs, percent(score.mean),
@@ -188,8 +189,8 @@ void write_live_markdown(std::ostream& out, const LiveResult& result) {
         "| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {} |\n", name_of(row.cell), ratio_of(row.cell),
         milliseconds(row.measured), milliseconds(row.predicted), signed_percent(row.error()), row.micro_batches,
         row.predicted_micro_batches,
-        row.disturbed.empty() ? "" : (row.counts ? "third try, counted: " : "rejected: ") + row.disturbed);
-  for (const std::string& each : result.notes) out << "\n" << each << "\n";
+        row.disturbed.empty() ? "" : (row.counts ? "third try, counted: " : "rejected: ") + in_markdown(row.disturbed));
+  for (const std::string& each : result.notes) out << "\n" << in_markdown(each) << "\n";
 }
 
 }  // namespace accosim

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <map>
 #include <ostream>
+#include <string_view>
 #include <utility>
 
+#include "models/text.hpp"
 #include "reports/validation_report.hpp"
 
 namespace accosim {
@@ -16,12 +18,14 @@ namespace {
 std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); }
 
-/// Text inside a cell of a table.
-std::string cell(const std::string& text) {
+/// An address between angle brackets.
+std::string in_link(const std::string& url) {
   std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c;
+  for (const char c : printable(url, kAllOfIt)) {
+    if (std::string_view("<> ").find(c) == std::string_view::npos)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned>(c));
   }
   return out;
 }
@@ -45,7 +49,7 @@ void write_parts(std::ostream& out, const std::string& what, const std::vector<V
   write_score_heading(out, what);
   for (const ValidationPart& part : parts)
     if (part.score.cases + part.score.left_out > 0)
-      out << "| " << cell(part.name) << " | " << score_cells(part.score) << " |\n";
+      out << "| " << in_markdown(part.name) << " | " << score_cells(part.score) << " |\n";
 }
 
 /// One row a case; `notes` are the numbers of texts below the table.
@@ -64,13 +68,13 @@ void write_cases(std::ostream& out, const Validation& validation, const std::str
     std::string inferred;
     for (const std::string& text : row.inferred) inferred += (inferred.empty() ? "" : ", ") + note(text);
     const std::string why = row.left_out.empty() ? row.explanation : "not scored: " + row.left_out;
-    out << fmt::format("| {} | {} | {} | {} | {} | {} | {} to {}{} | {} | {} |\n", cell(row.id),
-                       cell(row.configuration), row.trust, value_text(row, row.measured),
+    out << fmt::format("| {} | {} | {} | {} | {} | {} | {} to {}{} | {} | {} |\n", in_markdown(row.id),
+                       in_markdown(row.configuration), row.trust, value_text(row, row.measured),
                        value_text(row, row.predicted), signed_percent(row.error()), value_text(row, row.low),
-                       value_text(row, row.high), row.inside() ? "" : " (missed)", inferred, cell(why));
+                       value_text(row, row.high), row.inside() ? "" : " (missed)", inferred, in_markdown(why));
   }
   if (!notes.empty()) out << "\nInferred:\n\n";
-  for (std::size_t i = 0; i < notes.size(); ++i) out << i + 1 << ". " << notes[i] << '\n';
+  for (std::size_t i = 0; i < notes.size(); ++i) out << i + 1 << ". " << in_markdown(notes[i]) << '\n';
 }
 
 void write_reasons(std::ostream& out, const Validation& validation) {
@@ -87,23 +91,24 @@ void write_reasons(std::ostream& out, const Validation& validation) {
     double mean = 0, bias = 0;
     for (const ValidationRow* row : rows) mean += std::abs(row->error()), bias += row->error();
     const double n = static_cast<double>(rows.size());
-    out << fmt::format("| {} | {} | {} | {} |\n", cell(reason), rows.size(), percent(mean / n),
+    out << fmt::format("| {} | {} | {} | {} |\n", in_markdown(reason), rows.size(), percent(mean / n),
                        signed_percent(bias / n));
   }
   out << "\n## Not yet expressible\n";
   for (const auto& [reason, rows] : not_expressible) {
-    out << fmt::format("\n**{}** ({} {}):\n\n", reason, rows.size(), rows.size() == 1 ? "case" : "cases");
+    out << fmt::format("\n**{}** ({} {}):\n\n", in_markdown(reason), rows.size(), rows.size() == 1 ? "case" : "cases");
     std::vector<std::pair<std::string, int>> series;  // rows of tables, a line a series
     for (const ValidationRow* row : rows) {
       if (row->series.empty()) {
-        out << fmt::format("- {}: {}; {}\n", row->id, row->configuration, row->published);
+        out << fmt::format("- {}: {}; {}\n", in_markdown(row->id), in_markdown(row->configuration),
+                           in_markdown(row->published));
         continue;
       }
       const std::string name = row->source + ": " + row->series;
       if (series.empty() || series.back().first != name) series.emplace_back(name, 0);
       ++series.back().second;
     }
-    for (const auto& [name, count] : series) out << fmt::format("- {}: {} rows\n", name, count);
+    for (const auto& [name, count] : series) out << fmt::format("- {}: {} rows\n", in_markdown(name), count);
   }
 }
 
@@ -120,8 +125,8 @@ void write_generalisation(std::ostream& out, const Validation& validation) {
       "another of its kind may be off by as much.\n",
       what, what, what);
   const auto row = [&](const LeftOutRow& each) {
-    out << fmt::format("| {} | {} | {} | {:.1f} % | {:.1f} % |\n", each.left_out, each.group, each.cases,
-                       100 * each.mean_with, 100 * each.mean_without);
+    out << fmt::format("| {} | {} | {} | {:.1f} % | {:.1f} % |\n", in_markdown(each.left_out), in_markdown(each.group),
+                       each.cases, 100 * each.mean_with, 100 * each.mean_without);
   };
   const auto heading = [&] {
     out << fmt::format("\n| {} | group | cases | with it | without it |\n|---|---|---|---|---|\n", what);
@@ -143,9 +148,9 @@ void write_validation_markdown(std::ostream& out, const Validation& validation) 
          "a step. Trust: A exact and fully configured, B approximate or under-specified, as the collectors judged.\n";
   write_score_heading(out, "group");
   for (const ValidationGroup& group : validation.groups)
-    out << "| " << group.name << " | " << score_cells(group.score) << " |\n";
+    out << "| " << in_markdown(group.name) << " | " << score_cells(group.score) << " |\n";
   for (const ValidationGroup& group : validation.groups) {
-    out << "\n## " << static_cast<char>(std::toupper(group.name[0])) << group.name.substr(1) << '\n';
+    out << "\n## " << static_cast<char>(std::toupper(group.name[0])) << in_markdown(group.name.substr(1)) << '\n';
     write_parts(out, "device", group.devices);
     write_parts(out, "source", group.sources);
     if (group.series.empty())
@@ -156,9 +161,9 @@ void write_validation_markdown(std::ostream& out, const Validation& validation) 
   write_reasons(out, validation);
   out << "\n## Sources\n\n";
   for (const ValidationSource& source : validation.sources) {
-    out << fmt::format("- `{}`: {}, <{}>", source.key, source.title, source.url);
-    if (!source.commit.empty()) out << ", commit " << source.commit;
-    if (!source.licence.empty()) out << ", " << source.licence;
+    out << fmt::format("- {}: {}, <{}>", in_code(source.key), in_markdown(source.title), in_link(source.url));
+    if (!source.commit.empty()) out << ", commit " << in_markdown(source.commit);
+    if (!source.licence.empty()) out << ", " << in_markdown(source.licence);
     out << '\n';
   }
 }

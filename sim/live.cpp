@@ -20,6 +20,7 @@
 #include "models/machine_samples.hpp"
 #include "models/quantity.hpp"
 #include "models/scenario.hpp"
+#include "models/whole_file.hpp"
 #include "sim/run.hpp"
 
 namespace accosim {
@@ -114,7 +115,7 @@ Machine measure_machine(const LiveOptions& options, int ranks) {
   run_accocal(options, arguments);
   machine.samples = read_machine_samples(text_of(samples), samples);
   machine.fit = fit_machine(machine.samples, kParameters / ranks);
-  std::ofstream(machine.file) << machine_scenario(machine.samples, machine.fit);
+  write_whole(machine.file, machine_scenario(machine.samples, machine.fit));
   // How late a sleeper wakes belongs to the machine too; from a run of its own, with nothing to send.
   const std::string run = options.folder + "/sleep.json";
   const Seconds asked{0.01};

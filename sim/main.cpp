@@ -7,11 +7,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
+#include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <stdexcept>
@@ -20,10 +18,16 @@
 
 #include "build_info/project.hpp"
 #include "models/convergence_file.hpp"
+#include "models/errors.hpp"
 #include "models/gpu_cases.hpp"
 #include "models/json.hpp"
+#include "models/outputs.hpp"
 #include "models/published.hpp"
 #include "models/scenario.hpp"
+#include "models/standard_streams.hpp"
+#include "models/text.hpp"
+#include "models/text_file.hpp"
+#include "models/whole_file.hpp"
 #include "reports/explain_text.hpp"
 #include "reports/result_json.hpp"
 #include "reports/trace_json.hpp"
@@ -53,34 +57,11 @@ ConsoleOptions console_options() {
   return options;
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) throw EnvironmentError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-}
-
 std::string read_file(const std::string& path) {
   std::string text;
   const std::string wrong = read_text_file(path, text, kMaxMeasuredBytes);
-  if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", path, wrong)});
+  if (!wrong.empty()) throw ScenarioError({in_quotes(path, 300) + " " + wrong});
   return text;
-}
-
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code none;
-  return std::filesystem::equivalent(a, b, none);
-}
-
-/// A trace may replace a trace, or an empty file, and nothing else: the scenario that it is of is close at hand.
-void refuse_to_overwrite(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) return;
-  const std::string ours = "{\"displayTimeUnit\"";
-  std::ifstream file(path, std::ios::binary);
-  std::string start(ours.size(), ' ');
-  file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  if (file.gcount() > 0 && start != ours)
-    throw ScenarioError({fmt::format("--trace {}: this file is no trace, and is left as it is; name another", path)});
 }
 
 namespace {
@@ -141,25 +122,21 @@ std::vector<int> parse_ranks(const std::string& text, int ranks) {
   return chosen;
 }
 
+TraceOptions trace_options(const Scenario& scenario, const Arguments& arguments) {
+  TraceOptions options;
+  options.ranks = parse_ranks(arguments.trace_ranks, static_cast<int>(places_of(scenario.cluster).size()));
+  return options;
+}
+
 void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const Arguments& arguments) {
   const std::vector<Place> places = places_of(scenario.cluster);
   const int ranks = static_cast<int>(places.size());
-  TraceOptions options;
-  options.ranks = parse_ranks(arguments.trace_ranks, ranks);
-  // Beside the target and then renamed: a trace that fails leaves what was there. What is no file (/dev/stdout) is
-  // written directly.
-  namespace fs = std::filesystem;
-  const bool direct = fs::exists(arguments.trace) && !fs::is_regular_file(arguments.trace);
-  const std::string written = direct ? arguments.trace : fmt::format("{}.part{}", arguments.trace, getpid());
-  refuse_to_overwrite(arguments.trace);
-  std::ofstream file(written);
-  if (!file)
-    throw EnvironmentError(fmt::format("{}: cannot write the trace: {}", arguments.trace, std::strerror(errno)));
   std::vector<std::string> names;
   for (const Place& place : places)
     names.push_back(
         fmt::format("{}, node {}", scenario.cluster.nodes[place.group].devices[place.gpu].name, place.node));
-  TraceWriter writer(file, options);
+  WholeFile file(arguments.trace);
+  TraceWriter writer(file.stream(), trace_options(scenario, arguments));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[chosen[i]];
     const EventGraph graph = graph_for_trace(scenario, spec, arguments.trace_updates);
@@ -167,26 +144,22 @@ void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const
     try {
       play(graph, network_of(arguments), writer.sink());
     } catch (const std::range_error& error) {
-      file.close();
-      if (!direct) fs::remove(written);
       throw ScenarioError({fmt::format("--trace: {}; {} takes longer", error.what(), spec.label)});
     }
   }
   writer.finish();
-  file.close();
-  std::error_code failed;
-  if (file && !direct) fs::rename(written, arguments.trace, failed);
-  if (!file || failed) {
-    if (!direct) fs::remove(written, failed);
-    throw EnvironmentError(fmt::format("{}: the trace could not be written whole", arguments.trace));
-  }
+  file.commit();
   if (writer.truncated())
     std::cerr << "accosim: the trace holds its first events only; choose fewer with --trace-ranks or --trace-updates\n";
 }
 
 void compare_or_run(const Arguments& arguments, bool comparing) {
   if (comparing && !arguments.machine.empty()) return compare_with_run(arguments);
-  Scenario scenario = load_scenario(arguments.scenario, arguments.sets).scenario;
+  LoadedScenario loaded = load_scenario(arguments.scenario, arguments.sets);
+  Scenario& scenario = loaded.scenario;
+  loaded.files.push_back(arguments.convergence);
+  check_outputs({{"--trace", arguments.trace, trace_kind()}}, loaded.files, arguments.force);
+  trace_options(scenario, arguments);  // what is wrong with them is told before the work
   if (!arguments.sets.empty() && !scenario.published.empty()) {
     std::cerr << "accosim: published speedups are left out: with --set this is another run than the published one\n";
     scenario.published.clear();
@@ -207,7 +180,6 @@ void compare_or_run(const Arguments& arguments, bool comparing) {
           "--convergence compares with the baseline, \"{}\"; choose it too with --schedule", scenario.baseline)});
     add_time_to_loss(results, RunResult(*baseline), scenario, convergence, arguments.critical_batch);
   }
-  if (!arguments.trace.empty()) refuse_to_overwrite(arguments.trace);
   if (arguments.json) {
     write_results_json(std::cout, scenario, arguments.network, results);
   } else if (comparing) {
@@ -235,7 +207,8 @@ void list(const Arguments& arguments) {
     if (!arguments.kind.empty() && arguments.kind != entry.kind && arguments.kind != entry.kind + "s") continue;
     if (entry.kind != kind) std::cout << (kind.empty() ? "" : "\n") << entry.kind << "s\n";
     kind = entry.kind;
-    std::cout << fmt::format("  {:<28} {:<46} {}\n", entry.name, entry.path, entry.description);
+    std::cout << fmt::format("  {:<28} {:<46} {}\n", printable(entry.name, kAllOfIt), printable(entry.path, kAllOfIt),
+                             printable(entry.description, kAllOfIt));
   }
 }
 
@@ -311,6 +284,9 @@ int run_command_line(int argc, char** argv) {
       "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accosim, 4 the environment.\n"
       "Start with: accosim compare finetune_2x4_a100");
   Arguments arguments;
+  const auto takes_force = [&](CLI::App* verb) {
+    verb->add_flag("--force", arguments.force, "Replace a file of another kind");
+  };
   const auto takes_scenario = [&](CLI::App* verb) {
     verb->add_option("scenario", arguments.scenario, "Scenario file, or the name of one that accosim list shows")
         ->required();
@@ -339,6 +315,7 @@ int run_command_line(int argc, char** argv) {
     verb->add_option("--trace-ranks", arguments.trace_ranks, "Ranks in the trace, such as 0,1,8-15; all by default")
         ->needs(trace)
         ->check([](const std::string& ranks) { return ranks.empty() ? "names no rank" : ""; });
+    takes_force(verb);
     return verb;
   };
   CLI::App* compare_verb = reports(app.add_subcommand("compare", "Schedules side by side, against the baseline"));
@@ -377,11 +354,14 @@ int run_command_line(int argc, char** argv) {
       ->allow_extra_args(false);
   fit_verb->add_option("--profile", arguments.profile,
                        "Of samples that accocal took of a GPU: the device profile to start from, a name or a file");
+  takes_force(fit_verb);
   CLI::App* import_verb = app.add_subcommand("import", "Others' results as tables of samples");
   import_verb->require_subcommand(1);
   CLI::App* nccl_tests = import_verb->add_subcommand("nccl-tests", "What nccl-tests prints, or writes with -J");
   nccl_tests->add_option("files", arguments.samples, "Its output")->required();
-  nccl_tests->add_option("-o,--output", arguments.output, "CSV file; default: standard output");
+  nccl_tests->add_option("-o,--output", arguments.output, "CSV file; default: standard output")
+      ->check([](const std::string& path) { return path.empty() ? "names no file" : ""; });
+  takes_force(nccl_tests);
   nccl_tests->add_option("--fabric", arguments.import.fabric, "Name of the cluster it ran on")->capture_default_str();
   nccl_tests->add_option("--source", arguments.import.source, "Who measured")->capture_default_str();
   nccl_tests->add_flag("--in-place", arguments.import.in_place, "Takes the in-place times");
@@ -443,10 +423,14 @@ int run_command_line(int argc, char** argv) {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;  // --help, --version
-    if (!asked) std::cerr << command_line_hint(words, verbs);
+    if (!asked) std::cerr << printable_lines(command_line_hint(words, verbs));
     if (error.what() == std::string("scenario is required"))
       std::cerr << scenario_hint(app.get_subcommands().front()->get_name());
+    app.failure_message([](const CLI::App* of, const CLI::Error& wrong) {
+      return printable_lines(CLI::FailureMessage::simple(of, wrong));
+    });
     app.exit(error);
+    if (asked) flush_standard_output();
     return asked ? kDone : kBadCommandLine;
   }
   if (compare_verb->parsed()) compare_or_run(arguments, true);
@@ -458,8 +442,7 @@ int run_command_line(int argc, char** argv) {
   if (nccl_tests->parsed()) import_results(arguments);
   bool holds = true;
   if (validate_verb->parsed()) holds = validate_published(arguments);
-  std::cout.flush();
-  if (!std::cout) throw EnvironmentError("the results could not be written to the standard output");
+  flush_standard_output();
   return holds ? kDone : kBadInput;
 }
 
@@ -468,20 +451,25 @@ int run_command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace accosim;
+  begin_standard_streams();
   try {
     return run_command_line(argc, argv);
   } catch (const ScenarioError& error) {
-    for (const std::string& line : error.errors) std::cerr << line << '\n';
+    for (const std::string& line : error.errors) tell("", line);
+    return kBadInput;
+  } catch (const BadInput& error) {
+    tell("", error.what());
     return kBadInput;
   } catch (const std::range_error& error) {
-    std::cerr << "accosim: the scenario is out of range: " << error.what()
-              << "; look at its bandwidths, latencies, efficiencies and slowdowns\n";
+    tell("accosim: ", fmt::format("the scenario is out of range: {}; look at its bandwidths, latencies, efficiencies "
+                                  "and slowdowns",
+                                  error.what()));
     return kBadInput;
   } catch (const std::logic_error& error) {
-    std::cerr << "accosim: a bug of accosim, please report it with the scenario: " << error.what() << '\n';
+    tell("accosim: a bug of accosim, please report it with the scenario: ", error.what());
     return kOurBug;
   } catch (const std::exception& error) {
-    std::cerr << "accosim: " << error.what() << '\n';
+    tell("accosim: ", error.what());
     return kEnvironment;
   }
 }

@@ -1,7 +1,6 @@
 // What accosim's verbs share: the arguments of the command line, and files. Private to the program's main*.cpp.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@ struct Arguments {
   std::string network = "simgrid";
   bool json = false;
   std::string trace;
+  bool force = false;  ///< replaces files that are another's
   std::string convergence;
   double critical_batch = 0;
   std::string machine;  ///< of compare: what a run is predicted on
@@ -45,11 +45,6 @@ struct Arguments {
   std::string live_network = "netns:200 Mbit/s";
 };
 
-/// Something outside of the program and its input is in the way.
-struct EnvironmentError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 /// A verb of the command line with its long options, "--set" and so on.
 struct VerbOptions {
   std::string name;
@@ -66,10 +61,8 @@ std::string wrong_number(const std::string& text, double least, double most, boo
 NetworkKind network_of(const Arguments& arguments);
 ConsoleOptions console_options();
 
-/// Both throw when the file cannot be read (ScenarioError) or written (EnvironmentError).
+/// Throws ScenarioError when the file cannot be read.
 std::string read_file(const std::string& path);
-void write_file(const std::string& path, const std::string& text);
-bool is_same_file(const std::string& a, const std::string& b);
 
 /// What nccl-tests wrote becomes a table of samples; what was left out is told on stderr.
 void import_results(const Arguments& arguments);
@@ -77,8 +70,6 @@ void import_results(const Arguments& arguments);
 void fit(const Arguments& arguments);
 /// Predicts the run of accocal that the arguments name, and draws both.
 void compare_with_run(const Arguments& arguments);
-/// A trace may replace a trace, or an empty file, and nothing else.
-void refuse_to_overwrite(const std::string& path);
 /// False when the mean error was to be checked and is too large.
 bool validate_on_this_machine(const Arguments& arguments);
 

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "models/collective_samples.hpp"
 #include "models/fit_gpu.hpp"
@@ -12,8 +13,11 @@
 #include "models/json.hpp"
 #include "models/kernel_samples.hpp"
 #include "models/machine_samples.hpp"
+#include "models/outputs.hpp"
 #include "models/published.hpp"
 #include "models/scenario.hpp"
+#include "models/standard_streams.hpp"
+#include "models/whole_file.hpp"
 #include "models/write_links.hpp"
 #include "models/write_profile.hpp"
 #include "reports/fit_text.hpp"
@@ -35,19 +39,25 @@ bool begins_with_brace(const std::string& path) {
   return first != std::string::npos && text[first] == '{';
 }
 
+/// Before the fit: may the one file be written that it makes?
+void check_fit_output(const Arguments& arguments, const OutputKind& kind) {
+  if (!arguments.profiles.empty())
+    check_outputs({{"--output", arguments.profiles[0], kind}}, arguments.samples, arguments.force);
+}
+
 /// What accocal measured of a GPU becomes a device profile.
 void fit_to_gpu(const Arguments& arguments) {
   if (arguments.samples.size() != 1 || arguments.profiles.size() > 1 || !arguments.clusters.empty())
     throw ScenarioError({"samples of a GPU are fitted one file at a time, with at most one --output and no --cluster"});
   const std::string& path = arguments.samples[0];
-  if (!arguments.profiles.empty() && is_same_file(arguments.profiles[0], path))
-    throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", path)});
+  // Its description says what it was made from; a profile that somebody wrote has another.
+  check_fit_output(arguments, {"it is a profile, JSON", ".json", "{", " and accocal measure on "});
   const GpuSamples samples = read_gpu_samples(read_file(path), path);
   const GpuFit fit = fit_gpu(samples, arguments.profile);
   write_gpu_fit(std::cout, samples, fit);
   if (arguments.profiles.empty()) return;
   for (const GpuFitRow& row : fit.rows) check_plausible(row.what, row.in);
-  write_file(arguments.profiles[0], fit.profile);
+  write_whole(arguments.profiles[0], fit.profile);
 }
 
 /// What accocal measured becomes a scenario of the machine.
@@ -57,21 +67,21 @@ void fit_to_machine(const Arguments& arguments) {
   if (arguments.samples.size() != 1 || arguments.profiles.size() > 1 || !arguments.clusters.empty())
     throw ScenarioError(
         {"samples of accocal are fitted one file at a time, with at most one --output and no --cluster"});
+  check_fit_output(arguments, {"it is a scenario, JSON", ".json", R"({"schema":"accosim.scenario/1")",
+                               R"("description":"By accosim fit from )"});
   const MachineSamples samples = read_machine_samples(read_file(arguments.samples[0]), arguments.samples[0]);
   const MachineFit fit = fit_machine(samples);
   const std::string scenario = machine_scenario(samples, fit);  // refuses what cannot be a machine
   write_machine_fit(std::cout, samples, fit);
   if (arguments.profiles.empty()) return;
-  if (is_same_file(arguments.profiles[0], arguments.samples[0]))
-    throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.profiles[0])});
-  write_file(arguments.profiles[0], scenario);
+  write_whole(arguments.profiles[0], scenario);
 }
 
 /// Predicts the collectives of the tables on their clusters, fits the links, and writes the cluster anew where asked.
 void fit_links(const Arguments& arguments) {
-  for (const std::string& path : arguments.samples)
-    if (!arguments.profiles.empty() && is_same_file(arguments.profiles[0], path))
-      throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.profiles[0])});
+  if (!arguments.profiles.empty() && (arguments.clusters.size() != 1 || arguments.profiles.size() != 1))
+    throw ScenarioError({"--output takes one cluster; name one --cluster and one --output"});
+  check_fit_output(arguments, {"it is a cluster, JSON", ".json", "{", R"(efficiency":"accosim fit, )"});
   std::vector<std::shared_ptr<const Cluster>> clusters;
   for (const std::string& path : arguments.clusters)
     clusters.push_back(std::make_shared<const Cluster>(load_cluster(path)));
@@ -86,36 +96,33 @@ void fit_links(const Arguments& arguments) {
   write_fits(std::cout, fits);
   if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
   if (arguments.profiles.empty()) return;
-  if (clusters.size() != 1 || arguments.profiles.size() != 1)
-    throw ScenarioError({"--output takes one cluster; name one --cluster and one --output"});
   std::set<std::string> sources;
   for (const MeasuredCollective& sample : samples) sources.insert(sample.source);
   const std::string path = file_of(FileKind::kCluster, arguments.clusters[0]);
-  write_file(arguments.profiles[0], cluster_with_links(read_file(path), path, fits, joined(sources)));
+  write_whole(arguments.profiles[0], cluster_with_links(read_file(path), path, fits, joined(sources)));
 }
 
 }  // namespace
 
 void import_results(const Arguments& arguments) {
   std::vector<CollectiveSample> samples;
-  std::vector<std::string> notes;
+  const std::string heading = write_collective_samples({});
+  check_outputs({{"--output", arguments.output, table_kind(heading)}}, arguments.samples, arguments.force);
   for (const std::string& path : arguments.samples) {
-    if (!arguments.output.empty() && is_same_file(path, arguments.output))
-      throw ScenarioError({fmt::format("--output \"{}\" is what is read; name another file", arguments.output)});
     std::string text;
     const std::string wrong = read_text_file(path, text, kMaxNcclTestsBytes);
-    if (!wrong.empty()) throw ScenarioError({fmt::format("\"{}\" {}", path, wrong)});
+    if (!wrong.empty()) throw ScenarioError({in_quotes(path, 300) + " " + wrong});
     NcclTestsImport one = import_nccl_tests(text, path, arguments.import);
-    for (const std::string& note : one.notes) std::cerr << "accosim: " << note << "\n";
-    std::cerr << fmt::format("accosim: {}: {} rows taken, {} left out\n", path, one.samples.size(), one.skipped);
+    for (const std::string& note : one.notes) tell("accosim: ", note);
+    tell("accosim: ", fmt::format("{}: {} rows taken, {} left out", path, one.samples.size(), one.skipped));
     samples.insert(samples.end(), one.samples.begin(), one.samples.end());
   }
   if (samples.empty()) throw ScenarioError({"no row could be taken; the lines above say why"});
   if (arguments.output.empty())
     std::cout << write_collective_samples(samples);
   else
-    write_file(arguments.output, write_collective_samples(samples));
-  if (!arguments.output.empty()) std::cerr << "accosim: wrote " << arguments.output << "\n";
+    write_whole(arguments.output, write_collective_samples(samples));
+  if (!arguments.output.empty()) tell("accosim: ", "wrote " + arguments.output);
 }
 
 void fit(const Arguments& arguments) {
@@ -133,6 +140,13 @@ void fit(const Arguments& arguments) {
   if (!arguments.profile.empty()) throw ScenarioError({"--profile belongs to samples that accocal took of a GPU"});
   if (!arguments.samples.empty() && holds_collectives(read_file(arguments.samples[0]))) return fit_links(arguments);
   if (!arguments.clusters.empty()) throw ScenarioError({"--cluster belongs to tables of collectives"});
+  // Profiles take the new constants in place of their old ones, and keep the rest.
+  std::vector<Output> profiles;
+  for (const std::string& path : arguments.profiles)
+    profiles.push_back({"--output", path, {"it is a profile, JSON", ".json", "{", ""}, true});
+  check_outputs(profiles, arguments.samples, arguments.force);
+  std::vector<Device> fitted;
+  for (const std::string& path : arguments.profiles) fitted.push_back(load_device(path));
   std::vector<KernelSample> samples;
   for (const std::string& file : arguments.samples) {
     const std::string text = read_file(file);
@@ -151,9 +165,12 @@ void fit(const Arguments& arguments) {
   }
   const std::vector<KernelFit> fits = fit_kernels(samples, devices);
   write_fits(std::cout, fits);
-  for (const std::string& path : arguments.profiles) {
-    write_file(path, profile_with_fits(read_file(path), path, load_device(path), fits));
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < fitted.size(); ++i) {
+    const std::string& path = arguments.profiles[i];
+    texts.push_back(profile_with_fits(read_file(path), path, fitted[i], fits));
   }
+  for (std::size_t i = 0; i < texts.size(); ++i) write_whole(arguments.profiles[i], texts[i]);
 }
 
 }  // namespace accosim

@@ -9,7 +9,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include "models/scenario.hpp"
+#include "models/errors.hpp"
+#include "models/standard_streams.hpp"
 #include "reports/live_report.hpp"
 #include "sim/live.hpp"
 #include "sim/main.hpp"
@@ -24,9 +25,9 @@ struct Folder {
   pid_t child = -1;
   Folder() {
     path = (std::filesystem::temp_directory_path() / "accosim-live-XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) throw EnvironmentError(path + " cannot be made; set TMPDIR to a folder");
+    if (mkdtemp(path.data()) == nullptr) throw BadEnvironment(path + " cannot be made; set TMPDIR to a folder");
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw EnvironmentError("no pipe could be made");
+    if (pipe2(ends, O_CLOEXEC) != 0) throw BadEnvironment("no pipe could be made");
     alive = ends[1];
     child = fork();
     if (child != 0) {
@@ -58,12 +59,12 @@ bool validate_on_this_machine(const Arguments& arguments) {
   LiveOptions options;
   options.accocal = (std::filesystem::canonical("/proc/self/exe").parent_path() / "accocal").string();
   if (!std::filesystem::exists(options.accocal))
-    throw EnvironmentError(fmt::format("{} is not there; build the target accocal too", options.accocal));
+    throw BadEnvironment(fmt::format("{} is not there; build the target accocal too", options.accocal));
   const std::size_t colon = arguments.live_network.find(':');
   options.network = arguments.live_network.substr(0, colon);
   options.rate = colon == std::string::npos ? "" : arguments.live_network.substr(colon + 1);
   options.quick = arguments.quick;
-  options.progress = [](const std::string& text) { std::cerr << "accosim: " << text << '\n'; };
+  options.progress = [](const std::string& text) { tell("accosim: ", text); };
   const Folder folder;
   options.folder = folder.path;
   const LiveResult result = validate_live(options);

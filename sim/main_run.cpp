@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iostream>
 
+#include "models/outputs.hpp"
 #include "models/scenario.hpp"
+#include "models/standard_streams.hpp"
+#include "models/whole_file.hpp"
 #include "reports/live_report.hpp"
 #include "reports/trace_json.hpp"
 #include "sim/live.hpp"
@@ -19,7 +21,7 @@ namespace {
 
 /// What makes the two no comparison, on stderr.
 void warn_of_differences(const MeasuredRun& run, const Cluster& machine) {
-  const auto warn = [](const std::string& text) { std::cerr << "accosim: " << text << '\n'; };
+  const auto warn = [](const std::string& text) { tell("accosim: ", text); };
   if (!run.network.empty() && run.network != machine.name)
     warn(fmt::format("the run went over {}, the machine was measured over {}", run.network, machine.name));
   for (std::size_t rank = 0; rank < run.rates.size() && rank < machine.nodes.size(); ++rank) {
@@ -42,7 +44,10 @@ void compare_with_run(const Arguments& arguments) {
   const MeasuredRun run = read_measured_run(read_file(arguments.scenario), arguments.scenario);
   if (!arguments.sets.empty() || !arguments.schedules.empty() || arguments.json || !arguments.convergence.empty())
     throw ScenarioError({"--machine compares with one run; leave out --set, --schedule, --json and --convergence"});
-  const int ranks = static_cast<int>(places_of(load_scenario(arguments.machine, {}).scenario.cluster).size());
+  LoadedScenario machine = load_scenario(arguments.machine, {});
+  machine.files.push_back(arguments.scenario);
+  check_outputs({{"--trace", arguments.trace, trace_kind()}}, machine.files, arguments.force);
+  const int ranks = static_cast<int>(places_of(machine.scenario.cluster).size());
   if (ranks != run.ranks)
     throw ScenarioError(
         {fmt::format("{} has {} ranks, the run {}; measure a machine of as many (accocal measure -n {})",
@@ -63,9 +68,8 @@ void compare_with_run(const Arguments& arguments) {
   write_run_comparison(std::cout, run, {predicted.update_time, predicted.micro_batches},
                        compare_parts(measured_line, predicted_line), console_options());
   if (arguments.trace.empty()) return;
-  refuse_to_overwrite(arguments.trace);
-  std::ofstream file(arguments.trace);
-  TraceWriter writer(file);
+  WholeFile file(arguments.trace);
+  TraceWriter writer(file.stream());
   int pid = 1;
   for (const auto& [line, what] : {std::pair(&measured_line, "measured"), std::pair(&predicted_line, "predicted")}) {
     writer.begin_schedule(line->graph, run.algorithm + ", " + what, {}, pid);
@@ -73,8 +77,7 @@ void compare_with_run(const Arguments& arguments) {
     pid += ranks;
   }
   writer.finish();
-  file.close();
-  if (!file) throw EnvironmentError(arguments.trace + ": the trace could not be written whole");
+  file.commit();
 }
 
 }  // namespace accosim

@@ -114,6 +114,35 @@ TEST(Convergence, SmallComparisonEndToEnd) {
   EXPECT_EQ(convergence_json(converge(one_at_a_time, [](const std::string&) {})), convergence_json(report));
 }
 
+TEST(Convergence, ARunThatDivergesIsToldAndNotAveraged) {
+  // Of DDP, with which all are compared, there is nothing to report.
+  ConvergenceOptions options = small();
+  options.optimizer.kind = OptimizerKind::kSgd;
+  options.optimizer.learning_rate = 1e30;
+  std::string said;
+  try {
+    converge(options, [](const std::string&) {});
+  } catch (const BadInput& error) {
+    said = error.what();
+  }
+  EXPECT_EQ(said.rfind("DDP, which all are compared with, diverges on 2 of 2 seeds, at update ", 0), 0u) << said;
+  // A rate that is given up for another.
+  options.optimizer.learning_rate = 0;
+  options.learning_rates = {0.01, 1e30};
+  ConvergenceReport report = converge(options, [](const std::string&) {});
+  EXPECT_EQ(report.options.optimizer.learning_rate, 0.01);
+  EXPECT_TRUE(std::isinf(report.tuning[1].second));
+  // Another algorithm has a line of its own, and no figures.
+  report.algorithms.pop_back();
+  report.diverged = {{"diloco", "in words", 1, 17}};
+  const std::string page = convergence_markdown(report, "curves.svg", "accocal converge");
+  EXPECT_NE(page.find("1e+30 (diverged)"), std::string::npos);
+  EXPECT_NE(page.find("| diloco | in words | diverged on 1 of 2 seeds, at update 17 first |"), std::string::npos);
+  const nlohmann::json document = nlohmann::json::parse(convergence_json(report));
+  EXPECT_EQ(document["diverged"][0]["first_update"], 17);
+  EXPECT_TRUE(document["tuning"][1]["loss"].is_null());
+}
+
 TEST(Convergence, BadOptionsSayWhatToWrite) {
   ConvergenceOptions options = small();
   options.seeds = 1;

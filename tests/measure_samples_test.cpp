@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "calibration/errors.hpp"
-#include "calibration/whole_file.hpp"
 #include "tests/program.hpp"
 #include "tests/random.hpp"
 
@@ -129,23 +128,6 @@ TEST(MeasureSamples, TimesTravelUnchanged) {
   EXPECT_EQ(read.theft.compute_beside, times.theft.compute_beside);
   EXPECT_EQ(read.theft.collective_alone, times.theft.collective_alone);
   EXPECT_EQ(read.theft.collective_beside, times.theft.collective_beside);
-}
-
-TEST(WholeFile, ReplacesOrLeavesWhatWasThere) {
-  const TemporaryFolder folder;
-  const std::string path = folder.write("result", "old");
-  write_whole(path, "new and longer");
-  EXPECT_EQ(text_of(path), "new and longer");
-  // A file too large for the process stands for one too large for the disk.
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{1000, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &small);
-  EXPECT_THROW(write_whole(path, std::string(100'000, 'x')), BadEnvironment);
-  setrlimit(RLIMIT_FSIZE, &before);
-  EXPECT_EQ(text_of(path), "new and longer");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1) << "nothing beside it is left";
 }
 
 }  // namespace

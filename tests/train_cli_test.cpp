@@ -100,7 +100,7 @@ TEST(AccocalTrain, MistakesAreToldOnceAndInOneLine) {
   };
   expect({"train", "-a", "adam"}, 1, "write one of ddp, zero1");
   expect({"train", "--micro-batches", "3"}, 1, "write 4");
-  expect({"train", "--data", "/nonexistent"}, 1, "/nonexistent: cannot be read");
+  expect({"train", "--data", "/nonexistent"}, 1, "/nonexistent: no such file");
   expect({"train", "-n", "2", "--slow", "2=2"}, 1, "ranks 0 to 1");
   expect({"train", "-a", "ddp", "--warmup", "3"}, 1, "--warmup: ddp has no such choice");
   expect({"train", "--updates", "5", "--samples", "9"}, 1, "leave the other out");
@@ -108,7 +108,7 @@ TEST(AccocalTrain, MistakesAreToldOnceAndInOneLine) {
   expect({"train", "-o", "/nonexistent/run.json"}, 4, "/nonexistent/run.json");
   expect({"train", "--device", "cuda:0", "-a", "ddp", "--warmup", "3"}, 1, "--warmup: ddp has no such choice");
   expect({"converge", "--seeds", "1"}, 1, "--seeds 5");
-  expect({"converge", "--markdown", "/tmp/page.svg"}, 1, "ends in .md");
+  expect({"converge", "--markdown", "/tmp/page.svg"}, 1, "name it /tmp/page.md");
 }
 
 TEST(AccocalTrain, WithoutADeviceSaysSo) {

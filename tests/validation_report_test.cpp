@@ -58,7 +58,7 @@ TEST(ValidationMarkdown, HoldsScoresCasesReasonsAndSources) {
                {"| training step | 2 | 55.0 % | +55.0 % | +100.0 % | 50.0 % | 50.0 % | 0 | 1 |",
                 "| who/good | 4 \\| 8 | A | 1.00 s | 1.10 s | +10.0 % | 917 ms to 1.32 s | 1 |  |",
                 "| who/bad | 4 \\| 8 | A | 1.00 s | 2.00 s | +100.0 % | 1.67 s to 2.40 s (missed) | 1 | because |",
-                "1. the network", "**no such thing** (1 case):", "- who/no: 4 | 8; 3 km",
+                "1. the network", "**no such thing** (1 case):", "- who/no: 4 \\| 8; 3 km",
                 "- `who`: Who measured, <http://who>, commit abc, MIT"});
   EXPECT_EQ(page, text_of([&](std::ostream& out) { write_validation_markdown(out, validation); }));
 }

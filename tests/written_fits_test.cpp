@@ -196,7 +196,7 @@ TEST(WrittenFits, LinksAreAClusterThatLoads) {
       return cluster_with_links(kCluster, "c.json", fits, "me");
     };
     const int count = written(4, write, [](const std::string& path) { load_cluster(path); });
-    EXPECT_GE(count, wild < 0.5 ? 4 : 0) << wild;
+    EXPECT_GE(count, wild < 0.5 ? 1 : 0) << wild;
   }
 }
 

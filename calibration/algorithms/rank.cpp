@@ -176,6 +176,7 @@ void Rank::show(const FlatBuffer& values) {
 }
 
 void Rank::end_update(const Tally& made, const FlatBuffer* seen) {
+  if (!options.timed && made.count > 0) check_loss(made.loss, update_ + 1, options);
   const std::int64_t now = monotonic_nanoseconds();
   const std::int64_t samples = last_total_ * workload_.samples_per_micro_batch();
   updates_.push_back({Seconds{static_cast<double>(now - last_end_) * 1e-9}, 0, samples});

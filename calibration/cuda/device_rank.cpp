@@ -133,8 +133,16 @@ template <typename Real>
 void DeviceRank<Real>::end_update(const Tally& made, const Values* seen) {
   if (options.samples > 0 || observed()) samples_ += last_total() * workload_.samples_per_micro_batch();
   history_.end_update(compute_, made.count);
+  check_losses();
   ++update_;
   if (seen != nullptr) show(*seen);
+}
+
+template <typename Real>
+void DeviceRank<Real>::check_losses() {
+  const std::vector<DeviceHistory::Update>& updates = history_.updates();
+  for (; checked_ < updates.size(); ++checked_)
+    check_loss(updates[checked_].loss, static_cast<std::int64_t>(checked_) + 1, options);
 }
 
 template <typename Real>
@@ -266,6 +274,7 @@ template <typename Real>
 TrainingResult DeviceRank<Real>::result() {
   history_.finish(compute_, communication_);
   network_.check();
+  check_losses();
   const double took = static_cast<double>(monotonic_nanoseconds() - start_) * 1e-9;
   RankSummary own;
   own.waited_share = (all_threads_waited() - waited_at_start_) / took;

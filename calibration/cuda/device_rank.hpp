@@ -129,6 +129,8 @@ class DeviceRank {
   /// Micro-batches of all ranks in the last reduce_count(); waits for it.
   std::int64_t last_total();
   void show(const Values& values);
+  /// Of the updates that have been read since it was called before; throws Diverged.
+  void check_losses();
   template <typename Body>
   void communication_span(const char* label, Body&& body) {
     history_.span(TrainingSpan::Lane::kCommunication, label, communication_, body);
@@ -147,6 +149,7 @@ class DeviceRank {
   DeviceHistory history_;
   std::int64_t next_micro_batch_ = 0;
   std::int64_t update_ = 0;
+  std::size_t checked_ = 0;
   std::int64_t samples_ = 0;  ///< known where somebody asks
   std::int64_t estimates_ = 0;
   std::int64_t memory_ = 0;

@@ -14,8 +14,8 @@
 
 #include "calibration/cuda/device.hpp"
 #include "calibration/cuda/device_training.hpp"
-#include "calibration/descriptor.hpp"
 #include "calibration/errors.hpp"
+#include "models/descriptor.hpp"
 
 namespace accosim {
 namespace {
@@ -108,6 +108,8 @@ TrainingResult train_on_device(const TrainingOptions& options, const DevicePlace
   use_device(device);
   TrainingResult result =
       options.storage == ElementType::kBf16 ? run<Bf16>(options, transport) : run<float>(options, transport);
+  if (options.random_vocabulary == 0 && transport.rank() == 0)
+    check_loss(result.held_out_loss, std::ssize(result.updates), options);
   result.device.name = device_info(device).name;
   if (!place.each && transport.size() > 1)
     result.device.experiment =
