@@ -11,11 +11,11 @@
 
 #include "calibration/cuda/device_verbs.hpp"
 #include "calibration/data.hpp"
-#include "calibration/descriptor.hpp"
 #include "calibration/network.hpp"
 #include "calibration/ring_connect.hpp"
 #include "calibration/train_options.hpp"
 #include "calibration/transport.hpp"
+#include "models/descriptor.hpp"
 #include "tests/fuzz/parsers.hpp"
 
 namespace accosim {
