@@ -182,11 +182,12 @@ std::string value(const std::string& kind, const std::string& program, Random& r
 }
 
 /// Options of any verb, where they do not belong.
-constexpr const char* kOptions[] = {
-    "--json",    "--set",     "--trace",  "--schedule", "--machine",  "--network", "--output",    "-o",
-    "--cluster", "--profile", "--group",  "--check",    "--markdown", "--live",    "--leave-out", "--critical-batch",
-    "--help",    "--version", "-n",       "--only",     "--bytes",    "--",        "-",           "--trace-ranks=0-",
-    "--jobs=0",  "-j-1",      "--outptu", "-oout.json", "--json=1"};
+constexpr const char* kOptions[] = {"--json",           "--set",    "--trace",    "--schedule", "--machine",
+                                    "--network",        "--output", "-o",         "--cluster",  "--profile",
+                                    "--group",          "--check",  "--markdown", "--live",     "--leave-out",
+                                    "--critical-batch", "--help",   "--version",  "-n",         "--only",
+                                    "--bytes",          "--",       "-",          "--force",    "--trace-ranks=0-",
+                                    "--jobs=0",         "-j-1",     "--outptu",   "-oout.json", "--json=1"};
 
 void change_words(CommandLine& line, Random& random) {
   std::vector<std::string>& words = line.words;
