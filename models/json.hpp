@@ -55,7 +55,7 @@ struct JsonValue {
   requires(!std::same_as<T, bool>) JsonValue(T value)
       : kind(JsonKind::kNumber), number(static_cast<double>(value)), text(std::to_string(value)) {}
   template <typename T>
-  JsonValue(const std::optional<T>& value) : JsonValue(value ? JsonValue(*value) : JsonValue()) {}
+  JsonValue(const std::optional<T>& value);
   template <typename T>
   JsonValue(const std::vector<T>& values) : JsonValue(std::vector<JsonValue>(values.begin(), values.end())) {}
   // NOLINTEND(google-explicit-constructor)
@@ -77,6 +77,10 @@ struct JsonMember {
   JsonMember(std::string k, JsonValue v) : key(std::move(k)), value(std::move(v)) {}
   JsonMember(std::string k, JsonOrigin o, JsonValue v) : key(std::move(k)), origin(std::move(o)), value(std::move(v)) {}
 };
+
+// Behind JsonMember, which clang wants whole here.
+template <typename T>
+JsonValue::JsonValue(const std::optional<T>& value) : JsonValue(value ? JsonValue(*value) : JsonValue()) {}
 
 JsonValue json_text(std::string text, const JsonOrigin& origin);
 JsonValue json_number(double number, const JsonOrigin& origin);
