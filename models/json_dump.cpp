@@ -19,16 +19,22 @@ void put_escape(std::string& out, char c) {
     case '\r': out += "\\r"; return;
     case '\t': out += "\\t"; return;
     default:
-      out += "\\u00";
+      out += "\\u00";  // up to U+00FF
       out += kHex[static_cast<unsigned char>(c) >> 4];
       out += kHex[static_cast<unsigned char>(c) & 15];
   }
 }
 
+/// Control characters are escaped beyond what JSON asks for, since a document may be shown on a terminal: U+007F, and
+/// U+0080 to U+009F, which begin with the byte C2.
 void put_text(std::string& out, std::string_view text) {
   out += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool c1 = c == '\xC2' && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0;
+    if (c1) {
+      put_escape(out, text[++at]);
+    } else if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == '\x7F') {
       put_escape(out, c);
     } else {
       out += c;

@@ -212,6 +212,12 @@ TEST(Json, WrittenTreesReadBack) {
   EXPECT_EQ(tree_of(once).find("")->elements[2].elements[1].text, "\x01\n\t\"\\\u00fc");
 }
 
+// A terminal obeys DEL and U+0080 to U+009F too, of which U+009B begins what moves its cursor.
+TEST(JsonDump, EscapesEveryControlCharacter) {
+  EXPECT_EQ(quoted_json("\x7f\u0080\u009b\u00a0\u00c2"), "\"\\u007f\\u0080\\u009b\u00a0\u00c2\"");
+  EXPECT_EQ(tree_of(quoted_json("\x7f\u009b")).text, "\x7f\u009b");
+}
+
 TEST(JsonDump, IsLaidOutByTheIndent) {
   const std::optional<double> none;
   const std::vector<int> numbers = {1, 2};
