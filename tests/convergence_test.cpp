@@ -138,8 +138,8 @@ TEST(Convergence, ARunThatDivergesIsToldAndNotAveraged) {
   const std::string page = convergence_markdown(report, "curves.svg", "accocal converge");
   EXPECT_NE(page.find("1e+30 (diverged)"), std::string::npos);
   EXPECT_NE(page.find("| diloco | in words | diverged on 1 of 2 seeds, at update 17 first |"), std::string::npos);
-  const nlohmann::json document = nlohmann::json::parse(convergence_json(report));
-  EXPECT_EQ(document["diverged"][0]["first_update"], 17);
+  const Json document = Json::parse(convergence_json(report));
+  EXPECT_EQ(document["diverged"][0]["first_update"].number(), 17);
   EXPECT_TRUE(document["tuning"][1]["loss"].is_null());
 }
 

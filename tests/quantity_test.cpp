@@ -89,7 +89,7 @@ TEST(Quantity, WhatIsNoQuantityIsRefused) {
 }
 
 TEST(Quantity, ErrorsNeverEchoRawBytesNorMuchOfThem) {
-  const std::string error = error_of(std::string("1 \x1b[31m\xff\n") + std::string(100000, 'x'), Dimension::kTime);
+  const std::string error = error_of(std::string("1 \x1b[31m\xff\n").append(100000, 'x'), Dimension::kTime);
   EXPECT_LT(error.size(), 400U);
   for (char c : error) EXPECT_GE(static_cast<unsigned char>(c), 0x20U);
 }
