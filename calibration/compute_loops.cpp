@@ -1,11 +1,11 @@
 // Single-threaded, as a rank is.
 #include "calibration/compute_loops.hpp"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cstddef>
 
 #include "calibration/adamw.hpp"
+#include "calibration/matrix_products.hpp"
 
 namespace accosim {
 namespace {
@@ -24,11 +24,8 @@ std::vector<float> ramp(std::size_t count) {
 ProductLoop::ProductLoop() : a_(ramp(kSide * kSide)), b_(ramp(kSide * kSide)), c_(kSide * kSide) {}
 
 void ProductLoop::run() {
-  using Matrix = Eigen::Map<Eigen::MatrixXf>;
-  const Matrix a(a_.data(), kSide, kSide);
-  const Matrix b(b_.data(), kSide, kSide);
-  Matrix c(c_.data(), kSide, kSide);
-  for (int i = 0; i < kProducts; ++i) c.noalias() = a * b;
+  const MatrixView<float> a{a_.data(), kSide, kSide, kSide}, b{b_.data(), kSide, kSide, kSide};
+  for (int i = 0; i < kProducts; ++i) put_product(false, 1, a, b, c_.data(), kSide);
 }
 
 OptimizerLoop::OptimizerLoop(std::int64_t elements)
