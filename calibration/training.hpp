@@ -79,8 +79,8 @@ struct TrainingOptions {
 /// The loss has become no number: nothing that comes after it is training. Exit code 1.
 class Diverged : public BadInput {
  public:
-  /// `update`, from 1, is the first whose loss is `loss`.
-  Diverged(std::int64_t update, double loss, const OptimizerOptions& optimizer);
+  /// At update `of`, from 1, the first whose loss is `loss`.
+  Diverged(std::int64_t of, double loss, const OptimizerOptions& optimizer);
   std::int64_t update;
 };
 /// Throws Diverged where the loss is not finite.

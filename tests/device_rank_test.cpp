@@ -79,6 +79,13 @@ class QuadraticOnDevice : public DeviceWorkload<Real> {
     add(gradient, centres_.as<Real>() + static_cast<std::size_t>(n % kCentres) * kSize, kSize, stream);
     add(loss, losses_.as<float>() + n % kCentres, 1, stream);
   }
+  /// Micro-batch n's loss becomes no number.
+  void diverge_at(std::int64_t n) {
+    const float loss = std::numeric_limits<float>::quiet_NaN();
+    Stream stream;
+    stream.copy_to_device(losses_.as<float>() + n, &loss, sizeof loss);
+    stream.synchronise();
+  }
   double held_out_loss(const Real* parameters, Stream& stream) override {
     Real first{};
     stream.copy_to_host(&first, parameters, sizeof first);
@@ -468,6 +475,18 @@ TEST(DeviceRank, FailureOfOneRankEndsTheRun) {
         EXPECT_TRUE(what == "a bit has flipped" || (ranks > 1 && what == "another rank is gone")) << what;
       }
     }
+  }
+}
+
+TEST(DeviceRank, ALossThatIsNoNumberEndsTheRunWithItsUpdate) {
+  // The first micro-batch of the third update, long before the run's end and longer before the host reads it.
+  TrainingOptions options = options_for(Algorithm::kDdp, 500, false);
+  const std::int64_t first = 2 * options.micro_batches_per_round;
+  try {
+    on_streams<float>(options, 1, false, 3, [&](QuadraticOnDevice<float>& workload) { workload.diverge_at(first); });
+    FAIL() << "no failure";
+  } catch (const Diverged& error) {
+    EXPECT_EQ(error.update, 3) << error.what();
   }
 }
 
