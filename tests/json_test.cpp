@@ -203,6 +203,13 @@ TEST(Json, FilesThatAreNoFilesAreRefusedUnread) {
             "shown: is larger than 16 MiB; no scenario is: check that it is the right file");
 }
 
+// What could not be parsed is told with the keys on the way to it, which may hold anything.
+TEST(Json, KeysArePrintedSafely) {
+  const std::vector<std::string> errors = parse_json("{\"\x7f\\u001b\u009b\": [1 2]}", "f.json").errors;
+  ASSERT_FALSE(errors.empty());
+  EXPECT_NE(errors.front().find(" /\\x7f\\x1b\\x9b/"), std::string::npos) << errors.front();
+}
+
 // Writing and reading a tree again changes nothing, whatever the keys and texts hold.
 TEST(Json, WrittenTreesReadBack) {
   const std::string text =
