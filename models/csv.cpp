@@ -109,7 +109,7 @@ std::optional<CsvTable> read_csv(const std::string& path, const std::string& sho
 void CsvRowReader::fail(std::string_view column, const std::string& what) {
   const std::optional<std::size_t> at = table_.find(column);
   diagnostics_.add(at ? table_.origin(row_, *at) : place(table_.source, table_.heading, 1), "",
-                   fmt::format("{}: {}", column, what));
+                   fmt::format("{}: {}", printable(column), what));
 }
 
 std::string CsvRowReader::text(std::string_view column, const std::optional<std::string>& fallback) {

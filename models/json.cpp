@@ -150,7 +150,8 @@ Mended mended(std::string_view text) {
 }
 
 std::string at(const std::string& source, Place place, const std::string& pointer, const std::string& what) {
-  return fmt::format("{}:{}:{}{}: {}", source, place.line, place.column, pointer.empty() ? "" : " " + pointer, what);
+  return fmt::format("{}:{}:{}{}: {}", source, place.line, place.column,
+                     pointer.empty() ? "" : " " + printable(pointer, 200), what);
 }
 
 /// Builds the tree from nlohmann's events. Returning false from one stops the parser at once.

@@ -34,6 +34,14 @@ std::string errors_of(const std::string& text) {
   return all;
 }
 
+// A heading is a file's own words, which may be anything.
+TEST(Csv, AColumnIsPrintedSafely) {
+  Diagnostics diagnostics;
+  const CsvTable table = parse_csv("kin\xfb\ngemm\n", "t.csv", diagnostics);
+  CsvRowReader(table, table.rows.at(0), diagnostics).fail(table.columns.at(0), "is wrong");
+  EXPECT_EQ(diagnostics.errors, std::vector<std::string>{"t.csv:2:1: kin\\xfb: is wrong"});
+}
+
 TEST(Csv, ErrorsNameLineAndColumn) {
   EXPECT_EQ(errors_of("name,bytes\na,x\n"), "t.csv:2:3: bytes: \"x\" is no number above 0, at most 100\n");
   EXPECT_EQ(errors_of("name,bytes\n# a\na, 101\n"), "t.csv:3:4: bytes: \"101\" is no number above 0, at most 100\n");

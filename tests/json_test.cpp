@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -203,6 +205,13 @@ TEST(Json, FilesThatAreNoFilesAreRefusedUnread) {
             "shown: is larger than 16 MiB; no scenario is: check that it is the right file");
 }
 
+// What could not be parsed is told with the keys on the way to it, which may hold anything.
+TEST(Json, KeysArePrintedSafely) {
+  const std::vector<std::string> errors = parse_json("{\"\x7f\\u001b\u009b\": [1 2]}", "f.json").errors;
+  ASSERT_FALSE(errors.empty());
+  EXPECT_NE(errors.front().find(" /\\x7f\\x1b\\x9b/"), std::string::npos) << errors.front();
+}
+
 // Writing and reading a tree again changes nothing, whatever the keys and texts hold.
 TEST(Json, WrittenTreesReadBack) {
   const std::string text =
@@ -260,9 +269,27 @@ TEST(JsonDump, NumbersAreTheShortestThatReadBack) {
 
 TEST(JsonDump, TextsMayHoldAnything) {
   EXPECT_EQ(quoted_json("a\"b\\c/\b\f\n\r\t\x01\x1f\x7f \u00fc"),
-            "\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f \u00fc\"");
+            "\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f \u00fc\"");
   // A U+FFFD for as much as could have begun a character: two bytes of three, a surrogate's three one by one.
   EXPECT_EQ(quoted_json("\xE2\x82x\xED\xA0\x80\xFF\xF0\x9F\x98"), "\"\uFFFDx\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\"");
+}
+
+/// The library's text with DEL and U+0080 to U+009F escaped too.
+std::string escaped_further(const std::string& written) {
+  std::string out;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const unsigned byte = static_cast<unsigned char>(written[i]);
+    const unsigned next = i + 1 < written.size() ? static_cast<unsigned char>(written[i + 1]) : 0;
+    const bool c1 = byte == 0xC2 && next < 0xA0;
+    std::array<char, 8> escape{};
+    std::snprintf(escape.data(), escape.size(), "\\u%04x", c1 ? next : byte);
+    if (c1 || byte == 0x7F)
+      out += escape.data();
+    else
+      out += written[i];
+    if (c1) ++i;
+  }
+  return out;
 }
 
 // Bit patterns of doubles, whole and decimal ones; texts of bytes that like to go wrong.
@@ -283,7 +310,8 @@ TEST(JsonDump, IsWhatNlohmannWrites) {
   for (int i = 0; i < 50000; ++i) {
     std::string text;
     for (std::uint64_t n = next() % 8; n > 0; --n) text += kBytes[next() % (sizeof kBytes - 1)];
-    ASSERT_EQ(quoted_json(text), nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    ASSERT_EQ(quoted_json(text),
+              escaped_further(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
   }
 }
 

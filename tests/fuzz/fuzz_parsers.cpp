@@ -104,8 +104,8 @@ void set_limit(int cpu_seconds, int seconds) {
 }
 
 struct Shared {
-  std::uint64_t at = 0;       ///< the input that is being read
-  std::uint64_t refused = 0;  ///< so far
+  std::uint64_t at = 0;                 ///< the input that is being read
+  std::uint64_t read = 0, refused = 0;  ///< so far
 };
 
 /// In a child: inputs `from`, `from` + `step`, ...
@@ -115,6 +115,7 @@ struct Shared {
   for (std::uint64_t i = from; i < inputs.count(); i += step) {
     shared.at = i;
     set_limit(10, 120);
+    ++shared.read;
     if (!try_parser(*inputs.parser, inputs.text(i))) ++shared.refused;
   }
   set_limit(0, 0);
@@ -150,8 +151,8 @@ void tell(const Options& options, const char* program, const Inputs& inputs, std
 }
 
 struct Found {
-  int findings = 0;           ///< inputs that broke the parser; gives up after some
-  std::uint64_t refused = 0;  ///< inputs
+  int findings = 0;                     ///< inputs that broke the parser; gives up after some
+  std::uint64_t read = 0, refused = 0;  ///< inputs
 };
 Found findings_of(const Options& options, const char* program, const Inputs& inputs, const std::string& scratch) {
   constexpr int kMostFindings = 5;
@@ -181,6 +182,7 @@ Found findings_of(const Options& options, const char* program, const Inputs& inp
     if (ended == children.end()) continue;
     const Child child = ended->second;
     children.erase(ended);
+    found.read += std::exchange(child.shared->read, 0);
     found.refused += std::exchange(child.shared->refused, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
     ++found.findings;
@@ -243,8 +245,8 @@ int run(int argc, char** argv) {
       const Found found = findings_of(options, argv[0], inputs, scratch.path.string());
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
       std::printf("%-16s %9llu inputs, %9llu refused  %7.0f /s  %d findings\n", parser->name,
-                  static_cast<unsigned long long>(inputs.count()), static_cast<unsigned long long>(found.refused),
-                  static_cast<double>(inputs.count()) / took.count(), found.findings);
+                  static_cast<unsigned long long>(found.read), static_cast<unsigned long long>(found.refused),
+                  static_cast<double>(found.read) / took.count(), found.findings);
       findings += found.findings;
     }
   }

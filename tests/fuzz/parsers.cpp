@@ -73,8 +73,8 @@ bool try_parser(const Parser& parser, const std::string& text) {
       require(!line.empty(), "a refusal with an empty line");
       require_printable(line, "a refusal");
     }
-  } catch (const BadInput& error) {
-    require_printable(error.what(), "a refusal");
+  } catch (const BadInput& error) {  // which accocal makes printable where it prints it
+    require(*error.what() != '\0', "a refusal without a word");
   } catch (const std::range_error& error) {  // told by the program as a scenario out of range
     require_printable(error.what(), "a refusal");
   } catch (const std::logic_error& error) {
