@@ -135,7 +135,7 @@ install_missing() {
 # dpkg's; for those of the package lists and the archives apt 2.6 fails at once, so we look and try again. What was
 # downloaded is not kept: it would take as much room again.
 apt_get() {
-  local log=$1 once status waited=''
+  local log=$1 once status waited='' since=$SECONDS
   shift
   once=$(mktemp "$log.XXXXXX")
   while :; do
@@ -145,7 +145,7 @@ apt_get() {
       narrate phase_of_apt "$once" "$waited"
     status=${PIPESTATUS[0]}
     cat "$once" >>"$log"
-    [ "$status" != 0 ] && grep -qE '^E: (Could not get lock|Unable to lock)' "$once" && [ "$SECONDS" -lt "$kLockPatience" ] || break
+    [ "$status" != 0 ] && grep -qE '^E: (Could not get lock|Unable to lock)' "$once" && [ $((SECONDS - since)) -lt "$kLockPatience" ] || break
     [ -n "$waited" ] || say "apt is at work elsewhere: waiting for it"
     waited=1
     sleep 2

@@ -64,8 +64,8 @@ MeasuredConvergence read_convergence(const std::string& text, const std::string&
     out.critical_batch = number(top, "critical_batch_samples", Range{0, 1e15, true}).value_or(0);
     read_objects(top, "algorithms", 1, kMostAlgorithms,
                  [&](ObjectReader& algorithm) { out.algorithms.push_back(read_algorithm(algorithm)); });
-    pass_over(top, {"batch_samples", "critical_batch_samples_low", "critical_batch_samples_high", "batches", "network",
-                    "tuning", "machine", "compiler", "commit", "date"});
+    pass_over(top, {"batch_samples", "diverged", "critical_batch_samples_low", "critical_batch_samples_high", "batches",
+                    "network", "tuning", "machine", "compiler", "commit", "date"});
   });
   return out;
 }

@@ -96,6 +96,7 @@ class Importer {
     const std::size_t first = text.find_first_not_of(" \t\r");
     if (first == std::string::npos || (text[first] != '#' && columns_.empty())) return;  // most of a log is others'
     const std::vector<std::string> words = words_of(text);
+    if (words.empty()) return;  // other white space
     if (words[0][0] == '#')
       comment(text, words);
     else if (number_of(words[0]) && words.size() > 4)
@@ -198,7 +199,7 @@ class Importer {
     const auto on = std::find(words.begin(), words.end(), "on");
     if (rank != words.end() && on != words.end() && on + 1 != words.end()) {
       const auto group = std::find(words.begin(), words.end(), "Group");
-      if (group != words.end()) groups_.insert(*(group + 1));
+      if (group != words.end() && group + 1 != words.end()) groups_.insert(*(group + 1));
       return list_rank(*(on + 1));
     }
     const auto size = std::find(words.begin(), words.end(), "size");

@@ -44,13 +44,15 @@ void remove_parts_and_end(int signal) {
   raise(signal);  // blocked until this returns
 }
 
-/// All that end a process unless it says otherwise, but SIGKILL. Who ignores one, or has a handler, keeps it.
+/// All that end a process unless it says otherwise, but SIGKILL and those of real time. Who ignores one, or has a
+/// handler, keeps it.
 void watch_signals() {
   static bool watched = false;
   if (watched) return;
   watched = true;
-  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
-                           SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS}) {
+  for (const int signal :
+       {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE,   SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ, SIGVTALRM,
+        SIGPROF, SIGTRAP, SIGIO,   SIGPWR,  SIGSTKFLT, SIGABRT, SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGSYS}) {
     struct sigaction now {};
     if (sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL)
       continue;
@@ -116,7 +118,10 @@ bool is_same(const struct stat& a, const struct stat& b) { return a.st_dev == b.
 int standard_stream(const struct stat& file) {
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat of {};
-    if (fstat(stream, &of) == 0 && is_same(of, file)) return stream;
+    // What a closed stream was replaced by is only read.
+    const int flags = fcntl(stream, F_GETFL);
+    const bool written = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+    if (written && fstat(stream, &of) == 0 && is_same(of, file)) return stream;
   }
   return -1;
 }

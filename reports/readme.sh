@@ -4,13 +4,14 @@
 # reports/published. `readme.sh [PROGRAM]` writes the file anew (PROGRAM is ./accosim unless named); `readme.sh --check
 # [PROGRAM]` changes nothing, and where the file is out of date shows the difference and exits 1.
 set -eu
+shopt -s inherit_errexit
 root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 check=no
 if [ "${1:-}" = --check ]; then
   check=yes
   shift
 fi
-program=${1:-$root/accosim}
+program=$(realpath -- "${1:-$root/accosim}")
 readme=$root/README.md
 unset COLUMNS NO_COLOR ACCOSIM_DATA_DIR
 cd -- "$root"

@@ -66,8 +66,10 @@ std::string wrong_number(const std::string& text, double least, double most, boo
       std::from_chars(text.data(), end, value, whole ? std::chars_format::fixed : std::chars_format::general);
   const bool number = read.ec == std::errc() && read.ptr == end && !(whole && text.find('.') != std::string::npos);
   if (number && value >= least && value <= most) return {};
-  return fmt::format("{} is {}; write a {} from {} to {}", in_quotes(text), number ? "out of range" : "no such number",
-                     whole ? "whole number" : "number", shortest(least), shortest(most));
+  const auto shown = [whole](double limit) { return whole ? fmt::format("{:.0f}", limit) : shortest(limit); };
+  const char* const what = whole ? "whole number" : "number";
+  return fmt::format("{} is {}; write a {} from {} to {}", in_quotes(text),
+                     number ? "out of range" : fmt::format("no {}", what), what, shown(least), shown(most));
 }
 
 }  // namespace accosim

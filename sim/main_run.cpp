@@ -52,6 +52,13 @@ void compare_with_run(const Arguments& arguments) {
     throw ScenarioError(
         {fmt::format("{} has {} ranks, the run {}; measure a machine of as many (accocal measure -n {})",
                      arguments.machine, ranks, run.ranks, run.ranks)});
+  // A set time says what a micro-batch takes; else the machine's measurement does, of the model that was measured.
+  const std::int64_t measured = machine.scenario.model.measured_parameters;
+  if (!run.compute_time && static_cast<double>(measured) != run.parameters)
+    throw ScenarioError({fmt::format(
+        "{} was measured with a model of {} parameters, and the run trained one of {:.0f}; measure the machine with "
+        "the run's --layers, --width, --heads, --context and --sequences",
+        arguments.machine, measured, run.parameters)});
   const Scenario scenario = load_scenario_with(arguments.machine, settings_of(run)).scenario;
   warn_of_differences(run, scenario.cluster);
   const LivePrediction predicted = predict_run(arguments.machine, run, network_of(arguments));

@@ -637,7 +637,7 @@ TEST(CommandLine, MistakesAreToldWithWhatToWrite) {
     says({verb}, std::string("as accosim list scenarios shows it: accosim ") + verb + " finetune_2x4_a100");
   says({"compare", "finetune_2x4_a100", "--trace", "x", "--trace-updates", "0"},
        "\"0\" is out of range; write a whole number from 1 to 1000");
-  says({"validate", "--jobs", "many"}, "\"many\" is no such number; write a whole number from 1 to 256");
+  says({"validate", "--jobs", "many"}, "\"many\" is no whole number; write a whole number from 1 to 256");
   says({"validate", "--jobs", "1.5"}, "write a whole number from 1 to 256");
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "calibration/errors.hpp"
+#include "models/convergence_file.hpp"
 #include "tests/json.hpp"
 
 namespace accosim {
@@ -141,6 +142,7 @@ TEST(Convergence, ARunThatDivergesIsToldAndNotAveraged) {
   const Json document = Json::parse(convergence_json(report));
   EXPECT_EQ(document["diverged"][0]["first_update"].number(), 17);
   EXPECT_TRUE(document["tuning"][1]["loss"].is_null());
+  EXPECT_NO_THROW(read_convergence(convergence_json(report), "convergence.json"));
 }
 
 TEST(Convergence, BadOptionsSayWhatToWrite) {

@@ -164,7 +164,11 @@ TEST(StandardOutput, ThatIsFullOrClosedIsToldByEveryVerb) {
   const std::string samples = (folder.path / "samples.json").string();
   ASSERT_EQ(accocal(with(kMeasure, {"-o", samples})).exit_code, 0);
   const std::string table = std::string(kSourceFolder) + "/calibration/tables/gemm_simumax.csv";
-  const std::string log = folder.write("nccl.log", kRows).string();
+  const std::string log = folder
+                              .write("all_reduce.log",
+                                     "#  size count type redop root time algbw busbw #wrong\n"
+                                     "1048576 262144 float sum -1 100.0 10.49 18.35 0\n")
+                              .string();
   const std::vector<Words> verbs = {{"list"},
                                     {"compare", kScenario},
                                     {"compare", kScenario, "--json"},
@@ -173,6 +177,7 @@ TEST(StandardOutput, ThatIsFullOrClosedIsToldByEveryVerb) {
                                     {"resolve", kScenario},
                                     {"fit", samples},
                                     {"fit", table},
+                                    {"import", "nccl-tests", log, "--ranks", "8", "--nodes", "1"},
                                     {"validate", "--group", "ACCO"},
                                     {"validate", "--group", "ACCO", "--json"},
                                     {"validate", "--group", "ACCO", "--markdown"},
@@ -234,7 +239,7 @@ TEST(Interrupted, ATraceThatIsBeingWrittenLeavesTheOldOne) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const pid_t pid = fork();
     if (pid == 0) {
-      alarm(100);
+      alarm(500);
       dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
       execl(kAccosimProgram, kAccosimProgram, "run", kScenario.c_str(), "--trace-updates", "1000", "--trace",
             trace.c_str(), nullptr);
@@ -248,7 +253,12 @@ TEST(Interrupted, ATraceThatIsBeingWrittenLeavesTheOldOne) {
       ended = waitpid(pid, &status, WNOHANG);
     }
     ASSERT_EQ(ended, 0) << "it had ended before";
+    // It stands still while we look: else it might have ended before the signal comes.
+    kill(pid, SIGSTOP);
+    ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+    ASSERT_TRUE(WIFSTOPPED(status)) << "it had ended before";
     kill(pid, signal);
+    kill(pid, SIGCONT);
     waitpid(pid, &status, 0);
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
     EXPECT_EQ(text_of(trace), "{\"displayTimeUnit\": \"the old one\"}");
@@ -408,8 +418,6 @@ TEST(Diverged, ARunStopsAtThatUpdateAndSaysSo) {
               std::string::npos)
         << run.err;
   }
-  const ProgramRun compared = accocal(converge({"--learning-rate", "1e30"}));
-  EXPECT_NE(compared.exit_code, 0);
 }
 
 }  // namespace

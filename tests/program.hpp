@@ -60,7 +60,7 @@ inline ProgramRun run_program(const std::string& program, const std::vector<std:
     dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
     dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
     if (chdir(from.c_str()) == 0) {
-      alarm(60);
+      alarm(500);  // for what hangs
       execv(program.c_str(), argv.data());
     }
     _exit(127);

@@ -36,7 +36,7 @@ constexpr const char* kLines[] = {
     "accosim validate {cases} --json --group {word} --case {word}",
     "accosim validate {cases} --markdown -j {count} --check",
     "accosim validate --samples {samples} --profile {profile} --case h100 --network reference",
-    "accosim validate --live --quick --live-network {rate} {word}",
+    "accosim validate --live --quick --live-network {rate} {word} --group {word} --json",
     "accosim fit {kernels} -o {profile_out}",
     "accosim fit {kernels} {kernels}",
     "accosim fit {collectives} --cluster {cluster} -o {out}",
@@ -176,7 +176,6 @@ std::string value(const std::string& kind, const std::string& program, Random& r
   const std::string right = any_of(right_values().at(kind), random);
   if (random.integer(0, 3) > 0) return right;
   if (program == "accocal") return any_of(kWrong, random);
-  if (kind == "live") return "loopback";
   if (kind != "setting" || random.integer(0, 1) == 0) return odd_value(random);
   return right.substr(0, right.find('=') + 1) + odd_value(random);
 }

@@ -42,7 +42,7 @@ namespace fs = std::filesystem;
 
 constexpr bool kSanitized = ACCOSIM_SANITIZED != 0;
 constexpr int kCpuSeconds = kSanitized ? 100 : 20;
-constexpr int kSeconds = 60;  ///< by the clock, for what waits
+constexpr int kSeconds = 5 * kCpuSeconds;  ///< by the clock, for what waits
 constexpr rlim_t kMemory = rlim_t{4} << 30;
 constexpr int kSanitizersExit = 77;
 

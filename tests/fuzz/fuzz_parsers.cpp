@@ -34,14 +34,14 @@ constexpr const char* kUsage =
     "usage: %s [--parser NAME]... [--inputs N] [--seed S] [-j JOBS] [--keep FOLDER] [FILE...]\n"
     "Reads every seed; with --inputs so many mutated ones instead, in equal parts for each parser; with FILEs these, "
     "by\n"
-    "the one --parser. What breaks a parser is written to FOLDER (here by default), and the exit code is 1. --list\n"
+    "the one --parser. What breaks a parser is written to FOLDER (fuzz-findings by default), and the exit code is 1. --list\n"
     "prints the parsers, --export FOLDER the seeds of each as files.\n";
 
 struct Options {
   std::vector<std::string> parsers, files;
   std::uint64_t inputs = 0, seed = 1;
   int jobs = 1;
-  std::string keep = ".", write_seeds;
+  std::string keep = "fuzz-findings", write_seeds;
   bool list = false, wrong = false;
 };
 
