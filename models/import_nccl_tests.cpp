@@ -110,7 +110,10 @@ class Importer {
     if (!(bytes >= 1) || !(time_us >= kLeastTime)) return skip(place, "has no size and time above 0");
     if (bytes > kMostBytes || time_us > kMostTime) return skip(place, "has a size above 1 PB or a time above 1e12 us");
     if (!kind_)
-      return skip(place, "is of a collective that accosim does not price, or of an unknown one (--collective)");
+      return skip(
+          place,
+          "does not say of which collective, or of one that is not priced; write --collective all_reduce, or call the "
+          "file all_reduce.log");
     if (ranks_ < 2 || nodes_ < 1 || ranks_ % nodes_ != 0)
       return skip(place, fmt::format("runs on {} ranks and {} hosts; give --ranks and --nodes", ranks_, nodes_));
     const double rate = bytes / time_us * 1e-3;
