@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 #include "tests/json.hpp"
 
 namespace accosim {
