@@ -13,8 +13,8 @@
 #include <span>
 #include <thread>
 
-#include "calibration/errors.hpp"
 #include "calibration/local_transport.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 namespace {

@@ -60,10 +60,9 @@ std::string wall_clock_text(const ConvergenceReport& report) {
   if (report.network.empty()) return "";
   std::string text = fmt::format(
       "## On the clock\n\nThe same algorithms with {} ranks as processes over {}, so many micro-batches an update and "
-      "no "
-      "more: the median update, and the time to the loss that DDP has after {:g} % of its updates, over DDP's own. On "
-      "another network the times are others (that is what accosim predicts), the samples are not. Intervals are of the "
-      "samples alone.\n\n"
+      "no more: the median update, and the time to the loss that DDP has after {:g} % of its updates, over DDP's own. "
+      "On another network the times are others (that is what accosim predicts), the samples are not. Intervals are of "
+      "the samples alone.\n\n"
       "| algorithm | an update | samples, late | time, late |\n|---|--:|--:|--:|\n",
       report.options.ranks, in_markdown(report.network), 100 * kLate);
   const double base = report.algorithms.front().update_time.value;
@@ -144,8 +143,8 @@ std::string along_the_run(const ConvergenceReport& report) {
     text += "\n";
   }
   text +=
-      "\nEach point is a look of its own: one interval in ten misses by chance. Points at which an algorithm is "
-      "shown to be equivalent:";
+      "\nEach point is a look of its own: one interval in ten misses by chance. Points at which an algorithm is shown "
+      "to be equivalent:";
   for (const AlgorithmConvergence& algorithm : report.algorithms) {
     if (algorithm.name == "ddp" || algorithm.name == "zero1") continue;
     const auto from = algorithm.differences.begin() + 1;  // not the common start
@@ -170,8 +169,7 @@ std::string tuning_text(const ConvergenceReport& report) {
 std::string batches_text(const ConvergenceReport& report) {
   std::string text = fmt::format(
       "## What a larger batch is worth\n\nDDP at other batches over as many samples, the learning rate in proportion "
-      "to "
-      "the batch's square root; samples until the held-out loss is {:.3f}:\n\n| batch | learning rate | samples |\n"
+      "to the batch's square root; samples until the held-out loss is {:.3f}:\n\n| batch | learning rate | samples |\n"
       "|--:|--:|--:|\n",
       report.batch_target);
   for (const BatchSize& batch : report.batches) {
@@ -250,24 +248,21 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
       "# Convergence, measured\n\nWritten by {}; not to be edited by hand.\n\nAll algorithms train the same GPT ({} "
       "layers of width {}, {} parameters, context {}, bytes of a public-domain text) from the same start on the same "
       "micro-batches, on {} ranks, seed by seed: {} seeds, {} updates of {} samples each for every algorithm (ACCO's "
-      "two "
-      "halves together are DDP's batch). AdamW (betas {:g}, {:g}, weight decay {:g}), cosine schedule with {:g} % "
+      "two halves together are DDP's batch). AdamW (betas {:g}, {:g}, weight decay {:g}), cosine schedule with {:g} % "
       "warm-up, one learning rate for all, {:g}: {}. Losses are of text that is held out. Differences are paired by "
-      "seed, "
-      "with 90 % intervals (Student's t).\n\n![Loss, and its difference from DDP's, by algorithm]({})\n\n",
+      "seed, with 90 % intervals (Student's t).\n\n![Loss, and its difference from DDP's, by algorithm]({})\n\n",
       in_code(command), shape.layers, shape.width, report.parameters, shape.context, options.ranks, options.seeds,
       options.updates, report.batch_samples, options.optimizer.adamw.beta1, options.optimizer.adamw.beta2,
       options.optimizer.adamw.weight_decay, 100 * options.optimizer.warmup, options.optimizer.learning_rate,
       tuning_text(report), in_markdown(svg));
   text += fmt::format(
       "## What was found\n\nEquivalent means that the interval of the relative difference of the loss lies within {:g} "
-      "% "
-      "on either side (two one-sided tests at 5 %).\n\n{}\n",
+      "% on either side (two one-sided tests at 5 %).\n\n{}\n",
       100 * kEquivalent, verdicts(report));
   text += fmt::format(
       "Samples are those until the loss that DDP has after {:g} % and {:g} % of its updates, as a multiple of DDP's "
-      "own; "
-      "\"at least\" where a seed does not get there in the whole run, and counts as if it did with its last sample.\n\n"
+      "own; \"at least\" where a seed does not get there in the whole run, and counts as if it did with its last "
+      "sample.\n\n"
       "| algorithm | | loss at {:g} % | loss at the end | samples, early | samples, late | final loss |\n"
       "|---|---|--:|--:|--:|--:|--:|\n",
       100 * kEarly, 100 * kLate, 100 * kEarly);
@@ -285,15 +280,11 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
   text += "\n" + along_the_run(report) + "\n" + wall_clock_text(report) + batches_text(report);
   text +=
       "\n## How far it reaches\n\nThe set-up was enlarged until half a percent could be told from chance, by looking "
-      "at "
-      "other seeds and at shorter runs: `accocal converge --updates 400 --seeds 5 --width 48 --context 64` is the "
-      "first "
-      "one, in which ACCO is not shown to be equivalent; `calibration/training.md` says what else was seen. All seeds "
-      "share "
-      "one text, so the intervals are of seeds alone. A small model, a short run and one learning rate, tuned for DDP "
-      "alone. The ratios are of runs whose learning rate falls to 0 at the same number of updates. Beyond these "
-      "numbers "
-      "of updates, batches and parameters they are an extrapolation.\n";
+      "at other seeds and at shorter runs: `accocal converge --updates 400 --seeds 5 --width 48 --context 64` is the "
+      "first one, in which ACCO is not shown to be equivalent; `calibration/training.md` says what else was seen. All "
+      "seeds share one text, so the intervals are of seeds alone. A small model, a short run and one learning rate, "
+      "tuned for DDP alone. The ratios are of runs whose learning rate falls to 0 at the same number of updates. "
+      "Beyond these numbers of updates, batches and parameters they are an extrapolation.\n";
   return text;
 }
 

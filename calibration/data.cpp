@@ -7,8 +7,8 @@
 #include <array>
 
 #include "build_info/project.hpp"
-#include "calibration/errors.hpp"
 #include "calibration/random.hpp"
+#include "models/errors.hpp"
 #include "models/text.hpp"
 #include "models/text_file.hpp"
 

@@ -17,8 +17,8 @@
 #include <csignal>
 #include <cstring>
 
-#include "calibration/errors.hpp"
 #include "calibration/tool.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 namespace {

@@ -14,8 +14,8 @@
 #include <cstring>
 #include <limits>
 
-#include "calibration/errors.hpp"
 #include "calibration/namespaces.hpp"
+#include "models/errors.hpp"
 #include "models/quantity.hpp"
 
 namespace accosim {

@@ -1,6 +1,6 @@
 // What stands for Gloo in a build without it.
-#include "calibration/errors.hpp"
 #include "calibration/gloo_transport.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 

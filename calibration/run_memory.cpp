@@ -10,8 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "calibration/errors.hpp"
-#include "models/quantity.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 namespace {

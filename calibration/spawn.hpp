@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "calibration/errors.hpp"
 #include "calibration/network.hpp"
 #include "calibration/transport.hpp"
+#include "models/errors.hpp"
 #include "models/units.hpp"
 
 namespace accosim {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 #include "models/quantity.hpp"
 
 namespace accosim {

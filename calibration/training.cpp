@@ -11,7 +11,7 @@
 #include "calibration/algorithms/dpu.hpp"
 #include "calibration/algorithms/rank.hpp"
 #include "calibration/algorithms/summary.hpp"
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 namespace {

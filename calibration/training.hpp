@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "calibration/adamw.hpp"
-#include "calibration/errors.hpp"
 #include "calibration/transport.hpp"
 #include "calibration/workload.hpp"
+#include "models/errors.hpp"
 #include "models/units.hpp"
 
 namespace accosim {

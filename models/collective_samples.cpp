@@ -30,6 +30,14 @@ std::optional<CollectiveKind> collective_named(const std::string& name) {
   return std::nullopt;
 }
 
+std::string no_collective(const std::string& written) {
+  std::string names;
+  const std::vector<CollectiveKind>& all = all_collectives();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    names += std::string(i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + name_of(all[i]);
+  return fmt::format("{} is no collective; write {}", in_quotes(written), names);
+}
+
 std::string write_collective_samples(const std::vector<CollectiveSample>& samples) {
   std::string text = std::string(kHeading) + "\n";
   for (const CollectiveSample& sample : samples)
@@ -70,7 +78,7 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
     query.nodes = row.integer("nodes", 1, kMostRanks, 1);
     sample.time = row.time();
     const std::optional<CollectiveKind> kind = collective_named(collective);
-    if (!kind) row.fail("collective", in_quotes(collective) + " is no collective");
+    if (!kind) row.fail("collective", no_collective(collective));
     if (cluster == clusters.end()) {
       row.fail("fabric", fmt::format("no cluster has the name {}; {}", in_quotes(fabric),
                                      known.empty() ? "name its file: --cluster cluster.json" : "given: " + known));

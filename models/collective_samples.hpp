@@ -21,6 +21,8 @@ struct CollectiveSample {
 };
 
 std::optional<CollectiveKind> collective_named(const std::string& name);
+/// What is wrong with a name that no collective has, and what would be right.
+std::string no_collective(const std::string& written);
 
 /// The heading, and a row a sample, times in us.
 std::string write_collective_samples(const std::vector<CollectiveSample>& samples);

@@ -82,18 +82,19 @@ CsvTable parse_csv(std::string_view text, const std::string& source, Diagnostics
       for (const CsvCell& cell : cells) {
         if (table.find(cell.text) || cell.text.empty())
           diagnostics.add(place(source, line, cell.column), "",
-                          cell.text.empty() ? "a column without a name"
-                                            : fmt::format("two columns are named {}", in_quotes(cell.text)));
+                          cell.text.empty()
+                              ? "a column without a name; name it"
+                              : fmt::format("two columns are named {}; rename one", in_quotes(cell.text)));
         table.columns.push_back(cell.text);
       }
     } else if (cells.size() != table.columns.size()) {
       diagnostics.add(place(source, line, 1), "",
-                      fmt::format("has {} cells; the heading has {}", cells.size(), table.columns.size()));
+                      fmt::format("has {} cells; write {}, as the heading has", cells.size(), table.columns.size()));
     } else {
       table.rows.push_back({line, std::move(cells)});
     }
   }
-  if (table.rows.empty()) diagnostics.add(origin_named(source), "", "holds no rows");
+  if (table.rows.empty()) diagnostics.add(origin_named(source), "", "holds no rows; write one below the heading");
   return table;
 }
 
@@ -129,7 +130,7 @@ double CsvRowReader::number(std::string_view column, Range range, std::optional<
   const std::string cell = text(column, fallback ? std::optional<std::string>("") : std::nullopt);
   if (cell.empty()) return harmless;
   const std::optional<double> value = number_of(cell);
-  if (value && *value <= range.most && (range.above ? *value > range.least : *value >= range.least)) return *value;
+  if (value && range.holds(*value)) return *value;
   fail(column, fmt::format("{} is no number {} {}, at most {}", in_quotes(cell), range.above ? "above" : "from",
                            shortest(range.least), shortest(range.most)));
   return harmless;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "models/scenario.hpp"
 #include "models/text.hpp"
 
@@ -55,6 +57,24 @@ void read_objects(ObjectReader& parent, const char* key, std::size_t least, std:
     }
     if (parent.diagnostics().enough()) return;
   }
+}
+
+MeasuredNetwork read_network(ObjectReader& network, int ranks, const char* advice) {
+  constexpr Range kRate{1e3, 1e18}, kPayload{1, 1e18}, kBurst{0, 1e18};
+  MeasuredNetwork read;
+  read.kind = network.one_of("kind", {"loopback", "paced", "netns"}, "");
+  read.rates = network.numbers("rates_bytes_per_s", kRate, kMostMeasuredRanks);
+  read.bursts = network.numbers("burst_bytes", kBurst, kMostMeasuredRanks);
+  network.numbers("payload_bytes_per_s", kPayload, kMostMeasuredRanks);
+  for (const auto& [key, all] : {std::pair("rates_bytes_per_s", &read.rates), {"burst_bytes", &read.bursts}})
+    if (network.good(key) && ranks > 0 && !all->empty() && all->size() != static_cast<std::size_t>(ranks))
+      network.fail(key, fmt::format("lists {} for {} ranks; {}", all->size(), ranks, advice));
+  return read;
+}
+
+void check_median(ObjectReader& sample, Seconds median, Seconds p10, Seconds p90) {
+  if (sample.good() && (p10 > median || p90 < median))
+    sample.fail("median_s", "is not between p10_s and p90_s; measure again");
 }
 
 void pass_over(ObjectReader& reader, std::initializer_list<const char*> keys) {

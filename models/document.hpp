@@ -6,8 +6,10 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "models/reader.hpp"
+#include "models/units.hpp"
 
 namespace accosim {
 
@@ -29,6 +31,20 @@ void read_object(ObjectReader& parent, const char* key, const std::function<void
 /// Reads each object of a list of `least` to `most`.
 void read_objects(ObjectReader& parent, const char* key, std::size_t least, std::size_t most,
                   const std::function<void(ObjectReader&)>& read);
+
+inline constexpr int kMostMeasuredRanks = 1024;  ///< node groups of a machine
+
+struct MeasuredNetwork {
+  std::string kind;            ///< loopback, paced or netns
+  std::vector<double> rates;   ///< one a rank, B/s; empty where nothing limits
+  std::vector<double> bursts;  ///< of each rank's token bucket, B; empty where there is none
+};
+
+/// The network between `ranks` ranks; 0: nobody knows how many. `advice` is what would mend a list of another length.
+MeasuredNetwork read_network(ObjectReader& network, int ranks, const char* advice);
+
+/// Refuses a "median_s" outside its "p10_s" and "p90_s", where these were read well.
+void check_median(ObjectReader& sample, Seconds median, Seconds p10, Seconds p90);
 
 /// Keys that are there for people, or for others.
 void pass_over(ObjectReader& reader, std::initializer_list<const char*> keys);

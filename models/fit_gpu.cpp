@@ -13,6 +13,7 @@
 #include "models/quantity.hpp"
 #include "models/references.hpp"
 #include "models/scenario.hpp"
+#include "models/statistics.hpp"
 #include "models/text.hpp"
 #include "models/work.hpp"
 
@@ -22,12 +23,6 @@ namespace {
 constexpr double kLargeInCaches = 8;     ///< a buffer so many times the L2 streams from memory
 constexpr std::size_t kLeastOfRows = 3;  ///< points that make a curve of one number of rows
 constexpr const char* kSource = "accocal";
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 double root_mean_square(const std::vector<double>& values) {
   double squares = 0;

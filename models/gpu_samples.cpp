@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "models/document.hpp"
+#include "models/kernel_samples.hpp"
 
 namespace accosim {
 namespace {
@@ -16,7 +17,6 @@ constexpr Range kRate{0, 1e18};
 constexpr Range kMemory{1 << 28, 1e15};
 constexpr double kMostCounted = 1e15;  ///< elements of a kernel, bytes
 constexpr double kMostSide = 1e9;      ///< rows, columns, sides of a product
-constexpr double kMostFlops = 1e24;    ///< of a product: what a profile says of its fits
 constexpr std::size_t kLong = 4000;
 constexpr std::size_t kMostSamples = 200'000;
 
@@ -48,8 +48,7 @@ Timing read_timing(ObjectReader& reader, const Range& possible = kTime) {
   const Seconds p10{reader.number("p10_s", possible)}, p90{reader.number("p90_s", possible)};
   reader.integer("runs", 1, kMaxInteger);
   if (reader.has("again_s")) time.again = Seconds{reader.number("again_s", possible)};
-  if (reader.good() && (p10 > time.median || p90 < time.median))
-    reader.fail("median_s", "is not between p10_s and p90_s; measure again");
+  check_median(reader, time.median, p10, p90);
   return time;
 }
 
@@ -64,9 +63,7 @@ Gemm read_gemm(ObjectReader& reader, Dtype dtype) {
   gemm.m = reader.whole("m", 1, kMostSide);
   gemm.n = reader.whole("n", 1, kMostSide);
   gemm.k = reader.whole("k", 1, kMostSide);
-  if (reader.good() && flops_of(gemm).value > kMostFlops)
-    reader.fail(
-        "m", fmt::format("makes a product of {:.3g} FLOPs; nothing multiplies so much at once", flops_of(gemm).value));
+  if (const std::string wrong = wrong_flops(flops_of(gemm)); reader.good() && !wrong.empty()) reader.fail("m", wrong);
   gemm.in = bytes_of(dtype);
   gemm.out = std::max(bytes_of(dtype), Bytes{2});  // a product of fp8 writes bf16
   gemm.accumulate = reader.boolean("accumulate");

@@ -11,7 +11,6 @@ namespace accosim {
 namespace {
 
 constexpr Range kSide{0, 1e9, true};
-constexpr double kMostFlops = 1e24;  ///< what a profile can say of the kernels that its fits are of
 
 Dtype read_dtype(CsvRowReader& row, const char* column) {
   const std::string written = row.text(column);
@@ -57,6 +56,13 @@ KernelSample read_row(CsvRowReader& row) {
 
 }  // namespace
 
+std::string wrong_flops(Flops flops) {
+  constexpr double kMost = 1e24;  // what a profile can say of the kernels that its fits are of
+  if (flops.value <= kMost) return "";
+  return fmt::format("makes a kernel of {:.3g} FLOPs, and nothing computes so much at once; write at most {:.0e}",
+                     flops.value, kMost);
+}
+
 std::vector<KernelSample> read_kernel_samples(const std::string& text, const std::string& name) {
   Diagnostics diagnostics;
   const CsvTable table = parse_csv(text, name, diagnostics);
@@ -65,9 +71,8 @@ std::vector<KernelSample> read_kernel_samples(const std::string& text, const std
     const std::size_t errors = diagnostics.errors.size();
     CsvRowReader row(table, written, diagnostics);
     samples.push_back(read_row(row));
-    const double flops = flops_of(samples.back().kernel).value;
-    if (diagnostics.errors.size() == errors && flops > kMostFlops)
-      row.fail("kind", fmt::format("is a kernel of {:.3g} FLOPs; nothing computes so much at once", flops));
+    const std::string wrong = wrong_flops(flops_of(samples.back().kernel));
+    if (diagnostics.errors.size() == errors && !wrong.empty()) row.fail("kind", wrong);
     if (diagnostics.enough()) break;
   }
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);

@@ -17,6 +17,9 @@ struct KernelSample {
   Seconds time;
 };
 
+/// What is wrong with a kernel of so many; empty when nothing is.
+std::string wrong_flops(Flops flops);
+
 /// A table of kernels: lines that begin with # are comments, the first other line names the columns, in any order:
 /// source, device, kind, dtype, batch, time_us (or time_s), and for kind gemm m, n, k, out_dtype, accumulate (0 or 1),
 /// for kind attention_forward, attention_backward and attention_both (one time for the two) heads, kv_heads, seq,

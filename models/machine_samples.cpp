@@ -5,24 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
 #include "models/document.hpp"
 #include "models/parts.hpp"
 #include "models/quantity.hpp"
 #include "models/scenario.hpp"
+#include "models/statistics.hpp"
 #include "models/text.hpp"
 
 namespace accosim {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 bool is_collective(const MachineSample& sample) {
   return sample.what == "reduce_scatter" || sample.what == "all_gather" || sample.what == "all_reduce";
@@ -34,7 +27,6 @@ constexpr Range kTime{0, 1e4, true};
 constexpr Range kSpread{0, 1e4};  ///< of times that a clock may not tell from none
 constexpr Range kFactor{0, 1e6};
 constexpr double kMostCounted = 1e15;
-constexpr int kMostRanks = 1024;  ///< node groups of a cluster
 constexpr std::size_t kMostSamples = 100'000;
 
 /// What each kind of sample is of; nothing: of itself.
@@ -59,24 +51,12 @@ MachineSample read_sample(ObjectReader& reader) {
   sample.p10 = Seconds{reader.number("p10_s", kSpread)};
   sample.p90 = Seconds{reader.number("p90_s", kSpread)};
   sample.runs = reader.integer("runs", 1, kMaxInteger);
-  if (reader.good() && (sample.p10 > sample.median || sample.p90 < sample.median))
-    reader.fail("median_s", "is not between p10_s and p90_s; measure again");
+  check_median(reader, sample.median, sample.p10, sample.p90);
   for (const char* key : {"processor_wait_p90_s", "collective_alone_s", "compute_alone_s"})
     if (reader.has(key)) reader.number(key, kSpread);
   for (const char* key : {"compute_slowdown", "collective_slowdown"})
     if (reader.has(key)) reader.number(key, kFactor);
   return sample;
-}
-
-void read_network(ObjectReader& network, MachineSamples& samples) {
-  samples.network = network.one_of("kind", {"loopback", "paced", "netns"}, "");
-  samples.rates = network.numbers("rates_bytes_per_s", Range{1e3, 1e18}, kMostRanks);
-  samples.bursts = network.numbers("burst_bytes", Range{0, 1e18}, kMostRanks);
-  network.numbers("payload_bytes_per_s", Range{1, 1e18}, kMostRanks);
-  for (const auto& [key, all] : {std::pair("rates_bytes_per_s", &samples.rates), {"burst_bytes", &samples.bursts}})
-    if (network.good(key) && samples.ranks > 0 && !all->empty() &&
-        all->size() != static_cast<std::size_t>(samples.ranks))
-      network.fail(key, fmt::format("lists {} for {} ranks; measure again", all->size(), samples.ranks));
 }
 
 void read_samples(ObjectReader& top, MachineSamples& samples) {
@@ -89,9 +69,14 @@ void read_samples(ObjectReader& top, MachineSamples& samples) {
   });
   samples.commit = top.text("commit", "");
   samples.date = top.text("date", "");
-  samples.ranks = top.integer("ranks", 1, kMostRanks);
+  samples.ranks = top.integer("ranks", 1, kMostMeasuredRanks);
   if (!top.good("ranks")) samples.ranks = 0;  // of which no list is too long
-  read_object(top, "network", [&](ObjectReader& network) { read_network(network, samples); });
+  read_object(top, "network", [&](ObjectReader& network) {
+    const MeasuredNetwork read = read_network(network, samples.ranks, "measure again");
+    samples.network = read.kind;
+    samples.rates = read.rates;
+    samples.bursts = read.bursts;
+  });
   read_objects(top, "samples", 1, kMostSamples,
                [&](ObjectReader& sample) { samples.samples.push_back(read_sample(sample)); });
   pass_over(top, {"compiler", "transport"});
@@ -194,51 +179,41 @@ MachineFit fit_machine(const MachineSamples& samples, double elements) {
 
 namespace {
 
-JsonValue object(std::initializer_list<std::pair<const char*, JsonValue>> members) {
-  JsonValue value = json_object({});
-  for (const auto& [key, member] : members) value.set(key, member);
-  return value;
-}
-JsonValue text(const std::string& value) { return json_text(value, {}); }
+/// The shortest that reads back: 1 and 1e+09, where a document of measurements has 1.0 and 1000000000.0.
 JsonValue number(double value) { return json_number(value, {}); }
-JsonValue quantity(double value, Dimension dimension) { return text(print_quantity(value, dimension)); }
-JsonValue list(std::vector<JsonValue> elements) {
-  JsonValue value;
-  value.kind = JsonKind::kArray;
-  value.elements = std::move(elements);
-  return value;
-}
 
 JsonValue device_of(const MachineSamples& samples, const MachineFit& fit, const std::string& measured) {
-  return object({{"schema", text("accosim.device/1")},
-                 {"name", text(samples.cpu)},
-                 {"peak", object({{"fp32", text("1 TFLOP/s")}})},
-                 {"gemm_efficiency", number(1)},
-                 {"flash_attention_efficiency", number(0)},
-                 {"memory_bandwidth", quantity(fit.copy.value, Dimension::kBandwidth)},
-                 {"memory_efficiency", number(1)},
-                 {"memory", text("16 GiB")},
-                 {"launch_interval", text("0 s")},
-                 {"adamw_time_per_parameter", quantity(fit.adamw_per_parameter.value, Dimension::kTime)},
-                 {"sources", object({{"/peak", text("no figure: the time of a micro-batch is measured as a whole")},
-                                     {"/memory", text("no figure")},
-                                     {"/memory_bandwidth", text(measured)},
-                                     {"/adamw_time_per_parameter", text(measured)}})}});
+  return json_object({{"schema", "accosim.device/1"},
+                      {"name", samples.cpu},
+                      {"peak", json_object({{"fp32", "1 TFLOP/s"}})},
+                      {"gemm_efficiency", 1},
+                      {"flash_attention_efficiency", 0},
+                      {"memory_bandwidth", print_quantity(fit.copy.value, Dimension::kBandwidth)},
+                      {"memory_efficiency", 1},
+                      {"memory", "16 GiB"},
+                      {"launch_interval", "0 s"},
+                      {"adamw_time_per_parameter", print_quantity(fit.adamw_per_parameter.value, Dimension::kTime)},
+                      {"sources", json_object({{"/peak", "no figure: the time of a micro-batch is measured as a whole"},
+                                               {"/memory", "no figure"},
+                                               {"/memory_bandwidth", measured},
+                                               {"/adamw_time_per_parameter", measured}})}});
 }
 
 JsonValue node_of(const MachineSamples& samples, const MachineFit& fit, std::size_t rank, JsonValue device) {
   const bool limited = !samples.rates.empty();
-  JsonValue nics = object({{"kind", text("sockets")},
-                           {"bandwidth", quantity(limited ? samples.rates[rank] : std::max(1e3, fit.unlimited.value),
-                                                  Dimension::kBandwidth)},
-                           {"efficiency", number(limited ? fit.efficiency : 1)},
-                           {"latency", quantity(fit.hop.value, Dimension::kTime)}});
-  if (!samples.bursts.empty()) nics.set("burst", quantity(fit.efficiency * samples.bursts[rank], Dimension::kData));
-  return object({{"name", text(fmt::format("rank {}", rank))},
-                 {"count", number(1)},
-                 {"gpus", number(1)},
-                 {"device", std::move(device)},
-                 {"nics", std::move(nics)}});
+  JsonValue nics =
+      json_object({{"kind", "sockets"},
+                   {"bandwidth", print_quantity(limited ? samples.rates[rank] : std::max(1e3, fit.unlimited.value),
+                                                Dimension::kBandwidth)},
+                   {"efficiency", number(limited ? fit.efficiency : 1)},
+                   {"latency", print_quantity(fit.hop.value, Dimension::kTime)}});
+  if (!samples.bursts.empty())
+    nics.set("burst", print_quantity(fit.efficiency * samples.bursts[rank], Dimension::kData));
+  return json_object({{"name", fmt::format("rank {}", rank)},
+                      {"count", 1},
+                      {"gpus", 1},
+                      {"device", std::move(device)},
+                      {"nics", std::move(nics)}});
 }
 
 /// What is written is read again: samples that pass one by one can still make a machine that cannot be.
@@ -262,29 +237,29 @@ std::string machine_scenario(const MachineSamples& samples, const MachineFit& fi
   for (int rank = 0; rank < samples.ranks; ++rank)
     nodes.push_back(node_of(samples, fit, static_cast<std::size_t>(rank), device));
   const bool known = fit.micro_batch > Seconds{0};
-  const auto schedule = [](const char* name) { return object({{"name", text(name)}}); };
-  const JsonValue yes = json_bool(true, {});
-  const JsonValue scenario = object(
-      {{"schema", text("accosim.scenario/1")},
-       {"name", text("machine")},
-       {"description", text("By accosim fit from " + measured)},
-       {"model", object({{"model_type", text("measured")},
-                         {"name", text("measured")},
-                         {"parameters", number(known ? fit.parameters : 1048576)},
-                         {"micro_batch_time", quantity(known ? fit.micro_batch.value : 0.01, Dimension::kTime)}})},
-       {"cluster", object({{"schema", text("accosim.cluster/1")},
-                           {"name", text(samples.network)},
-                           {"nodes", list(std::move(nodes))}})},
-       {"training", object({{"sequence_length", number(known ? std::max(1.0, std::round(fit.tokens)) : 1)},
-                            {"micro_batch_size", number(1)},
-                            {"gradient_accumulation_steps", number(2)},
-                            {"train_tokens", number(1e9)},
-                            {"precision", text("fp32")},
-                            {"attention", text("naive")},
-                            {"interference", json_bool(false, {})}})},
-       {"schedules", list({object({{"name", text("ddp")}, {"overlap", text("none")}, {"count_micro_batches", yes}}),
-                           object({{"name", text("zero1")}, {"count_micro_batches", yes}}), schedule("dpu"),
-                           schedule("wp"), schedule("acco"), schedule("diloco")})}});
+  const auto schedule = [](const char* name) { return json_object({{"name", name}}); };
+  const JsonValue scenario = json_object(
+      {{"schema", "accosim.scenario/1"},
+       {"name", "machine"},
+       {"description", "By accosim fit from " + measured},
+       {"model",
+        json_object({{"model_type", "measured"},
+                     {"name", "measured"},
+                     {"parameters", number(known ? fit.parameters : 1048576)},
+                     {"micro_batch_time", print_quantity(known ? fit.micro_batch.value : 0.01, Dimension::kTime)}})},
+       {"cluster",
+        json_object({{"schema", "accosim.cluster/1"}, {"name", samples.network}, {"nodes", std::move(nodes)}})},
+       {"training", json_object({{"sequence_length", number(known ? std::max(1.0, std::round(fit.tokens)) : 1)},
+                                 {"micro_batch_size", 1},
+                                 {"gradient_accumulation_steps", 2},
+                                 {"train_tokens", number(1e9)},
+                                 {"precision", "fp32"},
+                                 {"attention", "naive"},
+                                 {"interference", false}})},
+       {"schedules",
+        std::vector<JsonValue>{json_object({{"name", "ddp"}, {"overlap", "none"}, {"count_micro_batches", true}}),
+                               json_object({{"name", "zero1"}, {"count_micro_batches", true}}), schedule("dpu"),
+                               schedule("wp"), schedule("acco"), schedule("diloco")}}});
   std::string written = write_json(scenario) + "\n";
   check_reads_back(written, samples.source.empty() ? "samples" : samples.source);
   return written;

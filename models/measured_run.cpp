@@ -19,7 +19,6 @@ constexpr Range kTime{0, 1e6, true};
 constexpr Range kClock{-1e6, 1e6};  ///< of a span: a rank's clock may begin before the others'
 constexpr Range kSlowdown{0.001, 1e6};
 constexpr double kMostCounted = 1e15;
-constexpr int kMostRanks = 1024;           ///< node groups of a machine
 constexpr int kMostMicroBatches = 10'000;  ///< of a round
 constexpr int kMostUpdates = 100'000;
 constexpr std::size_t kMostSpans = 500'000;  ///< as many as there can be values
@@ -34,7 +33,8 @@ void read_number_or_null(ObjectReader& reader, const char* key) {
 void read_slow(ObjectReader& options, MeasuredRun& run) {
   read_object(options, "slow", [&](ObjectReader& slow) {
     if (slow.value().members.size() > static_cast<std::size_t>(run.ranks)) {
-      options.fail("slow", fmt::format("names {} ranks of {}", slow.value().members.size(), run.ranks));
+      options.fail("slow", fmt::format("names {} ranks of {}; leave out those that are none",
+                                       slow.value().members.size(), run.ranks));
       return slow.drop_unknown();
     }
     for (const JsonMember& member : slow.value().members) {
@@ -81,16 +81,6 @@ void read_options(ObjectReader& options, MeasuredRun& run) {
                       "initial_gradient",
                       "outer_learning_rate",
                       "outer_momentum"});
-}
-
-void read_network(ObjectReader& network, MeasuredRun& run, bool ranks_known) {
-  run.network = network.one_of("kind", {"loopback", "paced", "netns"}, "");
-  run.rates = network.numbers("rates_bytes_per_s", Range{1e3, 1e18}, kMostRanks);
-  for (const char* key : {"payload_bytes_per_s", "burst_bytes"}) network.numbers(key, Range{0, 1e18}, kMostRanks);
-  if (network.good("rates_bytes_per_s") && ranks_known && !run.rates.empty() &&
-      run.rates.size() != static_cast<std::size_t>(run.ranks))
-    network.fail("rates_bytes_per_s",
-                 fmt::format("lists {} for {} ranks; make the run again", run.rates.size(), run.ranks));
 }
 
 MeasuredUpdate read_update(ObjectReader& reader) {
@@ -147,11 +137,15 @@ void check_labels(const MeasuredRun& run, ObjectReader& top) {
 
 void read_run(ObjectReader& top, MeasuredRun& run) {
   run.algorithm = top.one_of("algorithm", {"ddp", "zero1", "dpu", "wp", "acco", "diloco"}, "");
-  run.ranks = top.integer("ranks", 1, kMostRanks);
-  if (!top.good("ranks")) run.ranks = kMostRanks;  // so that each rank that is named may be one
+  run.ranks = top.integer("ranks", 1, kMostMeasuredRanks);
+  if (!top.good("ranks")) run.ranks = kMostMeasuredRanks;  // so that each rank that is named may be one
   run.parameters = top.whole("parameters", 1, kMostCounted);
   if (top.has("network"))
-    read_object(top, "network", [&](ObjectReader& network) { read_network(network, run, top.good("ranks")); });
+    read_object(top, "network", [&](ObjectReader& network) {
+      const MeasuredNetwork read = read_network(network, top.good("ranks") ? run.ranks : 0, "make the run again");
+      run.network = read.kind;
+      run.rates = read.rates;
+    });
   run.processor_wait_share = top.number("processor_wait_share", Range{0, 1}, 0);
   run.left_out = top.integer("updates_left_out", 0, kMostUpdates, 0);
   read_object(top, "options", [&](ObjectReader& options) { read_options(options, run); });
@@ -224,33 +218,25 @@ double micro_batches_per_update(const MeasuredRun& run) {
 
 std::vector<Setting> settings_of(const MeasuredRun& run) {
   const bool halves = run.algorithm == "acco";
-  const JsonOrigin origin = origin_named("the run");
-  const auto number = [&](double value) { return json_number(value, origin); };
-  const auto text = [&](const std::string& value) { return json_text(value, origin); };
   std::vector<Setting> sets = {
-      {"/model/parameters", number(run.parameters)},
-      {"/training/gradient_accumulation_steps", number((halves ? 2.0 : 1.0) * run.micro_batches_per_round)}};
+      {"/model/parameters", json_number(run.parameters, {})},
+      {"/training/gradient_accumulation_steps", (halves ? 2 : 1) * run.micro_batches_per_round}};
   if (run.compute_time)
-    sets.push_back({"/model/micro_batch_time", text(print_quantity(run.compute_time->value, Dimension::kTime))});
+    sets.push_back({"/model/micro_batch_time", print_quantity(run.compute_time->value, Dimension::kTime)});
   for (const auto& [rank, factor] : run.slow)
-    sets.push_back({fmt::format("/cluster/nodes/{}/device/slowdown", rank), number(factor)});
-  JsonValue spec = json_object(origin);
-  const auto set = [&](const char* key, JsonValue value) { spec.set(key, std::move(value)); };
-  set("name", text(run.algorithm));
-  if (run.algorithm == "ddp") set("overlap", text("none"));
-  if (run.algorithm == "ddp" || run.algorithm == "zero1") set("count_micro_batches", json_bool(true, origin));
+    sets.push_back({fmt::format("/cluster/nodes/{}/device/slowdown", rank), json_number(factor, {})});
+  JsonValue spec = json_object({{"name", run.algorithm}});
+  if (run.algorithm == "ddp") spec.set("overlap", "none");
+  if (run.algorithm == "ddp" || run.algorithm == "zero1") spec.set("count_micro_batches", true);
   if (run.algorithm == "dpu" || run.algorithm == "wp" || halves) {
-    set("poll_every", number(run.poll_every));
-    set("late_communication", text(run.fixed ? "wait" : "accumulate"));
+    spec.set("poll_every", run.poll_every);
+    spec.set("late_communication", run.fixed ? "wait" : "accumulate");
   }
-  if (halves || (run.algorithm == "wp" && run.keep_state)) set("rollback_estimate", json_bool(!run.keep_state, origin));
-  if (run.algorithm == "diloco") set("inner_updates", number(run.inner_updates));
-  if (run.bf16) set("parameter_dtype", text("bf16"));
-  JsonValue schedules;
-  schedules.kind = JsonKind::kArray;
-  schedules.origin = origin;
-  schedules.elements.push_back(std::move(spec));
-  sets.push_back({"/schedules", std::move(schedules)});
+  if (halves || (run.algorithm == "wp" && run.keep_state)) spec.set("rollback_estimate", !run.keep_state);
+  if (run.algorithm == "diloco") spec.set("inner_updates", run.inner_updates);
+  if (run.bf16) spec.set("parameter_dtype", "bf16");
+  sets.push_back({"/schedules", std::vector<JsonValue>{spec}});
+  for (Setting& set : sets) give_origin(set.value, origin_named("the run"));
   return sets;
 }
 

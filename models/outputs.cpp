@@ -97,7 +97,7 @@ void check_outputs(const std::vector<Output>& outputs, const std::vector<std::st
                          printable(fs::path(output.path).replace_extension(output.kind.extension).string(), 300)));
     } else if (regular && !output.in_place && !force && !is_ours(output.path, output.kind)) {
       refuse(
-          "a file that was not written by this is there, and is left as it is; name another, or add --force to "
+          "a file that this verb did not write is there, and is left as it is; name another, or add --force to "
           "replace it");
     } else {
       check_writable(output.path);

@@ -7,7 +7,6 @@
 #include "models/text.hpp"
 
 namespace accosim {
-namespace {
 
 void give_origin(JsonValue& value, const JsonOrigin& origin) {
   value.origin = origin;
@@ -17,6 +16,8 @@ void give_origin(JsonValue& value, const JsonOrigin& origin) {
     give_origin(member.value, origin);
   }
 }
+
+namespace {
 
 /// JSON when it is, else text. What begins like an object or a list was meant to be one.
 std::optional<JsonValue> value_of(const std::string& text, Diagnostics& diagnostics) {

@@ -14,6 +14,9 @@ struct Setting {
   JsonValue value;
 };
 
+/// To the value and all that is in it.
+void give_origin(JsonValue& value, const JsonOrigin& origin);
+
 /// Sets one value in the tree. The last key of an object may be new (the reader knows whether it is right); everything
 /// before it must be there.
 void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics);

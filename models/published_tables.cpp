@@ -74,7 +74,7 @@ TimingOverheads read_overheads(ObjectReader& reader) {
   }
   overheads.copied = read_texts(reader, "copied");
   for (const std::string& name : overheads.copied)
-    if (!collective_named(name)) reader.fail("copied", in_quotes(name) + " is no collective");
+    if (!collective_named(name)) reader.fail("copied", no_collective(name));
   return overheads;
 }
 
@@ -197,7 +197,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
       if (kind) query.kind = *kind;
       for (const Algorithm each : {Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls})
         if (algorithm == name_of(each)) query.only = each;
-      if (!kind) row.fail("collective", in_quotes(collective) + " is no collective");
+      if (!kind) row.fail("collective", no_collective(collective));
       one.group = query.bytes.value < kMiB ? kSmallGroup : kLargeGroup;
       one.series = fmt::format("{}, {}, {} GPUs", fabric, collective, query.ranks);
       if (query.nodes > 1) one.series += fmt::format(" on {} nodes", query.nodes);

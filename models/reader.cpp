@@ -33,10 +33,6 @@ std::string form_of(Range range, const char* noun) {
   return fmt::format("{} {} {}{} {}", noun, from, shortest(range.least), to, shortest(range.most));
 }
 
-bool inside(double value, Range range) {
-  return value <= range.most && (range.above ? value > range.least : value >= range.least);
-}
-
 /// Far beyond anything real, near enough that sums and products of what follows stay finite.
 Range range_of(Dimension dimension) {
   switch (dimension) {
@@ -140,7 +136,7 @@ double ObjectReader::number(std::string_view key, Range range, std::optional<dou
   const JsonValue* member = take(key, fallback.has_value(), json_number(fallback.value_or(0), default_origin()), form);
   const double harmless = fallback.value_or(range.most);
   if (member == nullptr || wrong_kind(key, *member, JsonKind::kNumber, form)) return harmless;
-  if (inside(member->number, range)) return member->number;
+  if (range.holds(member->number)) return member->number;
   fail(key, fmt::format("is {}; write {}", printable(member->text, 40), form));
   return harmless;
 }
@@ -182,7 +178,7 @@ std::vector<double> ObjectReader::numbers(std::string_view key, Range range, std
   std::size_t index = 0;
   for (const JsonValue* each : list(key, 0, most)) {
     const std::string at = pointer(key) + pointer_part(index++);
-    if (each->kind == JsonKind::kNumber && inside(each->number, range)) {
+    if (each->kind == JsonKind::kNumber && range.holds(each->number)) {
       out.push_back(each->number);
       continue;
     }
@@ -223,7 +219,7 @@ double ObjectReader::quantity(std::string_view key, Dimension dimension, Range r
     fail(key, parsed.error);
     return harmless;
   }
-  if (inside(parsed.value, range)) return parsed.value;
+  if (range.holds(parsed.value)) return parsed.value;
   fail(key, fmt::format("{} is out of range; write {} to {}", in_quotes(member->text),
                         print_quantity(range.least, dimension), print_quantity(range.most, dimension)));
   return harmless;

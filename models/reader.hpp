@@ -31,6 +31,8 @@ struct Range {
   double least = 0;
   double most = 0;
   bool above = false;
+
+  bool holds(double value) const { return value <= most && (above ? value > least : value >= least); }
 };
 inline constexpr Range kFraction{0.001, 1};        ///< of a peak: a thousandth of it is nothing that runs
 inline constexpr int kMaxInteger = 1'000'000'000;  ///< what counts something is at most this

@@ -252,9 +252,8 @@ void References::expand_device(JsonValue& device, const std::string& pointer) {
   leave();
 }
 
-/// The base with the device's own keys laid over it; of "peak", "gemm" and "sources" the single
-/// members. A citation for a
-/// number that the device replaces goes with the number.
+/// The base with the device's own keys laid over it; of "peak", "gemm" and "sources" the single members. A citation for
+/// a number that the device replaces goes with the number.
 void References::inherit(JsonValue& device, const std::string& pointer) {
   JsonValue* named = device.find("inherits");
   if (named == nullptr) return;

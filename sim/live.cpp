@@ -12,14 +12,15 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <stdexcept>
 
+#include "models/errors.hpp"
 #include "models/machine_samples.hpp"
 #include "models/quantity.hpp"
 #include "models/scenario.hpp"
+#include "models/text.hpp"
+#include "models/text_file.hpp"
 #include "models/whole_file.hpp"
 #include "sim/run.hpp"
 
@@ -39,8 +40,10 @@ constexpr int kLeastSleeps = 5;        ///< a micro-batch over what a sleeper wa
 constexpr int kTries = 3;
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  const std::string wrong = read_text_file(path, text, kMaxMeasuredBytes);
+  if (!wrong.empty()) throw BadEnvironment(in_quotes(path, 300) + " " + wrong);
+  return text;
 }
 
 /// Runs accocal; its progress is kept from the terminal, and told when it fails.
@@ -71,7 +74,9 @@ void run_accocal(const LiveOptions& options, const std::vector<std::string>& arg
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     throw std::runtime_error(fmt::format("{} cannot be run; build accocal beside accosim", options.accocal));
-  std::string said = text_of(log);
+  std::string said;
+  const std::string unread = read_text_file(log, said);
+  if (!unread.empty()) said = in_quotes(log, 300) + " " + unread;
   while (!said.empty() && said.back() == '\n') said.pop_back();
   const std::string what = fmt::format("accocal {} failed: {}", arguments.front(), said);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;

@@ -7,11 +7,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,7 +18,6 @@
 #include "models/convergence_file.hpp"
 #include "models/errors.hpp"
 #include "models/gpu_cases.hpp"
-#include "models/json.hpp"
 #include "models/outputs.hpp"
 #include "models/published.hpp"
 #include "models/scenario.hpp"
@@ -57,9 +54,9 @@ ConsoleOptions console_options() {
   return options;
 }
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, std::size_t most_bytes) {
   std::string text;
-  const std::string wrong = read_text_file(path, text, kMaxMeasuredBytes);
+  const std::string wrong = read_text_file(path, text, most_bytes);
   if (!wrong.empty()) throw ScenarioError({in_quotes(path, 300) + " " + wrong});
   return text;
 }
@@ -276,7 +273,7 @@ CLI::Validator number(double least, double most, bool whole = false) {
 }
 CLI::Validator whole_number(int least, int most) { return number(least, most, true); }
 
-int run_command_line(int argc, char** argv) {
+ExitCode run_command_line(int argc, char** argv) {
   CLI::App app{"Predicts the wall-clock time of distributed LLM training on a cluster that you describe.", "accosim"};
   app.set_version_flag("--version", std::string("accosim ") + kVersion);
   app.require_subcommand(1);
@@ -415,7 +412,7 @@ int run_command_line(int argc, char** argv) {
     const auto known = [&](const VerbOptions& verb) { return !words.empty() && verb.name == words[0]; };
     if (!words.empty() && words[0][0] != '-' && std::none_of(verbs.begin(), verbs.end(), known)) {
       std::cerr << verb_hint(words[0], verbs);
-      return kBadCommandLine;
+      return ExitCode::kBadCommandLine;
     }
     words.emplace_back("--help");
   }
@@ -431,7 +428,7 @@ int run_command_line(int argc, char** argv) {
     });
     app.exit(error);
     if (asked) flush_standard_output();
-    return asked ? kDone : kBadCommandLine;
+    return asked ? ExitCode::kDone : ExitCode::kBadCommandLine;
   }
   if (compare_verb->parsed()) compare_or_run(arguments, true);
   if (run_verb->parsed()) compare_or_run(arguments, false);
@@ -443,33 +440,37 @@ int run_command_line(int argc, char** argv) {
   bool holds = true;
   if (validate_verb->parsed()) holds = validate_published(arguments);
   flush_standard_output();
-  return holds ? kDone : kBadInput;
+  return holds ? ExitCode::kDone : ExitCode::kBadInput;
+}
+
+/// What went wrong is told, and becomes the exit code.
+ExitCode run_and_tell(int argc, char** argv) {
+  try {
+    return run_command_line(argc, argv);
+  } catch (const ScenarioError& error) {
+    for (const std::string& line : error.errors) tell("", line);
+    return ExitCode::kBadInput;
+  } catch (const BadInput& error) {
+    tell("", error.what());
+    return ExitCode::kBadInput;
+  } catch (const std::range_error& error) {
+    tell("accosim: ", fmt::format("the scenario is out of range: {}; look at its bandwidths, latencies, efficiencies "
+                                  "and slowdowns",
+                                  error.what()));
+    return ExitCode::kBadInput;
+  } catch (const std::logic_error& error) {
+    tell("accosim: a bug of accosim, please report it with the scenario: ", error.what());
+    return ExitCode::kOurBug;
+  } catch (const std::exception& error) {
+    tell("accosim: ", error.what());
+    return ExitCode::kEnvironment;
+  }
 }
 
 }  // namespace
 }  // namespace accosim
 
 int main(int argc, char** argv) {
-  using namespace accosim;
-  begin_standard_streams();
-  try {
-    return run_command_line(argc, argv);
-  } catch (const ScenarioError& error) {
-    for (const std::string& line : error.errors) tell("", line);
-    return kBadInput;
-  } catch (const BadInput& error) {
-    tell("", error.what());
-    return kBadInput;
-  } catch (const std::range_error& error) {
-    tell("accosim: ", fmt::format("the scenario is out of range: {}; look at its bandwidths, latencies, efficiencies "
-                                  "and slowdowns",
-                                  error.what()));
-    return kBadInput;
-  } catch (const std::logic_error& error) {
-    tell("accosim: a bug of accosim, please report it with the scenario: ", error.what());
-    return kOurBug;
-  } catch (const std::exception& error) {
-    tell("accosim: ", error.what());
-    return kEnvironment;
-  }
+  accosim::begin_standard_streams();
+  return static_cast<int>(accosim::run_and_tell(argc, argv));
 }

@@ -1,17 +1,17 @@
 // What accosim's verbs share: the arguments of the command line, and files. Private to the program's main*.cpp.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "models/import_nccl_tests.hpp"
+#include "models/text_file.hpp"
 #include "reports/console.hpp"
 #include "sim/run.hpp"
 #include "sim/validate.hpp"
 
 namespace accosim {
-
-enum Exit { kDone = 0, kBadInput = 1, kBadCommandLine = 2, kOurBug = 3, kEnvironment = 4 };
 
 struct Arguments {
   std::string scenario;
@@ -62,7 +62,7 @@ NetworkKind network_of(const Arguments& arguments);
 ConsoleOptions console_options();
 
 /// Throws ScenarioError when the file cannot be read.
-std::string read_file(const std::string& path);
+std::string read_file(const std::string& path, std::size_t most_bytes = kMaxMeasuredBytes);
 
 /// What nccl-tests wrote becomes a table of samples; what was left out is told on stderr.
 void import_results(const Arguments& arguments);

@@ -10,7 +10,6 @@
 #include "models/collective_samples.hpp"
 #include "models/fit_gpu.hpp"
 #include "models/fit_kernels.hpp"
-#include "models/json.hpp"
 #include "models/kernel_samples.hpp"
 #include "models/machine_samples.hpp"
 #include "models/outputs.hpp"
@@ -118,10 +117,7 @@ void import_results(const Arguments& arguments) {
   const std::string heading = write_collective_samples({});
   check_outputs({{"--output", arguments.output, table_kind(heading)}}, arguments.samples, arguments.force);
   for (const std::string& path : arguments.samples) {
-    std::string text;
-    const std::string wrong = read_text_file(path, text, kMaxNcclTestsBytes);
-    if (!wrong.empty()) throw ScenarioError({in_quotes(path, 300) + " " + wrong});
-    NcclTestsImport one = import_nccl_tests(text, path, arguments.import);
+    NcclTestsImport one = import_nccl_tests(read_file(path, kMaxNcclTestsBytes), path, arguments.import);
     for (const std::string& note : one.notes) tell("accosim: ", note);
     tell("accosim: ", fmt::format("{}: {} rows taken, {} left out", path, one.samples.size(), one.skipped));
     samples.insert(samples.end(), one.samples.begin(), one.samples.end());

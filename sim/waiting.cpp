@@ -12,9 +12,9 @@ namespace accosim {
 namespace {
 
 constexpr double kMuchIdle = 0.25;
-constexpr double kMuchMore = 0.1;      // than the ranks that are waited for
-constexpr double kMostTried = 1e6;     // samples of a micro-batch
-constexpr double kWorthSaying = 1.01;  // of tokens per second
+constexpr double kMuchMore = 0.1;      ///< than the ranks that are waited for
+constexpr double kMostTried = 1e6;     ///< samples of a micro-batch
+constexpr double kWorthSaying = 1.01;  ///< of tokens per second
 
 /// Ranks of one node group that cost the same.
 struct Crew {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <functional>
 
-#include "calibration/errors.hpp"
 #include "calibration/local_transport.hpp"
 #include "calibration/training.hpp"
+#include "models/errors.hpp"
 #include "tests/workloads.hpp"
 
 namespace accosim {

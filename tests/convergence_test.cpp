@@ -8,6 +8,7 @@
 
 #include "calibration/errors.hpp"
 #include "models/convergence_file.hpp"
+#include "models/errors.hpp"
 #include "tests/json.hpp"
 
 namespace accosim {

@@ -47,10 +47,11 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   EXPECT_EQ(errors_of("name,bytes\n# a\na, 101\n"), "t.csv:3:4: bytes: \"101\" is no number above 0, at most 100\n");
   EXPECT_EQ(errors_of("name,bytes\na,0\n"), "t.csv:2:3: bytes: \"0\" is no number above 0, at most 100\n");
   EXPECT_EQ(errors_of("name,bytes\n,1\n"), "t.csv:2:1: name: is empty; write a text\n");
-  EXPECT_EQ(errors_of("name,bytes\na\n"), "t.csv:2:1: has 1 cells; the heading has 2\nt.csv: holds no rows\n");
-  EXPECT_EQ(errors_of("name,name,bytes\na,b,1\n"), "t.csv:1:6: two columns are named \"name\"\n");
+  EXPECT_EQ(errors_of("name,bytes\na\n"),
+            "t.csv:2:1: has 1 cells; write 2, as the heading has\nt.csv: holds no rows; write one below the heading\n");
+  EXPECT_EQ(errors_of("name,name,bytes\na,b,1\n"), "t.csv:1:6: two columns are named \"name\"; rename one\n");
   EXPECT_EQ(errors_of("name,bites\na,1\n"), "t.csv:1:1: bytes: there is no such column; did you mean \"bites\"?\n");
-  EXPECT_EQ(errors_of("# nothing\n"), "t.csv: holds no rows\n");
+  EXPECT_EQ(errors_of("# nothing\n"), "t.csv: holds no rows; write one below the heading\n");
   EXPECT_EQ(errors_of("name,bytes\na,nan\n"), "t.csv:2:3: bytes: \"nan\" is no number above 0, at most 100\n");
 }
 

@@ -8,7 +8,7 @@
 
 #include "calibration/cuda/measure_run.hpp"
 #include "calibration/cuda/measure_work.hpp"
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 #include "tests/device_measurement.hpp"
 #include "tests/json.hpp"
 #include "tests/on_device.hpp"

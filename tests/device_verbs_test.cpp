@@ -11,9 +11,9 @@
 
 #include "calibration/cuda/device_workload.hpp"
 #include "calibration/data.hpp"
-#include "calibration/errors.hpp"
 #include "calibration/local_transport.hpp"
 #include "calibration/random.hpp"
+#include "models/errors.hpp"
 #include "tests/json.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/scratch.hpp"

@@ -174,7 +174,7 @@ TEST(KernelSamples, TellAllMistakesWithTheirLines) {
     FAIL();
   } catch (const ScenarioError& error) {
     ASSERT_EQ(error.errors.size(), 6u);
-    EXPECT_EQ(error.errors[0], "t.csv:2:1: has 10 cells; the heading has 11");
+    EXPECT_EQ(error.errors[0], "t.csv:2:1: has 10 cells; write 11, as the heading has");
     EXPECT_NE(error.errors[1].find("t.csv:3:10: dtype: is \"bf17\""), std::string::npos);
     EXPECT_NE(error.errors[2].find("t.csv:3:6: kind: is \"gem\""), std::string::npos);
     EXPECT_NE(error.errors[3].find("t.csv:4:18: m: \"0\" is no number above 0"), std::string::npos);

@@ -153,7 +153,7 @@ TEST(HostileDocuments, EachMistakeIsToldAtItsPlace) {
       {"gpu", "\"m\": 1024", "\"m\": 1.5", "/samples/0/m: is 1.5; write a whole number"},
       {"gpu", "\"m\": 1024", "\"m\": 1e15", "/samples/0/m: is 1e15"},
       {"gpu", "\"m\": 1024, \"n\": 1024, \"k\": 1024", "\"m\": 1e9, \"n\": 1e9, \"k\": 1e9",
-       "makes a product of 2e+27 FLOPs"},
+       "makes a kernel of 2e+27 FLOPs"},
       {"gpu", "\"rows\": 1000, \"columns\": 1000", "\"rows\": 1e12, \"columns\": 1e12", "makes 1e+24 elements"},
       {"gpu", "\"memory_bytes\": 85e9", "\"memory_bytes\": 1", "/device/memory_bytes: is 1; write a number from"},
       {"gpu", "\"sm_count\": 108", "\"sm_count\": -1", "/device/sm_count: is -1"},
@@ -198,7 +198,7 @@ TEST(HostileDocuments, EachMistakeIsToldAtItsPlace) {
       {"collectives", "8,1,1024,30", "800000,100000,1024,30", "ranks: 800000 ranks on 100000 nodes do not fit"},
       {"collectives", ",time_us", ",tme_us", "f:1:1: time_us: there is no such column; did you mean \"tme_us\"?"},
       {"kernels", "10,20,30,bf16,0,5", "inf,20,30,bf16,0,5", "f:2:18: m: \"inf\" is no number above 0"},
-      {"kernels", "10,20,30,bf16,0,5", "1e9,1e9,1e9,bf16,0,5", "f:2:6: kind: is a kernel of 2e+27 FLOPs"},
+      {"kernels", "10,20,30,bf16,0,5", "1e9,1e9,1e9,bf16,0,5", "f:2:6: kind: makes a kernel of 2e+27 FLOPs"},
       {"kernels", "10,20,30,bf16,0,5", "10,20,30,bf16,2,5", "accumulate: \"2\" is no whole number from 0 to 1"},
       {"kernels", "10,20,30,bf16,0,5", "10,20,30,bf16,0,1e308", "time_us: \"1e308\" is no number above 0"},
   };

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 #include "tests/program.hpp"
 #include "tests/random.hpp"
 

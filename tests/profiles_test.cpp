@@ -27,7 +27,7 @@ std::map<std::string, Json> profiles() {
 
 /// The profile with what it inherits; its own keys win.
 Json whole(const std::map<std::string, Json>& all, const std::string& name, int depth = 0) {
-  const Json profile = all.at(name + ".json");
+  Json profile = all.at(name + ".json");
   if (depth > 8) throw std::runtime_error("profiles that inherit from each other: " + name);
   if (!profile.contains("inherits")) return profile;
   JsonValue base = whole(all, profile["inherits"].text(), depth + 1).value();

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "build_info/programs.hpp"
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 #include "tests/program.hpp"
 
 namespace accosim {

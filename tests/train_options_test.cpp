@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 #include "tests/json.hpp"
 
 namespace accosim {

@@ -377,7 +377,7 @@ TEST(Outputs, OnlyWhatTheSameVerbWroteIsReplaced) {
   EXPECT_EQ(refusal(at(" {\n \"list\" : [1], \"made\": \"byus\"}")), "");
   for (const char* other : {"my own notes", R"({"list":[1]})", R"([{"list":"by us"}])"}) {
     EXPECT_EQ(refusal(at(other)), "-o " + (folder.path / "a.json").string() +
-                                      ": a file that was not written by this is there, and is left as it is; name "
+                                      ": a file that this verb did not write is there, and is left as it is; name "
                                       "another, or add --force to replace it");
     EXPECT_EQ(refusal(at(other), {}, true), "");
   }

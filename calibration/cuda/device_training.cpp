@@ -6,7 +6,7 @@
 #include "calibration/algorithms/dpu.hpp"
 #include "calibration/algorithms/summary.hpp"
 #include "calibration/cuda/device_rank.hpp"
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 namespace {

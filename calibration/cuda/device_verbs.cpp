@@ -14,8 +14,8 @@
 
 #include "calibration/cuda/device.hpp"
 #include "calibration/cuda/device_training.hpp"
-#include "calibration/errors.hpp"
 #include "models/descriptor.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "calibration/cuda/device_transport.hpp"
 #include "calibration/cuda/kernels.hpp"
-#include "calibration/errors.hpp"
 #include "calibration/measure_rank.hpp"
 #include "calibration/spawn.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 namespace {

@@ -51,41 +51,33 @@ JsonValue ledger() {
       {{"timing",
         "Events on the device around batches of launches that the host gives without waiting; a batch takes 400 us at "
         "least. Kernels of less than 20 us are launched as a graph of as many as take 1 ms (256 at most). Each value "
-        "is "
-        "a batch's mean; median, 10th and 90th percentile are over batches, runs is their number, again_s is the "
-        "median "
-        "of a second pass in the opposite order."},
+        "is a batch's mean; median, 10th and 90th percentile are over batches, runs is their number, again_s is the "
+        "median of a second pass in the opposite order."},
        {"cold",
         "true: all operands change from launch to launch, through twice the L2. false: as in a step, where only what "
-        "the "
-        "step has just written stays where it is; weights, saved activations and results change."},
+        "the step has just written stays where it is; weights, saved activations and results change."},
        {"data",
         "Normally distributed, in fp16 and fp8 random signs, exponents and mantissas of that size; never zeros."},
        {"gemm",
         "One after the other, after 2 s of a large product, with nothing between them but the filling of their "
-        "operands; "
-        "before a shape is counted it has run "
-        "for 15 ms. So the clocks are those of lasting load under the power limit."},
+        "operands; before a shape is counted it has run for 15 ms. So the clocks are those of lasting load under the "
+        "power limit."},
        {"launch",
         "host_launch, graph_launch and event_record by the host's clock, the queue empty before. back_to_back and "
         "stream_wait behind a kernel that waits until the host has given all. graph_node by the difference of two "
         "graphs."},
        {"copy",
-        "Pinned and on the device by events, pageable by the host's clock. both: one each way at once; the time "
-        "of the slower."},
+        "Pinned and on the device by events, pageable by the host's clock. both: one each way at once; the time of the "
+        "slower."},
        {"interference",
         "The kernel on a stream of low priority beside the other on one of high priority. median_s is beside it. "
         "other_slowdown: of stream_memory by the bytes that it moved meanwhile, of copies and adamw by the pieces that "
         "began and ended meanwhile; hold_multiprocessors has none."},
        {"step",
         "micro_batch: forward and backward with random tokens, the host ahead, under lasting load: counted after 2 s "
-        "of "
-        "the "
-        "same. rested_steps: the first ones after a pause of 0.5 s. optimizer: AdamW on all parameters. memory_bytes: "
-        "what "
-        "the device had in use more than before: bf16 parameters and gradients, fp32 master copy and two moments, and "
-        "in "
-        "micro_batch the activations, the logits and the products' workspace."},
+        "of the same. rested_steps: the first ones after a pause of 0.5 s. optimizer: AdamW on all parameters. "
+        "memory_bytes: what the device had in use more than before: bf16 parameters and gradients, fp32 master copy "
+        "and two moments, and in micro_batch the activations, the logits and the products' workspace."},
        {"collective",
         "Processes on one device over sockets of the loopback: an experiment, no measure of a network."}});
 }

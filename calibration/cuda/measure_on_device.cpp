@@ -1,8 +1,8 @@
 // `accocal measure --device`: first what needs processes of its own, since one that has started CUDA must not fork.
 #include "calibration/cuda/measure_collectives.hpp"
 #include "calibration/cuda/measure_run.hpp"
-#include "calibration/errors.hpp"
 #include "calibration/measure_rank.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 

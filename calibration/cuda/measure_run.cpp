@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "calibration/errors.hpp"
 #include "calibration/measure_rank.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 namespace {

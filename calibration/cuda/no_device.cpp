@@ -3,7 +3,7 @@
 
 #include "build_info/no_cuda.hpp"
 #include "calibration/cuda/device_verbs.hpp"
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 namespace {

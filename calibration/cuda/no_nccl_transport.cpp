@@ -1,6 +1,6 @@
 // accocal as built with CUDA and without NCCL: one rank works, several cannot talk.
 #include "calibration/cuda/device_transport.hpp"
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 
 namespace accosim {
 
