@@ -147,7 +147,7 @@ int CsvRowReader::integer(std::string_view column, int least, int most, std::opt
 }
 
 Seconds CsvRowReader::time() {
-  constexpr Range kMicroseconds{0, 1e12, true}, kSeconds{0, 1e6, true};
+  constexpr Range kMicroseconds{1e-6, 1e12}, kSeconds{1e-12, 1e6};  // no clock tells less from nothing
   return Seconds{has("time_us") || !has("time_s") ? 1e-6 * number("time_us", kMicroseconds)
                                                   : number("time_s", kSeconds)};
 }

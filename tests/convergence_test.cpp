@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "calibration/errors.hpp"
 #include "models/convergence_file.hpp"
 #include "models/errors.hpp"
 #include "tests/json.hpp"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "calibration/errors.hpp"
+#include "models/errors.hpp"
 #include "models/scenario.hpp"
 #include "models/text.hpp"
 #include "tests/scratch.hpp"
