@@ -147,9 +147,14 @@ int CsvRowReader::integer(std::string_view column, int least, int most, std::opt
 }
 
 Seconds CsvRowReader::time() {
-  constexpr Range kMicroseconds{1e-6, 1e12}, kSeconds{1e-12, 1e6};  // no clock tells less from nothing
-  return Seconds{has("time_us") || !has("time_s") ? 1e-6 * number("time_us", kMicroseconds)
-                                                  : number("time_s", kSeconds)};
+  constexpr Range kMicroseconds{0, 1e12, true}, kSeconds{0, 1e6, true};
+  const char* const column = has("time_us") || !has("time_s") ? "time_us" : "time_s";
+  const bool microseconds = std::string_view(column) == "time_us";
+  const double value = number(column, microseconds ? kMicroseconds : kSeconds);
+  const double seconds = microseconds ? 1e-6 * value : value;
+  constexpr double kLeast = 1e-12;
+  if (seconds > 0 && seconds < kLeast) fail(column, "is less than any clock tells from nothing; look at the unit");
+  return Seconds{seconds};
 }
 
 }  // namespace accosim

@@ -105,8 +105,9 @@ void fit_links(const Arguments& arguments) {
   if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
   if (arguments.profiles.empty()) return;
   if (fits.empty())
-    throw ScenarioError({"too few samples of any kind of links, of which each needs 10; nothing is written: measure more "
-                         "sizes"});
+    throw ScenarioError(
+        {"too few samples of any kind of links, of which each needs 10; nothing is written: measure more "
+         "sizes"});
   std::set<std::string> sources;
   for (const MeasuredCollective& sample : samples) sources.insert(sample.source);
   const std::string path = file_of(FileKind::kCluster, arguments.clusters[0]);

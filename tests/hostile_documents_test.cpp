@@ -191,6 +191,7 @@ TEST(HostileDocuments, EachMistakeIsToldAtItsPlace) {
       {"nccl", "\"time\": 100.0", "\"time\": NaN", "/results/0/out_of_place/time: NaN is not JSON"},
       {"collectives", "8,1,1024,30", "8,1,1024,nan", "f:2:29: time_us: \"nan\" is no number above 0"},
       {"collectives", "8,1,1024,30", "8,1,1024,-3", "f:2:29: time_us: \"-3\" is no number above 0"},
+      {"collectives", "8,1,1024,30", "8,1,1024,1e-300", "f:2:29: time_us: is less than any clock tells from nothing"},
       {"collectives", "8,1,1024,30", "8,1,1e308,30", "f:2:24: bytes: \"1e308\" is no number above 0"},
       {"collectives", "8,1,1024,30", "8,1,0x40,30", "f:2:24: bytes: \"0x40\" is no number above 0"},
       {"collectives", "8,1,1024,30", "1e300,1,1024,30", "f:2:20: ranks: \"1e300\" is no whole number from 2"},
