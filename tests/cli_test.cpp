@@ -150,6 +150,14 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   EXPECT_EQ(accosim({"import", "nccl-tests", log, "-o", log}).exit_code, 1);
   EXPECT_EQ(accosim({"import", "nccl-tests", samples}).exit_code, 1);
   EXPECT_EQ(accosim({"fit", samples}).exit_code, 1);
+  // Five samples make no constants, and so no file.
+  const std::string few = (folder / "few.csv").string(), none = (folder / "none.json").string();
+  const std::string all = text_of(samples);
+  std::size_t end = 0;
+  for (int line = 0; line < 6; ++line) end = all.find('\n', end) + 1;
+  std::ofstream(few) << all.substr(0, end);
+  EXPECT_EQ(accosim({"fit", few, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", none}).exit_code, 1);
+  EXPECT_FALSE(std::filesystem::exists(none));
   std::filesystem::remove_all(folder);
 }
 
