@@ -50,6 +50,7 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   EXPECT_EQ(errors_of("name,bytes\na\n"),
             "t.csv:2:1: has 1 cells; write 2, as the heading has\nt.csv: holds no rows; write one below the heading\n");
   EXPECT_EQ(errors_of("name,name,bytes\na,b,1\n"), "t.csv:1:6: two columns are named \"name\"; rename one\n");
+  EXPECT_EQ(errors_of("name,,bytes\na,b,1\n"), "t.csv:1:6: a column without a name; name it\n");
   EXPECT_EQ(errors_of("name,bites\na,1\n"), "t.csv:1:1: bytes: there is no such column; did you mean \"bites\"?\n");
   EXPECT_EQ(errors_of("# nothing\n"), "t.csv: holds no rows; write one below the heading\n");
   EXPECT_EQ(errors_of("name,bytes\na,nan\n"), "t.csv:2:3: bytes: \"nan\" is no number above 0, at most 100\n");
