@@ -133,7 +133,7 @@ install_missing() {
 
 # apt_get LOG ARGS...: one apt-get, never asking anything, that waits for every lock. DPkg::Lock::Timeout waits for
 # dpkg's; for those of the package lists and the archives apt 2.6 fails at once, so we look and try again. What was
-# downloaded is not kept: it would take as much room again.
+# downloaded is not kept, nor apt's index of it: they would take some 250 MB.
 apt_get() {
   local log=$1 once status waited='' since=$SECONDS
   shift
@@ -141,6 +141,7 @@ apt_get() {
   while :; do
     "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q \
       -o DPkg::Lock::Timeout="$kLockPatience" -o APT::Update::Error-Mode=any -o APT::Keep-Downloaded-Packages=false \
+      -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
       -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 "$@" </dev/null 2>&1 9>&- |
       narrate phase_of_apt "$once" "$waited"
     status=${PIPESTATUS[0]}
