@@ -38,11 +38,12 @@ set_up() {
   ) </dev/null >&2
 }
 
-# What CMake and ninja cannot hold. Every other character may be in the path of a clone.
+# What CMake's lists, or ninja where it reads which headers a file includes, cannot hold. Every other character may be in
+# the path of a clone.
 refuse_odd_place() {
   case $root in
-    *[\;\"\\\$\#\|\<\>]* | *[$'\001'-$'\010'$'\012'-$'\037'$'\177']*)
-      say "$(printf '%q' "$root"): CMake cannot build in a path with a ; \" \\ \$ # | < > or control character in it; move or clone it elsewhere"
+    *[\"\#\$\&\'\*\;\<\>\?\\\^\`\|[:cntrl:]]*)
+      say "$(printf '%q' "$root"): CMake and ninja cannot build in a path with one of \" # \$ & ' * ; < > ? \\ ^ \` | or a control character in it; move or clone it elsewhere"
       return 1 ;;
   esac
 }

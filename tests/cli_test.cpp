@@ -597,8 +597,9 @@ TEST(CommandLine, WhatListPrintsIsNamedFromAnyFolder) {
                        "--set", "/cluster/nodes/0/device=H100-SXM"}),
             "");
   const TemporaryFolder folder;
-  const std::string table = folder.write(
-      "a.csv", "source,fabric,collective,ranks,nodes,bytes,time_us\nlab,dgx-a100-1x8,all_reduce,8,1,1048576,60\n");
+  std::string rows = "source,fabric,collective,ranks,nodes,bytes,time_us\n";
+  for (int i = 0; i < 10; ++i) rows += "lab,dgx-a100-1x8,all_reduce,8,1,67108864,600\n";  // what a fit needs
+  const std::string table = folder.write("a.csv", rows);
   EXPECT_NE(from_root({"fit", table, "--cluster", "dgx-a100-1x8"}), "");
   const std::string fitted = (folder.path / "fitted.json").string();
   from_root({"fit", table, "--cluster", "dgx-a100-1x8", "-o", fitted});

@@ -217,22 +217,27 @@ odd() {
     [ ! -e "$place/build/release/CMakeCache.txt" ] || fail "a clone in $1: refused too late"
   fi
 }
+export CCACHE_DISABLE=1 # else it would hide that ninja did not understand where the headers are
 odd 'two  words' builds
-odd "it's" builds
-odd 'this & that' builds
-odd 'a*b' builds
-odd $'a\tb' builds
-odd 'what?' builds
 odd 'a[1](2){3}' builds
-odd '@PROJECT_NAME@ %s ~ü' builds
+odd 'x=1,y+2!~-' builds
+odd '@PROJECT_NAME@ %s ü:' builds
 odd 'c#' refused
+odd "it's" refused
 odd 'a "b"' refused
 odd 'a;b' refused
+odd 'this & that' refused
+odd 'a*b' refused
+odd 'what?' refused
 odd 'a$b' refused
 odd 'a\b' refused
 odd 'a|b' refused
 odd 'a<b>' refused
+odd 'a^b' refused
+odd 'a`b' refused
+odd $'a\tb' refused
 odd $'a\nb' refused
+unset CCACHE_DISABLE
 
 # What is missing, with stand-ins for apt and its surroundings, as a user without rights on a machine without SimGrid.
 mkdir -p "$work/stub"
