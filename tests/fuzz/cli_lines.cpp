@@ -173,7 +173,7 @@ std::string output(const std::string& extension, Random& random) {
 }
 
 std::string value(const std::string& kind, const std::string& program, Random& random) {
-  const std::string right = any_of(right_values().at(kind), random);
+  std::string right = any_of(right_values().at(kind), random);
   if (random.integer(0, 3) > 0) return right;
   if (program == "accocal") return any_of(kWrong, random);
   if (kind != "setting" || random.integer(0, 1) == 0) return odd_value(random);

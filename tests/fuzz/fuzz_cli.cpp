@@ -66,14 +66,11 @@ Options options_of(int argc, char** argv) {
                                                 {"--only", &options.only}};
   for (int i = 1; i < argc; i += 2) {
     const auto number = numbers.find(argv[i]);
-    if (i + 1 >= argc)
-      options.wrong = true;
-    else if (number != numbers.end())
-      *number->second = std::atol(argv[i + 1]);
-    else if (std::strcmp(argv[i], "--keep") == 0)
-      options.keep = argv[i + 1];
-    else
-      options.wrong = true;
+    const bool keep = std::strcmp(argv[i], "--keep") == 0;
+    options.wrong = options.wrong || i + 1 >= argc || (number == numbers.end() && !keep);
+    if (i + 1 >= argc) break;
+    if (number != numbers.end()) *number->second = std::atol(argv[i + 1]);
+    if (keep) options.keep = argv[i + 1];
   }
   return options;
 }

@@ -34,7 +34,8 @@ constexpr const char* kUsage =
     "usage: %s [--parser NAME]... [--inputs N] [--seed S] [-j JOBS] [--keep FOLDER] [FILE...]\n"
     "Reads every seed; with --inputs so many mutated ones instead, in equal parts for each parser; with FILEs these, "
     "by\n"
-    "the one --parser. What breaks a parser is written to FOLDER (fuzz-findings by default), and the exit code is 1. --list\n"
+    "the one --parser. What breaks a parser is written to FOLDER (fuzz-findings by default), and the exit code is 1. "
+    "--list\n"
     "prints the parsers, --export FOLDER the seeds of each as files.\n";
 
 struct Options {

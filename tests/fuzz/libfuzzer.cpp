@@ -1,4 +1,5 @@
 // The parsers as libFuzzer calls them; the environment's ACCOSIM_FUZZ_PARSER names one. Half of its mutations are ours.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -8,17 +9,18 @@
 #include "tests/fuzz/mutate.hpp"
 #include "tests/fuzz/parsers.hpp"
 
-// libFuzzer's own names.
+// NOLINTBEGIN(readability-identifier-naming): libFuzzer's own names.
 extern "C" {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed);
 std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 
 const accosim::Parser& chosen() {
-  static const accosim::Parser* const parser = [] {
+  static const accosim::Parser* const kParser = [] {
     const char* const name = std::getenv("ACCOSIM_FUZZ_PARSER");
     for (const accosim::Parser& each : accosim::parsers())
       if (name != nullptr && std::strcmp(each.name, name) == 0) return &each;
@@ -26,7 +28,7 @@ const accosim::Parser& chosen() {
     for (const accosim::Parser& each : accosim::parsers()) std::fprintf(stderr, "  %s\n", each.name);
     std::exit(2);
   }();
-  return *parser;
+  return *kParser;
 }
 
 }  // namespace
@@ -42,6 +44,6 @@ std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::s
   const std::string text =
       accosim::mutated_by_form(std::string(reinterpret_cast<const char*>(data), size), chosen().form, random);
   if (text.empty() || text.size() > most) return LLVMFuzzerMutate(data, size, most);
-  std::memcpy(data, text.data(), text.size());
+  std::copy(text.begin(), text.end(), data);
   return text.size();
 }

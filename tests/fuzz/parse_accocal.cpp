@@ -138,12 +138,12 @@ void read_hello(const std::string& text) {
 }  // namespace
 
 const std::vector<Parser>& parsers() {
-  static const std::vector<Parser> all = {{"network", Form::kText, read_network},
-                                          {"device-name", Form::kText, read_device_name},
-                                          {"train-options", Form::kText, read_train_options},
-                                          {"text-to-learn", Form::kText, read_text_to_learn},
-                                          {"hello", Form::kText, read_hello}};
-  return all;
+  static const std::vector<Parser> kAll = {{"network", Form::kText, read_network},
+                                           {"device-name", Form::kText, read_device_name},
+                                           {"train-options", Form::kText, read_train_options},
+                                           {"text-to-learn", Form::kText, read_text_to_learn},
+                                           {"hello", Form::kText, read_hello}};
+  return kAll;
 }
 
 }  // namespace accosim

@@ -66,10 +66,10 @@ void read_kernels(const std::string& text) {
 }
 
 void read_collectives(const std::string& text) {
-  static const std::string file = data_dir() + "/scenarios/clusters/dgx-a100-16x8.json";
-  static const auto cluster = std::make_shared<const Cluster>(load_cluster(file));
+  static const std::string kFile = data_dir() + "/scenarios/clusters/dgx-a100-16x8.json";
+  static const auto kCluster = std::make_shared<const Cluster>(load_cluster(kFile));
   holds_collectives(text);
-  const std::vector<MeasuredCollective> samples = read_collective_samples(text, "input", {cluster});
+  const std::vector<MeasuredCollective> samples = read_collective_samples(text, "input", {kCluster});
   for (const MeasuredCollective& sample : samples) {
     const double time = collective_time(sample.query).value;
     require(std::isfinite(time) && time > 0, "a collective takes " + std::to_string(time) + " s");
@@ -83,8 +83,8 @@ void read_collectives(const std::string& text) {
   for (const LinkFit& fit : fits)
     for (const FitErrors& errors : {fit.large, fit.small})
       if (errors.samples > 0 && !(errors.mean_absolute <= 1 && errors.spread <= 1)) return;
-  static const std::string written_from = shipped("scenarios/clusters/dgx-a100-16x8.json");
-  const std::string written = cluster_with_links(written_from, "cluster", fits, "input");
+  static const std::string kWrittenFrom = shipped("scenarios/clusters/dgx-a100-16x8.json");
+  const std::string written = cluster_with_links(kWrittenFrom, "cluster", fits, "input");
   require_loads("a fitted cluster", [&] { load_cluster(scratch_file("paper/cluster.json", written)); });
 }
 
@@ -135,11 +135,11 @@ void read_gpu(const std::string& text) {
 
 /// The scenario of the machine of a committed seed.
 const std::string& machine_file() {
-  static const std::string file = [] {
+  static const std::string kFile = [] {
     const MachineSamples samples = read_machine_samples(seed_named("machine", "two_ranks.json"), "seed");
     return scratch_file("two_ranks.json", machine_scenario(samples, fit_machine(samples)));
   }();
-  return file;
+  return kFile;
 }
 
 /// The verb `compare` of a run.
@@ -170,17 +170,17 @@ void read_run(const std::string& text) {
 }
 
 void read_convergence_file(const std::string& text) {
-  static const Scenario scenario = load_scenario(data_dir() + "/scenarios/paper/finetune_2x4_a100.json", {}).scenario;
-  static const std::vector<RunResult> compared = [] {
+  static const Scenario kScenario = load_scenario(data_dir() + "/scenarios/paper/finetune_2x4_a100.json", {}).scenario;
+  static const std::vector<RunResult> kCompared = [] {
     std::vector<int> all;
-    for (std::size_t i = 0; i < scenario.schedules.size(); ++i) all.push_back(static_cast<int>(i));
-    return compare(scenario, all, NetworkKind::kReference);
+    for (std::size_t i = 0; i < kScenario.schedules.size(); ++i) all.push_back(static_cast<int>(i));
+    return compare(kScenario, all, NetworkKind::kReference);
   }();
   const MeasuredConvergence convergence = read_convergence(text, "input");
-  std::vector<RunResult> results = compared;
-  add_time_to_loss(results, compared.front(), scenario, convergence, 0);
+  std::vector<RunResult> results = kCompared;
+  add_time_to_loss(results, kCompared.front(), kScenario, convergence, 0);
   std::ostringstream page;
-  write_comparison(page, scenario, results, {});
+  write_comparison(page, kScenario, results, {});
   require_printable(page.str(), "a page");
   for (const RunResult& result : results)
     require(!result.to_loss || (std::isfinite(result.to_loss->speedup) && result.to_loss->speedup > 0),
@@ -201,12 +201,12 @@ std::vector<Parser> sample_parsers() {
 }
 
 const std::vector<Parser>& parsers() {
-  static const std::vector<Parser> all = [] {
+  static const std::vector<Parser> kAll = [] {
     std::vector<Parser> list = scenario_parsers();
     for (const Parser& parser : sample_parsers()) list.push_back(parser);
     return list;
   }();
-  return all;
+  return kAll;
 }
 
 }  // namespace accosim

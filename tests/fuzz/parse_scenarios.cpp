@@ -40,8 +40,8 @@ void read_pointer(const std::string& text) {
   for (const std::string& key : *keys) pointer += pointer_part(key);
   const std::optional<std::vector<std::string>> again = pointer_keys(pointer);
   require(again && *again == *keys, "the keys of a pointer make another pointer: " + text);
-  static const JsonDocument tree = parse_json(R"({"a": [1, {"b/c": 2, "~": 3}], "": 4})", "tree");
-  at_pointer(tree.root, text);
+  static const JsonDocument kTree = parse_json(R"({"a": [1, {"b/c": 2, "~": 3}], "": 4})", "tree");
+  at_pointer(kTree.root, text);
 }
 
 void read_quantity(const std::string& text) {
@@ -148,9 +148,9 @@ void read_device_file(const std::string& text) {
 
 void read_published(const std::string& text) {
   scratch_file("validation/input.json", text);
-  static const std::string folder =
+  static const std::string kFolder =
       scratch_file("validation/none.txt", "").substr(0, scratch_file("validation/none.txt", "").rfind('/'));
-  const Published published = load_published(folder);
+  const Published published = load_published(kFolder);
   int asked = 0;
   for (const PublishedCase& one : published.cases) {
     if (!one.not_expressible.empty() || ++asked > 100) continue;

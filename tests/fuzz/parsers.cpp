@@ -31,10 +31,10 @@ void link_shipped_files(const Scratch& scratch) {
 }
 
 const Scratch& scratch_folder() {
-  static const Scratch scratch;
-  static const bool linked = (link_shipped_files(scratch), true);
-  static_cast<void>(linked);
-  return scratch;
+  static const Scratch kScratch;
+  static const bool kLinked = (link_shipped_files(kScratch), true);
+  static_cast<void>(kLinked);
+  return kScratch;
 }
 
 [[noreturn]] void give_up(const std::string& what) {

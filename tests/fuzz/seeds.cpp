@@ -60,7 +60,7 @@ fs::path corpus() { return fs::path(data_dir()) / "tests/fuzz/corpus"; }
 }  // namespace
 
 std::string seed_named(const std::string& parser, const std::string& name) {
-  const std::string text = text_of(corpus() / parser / name);
+  std::string text = text_of(corpus() / parser / name);
   require(!text.empty(), "no seed " + name + " of " + parser);
   return text;
 }
