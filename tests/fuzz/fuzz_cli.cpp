@@ -23,24 +23,13 @@
 #include "tests/fuzz/cli_lines.hpp"
 #include "tests/fuzz/mutate.hpp"
 #include "tests/program.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ACCOSIM_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ACCOSIM_SANITIZED 1
-#endif
-#endif
-#ifndef ACCOSIM_SANITIZED
-#define ACCOSIM_SANITIZED 0
-#endif
+#include "tests/sanitized.hpp"
 
 namespace accosim {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr bool kSanitized = ACCOSIM_SANITIZED != 0;
 constexpr int kCpuSeconds = kSanitized ? 100 : 20;
 constexpr int kSeconds = 5 * kCpuSeconds;  ///< by the clock, for what waits
 constexpr rlim_t kMemory = rlim_t{4} << 30;
