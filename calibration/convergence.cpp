@@ -259,7 +259,8 @@ void check_options(const ConvergenceOptions& options) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw BadInput(what);
   };
-  require(options.seeds >= 2 && options.seeds <= 1000, "an interval needs 2 seeds or more, up to 1000; write --seeds 5");
+  require(options.seeds >= 2 && options.seeds <= 1000,
+          "an interval needs 2 seeds or more, up to 1000; write --seeds 5");
   require(options.updates >= 40 && options.updates <= 1000000, "write --updates 40 or more");
   require(options.ranks >= 1 && options.ranks <= 64, "write --ranks 1 to 64");
   require(options.jobs >= 0, "--jobs must be 0 (one a core) or more");

@@ -2,7 +2,8 @@
 //
 // A text is written beside its target, in the same folder, and put in its place by one rename once it is on the disk.
 // Until then it has no name where the file system can do that (O_TMPFILE), so that nothing is left however the process
-// ends; elsewhere it is TARGET.partPID.N, which goes away with an exception and with every signal but SIGKILL and those of real time.
+// ends; elsewhere it is TARGET.partPID.N, which goes away with an exception and with every signal but SIGKILL and those
+// of real time.
 #pragma once
 
 #include <sys/types.h>

@@ -43,7 +43,9 @@ TEST(RunMemory, IsWhatARunTakes) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const double ratio = 1024.0 * static_cast<double>(run.peak_kib) / expected;
   EXPECT_GT(ratio, 0.85);
-  if (!kSanitized) EXPECT_LT(ratio, 1.15);  // the sanitizer has shadows of all of it
+  if (!kSanitized) {  // which has shadows of all of it
+    EXPECT_LT(ratio, 1.15);
+  }
 }
 
 TEST(RunMemory, NothingIsAllocatedToRefuseIt) {
