@@ -56,6 +56,8 @@ struct Outcome {
 };
 
 Outcome run_body(const LaunchOptions& options, const Network& network, const Seat& seat, const RankBody& body) {
+  // A write to a rank that died is an error to be told, by whatever library it is done (Gloo's do not ask for silence).
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     enter(network, seat.rank);
     // Only now: the kernel forgets it when a process changes its user namespace.

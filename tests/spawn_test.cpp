@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -56,6 +57,16 @@ TEST(Spawn, AKilledRankIsNamedOnEveryOther) {
   // Rank 0 is no neighbour of rank 2, and had to be told.
   for (const int rank : {0, 1, 3})
     EXPECT_EQ(results.ranks[rank].error, "rank " + std::to_string(rank) + ": rank 2 was killed by signal 9 (Killed)");
+}
+
+TEST(Spawn, AWriteToWhatIsGoneKillsNoRank) {
+  // A pipe that nobody reads stands for a neighbour that died: by default the kernel would kill the writer (SIGPIPE).
+  const RankResults results = run_ranks(on_loopback(1), [](Transport&) -> std::string {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0 || close(ends[0]) != 0) return "no pipe";
+    return write(ends[1], "x", 1) < 0 && errno == EPIPE ? "an error" : "written";
+  });
+  EXPECT_EQ(results.ranks[0].report, "an error");
 }
 
 TEST(Spawn, AKilledRankIsNamedByGlooToo) {
