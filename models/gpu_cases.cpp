@@ -11,6 +11,8 @@
 
 #include "models/fit_gpu.hpp"
 #include "models/layers.hpp"
+#include "models/overrides.hpp"
+#include "models/own_schedule.hpp"
 #include "models/parts.hpp"
 #include "models/quantity.hpp"
 #include "models/scenario.hpp"
@@ -22,37 +24,45 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The schedule that the algorithm is; a micro-batch or an optimizer alone is that of any.
-std::string schedule_text(const GpuStepSample& step) {
-  const std::string name = step.algorithm.empty() ? "zero1" : step.algorithm;
-  std::string text = fmt::format(R"("name": "{}")", name);
-  if (name == "ddp") text += R"(, "overlap": "none")";
-  if (name == "ddp" || name == "zero1") text += R"(, "count_micro_batches": true)";
-  if (name == "dpu" || name == "wp" || name == "acco") text += R"(, "late_communication": "wait")";
-  return "[{" + text + "}]";
+JsonValue schedule_of(const GpuStepSample& step) {
+  const ScheduleTraits& traits = step.algorithm.empty() ? plain_sharded_schedule() : traits_of(step.algorithm);
+  JsonValue schedule = own_schedule(traits);
+  if (traits.delayed) schedule.set("late_communication", "wait");
+  return schedule;
 }
 
-/// Without the model's name: what a document says is put into the tree as it is, never into the text.
-std::string scenario_text(const GpuStepSample& step) {
-  return fmt::format(
-      R"({{"schema": "accosim.scenario/1", "name": "measured by us",
-"model": {{"model_type": "gpt2", "n_layer": {}, "n_embd": {}, "n_head": {}, "n_positions": {}, "vocab_size": {}}},
-"cluster": {{"schema": "accosim.cluster/1", "name": "one GPU", "nodes": [{{"gpus": 1}}]}},
-"training": {{"sequence_length": {}, "micro_batch_size": {}, "gradient_accumulation_steps": {}, "train_tokens": 1e9,
-"precision": "{}", "implementation": "accocal"}},
-"schedules": {}}})",
-      step.layers, step.width, step.heads, step.context, step.vocabulary, step.context, step.sequences,
-      step.micro_batches, name_of(step.storage), schedule_text(step));
+JsonValue scenario_document(const GpuStepSample& step, JsonValue device) {
+  const JsonValue model = json_object({{"model_type", "gpt2"},
+                                       {"n_layer", step.layers},
+                                       {"n_embd", step.width},
+                                       {"n_head", step.heads},
+                                       {"n_positions", step.context},
+                                       {"vocab_size", step.vocabulary},
+                                       {"name", step.model}});
+  const JsonValue node = json_object({{"gpus", 1}, {"device", std::move(device)}});
+  const JsonValue cluster =
+      json_object({{"schema", "accosim.cluster/1"}, {"name", "one GPU"}, {"nodes", std::vector<JsonValue>{node}}});
+  const JsonValue training = json_object({{"sequence_length", step.context},
+                                          {"micro_batch_size", step.sequences},
+                                          {"gradient_accumulation_steps", step.micro_batches},
+                                          {"train_tokens", 1e9},
+                                          {"precision", name_of(step.storage)},
+                                          {"implementation", name_of(Implementation::kAccocal)}});
+  return json_object({{"schema", "accosim.scenario/1"},
+                      {"name", "measured by us"},
+                      {"model", model},
+                      {"cluster", cluster},
+                      {"training", training},
+                      {"schedules", std::vector<JsonValue>{schedule_of(step)}}});
 }
 
 std::shared_ptr<const Scenario> scenario_of(const GpuStepSample& step, const std::string& profile,
                                             const std::string& key) {
-  JsonDocument document = parse_json(scenario_text(step), key);
   JsonDocument device = parse_json(profile, key);
-  if (!document.errors.empty()) throw std::logic_error("a scenario of ours is no JSON: " + document.errors.front());
-  document.root.find("model")->set("name", json_text(step.model, origin_named(key)));
-  document.root.find("cluster")->find("nodes")->elements.front().set("device", std::move(device.root));
+  JsonValue document = scenario_document(step, std::move(device.root));
+  give_origin(document, origin_named(key));
   Diagnostics diagnostics;
-  Scenario scenario = read_scenario(document.root, key, diagnostics);
+  Scenario scenario = read_scenario(document, key, diagnostics);
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
   return std::make_shared<const Scenario>(std::move(scenario));
 }

@@ -5,6 +5,7 @@
 
 #include "models/document.hpp"
 #include "models/kernel_samples.hpp"
+#include "models/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
@@ -170,8 +171,7 @@ GpuStepSample read_step(ObjectReader& reader) {
   sample.sequences = reader.integer("sequences", 1, kMost);
   sample.parameters = reader.whole("parameters", 1, kMostCounted);
   sample.storage = read_dtype(reader, "storage", storage_dtypes());
-  if (reader.has("algorithm"))
-    sample.algorithm = reader.one_of("algorithm", {"ddp", "zero1", "dpu", "wp", "acco", "diloco"}, "");
+  if (reader.has("algorithm")) sample.algorithm = reader.one_of("algorithm", accocal_algorithms(), "");
   sample.micro_batches = reader.has("micro_batches") ? reader.integer("micro_batches", 1, kMost) : 1;
   sample.memory = Bytes{optional_number(reader, "memory_bytes", kBytes)};
   optional_number(reader, "activation_bytes", kBytes);
@@ -179,7 +179,8 @@ GpuStepSample read_step(ObjectReader& reader) {
   if (reader.good() && sample.width % sample.heads != 0)
     reader.fail("heads", fmt::format("is {}, which does not divide the width {}", sample.heads, sample.width));
   if (reader.good() && sample.part == "update" && sample.algorithm.empty())
-    reader.fail("algorithm", "missing; an update is of an algorithm: write \"acco\", \"ddp\", \"zero1\" or \"dpu\"");
+    reader.fail("algorithm", fmt::format("missing; an update is of an algorithm: write {}",
+                                         in_words(accocal_algorithms(AccocalRuns::kOnGpu), " or ")));
   return sample;
 }
 

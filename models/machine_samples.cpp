@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/document.hpp"
+#include "models/own_schedule.hpp"
 #include "models/parts.hpp"
 #include "models/quantity.hpp"
 #include "models/scenario.hpp"
@@ -237,7 +238,8 @@ std::string machine_scenario(const MachineSamples& samples, const MachineFit& fi
   for (int rank = 0; rank < samples.ranks; ++rank)
     nodes.push_back(node_of(samples, fit, static_cast<std::size_t>(rank), device));
   const bool known = fit.micro_batch > Seconds{0};
-  const auto schedule = [](const char* name) { return json_object({{"name", name}}); };
+  std::vector<JsonValue> own_schedules;
+  for (const std::string& algorithm : accocal_algorithms()) own_schedules.push_back(own_schedule(traits_of(algorithm)));
   const JsonValue scenario = json_object(
       {{"schema", "accosim.scenario/1"},
        {"name", "machine"},
@@ -256,10 +258,7 @@ std::string machine_scenario(const MachineSamples& samples, const MachineFit& fi
                                  {"precision", "fp32"},
                                  {"attention", "naive"},
                                  {"interference", false}})},
-       {"schedules",
-        std::vector<JsonValue>{json_object({{"name", "ddp"}, {"overlap", "none"}, {"count_micro_batches", true}}),
-                               json_object({{"name", "zero1"}, {"count_micro_batches", true}}), schedule("dpu"),
-                               schedule("wp"), schedule("acco"), schedule("diloco")}}});
+       {"schedules", std::move(own_schedules)}});
   std::string written = write_json(scenario) + "\n";
   check_reads_back(written, samples.source.empty() ? "samples" : samples.source);
   return written;

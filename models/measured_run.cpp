@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/document.hpp"
+#include "models/own_schedule.hpp"
 #include "models/quantity.hpp"
 
 namespace accosim {
@@ -136,7 +137,7 @@ void check_labels(const MeasuredRun& run, ObjectReader& top) {
 }
 
 void read_run(ObjectReader& top, MeasuredRun& run) {
-  run.algorithm = top.one_of("algorithm", {"ddp", "zero1", "dpu", "wp", "acco", "diloco"}, "");
+  run.algorithm = top.one_of("algorithm", accocal_algorithms(), "");
   run.ranks = top.integer("ranks", 1, kMostMeasuredRanks);
   if (!top.good("ranks")) run.ranks = kMostMeasuredRanks;  // so that each rank that is named may be one
   run.parameters = top.whole("parameters", 1, kMostCounted);
@@ -173,11 +174,11 @@ std::vector<MeasuredUpdate> steady(const MeasuredRun& run, std::size_t block) {
   return steady;
 }
 
-std::size_t block_of(const MeasuredRun& run) {
-  return run.algorithm == "diloco" ? static_cast<std::size_t>(run.inner_updates) : 1;
-}
+std::size_t block_of(const MeasuredRun& run) { return static_cast<std::size_t>(updates_per_mark(run)); }
 
 }  // namespace
+
+int updates_per_mark(const MeasuredRun& run) { return updates_per_mark(traits_of(run.algorithm), run.inner_updates); }
 
 MeasuredRun read_measured_run(const std::string& text, const std::string& name) {
   MeasuredRun run;
@@ -217,23 +218,20 @@ double micro_batches_per_update(const MeasuredRun& run) {
 }
 
 std::vector<Setting> settings_of(const MeasuredRun& run) {
-  const bool halves = run.algorithm == "acco";
-  std::vector<Setting> sets = {
-      {"/model/parameters", json_number(run.parameters, {})},
-      {"/training/gradient_accumulation_steps", (halves ? 2 : 1) * run.micro_batches_per_round}};
+  const ScheduleTraits& traits = traits_of(run.algorithm);
+  std::vector<Setting> sets = {{"/model/parameters", json_number(run.parameters, {})},
+                               {"/training/gradient_accumulation_steps", traits.rounds * run.micro_batches_per_round}};
   if (run.compute_time)
     sets.push_back({"/model/micro_batch_time", print_quantity(run.compute_time->value, Dimension::kTime)});
   for (const auto& [rank, factor] : run.slow)
     sets.push_back({fmt::format("/cluster/nodes/{}/device/slowdown", rank), json_number(factor, {})});
-  JsonValue spec = json_object({{"name", run.algorithm}});
-  if (run.algorithm == "ddp") spec.set("overlap", "none");
-  if (run.algorithm == "ddp" || run.algorithm == "zero1") spec.set("count_micro_batches", true);
-  if (run.algorithm == "dpu" || run.algorithm == "wp" || halves) {
+  JsonValue spec = own_schedule(traits);
+  if (traits.delayed) {
     spec.set("poll_every", run.poll_every);
     spec.set("late_communication", run.fixed ? "wait" : "accumulate");
   }
-  if (halves || (run.algorithm == "wp" && run.keep_state)) spec.set("rollback_estimate", !run.keep_state);
-  if (run.algorithm == "diloco") spec.set("inner_updates", run.inner_updates);
+  if (traits.takes("rollback_estimate")) spec.set("rollback_estimate", !run.keep_state);
+  if (traits.local) spec.set("inner_updates", run.inner_updates);
   if (run.bf16) spec.set("parameter_dtype", "bf16");
   sets.push_back({"/schedules", std::vector<JsonValue>{spec}});
   for (Setting& set : sets) give_origin(set.value, origin_named("the run"));

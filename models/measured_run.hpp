@@ -51,6 +51,9 @@ struct MeasuredRun {
 /// and drawn. Spans of a lane follow each other.
 MeasuredRun read_measured_run(const std::string& text, const std::string& name);
 
+/// Updates between two meetings of the ranks: DiLoCo's outer phase; 1 for the others.
+int updates_per_mark(const MeasuredRun& run);
+
 /// Mean duration of the steady updates (DiLoCo: of whole outer phases) without the shortest and the longest tenth: what
 /// a stall of the machine or a late wake-up does to one update says nothing of the others.
 Seconds update_time(const MeasuredRun& run);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/schedule_traits.hpp"
 #include "models/spec.hpp"
 
 namespace accosim {
@@ -70,25 +71,24 @@ double sum(const std::vector<double>& values, std::size_t from, std::size_t to) 
   return total;
 }
 
-/// ddp, zero1, dpu, wp, acco and diloco, the backward pass being in layer l.
+/// Where at most the optimizer is sharded, the backward pass being in layer l.
 void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
-  const bool overlapping = spec.name == "dpu" || spec.name == "wp" || spec.name == "acco";
-  const bool whole = spec.name == "ddp" || spec.name == "diloco";
-  const bool sharded = !whole || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
-  const bool flat = !whole;
+  const ScheduleTraits& traits = traits_of(spec);
+  const bool flat = traits.sharding == Sharding::kOptimizer;  // gradients are, to be reduced in one piece
+  const bool sharded = flat || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
   moment.add("parameters", z.parameters * z.param);
   moment.add("gradients", (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
   moment.add("optimizer states", (sharded ? z.shard : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
-  if (overlapping) {
+  if (traits.delayed) {
     // Carries gradients out and parameters back.
     moment.add("communication buffer", input.shards * z.shard * std::max(z.param, z.grad));
     if (z.grad < z.state) moment.add("fp32 gradient of the shard", z.shard * Bytes{4});
-    if (spec.name == "wp" || spec.name == "acco")
+    if (traits.lookahead != Lookahead::kNone)
       moment.add("clones of optimizer states", z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
-  } else if (spec.name == "diloco") {
-    moment.add("outer parameters and momentum", z.parameters * Bytes{8});
+  } else if (traits.local) {
+    if (traits.outer_step) moment.add("outer parameters and momentum", z.parameters * Bytes{8});
     moment.add("communication buffer", z.parameters * z.param);
   } else if (spec.overlap == Overlap::kBackward && input.shards > 1) {  // one rank is not wrapped
     moment.add("gradient buckets", z.parameters * z.grad);
@@ -97,15 +97,15 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
 
 /// accocal's ranks: everything is there all the time, the master copy even where parameters are fp32.
 void add_accocal_states(Moment& moment, const MemoryInput& input, const Sizes& z) {
-  const ScheduleSpec& spec = input.schedule;
-  const bool whole = spec.name == "ddp";
-  const double padded = input.shards * z.shard, optimized = whole ? z.parameters : z.shard;
+  const ScheduleTraits& traits = traits_of(input.schedule);
+  const double padded = input.shards * z.shard;
+  const double optimized = traits.sharding == Sharding::kNothing ? z.parameters : z.shard;
   moment.add("parameters", padded * z.param);
   moment.add("gradients", padded * z.grad);
   moment.add("communication buffer", padded * z.param);
   moment.add("optimizer states", optimized * 3 * Bytes{4});
-  if (spec.name == "wp" || spec.name == "acco") moment.add("clones of optimizer states", optimized * 3 * Bytes{4});
-  if (spec.name == "wp") moment.add("estimate of the shard", optimized * z.param);
+  if (traits.lookahead != Lookahead::kNone) moment.add("clones of optimizer states", optimized * 3 * Bytes{4});
+  if (traits.lookahead == Lookahead::kPrediction) moment.add("estimate of the shard", optimized * z.param);
 }
 
 void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
@@ -146,12 +146,12 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
 
 MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
   Moment moment;
-  const std::string& name = input.schedule.name;
+  const Sharding sharding = traits_of(input.schedule).sharding;
   if (input.accocal)
     add_accocal_states(moment, input, z);
-  else if (name == "zero3")
+  else if (sharding == Sharding::kParameters)
     add_zero3_states(moment, input, z, l);
-  else if (name == "zero2")
+  else if (sharding == Sharding::kGradients)
     add_zero2_states(moment, input, z, l);
   else
     add_replicated_states(moment, input, z, l);
@@ -164,31 +164,19 @@ MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
   return moment.memory();
 }
 
+/// Of a schedule, or of a method that papers compare with and that is no schedule here.
+MemoryFormula formula_of(const std::string& method) {
+  if (const ScheduleTraits* const schedule = find_schedule(method)) return schedule->formula;
+  if (method == "slowmo") return {.whole = 20};  // DDP's 16, and the slow parameters and momentum in 16 bits
+  if (method == "co2") return {.whole = 24};     // the same twice
+  throw std::invalid_argument("no memory formula for \"" + method + "\"");
+}
+
 }  // namespace
 
 Bytes memory_formula(const std::string& method, double parameters, int ranks) {
-  const double n = ranks;
-  const double k = 12;  // fp32 master, m and v
-  const double half = 2;
-  double bytes = 0;  // an element
-  if (method == "ddp") {
-    bytes = half + half + k;
-  } else if (method == "zero1") {
-    bytes = half + half + k / n;
-  } else if (method == "zero2") {
-    bytes = half + (half + k) / n;
-  } else if (method == "zero3") {
-    bytes = (half + half + k) / n;
-  } else if (method == "slowmo" || method == "diloco") {
-    bytes = half + half + 2 * half + k;
-  } else if (method == "co2") {
-    bytes = half + half + 4 * half + k;
-  } else if (method == "dpu" || method == "wp" || method == "acco") {
-    bytes = half + half + half + k / n;
-  } else {
-    throw std::invalid_argument("no memory formula for \"" + method + "\"");
-  }
-  return Bytes{bytes * parameters};
+  const MemoryFormula formula = formula_of(method);
+  return Bytes{(formula.whole + formula.sharded / ranks) * parameters};
 }
 
 Bytes MemoryParts::total() const {

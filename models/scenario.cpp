@@ -15,6 +15,7 @@
 #include "models/overrides.hpp"
 #include "models/parts.hpp"
 #include "models/references.hpp"
+#include "models/schedule_traits.hpp"
 #include "models/text.hpp"
 
 namespace accosim {
@@ -86,7 +87,8 @@ std::vector<ScheduleSpec> read_schedules(ObjectReader& top, const Training& trai
   std::vector<ScheduleSpec> specs;
   Diagnostics& diagnostics = top.diagnostics();
   JsonValue* list = top.find("schedules");
-  const std::string form = "write at least one: [{\"name\": \"ddp\"}, {\"name\": \"acco\"}]";
+  const std::string form = fmt::format(R"(write at least one: [{{"name": "{}"}}, {{"name": "{}"}}])",
+                                       plain_schedule().name, plain_sharded_schedule().name);
   if (list == nullptr || list->kind != JsonKind::kArray || list->elements.empty()) {
     const char* what = list == nullptr ? "missing; " : list->kind == JsonKind::kArray ? "is empty; " : "is no list; ";
     top.fail("schedules", what + form);
@@ -132,8 +134,9 @@ constexpr double kMostBuckets = 100'000;
 /// How many collectives a schedule makes in an update.
 double collectives_of(const ScheduleSpec& spec, const Training& training, const Model& model) {
   const double steps = training.gradient_accumulation_steps;
-  if (spec.name == "zero3") return 3 * steps * (model.num_hidden_layers + 2);
-  if (spec.name != "ddp" && spec.name != "zero1" && spec.name != "zero2") return 0;
+  const ScheduleTraits& traits = traits_of(spec);
+  if (traits.sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
+  if (!traits.takes("bucket_cap_mb")) return 0;
   const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
   const bool bucketed = spec.overlap == Overlap::kBackward && spec.bucket_cap > Bytes{0};
   return (bucketed ? std::ceil(gradients / spec.bucket_cap) + 1 : 1) *
@@ -144,7 +147,7 @@ void check_collectives(const Scenario& scenario, const Model& model, ObjectReade
   for (const ScheduleSpec& spec : scenario.schedules) {
     const double collectives = collectives_of(spec, scenario.training, model);
     if (collectives <= kMostBuckets) continue;
-    const bool units = spec.name == "zero3";
+    const bool units = traits_of(spec).sharding == Sharding::kParameters;
     top.fail("schedules",
              fmt::format("{} would send {:.0f} {} in an update; at most {:.0f}: {}lower gradient_accumulation_steps",
                          in_quotes(spec.label), collectives, units ? "units" : "buckets", kMostBuckets,

@@ -1,11 +1,9 @@
-// The options of each schedule. A key that belongs to another schedule is a mistake that would otherwise change nothing
+// The keys of each schedule. A key that belongs to another schedule is a mistake that would otherwise change nothing
 // in silence, so the error says whose key it is.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "models/nearest.hpp"
 #include "models/parts.hpp"
+#include "models/schedule_traits.hpp"
 #include "models/text.hpp"
 
 namespace accosim {
@@ -18,204 +16,170 @@ constexpr double kBucketCapMiB = 25;
 constexpr double kFirstBucketMiB = 1;
 constexpr int kMostPrefetch = 1024;
 
-struct Option {
-  const char* key;
-  std::vector<std::string> schedules;
-};
-const std::vector<Option>& options() {
-  static const std::vector<Option> kOptions = {
-      {"sync", {"ddp", "zero2", "zero3"}},
-      {"autocast", {"ddp"}},
-      {"optimizer_sharding", {"ddp"}},
-      {"overlap", {"ddp", "zero1", "zero2"}},
-      {"bucket_cap_mb", {"ddp", "zero1", "zero2"}},
-      {"first_bucket_mb", {"ddp", "zero1", "zero2"}},
-      {"shard_group", {"zero3"}},
-      {"reduce_dtype", {"zero3"}},
-      {"prefetch", {"zero3"}},
-      {"reshard_after_forward", {"zero3"}},
-      {"communicators", {"zero3"}},
-      {"count_micro_batches", {"ddp", "zero1"}},
-      {"late_communication", {"dpu", "wp", "acco"}},
-      {"poll_every", {"dpu", "wp", "acco"}},
-      {"inner_updates", {"diloco"}},
-      {"micro_batches_per_round", {"acco"}},
-      {"rollback_estimate", {"wp", "acco"}},
-  };
-  return kOptions;
-}
-
-/// What others call a schedule, without case and what is not letter or digit, and how to write it here.
-struct OtherName {
-  const char* name;
-  const char* advice;
-};
-constexpr OtherName kOtherNames[] = {
-    {"fsdp", R"(PyTorch's FSDP is "zero3"; )"},
-    {"fsdp1", R"(PyTorch's FSDP is "zero3"; )"},
-    {"fsdp2", R"(PyTorch's FSDP is "zero3"; )"},
-    {"fullyshard", R"(PyTorch's fully_shard is "zero3"; )"},
-    {"fullysharded", R"(fully sharded training is "zero3"; )"},
-    {"fullyshardeddataparallel", R"(PyTorch's FullyShardedDataParallel is "zero3"; )"},
-    {"fullshard", R"(FULL_SHARD is "zero3"; )"},
-    {"shardgradop", R"(SHARD_GRAD_OP is "zero3" with "reshard_after_forward": false; )"},
-    {"hsdp", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
-    {"hybridshard", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
-    {"hybrid", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
-    {"deepspeed", R"(DeepSpeed's ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
-    {"zero", R"(ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
-    {"zero++", R"(ZeRO++ is not modelled yet; without its quantised messages and second copy it is "zero3"; )"},
-    {"zeropp", R"(ZeRO++ is not modelled yet; without its quantised messages and second copy it is "zero3"; )"},
-    {"stage1", R"(ZeRO stage 1 is "zero1"; )"},
-    {"stage2", R"(ZeRO stage 2 is "zero2"; )"},
-    {"stage3", R"(ZeRO stage 3 is "zero3"; )"},
-    {"zerostage1", R"(ZeRO stage 1 is "zero1"; )"},
-    {"zerostage2", R"(ZeRO stage 2 is "zero2"; )"},
-    {"zerostage3", R"(ZeRO stage 3 is "zero3"; )"},
-    {"zeroredundancyoptimizer", R"(it is "ddp" with "optimizer_sharding": "zero_redundancy"; )"},
-    {"dp", R"(data parallelism is "ddp"; )"},
-    {"dataparallel", R"(data parallelism is "ddp"; )"},
-    {"distributeddataparallel", R"(PyTorch's DistributedDataParallel is "ddp"; )"},
-    {"localsgd", R"("diloco" averages after "inner_updates" updates too, and makes an outer step of it; )"},
+/// What the value of a key is read from, and into.
+struct Reading {
+  ObjectReader& reader;
+  ScheduleSpec& spec;
+  const ScheduleTraits& traits;
+  const Training& training;
+  const std::optional<Cluster>& cluster;  ///< given when it is valid
 };
 
-std::string advice_for_name(const std::string& written, const std::vector<std::string>& names) {
-  std::string bare;
-  for (const char c : written) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    if (upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+')
-      bare += upper ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  for (const OtherName& other : kOtherNames)
-    if (bare == other.name) return other.advice;
-  return did_you_mean(bare, names);
-}
+/// What an element may be stored in.
+std::vector<Dtype> stored_dtypes() { return {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16}; }
 
-/// Whose a key is that `schedule` does not have.
-std::map<std::string, std::string> notes_for(const std::string& schedule) {
-  std::map<std::string, std::string> notes;
-  for (const Option& option : options()) {
-    if (std::find(option.schedules.begin(), option.schedules.end(), schedule) != option.schedules.end()) continue;
-    std::string owners;
-    for (const std::string& owner : option.schedules)
-      owners += (owners.empty() ? "" : &owner == &option.schedules.back() ? " and " : ", ") + owner;
-    notes[option.key] = fmt::format("it belongs to {}, and {} has no such choice; remove it", owners, schedule);
-  }
-  return notes;
+bool is_own_step(const Training& training) { return training.implementation == Implementation::kAccocal; }
+
+void read_sync(const Reading& of) {
+  of.spec.sync = of.reader.choice("sync", {Sync::kLastMicroBatch, Sync::kEveryMicroBatch},
+                                  std::optional<Sync>(of.traits.usual_sync));
 }
 
 /// accocal reduces the gradients in one piece after the last micro-batch.
-void read_own_reduction(ObjectReader& reader, ScheduleSpec& spec) {
-  spec.overlap = reader.choice("overlap", {Overlap::kNone, Overlap::kBackward}, std::optional<Overlap>(Overlap::kNone));
-  if (spec.overlap == Overlap::kBackward)
-    reader.fail("overlap", "is \"backward\", and accocal reduces gradients after it; write \"none\"");
-  for (const char* key : {"bucket_cap_mb", "first_bucket_mb"})
-    if (reader.has(key)) reader.fail(key, "accocal reduces gradients in one piece; leave it out");
+void read_overlap(const Reading& of) {
+  const bool own = is_own_step(of.training);
+  of.spec.overlap = of.reader.choice("overlap", {Overlap::kNone, Overlap::kBackward},
+                                     std::optional<Overlap>(own ? Overlap::kNone : of.traits.usual_overlap));
+  if (own && of.spec.overlap == Overlap::kBackward)
+    of.reader.fail("overlap", "is \"backward\", and accocal reduces gradients after it; write \"none\"");
 }
 
-void read_buckets(ObjectReader& reader, ScheduleSpec& spec, Overlap usual, const Training& training) {
-  if (training.implementation == Implementation::kAccocal) {
-    read_own_reduction(reader, spec);
-    return;
-  }
-  spec.overlap = reader.choice("overlap", {Overlap::kNone, Overlap::kBackward}, std::optional<Overlap>(usual));
-  spec.bucket_cap = Bytes{reader.number("bucket_cap_mb", kBucketMiB, kBucketCapMiB) * kMiB};
-  spec.first_bucket = Bytes{reader.number("first_bucket_mb", kBucketMiB, kFirstBucketMiB) * kMiB};
+Bytes read_bucket(const Reading& of, const char* key, double usual_mib) {
+  if (!is_own_step(of.training)) return Bytes{of.reader.number(key, kBucketMiB, usual_mib) * kMiB};
+  if (of.reader.has(key)) of.reader.fail(key, "accocal reduces gradients in one piece; leave it out");
+  return Bytes{0};
 }
 
-void read_sync(ObjectReader& reader, ScheduleSpec& spec, Sync usual) {
-  spec.sync = reader.choice("sync", {Sync::kLastMicroBatch, Sync::kEveryMicroBatch}, std::optional<Sync>(usual));
+void read_bucket_cap(const Reading& of) { of.spec.bucket_cap = read_bucket(of, "bucket_cap_mb", kBucketCapMiB); }
+
+void read_first_bucket(const Reading& of) {
+  of.spec.first_bucket = read_bucket(of, "first_bucket_mb", kFirstBucketMiB);
 }
 
-void read_count(ObjectReader& reader, ScheduleSpec& spec) {
-  spec.count_micro_batches = reader.boolean("count_micro_batches", false);
-  if (spec.count_micro_batches && spec.overlap == Overlap::kBackward)
-    reader.fail("count_micro_batches", "belongs to gradients reduced in one piece; write \"overlap\": \"none\"");
+void read_optimizer_sharding(const Reading& of) {
+  of.spec.optimizer_sharding =
+      of.reader.choice("optimizer_sharding", {OptimizerSharding::kNone, OptimizerSharding::kZeroRedundancy},
+                       std::optional<OptimizerSharding>(OptimizerSharding::kNone));
 }
 
-void read_ddp(ObjectReader& reader, ScheduleSpec& spec, const Training& training,
-              const std::optional<Cluster>& cluster) {
-  read_sync(reader, spec, Sync::kLastMicroBatch);
-  read_buckets(reader, spec, Overlap::kBackward, training);
-  spec.optimizer_sharding =
-      reader.choice("optimizer_sharding", {OptimizerSharding::kNone, OptimizerSharding::kZeroRedundancy},
-                    std::optional<OptimizerSharding>(OptimizerSharding::kNone));
-  if (!reader.has("autocast")) return;
-  spec.autocast = reader.choice<Dtype>("autocast", {Dtype::kFp16, Dtype::kBf16});
-  if (!cluster || !reader.good("autocast")) return;
-  for (const NodeGroup& group : cluster->nodes) {
+void read_autocast(const Reading& of) {
+  if (!of.reader.has("autocast")) return;
+  of.spec.autocast = of.reader.choice<Dtype>("autocast", {Dtype::kFp16, Dtype::kBf16});
+  if (!of.cluster || !of.reader.good("autocast")) return;
+  for (const NodeGroup& group : of.cluster->nodes) {
     for (const Device& device : group.devices) {
-      if (device.peak[static_cast<std::size_t>(*spec.autocast)]) continue;
-      reader.fail("autocast", fmt::format("{} in node group {} cannot compute in {} (it has a peak for {}); write a "
-                                          "dtype that all devices have",
-                                          printable(device.name), in_quotes(group.name), name_of(*spec.autocast),
-                                          dtypes_of(device)));
+      if (device.peak[static_cast<std::size_t>(*of.spec.autocast)]) continue;
+      of.reader.fail("autocast", fmt::format("{} in node group {} cannot compute in {} (it has a peak for {}); write a "
+                                             "dtype that all devices have",
+                                             printable(device.name), in_quotes(group.name), name_of(*of.spec.autocast),
+                                             dtypes_of(device)));
       return;
     }
   }
 }
 
-void read_zero3(ObjectReader& reader, ScheduleSpec& spec, const std::optional<Cluster>& cluster,
-                const std::vector<Dtype>& stored) {
-  read_sync(reader, spec, Sync::kEveryMicroBatch);
-  spec.reduce_dtype = reader.choice("reduce_dtype", stored, std::optional<Dtype>(spec.gradient_dtype));
-  spec.prefetch = reader.integer("prefetch", 0, kMostPrefetch, 1);
-  spec.reshard_after_forward = reader.boolean("reshard_after_forward", true);
-  spec.communicators = reader.integer("communicators", 1, 2, 1);
-  spec.shard_group = reader.choice("shard_group", {ShardGroup::kWorld, ShardGroup::kNode},
-                                   std::optional<ShardGroup>(ShardGroup::kWorld));
-  if (spec.shard_group != ShardGroup::kNode || !cluster) return;
-  for (const NodeGroup& group : cluster->nodes) {
-    if (group.gpus == cluster->nodes.front().gpus) continue;
-    reader.fail("shard_group", fmt::format("\"node\" needs as many GPUs in every node, and {} has {} where {} has {}; "
-                                           "write \"world\"",
-                                           in_quotes(group.name), group.gpus, in_quotes(cluster->nodes.front().name),
-                                           cluster->nodes.front().gpus));
+void read_count(const Reading& of) {
+  of.spec.count_micro_batches = of.reader.boolean("count_micro_batches", false);
+  if (of.spec.count_micro_batches && of.spec.overlap == Overlap::kBackward)
+    of.reader.fail("count_micro_batches", "belongs to gradients reduced in one piece; write \"overlap\": \"none\"");
+}
+
+void read_reduce_dtype(const Reading& of) {
+  of.spec.reduce_dtype =
+      of.reader.choice("reduce_dtype", stored_dtypes(), std::optional<Dtype>(of.spec.gradient_dtype));
+}
+
+void read_shard_group(const Reading& of) {
+  of.spec.shard_group = of.reader.choice("shard_group", {ShardGroup::kWorld, ShardGroup::kNode},
+                                         std::optional<ShardGroup>(ShardGroup::kWorld));
+  if (of.spec.shard_group != ShardGroup::kNode || !of.cluster) return;
+  const NodeGroup& first = of.cluster->nodes.front();
+  for (const NodeGroup& group : of.cluster->nodes) {
+    if (group.gpus == first.gpus) continue;
+    of.reader.fail("shard_group",
+                   fmt::format("\"node\" needs as many GPUs in every node, and {} has {} where {} has {}; "
+                               "write \"world\"",
+                               in_quotes(group.name), group.gpus, in_quotes(first.name), first.gpus));
     return;
   }
 }
 
-void read_late(ObjectReader& reader, ScheduleSpec& spec) {
-  spec.late_communication =
-      reader.choice("late_communication", {LateCommunication::kWait, LateCommunication::kAccumulate},
-                    std::optional<LateCommunication>(LateCommunication::kAccumulate));
+void read_late(const Reading& of) {
+  of.spec.late_communication =
+      of.reader.choice("late_communication", {LateCommunication::kWait, LateCommunication::kAccumulate},
+                       std::optional<LateCommunication>(LateCommunication::kAccumulate));
 }
 
-void read_acco(ObjectReader& reader, ScheduleSpec& spec, const Training& training) {
-  read_late(reader, spec);
-  spec.rollback_estimate = reader.boolean("rollback_estimate", true);
-  spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
-  const int steps = training.gradient_accumulation_steps;
-  if (steps == 0) {  // wrong, and said
-    reader.find("micro_batches_per_round");
-    return;
-  }
+void read_micro_batches_per_round(const Reading& of) {
   const char* const key = "micro_batches_per_round";
-  if (steps % 2 != 0 && !reader.has(key)) {
-    reader.fail(key, fmt::format("missing: it is half of gradient_accumulation_steps, and {} is odd; write \"{}\": {}, "
-                                 "or make the steps even",
-                                 steps, key, steps / 2 + 1));
+  const int steps = of.training.gradient_accumulation_steps, rounds = of.traits.rounds;
+  if (steps == 0) {  // wrong, and said
+    of.reader.find(key);
     return;
   }
-  spec.micro_batches_per_round =
-      reader.integer(key, 1, kMaxInteger, steps % 2 == 0 ? std::optional<int>(steps / 2) : std::nullopt);
+  if (steps % rounds != 0 && !of.reader.has(key)) {
+    of.reader.fail(key, fmt::format("missing: it is half of gradient_accumulation_steps, and {} is odd; write \"{}\": "
+                                    "{}, or make the steps even",
+                                    steps, key, steps / rounds + 1));
+    return;
+  }
+  of.spec.micro_batches_per_round =
+      of.reader.integer(key, 1, kMaxInteger, steps % rounds == 0 ? std::optional<int>(steps / rounds) : std::nullopt);
 }
 
-}  // namespace
+/// Every key that only some schedules take, in the order in which they are read and resolved.
+struct Key {
+  const char* name;
+  void (*read)(const Reading& of);
+};
+constexpr Key kKeys[] = {
+    {"sync", read_sync},
+    {"overlap", read_overlap},
+    {"bucket_cap_mb", read_bucket_cap},
+    {"first_bucket_mb", read_first_bucket},
+    {"optimizer_sharding", read_optimizer_sharding},
+    {"autocast", read_autocast},
+    {"count_micro_batches", read_count},
+    {"reduce_dtype", read_reduce_dtype},
+    {"prefetch", [](const Reading& of) { of.spec.prefetch = of.reader.integer("prefetch", 0, kMostPrefetch, 1); }},
+    {"reshard_after_forward",
+     [](const Reading& of) { of.spec.reshard_after_forward = of.reader.boolean("reshard_after_forward", true); }},
+    {"communicators", [](const Reading& of) { of.spec.communicators = of.reader.integer("communicators", 1, 2, 1); }},
+    {"shard_group", read_shard_group},
+    {"late_communication", read_late},
+    {"rollback_estimate",
+     [](const Reading& of) { of.spec.rollback_estimate = of.reader.boolean("rollback_estimate", true); }},
+    {"poll_every", [](const Reading& of) { of.spec.poll_every = of.reader.integer("poll_every", 1, kMaxInteger, 1); }},
+    {"micro_batches_per_round", read_micro_batches_per_round},
+    {"inner_updates",
+     [](const Reading& of) { of.spec.inner_updates = of.reader.integer("inner_updates", 1, kMaxInteger, 100); }},
+};
 
-namespace {
+/// For each key that `schedule` does not take, the schedules to which it belongs.
+std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule) {
+  std::map<std::string, std::string> notes;
+  for (const Key& key : kKeys) {
+    if (schedule.takes(key.name)) continue;
+    std::vector<std::string> owners;
+    for (const ScheduleTraits& row : schedules())
+      if (row.takes(key.name)) owners.emplace_back(row.name);
+    notes[key.name] =
+        fmt::format("it belongs to {}, and {} has no such choice; remove it", in_words(owners), schedule.name);
+  }
+  return notes;
+}
 
 /// What accocal's own step cannot be scheduled as.
-void check_own_step(ObjectReader& reader, const ScheduleSpec& spec) {
-  const std::vector<std::string> own = {"ddp", "zero1", "dpu", "wp", "acco"};
-  if (reader.good("name") && std::find(own.begin(), own.end(), spec.name) == own.end())
-    reader.fail("name", fmt::format("{} is not what accocal's implementation runs; write ddp, zero1, dpu, wp or acco",
-                                    spec.name));
-  if (spec.parameter_dtype == Dtype::kFp16)
+void check_own_step(const Reading& of) {
+  ObjectReader& reader = of.reader;
+  if (of.traits.accocal != AccocalRuns::kOnGpu)
+    reader.fail("name", fmt::format("{} is not what accocal's implementation runs; write {}", of.spec.name,
+                                    in_words(accocal_algorithms(AccocalRuns::kOnGpu), " or ")));
+  if (of.spec.parameter_dtype == Dtype::kFp16)
     reader.fail("parameter_dtype", "is fp16, and accocal stores bf16 or fp32; write one of these");
-  if (spec.gradient_dtype != spec.parameter_dtype)
+  if (of.spec.gradient_dtype != of.spec.parameter_dtype)
     reader.fail("gradient_dtype", "is not that of the parameters, and accocal's is; leave it out");
-  if (spec.autocast) reader.fail("autocast", "is not what accocal's implementation does; leave it out");
+  if (of.spec.autocast) reader.fail("autocast", "is not what accocal's implementation does; leave it out");
 }
 
 }  // namespace
@@ -225,36 +189,21 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   ObjectReader reader(value, pointer, diagnostics);
   ScheduleSpec spec;
   if (value.kind != JsonKind::kObject) return spec;
-  const std::vector<std::string> names = {"ddp", "zero1", "zero2", "zero3", "dpu", "wp", "acco", "diloco"};
-  spec.name =
-      reader.one_of("name", names, "", [&](const std::string& written) { return advice_for_name(written, names); });
+  spec.name = reader.one_of("name", schedule_names(), "", advice_for_schedule);
   const bool known = reader.good("name");
   spec.label = reader.text("label", known ? spec.name : std::string());
   const bool half = training.precision == Dtype::kFp16 || training.precision == Dtype::kBf16;
   const bool fp8 = training.precision == Dtype::kFp8;
   const Dtype usual = half ? training.precision : fp8 ? Dtype::kBf16 : Dtype::kFp32;
-  const std::vector<Dtype> stored = {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16};
-  spec.parameter_dtype = reader.choice("parameter_dtype", stored, std::optional<Dtype>(usual));
-  spec.gradient_dtype = reader.choice("gradient_dtype", stored, std::optional<Dtype>(spec.parameter_dtype));
-  spec.optimizer_dtype = reader.choice("optimizer_dtype", stored, std::optional<Dtype>(Dtype::kFp32));
-  if (!known) return spec;  // whose options the rest are, nobody can tell
-  if (spec.name == "ddp") read_ddp(reader, spec, training, cluster);
-  if (spec.name == "zero1") read_buckets(reader, spec, Overlap::kNone, training);
-  if (spec.name == "zero2") {
-    read_sync(reader, spec, Sync::kEveryMicroBatch);
-    read_buckets(reader, spec, Overlap::kBackward, training);
-  }
-  if (spec.name == "zero3") read_zero3(reader, spec, cluster, stored);
-  if (spec.name == "ddp" || spec.name == "zero1") read_count(reader, spec);
-  if (spec.name == "diloco") spec.inner_updates = reader.integer("inner_updates", 1, kMaxInteger, 100);
-  if (spec.name == "dpu" || spec.name == "wp") {
-    read_late(reader, spec);
-    if (spec.name == "wp") spec.rollback_estimate = reader.boolean("rollback_estimate", true);
-    spec.poll_every = reader.integer("poll_every", 1, kMaxInteger, 1);
-  }
-  if (spec.name == "acco") read_acco(reader, spec, training);
-  if (training.implementation == Implementation::kAccocal) check_own_step(reader, spec);
-  reader.finish(notes_for(spec.name));
+  spec.parameter_dtype = reader.choice("parameter_dtype", stored_dtypes(), std::optional<Dtype>(usual));
+  spec.gradient_dtype = reader.choice("gradient_dtype", stored_dtypes(), std::optional<Dtype>(spec.parameter_dtype));
+  spec.optimizer_dtype = reader.choice("optimizer_dtype", stored_dtypes(), std::optional<Dtype>(Dtype::kFp32));
+  if (!known) return spec;  // nobody can tell whose the other keys are
+  const Reading of{reader, spec, traits_of(spec), training, cluster};
+  for (const Key& key : kKeys)
+    if (of.traits.takes(key.name)) key.read(of);
+  if (is_own_step(training)) check_own_step(of);
+  reader.finish(notes_for(of.traits));
   return spec;
 }
 

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <string>
 
+#include "models/schedule_traits.hpp"
 #include "reports/console_parts.hpp"
 #include "reports/human.hpp"
 
@@ -146,6 +147,19 @@ void write_all_warnings(std::ostream& out, const std::vector<RunResult>& results
   }
 }
 
+/// "1.5 for ACCO and 2 for DPU", of the schedules that were played; the tightest first.
+std::string laws_of(const std::vector<RunResult>& results) {
+  std::map<double, std::string> laws;
+  for (const RunResult& result : results) {
+    const ScheduleTraits& traits = traits_of(result.schedule);
+    if (traits.most_same_batch > 0)
+      laws[traits.most_same_batch] = fmt::format("{:g} for {}", traits.most_same_batch, traits.title);
+  }
+  std::vector<std::string> texts;
+  for (const auto& law : laws) texts.push_back(law.second);
+  return in_words(texts);
+}
+
 /// Says what the speedups mean, where a reader could take one for the other.
 void write_closing(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
                    const ConsoleOptions& options) {
@@ -158,16 +172,10 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
       "comes from the larger batch alone, for which the model may need more tokens; \"same batch\" is the speedup over "
       "the baseline played with as many samples per update, so the larger batch brings nothing to it.",
       scenario.baseline);
-  const bool serial_zero1 =
-      baseline != scenario.schedules.end() && baseline->name == "zero1" && baseline->overlap == Overlap::kNone;
-  const bool acco = has([](const RunResult& r) { return r.schedule == "acco"; });
-  const bool dpu = has([](const RunResult& r) { return r.schedule == "dpu"; });
-  if (serial_zero1 && (acco || dpu) && !scenario.cluster.nodes.empty() && identical_ranks(scenario.cluster)) {
-    text += fmt::format(" With identical ranks and serial ZeRO-1 as the baseline that can never exceed {}.",
-                        acco && dpu ? "1.5 for ACCO and 2 for DPU"
-                        : acco      ? "1.5 for ACCO"
-                                    : "2 for DPU");
-  }
+  const std::string laws = laws_of(results);
+  const bool serial = baseline != scenario.schedules.end() && is_serial_sharded(*baseline);
+  if (serial && !laws.empty() && !scenario.cluster.nodes.empty() && identical_ranks(scenario.cluster))
+    text += fmt::format(" With identical ranks and serial ZeRO-1 as the baseline that can never exceed {}.", laws);
   out << '\n';
   write_wrapped(out, "", text, options.width);
 }

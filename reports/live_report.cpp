@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/schedule_traits.hpp"
 #include "models/text.hpp"
 #include "reports/table.hpp"
 
@@ -64,7 +65,8 @@ std::vector<std::pair<std::string, Score>> scores_of(const LiveResult& result) {
     by_algorithm[row.cell.algorithm].add(error);
     by_ranks[row.cell.ranks].add(error);
     if (row.cell.slow > 1) slow.add(error);
-    if (row.cell.algorithm == "acco" && row.predicted_micro_batches > 1.01 * row.cell.micro_batches * row.cell.ranks)
+    if (traits_of(row.cell.algorithm).rounds > 1 &&
+        row.predicted_micro_batches > 1.01 * row.cell.micro_batches * row.cell.ranks)
       bound.add(error);
   }
   std::vector<std::pair<std::string, Score>> scores = {{"set computation, all", all}};

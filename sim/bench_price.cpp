@@ -32,7 +32,7 @@ Model llama_of(int layers) {
 void bench(const std::string& name, Scenario& scenario, Implementation implementation) {
   scenario.training.implementation = implementation;
   ScheduleSpec spec;
-  spec.name = spec.label = "ddp";
+  spec.name = spec.label = plain_schedule().name;
   double best = 1e9;
   Seconds micro_batch;
   for (int i = 0; i < 20; ++i) {

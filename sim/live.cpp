@@ -19,6 +19,7 @@
 #include "models/machine_samples.hpp"
 #include "models/quantity.hpp"
 #include "models/scenario.hpp"
+#include "models/schedule_traits.hpp"
 #include "models/text.hpp"
 #include "models/text_file.hpp"
 #include "models/whole_file.hpp"
@@ -124,9 +125,9 @@ Machine measure_machine(const LiveOptions& options, int ranks) {
   // How late a sleeper wakes belongs to the machine too; from a run of its own, with nothing to send.
   const std::string run = options.folder + "/sleep.json";
   const Seconds asked{0.01};
-  run_accocal(options, {"train", "-n", std::to_string(ranks), "--network", "loopback", "--algorithm", "ddp",
-                        "--compute-time", setting(asked), "--parameters", "1024", "--micro-batches", "10", "--updates",
-                        options.quick ? "5" : "20", "-o", run});
+  run_accocal(options, {"train", "-n", std::to_string(ranks), "--network", "loopback", "--algorithm",
+                        plain_schedule().name, "--compute-time", setting(asked), "--parameters", "1024",
+                        "--micro-batches", "10", "--updates", options.quick ? "5" : "20", "-o", run});
   machine.late = median_micro_batch(run) - asked;
   return machine;
 }
@@ -134,7 +135,7 @@ Machine measure_machine(const LiveOptions& options, int ranks) {
 /// Communication of one synchronous update, from the samples alone: what the ratios are chosen by.
 Seconds communication_alone(const Machine& machine) {
   MeasuredRun run;
-  run.algorithm = "zero1";
+  run.algorithm = plain_sharded_schedule().name;
   run.ranks = machine.samples.ranks;
   run.parameters = kParameters;
   run.compute_time = Seconds{1};
@@ -145,7 +146,7 @@ MeasuredRun planned(const LiveCell& cell, const Machine& machine) {
   MeasuredRun run;
   run.algorithm = cell.algorithm;
   run.ranks = cell.ranks;
-  run.micro_batches_per_round = cell.algorithm == "acco" ? cell.micro_batches / 2 : cell.micro_batches;
+  run.micro_batches_per_round = cell.micro_batches / traits_of(cell.algorithm).rounds;
   run.inner_updates = kInnerUpdates;
   if (cell.real) {
     run.parameters = machine.fit.parameters;  // and the time of a micro-batch is the machine's
@@ -163,14 +164,15 @@ int updates_for(const LiveOptions& options, const LiveCell& cell, Seconds update
   const double seconds = options.quick ? 1.5 : 3;
   const int least = options.quick ? 10 : 25;
   const int wanted = std::clamp(static_cast<int>(seconds / update.value), least, 200);
-  return cell.algorithm == "diloco" ? (wanted + kInnerUpdates - 1) / kInnerUpdates * kInnerUpdates : wanted;
+  const int phase = updates_per_mark(traits_of(cell.algorithm), kInnerUpdates);
+  return (wanted + phase - 1) / phase * phase;
 }
 
 /// A micro-batch of the GPT right now, with nothing to send: has the machine the speed that it was measured at?
 Seconds micro_batch_now(const LiveOptions& options, int ranks) {
   const std::string file = options.folder + "/probe.json";
-  run_accocal(options, {"train", "-n", std::to_string(ranks), "--network", "loopback", "--algorithm", "ddp",
-                        "--micro-batches", "10", "--updates", "4", "-o", file});
+  run_accocal(options, {"train", "-n", std::to_string(ranks), "--network", "loopback", "--algorithm",
+                        plain_schedule().name, "--micro-batches", "10", "--updates", "4", "-o", file});
   return median_micro_batch(file);
 }
 
@@ -200,7 +202,7 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
     add("--network", network_of(options));
     add("--algorithm", cell.algorithm);
     add("--micro-batches", std::to_string(cell.micro_batches));
-    if (cell.algorithm == "diloco") add("--inner-updates", std::to_string(kInnerUpdates));
+    if (traits_of(cell.algorithm).local) add("--inner-updates", std::to_string(kInnerUpdates));
     add("--updates", std::to_string(updates));
     if (!cell.real) {
       add("--compute-time", setting(cell.compute_time));
@@ -238,7 +240,7 @@ LiveResult validate_live(const LiveOptions& options) {
   result.network = network_of(options);
   result.parameters = kParameters;
   const std::vector<int> sizes = options.quick ? std::vector<int>{2} : std::vector<int>{2, 4};
-  const std::vector<std::string> algorithms = {"ddp", "zero1", "dpu", "wp", "acco", "diloco"};
+  const std::vector<std::string> algorithms = accocal_algorithms();
   const std::vector<double> looks = options.quick ? std::vector<double>(std::begin(kQuickLooks), std::end(kQuickLooks))
                                                   : std::vector<double>(std::begin(kLooks), std::end(kLooks));
   for (const int ranks : sizes) {

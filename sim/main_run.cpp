@@ -63,7 +63,7 @@ void compare_with_run(const Arguments& arguments) {
   warn_of_differences(run, scenario.cluster);
   const LivePrediction predicted = predict_run(arguments.machine, run, network_of(arguments));
   // Whole outer phases of DiLoCo.
-  const int phase = run.algorithm == "diloco" ? run.inner_updates : 1;
+  const int phase = updates_per_mark(run);
   const auto up = [phase](int updates) { return (updates + phase - 1) / phase * phase; };
   const int first = up(std::max(1, run.left_out));
   const int there = static_cast<int>(run.updates.size()) - first;

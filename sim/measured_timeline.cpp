@@ -7,6 +7,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "models/schedule_traits.hpp"
 #include "sim/player.hpp"
 #include "sim/run.hpp"
 
@@ -84,7 +85,7 @@ Timeline measured_timeline(const MeasuredRun& run, int first, int count) {
 Timeline predicted_timeline(const Scenario& scenario, const ScheduleSpec& spec, int first, int count,
                             NetworkKind network) {
   Timeline timeline;
-  const int each = spec.name == "diloco" ? spec.inner_updates : 1;
+  const int each = updates_per_mark(traits_of(spec), spec.inner_updates);
   timeline.graph = graph_for_trace(scenario, spec, std::max(4, (first + count + each - 1) / each + 1));
   Seconds from, to;
   int marks = 0;

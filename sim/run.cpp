@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/schedule_traits.hpp"
 #include "models/spread.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/player.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 /// The spec replayed at another number of micro-batches per update.
 ScheduleSpec at_batch(ScheduleSpec spec, int accumulation_steps) {
-  if (spec.name == "acco") spec.micro_batches_per_round = accumulation_steps / 2;
+  const int rounds = traits_of(spec).rounds;
+  if (rounds > 1) spec.micro_batches_per_round = accumulation_steps / rounds;
   return spec;
 }
 
@@ -55,11 +57,12 @@ constexpr int kMostReplayed = 2;
 /// each.
 std::optional<double> baseline_time_per_sample(const Scenario& scenario, const ScheduleSpec& baseline, double samples,
                                                NetworkKind network) {
-  const int unit = baseline.name == "acco" ? 2 : 1;
+  const ScheduleTraits& traits = traits_of(baseline);
+  const int unit = traits.rounds;
   const double steps = samples / samples_per_step(scenario) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
-  const bool affine = baseline.name != "acco" && baseline.name != "dpu" && baseline.name != "wp";
-  const double most = affine ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
+  const double most =
+      !traits.delayed ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) {
     const SteadyPlay play = play_steady(scenario, at_batch(baseline, n), n, network);

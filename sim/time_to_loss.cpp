@@ -5,14 +5,16 @@
 
 #include <algorithm>
 
+#include "models/schedule_traits.hpp"
+
 namespace accosim {
 namespace {
 
 /// The measured algorithm that a schedule trains as.
 std::string algorithm_of(const ScheduleSpec& spec) {
-  if (spec.name == "acco" && !spec.rollback_estimate) return "acco-keep";
-  if (spec.name == "zero2" || spec.name == "zero3") return "zero1";  // sharding changes no update
-  return spec.name;
+  const ScheduleTraits& traits = traits_of(spec);
+  const bool keeps = !spec.rollback_estimate && *traits.trains_as_keeping != '\0';
+  return keeps ? traits.trains_as_keeping : traits.trains_as;
 }
 
 }  // namespace
@@ -63,7 +65,7 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
     if (!own && (result.samples_per_update < least || result.samples_per_update > most))
       add(fmt::format("batches of {:.3g} to {:.3g} samples of this length, these are {:.3g}", least, most,
                       result.samples_per_update));
-    if (spec->name == "diloco" && convergence.inner_updates > 0 && spec->inner_updates != convergence.inner_updates)
+    if (traits_of(*spec).local && convergence.inner_updates > 0 && spec->inner_updates != convergence.inner_updates)
       add(fmt::format("{} inner updates, here {}", convergence.inner_updates, spec->inner_updates));
     if (!outside.empty())
       result.warnings.push_back({"convergence_extrapolates", "the time to a loss was measured on " + outside,

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "models/schedule_traits.hpp"
+
 namespace accosim {
 namespace {
 
@@ -130,7 +132,7 @@ std::optional<Warning> ranks_wait(const Scenario& scenario, const ScheduleSpec& 
       std::minmax_element(crews.begin(), crews.end(), [](const Crew& a, const Crew& b) { return a.idle < b.idle; });
   if (waiting->idle < kMuchIdle || waiting->idle - holding->idle < kMuchMore) return std::nullopt;
   std::string advice = better_micro_batch(scenario, spec, play, *waiting, *holding, network);
-  if (spec.name != "acco" && spec.name != "dpu" && spec.name != "wp")
+  if (!traits_of(spec).delayed)
     advice +=
         fmt::format("{}choose a schedule whose ranks accumulate while they wait (acco)", advice.empty() ? "" : ", or ");
   return Warning{"ranks_wait",

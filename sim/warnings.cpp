@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "models/schedule_traits.hpp"
 #include "models/spread.hpp"
 #include "sim/waiting.hpp"
 
@@ -44,7 +45,8 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
                      result.memory_capacity.value / 0x1p30),
          "lower micro_batch_size, set activation_recompute to full, or choose a schedule that shards more"});
   const int asked = play.accumulation_steps;
-  if (spec.name == "acco" && 2 * spec.micro_batches_per_round != asked)
+  const ScheduleTraits& traits = traits_of(spec);
+  if (traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)
     warnings.push_back({"rounds_set_the_batch",
                         fmt::format("two rounds of at least {} micro-batches each stand against {} that "
                                     "gradient_accumulation_steps asks for",
@@ -83,7 +85,7 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
                                       100 * use.inherited, kind.device.name),
                           "expect some 10 % more error; measure kernels on the part itself and run accosim fit"});
   }
-  if (spec.name == "dpu" || spec.name == "wp")
+  if (traits.stale_updates > 0)
     warnings.push_back({"stale_gradients",
                         "every gradient is one update late, which this prediction does not charge for",
                         "expect to need warm-up steps or more samples for the same loss; acco corrects the delay"});

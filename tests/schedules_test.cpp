@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "models/schedule_traits.hpp"
 #include "sim/player.hpp"
 #include "sim/run.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -72,6 +73,16 @@ TEST(Schedules, SteadyTimeIsTheClosedFormOnBothNetworks) {
       }
       EXPECT_NEAR(times[1] / times[0], 1, 1e-9) << spec.label << " seed " << seed;
     }
+  }
+}
+
+TEST(Schedules, EveryRowHasItsFunctions) {
+  const Scenario scenario = sample_scenario(2, 4);
+  for (const ScheduleTraits& row : schedules()) {
+    const ScheduleSpec spec = sample_schedule(row.name);
+    const SteadyPlay play = play_steady(scenario, spec, 4, NetworkKind::kReference);
+    const Seconds expected = closed_form({spec, play.costs, play.costs.kinds[0], 4, 1});
+    EXPECT_NEAR(play.measured.update_time / expected, 1, 1e-6) << row.name;
   }
 }
 

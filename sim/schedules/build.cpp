@@ -1,32 +1,41 @@
 // From a schedule to the graph of the whole cluster: one program a kind of rank, and the groups that they ask for.
 #include <stdexcept>
+#include <string>
 
+#include "models/schedule_traits.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
 
-Program build_program(const ScheduleInput& input, Tables& tables) {
-  const std::string& name = input.spec.name;
-  if (name == "ddp") return build_ddp(input, tables);
-  if (name == "zero1") return build_zero1(input, tables);
-  if (name == "zero2") return build_zero2(input, tables);
-  if (name == "zero3") return build_zero3(input, tables);
-  if (name == "dpu" || name == "wp") return build_dpu(input, tables);
-  if (name == "diloco") return build_diloco(input, tables);
-  if (name == "acco") return build_acco(input, tables);
-  throw std::logic_error("no schedule " + name);
+/// What a row of models/schedule_traits.cpp is here: the two functions of its file.
+struct Functions {
+  const char* name;
+  Program (*build)(const ScheduleInput& input, Tables& tables);
+  Seconds (*closed_form)(const ScheduleInput& input);
+};
+constexpr Functions kFunctions[] = {
+    {"ddp", build_ddp, ddp_closed_form},       {"zero1", build_zero1, zero1_closed_form},
+    {"zero2", build_zero2, zero2_closed_form}, {"zero3", build_zero3, zero3_closed_form},
+    {"dpu", build_dpu, dpu_closed_form},       {"wp", build_dpu, dpu_closed_form},
+    {"acco", build_acco, acco_closed_form},    {"diloco", build_diloco, diloco_closed_form},
+};
+
+const Functions& functions_of(const ScheduleSpec& spec) {
+  for (const Functions& each : kFunctions)
+    if (spec.name == each.name) return each;
+  throw std::logic_error("no schedule " + spec.name);
 }
 
 }  // namespace
 
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
   EventGraph graph;
-  if (spec.name == "diloco") graph.updates_per_mark = spec.inner_updates;
+  graph.updates_per_mark = updates_per_mark(traits_of(spec), spec.inner_updates);
   Tables tables;
   for (const RankKind& kind : costs.kinds) {
-    graph.programs.push_back(build_program({spec, costs, kind, accumulation_steps, updates}, tables));
+    graph.programs.push_back(functions_of(spec).build({spec, costs, kind, accumulation_steps, updates}, tables));
     graph.programs.back().memory_bandwidth = kind.device.memory_efficiency * kind.device.memory_bandwidth;
   }
   graph.labels = std::move(tables.labels);
@@ -34,16 +43,6 @@ EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_
   return graph;
 }
 
-Seconds closed_form(const ScheduleInput& input) {
-  const std::string& name = input.spec.name;
-  if (name == "ddp") return ddp_closed_form(input);
-  if (name == "zero1") return zero1_closed_form(input);
-  if (name == "zero2") return zero2_closed_form(input);
-  if (name == "zero3") return zero3_closed_form(input);
-  if (name == "dpu" || name == "wp") return dpu_closed_form(input);
-  if (name == "diloco") return diloco_closed_form(input);
-  if (name == "acco") return acco_closed_form(input);
-  throw std::logic_error("no schedule " + name);
-}
+Seconds closed_form(const ScheduleInput& input) { return functions_of(input.spec).closed_form(input); }
 
 }  // namespace accosim

@@ -6,10 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/schedule_traits.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
+
+Round round_of(const ScheduleSpec& spec) {
+  return traits_of(spec).lookahead == Lookahead::kPrediction ? Round::kPredict : Round::kUpdate;
+}
 
 /// Looks at the communication per update, at least.
 int least_looks(const ScheduleInput& input) {
@@ -20,7 +25,7 @@ int least_looks(const ScheduleInput& input) {
 
 Program build_dpu(const ScheduleInput& input, Tables& tables) {
   ProgramBuilder program(tables, lane_names());
-  const Round round = input.spec.name == "wp" ? Round::kPredict : Round::kUpdate;
+  const Round round = round_of(input.spec);
   add_micro_batches(program, input, 1);  // something to communicate in the first round
   OpRef swap = add_swap(program, input, {kCommunicationLane, -1}, true);
   for (int update = 0; update < input.updates; ++update) {
@@ -38,7 +43,7 @@ Program build_dpu(const ScheduleInput& input, Tables& tables) {
 /// max(A t, T) + s when waiting; p max(m, ceil(T / p)) + s when accumulating, p the time between two looks, m the least
 /// number of them. T of weight prediction has a second step of the shard and the clones.
 Seconds dpu_closed_form(const ScheduleInput& input) {
-  const Round round = input.spec.name == "wp" ? Round::kPredict : Round::kUpdate;
+  const Round round = round_of(input.spec);
   const Seconds t = input.kind.forward + input.kind.backward;
   const Seconds T = sharded_update_time(input, round), s = swap_time(input, true);
   if (input.spec.late_communication == LateCommunication::kWait) return std::max(input.accumulation_steps * t, T) + s;

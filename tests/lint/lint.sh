@@ -39,6 +39,14 @@ found=$(
     case $first in '# '* | '"""'*) ;; *) echo "$file:1: no opening comment; a script begins with why it exists" ;; esac
   done
 
+  # A schedule is a row of data; who asks for its name forgets the next one. In the row, and where its functions are.
+  names=$(sed -nE 's/.*\{\.name = "([a-z0-9_]+)",$/\1/p' models/schedule_traits.cpp 2>/dev/null | paste -sd '|')
+  if [ -n "$names" ]; then
+    printf '%s\n' "${sources[@]}" | grep -E '^(models|sim|reports)/' | grep -vE '^models/schedule_traits\.|^sim/schedules/' |
+      xargs -r -d '\n' grep -nE "\"($names)\\\\?\"" -- /dev/null |
+      sed -E 's/^([^:]*:[0-9]+):.*/\1: asks for a schedule by its name; ask a trait of its row in models\/schedule_traits.cpp/'
+  fi
+
   # The places where the project happens to be developed. The brackets keep this file from naming them.
   grep -nIE '(^|[^A-Za-z0-9_.<-])/wor[k](/|[^A-Za-z0-9_/-]|$)|/tmp/brief[s]|\.\./share[d]/' -- "${files[@]}" /dev/null |
     sed -E 's/^([^:]*:[0-9]+):.*/\1: names a place outside the project; the project speaks of itself alone/'
