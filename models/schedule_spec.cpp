@@ -152,7 +152,9 @@ constexpr Key kKeys[] = {
     {"poll_every", [](const Reading& of) { of.spec.poll_every = of.reader.integer("poll_every", 1, kMaxInteger, 1); }},
     {"micro_batches_per_round", read_micro_batches_per_round},
     {"inner_updates",
-     [](const Reading& of) { of.spec.inner_updates = of.reader.integer("inner_updates", 1, kMaxInteger, 100); }},
+     [](const Reading& of) {
+       of.spec.inner_updates = of.reader.integer("inner_updates", 1, kMaxInteger, of.traits.usual_inner_updates);
+     }},
 };
 
 /// For each key that `schedule` does not take, the schedules to which it belongs.

@@ -116,6 +116,7 @@ const std::vector<ScheduleTraits>& schedules() {
       {.name = "diloco",
        .title = "DiLoCo",
        .local = true,
+       .usual_inner_updates = 100,
        .outer_step = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .keys = {"inner_updates"},

@@ -37,9 +37,10 @@ struct ScheduleTraits {
   /// more until that is done, so the batch can grow.
   bool delayed = false;
   Lookahead lookahead = Lookahead::kNone;
-  int rounds = 1;           ///< of an update
-  int stale_updates = 0;    ///< so late is a gradient when it is applied, which nothing makes good
-  bool local = false;       ///< ranks make inner_updates updates by themselves, then meet: one mark in the graph
+  int rounds = 1;         ///< of an update
+  int stale_updates = 0;  ///< so late is a gradient when it is applied, which nothing makes good
+  bool local = false;     ///< ranks make inner_updates updates by themselves, then meet: one mark in the graph
+  int usual_inner_updates = 1;
   bool outer_step = false;  ///< where they meet, an optimizer steps on what they moved
   /// For identical ranks the speedup over serial ZeRO-1 at equal samples an update never exceeds it; 0: no such law.
   double most_same_batch = 0;

@@ -29,6 +29,21 @@ bool is_plain(const Program& program, const Loop& loop) {
                       [&](OpRef wait) { return wait.lane == lane && wait.index > begin && wait.index < end; });
 }
 
+/// By loop: the one around it, -1 where there is none.
+std::vector<int> enclosing_loops(const Program& program) {
+  std::vector<int> enclosing(program.loops.size(), -1);
+  for (const std::vector<Op>& lane : program.lanes) {
+    std::vector<int> open;
+    for (const Op& op : lane) {
+      if (op.kind == OpKind::kLoopEnd) open.pop_back();
+      if (op.kind != OpKind::kLoopBegin) continue;
+      if (!open.empty()) enclosing[op.plan] = open.back();
+      open.push_back(op.plan);
+    }
+  }
+  return enclosing;
+}
+
 }  // namespace
 
 Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink)
@@ -37,6 +52,7 @@ Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sin
     std::vector<bool> plain;
     for (const Loop& loop : program.loops) plain.push_back(is_plain(program, loop));
     plain_programs_.push_back(std::move(plain));
+    enclosing_.push_back(enclosing_loops(program));
   }
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const Rank& rank = graph.ranks[r];

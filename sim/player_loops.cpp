@@ -90,6 +90,9 @@ void Player::decide(std::uint32_t rank, std::uint32_t loop_index, double time, b
     LoopState& state = loops_[first_loop_[member] + loop_index];
     state.parts_at_end = 0;
     ++state.iteration;
+    const int around = enclosing_[graph_.ranks[member].program][loop_index];
+    const std::int32_t outer =
+        around < 0 ? 0 : loops_[first_loop_[member] + static_cast<std::uint32_t>(around)].iteration;
     for (const Loop::Part& part : program_of(member).loops[loop_index].parts) {
       const std::uint32_t id = first_lane_[member] + static_cast<std::uint32_t>(part.lane);
       Lane& lane = lanes_[id];
@@ -99,7 +102,7 @@ void Player::decide(std::uint32_t rank, std::uint32_t loop_index, double time, b
         lane.iteration = state.iteration;
         ready_.push_back({id, time});  // the next body starts where the last one ended, however late the decision
       } else {
-        lane.iteration = 0;
+        lane.iteration = outer;
         finish(id, exit);
         ready_.push_back({id, exit});
       }

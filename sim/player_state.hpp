@@ -141,6 +141,7 @@ class Player {
   NetworkKind network_kind_;
   const SpanSink& sink_;
   std::vector<std::vector<bool>> plain_programs_;  // by program and loop
+  std::vector<std::vector<int>> enclosing_;        // by program and loop: the loop around it, or -1
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> first_lane_, first_loop_, first_slot_;  // by rank
   std::vector<LoopState> loops_;

@@ -282,6 +282,29 @@ TEST(Player, CountsWhatItExecutes) {
   EXPECT_NEAR(played.end.value, 7e-3, 1e-15);
 }
 
+TEST(Player, AnOpAfterAnInnerLoopIsOfItsRepetitionOfTheOuterOne) {
+  // On two lanes, three times: two times (a of 1 s beside b of 2 s), then c of 4 s. A repetition takes 2 x 2 + 4 = 8 s.
+  Tables tables;
+  ProgramBuilder program(tables, {"x", "y"});
+  program.begin_loop(std::vector<int>{0, 1}, 3, {});
+  program.begin_loop(std::vector<int>{0, 1}, 2, {});
+  program.compute(0, "a", OpClass::kForward, Seconds{1});
+  program.compute(1, "b", OpClass::kForward, Seconds{2});
+  program.end_loop(std::vector<int>{0, 1});
+  program.compute(0, "c", OpClass::kForward, Seconds{4});
+  program.end_loop(std::vector<int>{0, 1});
+  const EventGraph graph = graph_of(tables, {program.take(1)}, {0});
+  const std::vector<Span> spans = spans_of(graph);
+  using Seen = std::vector<std::pair<int, double>>;
+  const auto seen = [&](const char* name) {
+    Seen all;
+    for (const Span& span : named(graph, spans, 0, name)) all.emplace_back(span.iteration, span.begin.value);
+    return all;
+  };
+  EXPECT_EQ(seen("a"), (Seen{{0, 0}, {1, 2}, {0, 8}, {1, 10}, {0, 16}, {1, 18}}));
+  EXPECT_EQ(seen("c"), (Seen{{0, 4}, {1, 12}, {2, 20}}));
+}
+
 TEST(Player, RanksThatWaitForEachOtherForEverAreAnError) {
   // Rank 1 never comes to the collective.
   Tables tables;
