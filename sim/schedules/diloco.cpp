@@ -17,10 +17,7 @@ Seconds outer_time(const ScheduleInput& input) {
 Program build_diloco(const ScheduleInput& input, Tables& tables) {
   ProgramBuilder program(tables, lane_names());
   for (int phase = 0; phase < input.updates; ++phase) {
-    program.begin_loop(kComputeLane, input.spec.inner_updates);
-    add_micro_batches(program, input, input.accumulation_steps);
-    program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input));
-    program.end_loop(kComputeLane);
+    add_local_updates(program, input);
     const OpRef moved =
         program.collective(kCommunicationLane, "all-reduce of what was moved",
                            {CollectiveKind::kAllReduce, input.costs.parameter_bytes()}, {program.last(kComputeLane)});
@@ -32,11 +29,10 @@ Program build_diloco(const ScheduleInput& input, Tables& tables) {
 
 /// (H (A t + O) + T_ar + O_outer) / H.
 Seconds diloco_closed_form(const ScheduleInput& input) {
-  const Seconds t = input.kind.forward + input.kind.backward;
   const double H = input.spec.inner_updates;
   const Seconds outer =
       request_time(input.costs, {CollectiveKind::kAllReduce, input.costs.parameter_bytes()}) + outer_time(input);
-  return input.accumulation_steps * t + full_optimizer_time(input) + 1 / H * outer;
+  return local_update_time(input) + 1 / H * outer;
 }
 
 }  // namespace accosim

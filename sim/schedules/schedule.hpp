@@ -71,6 +71,10 @@ std::vector<std::string> lane_names();
 
 /// `count` micro-batches, one after the other.
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count);
+/// The updates that a rank makes by itself between two meetings: inner_updates times its micro-batches and the whole
+/// optimizer; and the time of one.
+void add_local_updates(ProgramBuilder& program, const ScheduleInput& input);
+Seconds local_update_time(const ScheduleInput& input);
 /// Groups of `poll_every` micro-batches: at least `min_looks` of them, until `until` has ended.
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until);
 /// One micro-batch whose gradients are sent bucket by bucket; returns the last bucket's op.

@@ -46,6 +46,17 @@ void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int 
   program.end_loop(kComputeLane);
 }
 
+void add_local_updates(ProgramBuilder& program, const ScheduleInput& input) {
+  program.begin_loop(kComputeLane, input.spec.inner_updates);
+  add_micro_batches(program, input, input.accumulation_steps);
+  program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input));
+  program.end_loop(kComputeLane);
+}
+
+Seconds local_update_time(const ScheduleInput& input) {
+  return input.accumulation_steps * (input.kind.forward + input.kind.backward) + full_optimizer_time(input);
+}
+
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until) {
   program.begin_loop(kComputeLane, min_looks, until, input.spec.poll_every);
   program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
