@@ -41,7 +41,8 @@ constexpr OtherName kOtherNames[] = {
     {"dp", R"(data parallelism is "ddp"; )"},
     {"dataparallel", R"(data parallelism is "ddp"; )"},
     {"distributeddataparallel", R"(PyTorch's DistributedDataParallel is "ddp"; )"},
-    {"localsgd", R"("diloco" averages after "inner_updates" updates too, and makes an outer step of it; )"},
+    {"localadam", R"(local updates, with AdamW here, are "local_sgd"; )"},
+    {"postlocalsgd", R"(PyTorch's post-local SGD is "local_sgd", once it is past its warm-up; )"},
 };
 
 constexpr double kState = 12;  // fp32 master, m and v
@@ -122,6 +123,13 @@ const std::vector<ScheduleTraits>& schedules() {
        .keys = {"inner_updates"},
        .accocal = AccocalRuns::kOnCpu,
        .trains_as = "diloco"},
+      {.name = "local_sgd",
+       .title = "local SGD",
+       .local = true,
+       .usual_inner_updates = 8,
+       .formula = {.whole = kHalf + kHalf + kState},
+       .keys = {"inner_updates"},
+       .trains_as = "local_sgd"},
   };
   return kRows;
 }

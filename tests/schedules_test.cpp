@@ -43,6 +43,8 @@ std::vector<ScheduleSpec> variants(const Scenario& scenario) {
       spec = sample_schedule("diloco", "diloco");
       spec.inner_updates = 3;
       specs.push_back(spec);
+      spec.name = spec.label = "local_sgd";
+      specs.push_back(spec);
     }
   }
   ScheduleSpec released = sample_schedule("ddp", "as released");
@@ -108,6 +110,21 @@ TEST(Schedules, AccumulatingRanksDoAsManyMicroBatchesAsTheCommunicationTakes) {
       EXPECT_EQ(play.measured.ranks[0].micro_batches_per_update, expected) << spec.label << " seed " << seed;
     }
   }
+}
+
+TEST(Schedules, LocalSgdSendsItsParametersOnceInSoManyUpdates) {
+  // An all-reduce of P 2-byte parameters, 2 * 2 P (N-1)/N, every 4 updates, N = 8; and none of the 16 bytes of states
+  // is sharded, with 2 more for the buffer: 16 P by the papers' formula.
+  Scenario scenario = sample_scenario(2, 4);
+  ScheduleSpec spec = sample_schedule("local_sgd");
+  spec.inner_updates = 4;
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
+  EXPECT_NEAR(result.bytes_sent_per_rank_per_update.value, 4 * P * 7 / 8 / 4, 1e-3);
+  EXPECT_EQ(result.memory_formula, Bytes{16 * P});
+  EXPECT_EQ(result.memory_parts.part("communication buffer"), Bytes{2 * P});
+  EXPECT_EQ(result.memory_parts.part("outer parameters and momentum"), Bytes{0});
+  EXPECT_EQ(result.memory_parts.part("optimizer states"), Bytes{12 * P});
 }
 
 TEST(Schedules, AccoSendsTwiceAnIdealZero1) {

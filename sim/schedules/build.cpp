@@ -16,10 +16,15 @@ struct Functions {
   Seconds (*closed_form)(const ScheduleInput& input);
 };
 constexpr Functions kFunctions[] = {
-    {"ddp", build_ddp, ddp_closed_form},       {"zero1", build_zero1, zero1_closed_form},
-    {"zero2", build_zero2, zero2_closed_form}, {"zero3", build_zero3, zero3_closed_form},
-    {"dpu", build_dpu, dpu_closed_form},       {"wp", build_dpu, dpu_closed_form},
-    {"acco", build_acco, acco_closed_form},    {"diloco", build_diloco, diloco_closed_form},
+    {"ddp", build_ddp, ddp_closed_form},
+    {"zero1", build_zero1, zero1_closed_form},
+    {"zero2", build_zero2, zero2_closed_form},
+    {"zero3", build_zero3, zero3_closed_form},
+    {"dpu", build_dpu, dpu_closed_form},
+    {"wp", build_dpu, dpu_closed_form},
+    {"acco", build_acco, acco_closed_form},
+    {"diloco", build_diloco, diloco_closed_form},
+    {"local_sgd", build_local_sgd, local_sgd_closed_form},
 };
 
 const Functions& functions_of(const ScheduleSpec& spec) {

@@ -30,6 +30,7 @@ Program build_zero3(const ScheduleInput& input, Tables& tables);
 Program build_dpu(const ScheduleInput& input, Tables& tables);
 Program build_acco(const ScheduleInput& input, Tables& tables);
 Program build_diloco(const ScheduleInput& input, Tables& tables);
+Program build_local_sgd(const ScheduleInput& input, Tables& tables);
 
 /// Steady update time of identical ranks, without interference. `A` micro-batches per update and rank.
 Seconds ddp_closed_form(const ScheduleInput& input);
@@ -39,6 +40,7 @@ Seconds zero3_closed_form(const ScheduleInput& input);
 Seconds dpu_closed_form(const ScheduleInput& input);
 Seconds acco_closed_form(const ScheduleInput& input);
 Seconds diloco_closed_form(const ScheduleInput& input);
+Seconds local_sgd_closed_form(const ScheduleInput& input);
 Seconds closed_form(const ScheduleInput& input);  ///< of the schedule that the spec names
 
 /// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use.
