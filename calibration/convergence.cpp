@@ -105,7 +105,7 @@ TrainingOptions common(const ConvergenceOptions& options) {
 TrainingOptions of(Algorithm algorithm, const ConvergenceOptions& options) {
   TrainingOptions training = common(options);
   training.algorithm = algorithm;
-  if (algorithm == Algorithm::kAcco) training.micro_batches_per_round = 1;  // and two rounds
+  training.micro_batches_per_round /= traits_of(algorithm).rounds;
   return training;
 }
 
@@ -222,6 +222,11 @@ void fit_batches(ConvergenceReport& report, const std::vector<std::vector<Curve>
 
 }  // namespace
 
+bool is_synchronous(const AlgorithmConvergence& algorithm) {
+  const AlgorithmTraits* const row = find_algorithm(algorithm.name);
+  return row != nullptr && row->synchronous;
+}
+
 bool is_equivalent(const Estimate& difference) {
   return difference.low > -kEquivalent && difference.high < kEquivalent;
 }
@@ -240,15 +245,18 @@ std::optional<double> samples_to_reach(const Curve& curve, double target) {
 
 std::vector<ComparedAlgorithm> compared_algorithms(const ConvergenceOptions& options) {
   const std::int64_t warmup = options.updates / 10;
+  const auto plain = [&](Algorithm algorithm, const std::string& what, const char* variant = "") {
+    return ComparedAlgorithm{name_of(algorithm) + variant, what, of(algorithm, options)};
+  };
   std::vector<ComparedAlgorithm> list = {
-      {"ddp", "synchronous, the baseline", of(Algorithm::kDdp, options)},
-      {"zero1", "synchronous, optimizer sharded", of(Algorithm::kZero1, options)},
-      {"acco", "optimizer's states rolled back after the estimate", of(Algorithm::kAcco, options)},
-      {"acco-keep", "ACCO, the moments kept from the estimate", of(Algorithm::kAcco, options)},
-      {"dpu", "gradients one update late", of(Algorithm::kDpu, options)},
-      {"dpu-warmup", fmt::format("DPU after {} synchronous updates", warmup), of(Algorithm::kDpu, options)},
-      {"wp", "DPU on predicted parameters", of(Algorithm::kWp, options)},
-      {"diloco", "10 inner updates, outer rate 0.7, momentum 0.9", of(Algorithm::kDiloco, options)},
+      plain(Algorithm::kDdp, "synchronous, the baseline"),
+      plain(Algorithm::kZero1, "synchronous, optimizer sharded"),
+      plain(Algorithm::kAcco, "optimizer's states rolled back after the estimate"),
+      plain(Algorithm::kAcco, "ACCO, the moments kept from the estimate", "-keep"),
+      plain(Algorithm::kDpu, "gradients one update late"),
+      plain(Algorithm::kDpu, fmt::format("DPU after {} synchronous updates", warmup), "-warmup"),
+      plain(Algorithm::kWp, "DPU on predicted parameters"),
+      plain(Algorithm::kDiloco, "10 inner updates, outer rate 0.7, momentum 0.9"),
   };
   list[3].options.estimate_state = EstimateState::kKeep;
   list[5].options.warmup_updates = warmup;
@@ -331,7 +339,7 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
   std::vector<std::vector<Curve>> curves;
   const auto add_batch = [&](double factor, std::size_t first) {
     const auto samples = static_cast<std::int64_t>(factor * static_cast<double>(report.batch_samples));
-    if (diverged_from(first, batch_seeds, "ddp", "")) {
+    if (diverged_from(first, batch_seeds, name_of(Algorithm::kDdp), "")) {
       say(fmt::format("DDP diverges at a batch of {} samples, which is left out", samples));
       return;
     }

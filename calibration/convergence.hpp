@@ -65,6 +65,8 @@ struct AlgorithmConvergence {
   double early_samples_at_least = 0, samples_at_least = 0;
   Seconds update_time{};  ///< on the report's network, after any warm-up; 0: not measured
 };
+/// Its updates are DDP's, so of its losses there is nothing to find out.
+bool is_synchronous(const AlgorithmConvergence& algorithm);
 inline constexpr double kEarly = 0.2;
 inline constexpr double kLate = 0.6;
 /// A relative difference of losses that counts as none.

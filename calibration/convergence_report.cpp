@@ -90,13 +90,6 @@ std::string ratio_text(const std::optional<Estimate>& ratio, double at_least) {
   return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio->value, ratio->low, ratio->high);
 }
 
-const AlgorithmConvergence* find(const ConvergenceReport& report, const std::string& name) {
-  for (const AlgorithmConvergence& algorithm : report.algorithms) {
-    if (algorithm.name == name) return &algorithm;
-  }
-  return nullptr;
-}
-
 std::string verdict(const AlgorithmConvergence& algorithm, const Estimate& difference, const std::string& when) {
   const std::string limit = fmt::format("{:g} %", 100 * kEquivalent);
   if (is_equivalent(difference)) {
@@ -113,11 +106,10 @@ std::string verdict(const AlgorithmConvergence& algorithm, const Estimate& diffe
 std::string verdicts(const ConvergenceReport& report) {
   const auto early = fmt::format("after {:g} % of the updates", 100 * kEarly);
   std::string text;
-  for (const char* name : {"acco", "acco-keep", "dpu", "dpu-warmup", "wp", "diloco"}) {
-    const AlgorithmConvergence* algorithm = find(report, name);
-    if (algorithm == nullptr) continue;
-    text += "- " + verdict(*algorithm, algorithm->early_difference, early) + "\n";
-    text += "- " + verdict(*algorithm, algorithm->final_difference, "at the end") + "\n";
+  for (const AlgorithmConvergence& algorithm : report.algorithms) {
+    if (is_synchronous(algorithm)) continue;
+    text += "- " + verdict(algorithm, algorithm.early_difference, early) + "\n";
+    text += "- " + verdict(algorithm, algorithm.final_difference, "at the end") + "\n";
   }
   return text;
 }
@@ -133,7 +125,7 @@ std::string along_the_run(const ConvergenceReport& report) {
   }
   text += "\n" + rule + "\n";
   for (const AlgorithmConvergence& algorithm : report.algorithms) {
-    if (algorithm.name == "ddp" || algorithm.name == "zero1") continue;
+    if (is_synchronous(algorithm)) continue;
     text += "| " + algorithm.name + " |";
     const std::size_t last = algorithm.differences.size() - 1;
     for (const int share : kShares) {
@@ -146,7 +138,7 @@ std::string along_the_run(const ConvergenceReport& report) {
       "\nEach point is a look of its own: one interval in ten misses by chance. Points at which an algorithm is shown "
       "to be equivalent:";
   for (const AlgorithmConvergence& algorithm : report.algorithms) {
-    if (algorithm.name == "ddp" || algorithm.name == "zero1") continue;
+    if (is_synchronous(algorithm)) continue;
     const auto from = algorithm.differences.begin() + 1;  // not the common start
     text +=
         fmt::format(" {} {} of {};", algorithm.name, std::count_if(from, algorithm.differences.end(), is_equivalent),
@@ -267,7 +259,7 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
       "|---|---|--:|--:|--:|--:|--:|\n",
       100 * kEarly, 100 * kLate, 100 * kEarly);
   for (const AlgorithmConvergence& algorithm : report.algorithms) {
-    const bool baseline = algorithm.name == "ddp";
+    const bool baseline = &algorithm == &report.algorithms.front();
     text += fmt::format(
         "| {} | {} | {} | {} | {} | {} | {:.4f} |\n", algorithm.name, algorithm.what,
         baseline ? "0" : percent(algorithm.early_difference), baseline ? "0" : percent(algorithm.final_difference),

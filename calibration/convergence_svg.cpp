@@ -151,7 +151,7 @@ std::string convergence_svg(const ConvergenceReport& report) {
   const Curve& base = report.algorithms.front().curves.front();
   for (std::size_t a = 0; a < report.algorithms.size(); ++a) {
     const AlgorithmConvergence& algorithm = report.algorithms[a];
-    if (algorithm.name == "ddp" || algorithm.name == "zero1") continue;
+    if (is_synchronous(algorithm)) continue;
     std::string points, above, below;
     for (std::size_t i = 0; i < algorithm.differences.size(); ++i) {
       const Estimate& e = algorithm.differences[i];

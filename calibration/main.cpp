@@ -241,20 +241,11 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
 
 /// An option that the algorithm does not have would change nothing.
 void refuse_idle_options(const CLI::App& verb, const TrainArguments& arguments) {
-  struct Owned {
-    const char* option;
-    std::vector<std::string> algorithms;
-  };
-  const std::vector<Owned> owned = {{"--warmup", {"dpu", "wp", "acco"}},  {"--poll-every", {"dpu", "wp", "acco"}},
-                                    {"--estimate-state", {"wp", "acco"}}, {"--initial-gradient", {"acco"}},
-                                    {"--inner-updates", {"diloco"}},      {"--outer-learning-rate", {"diloco"}},
-                                    {"--outer-momentum", {"diloco"}}};
-  for (const Owned& one : owned) {
-    const bool has =
-        std::find(one.algorithms.begin(), one.algorithms.end(), arguments.algorithm) != one.algorithms.end();
-    if (verb.count(one.option) > 0 && !has)
-      throw BadInput(fmt::format("{}: {} has no such choice; leave it out", one.option, arguments.algorithm));
-  }
+  const AlgorithmTraits* const chosen = find_algorithm(arguments.algorithm);
+  for (const AlgorithmTraits& owner : algorithms())
+    for (const std::string_view option : owner.options)
+      if (verb.count(std::string(option)) > 0 && (chosen == nullptr || !chosen->takes(option)))
+        throw BadInput(fmt::format("{}: {} has no such choice; leave it out", option, arguments.algorithm));
   if (verb.count("--updates") > 0 && verb.count("--samples") > 0)
     throw BadInput("--updates and --samples: a run ends by one of them; leave the other out");
 }

@@ -63,15 +63,14 @@ double number_in(const std::string& path) {
 
 RankMemory rank_memory(const TrainingOptions& options, int ranks) {
   const double parameters = parameters_of(options);
-  const bool all = options.algorithm == Algorithm::kDdp || options.algorithm == Algorithm::kDiloco;
-  const bool tries = options.algorithm == Algorithm::kWp || options.algorithm == Algorithm::kAcco;
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
   const bool bf16 = options.storage == ElementType::kBf16;
-  const double shard = all ? parameters : parameters / ranks;
+  const double shard = traits.sharded ? parameters / ranks : parameters;
   const double stored = bf16 ? 2 : kFloat;
   const double state = kFloat * (options.optimizer.kind == OptimizerKind::kAdamW ? 3 : 1);
-  double bytes = 3 * stored * parameters + (tries ? 2 : 1) * state * shard;
+  double bytes = 3 * stored * parameters + (traits.looks_ahead ? 2 : 1) * state * shard;
   if (bf16) bytes += 2 * kFloat * parameters + kFloat * shard;
-  if (options.algorithm == Algorithm::kDiloco) bytes += 3 * kFloat * parameters;
+  if (traits.outer_step) bytes += 3 * kFloat * parameters;
   // Initial values are made in double precision.
   const double initial = options.timed ? kFloat + stored : 8 + kFloat + stored;
   RankMemory memory;

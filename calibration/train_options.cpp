@@ -16,10 +16,10 @@ namespace accosim {
 namespace {
 
 template <typename Value>
-using Words = std::initializer_list<std::pair<std::string_view, Value>>;
+using Words = std::vector<std::pair<std::string_view, Value>>;
 
 template <typename Value>
-Value choose(std::string_view option, std::string_view word, Words<Value> words) {
+Value choose(std::string_view option, std::string_view word, const Words<Value>& words) {
   std::string known;
   for (const auto& [name, value] : words) {
     if (name == word) return value;
@@ -27,6 +27,12 @@ Value choose(std::string_view option, std::string_view word, Words<Value> words)
     known += name;
   }
   throw BadInput(fmt::format("{} {}: not known; write one of {}", option, word, known));
+}
+
+Words<Algorithm> algorithm_words() {
+  Words<Algorithm> words;
+  for (const AlgorithmTraits& row : algorithms()) words.emplace_back(row.name, row.algorithm);
+  return words;
 }
 
 // The whole text as a number.
@@ -73,13 +79,7 @@ void add_slow(TrainingOptions& options, std::string_view text) {
 
 TrainingOptions training_options(const TrainArguments& arguments, int ranks) {
   TrainingOptions options;
-  options.algorithm = choose<Algorithm>("--algorithm", arguments.algorithm,
-                                        {{"ddp", Algorithm::kDdp},
-                                         {"zero1", Algorithm::kZero1},
-                                         {"dpu", Algorithm::kDpu},
-                                         {"wp", Algorithm::kWp},
-                                         {"acco", Algorithm::kAcco},
-                                         {"diloco", Algorithm::kDiloco}});
+  options.algorithm = choose<Algorithm>("--algorithm", arguments.algorithm, algorithm_words());
   if (!arguments.compute_time.empty()) {
     const ParsedQuantity time = parse_quantity(arguments.compute_time, Dimension::kTime);
     if (!time.error.empty()) throw BadInput(fmt::format("--compute-time {}: {}", arguments.compute_time, time.error));

@@ -37,8 +37,10 @@ void check_optimizer(const OptimizerOptions& optimizer) {
 void check_on_device(const TrainingOptions& options) {
   require(!options.timed, "--compute-time sleeps on the host; leave --device or --compute-time out");
   require(options.slow.empty(), "--slow sleeps on the host; leave --device or --slow out");
-  require(options.algorithm != Algorithm::kDiloco,
-          "diloco does not run on a device; leave --device out, or choose another algorithm");
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
+  if (!traits.on_devices)
+    throw BadInput(
+        fmt::format("{} does not run on a device; leave --device out, or choose another algorithm", traits.name));
   require(options.random_vocabulary >= 0, "--vocabulary must be 1 or more, or 0 to learn a text");
 }
 

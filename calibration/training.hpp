@@ -11,21 +11,13 @@
 #include <vector>
 
 #include "calibration/adamw.hpp"
+#include "calibration/algorithm_traits.hpp"
 #include "calibration/transport.hpp"
 #include "calibration/workload.hpp"
 #include "models/errors.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
-
-enum class Algorithm : std::uint8_t {
-  kDdp,    ///< gradients all-reduced, the whole optimizer on every rank
-  kZero1,  ///< reduce-scatter, sharded optimizer, all-gather, one after the other
-  kDpu,    ///< the same beside the next gradients, which are therefore one update late
-  kWp,     ///< DPU on parameters predicted by a second step along the same gradient
-  kAcco,   ///< an estimate from half of the batch, the update from all of it, both beside computation
-  kDiloco  ///< inner steps by every rank alone, then an outer step along the mean of what they moved
-};
 
 enum class Accumulate : std::uint8_t {
   kFixed,   ///< so many micro-batches a round, then wait for the communication: deterministic
@@ -142,8 +134,7 @@ TrainingResult train(const TrainingOptions& options, Transport& transport);
 TrainingResult train(const TrainingOptions& options, Workload& workload, Transport& transport,
                      const Observer& observer = {});
 
-/// "acco" and so on.
-std::string name_of(Algorithm algorithm);
+/// "rollback" and so on.
 std::string name_of(EstimateState state);
 
 /// One document, schema accosim.run/1.

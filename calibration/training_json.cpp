@@ -95,18 +95,6 @@ std::string list_json(const std::vector<Item>& items, const Make& make) {
 
 }  // namespace
 
-std::string name_of(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kDdp: return "ddp";
-    case Algorithm::kZero1: return "zero1";
-    case Algorithm::kDpu: return "dpu";
-    case Algorithm::kWp: return "wp";
-    case Algorithm::kAcco: return "acco";
-    case Algorithm::kDiloco: return "diloco";
-  }
-  return "";
-}
-
 std::string name_of(EstimateState state) {
   switch (state) {
     case EstimateState::kRollback: return "rollback";

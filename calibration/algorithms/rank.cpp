@@ -14,8 +14,6 @@
 namespace accosim {
 namespace {
 
-bool is_sharded(Algorithm algorithm) { return algorithm != Algorithm::kDdp && algorithm != Algorithm::kDiloco; }
-
 FlatBuffer initial_buffer(const TrainingOptions& options, const Workload& workload) {
   FlatBuffer buffer(workload.parameter_count(), options.storage);
   buffer.write({0, buffer.size()}, workload.initial_parameters());
@@ -70,8 +68,8 @@ Rank::Rank(const TrainingOptions& run_options, Workload& workload, Transport& ra
       communication_lane_(TrainingSpan::Lane::kCommunication, ranks.rank(), run_options.record_spans),
       slow_(run_options.slow.contains(ranks.rank()) ? run_options.slow.at(ranks.rank()) : 1) {
   flush_denormals();
-  shard = is_sharded(options.algorithm) ? shard_of(parameters.size(), transport.rank(), transport.size())
-                                        : Shard{0, parameters.size()};
+  shard = traits_of(options.algorithm).sharded ? shard_of(parameters.size(), transport.rank(), transport.size())
+                                               : Shard{0, parameters.size()};
   transport.broadcast(parameters.buffer(), 0);
   optimizer = initial_optimizer(options, parameters, shard);
   show(parameters);

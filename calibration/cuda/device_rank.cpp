@@ -14,10 +14,6 @@
 namespace accosim {
 namespace {
 
-bool is_sharded(Algorithm algorithm) { return algorithm != Algorithm::kDdp; }
-
-bool has_estimates(Algorithm algorithm) { return algorithm == Algorithm::kAcco || algorithm == Algorithm::kWp; }
-
 // Exact, or rounded to what is stored.
 template <typename To, typename From>
 void convert(To* to, const From* from, std::size_t count, Stream& stream) {
@@ -49,11 +45,12 @@ DeviceRank<Real>::DeviceRank(const TrainingOptions& run_options, DeviceWorkload<
       network_(network),
       ranks_(ranks),
       observer_(observer),
-      shard_(is_sharded(options.algorithm) ? Slices(parameters.size(), network.size()).of(network.rank())
-                                           : Shard{0, parameters.size()}),
+      shard_(traits_of(options.algorithm).sharded ? Slices(parameters.size(), network.size()).of(network.rank())
+                                                  : Shard{0, parameters.size()}),
       state_(shard_.size(), options.optimizer.kind == OptimizerKind::kAdamW),
-      saved_(has_estimates(options.algorithm) ? shard_.size() : 0, options.optimizer.kind == OptimizerKind::kAdamW),
-      unseen_(options.algorithm == Algorithm::kWp ? shard_.size() * sizeof(Real) : 0),
+      saved_(traits_of(options.algorithm).looks_ahead ? shard_.size() : 0,
+             options.optimizer.kind == OptimizerKind::kAdamW),
+      unseen_(traits_of(options.algorithm).predicts ? shard_.size() * sizeof(Real) : 0),
       total_(sizeof(std::int64_t)),
       history_(network.rank(), options.record_spans) {
   const std::vector<Real> initial = workload.initial_parameters();  // equal on all ranks

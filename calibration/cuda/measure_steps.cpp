@@ -235,7 +235,7 @@ TrainingOptions training_options_of(const UpdateCase& one, std::int64_t updates)
   options.storage = ElementType::kBf16;
   options.updates = updates;
   options.optimizer.learning_rate = 1e-5;
-  options.micro_batches_per_round = one.algorithm == Algorithm::kAcco ? one.micro_batches / 2 : one.micro_batches;
+  options.micro_batches_per_round = one.micro_batches / traits_of(one.algorithm).rounds;
   options.accumulate = Accumulate::kFixed;
   options.record_spans = false;
   return options;
