@@ -39,6 +39,10 @@ found=$(
     case $first in '# '* | '"""'*) ;; *) echo "$file:1: no opening comment; a script begins with why it exists" ;; esac
   done
 
+  # What the language has better words for.
+  grep -nE '(^|[^_[:alnum:]])(typedef|assert\()|[A-Za-z_>]\(void\)' -- "${sources[@]}" /dev/null |
+    sed -E 's/^([^:]*:[0-9]+):.*/\1: write using for typedef, () for (void), and a check that stays in the program for assert/'
+
   # The places where the project happens to be developed. The brackets keep this file from naming them.
   grep -nIE '(^|[^A-Za-z0-9_.<-])/wor[k](/|[^A-Za-z0-9_/-]|$)|/tmp/brief[s]|\.\./share[d]/' -- "${files[@]}" /dev/null |
     sed -E 's/^([^:]*:[0-9]+):.*/\1: names a place outside the project; the project speaks of itself alone/'
