@@ -46,6 +46,9 @@ found=$(
       xargs -r -d '\n' grep -nE "\"($names)\\\\?\"" -- /dev/null |
       sed -E 's/^([^:]*:[0-9]+):.*/\1: asks for a schedule by its name; ask a trait of its row in models\/schedule_traits.cpp/'
   fi
+  # What the language has better words for.
+  grep -nE '(^|[^_[:alnum:]])(typedef|assert\()|[A-Za-z_>]\(void\)' -- "${sources[@]}" /dev/null |
+    sed -E 's/^([^:]*:[0-9]+):.*/\1: write using for typedef, () for (void), and a check that stays in the program for assert/'
 
   # The places where the project happens to be developed. The brackets keep this file from naming them.
   grep -nIE '(^|[^A-Za-z0-9_.<-])/wor[k](/|[^A-Za-z0-9_/-]|$)|/tmp/brief[s]|\.\./share[d]/' -- "${files[@]}" /dev/null |
