@@ -11,13 +11,17 @@
 namespace accosim {
 namespace {
 
+Training four_steps() {
+  Training training;
+  training.gradient_accumulation_steps = 4;
+  return training;
+}
+
 /// The schedule as it is resolved, all defaults written in.
 JsonValue resolved(const std::string& name) {
   JsonValue value = json_object({{"name", name}});
-  Training training;
-  training.gradient_accumulation_steps = 4;
   Diagnostics diagnostics;
-  read_schedule(value, "/schedules/0", training, std::nullopt, diagnostics);
+  read_schedule(value, "/schedules/0", four_steps(), std::nullopt, diagnostics);
   EXPECT_TRUE(diagnostics.errors.empty()) << name << ": " << diagnostics.errors.front();
   return value;
 }
@@ -57,7 +61,7 @@ TEST(ScheduleTraits, EveryKeyOfARowIsReadAndNoOther) {
 TEST(ScheduleTraits, AKeyOfAnotherScheduleIsRefusedWithItsOwners) {
   JsonValue value = json_object({{"name", "acco"}, {"bucket_cap_mb", 25}});
   Diagnostics diagnostics;
-  read_schedule(value, "/schedules/0", Training{}, std::nullopt, diagnostics);
+  read_schedule(value, "/schedules/0", four_steps(), std::nullopt, diagnostics);
   ASSERT_EQ(diagnostics.errors.size(), 1U);
   EXPECT_NE(diagnostics.errors[0].find("it belongs to ddp, zero1 and zero2, and acco has no such choice"),
             std::string::npos)
