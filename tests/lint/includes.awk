@@ -6,9 +6,11 @@ function is_impl(path) { return path ~ /\.(cpp|cu)$/ }
 
 # Which of our own headers a file may see.
 function own_header_allowed(from, header, to) {
-  if (to == from || from == "tests") return 1
+  if (from == "tests") return 1
+  if (header ~ /^sim\/app\//) return FILENAME ~ /^sim\/app\//  # the program, which nothing builds on
+  if (to == from) return 1
   if (to == "build_info") return is_impl(FILENAME)  # generated: models/build_info.cmake
-  if (FILENAME ~ /^sim\/main[a-z_]*\.[ch]pp$/) return to == "models" || to == "reports"
+  if (FILENAME ~ /^sim\/app\//) return to == "models" || to == "reports"
   if (from == "sim") return to == "models"
   if (from == "reports") return header ~ /^models\/(units|json|spec|trace|text|memory|machine_samples|measured_run|fit_[a-z]+|schedule_traits)\.hpp$/ || header ~ /^sim\/(metrics|graph|explain|validation|live|measured_timeline)\.hpp$/
   if (from == "calibration") return header ~ /^models\/(units|json|spec|trace|quantity|descriptor|errors|outputs|standard_streams|text|text_file|whole_file)\.hpp$/
@@ -18,7 +20,7 @@ function own_header_allowed(from, header, to) {
 # Where a third party's header may be; empty when here, else where to put it.
 function home_elsewhere(from, header) {
   if (header ~ /^(simgrid|xbt)\//) return FILENAME == "sim/simgrid_network.cpp" ? "" : "sim/simgrid_network.cpp is SimGrid's only home"
-  if (header ~ /^CLI\//) return FILENAME ~ /^(sim|calibration)\/main\.cpp$/ ? "" : "CLI11 is at home in the main.cpp of sim and of calibration"
+  if (header ~ /^CLI\//) return FILENAME ~ /^(sim\/app\/command_line|calibration\/main)\.cpp$/ ? "" : "CLI11 is at home in sim/app/command_line.cpp and in calibration/main.cpp"
   if (header ~ /^nlohmann\//) return FILENAME ~ /^(models\/json|tests\/json_test)\.cpp$/ ? "" : "JSON is read and written with models/json.hpp; nlohmann is at home in models/json.cpp, and in the test that holds ours against it"
   if (header ~ /^Eigen\//) return (is_impl(FILENAME) && from ~ /^(models|calibration)$/) || FILENAME == "calibration/gpt_passes.hpp" ? "" : "Eigen stays in .cpp files of models and calibration, and in calibration/gpt_passes.hpp"
   if (header ~ /^(gtest|gmock)\//) return from == "tests" ? "" : "GoogleTest stays in tests"

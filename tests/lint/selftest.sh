@@ -14,15 +14,16 @@ fail() {
 
 make_tree() {
   rm -rf "${tree:?}"/*
-  mkdir -p "$tree"/{models,sim/schedules,reports,calibration,tests,build}
+  mkdir -p "$tree"/{models,sim/schedules,sim/app,reports,calibration,tests,build}
   local file
-  for file in models/units.hpp models/price.hpp models/load.cpp sim/metrics.hpp sim/player.hpp sim/main.cpp \
-    models/json.cpp models/schedule_traits.cpp sim/simgrid_network.cpp sim/schedules/ddp.cpp reports/console.cpp calibration/probe.cu tests/price_test.cpp; do
+  for file in models/units.hpp models/price.hpp models/load.cpp sim/metrics.hpp sim/player.hpp sim/app/command_line.cpp sim/app/run.cpp \
+    models/json.cpp models/schedule_traits.cpp sim/simgrid_network.cpp sim/schedules/ddp.cpp reports/console.cpp calibration/probe.cu \
+    tests/price_test.cpp; do
     printf '// Why this file exists.\n' >"$tree/$file"
   done
   printf '#include <nlohmann/json.hpp>\n' >>"$tree/models/json.cpp"
   printf '#include <Eigen/Dense>\n#include "models/units.hpp"\n' >>"$tree/models/load.cpp"
-  printf '#include <CLI/CLI.hpp>\n#include "reports/console.hpp"\n' >>"$tree/sim/main.cpp"
+  printf '#include <CLI/CLI.hpp>\n#include "reports/console.hpp"\n' >>"$tree/sim/app/command_line.cpp"
   printf '#include <simgrid/s4u.hpp>\n#include <sys/wait.h>\n' >>"$tree/sim/simgrid_network.cpp"
   printf '#include "models/price.hpp"\n#include "sim/player.hpp"\n#include <fmt/format.h>\n' >>"$tree/sim/schedules/ddp.cpp"
   printf '#include "models/units.hpp"\n#include "sim/metrics.hpp"\n' >>"$tree/reports/console.cpp"
@@ -59,6 +60,10 @@ violation models/units.hpp 2 '#include <cuda_runtime.h>'
 violation models/units.hpp 2 '#include "price.hpp"'
 violation models/units.hpp 2 '#include <models/price.hpp>'
 violation models/units.hpp 2 '# include <boost/any.hpp>'
+violation sim/player.hpp 2 '#include "sim/app/verb.hpp"'
+violation sim/app/run.cpp 2 '#include <CLI/CLI.hpp>'
+violation sim/app/run.cpp 2 '#include "calibration/probe.hpp"'
+violation reports/console.cpp 4 '#include "sim/app/verb.hpp"'
 violation models/load.cpp 4 '#include <nlohmann/json.hpp>'
 violation models/load.cpp 4 '  #include "calibration/probe.hpp"'
 violation sim/player.hpp 2 '#include "reports/console.hpp"'

@@ -11,8 +11,9 @@
 #include "models/whole_file.hpp"
 #include "reports/live_report.hpp"
 #include "reports/trace_json.hpp"
+#include "sim/app/modes.hpp"
+#include "sim/app/shared.hpp"
 #include "sim/live.hpp"
-#include "sim/main.hpp"
 #include "sim/measured_timeline.hpp"
 
 namespace accosim {
@@ -38,53 +39,57 @@ void warn_of_differences(const MeasuredRun& run, const Cluster& machine) {
                      100 * run.processor_wait_share));
 }
 
+/// Both on one timeline: the measured ranks, and behind them as many predicted.
+void write_both(const std::string& path, const MeasuredRun& run, const Timeline& measured, const Timeline& predicted) {
+  WholeFile file(path);
+  TraceWriter writer(file.stream());
+  int pid = 1;
+  for (const auto& [line, what] : {std::pair(&measured, "measured"), std::pair(&predicted, "predicted")}) {
+    writer.begin_schedule(line->graph, run.algorithm + ", " + what, {}, pid);
+    for (const Span& span : line->spans) writer.add(span);
+    pid += run.ranks;
+  }
+  writer.finish();
+  file.commit();
+}
+
 }  // namespace
 
-void compare_with_run(const Arguments& arguments) {
-  const MeasuredRun run = read_measured_run(read_file(arguments.scenario), arguments.scenario);
-  if (!arguments.sets.empty() || !arguments.schedules.empty() || arguments.json || !arguments.convergence.empty())
-    throw ScenarioError({"--machine compares with one run; leave out --set, --schedule, --json and --convergence"});
-  LoadedScenario machine = load_scenario(arguments.machine, {});
-  machine.files.push_back(arguments.scenario);
-  check_outputs({{"--trace", arguments.trace, trace_kind()}}, machine.files, arguments.force);
+ExitCode compare_with_run(const Arguments& arguments) {
+  const std::string &path = arguments.text("scenario"), &machine_path = arguments.text("--machine");
+  const MeasuredRun run = read_measured_run(read_file(path), path);
+  LoadedScenario machine = load_scenario(machine_path, {});
+  machine.files.push_back(path);
+  check_outputs({{"--trace", arguments.text("--trace"), trace_kind()}}, machine.files, arguments.flag("--force"));
   const int ranks = static_cast<int>(places_of(machine.scenario.cluster).size());
   if (ranks != run.ranks)
     throw ScenarioError(
-        {fmt::format("{} has {} ranks, the run {}; measure a machine of as many (accocal measure -n {})",
-                     arguments.machine, ranks, run.ranks, run.ranks)});
+        {fmt::format("{} has {} ranks, the run {}; measure a machine of as many (accocal measure -n {})", machine_path,
+                     ranks, run.ranks, run.ranks)});
   // A set time says what a micro-batch takes; else the machine's measurement does, of the model that was measured.
   const std::int64_t measured = machine.scenario.model.measured_parameters;
   if (!run.compute_time && static_cast<double>(measured) != run.parameters)
     throw ScenarioError({fmt::format(
         "{} was measured with a model of {} parameters, and the run trained one of {:.0f}; measure the machine with "
         "the run's --layers, --width, --heads, --context and --sequences",
-        arguments.machine, measured, run.parameters)});
-  const Scenario scenario = load_scenario_with(arguments.machine, settings_of(run)).scenario;
+        machine_path, measured, run.parameters)});
+  const Scenario scenario = load_scenario_with(machine_path, settings_of(run)).scenario;
   warn_of_differences(run, scenario.cluster);
-  const LivePrediction predicted = predict_run(arguments.machine, run, network_of(arguments));
+  const LivePrediction predicted = predict_run(machine_path, run, network_of(arguments));
   // Whole outer phases of DiLoCo.
   const int phase = updates_per_mark(run);
   const auto up = [phase](int updates) { return (updates + phase - 1) / phase * phase; };
   const int first = up(std::max(1, run.left_out));
   const int there = static_cast<int>(run.updates.size()) - first;
-  const int count = std::min(up(arguments.trace_updates), there / phase * phase);
+  const int count = std::min(up(arguments.whole("--trace-updates")), there / phase * phase);
   const Timeline measured_line = measured_timeline(run, first, std::max(1, count));
   constexpr int kSteady = 100;  // a prediction repeats itself long before
   const Timeline predicted_line = predicted_timeline(scenario, scenario.schedules.front(), std::min(first, up(kSteady)),
                                                      std::max(1, count), network_of(arguments));
   write_run_comparison(std::cout, run, {predicted.update_time, predicted.micro_batches},
                        compare_parts(measured_line, predicted_line), console_options());
-  if (arguments.trace.empty()) return;
-  WholeFile file(arguments.trace);
-  TraceWriter writer(file.stream());
-  int pid = 1;
-  for (const auto& [line, what] : {std::pair(&measured_line, "measured"), std::pair(&predicted_line, "predicted")}) {
-    writer.begin_schedule(line->graph, run.algorithm + ", " + what, {}, pid);
-    for (const Span& span : line->spans) writer.add(span);
-    pid += ranks;
-  }
-  writer.finish();
-  file.commit();
+  if (arguments.given("--trace")) write_both(arguments.text("--trace"), run, measured_line, predicted_line);
+  return ExitCode::kDone;
 }
 
 }  // namespace accosim

@@ -1,4 +1,5 @@
-// The verb `validate --live`: the whole chain on this machine, with the accocal that was built beside this program.
+// The verb `validate` with --live: the whole chain on this machine, with the accocal that was built beside this
+// program.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -12,8 +13,9 @@
 #include "models/errors.hpp"
 #include "models/standard_streams.hpp"
 #include "reports/live_report.hpp"
+#include "sim/app/modes.hpp"
+#include "sim/app/shared.hpp"
 #include "sim/live.hpp"
-#include "sim/main.hpp"
 
 namespace accosim {
 namespace {
@@ -55,28 +57,29 @@ struct Folder {
 
 }  // namespace
 
-bool validate_on_this_machine(const Arguments& arguments) {
+ExitCode validate_on_this_machine(const Arguments& arguments) {
   LiveOptions options;
   options.accocal = (std::filesystem::canonical("/proc/self/exe").parent_path() / "accocal").string();
   if (!std::filesystem::exists(options.accocal))
     throw BadEnvironment(fmt::format("{} is not there; build the target accocal too", options.accocal));
-  const std::size_t colon = arguments.live_network.find(':');
-  options.network = arguments.live_network.substr(0, colon);
-  options.rate = colon == std::string::npos ? "" : arguments.live_network.substr(colon + 1);
-  options.quick = arguments.quick;
+  const std::string& network = arguments.text("--live-network");
+  const std::size_t colon = network.find(':');
+  options.network = network.substr(0, colon);
+  options.rate = colon == std::string::npos ? "" : network.substr(colon + 1);
+  options.quick = arguments.flag("--quick");
   options.progress = [](const std::string& text) { tell("accosim: ", text); };
   const Folder folder;
   options.folder = folder.path;
   const LiveResult result = validate_live(options);
-  if (arguments.markdown)
+  if (arguments.flag("--markdown"))
     write_live_markdown(std::cout, result);
   else
     write_live(std::cout, result, console_options());
   constexpr double kMost = 0.10;
-  if (!arguments.check || live_worst_mean(result) <= kMost) return true;
+  if (!arguments.flag("--check") || live_worst_mean(result) <= kMost) return ExitCode::kDone;
   std::cerr << fmt::format("accosim: the mean error of some kind of run is {:.1f} %, above {:.0f} %\n",
                            100 * live_worst_mean(result), 100 * kMost);
-  return false;
+  return ExitCode::kBadInput;
 }
 
 }  // namespace accosim

@@ -1,4 +1,6 @@
-// What the user may have meant by a command line that was refused, and what to write in place of a number that was.
+// Hints come from the verbs' names and flags: the nearest of them, or whose a flag is.
+#include "sim/app/hints.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,23 +8,18 @@
 
 #include "models/nearest.hpp"
 #include "models/text.hpp"
-#include "sim/main.hpp"
 
 namespace accosim {
 namespace {
 
-bool contains(const std::vector<std::string>& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
 /// Of a flag that the verb does not have: whose it is, else the nearest that it has.
-std::string flag_hint(const std::string& flag, const VerbOptions& verb, const std::vector<VerbOptions>& verbs) {
+std::string flag_hint(const std::string& flag, const Verb& verb, const std::vector<Verb>& verbs) {
   std::string owners;
-  for (const VerbOptions& other : verbs)
-    if (contains(other.flags, flag)) owners += (owners.empty() ? "" : ", ") + other.name;
+  for (const Verb& other : verbs)
+    if (contains(flags_of(other), flag)) owners += (owners.empty() ? "" : ", ") + other.name;
   if (!owners.empty())
     return fmt::format("accosim: {} has no {}, which belongs to {}; leave it out\n", verb.name, flag, owners);
-  const std::string near = nearest(flag, verb.flags);
+  const std::string near = nearest(flag, flags_of(verb));
   return fmt::format("accosim: {} has no {}; {}\n", verb.name, printable(flag),
                      near.empty() ? fmt::format("accosim help {} lists what it has", verb.name)
                                   : fmt::format("did you mean {}?", near));
@@ -30,24 +27,23 @@ std::string flag_hint(const std::string& flag, const VerbOptions& verb, const st
 
 }  // namespace
 
-std::string verb_hint(const std::string& word, const std::vector<VerbOptions>& verbs) {
-  std::vector<std::string> names;
-  for (const VerbOptions& verb : verbs) names.push_back(verb.name);
+std::string verb_hint(const std::string& word, const std::vector<Verb>& verbs) {
+  Texts names;
+  for (const Verb& verb : verbs) names.push_back(verb.name);
   const std::string near = nearest(word, names);
   return fmt::format("accosim: no verb {}; {}\n", in_quotes(word),
                      near.empty() ? "accosim help lists them" : "did you mean " + in_quotes(near) + "?");
 }
 
-std::string command_line_hint(const std::vector<std::string>& words, const std::vector<VerbOptions>& verbs) {
+std::string command_line_hint(const Texts& words, const std::vector<Verb>& verbs) {
   const auto first =
       std::find_if(words.begin(), words.end(), [](const std::string& word) { return !word.empty() && word[0] != '-'; });
   if (first == words.end()) return {};
-  const auto verb =
-      std::find_if(verbs.begin(), verbs.end(), [&](const VerbOptions& each) { return each.name == *first; });
+  const auto verb = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& each) { return each.name == *first; });
   if (verb == verbs.end()) return verb_hint(*first, verbs);
   for (const std::string& word : words) {
     const std::string flag = word.substr(0, word.find('='));
-    if (flag.size() > 2 && flag.rfind("--", 0) == 0 && !contains(verb->flags, flag))
+    if (flag.size() > 2 && flag.rfind("--", 0) == 0 && !contains(flags_of(*verb), flag))
       return flag_hint(flag, *verb, verbs);
   }
   return {};

@@ -1,0 +1,121 @@
+// CLI11 parses the line: this file gives it the verbs' options, and takes from it what was given.
+#include "sim/app/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <deque>
+#include <iostream>
+
+#include "build_info/project.hpp"
+#include "models/standard_streams.hpp"
+#include "sim/app/hints.hpp"
+
+namespace accosim {
+namespace {
+
+/// A verb as CLI11 has it, and what it writes into.
+struct Parsed {
+  const Verb& verb;
+  CLI::App& app;
+  Arguments arguments;
+};
+using AllParsed = std::deque<Parsed>;  // which moves none of them
+
+/// `value` takes what is written.
+CLI::Option* added(CLI::App& app, const Option& option, OptionValue& value) {
+  if (bool* const flag = std::get_if<bool>(&value)) return app.add_flag(option.names, *flag, option.help);
+  if (auto* const text = std::get_if<std::string>(&value)) return app.add_option(option.names, *text, option.help);
+  if (auto* const texts = std::get_if<Texts>(&value)) {
+    CLI::Option* const list = app.add_option(option.names, *texts, option.help);
+    if (option.names[0] == '-') list->allow_extra_args(false);  // one behind each, so that words may follow
+    return list;
+  }
+  const bool whole = std::holds_alternative<int>(value);
+  CLI::Option* const number = whole ? app.add_option(option.names, std::get<int>(value), option.help)
+                                    : app.add_option(option.names, std::get<double>(value), option.help);
+  return number->check([whole, least = option.least, most = option.most](const std::string& text) {
+    return wrong_number(text, least, most, whole);
+  });
+}
+
+void add(CLI::App& app, const Option& option, OptionValue& value) {
+  CLI::Option* const one = added(app, option, value);
+  if (option.required) one->required();
+  if (!option.choices.empty()) one->check(CLI::IsMember(option.choices));
+  if (!option.empty.empty())
+    one->check([why = option.empty](const std::string& text) { return text.empty() ? why : std::string(); });
+  if (option.default_shown) one->capture_default_str();
+}
+
+void add(CLI::App& parent, const Verb& verb, AllParsed& all) {
+  CLI::App& app = *parent.add_subcommand(verb.name, verb.help);
+  all.push_back({verb, app, defaults_of(verb.options)});
+  Arguments& arguments = all.back().arguments;
+  for (const Option& option : verb.options) add(app, option, arguments.all.at(name_of(option)).value);
+  for (const Option& option : verb.options) {
+    CLI::Option* const one = app.get_option(name_of(option));
+    if (!option.needs.empty()) one->needs(app.get_option(option.needs));
+    for (const std::string& other : option.excludes) one->excludes(app.get_option(other));
+  }
+  if (!verb.verbs.empty()) app.require_subcommand(1);
+  for (const Verb& inner : verb.verbs) add(app, inner, all);
+}
+
+bool is_verb(const std::string& word, const std::vector<Verb>& verbs) {
+  return std::any_of(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == word; });
+}
+
+/// Prints help or a version that was asked for, or else what is wrong and what may have been meant.
+ExitCode told(const CLI::ParseError& error, CLI::App& app, const Texts& words, const std::vector<Verb>& verbs) {
+  const bool asked = error.get_exit_code() == 0;
+  if (!asked) std::cerr << printable_lines(command_line_hint(words, verbs));
+  if (error.what() == std::string("scenario is required"))
+    std::cerr << scenario_hint(app.get_subcommands().front()->get_name());
+  app.failure_message([](const CLI::App* of, const CLI::Error& wrong) {
+    return printable_lines(CLI::FailureMessage::simple(of, wrong));
+  });
+  app.exit(error);
+  if (asked) flush_standard_output();
+  return asked ? ExitCode::kDone : ExitCode::kBadCommandLine;
+}
+
+/// Runs the verb that was parsed, the innermost one.
+ExitCode run_parsed(AllParsed& all) {
+  for (Parsed& one : all) {
+    if (!one.app.parsed() || one.verb.modes.empty()) continue;
+    for (auto& [name, argument] : one.arguments.all) argument.given = one.app.count(name) > 0;
+    return run(one.verb, one.arguments);
+  }
+  return ExitCode::kDone;  // help, in a place where it is of no verb
+}
+
+}  // namespace
+
+ExitCode run_command_line(Texts words, const std::vector<Verb>& verbs) {
+  if (!words.empty() && words[0] == "help") {  // of a verb: what its flag --help prints
+    words.erase(words.begin());
+    if (!words.empty() && words[0][0] != '-' && !is_verb(words[0], verbs)) {
+      std::cerr << verb_hint(words[0], verbs);
+      return ExitCode::kBadCommandLine;
+    }
+    words.emplace_back("--help");
+  }
+  CLI::App app{"Predicts the wall-clock time of distributed LLM training on a cluster that you describe.", "accosim"};
+  app.set_version_flag("--version", std::string("accosim ") + kVersion);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accosim, 4 the environment.\n"
+      "Start with: accosim compare finetune_2x4_a100");
+  AllParsed all;
+  for (const Verb& verb : verbs) add(app, verb, all);
+  try {
+    app.parse(Texts(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    return told(error, app, words, verbs);
+  }
+  const ExitCode code = run_parsed(all);
+  flush_standard_output();
+  return code;
+}
+
+}  // namespace accosim

@@ -1,0 +1,85 @@
+// The verb `compare`: schedules side by side; and with --machine a run of accocal beside its prediction.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "models/convergence_file.hpp"
+#include "models/scenario.hpp"
+#include "reports/console.hpp"
+#include "reports/result_json.hpp"
+#include "sim/app/modes.hpp"
+#include "sim/app/schedules.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/trace.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/run.hpp"
+#include "sim/time_to_loss.hpp"
+
+namespace accosim {
+namespace {
+
+void add_convergence(std::vector<RunResult>& results, const Scenario& scenario, const Arguments& arguments) {
+  const std::string& path = arguments.text("--convergence");
+  const MeasuredConvergence convergence = read_convergence(read_file(path), path);
+  const auto baseline = std::find_if(results.begin(), results.end(),
+                                     [&](const RunResult& each) { return each.label == scenario.baseline; });
+  if (baseline == results.end())
+    throw ScenarioError({fmt::format("--convergence compares with the baseline, \"{}\"; choose it too with --schedule",
+                                     scenario.baseline)});
+  add_time_to_loss(results, RunResult(*baseline), scenario, convergence, arguments.number("--critical-batch"));
+}
+
+ExitCode compare_schedules(const Arguments& arguments) {
+  const ChosenSchedules chosen = load_chosen(arguments, {arguments.text("--convergence")});
+  std::vector<RunResult> results = compare(chosen.scenario, chosen.indices, network_of(arguments));
+  if (arguments.given("--convergence")) add_convergence(results, chosen.scenario, arguments);
+  if (arguments.flag("--json"))
+    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results);
+  else
+    write_comparison(std::cout, chosen.scenario, results, console_options());
+  std::cout.flush();
+  write_trace(chosen, arguments);
+  return ExitCode::kDone;
+}
+
+std::vector<Option> options() {
+  return joined(
+      report_options(),
+      {{.names = "--machine",
+        .help = "The scenario is a run of accocal train: predict it on this machine (accosim fit SAMPLES -o)"},
+       {.names = "--convergence",
+        .help = "What accocal converge measured: the time to a loss beside the time per token"},
+       {.names = "--critical-batch",
+        .help = "Samples: what a grown batch is worth in your training; default: the convergence file's",
+        .value = 0.0,
+        .least = 1e-9,
+        .most = 1e18,
+        .needs = "--convergence"}});
+}
+
+Mode of_a_run() {
+  const std::string one_run = "--machine compares with one run; leave out --set, --schedule, --json and --convergence";
+  return {.of = "of a run (--machine)",
+          .reads = {"scenario", "--machine", "--network", "--trace", "--trace-updates", "--force"},
+          .run = compare_with_run,
+          .is_meant = [](const Arguments& arguments) { return arguments.given("--machine"); },
+          .refusals = {{"--set", one_run}, {"--schedule", one_run}, {"--json", one_run}, {"--convergence", one_run}}};
+}
+
+Mode of_schedules() {
+  Texts reads = names_of(report_options());
+  for (const char* const name : {"--convergence", "--critical-batch"}) reads.emplace_back(name);
+  return {.of = "of schedules", .reads = reads, .run = compare_schedules};
+}
+
+}  // namespace
+
+Verb compare_verb() {
+  return {.name = "compare",
+          .help = "Schedules side by side, against the baseline",
+          .options = options(),
+          .modes = {of_a_run(), of_schedules()}};
+}
+
+}  // namespace accosim

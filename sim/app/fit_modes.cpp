@@ -1,0 +1,166 @@
+// What the verb `fit` does with each kind of measurement.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "models/collective_samples.hpp"
+#include "models/fit_gpu.hpp"
+#include "models/fit_kernels.hpp"
+#include "models/kernel_samples.hpp"
+#include "models/machine_samples.hpp"
+#include "models/outputs.hpp"
+#include "models/published.hpp"
+#include "models/scenario.hpp"
+#include "models/standard_streams.hpp"
+#include "models/whole_file.hpp"
+#include "models/write_links.hpp"
+#include "models/write_profile.hpp"
+#include "reports/fit_text.hpp"
+#include "sim/app/modes.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/fit_steps.hpp"
+#include "sim/validate.hpp"
+
+namespace accosim {
+namespace {
+
+std::string joined(const std::set<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+/// What a report writes, with nothing in it that a terminal obeys: the names in it are others'.
+template <typename Write>
+void print(Write&& write) {
+  std::ostringstream text;
+  write(text);
+  std::cout << printable_lines(text.str());
+}
+
+/// Before the fit: may the one file be written that it makes?
+void check_fit_output(const Arguments& arguments, const OutputKind& kind) {
+  const Texts& outputs = arguments.texts("--output");
+  if (!outputs.empty())
+    check_outputs({{"--output", outputs[0], kind}}, arguments.texts("samples"), arguments.flag("--force"));
+}
+
+std::vector<KernelSample> read_kernels(const Texts& files) {
+  std::vector<KernelSample> samples;
+  for (const std::string& file : files) {
+    const std::vector<KernelSample> more = read_kernel_samples(read_file(file), file);
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  return samples;
+}
+
+/// By their names. Each has the peaks that its samples are shares of.
+std::map<std::string, Device> devices_of(const std::vector<KernelSample>& samples) {
+  std::map<std::string, Device> devices;
+  for (const KernelSample& sample : samples)
+    if (devices.count(sample.device) == 0) devices[sample.device] = load_device(sample.device);
+  for (const KernelSample& sample : samples) {
+    const Device& device = devices.at(sample.device);
+    if (!device.peak[static_cast<std::size_t>(sample.dtype)])
+      throw ScenarioError(
+          {fmt::format("samples of {} in {}: its profile has no such peak; write one, or leave them out", sample.device,
+                       name_of(sample.dtype))});
+  }
+  return devices;
+}
+
+}  // namespace
+
+ExitCode fit_to_cases(const Arguments& arguments) {
+  const Published published = load_published(arguments.texts("samples")[0]);
+  write_fits(std::cout, fit_collectives(measured_collectives(published)));
+  const ValidateOptions usual;
+  const StepFit steps = fit_steps(step_samples(published, usual.jobs, usual.network));
+  write_step_fit(std::cout, steps.overheads, steps.products, steps.errors, steps.without);
+  return ExitCode::kDone;
+}
+
+ExitCode fit_to_gpu(const Arguments& arguments) {
+  const Texts& outputs = arguments.texts("--output");
+  if (arguments.texts("samples").size() != 1 || outputs.size() > 1)
+    throw ScenarioError({"samples of a GPU are fitted one file at a time, with at most one --output and no --cluster"});
+  const std::string& path = arguments.texts("samples")[0];
+  // Its description says what it was made from; a profile that somebody wrote has another.
+  check_fit_output(arguments, {"it is a profile, JSON", ".json", "{", " and accocal measure on "});
+  const GpuSamples samples = read_gpu_samples(read_file(path), path);
+  const GpuFit fit = fit_gpu(samples, arguments.text("--profile"));
+  print([&](std::ostream& out) { write_gpu_fit(out, samples, fit); });
+  if (outputs.empty()) return ExitCode::kDone;
+  for (const GpuFitRow& row : fit.rows) check_plausible(row.what, row.in);
+  write_whole(outputs[0], fit.profile);
+  return ExitCode::kDone;
+}
+
+ExitCode fit_to_machine(const Arguments& arguments) {
+  const Texts& outputs = arguments.texts("--output");
+  if (arguments.texts("samples").size() != 1 || outputs.size() > 1)
+    throw ScenarioError(
+        {"samples of accocal are fitted one file at a time, with at most one --output and no --cluster"});
+  const std::string& path = arguments.texts("samples")[0];
+  check_fit_output(arguments, {"it is a scenario, JSON", ".json", R"({"schema":"accosim.scenario/1")",
+                               R"("description":"By accosim fit from )"});
+  const MachineSamples samples = read_machine_samples(read_file(path), path);
+  const MachineFit fit = fit_machine(samples);
+  const std::string scenario = machine_scenario(samples, fit);  // refuses what cannot be a machine
+  print([&](std::ostream& out) { write_machine_fit(out, samples, fit); });
+  if (!outputs.empty()) write_whole(outputs[0], scenario);
+  return ExitCode::kDone;
+}
+
+ExitCode fit_to_collectives(const Arguments& arguments) {
+  const Texts &outputs = arguments.texts("--output"), &named = arguments.texts("--cluster");
+  if (!outputs.empty() && (named.size() != 1 || outputs.size() != 1))
+    throw ScenarioError({"--output takes one cluster; name one --cluster and one --output"});
+  check_fit_output(arguments, {"it is a cluster, JSON", ".json", "{", R"(efficiency":"accosim fit, )"});
+  std::vector<std::shared_ptr<const Cluster>> clusters;
+  for (const std::string& path : named) clusters.push_back(std::make_shared<const Cluster>(load_cluster(path)));
+  std::vector<MeasuredCollective> samples;
+  for (const std::string& path : arguments.texts("samples")) {
+    const std::vector<MeasuredCollective> more = read_collective_samples(read_file(path), path, clusters);
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  print([&](std::ostream& out) { write_predictions(out, samples); });
+  const std::vector<LinkFit> fits = fit_collectives(samples);
+  std::cout << "\n";
+  write_fits(std::cout, fits);
+  if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
+  if (outputs.empty()) return ExitCode::kDone;
+  if (fits.empty())
+    throw ScenarioError(
+        {"too few samples of any kind of links, of which each needs 10; nothing is written: measure more "
+         "sizes"});
+  std::set<std::string> sources;
+  for (const MeasuredCollective& sample : samples) sources.insert(sample.source);
+  const std::string path = file_of(FileKind::kCluster, named[0]);
+  write_whole(outputs[0], cluster_with_links(read_file(path), path, fits, joined(sources)));
+  return ExitCode::kDone;
+}
+
+ExitCode fit_to_kernels(const Arguments& arguments) {
+  const Texts &outputs = arguments.texts("--output"), &files = arguments.texts("samples");
+  // Profiles take the new constants in place of their old ones, and keep the rest.
+  std::vector<Output> profiles;
+  for (const std::string& path : outputs)
+    profiles.push_back({"--output", path, {"it is a profile, JSON", ".json", "{", ""}, true});
+  check_outputs(profiles, files, arguments.flag("--force"));
+  std::vector<Device> fitted;
+  for (const std::string& path : outputs) fitted.push_back(load_device(path));
+  const std::vector<KernelSample> samples = read_kernels(files);
+  const std::vector<KernelFit> fits = fit_kernels(samples, devices_of(samples));
+  print([&](std::ostream& out) { write_fits(out, fits); });
+  Texts texts;
+  for (std::size_t i = 0; i < fitted.size(); ++i)
+    texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits));
+  for (std::size_t i = 0; i < texts.size(); ++i) write_whole(outputs[i], texts[i]);
+  return ExitCode::kDone;
+}
+
+}  // namespace accosim

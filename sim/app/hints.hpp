@@ -1,0 +1,19 @@
+// What the user may have meant by a command line that was refused, and what to write in place of a number that was.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/app/verb.hpp"
+
+namespace accosim {
+
+/// What may have been meant, as a line; empty where nothing is known to be wrong.
+std::string verb_hint(const std::string& word, const std::vector<Verb>& verbs);
+std::string command_line_hint(const Texts& words, const std::vector<Verb>& verbs);
+/// For a verb that was given no scenario.
+std::string scenario_hint(const std::string& verb);
+/// What is wrong with a number of the command line, and what to write; empty when nothing is.
+std::string wrong_number(const std::string& text, double least, double most, bool whole);
+
+}  // namespace accosim

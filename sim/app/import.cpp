@@ -1,0 +1,74 @@
+// The verb `import`: others' results as tables of samples.
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "models/import_nccl_tests.hpp"
+#include "models/outputs.hpp"
+#include "models/scenario.hpp"
+#include "models/standard_streams.hpp"
+#include "models/whole_file.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/verbs.hpp"
+
+namespace accosim {
+namespace {
+
+std::vector<Option> options() {
+  const NcclTestsOptions usual;
+  return {
+      {.names = "files", .help = "Its output", .value = Texts(), .required = true},
+      {.names = "-o,--output", .help = "CSV file; default: standard output", .empty = "names no file"},
+      force_option(),
+      {.names = "--fabric", .help = "Name of the cluster it ran on", .value = usual.fabric, .default_shown = true},
+      {.names = "--source", .help = "Who measured", .value = usual.source, .default_shown = true},
+      {.names = "--in-place", .help = "Takes the in-place times", .value = usual.in_place},
+      {.names = "--collective", .help = "Of output that does not say, such as all_reduce"},
+      {.names = "--ranks", .help = "Of output that lists none", .value = usual.ranks, .least = 2, .most = 1000000},
+      {.names = "--nodes", .help = "Of output that lists none", .value = usual.nodes, .least = 1, .most = 1000000},
+  };
+}
+
+NcclTestsOptions nccl_tests_options(const Arguments& arguments) {
+  return {.fabric = arguments.text("--fabric"),
+          .source = arguments.text("--source"),
+          .in_place = arguments.flag("--in-place"),
+          .collective = arguments.text("--collective"),
+          .ranks = arguments.whole("--ranks"),
+          .nodes = arguments.whole("--nodes")};
+}
+
+/// What nccl-tests wrote becomes a table of samples; what was left out is told on stderr.
+ExitCode import_files(const Arguments& arguments) {
+  const Texts& files = arguments.texts("files");
+  const std::string& output = arguments.text("--output");
+  const OutputKind kind = table_kind(write_collective_samples({}));
+  check_outputs({{"--output", output, kind}}, files, arguments.flag("--force"));
+  std::vector<CollectiveSample> samples;
+  for (const std::string& path : files) {
+    NcclTestsImport one = import_nccl_tests(read_file(path, kMaxNcclTestsBytes), path, nccl_tests_options(arguments));
+    for (const std::string& note : one.notes) tell("accosim: ", note);
+    tell("accosim: ", fmt::format("{}: {} rows taken, {} left out", path, one.samples.size(), one.skipped));
+    samples.insert(samples.end(), one.samples.begin(), one.samples.end());
+  }
+  if (samples.empty()) throw ScenarioError({"no row could be taken; the lines above say why"});
+  if (output.empty()) {
+    std::cout << write_collective_samples(samples);
+  } else {
+    write_whole(output, write_collective_samples(samples));
+    tell("accosim: ", "wrote " + output);
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+Verb import_verb() {
+  const Verb nccl_tests = {.name = "nccl-tests",
+                           .help = "What nccl-tests prints, or writes with -J",
+                           .options = options(),
+                           .modes = {{.reads = names_of(options()), .run = import_files}}};
+  return {.name = "import", .help = "Others' results as tables of samples", .verbs = {nccl_tests}};
+}
+
+}  // namespace accosim

@@ -1,0 +1,25 @@
+// The verb `resolve`: the scenario with everything filled in.
+#include <iostream>
+
+#include "models/scenario.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/verbs.hpp"
+
+namespace accosim {
+namespace {
+
+ExitCode resolve(const Arguments& arguments) {
+  std::cout << load_scenario(arguments.text("scenario"), arguments.texts("--set")).resolved;
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+Verb resolve_verb() {
+  return {.name = "resolve",
+          .help = "The scenario with everything filled in, and where it came from",
+          .options = scenario_options(),
+          .modes = {{.reads = names_of(scenario_options()), .run = resolve}}};
+}
+
+}  // namespace accosim

@@ -1,0 +1,67 @@
+// Chooses the schedules of a scenario, as compare, run and explain are asked for them.
+#include "sim/app/schedules.hpp"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "models/outputs.hpp"
+#include "models/scenario.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/trace.hpp"
+
+namespace accosim {
+
+std::vector<Option> play_options() {
+  return joined(
+      scenario_options(),
+      {{.names = "--schedule", .help = "Only this schedule, by label or name; may be repeated", .value = Texts()},
+       network_option("simgrid: flows contend for links; reference: no contention")});
+}
+
+std::vector<Option> report_options() {
+  const Option json = {.names = "--json", .help = "One JSON document instead of text", .value = false};
+  return joined(joined(joined(play_options(), {json}), trace_options()), {force_option()});
+}
+
+std::vector<int> chosen_schedules(const Scenario& scenario, const Texts& wanted) {
+  std::vector<bool> chosen(scenario.schedules.size(), wanted.empty());
+  std::vector<std::string> errors;
+  for (const std::string& want : wanted) {
+    bool any = false;
+    const auto choose = [&](auto&& matches) {
+      for (std::size_t i = 0; i < chosen.size(); ++i)
+        if (matches(scenario.schedules[i])) chosen[i] = any = true;
+    };
+    choose([&](const ScheduleSpec& spec) { return spec.label == want; });
+    if (!any) choose([&](const ScheduleSpec& spec) { return spec.name == want; });
+    if (any) continue;
+    std::string labels;
+    for (const ScheduleSpec& spec : scenario.schedules)
+      labels += fmt::format("{}\"{}\"", labels.empty() ? "" : ", ", spec.label);
+    errors.push_back(
+        fmt::format("--schedule {}: the scenario has no such schedule; its schedules are {}", want, labels));
+  }
+  if (!errors.empty()) throw ScenarioError(errors);
+  std::vector<int> indices;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i]) indices.push_back(static_cast<int>(i));
+  return indices;
+}
+
+ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs) {
+  const Texts& sets = arguments.texts("--set");
+  LoadedScenario loaded = load_scenario(arguments.text("scenario"), sets);
+  Scenario& scenario = loaded.scenario;
+  loaded.files.insert(loaded.files.end(), inputs.begin(), inputs.end());
+  check_outputs({{"--trace", arguments.text("--trace"), trace_kind()}}, loaded.files, arguments.flag("--force"));
+  traced_ranks(scenario, arguments);
+  if (!sets.empty() && !scenario.published.empty()) {
+    std::cerr << "accosim: published speedups are left out: with --set this is another run than the published one\n";
+    scenario.published.clear();
+  }
+  std::vector<int> chosen = chosen_schedules(scenario, arguments.texts("--schedule"));
+  return {std::move(scenario), std::move(chosen)};
+}
+
+}  // namespace accosim

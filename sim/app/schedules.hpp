@@ -1,0 +1,28 @@
+// What the verbs that play a scenario's schedules share: their options, and which schedules are meant.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/spec.hpp"
+#include "sim/app/verb.hpp"
+
+namespace accosim {
+
+/// The scenario, --set, --schedule and --network.
+std::vector<Option> play_options();
+/// Those, --json and --trace with all that belongs to it.
+std::vector<Option> report_options();
+
+/// Indices of the schedules that --schedule names by label or by name; all without it. Throws ScenarioError.
+std::vector<int> chosen_schedules(const Scenario& scenario, const Texts& wanted);
+
+/// The scenario of report_options(), and the schedules to play.
+struct ChosenSchedules {
+  Scenario scenario;
+  std::vector<int> indices;
+};
+/// Before the work it throws what would be wrong after it; `inputs` are files besides the scenario's.
+ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs);
+
+}  // namespace accosim

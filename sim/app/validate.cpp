@@ -1,0 +1,145 @@
+// The verb `validate`: predictions against what others measured; and with --live against this machine.
+#include "sim/validate.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "models/gpu_cases.hpp"
+#include "models/published.hpp"
+#include "models/scenario.hpp"
+#include "reports/validation_report.hpp"
+#include "sim/app/modes.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/verbs.hpp"
+
+namespace accosim {
+namespace {
+
+/// Which cases.
+std::vector<Option> case_options() {
+  return {
+      {.names = "directory", .help = "Folder of measurements; scenarios/validation by default"},
+      {.names = "--samples",
+       .help = "Folder of what accocal measured on GPUs; calibration/samples by default",
+       .empty = "names no folder"},
+      {.names = "--profile",
+       .help = "Of a GPU that no shipped profile is of: the device profile to start the fit of --samples from",
+       .needs = "--samples"},
+      {.names = "--group", .help = "Only groups whose name contains this"},
+      {.names = "--case", .help = "Only cases whose id contains this"},
+      {.names = "--leave-out",
+       .help = "Predict again with each source or device out of the fits",
+       .choices = {"source", "device"}},
+      {.names = "-j,--jobs", .help = "Processes", .value = ValidateOptions().jobs, .least = 1, .most = 256},
+      network_option("simgrid or reference"),
+  };
+}
+
+std::vector<Option> live_options() {
+  return {
+      {.names = "--live",
+       .help = "Instead: measure this machine, predict runs of the real step, make them and compare",
+       .value = false,
+       .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--json"}},
+      {.names = "--quick", .help = "A short form, about a minute", .value = false, .needs = "--live"},
+      {.names = "--live-network",
+       .help = "netns:RATE, paced:RATE (where namespaces are refused)",
+       .value = std::string("netns:200 Mbit/s"),
+       .default_shown = true,
+       .needs = "--live"},
+  };
+}
+
+/// What comes of it.
+std::vector<Option> outcome_options() {
+  return {
+      {.names = "--check",
+       .help = "Fail where a group's error is above its committed bound, or that of --live above 10 %",
+       .value = false},
+      {.names = "--json", .help = "One JSON document instead of text", .value = false},
+      {.names = "--markdown",
+       .help = "The page reports/published/validation.md, or live.md",
+       .value = false,
+       .excludes = {"--json"}},
+  };
+}
+
+/// Of a folder that the user named, which then holds a step.
+void add_named_samples(Published& published, const std::string& directory, const std::string& profile) {
+  if (!std::filesystem::is_directory(directory))
+    throw ScenarioError(
+        {fmt::format("--samples {}: there is no such folder; name the one that the GPU's samples lie in", directory)});
+  if (add_gpu_cases(published, directory, profile) > 0) return;
+  throw ScenarioError(
+      {fmt::format("--samples {}: no step that accocal measured on a GPU is in there; accocal measure "
+                   "--device cuda:0 -o {}/samples.json writes some",
+                   directory, directory)});
+}
+
+Published published_of(const std::string& directory, const Arguments& arguments) {
+  Published published = load_published(directory);
+  if (arguments.given("--samples"))
+    add_named_samples(published, arguments.text("--samples"), arguments.text("--profile"));
+  else if (!arguments.given("directory"))
+    add_gpu_cases(published, data_dir() + "/calibration/samples");
+  return published;
+}
+
+void write_outcome(const Validation& validation, const Arguments& arguments) {
+  if (arguments.flag("--json"))
+    write_validation_json(std::cout, validation);
+  else if (arguments.flag("--markdown"))
+    write_validation_markdown(std::cout, validation);
+  else
+    write_validation(std::cout, validation, console_options());
+}
+
+/// Bad input when a bound that was to be checked does not hold.
+ExitCode validate_published(const Arguments& arguments) {
+  const std::string directory =
+      arguments.given("directory") ? arguments.text("directory") : data_dir() + "/scenarios/validation";
+  const Published published = published_of(directory, arguments);
+  const ValidateOptions options = {.group = arguments.text("--group"),
+                                   .id = arguments.text("--case"),
+                                   .jobs = arguments.whole("--jobs"),
+                                   .network = network_of(arguments)};
+  Validation validation = validate(published, options);
+  if (validation.rows.empty()) throw ScenarioError({"no case has such a group and id"});
+  if (arguments.flag("--check")) {
+    if (!options.group.empty() || !options.id.empty())
+      throw ScenarioError({"--check is of all cases; leave out --group and --case"});
+    validation.bounds = load_bounds(directory + "/bounds.json");
+    validation.broken = broken_bounds(validation, {kTrainingGroup});
+  }
+  if (arguments.given("--leave-out"))
+    leave_out_each(validation, published, options, arguments.text("--leave-out") == "device");
+  write_outcome(validation, arguments);
+  return validation.broken.empty() ? ExitCode::kDone : ExitCode::kBadInput;
+}
+
+Mode of_this_machine() {
+  return {.of = "of this machine (--live)",
+          .reads = {"--live", "--quick", "--live-network", "--check", "--markdown"},
+          .run = validate_on_this_machine,
+          .is_meant = [](const Arguments& arguments) { return arguments.given("--live"); },
+          .refused = ExitCode::kBadCommandLine};
+}
+
+Mode of_published_cases() {
+  return {.of = "of what others measured",
+          .reads = names_of(joined(case_options(), outcome_options())),
+          .run = validate_published};
+}
+
+}  // namespace
+
+Verb validate_verb() {
+  return {.name = "validate",
+          .help = "Predictions against what others measured, and accocal: errors by group, device and source",
+          .options = joined(joined(case_options(), live_options()), outcome_options()),
+          .modes = {of_this_machine(), of_published_cases()}};
+}
+
+}  // namespace accosim

@@ -1,0 +1,12 @@
+// The list of accosim's verbs.
+#include "sim/app/verbs.hpp"
+
+namespace accosim {
+
+std::vector<Verb> all_verbs() {
+  return {compare_verb(), run_verb(),      explain_verb(),
+          resolve_verb(), list_verb(),     fit_verb(),
+          import_verb(),  validate_verb(), {.name = "help", .help = "What a verb takes: accosim help VERB"}};
+}
+
+}  // namespace accosim
