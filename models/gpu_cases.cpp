@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "models/fit_gpu.hpp"
+#include "models/hf_config.hpp"
 #include "models/layers.hpp"
 #include "models/parts.hpp"
 #include "models/quantity.hpp"
@@ -35,13 +36,13 @@ std::string schedule_text(const GpuStepSample& step) {
 std::string scenario_text(const GpuStepSample& step) {
   return fmt::format(
       R"({{"schema": "accosim.scenario/1", "name": "measured by us",
-"model": {{"model_type": "gpt2", "n_layer": {}, "n_embd": {}, "n_head": {}, "n_positions": {}, "vocab_size": {}}},
+"model": {},
 "cluster": {{"schema": "accosim.cluster/1", "name": "one GPU", "nodes": [{{"gpus": 1}}]}},
 "training": {{"sequence_length": {}, "micro_batch_size": {}, "gradient_accumulation_steps": {}, "train_tokens": 1e9,
 "precision": "{}", "implementation": "accocal"}},
 "schedules": {}}})",
-      step.layers, step.width, step.heads, step.context, step.vocabulary, step.context, step.sequences,
-      step.micro_batches, name_of(step.storage), schedule_text(step));
+      accocal_config({step.layers, step.width, step.heads, step.context, step.vocabulary}), step.context,
+      step.sequences, step.micro_batches, name_of(step.storage), schedule_text(step));
 }
 
 std::shared_ptr<const Scenario> scenario_of(const GpuStepSample& step, const std::string& profile,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/accocal_step.hpp"
+#include "models/model_families.hpp"
 #include "models/operators.hpp"
 
 namespace accosim {
@@ -110,8 +111,8 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
   Layer layer;
   std::vector<Operator>& ops = layer.operators;
   const double qkv = z.query + 2 * z.key_value;
-  // GPT-2 has one matrix for the three projections, the others have three; merged code always has one.
-  const bool together = model.family == "gpt2" || z.implementation == Implementation::kFused;
+  // Merged code always has one matrix for the three projections.
+  const bool together = family_of(model).one_qkv_matrix || z.implementation == Implementation::kFused;
   const std::vector<double> projections =
       together ? std::vector<double>{qkv} : std::vector<double>{z.query, z.key_value, z.key_value};
   const std::vector<double> up = !model.gated_mlp                             ? std::vector<double>{z.ffn}
@@ -183,7 +184,7 @@ double attended_pairs(int sequence_length, int window) {
 }
 
 std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
-  if (model.family == "measured") {
+  if (family_of(model).measured) {
     Operator whole;
     whole.name = "micro-batch";
     whole.parameters = static_cast<double>(model.measured_parameters);
