@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/accocal_step.hpp"
+#include "models/accocal_layers.hpp"
 #include "models/model_families.hpp"
 #include "models/operators.hpp"
 
@@ -193,8 +193,8 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
   }
   const Sizes z = sizes_of(model, workload);
   if (workload.implementation == Implementation::kAccocal)
-    return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers,
-                                  workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16});
+    return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers},
+                          workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16);
   std::vector<Layer> layers;
   layers.reserve(static_cast<std::size_t>(model.num_hidden_layers) + 2);
   layers.push_back(embedding_layer(model, z));

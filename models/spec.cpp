@@ -147,6 +147,11 @@ const char* name_of(GemmLayout layout) {
   return "";
 }
 
+GemmLayout layout_of(bool transpose_a, bool transpose_b) {
+  if (transpose_a) return transpose_b ? GemmLayout::kTT : GemmLayout::kTN;
+  return transpose_b ? GemmLayout::kNT : GemmLayout::kNN;
+}
+
 const char* name_of(ShardGroup group) {
   switch (group) {
     case ShardGroup::kWorld: return "world";

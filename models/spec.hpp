@@ -82,6 +82,7 @@ struct FitQuality {
 
 /// Which operands of a product are transposed, with matrices stored column by column as in BLAS. kAny: not said.
 enum class GemmLayout : std::uint8_t { kAny, kNN, kTN, kNT, kTT };
+GemmLayout layout_of(bool transpose_a, bool transpose_b);
 
 /// One product that was measured on the device, beside what its fit makes of it.
 struct MeasuredProduct {

@@ -7,7 +7,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "models/accocal_step.hpp"
+#include "models/accocal_layers.hpp"
 #include "models/hf_config.hpp"
 
 namespace accosim {
