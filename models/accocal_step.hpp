@@ -1,55 +1,70 @@
-// The kernels of accocal's own training step on a GPU, one by one in the order in which it launches them: what the
-// implementation `accocal` of a scenario is priced by, and what the step itself can be held to.
+// The training step of accocal's own GPT (calibration/gpt.hpp) on a GPU, once, as data: every kernel and every matrix
+// product of a micro-batch in the order of launching, by the model's sizes. `accocal measure` takes from it what to
+// measure, accosim what to price, and what accocal launches (calibration/cuda/device_gpt.cpp) is held to it.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "models/kernel.hpp"
-#include "models/layers.hpp"
+#include "models/step_kernel.hpp"
 
 namespace accosim {
 
-/// A GPT-2 as calibration/gpt.hpp has it: tied embeddings, biases, full causal attention, an MLP of four times the
-/// width.
+/// A GPT-2: tied embeddings, biases, full causal attention, an MLP of four times the width.
 struct AccocalSizes {
   double sequences = 1, context = 1, width = 1, heads = 1, vocabulary = 1;
   int layers = 1;
-  Dtype storage = Dtype::kBf16;  ///< of parameters, gradients and activations: bf16 or fp32
+  /// Not accocal's own, whose products are measured too: the inner size of a gated MLP (gate and up side by side), the
+  /// head apart from the embedding, and no biases, as Llama has it; 0: its own.
+  double gated = 0;
 
   double tokens() const { return sequences * context; }
+  double head_size() const { return width / heads; }
+  double matrices() const { return sequences * heads; }  ///< of attention: one a head of a sequence
+  double up() const { return gated > 0 ? 2 * gated : 4 * width; }
+  double down() const { return gated > 0 ? gated : 4 * width; }
 };
 
-struct AccocalKernel {
-  const char* part = "";  ///< the operator that it belongs to
-  std::string name;  ///< of calibration/cuda/kernels.hpp; of a product its layout: forward, dgrad, wgrad, scores...
-  bool backward = false;
-  bool bias = false;             ///< of a product: a bias is added
-  double rows = 0, columns = 0;  ///< of a memory-bound kernel's main operand
-  Kernel kernel;                 ///< of a product m x n x k (batch), column by column; else elements and bytes
+/// What the result of a product is added to.
+enum class AddedTo : std::uint8_t {
+  kNothing,
+  kStream,  ///< the residual stream, which lies elsewhere
+  kItself,  ///< what was there: a gradient
 };
 
-/// In three parts, since the blocks are equal; each its forward, then its backward in the order of launching.
-std::vector<AccocalKernel> accocal_embedding(const AccocalSizes& z);
-std::vector<AccocalKernel> accocal_block(const AccocalSizes& z);
-std::vector<AccocalKernel> accocal_head(const AccocalSizes& z);
+/// C (m x n) = alpha op(A) op(B), column by column.
+struct StepProduct {
+  const char* name = "";  ///< forward, dgrad, wgrad, scores, mixed, d_values, d_weights, d_queries, d_keys
+  double m = 0, n = 0, k = 0, batch = 1;
+  bool transpose_a = false, transpose_b = false;  ///< as stored, A is k x m, B n x k
+  double ldb = 0, ldc = 0;                        ///< elements between the columns as stored; 0: no gaps
+  double alpha = 1;
+  AddedTo added_to = AddedTo::kNothing;
+  bool bias = false;                      ///< one a row is added
+  bool fresh_a = false, fresh_b = false;  ///< the step has just written it
+};
 
-/// Of a whole micro-batch, forward and backward, in the order of launching.
-std::vector<AccocalKernel> accocal_micro_batch(const AccocalSizes& sizes);
+struct StepLaunch {
+  const char* part = "";               ///< the operator that it belongs to
+  std::optional<StepProduct> product;  ///< or else:
+  StepKernel kernel = StepKernel::kCopy;
+  double rows = 0, columns = 0;  ///< of the kernel's main operand; a flat one has one column
+};
 
-/// As a device that keeps a log of what it was given writes it: "norm_forward 768 x 1024", "product 2304 x 1024 x 768
-/// (1)", "set_zero 1572864" in bytes.
-std::string launch_line(const AccocalKernel& each);
+struct StepPart {
+  std::vector<StepLaunch> forward, backward;
+};
 
-/// The layers that layers_of() gives for Implementation::kAccocal: operators of these kernels, with the parameters and
-/// what accocal keeps for the backward pass: a block 16 t d + B H L^2 elements (x before both norms, the norms'
-/// results, q, k and v, attention's weights and result, up before and after its gelu) and mean and scale of both norms.
-std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z);
+/// In three parts, since the blocks are equal.
+StepPart accocal_embedding(const AccocalSizes& z);
+StepPart accocal_block(const AccocalSizes& z);
+StepPart accocal_head(const AccocalSizes& z);
 
-/// What the model lacks to be one that accocal trains, as the end of a sentence ("has ..."); empty: nothing.
-std::string not_for_accocal(const Model& model);
+/// Of a whole micro-batch, forward and backward.
+std::vector<StepLaunch> accocal_micro_batch(const AccocalSizes& z);
 
-/// Logits have this many rows for a vocabulary: rounded up to 64.
+/// Columns of logits are this far apart: the vocabulary rounded up to a multiple of 64.
 double padded_vocabulary(double vocabulary);
 
 }  // namespace accosim

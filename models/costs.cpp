@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/model_families.hpp"
+
 namespace accosim {
 
 Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec) {
@@ -34,7 +36,7 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
   kind.tied_embeddings = model.tie_word_embeddings;
   kind.layers = layers_of(model, workload);
   kind.times = layer_times(kind.layers, device, workload.compute);
-  if (model.family == "measured") {
+  if (family_of(model).measured) {
     // A backward pass is two forwards; only bucketed schedules look at where one ends.
     kind.times.front().forward = device.slowdown / 3 * model.micro_batch_time;
     kind.times.front().backward = 2 * device.slowdown / 3 * model.micro_batch_time;

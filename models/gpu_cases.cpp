@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "models/fit_gpu.hpp"
+#include "models/hf_config.hpp"
 #include "models/layers.hpp"
 #include "models/overrides.hpp"
 #include "models/own_schedule.hpp"
@@ -31,15 +32,11 @@ JsonValue schedule_of(const GpuStepSample& step) {
   return schedule;
 }
 
-JsonValue scenario_document(const GpuStepSample& step, JsonValue device) {
-  const JsonValue model = json_object({{"model_type", "gpt2"},
-                                       {"n_layer", step.layers},
-                                       {"n_embd", step.width},
-                                       {"n_head", step.heads},
-                                       {"n_positions", step.context},
-                                       {"vocab_size", step.vocabulary},
-                                       {"name", step.model}});
-  const JsonValue node = json_object({{"gpus", 1}, {"device", std::move(device)}});
+/// Without the device, whose own text has places of its own.
+JsonValue scenario_document(const GpuStepSample& step) {
+  JsonValue model = accocal_config({step.layers, step.width, step.heads, step.context, step.vocabulary});
+  model.set("name", step.model);
+  const JsonValue node = json_object({{"gpus", 1}});
   const JsonValue cluster =
       json_object({{"schema", "accosim.cluster/1"}, {"name", "one GPU"}, {"nodes", std::vector<JsonValue>{node}}});
   const JsonValue training = json_object({{"sequence_length", step.context},
@@ -59,8 +56,9 @@ JsonValue scenario_document(const GpuStepSample& step, JsonValue device) {
 std::shared_ptr<const Scenario> scenario_of(const GpuStepSample& step, const std::string& profile,
                                             const std::string& key) {
   JsonDocument device = parse_json(profile, key);
-  JsonValue document = scenario_document(step, std::move(device.root));
+  JsonValue document = scenario_document(step);
   give_origin(document, origin_named(key));
+  document.find("cluster")->find("nodes")->elements.front().set("device", std::move(device.root));
   Diagnostics diagnostics;
   Scenario scenario = read_scenario(document, key, diagnostics);
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);

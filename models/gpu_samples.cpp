@@ -53,11 +53,6 @@ Timing read_timing(ObjectReader& reader, const Range& possible = kTime) {
   return time;
 }
 
-GemmLayout layout_of(bool transpose_a, bool transpose_b) {
-  if (transpose_a) return transpose_b ? GemmLayout::kTT : GemmLayout::kTN;
-  return transpose_b ? GemmLayout::kNT : GemmLayout::kNN;
-}
-
 Gemm read_gemm(ObjectReader& reader, Dtype dtype) {
   Gemm gemm;
   gemm.batch = reader.whole("batch", 1, kMostSide);

@@ -1,10 +1,12 @@
-// Each family has its own key names and its own rules for biases, norms and positions; here they become one Model.
+// Each family has its own key names and its own rules for biases, norms and positions (model_families.hpp); here they
+// become one Model.
 #include "models/hf_config.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "models/model_families.hpp"
 #include "models/text.hpp"
 
 namespace accosim {
@@ -37,33 +39,64 @@ Activation read_activation(ObjectReader& config, const char* key, const char* us
 }
 
 /// Divides the hidden size among the heads, or says that it cannot.
-int divided_head_dim(ObjectReader& config, const Model& model, const char* hidden_key, const char* heads_key) {
-  if (!config.good(hidden_key) || !config.good(heads_key)) return 1;
+int divided_head_dim(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  if (!config.good(family.hidden_size) || !config.good(family.heads)) return 1;
   if (model.hidden_size % model.num_attention_heads == 0) return model.hidden_size / model.num_attention_heads;
-  config.fail(heads_key, fmt::format("is {}, which does not divide {} = {}; write a divisor of it",
-                                     model.num_attention_heads, hidden_key, model.hidden_size));
+  config.fail(family.heads, fmt::format("is {}, which does not divide {} = {}; write a divisor of it",
+                                        model.num_attention_heads, family.hidden_size, model.hidden_size));
   return 1;
 }
 
-void read_gpt2(ObjectReader& config, Model& model) {
-  model.num_hidden_layers = config.integer("n_layer", 1, kMaxLayers);
-  model.hidden_size = config.integer("n_embd", 1, kMaxHidden);
-  model.num_attention_heads = config.integer("n_head", 1, kMaxHidden);
-  model.num_key_value_heads = model.num_attention_heads;
-  model.head_dim = divided_head_dim(config, model, "n_embd", "n_head");
-  model.intermediate_size = optional_integer(config, "n_inner", kMaxInner, 4 * model.hidden_size);
-  model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
-  model.max_position_embeddings = config.integer("n_positions", 1, kMaxInteger);
-  model.learned_positions = true;
-  model.activation = read_activation(config, "activation_function", "gelu_new");
-  model.causal = config.boolean("causal", true);
-  model.qkv_bias = model.attention_output_bias = model.mlp_bias = true;
-  model.tie_word_embeddings = config.boolean("tie_word_embeddings", true);
-  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers), 0);
+int read_key_value_heads(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  if (family.key_value_heads == nullptr) return model.num_attention_heads;
+  const int heads = optional_integer(config, family.key_value_heads, kMaxHidden, model.num_attention_heads);
+  const bool good = config.good(family.heads) && config.good(family.key_value_heads);
+  if (good && model.num_attention_heads % heads != 0) {
+    config.fail(family.key_value_heads, fmt::format("is {}, which does not divide {} = {}; write a divisor of it",
+                                                    heads, family.heads, model.num_attention_heads));
+  }
+  return heads;
+}
+
+int read_head_dim(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  if (family.head_dim == nullptr) return divided_head_dim(config, family, model);
+  const JsonValue* own = config.find(family.head_dim);
+  const bool said = own != nullptr && own->kind != JsonKind::kNull;
+  const int divided = said ? 1 : divided_head_dim(config, family, model);
+  const int head_dim = optional_integer(config, family.head_dim, kMaxHeadDim, divided);
+  if (std::int64_t{model.num_attention_heads} * head_dim > kMaxProjection) {
+    config.fail(family.head_dim, fmt::format("times {} is more than {}; write a head dimension such as 128",
+                                             family.heads, kMaxProjection));
+  }
+  return head_dim;
+}
+
+void refuse_other_embedding_width(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  if (family.embedding_width == nullptr) return;
+  const int width = optional_integer(config, family.embedding_width, kMaxHidden, model.hidden_size);
+  if (!config.good(family.hidden_size) || width == model.hidden_size) return;
+  config.fail(family.embedding_width,
+              fmt::format("embeddings of another width than {} = {} are not modelled yet; name a model without",
+                          family.hidden_size, model.hidden_size));
+}
+
+void read_sizes(ObjectReader& config, const ModelFamily& family, Model& model) {
+  model.num_hidden_layers = config.integer(family.layers, 1, kMaxLayers);
+  model.hidden_size = config.integer(family.hidden_size, 1, kMaxHidden);
+  model.num_attention_heads = config.integer(family.heads, 1, kMaxHidden);
+  model.num_key_value_heads = read_key_value_heads(config, family, model);
+  model.head_dim = read_head_dim(config, family, model);
+  refuse_other_embedding_width(config, family, model);
+  const int usual_inner = family.inner_size_of_hidden * model.hidden_size;
+  model.intermediate_size = usual_inner > 0 ? optional_integer(config, family.inner_size, kMaxInner, usual_inner)
+                                            : config.integer(family.inner_size, 1, kMaxInner);
+  model.vocab_size = config.integer(family.vocabulary, 1, kMaxVocabulary);
+  const int more = family.more_positions;
+  model.max_position_embeddings = config.integer(family.positions, 1, kMaxInteger - more) + more;
 }
 
 /// attention_types is a list of [pattern, times]: [[["global", "local"], 12]] is global, local, global... 24 layers.
-void read_attention_types(ObjectReader& config, Model& model, int window) {
+void read_attention_types(ObjectReader& config, const ModelFamily& family, Model& model, int window) {
   const char* const key = "attention_types";
   const char* const form = "write [[[\"global\", \"local\"], N]], N times the pattern being the number of layers";
   const JsonValue* types = config.find(key);
@@ -86,80 +119,45 @@ void read_attention_types(ObjectReader& config, Model& model, int window) {
       }
     }
   }
-  if (windows.size() != layers && config.good("num_layers")) {
-    config.fail(key, fmt::format("describes {} layers and num_layers is {}; make them agree",
-                                 windows.size() > layers ? "more" : std::to_string(windows.size()), layers));
+  if (windows.size() != layers && config.good(family.layers)) {
+    const std::string described = windows.size() > layers ? "more" : std::to_string(windows.size());
+    config.fail(key,
+                fmt::format("describes {} layers and {} is {}; make them agree", described, family.layers, layers));
   }
   model.attention_window = std::move(windows);
 }
 
-void read_gpt_neo(ObjectReader& config, Model& model) {
-  model.num_hidden_layers = config.integer("num_layers", 1, kMaxLayers);
-  model.hidden_size = config.integer("hidden_size", 1, kMaxHidden);
-  model.num_attention_heads = config.integer("num_heads", 1, kMaxHidden);
-  model.num_key_value_heads = model.num_attention_heads;
-  model.head_dim = divided_head_dim(config, model, "hidden_size", "num_heads");
-  model.intermediate_size = optional_integer(config, "intermediate_size", kMaxInner, 4 * model.hidden_size);
-  model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
-  model.max_position_embeddings = config.integer("max_position_embeddings", 1, kMaxInteger);
-  model.learned_positions = true;
-  model.activation = read_activation(config, "activation_function", "gelu_new");
-  model.attention_output_bias = model.mlp_bias = true;  // the projections of queries, keys and values have none
-  model.tie_word_embeddings = config.boolean("tie_word_embeddings", true);
-  read_attention_types(config, model, config.integer("window_size", 1, kMaxInteger, 256));
+void read_windows(ObjectReader& config, const ModelFamily& family, Model& model) {
+  if (family.windows == WindowRule::kByLayer)
+    return read_attention_types(config, family, model, config.integer("window_size", 1, kMaxInteger, 256));
+  const bool sliding = family.windows == WindowRule::kSliding;
+  const int window = sliding ? optional_integer(config, "sliding_window", kMaxInteger, kMaxInteger) : 0;
+  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers), window);
 }
 
-void read_opt(ObjectReader& config, Model& model) {
-  model.num_hidden_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
-  model.hidden_size = config.integer("hidden_size", 1, kMaxHidden);
-  model.num_attention_heads = config.integer("num_attention_heads", 1, kMaxHidden);
-  model.num_key_value_heads = model.num_attention_heads;
-  model.head_dim = divided_head_dim(config, model, "hidden_size", "num_attention_heads");
-  const int embedded = optional_integer(config, "word_embed_proj_dim", kMaxHidden, model.hidden_size);
-  if (config.good("hidden_size") && embedded != model.hidden_size)
-    config.fail("word_embed_proj_dim", fmt::format("embeddings of another width than hidden_size = {} are not modelled "
-                                                   "yet; name a model without",
-                                                   model.hidden_size));
-  model.intermediate_size = config.integer("ffn_dim", 1, kMaxInner);
-  model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
-  model.max_position_embeddings = config.integer("max_position_embeddings", 1, kMaxInteger - 2) + 2;  // its offset
-  model.learned_positions = true;
-  model.activation = read_activation(config, "activation_function", "relu");
-  model.qkv_bias = model.attention_output_bias = model.mlp_bias = config.boolean("enable_bias", true);
-  model.tie_word_embeddings = config.boolean("tie_word_embeddings", true);
-  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers), 0);
+bool read_bias(ObjectReader& config, const BiasRule& rule) {
+  return rule.key == nullptr ? rule.usual : config.boolean(rule.key, rule.usual);
 }
 
-void read_llama(ObjectReader& config, Model& model) {
-  model.num_hidden_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
-  model.hidden_size = config.integer("hidden_size", 1, kMaxHidden);
-  model.num_attention_heads = config.integer("num_attention_heads", 1, kMaxHidden);
-  model.num_key_value_heads = optional_integer(config, "num_key_value_heads", kMaxHidden, model.num_attention_heads);
-  const bool head_counts = config.good("num_attention_heads") && config.good("num_key_value_heads");
-  if (head_counts && model.num_attention_heads % model.num_key_value_heads != 0) {
-    config.fail("num_key_value_heads", fmt::format("is {}, which does not divide num_attention_heads = {}; write a "
-                                                   "divisor of it",
-                                                   model.num_key_value_heads, model.num_attention_heads));
-  }
-  const JsonValue* head_dim = config.find("head_dim");
-  const bool own_head_dim = head_dim != nullptr && head_dim->kind != JsonKind::kNull;
-  const int divided = own_head_dim ? 1 : divided_head_dim(config, model, "hidden_size", "num_attention_heads");
-  model.head_dim = optional_integer(config, "head_dim", kMaxHeadDim, divided);
-  if (std::int64_t{model.num_attention_heads} * model.head_dim > kMaxProjection) {
-    config.fail("head_dim", fmt::format("times num_attention_heads is more than {}; write a head dimension such as 128",
-                                        kMaxProjection));
-  }
-  model.intermediate_size = config.integer("intermediate_size", 1, kMaxInner);
-  model.vocab_size = config.integer("vocab_size", 1, kMaxVocabulary);
-  model.max_position_embeddings = config.integer("max_position_embeddings", 1, kMaxInteger);
-  model.gated_mlp = model.rms_norm = true;
-  model.activation = read_activation(config, "hidden_act", "silu");
-  model.qkv_bias = model.attention_output_bias = config.boolean("attention_bias", false);
-  model.mlp_bias = config.boolean("mlp_bias", false);
-  model.tie_word_embeddings = config.boolean("tie_word_embeddings", false);
-  const bool sliding = model.family == "mistral";
-  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers),
-                                sliding ? optional_integer(config, "sliding_window", kMaxInteger, kMaxInteger) : 0);
+void read_transformer(ObjectReader& config, const ModelFamily& family, Model& model) {
+  read_sizes(config, family, model);
+  model.learned_positions = family.learned_positions;
+  model.gated_mlp = family.gated_mlp;
+  model.rms_norm = family.rms_norm;
+  model.activation = read_activation(config, family.activation, family.usual_activation);
+  if (family.causal != nullptr) model.causal = config.boolean(family.causal, true);
+  model.qkv_bias = read_bias(config, family.qkv_bias);
+  model.attention_output_bias = read_bias(config, family.attention_output_bias);
+  model.mlp_bias = read_bias(config, family.mlp_bias);
+  model.tie_word_embeddings = config.boolean("tie_word_embeddings", family.usually_tied);
+  read_windows(config, family, model);
+}
+
+void read_measured(ObjectReader& config, Model& model) {
+  constexpr double kMostParameters = 1e15;
+  model.measured_parameters = static_cast<std::int64_t>(config.number("parameters", Range{1, kMostParameters}));
+  model.micro_batch_time = config.seconds("micro_batch_time");
+  config.finish();
 }
 
 /// A key of a config that makes another model of it than its family's, at another price.
@@ -238,23 +236,27 @@ std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Di
   if (!config.good()) return std::nullopt;
   Model model;
   // No nearest name: what is one letter away may be another architecture, at another price.
-  model.family = config.one_of("model_type", {"gpt2", "gpt_neo", "opt", "llama", "mistral", "measured"}, "",
-                               [](const std::string&) { return std::string(); });
+  model.family = config.one_of("model_type", family_names(), "", [](const std::string&) { return std::string(); });
   if (!config.good()) return std::nullopt;
   model.name = config.text("name", model.family);
-  if (model.family == "measured") {
-    constexpr double kMostParameters = 1e15;
-    model.measured_parameters = static_cast<std::int64_t>(config.number("parameters", Range{1, kMostParameters}));
-    model.micro_batch_time = config.seconds("micro_batch_time");
-    config.finish();
-  }
-  if (model.family == "gpt2") read_gpt2(config, model);
-  if (model.family == "gpt_neo") read_gpt_neo(config, model);
-  if (model.family == "opt") read_opt(config, model);
-  if (model.family == "llama" || model.family == "mistral") read_llama(config, model);
+  const ModelFamily& family = family_of(model);
+  if (family.measured)
+    read_measured(config, model);
+  else
+    read_transformer(config, family, model);
   config.drop_unknown();
   if (!config.good()) return std::nullopt;
   return model;
+}
+
+JsonValue accocal_config(const AccocalConfig& sizes) {
+  const ModelFamily& family = accocal_family();
+  return json_object({{"model_type", family.name},
+                      {family.layers, sizes.layers},
+                      {family.hidden_size, sizes.width},
+                      {family.heads, sizes.heads},
+                      {family.positions, sizes.context},
+                      {family.vocabulary, sizes.vocabulary}});
 }
 
 }  // namespace accosim

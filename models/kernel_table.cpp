@@ -2,42 +2,10 @@
 #include "models/kernel_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace accosim {
 namespace {
-
-/// Bytes an element of the main operand: `moved` times the element's, and `fixed` of fp32 states.
-struct Facts {
-  const char* name;
-  int launches;
-  double moved;
-  double fixed;
-};
-// r, w: the main operand read, written.
-constexpr std::array<Facts, kStepKernelCount> kFacts = {{
-    {"embed_forward", 1, 2, 0},      // token rows r, w; the positions' rows come from the L2
-    {"embed_backward", 2, 4, 0},     // r for the tokens, whose rows r w; r for the positions
-    {"norm_forward", 1, 2, 0},       // r w
-    {"norm_backward", 2, 4, 0},      // dy r, x r, dx r w; gain's and bias's partial sums are small
-    {"bias_backward", 2, 1, 0},      // r
-    {"gelu_forward", 1, 2, 0},       // r w
-    {"gelu_backward", 1, 3, 0},      // x r, d r w
-    {"split_heads", 1, 2, 0},        // r w
-    {"merge_heads", 1, 2, 0},        // r w
-    {"softmax_forward", 1, 1.5, 0},  // half r, w
-    {"softmax_backward", 1, 2, 0},   // half of the weights and of d r, d w
-    {"cross_entropy", 2, 2, 0},      // r w: a column fits the cache
-    {"add", 1, 3, 0},                // a r w, b r
-    {"cast", 1, 1, 4},               // between the type and fp32
-    {"adamw", 1, 2, 24},             // gradient r, parameter w; master, m, v r w
-    {"sgd", 1, 2, 8},                // gradient r, parameter w; master r w
-    {"memset", 1, 1, 0},             // w
-    {"copy", 1, 2, 0},               // r w
-}};
-
-const Facts& facts_of(StepKernel kernel) { return kFacts[static_cast<std::size_t>(kernel)]; }
 
 double log_line(const KernelPoint& a, const KernelPoint& b, double elements) {
   const double share = std::log(elements / a.elements) / std::log(b.elements / a.elements);
@@ -80,25 +48,6 @@ void keep(const KernelCurve& all, std::size_t first, std::size_t last, double to
 }
 
 }  // namespace
-
-const char* name_of(StepKernel kernel) { return facts_of(kernel).name; }
-
-std::optional<StepKernel> step_kernel(const std::string& name) {
-  for (int i = 0; i < kStepKernelCount; ++i)
-    if (name == kFacts[static_cast<std::size_t>(i)].name) return static_cast<StepKernel>(i);
-  return std::nullopt;
-}
-
-Bytes bytes_of(StepKernel kernel, double elements, Bytes element) {
-  const Facts& facts = facts_of(kernel);
-  return elements * (facts.moved * element + Bytes{facts.fixed});
-}
-
-int launches_of(StepKernel kernel) { return facts_of(kernel).launches; }
-
-bool goes_by_rows(StepKernel kernel) {
-  return kernel == StepKernel::kSoftmaxForward || kernel == StepKernel::kSoftmaxBackward;
-}
 
 Seconds time_at(const KernelCurve& curve, double elements) {
   if (elements <= curve.front().elements) return curve.front().time;

@@ -4,49 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
+#include "models/step_kernel.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
 
 enum class Dtype : std::uint8_t;
-
-/// The kernels of accocal's CUDA step that are no matrix products (calibration/cuda/kernels.hpp), by their names there.
-enum class StepKernel : std::uint8_t {
-  kEmbedForward,
-  kEmbedBackward,
-  kNormForward,
-  kNormBackward,
-  kBiasBackward,
-  kGeluForward,
-  kGeluBackward,
-  kSplitHeads,
-  kMergeHeads,
-  kSoftmaxForward,
-  kSoftmaxBackward,
-  kCrossEntropy,
-  kAdd,
-  kCast,
-  kAdamw,
-  kSgd,
-  kMemset,
-  kCopy,
-};
-inline constexpr int kStepKernelCount = 18;
-const char* name_of(StepKernel kernel);
-std::optional<StepKernel> step_kernel(const std::string& name);
-
-/// What a kernel moves if it reads and writes each of its large operands once, for `elements` of its main operand, of
-/// which each has `element` bytes: see the ledger (README.md).
-Bytes bytes_of(StepKernel kernel, double elements, Bytes element);
-/// Whether its time an element depends on how long the columns are that it works on, so that each length has a table of
-/// its own.
-bool goes_by_rows(StepKernel kernel);
-/// How many kernels the function of that name launches.
-int launches_of(StepKernel kernel);
 
 /// A time for a number of elements.
 struct KernelPoint {

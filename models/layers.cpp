@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "models/accocal_step.hpp"
+#include "models/accocal_layers.hpp"
+#include "models/model_families.hpp"
 #include "models/operators.hpp"
 
 namespace accosim {
@@ -110,8 +111,8 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
   Layer layer;
   std::vector<Operator>& ops = layer.operators;
   const double qkv = z.query + 2 * z.key_value;
-  // GPT-2 has one matrix for the three projections, the others have three; merged code always has one.
-  const bool together = model.family == "gpt2" || z.implementation == Implementation::kFused;
+  // Merged code always has one matrix for the three projections.
+  const bool together = family_of(model).one_qkv_matrix || z.implementation == Implementation::kFused;
   const std::vector<double> projections =
       together ? std::vector<double>{qkv} : std::vector<double>{z.query, z.key_value, z.key_value};
   const std::vector<double> up = !model.gated_mlp                             ? std::vector<double>{z.ffn}
@@ -183,7 +184,7 @@ double attended_pairs(int sequence_length, int window) {
 }
 
 std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
-  if (model.family == "measured") {
+  if (family_of(model).measured) {
     Operator whole;
     whole.name = "micro-batch";
     whole.parameters = static_cast<double>(model.measured_parameters);
@@ -192,8 +193,8 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
   }
   const Sizes z = sizes_of(model, workload);
   if (workload.implementation == Implementation::kAccocal)
-    return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers,
-                                  workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16});
+    return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers},
+                          workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16);
   std::vector<Layer> layers;
   layers.reserve(static_cast<std::size_t>(model.num_hidden_layers) + 2);
   layers.push_back(embedding_layer(model, z));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/document.hpp"
+#include "models/model_families.hpp"
 #include "models/own_schedule.hpp"
 #include "models/parts.hpp"
 #include "models/quantity.hpp"
@@ -245,7 +246,7 @@ std::string machine_scenario(const MachineSamples& samples, const MachineFit& fi
        {"name", "machine"},
        {"description", "By accosim fit from " + measured},
        {"model",
-        json_object({{"model_type", "measured"},
+        json_object({{"model_type", measured_family().name},
                      {"name", "measured"},
                      {"parameters", number(known ? fit.parameters : 1048576)},
                      {"micro_batch_time", print_quantity(known ? fit.micro_batch.value : 0.01, Dimension::kTime)}})},

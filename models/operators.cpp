@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/model_families.hpp"
+
 namespace accosim {
 namespace {
 
@@ -66,6 +68,40 @@ Operator square_product(const char* name, const Gemm& forward, const Gemm& left,
   op.cls = OperatorClass::kGemm;
   op.forward = {gemm_kernel(forward)};
   op.backward = {gemm_kernel(left), gemm_kernel(right)};
+  return op;
+}
+
+/// Of the scores of attention. Eager: scale, mask and softmax r w each, backward r r w and twice r w; in fp32 where
+/// autocast or the model's own code asks for it, and then back. Merged: r w, a causal kernel of Megatron's reads only
+/// half; backward r r w.
+Operator softmax(const Model& model, const Sizes& z, double square) {
+  const EagerSoftmax rule = family_of(model).softmax;
+  const bool eager = z.implementation == Implementation::kEager;
+  const Bytes y = square * z.act;
+  Operator op;
+  if (eager && rule == EagerSoftmax::kClamped) {
+    // Adds the mask, clamps with torch.max against the least number, softmax: r w each. The backward of that maximum
+    // compares, halves, selects, compares and fills: 36 bytes and more an element of fp32, as ten passes.
+    op = memory_op("softmax", {memory_kernel(4 * y, 2), memory_kernel(2 * y, 1, kSoftmaxEfficiency)},
+                   {memory_kernel(3 * y, 1, kSoftmaxEfficiency), memory_kernel(10 * y, 5)});
+    op.activations = 3 * y;  // the masked scores and their clamped copy for the maximum, and the output
+  } else if (eager) {
+    const Bytes out = square * (z.cast || rule == EagerSoftmax::kInFp32 ? kWord : z.act);
+    const Bytes back = out > y ? out + y : Bytes{0};
+    const Bytes to_wide = z.cast && out > y ? y + out : Bytes{0};  // autocast's; a dtype argument is softmax's own
+    const Bytes in = z.cast ? out : y;
+    op = memory_op("softmax",
+                   {memory_kernel(4 * y, 2), memory_kernel(to_wide + in + out + back, back > Bytes{0} ? 2 : 1,
+                                                           kSoftmaxEfficiency, kSoftmaxWork * square)},
+                   {memory_kernel(to_wide + 2 * out + in + back, back > Bytes{0} ? 2 : 1, kSoftmaxEfficiency),
+                    memory_kernel(4 * y, 2)});
+    op.activations = out + (out > y ? y : Bytes{0});
+  } else {
+    const bool half = z.implementation == Implementation::kFused && model.causal;
+    op = memory_op("softmax", {memory_kernel((half ? 1.5 : 2) * y, 1, kSoftmaxEfficiency, kSoftmaxWork * square)},
+                   {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency, kSoftmaxBackwardWork * square)});
+    op.activations = y;
+  }
   return op;
 }
 
@@ -261,9 +297,10 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   const Bytes q = z.tokens * z.query * z.act;
   const Bytes kv = z.tokens * (z.repeated ? z.query : z.key_value) * z.act;
   const bool eager = z.implementation == Implementation::kEager;
+  const Bytes y = square * z.act;
   Operator scores = square_product("attention scores", {b, s, s, d, z.act, z.act, false},
                                    {b, s, d, s, z.act, z.act, false}, {b, s, d, s, z.act, z.act, false});
-  if (eager && model.family == "gpt_neo" && z.act < kWord) {
+  if (eager && family_of(model).fp32_scores && z.act < kWord) {
     // Its code casts q and k to fp32, and autocast, under which it is trained, casts them back for the product.
     const Bytes casts = 2 * (q + kv) + 2 * z.tokens * (z.query + z.key_value) * kWord;
     scores.forward.push_back(memory_kernel(casts, 4));
@@ -273,36 +310,7 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   add_up(scores);
   ops.push_back(scores);
 
-  // Softmax. Eager: scale, mask and softmax r w each, backward r r w and twice r w; in fp32 where autocast or the
-  // model's own code asks for it, and then back. Merged: r w, a causal kernel of Megatron's reads only half; backward
-  // r r w.
-  const Bytes y = square * z.act;
-  Operator softmax;
-  if (eager && model.family == "opt") {
-    // Adds the mask, clamps with torch.max against the least number, softmax: r w each. The backward of that maximum
-    // compares, halves, selects, compares and fills: 36 bytes and more an element of fp32, as ten passes.
-    softmax = memory_op("softmax", {memory_kernel(4 * y, 2), memory_kernel(2 * y, 1, kSoftmaxEfficiency)},
-                        {memory_kernel(3 * y, 1, kSoftmaxEfficiency), memory_kernel(10 * y, 5)});
-    softmax.activations = 3 * y;  // the masked scores and their clamped copy for the maximum, and the output
-  } else if (eager) {
-    const bool gpt2 = model.family == "gpt2";
-    const Bytes out = square * (z.cast || !gpt2 ? kWord : z.act);
-    const Bytes back = out > y ? out + y : Bytes{0};
-    const Bytes to_wide = z.cast && out > y ? y + out : Bytes{0};  // autocast's; a dtype argument is softmax's own
-    const Bytes in = z.cast ? out : y;
-    softmax = memory_op("softmax",
-                        {memory_kernel(4 * y, 2), memory_kernel(to_wide + in + out + back, back > Bytes{0} ? 2 : 1,
-                                                                kSoftmaxEfficiency, kSoftmaxWork * square)},
-                        {memory_kernel(to_wide + 2 * out + in + back, back > Bytes{0} ? 2 : 1, kSoftmaxEfficiency),
-                         memory_kernel(4 * y, 2)});
-    softmax.activations = out + (out > y ? y : Bytes{0});
-  } else {
-    const bool half = z.implementation == Implementation::kFused && model.causal;
-    softmax = memory_op("softmax", {memory_kernel((half ? 1.5 : 2) * y, 1, kSoftmaxEfficiency, kSoftmaxWork * square)},
-                        {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency, kSoftmaxBackwardWork * square)});
-    softmax.activations = y;
-  }
-  ops.push_back(softmax);  // what it keeps is also the next product's input
+  ops.push_back(softmax(model, z, square));  // what it keeps is also the next product's input
   if (z.dropout) {
     Operator dropout =
         memory_op("attention dropout", {dropout_kernel(square, z.act, false)}, {dropout_kernel(square, z.act, true)});

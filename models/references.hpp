@@ -41,7 +41,7 @@ class References {
   };
 
   /// Where `text` leads from the folder `from`: a path, or a name: of a file beside (without ".json"), else of one that
-  /// is shipped. A file that is open is not meant by a name: gpt2.json may take the model "gpt2". Nothing when it leads
+  /// is shipped. A file that is open is not meant by a name: gpt2.json may take the model gpt2. Nothing when it leads
   /// nowhere, and then `wrong` says why. `base` names the folder in words.
   std::optional<Place> locate(const std::string& text, FileKind kind, const Place& from, const std::string& base,
                               std::string& wrong) const;

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "models/accocal_step.hpp"
+#include "models/accocal_layers.hpp"
 #include "models/hf_config.hpp"
 #include "models/nearest.hpp"
 #include "models/overrides.hpp"

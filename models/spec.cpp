@@ -2,10 +2,12 @@
 // a cluster.
 #include "models/spec.hpp"
 
+#include "models/model_families.hpp"
+
 namespace accosim {
 
 std::int64_t parameter_count(const Model& model) {
-  if (model.family == "measured") return model.measured_parameters;
+  if (family_of(model).measured) return model.measured_parameters;
   const std::int64_t hidden = model.hidden_size;
   const std::int64_t queries = std::int64_t{model.num_attention_heads} * model.head_dim;
   const std::int64_t keys = std::int64_t{model.num_key_value_heads} * model.head_dim;
@@ -143,6 +145,11 @@ const char* name_of(GemmLayout layout) {
     case GemmLayout::kTT: return "TT";
   }
   return "";
+}
+
+GemmLayout layout_of(bool transpose_a, bool transpose_b) {
+  if (transpose_a) return transpose_b ? GemmLayout::kTT : GemmLayout::kTN;
+  return transpose_b ? GemmLayout::kNT : GemmLayout::kNN;
 }
 
 const char* name_of(ShardGroup group) {

@@ -44,7 +44,7 @@ enum class Optimizer : std::uint8_t { kAdamW };
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
   std::string name;
-  std::string family;  ///< gpt2, gpt_neo, opt, llama, mistral; or measured, which has the last two members alone
+  std::string family;  ///< a row of model_families.hpp; one that is measured has the last two members alone
   int num_hidden_layers = 0;
   int hidden_size = 0;
   int num_attention_heads = 0;
@@ -53,8 +53,8 @@ struct Model {
   int intermediate_size = 0;
   int vocab_size = 0;
   int max_position_embeddings = 0;
-  bool learned_positions = false;  ///< a table of position embeddings (gpt2, gpt_neo, opt), or rotary (llama, mistral)
-  bool gated_mlp = false;          ///< three matrices in the MLP (llama), or two
+  bool learned_positions = false;  ///< a table of position embeddings, or rotary
+  bool gated_mlp = false;          ///< three matrices in the MLP, or two
   bool rms_norm = false;           ///< one vector a norm, or two (weight and bias)
   bool qkv_bias = false;
   bool attention_output_bias = false;
@@ -82,6 +82,7 @@ struct FitQuality {
 
 /// Which operands of a product are transposed, with matrices stored column by column as in BLAS. kAny: not said.
 enum class GemmLayout : std::uint8_t { kAny, kNN, kTN, kNT, kTT };
+GemmLayout layout_of(bool transpose_a, bool transpose_b);
 
 /// One product that was measured on the device, beside what its fit makes of it.
 struct MeasuredProduct {

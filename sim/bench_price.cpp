@@ -14,17 +14,8 @@ namespace {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 Model llama_of(int layers) {
-  Model m;
-  m.name = m.family = "llama";
+  Model m = load_model("llama-2-70b");
   m.num_hidden_layers = layers;
-  m.hidden_size = 8192;
-  m.num_attention_heads = 64;
-  m.num_key_value_heads = 8;
-  m.head_dim = 128;
-  m.intermediate_size = 28672;
-  m.vocab_size = 32000;
-  m.max_position_embeddings = 4096;
-  m.gated_mlp = m.rms_norm = true;
   m.attention_window.assign(static_cast<std::size_t>(layers), 0);
   return m;
 }

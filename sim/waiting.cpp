@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/model_families.hpp"
 #include "models/schedule_traits.hpp"
 
 namespace accosim {
@@ -81,7 +82,7 @@ int largest_that_fits(const Scenario& scenario, const ScheduleSpec& spec, int gr
 std::string better_micro_batch(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
                                const Crew& waiting, const Crew& holding, NetworkKind network) {
   // A node group has one micro-batch; a measured model's time does not depend on it.
-  if (waiting.group == holding.group || scenario.model.family == "measured") return {};
+  if (waiting.group == holding.group || family_of(scenario.model).measured) return {};
   const auto time = [&](const Crew& crew) {
     const RankKind& kind = play.costs.kinds[static_cast<std::size_t>(crew.kind)];
     return kind.forward + kind.backward;

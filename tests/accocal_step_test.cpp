@@ -1,15 +1,14 @@
 // The list of accocal's own kernels, and what the simulator makes of it.
-#include "models/accocal_step.hpp"
-
 #include <gtest/gtest.h>
 
+#include "models/accocal_layers.hpp"
 #include "models/costs.hpp"
 #include "models/memory.hpp"
 #include "models/price.hpp"
 #include "models/scenario.hpp"
 #include "tests/sample.hpp"
 #include "tests/scratch.hpp"
-#include "tests/step_kernels.hpp"
+#include "tests/step_lines.hpp"
 
 namespace accosim {
 namespace {
@@ -23,53 +22,71 @@ Model gpt2(int layers, int width, int vocabulary = 50304, int context = 1024) {
 }
 
 TEST(AccocalStep, ListsEveryKernelOfAMicroBatchInItsOrder) {
-  // One layer of width 8 with 2 heads of 4, 3 sequences of 5 tokens (15 tokens, 6 heads in all), 100 words.
-  const AccocalSizes sizes{3, 5, 8, 2, 100, 1, Dtype::kBf16};
+  // One layer of width 8 with 2 heads of 4, 3 sequences of 5 tokens (15 tokens, 6 heads in all), 100 words, whose
+  // columns are 128 apart. Column-major: Y = W X is NN, dX = W' dY is TN, dW = dY X' is NT; keys' queries is TN.
+  const AccocalSizes sizes{3, 5, 8, 2, 100, 1};
   const std::vector<std::string> expected = {
       "embed_forward 8 x 15",
       // the layer
-      "norm_forward 8 x 15", "product 24 x 15 x 8 (1)", "split_heads 24 x 15", "product 5 x 5 x 4 (6)",
-      "softmax_forward 5 x 30", "product 4 x 5 x 5 (6)", "merge_heads 8 x 15", "product 8 x 15 x 8 (1)",
-      "norm_forward 8 x 15", "product 32 x 15 x 8 (1)", "gelu_forward 480 x 1", "product 8 x 15 x 32 (1)",
+      "norm_forward 8 x 15", "product 24 x 15 x 8 (1) NN + bias", "split_heads 24 x 15",
+      "product 5 x 5 x 4 (6) TN, scaled", "softmax_forward 5 x 30", "product 4 x 5 x 5 (6) NN", "merge_heads 8 x 15",
+      "product 8 x 15 x 8 (1) NN + bias + D", "norm_forward 8 x 15", "product 32 x 15 x 8 (1) NN + bias",
+      "gelu_forward 480 x 1", "product 8 x 15 x 32 (1) NN + bias + D",
       // the head
-      "norm_forward 8 x 15", "product 100 x 15 x 8 (1)", "cross_entropy 100 x 15", "product 8 x 100 x 15 (1)",
-      "product 8 x 15 x 100 (1)", "set_zero 240", "norm_backward 8 x 15",
+      "norm_forward 8 x 15", "product 100 x 15 x 8 (1) TN, C 128 apart", "cross_entropy 100 x 15",
+      "product 8 x 100 x 15 (1) NT, B 128 apart + C", "product 8 x 15 x 100 (1) NN, B 128 apart", "set_zero 240",
+      "norm_backward 8 x 15",
       // the layer
-      "bias_backward 8 x 15", "product 8 x 32 x 15 (1)", "product 32 x 15 x 8 (1)", "gelu_backward 480 x 1",
-      "bias_backward 32 x 15", "product 32 x 8 x 15 (1)", "product 8 x 15 x 32 (1)", "norm_backward 8 x 15",
-      "bias_backward 8 x 15", "product 8 x 8 x 15 (1)", "product 8 x 15 x 8 (1)", "split_heads 8 x 15",
-      "product 4 x 5 x 5 (6)", "product 5 x 5 x 4 (6)", "softmax_backward 5 x 30", "product 4 x 5 x 5 (6)",
-      "product 4 x 5 x 5 (6)", "merge_heads 24 x 15", "bias_backward 24 x 15", "product 24 x 8 x 15 (1)",
-      "product 8 x 15 x 24 (1)", "norm_backward 8 x 15",
+      "bias_backward 8 x 15", "product 8 x 32 x 15 (1) NT + C", "product 32 x 15 x 8 (1) TN", "gelu_backward 480 x 1",
+      "bias_backward 32 x 15", "product 32 x 8 x 15 (1) NT + C", "product 8 x 15 x 32 (1) TN", "norm_backward 8 x 15",
+      "bias_backward 8 x 15", "product 8 x 8 x 15 (1) NT + C", "product 8 x 15 x 8 (1) TN", "split_heads 8 x 15",
+      "product 4 x 5 x 5 (6) NT", "product 5 x 5 x 4 (6) TN", "softmax_backward 5 x 30", "product 4 x 5 x 5 (6) NN",
+      "product 4 x 5 x 5 (6) NT", "merge_heads 24 x 15", "bias_backward 24 x 15", "product 24 x 8 x 15 (1) NT + C",
+      "product 8 x 15 x 24 (1) TN", "norm_backward 8 x 15",
       //
       "embed_backward 8 x 15"};
-  std::vector<std::string> lines;
-  for (const AccocalKernel& kernel : accocal_micro_batch(sizes)) lines.push_back(launch_line(kernel));
-  EXPECT_EQ(lines, expected);
+  EXPECT_EQ(step_lines(sizes, 2), expected);
 }
 
-TEST(AccocalStep, IsTheListThatTheStepOnADeviceIsHeldTo) {
-  for (const auto& [shape, sequences] : {std::pair(GptShape{1, 8, 2, 5, 100}, 3),
-                                         {GptShape{12, 768, 12, 1024, 50257}, 4},
-                                         {GptShape{2, 64, 1, 7, 64}, 1}}) {
-    const AccocalSizes sizes{1.0 * sequences,        1.0 * shape.context, 1.0 * shape.width, 1.0 * shape.heads,
-                             1.0 * shape.vocabulary, shape.layers,        Dtype::kBf16};
-    std::vector<std::string> lines;
-    for (const AccocalKernel& kernel : accocal_micro_batch(sizes)) lines.push_back(launch_line(kernel));
-    EXPECT_EQ(lines, step_kernels(shape, sequences, 2));
-  }
+TEST(AccocalStep, ManyLayersAreOneManyTimes) {
+  AccocalSizes sizes{1, 7, 64, 1, 64, 1};
+  const std::vector<std::string> one = step_lines(sizes, 4);
+  sizes.layers = 3;
+  // 12 kernels and products forward and 22 backward.
+  EXPECT_EQ(step_lines(sizes, 4).size(), one.size() + 2 * (12 + 22));
 }
 
-TEST(AccocalStep, WeightGradientsAndResidualsAreAddedInTheProduct) {
-  for (const AccocalKernel& kernel : accocal_block({2, 64, 128, 2, 100, 1, Dtype::kBf16})) {
-    if (kernel.kernel.kind != KernelKind::kGemm) continue;
-    const Gemm& gemm = kernel.kernel.gemm;
-    const bool residual = kernel.name == "forward" && gemm.m == 128;
-    EXPECT_EQ(gemm.accumulate, kernel.name == "wgrad" || residual) << kernel.name;
-    EXPECT_EQ(kernel.bias, kernel.name == "forward") << kernel.name;
-    if (kernel.name != "wgrad" && kernel.name != "dgrad") continue;
-    EXPECT_EQ(gemm.layout, kernel.name == "wgrad" ? GemmLayout::kNT : GemmLayout::kTN);
+TEST(AccocalStep, AGatedModelHasItsProductsAndNoBiases) {
+  // Width 8, an inner size of 20: gate and up are one matrix of 40 x 8, and the head is 100 x 8.
+  AccocalSizes sizes{3, 5, 8, 2, 100, 1};
+  sizes.gated = 20;
+  std::vector<std::string> products;
+  for (const StepLaunch& each : accocal_micro_batch(sizes)) {
+    EXPECT_NE(each.kernel, StepKernel::kBiasBackward);
+    if (each.product && each.product->batch == 1) products.push_back(line_of(*each.product));
   }
+  EXPECT_EQ(products,
+            (std::vector<std::string>{
+                "product 24 x 15 x 8 (1) NN", "product 8 x 15 x 8 (1) NN + D", "product 40 x 15 x 8 (1) NN",
+                "product 8 x 15 x 20 (1) NN + D", "product 100 x 15 x 8 (1) NN", "product 100 x 8 x 15 (1) NT + C",
+                "product 8 x 15 x 100 (1) TN", "product 8 x 20 x 15 (1) NT + C", "product 20 x 15 x 8 (1) TN",
+                "product 40 x 8 x 15 (1) NT + C", "product 8 x 15 x 40 (1) TN", "product 8 x 8 x 15 (1) NT + C",
+                "product 8 x 15 x 8 (1) TN", "product 24 x 8 x 15 (1) NT + C", "product 8 x 15 x 24 (1) TN"}));
+}
+
+TEST(AccocalStep, ALaunchIsPricedAsItIsStated) {
+  // 3 x 5 x 8: 15 tokens of 8 features in 2 bytes, read and written.
+  const StepPart block = accocal_block({3, 5, 8, 2, 100, 1});
+  const Kernel norm = kernel_of(block.forward[0], Dtype::kBf16), up = kernel_of(block.forward[9], Dtype::kFp32);
+  EXPECT_EQ(norm.step, StepKernel::kNormForward);
+  EXPECT_EQ(norm.bytes.value, 2 * 2 * 8 * 15);
+  EXPECT_EQ(norm.elements, 120);
+  EXPECT_EQ(norm.rows, 8);
+  EXPECT_EQ(up.gemm, (Gemm{1, 32, 15, 8, Bytes{4}, Bytes{4}, false, GemmLayout::kNN}));
+  const Kernel weights = kernel_of(block.backward[1], Dtype::kBf16), gelu = kernel_of(block.backward[3], Dtype::kBf16);
+  EXPECT_EQ(weights.gemm, (Gemm{1, 8, 32, 15, Bytes{2}, Bytes{2}, true, GemmLayout::kNT}));
+  EXPECT_EQ(gelu.rows, 0);  // it has none
+  EXPECT_EQ(gelu.bytes.value, 3 * 2 * 480);
 }
 
 TEST(AccocalStep, ItsProductsAreTwoFlopsAParameterAndTokenAndTheWholeSquare) {
@@ -77,7 +94,7 @@ TEST(AccocalStep, ItsProductsAreTwoFlopsAParameterAndTokenAndTheWholeSquare) {
   const double d = 256, l = 128, b = 3, v = 1000;
   const Model model = gpt2(5, 256, 1000, 128);
   Flops forward, backward;
-  for (const Layer& layer : accocal_layers(model, {b, l, d, 4, v, 5, Dtype::kBf16}))
+  for (const Layer& layer : accocal_layers(model, {b, l, d, 4, v, 5}, Dtype::kBf16))
     for (const Operator& op : layer.operators) {
       forward += op.forward_flops;
       backward += op.backward_flops;
@@ -90,7 +107,7 @@ TEST(AccocalStep, ItsProductsAreTwoFlopsAParameterAndTokenAndTheWholeSquare) {
 TEST(AccocalStep, ParametersAddUpToTheModelsAndActivationsAreWhatIsKept) {
   const Model model = gpt2(3, 512, 50257, 256);
   const double b = 2, t = b * 256, d = 512, square = b * 8 * 256 * 256;
-  const std::vector<Layer> layers = accocal_layers(model, {b, 256, d, 8, 50257, 3, Dtype::kBf16});
+  const std::vector<Layer> layers = accocal_layers(model, {b, 256, d, 8, 50257, 3}, Dtype::kBf16);
   double parameters = 0;
   for (const Layer& layer : layers)
     for (const Operator& op : layer.operators) parameters += op.parameters;
@@ -119,8 +136,8 @@ TEST(AccocalStep, AMicroBatchOnAMeasuredDeviceIsTheSumOfItsKernels) {
         {static_cast<StepKernel>(i), Dtype::kBf16, 0, {{1, Seconds{7e-6}}, {1e12, Seconds{7e-6}}}, 0, 2});
   const RankKind kind = price(scenario, scenario.schedules[0]).kinds.front();
   double expected = 0;
-  for (const AccocalKernel& one : accocal_micro_batch({4, 512, 512, 8, 1000, 2, Dtype::kBf16}))
-    expected += one.kernel.kind == KernelKind::kGemm ? gemm_time(one.kernel.gemm, device, Dtype::kBf16).value : 7e-6;
+  for (const StepLaunch& one : accocal_micro_batch({4, 512, 512, 8, 1000, 2}))
+    expected += one.product ? gemm_time(kernel_of(one, Dtype::kBf16).gemm, device, Dtype::kBf16).value : 7e-6;
   EXPECT_NEAR((kind.forward + kind.backward).value / expected, 1, 1e-12);
   // The model's need is that of any implementation: causal attention counts half.
   Workload eager{4, 512};
@@ -147,7 +164,7 @@ TEST(AccocalStep, ItsOptimizerIsPricedByItsTableInItsDtype) {
 
 TEST(AccocalStep, ARankHoldsItsBuffersAllTheTimeAndNoSlack) {
   const Model model = gpt2(2, 256, 1000, 128);
-  const std::vector<Layer> layers = accocal_layers(model, {2, 128, 256, 4, 1000, 2, Dtype::kBf16});
+  const std::vector<Layer> layers = accocal_layers(model, {2, 128, 256, 4, 1000, 2}, Dtype::kBf16);
   Device device = sample_device();
   device.reserved_memory = Bytes{0};
   ScheduleSpec spec = sample_schedule("acco");

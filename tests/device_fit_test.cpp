@@ -1,5 +1,5 @@
-// What accocal does on a device and what the simulator takes it for: the same kernels in the same order, a document
-// that is read to its last key, and the memory that a rank holds.
+// What accocal does on a device and what the simulator takes it for: a document that is read to its last key, and the
+// memory that a rank holds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +8,6 @@
 
 #include "build_info/programs.hpp"
 #include "calibration/cuda/measure_cases.hpp"
-#include "calibration/elements.hpp"
-#include "models/kernel_table.hpp"
 #include "tests/device_measurement.hpp"
 #include "tests/json.hpp"
 #include "tests/on_host/on_host.hpp"
@@ -84,22 +82,6 @@ TEST(DeviceFit, ARankHoldsTheMemoryThatIsPredicted) {
     EXPECT_NEAR(row["measured"].number(), predicted, small) << id;
   }
   EXPECT_EQ(parts.size(), 4u) << rows;
-}
-
-TEST(DeviceFit, BothProgramsCountTheSameBytesOfEveryKernel) {
-  // 2 sequences of 8 tokens, 6 features, 2 heads, 11 words, 3 parts; 240 elements where there is no shape.
-  ASSERT_EQ(static_cast<int>(DeviceKernel::kCopy) + 1, kStepKernelCount);
-  for (int kind = 0; kind < kStepKernelCount; ++kind) {
-    for (const ElementType type : {ElementType::kFloat32, ElementType::kBf16}) {
-      const KernelCase one{static_cast<DeviceKernel>(kind), type, {2, 8, 6, 2}, 3, 11, 240, "", false};
-      const std::optional<StepKernel> priced = step_kernel(name_of(one.kind));
-      ASSERT_TRUE(priced) << name_of(one.kind);
-      const double elements = static_cast<double>(rows_of(one)) * static_cast<double>(columns_of(one));
-      EXPECT_GT(elements, 0);
-      const double bytes = bytes_of(*priced, elements, Bytes{static_cast<double>(size_of(type))}).value;
-      EXPECT_EQ(bytes_of(one), bytes) << text_of(one);
-    }
-  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "calibration/cuda/kernels.hpp"
 #include "tests/device_gpts.hpp"
 #include "tests/on_host/on_host.hpp"
-#include "tests/step_kernels.hpp"
+#include "tests/step_lines.hpp"
 
 namespace accosim {
 namespace {
@@ -257,7 +257,7 @@ TEST(DeviceGpt, StreamsAloneOrderIt) {
   }
 }
 
-TEST(DeviceGpt, LaunchesItsListAndNothingElse) {
+TEST(DeviceGpt, LaunchesTheStepAsItIsStatedAndNothingElse) {
   if (!device_is_played()) GTEST_SKIP() << "only the played device keeps a log";
   for (const GptCase& c : kCases) {
     Random random(7);
@@ -271,7 +271,7 @@ TEST(DeviceGpt, LaunchesItsListAndNothingElse) {
     ASSERT_FALSE(log.empty());
     EXPECT_EQ(log.front(), "copy_to_device " + std::to_string(4 * (4 * tokens + c.sequences + 1)));
     log.erase(log.begin());
-    EXPECT_EQ(log, step_kernels(c.shape, c.sequences, sizeof(float)));
+    EXPECT_EQ(log, step_lines(step_sizes(c.shape, c.sequences), sizeof(float)));
     device.stream.synchronise();
   }
 }

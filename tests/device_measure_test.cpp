@@ -73,9 +73,9 @@ TEST(MeasureWork, EveryCaseOfATinyModelRuns) {
   };
   for (const ElementType type : {ElementType::kBf16, ElementType::kFloat32}) {
     for (const KernelCase& one : step_kernels(model, 2, type)) EXPECT_TRUE(runs(work_of(one))) << text_of(one);
-    for (int kind = 0; kind <= static_cast<int>(DeviceKernel::kCopy); ++kind) {
+    for (int kind = 0; kind <= static_cast<int>(StepKernel::kCopy); ++kind) {
       KernelCase one;
-      one.kind = static_cast<DeviceKernel>(kind);
+      one.kind = static_cast<StepKernel>(kind);
       one.type = type;
       one.count = 33;
       if (is_flat(one.kind)) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <set>
 
 #include "calibration/cuda/measure_collectives.hpp"
@@ -12,7 +11,7 @@
 #include "tests/device_measurement.hpp"
 #include "tests/json.hpp"
 #include "tests/on_host/on_host.hpp"
-#include "tests/step_kernels.hpp"
+#include "tests/step_lines.hpp"
 
 namespace accosim {
 namespace {
@@ -25,27 +24,28 @@ Json measured(const std::string& only = "", const PlanSizes& sizes = tiny_sizes(
 
 DevicePlan full_plan() { return make_device_plan(full_sizes()); }
 
-std::vector<int> sizes_of(const ProductCase& one) {
+std::vector<double> sizes_of(const ProductCase& one) {
   const Product& p = one.product;
-  return {p.m, p.n, p.k, p.batch};
+  return {1.0 * p.m, 1.0 * p.n, 1.0 * p.k, 1.0 * p.batch};
+}
+std::vector<double> sizes_of(const StepProduct& p) { return {p.m, p.n, p.k, p.batch}; }
+
+std::vector<StepLaunch> step_of(const ModelShape& m, int sequences) {
+  return accocal_micro_batch(step_sizes({m.layers, m.width, m.heads, m.context, m.vocabulary}, sequences));
 }
 
 TEST(DevicePlan, HasEveryProductOfTheStepsFirst) {
   // The list that the step itself is held to, for every model and micro-batch whose step is measured.
   const DevicePlan plan = full_plan();
-  std::set<std::vector<int>> wanted;
+  std::set<std::vector<double>> wanted;
   for (const ModelShape& m : gpt2_models()) {
     for (const int sequences : {1, 2, 4, 8, 16}) {
-      for (const std::string& line :
-           step_kernels(GptShape{m.layers, m.width, m.heads, m.context, m.vocabulary}, sequences, 2)) {
-        std::vector<int> sizes(4);
-        if (std::sscanf(line.c_str(), "product %d x %d x %d (%d)", &sizes[0], &sizes[1], &sizes[2], &sizes[3]) == 4)
-          wanted.insert(sizes);
-      }
+      for (const StepLaunch& each : step_of(m, sequences))
+        if (each.product) wanted.insert(sizes_of(*each.product));
     }
   }
   // Before anything else: as many cases as it takes to see all of them, and no other type or model among these.
-  std::set<std::vector<int>> seen;
+  std::set<std::vector<double>> seen;
   std::size_t i = 0;
   for (; i < plan.products.size() && seen.size() < wanted.size(); ++i) {
     const ProductCase& one = plan.products[i];
@@ -92,7 +92,7 @@ TEST(DevicePlan, StepProductsOfGpt2AreThese) {
     const Product& p = all[i].product;
     const Expected& e = expected[i];
     EXPECT_EQ(all[i].layout, e.layout) << i;
-    EXPECT_EQ(sizes_of(all[i]), (std::vector<int>{e.m, e.n, e.k, e.batch})) << i;
+    EXPECT_EQ(sizes_of(all[i]), (std::vector<double>{1.0 * e.m, 1.0 * e.n, 1.0 * e.k, 1.0 * e.batch})) << i;
     EXPECT_EQ(p.transpose_a, e.a) << i;
     EXPECT_EQ(p.transpose_b, e.b) << i;
     EXPECT_EQ(all[i].bias, e.bias) << i;
@@ -113,10 +113,9 @@ TEST(DevicePlan, HasEveryKernelOfTheSteps) {
       planned.insert(fmt::format("{} {} x {}", name_of(one.kind), rows_of(one), columns_of(one)));
   for (const ModelShape& m : gpt2_models()) {
     for (const int sequences : {1, 2, 4, 8, 16}) {
-      for (const std::string& line :
-           step_kernels(GptShape{m.layers, m.width, m.heads, m.context, m.vocabulary}, sequences, 2)) {
-        if (line.rfind("product", 0) == 0 || line.rfind("set_zero", 0) == 0) continue;
-        EXPECT_EQ(planned.count(line), 1u) << line;
+      for (const StepLaunch& each : step_of(m, sequences)) {
+        if (each.product || each.kernel == StepKernel::kMemset) continue;
+        EXPECT_EQ(planned.count(line_of(each, 2)), 1u) << line_of(each, 2);
       }
     }
   }
@@ -175,17 +174,17 @@ TEST(DevicePlan, CountsTheBytesOfItsFormulas) {
   KernelCase one;
   one.type = ElementType::kBf16;
   one.shape = {2, 8, 6, 3};  // 16 tokens of 6 features, 3 heads
-  one.kind = DeviceKernel::kNormBackward;
+  one.kind = StepKernel::kNormBackward;
   EXPECT_EQ(bytes_of(one), 4 * 6 * 16 * 2);
-  one.kind = DeviceKernel::kSoftmaxForward;  // 8 keys x (16 queries of 3 heads)
+  one.kind = StepKernel::kSoftmaxForward;  // 8 keys x (16 queries of 3 heads)
   EXPECT_EQ(rows_of(one), 8);
   EXPECT_EQ(columns_of(one), 48);
   EXPECT_EQ(bytes_of(one), 1.5 * 8 * 48 * 2);
-  one.kind = DeviceKernel::kBiasBackward;
+  one.kind = StepKernel::kBiasBackward;
   one.parts = 3;
   EXPECT_EQ(rows_of(one), 18);
   EXPECT_EQ(bytes_of(one), 18 * 16 * 2);
-  one.kind = DeviceKernel::kAdamW;
+  one.kind = StepKernel::kAdamw;
   one.count = 10;
   EXPECT_EQ(bytes_of(one), 280);  // master, m and v read and written in fp32, gradient read, parameter written
   one.type = ElementType::kFloat32;

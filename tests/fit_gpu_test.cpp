@@ -111,8 +111,8 @@ TEST_F(FitGpu, TablesGiveTheMeasuredKernelsBackOnBothSidesOfTheKnee) {
 
 TEST_F(FitGpu, TablesAreOfWhatAStepIsPricedBy) {
   std::set<StepKernel> asked = {StepKernel::kAdamw}, written;
-  for (const AccocalKernel& one : accocal_micro_batch(gpt_sizes(1, 768, 1)))
-    if (one.kernel.step) asked.insert(*one.kernel.step);
+  for (const StepLaunch& one : accocal_micro_batch(gpt_sizes(1, 768, 1)))
+    if (!one.product) asked.insert(one.kernel);
   for (const KernelTable& table : invented().device.kernels) written.insert(table.kernel);
   EXPECT_EQ(written, asked);
 }
@@ -125,7 +125,7 @@ TEST_F(FitGpu, AStepOutsideTheMeasuredShapesSaysSo) {
     RankKind kind;
     kind.device = invented().device;
     kind.workload.implementation = Implementation::kAccocal;
-    kind.layers = accocal_layers(model, sizes);
+    kind.layers = accocal_layers(model, sizes, Dtype::kBf16);
     return fit_use(kind).extrapolated;
   };
   EXPECT_EQ(extrapolated(768, 4, 1024), 0);
@@ -139,13 +139,14 @@ TEST_F(FitGpu, ProductsThatWereMeasuredComeOutAsMeasured) {
   // One product is 30 % slower than any fit would have it: the profile says so for it and for no other.
   const InventedGpu gpu = invented_gpu();
   GpuDocument document = kernels_of(gpu);
-  AccocalKernel odd = accocal_block(gpt_sizes(2, 768, 2))[1];
-  ASSERT_EQ(odd.kernel.kind, KernelKind::kGemm);
-  document.add_product(odd, Dtype::kBf16, "gpt2-124m", false, 1.3);
+  const StepLaunch launch = accocal_block(gpt_sizes(2, 768, 2)).forward[1];
+  ASSERT_TRUE(launch.product);
+  const Kernel odd = kernel_of(launch, Dtype::kBf16);
+  document.add_product(launch, Dtype::kBf16, "gpt2-124m", false, 1.3);
   const GpuFit fit = fit_of(document);
-  const double measured = 1.3 * gpu.product(odd.kernel.gemm, Dtype::kBf16);
-  EXPECT_NEAR(kernel_time(odd.kernel, fit.device, Dtype::kBf16).value / measured, 1, 0.021);
-  Kernel other = odd.kernel;
+  const double measured = 1.3 * gpu.product(odd.gemm, Dtype::kBf16);
+  EXPECT_NEAR(kernel_time(odd, fit.device, Dtype::kBf16).value / measured, 1, 0.021);
+  Kernel other = odd;
   other.gemm.layout = GemmLayout::kTN;
   EXPECT_LT(kernel_time(other, fit.device, Dtype::kBf16).value, 0.85 * measured);
   EXPECT_LT(row_of(fit, "bf16").in.mean_absolute, 0.01);
@@ -158,8 +159,8 @@ TEST_F(FitGpu, AProductThatTheFitMeetsTakesNothingFromADeviatingNeighbour) {
   InventedGpu gpu = invented_gpu();
   gpu.noise = 0;
   GpuDocument document = kernels_of(gpu);
-  const Kernel met = accocal_block(gpt_sizes(2, 768, 4))[1].kernel;
-  document.add_product(accocal_block(gpt_sizes(2, 768, 2))[1], Dtype::kBf16, "gpt2-124m", false, 1.3);
+  const Kernel met = kernel_of(accocal_block(gpt_sizes(2, 768, 4)).forward[1], Dtype::kBf16);
+  document.add_product(accocal_block(gpt_sizes(2, 768, 2)).forward[1], Dtype::kBf16, "gpt2-124m", false, 1.3);
   const GpuFit fit = fit_of(document);
   ASSERT_NEAR(gemm_time(met.gemm, fit.device, Dtype::kBf16).value / gpu.product(met.gemm, Dtype::kBf16), 1, 0.01);
   // A ratio has four digits.
@@ -281,7 +282,7 @@ TEST_F(FitGpu, AnUnknownGpuNeedsAProfile) {
   const std::string path = scratch.write("mine.json", R"({"schema": "accosim.device/1", "name": "mine",
     "peak": {"bf16": "700 TFLOP/s"}, "gemm_efficiency": 0.5, "flash_attention_efficiency": 0.4,
     "memory_bandwidth": "3350 GB/s", "memory_efficiency": 0.8, "memory": "80 GB", "launch_interval": "5 us"})");
-  const AccocalKernel product = accocal_block(gpt_sizes(2, 768, 2))[1];
+  const StepLaunch product = accocal_block(gpt_sizes(2, 768, 2)).forward[1];
   for (int i = 0; i < 3; ++i) document.add_product(product, Dtype::kBf16, "m");
   document.add_product(product, Dtype::kFp16, "m");
   const GpuFit fit = fit_of(document, "NVIDIA B200", path);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/accocal_step.hpp"
+#include "models/accocal_layers.hpp"
 #include "models/gemm.hpp"
 #include "models/scenario.hpp"
 #include "tests/random.hpp"
@@ -53,7 +53,7 @@ inline InventedGpu invented_gpu() {
 
 /// GPT-2 of `layers` and `width`, heads of 64.
 inline AccocalSizes gpt_sizes(int layers, double width, double sequences, double context = 1024) {
-  return {sequences, context, width, width / 64, 50304, layers, Dtype::kBf16};
+  return {sequences, context, width, width / 64, 50304, layers};
 }
 
 /// Writes one document, sample by sample.
@@ -67,17 +67,17 @@ class GpuDocument {
         fmt::format(R"({{{}, "median_s": {:.9e}, "p10_s": {:.9e}, "p90_s": {:.9e}, "runs": 20, "again_s": {:.9e}}})",
                     keys, first, 0.99 * first, 1.02 * first, again));
   }
-  void add_product(const AccocalKernel& one, Dtype dtype, const std::string& model, bool cold = false,
-                   double factor = 1) {
-    const Gemm& g = one.kernel.gemm;
-    const bool a = g.layout == GemmLayout::kTN, b = g.layout == GemmLayout::kNT;
+  void add_product(const StepLaunch& one, Dtype dtype, const std::string& model, bool cold = false, double factor = 1) {
+    const StepProduct& p = *one.product;
+    const Gemm g = kernel_of(one, dtype).gemm;
     Gemm timed = g;
     timed.in = bytes_of(dtype);
     timed.out = std::max(bytes_of(dtype), Bytes{2});
     add(fmt::format(R"("what": "gemm", "dtype": "{}", "layout": "{}", "m": {:.0f}, "n": {:.0f}, "k": {:.0f}, )"
                     R"("batch": {:.0f}, "transpose_a": {}, "transpose_b": {}, "bias": {}, "accumulate": {}, )"
                     R"("algorithm": "1", "waves": 1.5, "model": "{}", "cold": {})",
-                    name_of(dtype), one.name, g.m, g.n, g.k, g.batch, a, b, one.bias, g.accumulate, model, cold),
+                    name_of(dtype), p.name, p.m, p.n, p.k, p.batch, p.transpose_a, p.transpose_b, p.bias, g.accumulate,
+                    model, cold),
         factor * gpu_.product(timed, dtype));
   }
   void add_kernel(StepKernel kernel, double rows, double columns, Dtype dtype, bool cold) {
@@ -89,21 +89,21 @@ class GpuDocument {
   }
   /// All kernels of a micro-batch, one layer's once.
   void add_step_kernels(const AccocalSizes& sizes, const std::string& model) {
-    for (const auto& part : {accocal_embedding(sizes), accocal_block(sizes), accocal_head(sizes)})
-      for (const AccocalKernel& one : part) {
-        if (one.kernel.kind == KernelKind::kGemm)
-          add_product(one, sizes.storage, model);
-        else
-          add_kernel(*one.kernel.step, one.rows, one.columns, sizes.storage, false);
-      }
+    for (const StepPart& part : {accocal_embedding(sizes), accocal_block(sizes), accocal_head(sizes)})
+      for (const auto& pass : {part.forward, part.backward})
+        for (const StepLaunch& one : pass) {
+          if (one.product)
+            add_product(one, Dtype::kBf16, model);
+          else
+            add_kernel(one.kernel, one.rows, one.columns, Dtype::kBf16, false);
+        }
   }
   /// The sum of the invented kernels' times, as the step would take.
   double micro_batch(const AccocalSizes& sizes) const {
     double sum = 0;
-    for (const AccocalKernel& one : accocal_micro_batch(sizes))
-      sum += one.kernel.kind == KernelKind::kGemm
-                 ? gpu_.product(one.kernel.gemm, sizes.storage)
-                 : gpu_.kernel(*one.kernel.step, one.kernel.elements, sizes.storage, false);
+    for (const StepLaunch& one : accocal_micro_batch(sizes))
+      sum += one.product ? gpu_.product(kernel_of(one, Dtype::kBf16).gemm, Dtype::kBf16)
+                         : gpu_.kernel(one.kernel, one.rows * one.columns, Dtype::kBf16, false);
     return sum;
   }
   void add_step(const AccocalSizes& s, const std::string& model, const std::string& part, double parameters,

@@ -100,5 +100,10 @@ TEST(KernelTable, EveryKernelHasItsNameOnce) {
   EXPECT_FALSE(step_kernel("norm"));
 }
 
+TEST(KernelTable, PeopleAreToldHowTheBytesOfEveryKernelAreCounted) {
+  for (int i = 0; i < kStepKernelCount; ++i)
+    EXPECT_NE(byte_formulas().find(name_of(static_cast<StepKernel>(i))), std::string::npos) << i;
+}
+
 }  // namespace
 }  // namespace accosim

@@ -1,6 +1,7 @@
 // The GPT of calibration/gpt.hpp as a list of kernels and products. Activations are matrices of features x tokens, a
 // column a token, as there; in attention each head's part of a sequence is a matrix of its own, side by side, so that
-// all heads are one product.
+// all heads are one product. What is launched, in which order and of which sizes, is stated in models/accocal_step.hpp,
+// by which others measure and price it; a test holds these calls to it.
 #include "calibration/cuda/device_gpt.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "calibration/cuda/kernels.hpp"
 #include "calibration/cuda/micro_batch_text.hpp"
+#include "models/accocal_step.hpp"
 
 namespace accosim {
 namespace {
@@ -171,7 +173,7 @@ struct DeviceGpt<Real>::State {
   State(const GptShape& g, int sequences, ProductType fp32)
       : shape(g),
         s(checked(g, sequences)),
-        leading(padded_vocabulary(g.vocabulary)),
+        leading(static_cast<int>(padded_vocabulary(g.vocabulary))),
         type(product_type<Real>(fp32)),
         places(g),
         a(Sizes(g, s, leading)),

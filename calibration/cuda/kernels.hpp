@@ -83,9 +83,6 @@ template <typename Real>
 void cross_entropy(Real* logits, float* loss, const std::int32_t* text, int vocabulary, int leading, float* workspace,
                    const TokenShape& s, Stream& stream);
 
-/// Rounded up to the multiple that the step's columns of logits are apart.
-inline int padded_vocabulary(int vocabulary) { return (vocabulary + 63) / 64 * 64; }
-
 /// a += b.
 template <typename Real>
 void add(Real* a, const Real* b, std::size_t count, Stream& stream);

@@ -1,5 +1,5 @@
 // What `accocal measure` runs on a GPU, one by one: the matrix products and the other kernels of a training step, with
-// their sizes. The step of calibration/cuda/device_gpt.hpp as a list; nothing here touches a device.
+// their sizes, taken from the step as models/accocal_step.hpp states it; nothing here touches a device.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 #include "calibration/cuda/kernels.hpp"
 #include "calibration/cuda/products.hpp"
+#include "models/step_kernel.hpp"
 
 namespace accosim {
 
@@ -49,29 +50,8 @@ std::size_t operand_size(ProductType type);  ///< bytes of an element of A and B
 std::size_t result_size(ProductType type);   ///< of C and D
 double flops_of(const Product& product);
 
-enum class DeviceKernel : std::uint8_t {
-  kEmbedForward,
-  kEmbedBackward,
-  kNormForward,
-  kNormBackward,
-  kBiasBackward,
-  kGeluForward,
-  kGeluBackward,
-  kSplitHeads,
-  kMergeHeads,
-  kSoftmaxForward,
-  kSoftmaxBackward,
-  kCrossEntropy,
-  kAdd,
-  kCast,
-  kAdamW,
-  kSgd,
-  kMemset,
-  kCopy
-};
-
 struct KernelCase {
-  DeviceKernel kind = DeviceKernel::kCopy;
+  StepKernel kind = StepKernel::kCopy;
   ElementType type = ElementType::kBf16;  ///< kFloat32 or kBf16; a cast goes to fp32
   TokenShape shape;                       ///< of those that are not flat
   int parts = 1;                          ///< kSplitHeads, kMergeHeads; kBiasBackward has parts x width features
@@ -84,15 +64,11 @@ struct KernelCase {
 /// Every kernel of a micro-batch that is no product, one layer's once; without the optimizer.
 std::vector<KernelCase> step_kernels(const ModelShape& model, int sequences, ElementType type);
 std::vector<KernelCase> without_duplicates(const std::vector<KernelCase>& all);
-std::string name_of(DeviceKernel kind);
 std::string text_of(const KernelCase& one);
-bool is_flat(DeviceKernel kind);
 /// As in kernels.hpp: features x tokens, keys x (queries of all), vocabulary x tokens, count x 1.
 std::int64_t rows_of(const KernelCase& one);
 std::int64_t columns_of(const KernelCase& one);
 /// Read and written once, by byte_formulas().
 double bytes_of(const KernelCase& one);
-/// How bytes_of() counts, for people.
-std::string byte_formulas();
 
 }  // namespace accosim

@@ -4,6 +4,7 @@
 #include "calibration/cuda/measure_run.hpp"
 #include "calibration/machine.hpp"
 #include "calibration/provenance.hpp"
+#include "models/step_kernel.hpp"
 
 namespace accosim {
 namespace {

@@ -147,7 +147,7 @@ class Pieces {
   explicit Pieces(const BesideCase& one) : one_(one) {
     if (one_.what == Beside::kAdamW) {
       KernelCase optimizer;
-      optimizer.kind = DeviceKernel::kAdamW;
+      optimizer.kind = StepKernel::kAdamw;
       optimizer.count = one_.amount;
       work_ = work_of(optimizer);
       for (const Operand& operand : work_.operands) {

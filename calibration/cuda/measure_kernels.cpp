@@ -87,7 +87,7 @@ std::vector<MeasureItem> kernel_items(const std::vector<KernelCase>& cases, Lab 
     item.text = text_of(one);
     item.group = fmt::format("kernels{}{}", one.model.empty() ? " by size" : " of " + one.model,
                              one.cold ? " with a cold L2" : "");
-    item.keys = {{"what", std::string("kernel")}, {"kernel", name_of(one.kind)}};
+    item.keys = {{"what", std::string("kernel")}, {"kernel", std::string(name_of(one.kind))}};
     const Entries keys = keys_of(one);
     item.keys.insert(item.keys.end(), keys.begin(), keys.end());
     item.measure = [one, lab](Seconds most, bool again) {

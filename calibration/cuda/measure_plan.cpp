@@ -98,7 +98,7 @@ std::vector<ProductCase> plan_products(const PlanSizes& sizes) {
 std::vector<KernelCase> sweep_kernels(std::size_t bytes, ElementType type, bool cold) {
   const std::size_t e = type == ElementType::kBf16 ? 2 : 4;
   std::vector<KernelCase> all;
-  const auto flat = [&](DeviceKernel kind, std::size_t per_element) {
+  const auto flat = [&](StepKernel kind, std::size_t per_element) {
     KernelCase one;
     one.kind = kind;
     one.type = type;
@@ -106,27 +106,27 @@ std::vector<KernelCase> sweep_kernels(std::size_t bytes, ElementType type, bool 
     one.count = std::max<std::size_t>(1, bytes / per_element);
     all.push_back(one);
   };
-  const auto matrix = [&](DeviceKernel kind, int width, int heads, int context, double moved) {
+  const auto matrix = [&](StepKernel kind, int width, int heads, int context, double moved) {
     KernelCase one;
     one.kind = kind;
     one.type = type;
     one.cold = cold;
-    one.parts = kind == DeviceKernel::kSplitHeads ? 3 : 1;
+    one.parts = kind == StepKernel::kSplitHeads ? 3 : 1;
     one.shape = {1, context, width, heads};
     one.shape.sequences = std::max(1, static_cast<int>(static_cast<double>(bytes) / moved));
     all.push_back(one);
   };
   const double de = static_cast<double>(e);
-  flat(DeviceKernel::kCopy, 2 * e);
-  flat(DeviceKernel::kGeluForward, 2 * e);
-  flat(DeviceKernel::kAdd, 3 * e);
-  flat(DeviceKernel::kMemset, e);
-  matrix(DeviceKernel::kNormForward, 1024, 16, 16, 2 * de * 1024 * 16);
-  matrix(DeviceKernel::kSoftmaxForward, 64, 1, 128, 1.5 * de * 128 * 128);
-  matrix(DeviceKernel::kSplitHeads, 1024, 16, 8, 6 * de * 1024 * 8);
-  matrix(DeviceKernel::kBiasBackward, 1024, 16, 16, de * 1024 * 16);
-  flat(DeviceKernel::kGeluBackward, 3 * e);
-  if (type == ElementType::kBf16) flat(DeviceKernel::kCast, e + 4);
+  flat(StepKernel::kCopy, 2 * e);
+  flat(StepKernel::kGeluForward, 2 * e);
+  flat(StepKernel::kAdd, 3 * e);
+  flat(StepKernel::kMemset, e);
+  matrix(StepKernel::kNormForward, 1024, 16, 16, 2 * de * 1024 * 16);
+  matrix(StepKernel::kSoftmaxForward, 64, 1, 128, 1.5 * de * 128 * 128);
+  matrix(StepKernel::kSplitHeads, 1024, 16, 8, 6 * de * 1024 * 8);
+  matrix(StepKernel::kBiasBackward, 1024, 16, 16, de * 1024 * 16);
+  flat(StepKernel::kGeluBackward, 3 * e);
+  if (type == ElementType::kBf16) flat(StepKernel::kCast, e + 4);
   return all;
 }
 
@@ -142,7 +142,7 @@ std::vector<KernelCase> plan_kernels(const PlanSizes& sizes) {
     for (const int sequences : sizes.sequences) append_step(model, sequences, ElementType::kBf16, false);
   for (const std::size_t count : sizes.optimizer)
     for (const ElementType type : {ElementType::kBf16, ElementType::kFloat32})
-      all.push_back({DeviceKernel::kAdamW, type, {}, 1, 0, count, "", true});
+      all.push_back({StepKernel::kAdamw, type, {}, 1, 0, count, "", true});
   for (const bool cold : {true, false}) {
     for (const std::size_t bytes : sizes.sweep) {
       const std::vector<KernelCase> more = sweep_kernels(bytes, ElementType::kBf16, cold);
@@ -152,7 +152,7 @@ std::vector<KernelCase> plan_kernels(const PlanSizes& sizes) {
   const std::vector<int> order = middle_first(sizes.sequences);
   for (const int sequences : order) append_step(sizes.first.front(), sequences, ElementType::kBf16, true);
   for (const std::size_t count : sizes.optimizer)
-    all.push_back({DeviceKernel::kSgd, ElementType::kBf16, {}, 1, 0, count, "", true});
+    all.push_back({StepKernel::kSgd, ElementType::kBf16, {}, 1, 0, count, "", true});
   for (const int sequences : order)
     for (const ModelShape& model : sizes.then) append_step(model, sequences, ElementType::kBf16, false);
   for (const bool cold : {true, false}) {
@@ -192,11 +192,11 @@ std::vector<InterferenceCase> plan_interference(const PlanSizes& sizes) {
     if (qkv || down) kernels.push_back({true, one, {}, {}});
   }
   for (const KernelCase& one : step_kernels(model, sequences, ElementType::kBf16)) {
-    const bool wanted = one.kind == DeviceKernel::kNormForward || one.kind == DeviceKernel::kGeluForward ||
-                        one.kind == DeviceKernel::kSoftmaxForward;
+    const bool wanted = one.kind == StepKernel::kNormForward || one.kind == StepKernel::kGeluForward ||
+                        one.kind == StepKernel::kSoftmaxForward;
     if (wanted) kernels.push_back({false, {}, one, {}});
   }
-  KernelCase optimizer{DeviceKernel::kAdamW, ElementType::kBf16, {}, 1, 0, sizes.beside_elements, "", true};
+  KernelCase optimizer{StepKernel::kAdamw, ElementType::kBf16, {}, 1, 0, sizes.beside_elements, "", true};
   kernels.push_back({false, {}, optimizer, {}});
 
   std::vector<BesideCase> besides;
@@ -275,7 +275,7 @@ DevicePlan make_device_plan(const PlanSizes& sizes) {
 
 bool is_attention(const ProductCase& one) { return one.product.batch > 1; }
 bool is_attention(const KernelCase& one) {
-  return one.kind == DeviceKernel::kSoftmaxForward || one.kind == DeviceKernel::kSoftmaxBackward;
+  return one.kind == StepKernel::kSoftmaxForward || one.kind == StepKernel::kSoftmaxBackward;
 }
 
 std::string name_of(CopyDirection direction) {

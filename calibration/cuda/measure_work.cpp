@@ -8,6 +8,7 @@
 
 #include "calibration/cuda/micro_batch_text.hpp"
 #include "calibration/random.hpp"
+#include "models/accocal_step.hpp"
 
 namespace accosim {
 namespace {
@@ -79,18 +80,18 @@ class Maker {
 
   DeviceWork make() {
     switch (one_.kind) {
-      case DeviceKernel::kEmbedForward: return embed_forward_work();
-      case DeviceKernel::kEmbedBackward: return embed_backward_work();
-      case DeviceKernel::kNormForward: return norm_forward_work();
-      case DeviceKernel::kNormBackward: return norm_backward_work();
-      case DeviceKernel::kBiasBackward: return bias_backward_work();
-      case DeviceKernel::kSplitHeads:
-      case DeviceKernel::kMergeHeads: return heads_work();
-      case DeviceKernel::kSoftmaxForward:
-      case DeviceKernel::kSoftmaxBackward: return softmax_work();
-      case DeviceKernel::kCrossEntropy: return cross_entropy_work();
-      case DeviceKernel::kAdamW:
-      case DeviceKernel::kSgd: return optimizer_work();
+      case StepKernel::kEmbedForward: return embed_forward_work();
+      case StepKernel::kEmbedBackward: return embed_backward_work();
+      case StepKernel::kNormForward: return norm_forward_work();
+      case StepKernel::kNormBackward: return norm_backward_work();
+      case StepKernel::kBiasBackward: return bias_backward_work();
+      case StepKernel::kSplitHeads:
+      case StepKernel::kMergeHeads: return heads_work();
+      case StepKernel::kSoftmaxForward:
+      case StepKernel::kSoftmaxBackward: return softmax_work();
+      case StepKernel::kCrossEntropy: return cross_entropy_work();
+      case StepKernel::kAdamw:
+      case StepKernel::kSgd: return optimizer_work();
       default: return flat_work();
     }
   }
@@ -177,7 +178,7 @@ class Maker {
   DeviceWork heads_work() const {
     const TokenShape s = s_;
     const int parts = one_.parts;
-    const bool split = one_.kind == DeviceKernel::kSplitHeads;
+    const bool split = one_.kind == StepKernel::kSplitHeads;
     const std::size_t size = stream_size() * static_cast<std::size_t>(parts);
     return {{reals(size, false), reals(size, true)}, [s, parts, split](const At& at, Stream& stream) {
               if (split)
@@ -190,7 +191,7 @@ class Maker {
   DeviceWork softmax_work() const {
     const TokenShape s = s_;
     const std::size_t size = tokens() * static_cast<std::size_t>(s.heads) * static_cast<std::size_t>(s.context);
-    if (one_.kind == DeviceKernel::kSoftmaxForward)
+    if (one_.kind == StepKernel::kSoftmaxForward)
       return {{reals(size, true)}, [s](const At& at, Stream& stream) { softmax_forward(real(at[0]), s, stream); }};
     // d <- w (d - sum of w d) keeps its size where the weights' deviation is the context to the power of -1/4.
     const float deviation = std::pow(static_cast<float>(s.context), -0.25F);
@@ -200,7 +201,7 @@ class Maker {
 
   DeviceWork cross_entropy_work() const {
     const TokenShape s = s_;
-    const int vocabulary = one_.vocabulary, leading = padded_vocabulary(vocabulary);
+    const int vocabulary = one_.vocabulary, leading = static_cast<int>(padded_vocabulary(vocabulary));
     return {{reals(matrix(s.tokens(), leading), true), zeros(sizeof(float)), given(random_text(s, vocabulary)),
              floats(tokens(), true)},
             [s, vocabulary, leading](const At& at, Stream& stream) {
@@ -211,7 +212,7 @@ class Maker {
   DeviceWork optimizer_work() const {
     const std::size_t count = one_.count;
     const std::vector<std::int64_t> total = {4};
-    if (one_.kind == DeviceKernel::kSgd)
+    if (one_.kind == StepKernel::kSgd)
       return {{floats(count, false), reals(count, false), reals(count, false), given(total)},
               [count](const At& at, Stream& stream) {
                 sgd(fp32(at[0]), real(at[1]), real(at[2]), static_cast<const std::int64_t*>(at[3]), 1e-3F, count,
@@ -235,22 +236,22 @@ class Maker {
   DeviceWork flat_work() const {
     const std::size_t count = one_.count, bytes = count * sizeof(Real);
     switch (one_.kind) {
-      case DeviceKernel::kGeluForward:
+      case StepKernel::kGeluForward:
         return {{reals(count, false), reals(count, true)},
                 [count](const At& at, Stream& stream) { gelu_forward(real(at[0]), real(at[1]), count, stream); }};
-      case DeviceKernel::kGeluBackward:
+      case StepKernel::kGeluBackward:
         // Far from zero GELU's slope is 1 or 0, so half of the values stay for ever.
         return {{reals(count, true), reals(count, false, 8.0F)},
                 [count](const At& at, Stream& stream) { gelu_backward(real(at[0]), real(at[1]), count, stream); }};
-      case DeviceKernel::kAdd:
+      case StepKernel::kAdd:
         return {{reals(count, false), reals(count, true)}, [count](const At& at, Stream& stream) {
                   add(real(at[0]), static_cast<const Real*>(at[1]), count, stream);
                 }};
-      case DeviceKernel::kCast:
+      case StepKernel::kCast:
         return {{floats(count, false), reals(count, true)}, [count](const At& at, Stream& stream) {
                   cast(fp32(at[0]), static_cast<const Real*>(at[1]), count, stream);
                 }};
-      case DeviceKernel::kMemset:
+      case StepKernel::kMemset:
         return {{reals(count, false)}, [bytes](const At& at, Stream& stream) { stream.set_zero(at[0], bytes); }};
       default:
         return {{reals(count, false), reals(count, true)},

@@ -13,7 +13,7 @@ function own_header_allowed(from, header, to) {
   if (FILENAME ~ /^sim\/app\//) return to == "models" || to == "reports"
   if (from == "sim") return to == "models"
   if (from == "reports") return header ~ /^models\/(units|json|spec|trace|text|memory|machine_samples|measured_run|fit_[a-z]+|schedule_traits)\.hpp$/ || header ~ /^sim\/(metrics|graph|explain|validation|live|measured_timeline)\.hpp$/
-  if (from == "calibration") return header ~ /^models\/(units|json|spec|trace|quantity|descriptor|errors|outputs|standard_streams|text|text_file|whole_file)\.hpp$/
+  if (from == "calibration") return header ~ /^models\/(units|json|spec|trace|quantity|descriptor|errors|outputs|standard_streams|text|text_file|whole_file|step_kernel|accocal_step)\.hpp$/
   return 0
 }
 

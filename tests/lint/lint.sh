@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Keeps the house in order where a compiler cannot: which folder may include which, where each heavy header has its only
-# home, that files say why they exist, and that no text names a place outside the project. `lint.sh ROOT` prints
-# `file:line: what is wrong; what would be right` for each violation and exits 1 if there is any.
+# home, that nothing asks for a family of models by its name, that files say why they exist, and that no text names a
+# place outside the project. `lint.sh ROOT` prints `file:line: what is wrong; what would be right` for each violation and
+# exits 1 if there is any.
 set -u
 root=${1:?usage: lint.sh ROOT}
+lint=$(dirname -- "$(readlink -f -- "$0")")
 cd -- "$root" || exit 2
 
 # Tracked and about-to-be-tracked files; without git (or in another user's clone) all but what is never tracked.
@@ -24,7 +26,8 @@ if [ ${#sources[@]} = 0 ]; then
 fi
 
 found=$(
-  awk -f "$(dirname -- "$(readlink -f -- "$0")")/includes.awk" "${sources[@]}"
+  awk -f "$lint/includes.awk" "${sources[@]}"
+  [ ! -f models/model_families.cpp ] || awk -f "$lint/families.awk" models/model_families.cpp "${sources[@]}"
 
   for file in "${sources[@]}"; do
     case $(head -n 1 -- "$file") in

@@ -21,6 +21,10 @@ make_tree() {
     tests/price_test.cpp; do
     printf '// Why this file exists.\n' >"$tree/$file"
   done
+  printf '// Why.\nconstexpr ModelFamily kOne{.name = "one",\nconstexpr ModelFamily kTwo = like("two", kOne);\n%s\n' \
+    'constexpr ModelFamily kMeasured{.name = "measured", .measured = true};' >"$tree/models/model_families.cpp"
+  printf 'column("measured"); // family "one", as in "two"\ntitle("one of two");\n' >>"$tree/sim/metrics.hpp"
+  printf 'model.family = "one";\n' >>"$tree/tests/price_test.cpp"
   printf '#include <nlohmann/json.hpp>\n' >>"$tree/models/json.cpp"
   printf '#include <Eigen/Dense>\n#include "models/units.hpp"\n' >>"$tree/models/load.cpp"
   printf '#include <CLI/CLI.hpp>\n#include "reports/console.hpp"\n' >>"$tree/sim/app/command_line.cpp"
@@ -82,6 +86,10 @@ violation reports/console.cpp 4 'text = "write \"zero1\"";'
 violation models/units.hpp 2 'typedef int Number;'
 violation models/units.hpp 2 'int number(void);'
 violation models/units.hpp 2 '  assert(number() > 0);'
+violation models/price.hpp 2 'const bool together = model.family == "one";'
+violation sim/player.hpp 2 'if (name == "two") return;'
+violation sim/player.hpp 2 'return scenario.model.family == "measured";'
+violation calibration/probe.cu 4 'const char* model = "{\"model_type\": \"two\"}";'
 violation README.md 2 "see /wor""k/main for it"
 violation README.md 2 "(../share""d/design.md)"
 violation README.md 2 "/wor""k"

@@ -16,8 +16,8 @@ bool device_is_played();
 /// Other seeds take the work of unordered streams in other orders. On a real device it changes nothing.
 void set_interleaving(std::uint64_t seed);
 
-/// Of what is given to streams from now on: one line a kernel ("norm_forward 768 x 1024"), copy or set ("set_zero
-/// 4096", in bytes). Empty on a real device.
+/// Of what is given to streams from now on: one line a kernel ("norm_forward 768 x 1024"), product ("product 768 x 1024
+/// x 3072 (1) NN + bias"), copy or set ("set_zero 4096", in bytes). Empty on a real device.
 void start_launch_log();
 std::vector<std::string> end_launch_log();
 

@@ -68,6 +68,19 @@ void multiply_now(const Product& p, const ProductShape& s, void* c, const void* 
   }
 }
 
+// "product 768 x 1024 x 3072 (1) NN + bias": sizes, transposes, then what is not usual of it; D or C is what is added.
+std::string line_of(const Product& p, const void* c, const void* bias, const void* d) {
+  std::string line = fmt::format("product {} x {} x {} ({}) {}{}", p.m, p.n, p.k, p.batch, p.transpose_a ? 'T' : 'N',
+                                 p.transpose_b ? 'T' : 'N');
+  if (p.lda != 0) line += fmt::format(", A {} apart", p.lda);
+  if (p.ldb != 0) line += fmt::format(", B {} apart", p.ldb);
+  if (p.ldc != 0) line += fmt::format(", C {} apart", p.ldc);
+  if (p.alpha != 1) line += ", scaled";
+  if (bias != nullptr) line += " + bias";
+  if (p.beta != 0) line += d == c ? " + C" : " + D";
+  return line;
+}
+
 // What cuBLASLt asks of fp8 on Hopper.
 bool done_in_fp8(const Product& p, const ProductShape& s) {
   return p.transpose_a && !p.transpose_b && s.a.leading % 16 == 0 && s.b.leading % 16 == 0 && s.c.leading % 8 == 0;
@@ -86,7 +99,7 @@ void Products::multiply(const Product& product, void* c, const void* a, const vo
                         Stream& stream) {
   if (!supported(product)) throw DeviceError("the host plays no such product: " + describe(product));
   const ProductShape shape = shape_of(product);
-  log_launch(fmt::format("product {} x {} x {} ({})", product.m, product.n, product.k, product.batch));
+  log_launch(line_of(product, c, bias, d));
   give(stream, {describe(product), [=] { multiply_now(product, shape, c, a, b, bias, d); }});
 }
 
