@@ -125,7 +125,9 @@ TraceOptions trace_options(const Scenario& scenario, const Arguments& arguments)
   return options;
 }
 
-void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const Arguments& arguments) {
+/// `results` are those of `chosen`: what a trace shows is played anew, rank by rank, at their prices.
+void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const std::vector<RunResult>& results,
+                 const Arguments& arguments) {
   const std::vector<Place> places = places_of(scenario.cluster);
   const int ranks = static_cast<int>(places.size());
   std::vector<std::string> names;
@@ -136,7 +138,8 @@ void write_trace(const Scenario& scenario, const std::vector<int>& chosen, const
   TraceWriter writer(file.stream(), trace_options(scenario, arguments));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[chosen[i]];
-    const EventGraph graph = graph_for_trace(scenario, spec, arguments.trace_updates);
+    const EventGraph graph = graph_for_trace(*results[i].costs, spec, scenario.training.gradient_accumulation_steps,
+                                             arguments.trace_updates);
     writer.begin_schedule(graph, spec.label, names, 1 + static_cast<int>(i) * ranks);
     try {
       play(graph, network_of(arguments), writer.sink());
@@ -185,7 +188,7 @@ void compare_or_run(const Arguments& arguments, bool comparing) {
     for (const RunResult& result : results) write_run(std::cout, scenario, result, console_options());
   }
   std::cout.flush();
-  if (!arguments.trace.empty()) write_trace(scenario, chosen, arguments);
+  if (!arguments.trace.empty()) write_trace(scenario, chosen, results, arguments);
 }
 
 void explain_schedules(const Arguments& arguments) {
