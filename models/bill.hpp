@@ -25,8 +25,8 @@ const char* name_of(Bound bound);  ///< "compute", "memory", "launch"
 struct PricedKernel {
   Kernel kernel;
   Seconds time;  ///< step_time()
-  std::array<Seconds, kHeld.size()>
-      held;  ///< of arithmetic where collectives hold kHeld[i] multiprocessors; else `time`
+  /// Of arithmetic where collectives hold kHeld[i] multiprocessors; of what only moves memory `time`.
+  std::array<Seconds, kHeld.size()> held;
   Bytes bytes;
   Bound bound = Bound::kMemory;
   Trust trust;
