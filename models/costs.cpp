@@ -1,7 +1,6 @@
 // See costs.hpp.
 #include "models/costs.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "models/model_families.hpp"
@@ -35,7 +34,8 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
   kind.workload = workload;
   kind.tied_embeddings = model.tie_word_embeddings;
   kind.layers = layers_of(model, workload);
-  kind.times = layer_times(kind.layers, device, workload.compute);
+  kind.bill = bill_of(kind.layers, device, workload.compute);
+  kind.times = layer_times(kind.bill);
   if (family_of(model).measured) {
     // A backward pass is two forwards; only bucketed schedules look at where one ends.
     kind.times.front().forward = device.slowdown / 3 * model.micro_batch_time;
@@ -45,13 +45,7 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
     kind.forward += time.forward;
     kind.backward += time.backward;
   }
-  for (std::size_t i = 0; i < kind.layers.size(); ++i) {
-    const auto same = std::find_if(kind.layers.begin(), kind.layers.begin() + static_cast<std::ptrdiff_t>(i),
-                                   [&](const Layer& other) { return other.operators == kind.layers[i].operators; });
-    const auto index = static_cast<std::size_t>(same - kind.layers.begin());
-    kind.works.push_back(index < i ? LayerWork(kind.works[index])
-                                   : layer_work(kind.layers[i], device, workload.compute));
-  }
+  kind.works = layer_works(kind.bill);
   kind.work = total_work(kind.times, kind.works);
   kind.model_flops = model_flops(model, workload);
   for (const Layer& layer : kind.layers)

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "models/bill.hpp"
 #include "models/collectives.hpp"
 #include "models/layers.hpp"
 #include "models/price.hpp"
@@ -18,6 +19,7 @@ struct RankKind {
   Device device;
   Workload workload;
   std::vector<Layer> layers;
+  Bill bill;                     ///< of one micro-batch; times and works are sums of it
   std::vector<LayerTime> times;  ///< one a layer
   Seconds forward, backward;     ///< of one micro-batch
   std::vector<LayerWork> works;  ///< one a layer

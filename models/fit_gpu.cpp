@@ -9,13 +9,13 @@
 #include <tuple>
 
 #include "models/gpu_profile.hpp"
+#include "models/held.hpp"
 #include "models/parts.hpp"
 #include "models/quantity.hpp"
 #include "models/references.hpp"
 #include "models/scenario.hpp"
 #include "models/statistics.hpp"
 #include "models/text.hpp"
-#include "models/work.hpp"
 
 namespace accosim {
 namespace {

@@ -1,35 +1,27 @@
-// Turns operators into seconds on a device: each operator the sum of its kernels, a layer never faster than the host
-// can launch its kernels.
+// Layers in seconds, summed from the bill of their kernels: a layer is never faster than the host can launch them. And
+// what no bill holds, since no micro-batch does it: the optimizer and copies.
 #pragma once
 
 #include <vector>
 
-#include "models/layers.hpp"
+#include "models/bill.hpp"
 #include "models/spec.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
-
-struct OperatorTime {
-  Seconds forward, backward;
-  Seconds memory_forward, memory_backward;  ///< of these, in kernels that only move memory
-};
 
 struct LayerTime {
   Seconds forward, backward;
   double parameters = 0;
 };
 
-/// Sum of kernel_time(). An operator without kernels takes the larger of its FLOPs over the achieved rate and its bytes
-/// over the achieved bandwidth. `compute` is the matmul dtype; the loader has made sure that the device has a peak for
-/// it.
-OperatorTime operator_time(const Operator& op, const Device& device, Dtype compute);
+/// Of one of the bill's layers: sum of the operators or kernels x launch interval, whichever is longer; times the
+/// device's slowdown. Launches are asynchronous: within a layer the host runs ahead of long kernels and falls behind
+/// short ones.
+LayerTime layer_time(const Bill& bill, const BilledLayer& layer);
 
-/// Sum of the operators or kernels x launch interval, whichever is longer; times the device's slowdown. Launches are
-/// asynchronous: within a layer the host runs ahead of long kernels and falls behind short ones.
-LayerTime layer_time(const Layer& layer, const Device& device, Dtype compute);
-
-std::vector<LayerTime> layer_times(const std::vector<Layer>& layers, const Device& device, Dtype compute);
+/// One a layer of the model.
+std::vector<LayerTime> layer_times(const Bill& bill);
 
 /// Time to read `read` and write `write` bytes at the achieved memory bandwidth, at least one launch; nothing costs
 /// nothing. The device's slowdown is not in it: that is of forward and backward alone.

@@ -1,4 +1,4 @@
-// How sure the price of a micro-batch is: made from what the fits of its kernels left over.
+// How sure the price of a micro-batch is: a sum over its bill of what the fits of its kernels left over.
 #pragma once
 
 #include "models/costs.hpp"

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
-#include "models/kernel.hpp"
-
 namespace accosim {
 namespace {
 
-// Collectives leave at least a tenth of the bandwidth, and at least an eighth of the multiprocessors.
+// Collectives leave at least a tenth of the bandwidth.
 constexpr double kMostMemoryShare = 0.9;
 
 struct Sum {
@@ -16,17 +14,12 @@ struct Sum {
   std::array<Seconds, kHeld.size()> arithmetic;  ///< by what collectives hold
 };
 
-using Devices = std::vector<Device>;
-
-void add(Sum& sum, const std::vector<Kernel>& kernels, const Devices& devices, Dtype compute) {
-  for (const Kernel& kernel : kernels) {
-    if (kernel.kind == KernelKind::kMemory) {
-      sum.memory += step_time(kernel, devices[0], compute);
-      continue;
-    }
-    for (std::size_t i = 0; i < kHeld.size(); ++i)
-      sum.arithmetic[i] += step_time(kernel, devices[std::min(i, devices.size() - 1)], compute);
+void add(Sum& sum, const PricedKernel& priced) {
+  if (priced.kernel.kind == KernelKind::kMemory) {
+    sum.memory += priced.time;
+    return;
   }
+  for (std::size_t i = 0; i < kHeld.size(); ++i) sum.arithmetic[i] += priced.held[i];
 }
 
 /// `launches` is the time that the host takes.
@@ -55,16 +48,6 @@ void close(Work& mean) {
 
 }  // namespace
 
-Device without(const Device& device, int sms) {
-  Device left = device;
-  if (device.sm_count == 0) return left;
-  left.sm_count = std::max(device.sm_count - sms, (device.sm_count + 7) / 8);
-  const double share = static_cast<double>(left.sm_count) / device.sm_count;
-  for (auto& peak : left.peak)
-    if (peak) peak = share * *peak;
-  return left;
-}
-
 double slowdown(const Work& work, int sms, double memory_share) {
   const auto held = std::lower_bound(kHeld.begin(), kHeld.end() - 1, sms);
   const double waves = work.waves[static_cast<std::size_t>(held - kHeld.begin())];
@@ -72,21 +55,22 @@ double slowdown(const Work& work, int sms, double memory_share) {
   return std::max(1.0, work.arithmetic * waves + work.memory / left);
 }
 
-LayerWork layer_work(const Layer& layer, const Device& device, Dtype compute) {
-  // As many as three collectives may hold; a device whose collectives hold none is priced once.
-  Devices devices{device};
-  for (std::size_t i = 1; i < kHeld.size() && kHeld[i - 1] < 3 * device.collective_sms; ++i)
-    devices.push_back(without(device, kHeld[i]));
+LayerWork layer_work(const Bill& bill, const BilledLayer& layer) {
   Sum forward, backward;
   double forward_launches = 0, backward_launches = 0;
-  for (const Operator& op : layer.operators) {
-    add(forward, op.forward, devices, compute);
-    add(backward, op.backward, devices, compute);
-    forward_launches += op.forward_kernels;
-    backward_launches += op.backward_kernels;
+  for (const BilledOperator& op : layer.operators) {
+    for (const BillLine& line : op.lines) add(line.backward ? backward : forward, bill.kernels[line.kernel]);
+    forward_launches += op.forward_launches;
+    backward_launches += op.backward_launches;
   }
-  return {work_of(forward, forward_launches * device.launch_interval),
-          work_of(backward, backward_launches * device.launch_interval)};
+  return {work_of(forward, forward_launches * bill.launch_interval),
+          work_of(backward, backward_launches * bill.launch_interval)};
+}
+
+std::vector<LayerWork> layer_works(const Bill& bill) {
+  std::vector<LayerWork> works;
+  for (const BilledLayer& layer : bill.layers) works.push_back(layer_work(bill, layer));
+  return each_layer(bill, works);
 }
 
 LayerWork total_work(const std::vector<LayerTime>& times, const std::vector<LayerWork>& works) {

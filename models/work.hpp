@@ -3,17 +3,14 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
-#include "models/layers.hpp"
+#include "models/bill.hpp"
+#include "models/held.hpp"
 #include "models/price.hpp"
-#include "models/spec.hpp"
 #include "models/units.hpp"
 
 namespace accosim {
-
-/// Numbers of multiprocessors held by collectives for which work is priced; one in between counts as the next, one
-/// beyond as the last.
-inline constexpr std::array<int, 13> kHeld{0, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 72};
 
 struct Work {
   double arithmetic = 0;  ///< share of the time alone that products and fused attention take
@@ -36,14 +33,14 @@ struct Work {
 /// leaves idle hides some.
 double slowdown(const Work& work, int sms, double memory_share);
 
-/// The device without `sms` of its multiprocessors (an eighth of them stays), those left being as fast each, the memory
-/// as it is.
-Device without(const Device& device, int sms);
-
 struct LayerWork {
   Work forward, backward;
 };
-LayerWork layer_work(const Layer& layer, const Device& device, Dtype compute);
+/// Of one of the bill's layers.
+LayerWork layer_work(const Bill& bill, const BilledLayer& layer);
+
+/// One a layer of the model.
+std::vector<LayerWork> layer_works(const Bill& bill);
 
 /// Of all layers together, weighted by their times. `times` and `works` are one a layer.
 LayerWork total_work(const std::vector<LayerTime>& times, const std::vector<LayerWork>& works);

@@ -1,9 +1,13 @@
 // How long one prediction's prices take: a model of 100 layers on a shipped device, layers built and priced from
-// nothing, and with them the whole of price() for a cluster. Prints a table; judges nothing.
+// nothing, and with them the whole of price() for a cluster. And how many prices were made of how many kernels: one of
+// each different kernel and device is what is needed. Prints a table; judges nothing.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "models/costs.hpp"
 #include "models/scenario.hpp"
@@ -20,19 +24,48 @@ Model llama_of(int layers) {
   return m;
 }
 
+/// Kernels of one micro-batch, counted without its bill.
+struct Count {
+  std::size_t runs = 0, different = 0, needed = 0;  ///< needed: prices, one of each different kernel and device
+};
+
+Count count_of(const RankKind& kind) {
+  Count count;
+  std::vector<const Kernel*> different;
+  const std::size_t devices = held_devices(kind.device).size();
+  for (const Layer& layer : kind.layers)
+    for (const Operator& op : layer.operators)
+      for (const auto* kernels : {&op.forward, &op.backward})
+        for (const Kernel& kernel : *kernels) {
+          ++count.runs;
+          if (std::any_of(different.begin(), different.end(), [&](const Kernel* each) { return *each == kernel; }))
+            continue;
+          different.push_back(&kernel);
+          count.needed += kernel.kind == KernelKind::kMemory ? 1 : devices;
+        }
+  count.different = different.size();
+  return count;
+}
+
 void bench(const std::string& name, Scenario& scenario, Implementation implementation) {
   scenario.training.implementation = implementation;
   ScheduleSpec spec;
   spec.name = spec.label = plain_schedule().name;
   double best = 1e9;
-  Seconds micro_batch;
+  Costs costs;
   for (int i = 0; i < 20; ++i) {
     const double start = now();
-    const Costs costs = price(scenario, spec);
+    Costs priced = price(scenario, spec);
     best = std::min(best, now() - start);
-    micro_batch = costs.kinds[0].forward + costs.kinds[0].backward;
+    costs = std::move(priced);
   }
-  fmt::print("{:<52} {:>8.3f} ms to price {:>8.3f} s of a micro-batch\n", name, 1e3 * best, micro_batch.value);
+  const RankKind& kind = costs.kinds.front();
+  const Count count = count_of(kind);
+  fmt::print(
+      "{:<26} {:>8.3f} ms to price {:>8.3f} s of a micro-batch: {:>6} kernels, {:>3} different, {:>4} prices made, "
+      "{:>4} needed\n",
+      name, 1e3 * best, (kind.forward + kind.backward).value, count.runs, count.different, kind.bill.prices,
+      count.needed);
 }
 
 }  // namespace

@@ -176,15 +176,6 @@ std::string layer_kind(const std::string& name) {
   return name.substr(0, name.find(' '));  // "block 7" is one of the blocks
 }
 
-std::string bound_of(const Operator& op, const Device& device, const OperatorTime& time) {
-  const Seconds launches = (op.forward_kernels + op.backward_kernels) * device.launch_interval;
-  if (launches > time.forward + time.backward) return "launch";
-  if (op.cls == OperatorClass::kMemory) return "memory";
-  const Bytes moved = op.forward_bytes + op.backward_bytes;
-  const Seconds memory = moved / (device.memory_efficiency * device.memory_bandwidth);
-  return 2 * memory < time.forward + time.backward ? "compute" : "memory";
-}
-
 }  // namespace
 
 CriticalPath critical_path(const SteadyPlay& play) {
@@ -213,20 +204,18 @@ OperatorTable operator_table(const RankKind& kind) {
   OperatorTable table;
   table.device = kind.device.name;
   table.micro_batch = kind.forward + kind.backward;
-  for (const Layer& layer : kind.layers)
-    for (const Operator& op : layer.operators) {
-      const OperatorTime time = operator_time(op, kind.device, kind.workload.compute);
+  for (const BilledLayer& layer : kind.bill.layers)
+    for (const BilledOperator& op : layer.operators) {
       const auto same = std::find_if(table.rows.begin(), table.rows.end(), [&](const OperatorRow& row) {
-        return row.layer == layer_kind(layer.name) && row.name == op.name &&
-               row.flops == op.forward_flops + op.backward_flops;
+        return row.layer == layer_kind(layer.name) && row.name == op.name && row.flops == op.flops;
       });
       if (same != table.rows.end()) {
-        ++same->count;
+        same->count += layer.times();
         continue;
       }
-      table.rows.push_back({layer_kind(layer.name), op.name, 1, op.forward_flops + op.backward_flops,
-                            op.forward_bytes + op.backward_bytes, kind.device.slowdown * time.forward,
-                            kind.device.slowdown * time.backward, bound_of(op, kind.device, time)});
+      const double slowdown = kind.bill.slowdown;
+      table.rows.push_back({layer_kind(layer.name), op.name, layer.times(), op.flops, op.bytes, slowdown * op.forward,
+                            slowdown * op.backward, name_of(op.bound)});
     }
   return table;
 }

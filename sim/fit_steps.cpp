@@ -4,9 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/kernel.hpp"
+#include "models/costs.hpp"
 #include "models/minimise.hpp"
-#include "models/price.hpp"
 #include "sim/parallel.hpp"
 #include "sim/run.hpp"
 
@@ -26,30 +25,42 @@ struct Parts {
   double products = 0, memory = 0, attention = 0, others = 0, rest = 0;
 };
 
+/// `times` micro-batches by their bill, which without overheads is what the kernels take alone.
+Parts parts_of(const RankKind& kind, double times) {
+  Parts parts;
+  for (const std::size_t layer : kind.bill.layer_of)
+    for (const BilledOperator& op : kind.bill.layers[layer].operators)
+      for (const BillLine& line : op.lines) {
+        const PricedKernel& priced = kind.bill.kernels[line.kernel];
+        const double time = times * priced.time.value;
+        if (priced.kernel.kind == KernelKind::kMemory)
+          parts.memory += time;
+        else if (priced.kernel.kind != KernelKind::kGemm)
+          parts.attention += time;
+        else if (priced.kernel.dtype.value_or(kind.workload.compute) == Dtype::kFp32)
+          parts.others += time;
+        else
+          parts.products += time;
+      }
+  return parts;
+}
+
 Parts parts_of(const PublishedCase& one, NetworkKind network) {
   const Scenario scenario = without_overheads(*one.scenario);
   const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(one.schedule)];
-  const RankKind kind = price(scenario, spec).kinds.front();
+  const int steps = scenario.training.gradient_accumulation_steps;
   const bool micro_batch = one.asked == Asked::kMicroBatchTime;
-  const double times = micro_batch ? 1 : scenario.training.gradient_accumulation_steps;
-  Parts parts;
-  const auto add = [&](const Kernel& kernel) {
-    const double time = times * kernel_time(kernel, kind.device, kind.workload.compute).value;
-    if (kernel.kind == KernelKind::kMemory)
-      parts.memory += time;
-    else if (kernel.kind != KernelKind::kGemm)
-      parts.attention += time;
-    else
-      (kernel.dtype.value_or(kind.workload.compute) == Dtype::kFp32 ? parts.others : parts.products) += time;
-  };
-  for (const Layer& layer : kind.layers)
-    for (const Operator& op : layer.operators) {
-      for (const Kernel& kernel : op.forward) add(kernel);
-      for (const Kernel& kernel : op.backward) add(kernel);
-    }
+  SteadyPlay play;
+  if (micro_batch)
+    play.costs = price(scenario, spec);
+  else
+    play = play_steady(scenario, spec, steps, network);
+  const RankKind& kind = play.costs.kinds.front();
+  const double times = micro_batch ? 1 : steps;
+  Parts parts = parts_of(kind, times);
   const double computed = times * (kind.forward + kind.backward).value;
   parts.others += computed - (parts.products + parts.memory + parts.attention + parts.others);
-  if (!micro_batch) parts.rest = run_schedule(scenario, spec, network).update_time.value - computed;
+  if (!micro_batch) parts.rest = play.measured.update_time.value - computed;
   return parts;
 }
 

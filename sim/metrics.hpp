@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "models/units.hpp"
 
 namespace accosim {
+
+struct Costs;
 
 /// Micro-batches of one rank in one round (between two buffer swaps; an update where a schedule has no rounds).
 struct RankResult {
@@ -71,6 +74,7 @@ struct RunResult {
   bool fits = true;
   std::vector<Warning> warnings;
   std::vector<RankResult> ranks;
+  std::shared_ptr<const Costs> costs;  ///< what it was played at, for who plays it once more: a trace
 };
 
 }  // namespace accosim

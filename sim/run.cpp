@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "models/schedule_traits.hpp"
 #include "models/spread.hpp"
@@ -189,8 +191,10 @@ SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int a
 }
 
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
-  return result_of(scenario, spec, play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network),
-                   network);
+  SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network);
+  RunResult result = result_of(scenario, spec, play, network);
+  result.costs = std::make_shared<const Costs>(std::move(play.costs));
+  return result;
 }
 
 std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network) {
@@ -212,7 +216,11 @@ std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>&
 }
 
 EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, int updates) {
-  return fold_flows(build(spec, price(scenario, spec), scenario.training.gradient_accumulation_steps, updates));
+  return graph_for_trace(price(scenario, spec), spec, scenario.training.gradient_accumulation_steps, updates);
+}
+
+EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates) {
+  return fold_flows(build(spec, costs, accumulation_steps, updates));
 }
 
 }  // namespace accosim

@@ -33,13 +33,15 @@ double samples_per_update(const SteadyPlay& play);
 /// What a rank of this kind holds at its worst moment.
 MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps);
 
-/// All metrics of one schedule but those that compare.
+/// All metrics of one schedule but those that compare, and its costs.
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network);
 
 /// The schedules of `chosen` (indices in scenario.schedules), compared with the scenario's baseline.
 std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network);
 
-/// Plays `updates` updates of a schedule with every rank by itself, for a trace.
+/// `updates` updates of a schedule with every rank by itself, for a trace.
 EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, int updates);
+/// The same at costs that are known.
+EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates);
 
 }  // namespace accosim

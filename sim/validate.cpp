@@ -95,8 +95,7 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
   const RunResult result = run_schedule(scenario, spec, network);
   double time = result.update_time.value;
   if (one.asked == Asked::kForwardBackward) {
-    const Costs costs = price(scenario, spec);
-    const ScheduleInput input{spec, costs, costs.kinds.front(), 1, 1};
+    const ScheduleInput input{spec, *result.costs, result.costs->kinds.front(), 1, 1};
     time -= full_optimizer_time(input).value;
   }
   return with_interval(time, result.spread.total());

@@ -18,17 +18,21 @@ constexpr double kMuchInflation = 1.05;
 constexpr double kMuchExposed = 0.25;
 constexpr double kMuchFitted = 0.25;
 
+bool launching_takes_longer(const Bill& bill, const BilledLayer& layer) {
+  Seconds launching, computing;
+  for (const BilledOperator& op : layer.operators) {
+    launching += (op.forward_launches + op.backward_launches) * bill.launch_interval;
+    computing += op.forward + op.backward;
+  }
+  return launching > computing;
+}
+
 /// Whether the layers in which launching takes longer than computing make up most of a micro-batch's time.
 bool is_launch_bound(const RankKind& kind) {
   Seconds waiting;
-  for (std::size_t i = 0; i < kind.layers.size(); ++i) {
-    Seconds launching, computing;
-    for (const Operator& op : kind.layers[i].operators) {
-      launching += (op.forward_kernels + op.backward_kernels) * kind.device.launch_interval;
-      const OperatorTime time = operator_time(op, kind.device, kind.workload.compute);
-      computing += time.forward + time.backward;
-    }
-    if (launching > computing) waiting += kind.times[i].forward + kind.times[i].backward;
+  for (const BilledLayer& layer : kind.bill.layers) {
+    if (!launching_takes_longer(kind.bill, layer)) continue;
+    for (const std::size_t i : layer.indices) waiting += kind.times[i].forward + kind.times[i].backward;
   }
   return waiting > 0.5 * (kind.forward + kind.backward);
 }

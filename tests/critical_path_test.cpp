@@ -71,12 +71,18 @@ TEST(OperatorTable, HoldsEveryOperatorOnceWithItsCount) {
   const Scenario scenario = sample_scenario(1, 2);
   const Costs costs = price(scenario, scenario.schedules[0]);
   const OperatorTable table = operator_table(costs.kinds[0]);
-  double flops = 0;
+  double flops = 0, time = 0, direct = 0;
   for (const OperatorRow& row : table.rows) {
     flops += row.count * row.flops.value;
+    time += row.count * (row.forward + row.backward).value;
     EXPECT_EQ(row.count, row.layer == "block" ? 4 : 1) << row.name;
   }
   EXPECT_NEAR(flops / costs.kinds[0].hardware_flops.value, 1, 1e-12);
+  for (const Layer& layer : costs.kinds[0].layers)
+    for (const Operator& op : layer.operators)
+      for (const auto* kernels : {&op.forward, &op.backward})
+        for (const Kernel& kernel : *kernels) direct += step_time(kernel, costs.kinds[0].device, Dtype::kBf16).value;
+  EXPECT_NEAR(time / direct, 1, 1e-12);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <set>
 
+#include "models/held.hpp"
 #include "models/json.hpp"
 #include "models/spread.hpp"
-#include "models/work.hpp"
 #include "tests/gpu_document.hpp"
 #include "tests/scratch.hpp"
 
@@ -125,7 +125,7 @@ TEST_F(FitGpu, AStepOutsideTheMeasuredShapesSaysSo) {
     RankKind kind;
     kind.device = invented().device;
     kind.workload.implementation = Implementation::kAccocal;
-    kind.layers = accocal_layers(model, sizes, Dtype::kBf16);
+    kind.bill = bill_of(accocal_layers(model, sizes, Dtype::kBf16), kind.device, kind.workload.compute);
     return fit_use(kind).extrapolated;
   };
   EXPECT_EQ(extrapolated(768, 4, 1024), 0);

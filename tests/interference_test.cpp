@@ -82,6 +82,11 @@ TEST(Slowdown, IsByWavesForProductsAndByTheShareLeftForMemory) {
   EXPECT_DOUBLE_EQ(slowdown(products(0.25, 0.25), kChannels, 0), 1);
 }
 
+LayerWork work_of(const Operator& op, const Device& device) {
+  const Bill bill = bill_of({Layer{"", {op}}}, device, Dtype::kBf16);
+  return layer_work(bill, bill.layers.front());
+}
+
 TEST(Slowdown, OfAFullWaveIsAWholeWaveMore) {
   // 132 tiles of 256 x 128 on 132 multiprocessors are one wave; with 24 of them held two. A user's report on an H100
   // (NVIDIA developer forum, thread 337991): a 132-CTA product beside a 24-CTA all-gather took nearly twice as long.
@@ -95,7 +100,7 @@ TEST(Slowdown, OfAFullWaveIsAWholeWaveMore) {
   device.memory_bandwidth = BytesPerSecond{1e15};
   Operator op;
   op.forward = {gemm_kernel({1, 256.0 * 12, 128.0 * 11, 65536})};
-  const LayerWork work = layer_work({"", {op}}, device, Dtype::kBf16);
+  const LayerWork work = work_of(op, device);
   EXPECT_DOUBLE_EQ(work.forward.arithmetic, 1);
   EXPECT_NEAR(slowdown(work.forward, 24, 0), 2, 1e-6);
   EXPECT_NEAR(slowdown(work.forward, 2, 0), 2, 1e-6);
@@ -114,7 +119,7 @@ TEST(Slowdown, OfALayerIsThatOfItsKernels) {
   device.collective_sms = 24;
   Operator op;
   op.forward = {gemm_kernel({1, 1e5, 1e5, 3e4}), memory_kernel(Bytes{1e12})};
-  const LayerWork work = layer_work({"", {op}}, device, Dtype::kBf16);
+  const LayerWork work = work_of(op, device);
   EXPECT_NEAR(work.forward.arithmetic, 2.0 / 3, 1e-5);
   EXPECT_NEAR(work.forward.memory, 1.0 / 3, 1e-5);
   EXPECT_NEAR(slowdown(work.forward, 24, 0), 2.0 / 3 * 4 / 3 + 1.0 / 3, 1e-5);

@@ -28,74 +28,96 @@ Device round_device() {
   return d;
 }
 
-Operator op_of(OperatorClass cls, double forward_flops, double forward_bytes) {
+/// Two kernels backward for each forward.
+Operator op_of(const Kernel& kernel) {
   Operator op;
   op.name = "op";
-  op.cls = cls;
-  op.forward_flops = Flops{forward_flops};
-  op.backward_flops = Flops{2 * forward_flops};
-  op.forward_bytes = Bytes{forward_bytes};
-  op.backward_bytes = Bytes{3 * forward_bytes};
+  op.forward = {kernel};
+  op.backward = {kernel, kernel};
+  add_up(op);
   return op;
 }
 
+/// 2 m n k = 1e12 FLOPs, which take 10 ms; its 4.5e8 bytes take 0.45 ms.
+const Kernel kProduct = gemm_kernel({1, 5000, 5000, 20000});
+
+LayerTime time_of(const Layer& layer, const Device& device, Dtype compute = Dtype::kBf16) {
+  return layer_times(bill_of({layer}, device, compute)).front();
+}
+
+LayerTime time_of(const Kernel& kernel, const Device& device, Dtype compute = Dtype::kBf16) {
+  return time_of(Layer{"layer", {op_of(kernel)}}, device, compute);
+}
+
 TEST(Price, ProductBoundByArithmeticTakesFlopsOverTheAchievedRate) {
-  // 1e12 / (0.5 x 200e12) = 10 ms forward, twice that backward; its bytes take 1 ms and 3 ms.
-  const OperatorTime t = operator_time(op_of(OperatorClass::kGemm, 1e12, 1e9), round_device(), Dtype::kBf16);
+  // 1e12 / (0.5 x 200e12) = 10 ms forward, twice that backward.
+  const LayerTime t = time_of(kProduct, round_device());
   EXPECT_DOUBLE_EQ(t.forward.value, 10e-3);
   EXPECT_DOUBLE_EQ(t.backward.value, 20e-3);
 }
 
 TEST(Price, ProductBoundByMemoryTakesBytesOverTheAchievedBandwidth) {
-  const OperatorTime t = operator_time(op_of(OperatorClass::kGemm, 1e9, 1e9), round_device(), Dtype::kBf16);
-  EXPECT_DOUBLE_EQ(t.forward.value, 1e-3);
-  EXPECT_DOUBLE_EQ(t.backward.value, 3e-3);
+  // (1e4 + 1e4 + 1e8) elements of two bytes; its 2e8 FLOPs take 2 us.
+  const LayerTime t = time_of(gemm_kernel({1, 10000, 10000, 1}), round_device());
+  EXPECT_DOUBLE_EQ(t.forward.value, 0.20004e-3);
+  EXPECT_DOUBLE_EQ(t.backward.value, 0.40008e-3);
 }
 
 TEST(Price, FusedAttentionHasItsOwnEfficiency) {
-  const OperatorTime t = operator_time(op_of(OperatorClass::kAttention, 1e12, 1e9), round_device(), Dtype::kBf16);
-  EXPECT_DOUBLE_EQ(t.forward.value, 20e-3);
+  // 2 x 10 heads x 5e8 pairs x (50 + 50) = 1e12 FLOPs at 50 TFLOP/s.
+  AttentionShape shape;
+  shape.heads = shape.kv_heads = 10;
+  shape.seq = 1000;
+  shape.head_dim = shape.value_dim = 50;
+  shape.pairs = 5e8;
+  EXPECT_DOUBLE_EQ(time_of(attention_kernel(shape, false), round_device()).forward.value, 20e-3);
 }
 
 TEST(Price, RateIsThatOfTheDtype) {
-  const OperatorTime t = operator_time(op_of(OperatorClass::kGemm, 1e12, 1e9), round_device(), Dtype::kFp32);
-  EXPECT_DOUBLE_EQ(t.forward.value, 100e-3);
+  EXPECT_DOUBLE_EQ(time_of(kProduct, round_device(), Dtype::kFp32).forward.value, 100e-3);
 }
 
 TEST(Price, MemoryOperatorsNeedNoPeak) {
   Device d = round_device();
   d.peak[static_cast<std::size_t>(Dtype::kBf16)].reset();
-  const OperatorTime t = operator_time(op_of(OperatorClass::kMemory, 0, 2e9), d, Dtype::kBf16);
-  EXPECT_DOUBLE_EQ(t.forward.value, 2e-3);
+  EXPECT_DOUBLE_EQ(time_of(memory_kernel(Bytes{2e9}), d).forward.value, 2e-3 + kKernelOverhead.value);
 }
 
 TEST(Price, LayerIsTheSumOfItsOperators) {
-  Layer layer{"layer", {op_of(OperatorClass::kGemm, 1e12, 1e9), op_of(OperatorClass::kMemory, 0, 2e9)}};
+  Layer layer{"layer", {op_of(kProduct), op_of(memory_kernel(Bytes{2e9}))}};
   layer.operators[0].parameters = 7;
   layer.operators[1].parameters = 5;
-  const LayerTime t = layer_time(layer, round_device(), Dtype::kBf16);
-  EXPECT_DOUBLE_EQ(t.forward.value, 12e-3);
-  EXPECT_DOUBLE_EQ(t.backward.value, 26e-3);
+  const LayerTime t = time_of(layer, round_device());
+  EXPECT_DOUBLE_EQ(t.forward.value, 12e-3 + kKernelOverhead.value);
+  EXPECT_DOUBLE_EQ(t.backward.value, 24e-3 + 2 * kKernelOverhead.value);
   EXPECT_EQ(t.parameters, 12);
 }
 
 TEST(Price, SmallLayerIsBoundByTheHostsLaunches) {
-  // Four launches of 10 us against 1 + 1 us of work.
-  Layer layer{"layer", {op_of(OperatorClass::kMemory, 0, 1e6), op_of(OperatorClass::kMemory, 0, 1e6)}};
-  layer.operators[0].forward_kernels = 3;
-  const LayerTime t = layer_time(layer, round_device(), Dtype::kBf16);
+  // Four launches of 10 us against 7 + 3 us of work; backward eight against 20 us.
+  const Layer layer{"layer", {op_of(memory_kernel(Bytes{1e6}, 3)), op_of(memory_kernel(Bytes{1e6}))}};
+  const LayerTime t = time_of(layer, round_device());
   EXPECT_DOUBLE_EQ(t.forward.value, 40e-6);
-  EXPECT_DOUBLE_EQ(t.backward.value, 20e-6);
+  EXPECT_DOUBLE_EQ(t.backward.value, 80e-6);
 }
 
 TEST(Price, SlowdownMultipliesForwardAndBackwardWhateverBinds) {
   Device d = round_device();
   d.slowdown = 4;
-  const Layer large{"layer", {op_of(OperatorClass::kGemm, 1e12, 1e9)}};
-  const Layer tiny{"layer", {op_of(OperatorClass::kGemm, 1, 1)}};
-  EXPECT_DOUBLE_EQ(layer_time(large, d, Dtype::kBf16).forward.value, 40e-3);
-  EXPECT_DOUBLE_EQ(layer_time(tiny, d, Dtype::kBf16).backward.value, 40e-6);
+  EXPECT_DOUBLE_EQ(time_of(kProduct, d).forward.value, 40e-3);
+  EXPECT_DOUBLE_EQ(time_of(gemm_kernel({1, 1, 1, 1}), d).backward.value, 80e-6);
   EXPECT_DOUBLE_EQ(memory_time(Bytes{1e9}, Bytes{0}, d).value, 1e-3);
+}
+
+TEST(Price, AnOperatorWithoutKernelsCostsNothing) {
+  // The time of a measured model is known.
+  Operator op;
+  op.forward_kernels = op.backward_kernels = 0;
+  op.parameters = 9;
+  const LayerTime t = time_of(Layer{"layer", {op}}, round_device());
+  EXPECT_EQ(t.forward.value, 0);
+  EXPECT_EQ(t.backward.value, 0);
+  EXPECT_EQ(t.parameters, 9);
 }
 
 TEST(Price, CopiesMoveBytesButCostALaunchAtLeast) {
@@ -128,31 +150,25 @@ TEST(Price, ClippingReadsForTheNormAndScales) {
 }
 
 TEST(Price, OperatorOfKernelsIsTheirSum) {
-  // 2e9 B at 1 TB/s and one start, and of the two only the first is memory-bound.
+  // 2e9 B at 1 TB/s and one start.
   Operator op;
   op.forward = {memory_kernel(Bytes{2e9}), gemm_kernel({1, 1000, 1000, 1000})};
   add_up(op);
   const Device d = round_device();
   const double gemm = gemm_time({1, 1000, 1000, 1000}, d, Dtype::kBf16).value;
-  const OperatorTime time = operator_time(op, d, Dtype::kBf16);
+  const LayerTime time = time_of(Layer{"layer", {op}}, d);
   EXPECT_DOUBLE_EQ(time.forward.value, 2e-3 + kKernelOverhead.value + gemm);
-  EXPECT_DOUBLE_EQ(time.memory_forward.value, 2e-3 + kKernelOverhead.value);
   EXPECT_EQ(time.backward.value, 0);
 }
 
 TEST(Price, EqualLayersCostTheSameAsOnTheirOwn) {
   std::vector<Layer> layers;
-  for (const double bytes : {1e9, 2e9, 1e9, 2e9, 1e9}) {
-    Operator op;
-    op.forward = {memory_kernel(Bytes{bytes})};
-    add_up(op);
-    layers.push_back({"layer", {op}});
-  }
+  for (const double bytes : {1e9, 2e9, 1e9, 2e9, 1e9})
+    layers.push_back({"layer", {op_of(memory_kernel(Bytes{bytes}))}});
   const Device d = round_device();
-  const std::vector<LayerTime> times = layer_times(layers, d, Dtype::kBf16);
+  const std::vector<LayerTime> times = layer_times(bill_of(layers, d, Dtype::kBf16));
   ASSERT_EQ(times.size(), 5u);
-  for (std::size_t i = 0; i < 5; ++i)
-    EXPECT_EQ(times[i].forward.value, layer_time(layers[i], d, Dtype::kBf16).forward.value);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(times[i].forward.value, time_of(layers[i], d).forward.value);
 }
 
 TEST(Price, BetterDeviceIsNeverSlower) {
@@ -162,14 +178,17 @@ TEST(Price, BetterDeviceIsNeverSlower) {
     return least + (most - least) * static_cast<double>(state >> 11) / 9007199254740992.0;
   };
   for (int i = 0; i < 500; ++i) {
-    Layer layer{"layer", {}};
-    for (int k = 0; k < 4; ++k) {
-      Operator op = op_of(static_cast<OperatorClass>(k % 3), k % 3 == 2 ? 0 : std::pow(10, random(6, 13)),
-                          std::pow(10, random(3, 10)));
-      op.forward_kernels = 1 + k;
-      layer.operators.push_back(op);
-    }
-    const LayerTime before = layer_time(layer, round_device(), Dtype::kBf16);
+    const auto size = [&] { return std::floor(std::pow(10, random(1, 4))); };
+    AttentionShape shape;
+    shape.heads = shape.kv_heads = size();
+    shape.seq = size();
+    shape.head_dim = shape.value_dim = 64;
+    shape.pairs = attended_pairs(static_cast<int>(shape.seq), 0);
+    const Layer layer{
+        "layer",
+        {op_of(gemm_kernel({1, size(), size(), size()})), op_of(attention_kernel(shape, false)),
+         op_of(memory_kernel(Bytes{std::pow(10, random(3, 10))}, 3)), op_of(attention_kernel(shape, true))}};
+    const LayerTime before = time_of(layer, round_device());
     for (int what = 0; what < 5; ++what) {
       Device better = round_device();
       const double factor = random(1, 4);
@@ -180,7 +199,7 @@ TEST(Price, BetterDeviceIsNeverSlower) {
         case 3: better.launch_interval = better.launch_interval / factor; break;
         default: better.peak[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerSecond{factor * 200e12};
       }
-      const LayerTime after = layer_time(layer, better, Dtype::kBf16);
+      const LayerTime after = time_of(layer, better);
       EXPECT_LE(after.forward.value, before.forward.value) << what;
       EXPECT_LE(after.backward.value, before.backward.value) << what;
     }
@@ -188,9 +207,8 @@ TEST(Price, BetterDeviceIsNeverSlower) {
 }
 
 TEST(Price, EveryLayerIsPriced) {
-  const std::vector<Layer> layers{{"a", {op_of(OperatorClass::kGemm, 1e12, 1)}},
-                                  {"b", {op_of(OperatorClass::kGemm, 2e12, 1)}}};
-  const std::vector<LayerTime> times = layer_times(layers, round_device(), Dtype::kBf16);
+  const std::vector<Layer> layers{{"a", {op_of(kProduct)}}, {"b", {op_of(gemm_kernel({2, 5000, 5000, 20000}))}}};
+  const std::vector<LayerTime> times = layer_times(bill_of(layers, round_device(), Dtype::kBf16));
   ASSERT_EQ(times.size(), 2u);
   EXPECT_DOUBLE_EQ(times[1].forward.value, 2 * times[0].forward.value);
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -51,6 +52,24 @@ TEST(SameBatch, AnAccoBaselineIsReplayedInTwoEqualRounds) {
     return play_steady(scenario, spec, steps, kReference).measured.update_time.value;
   };
   EXPECT_NEAR(*dpu.speedup_same_batch, (acco(4) + acco(6)) / 2 / dpu.update_time.value, 1e-9);
+}
+
+TEST(Run, AResultHasThePricesThatItWasPlayedAt) {
+  // Of mixed ranks; the baseline's too, and of a schedule whose dtype is another's.
+  Scenario scenario = sample_scenario(2, 2);
+  scenario.cluster.nodes[0].devices[1].slowdown = 2;
+  scenario.schedules[1].parameter_dtype = Dtype::kFp32;
+  const std::vector<RunResult> results = compare(scenario, {0, 1, 3}, kReference);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ScheduleSpec& spec = scenario.schedules[std::array{0, 1, 3}[i]];
+    const Costs anew = price(scenario, spec);
+    ASSERT_TRUE(results[i].costs);
+    ASSERT_EQ(results[i].costs->kinds.size(), anew.kinds.size());
+    EXPECT_EQ(results[i].costs->parameter_dtype, spec.parameter_dtype);
+    for (std::size_t k = 0; k < anew.kinds.size(); ++k)
+      EXPECT_EQ(results[i].costs->kinds[k].forward.value, anew.kinds[k].forward.value);
+    EXPECT_EQ(graph_for_trace(*results[i].costs, spec, 4, 2).ranks.size(), 4u);  // every rank by itself
+  }
 }
 
 TEST(Memory, TheGpuWithLeastRoomDecides) {

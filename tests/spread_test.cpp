@@ -27,26 +27,32 @@ RankKind kind_of(std::vector<Kernel> kernels) {
   return kind;
 }
 
+RankKind billed(RankKind kind) {
+  kind.bill = bill_of(kind.layers, kind.device, kind.workload.compute);
+  return kind;
+}
+
 const Kernel kProduct = gemm_kernel({1, 4096, 4096, 4096});
 double squared(double x) { return x * x; }
 
 TEST(Spread, OneShapeErrsAsItsFitDoesHoweverOftenItRuns) {
   const double one = std::sqrt(squared(kOperators) + squared(0.1));
-  EXPECT_NEAR(compute_spread(kind_of({kProduct})), one, 1e-12);
-  EXPECT_NEAR(compute_spread(kind_of({kProduct, kProduct, kProduct})), one, 1e-12);
+  EXPECT_NEAR(compute_spread(billed(kind_of({kProduct}))), one, 1e-12);
+  EXPECT_NEAR(compute_spread(billed(kind_of({kProduct, kProduct, kProduct}))), one, 1e-12);
   RankKind two = kind_of({kProduct});
   two.layers.push_back(two.layers[0]);
-  EXPECT_NEAR(compute_spread(two), one, 1e-12);
+  EXPECT_NEAR(compute_spread(billed(two)), one, 1e-12);
 }
 
 TEST(Spread, DifferentShapesErrIndependently) {
   // Two shapes of (nearly) the same time: each half, so the variance of the two together is half of one's.
   const Kernel other = gemm_kernel({1, 4096, 4096, 4097});
-  EXPECT_NEAR(compute_spread(kind_of({kProduct, other})), std::sqrt(squared(kOperators) + squared(0.1) / 2), 1e-4);
+  EXPECT_NEAR(compute_spread(billed(kind_of({kProduct, other}))), std::sqrt(squared(kOperators) + squared(0.1) / 2),
+              1e-4);
 }
 
 TEST(Spread, MemoryBoundKernelsErrTogether) {
-  EXPECT_NEAR(compute_spread(kind_of({memory_kernel(Bytes{1e9}), memory_kernel(Bytes{2e9})})),
+  EXPECT_NEAR(compute_spread(billed(kind_of({memory_kernel(Bytes{1e9}), memory_kernel(Bytes{2e9})}))),
               std::sqrt(squared(kOperators) + squared(kMemory)), 1e-12);
 }
 
@@ -54,8 +60,8 @@ TEST(Spread, HostCountsAsFarAsItDecides) {
   // Launches take three times as long as the kernel: two thirds of the time is the host's, one third the memory's.
   RankKind kind = kind_of({memory_kernel(Bytes{1e9})});
   kind.device.launch_interval = 3 * kernel_time(kind.layers[0].operators[0].forward[0], kind.device, Dtype::kBf16);
-  EXPECT_NEAR(compute_spread(kind), std::sqrt(squared(kOperators) + squared(kMemory / 3) + squared(kHost * 2 / 3)),
-              1e-12);
+  EXPECT_NEAR(compute_spread(billed(kind)),
+              std::sqrt(squared(kOperators) + squared(kMemory / 3) + squared(kHost * 2 / 3)), 1e-12);
 }
 
 TEST(Spread, InheritedAndExtrapolatedConstantsAreLessSure) {
@@ -63,13 +69,13 @@ TEST(Spread, InheritedAndExtrapolatedConstantsAreLessSure) {
   const double wide = std::sqrt(squared(kOperators) + squared(0.1) + squared(kInherited));
   FitQuality& quality = kind.device.gemm[static_cast<std::size_t>(Dtype::kBf16)]->quality;
   quality.inherited = true;
-  EXPECT_NEAR(compute_spread(kind), wide, 1e-12);
-  EXPECT_NEAR(fit_use(kind).inherited, 1, 1e-12);
+  EXPECT_NEAR(compute_spread(billed(kind)), wide, 1e-12);
+  EXPECT_NEAR(fit_use(billed(kind)).inherited, 1, 1e-12);
   quality.inherited = false;
-  EXPECT_EQ(fit_use(kind).extrapolated, 0);
+  EXPECT_EQ(fit_use(billed(kind)).extrapolated, 0);
   quality.most = 6e10;  // the product has 1.4e11
-  EXPECT_NEAR(compute_spread(kind), wide, 1e-12);
-  EXPECT_NEAR(fit_use(kind).extrapolated, 1, 1e-12);
+  EXPECT_NEAR(compute_spread(billed(kind)), wide, 1e-12);
+  EXPECT_NEAR(fit_use(billed(kind)).extrapolated, 1, 1e-12);
 }
 
 TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
@@ -88,8 +94,8 @@ TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
   const auto expect = [&](double elements, double rows, bool extrapolated) {
     kernel.elements = elements;
     kernel.rows = rows;
-    EXPECT_EQ(fit_use(kind).extrapolated, extrapolated ? 1 : 0) << elements << " of " << rows;
-    EXPECT_NEAR(compute_spread(kind), extrapolated ? beyond : inside, 1e-12) << elements << " of " << rows;
+    EXPECT_EQ(fit_use(billed(kind)).extrapolated, extrapolated ? 1 : 0) << elements << " of " << rows;
+    EXPECT_NEAR(compute_spread(billed(kind)), extrapolated ? beyond : inside, 1e-12) << elements << " of " << rows;
   };
   expect(1000, 128, false);
   expect(4000, 128, false);
@@ -120,7 +126,7 @@ TEST(Spread, TheOptimizerErrsAsItsTableDoes) {
 TEST(Spread, ConstantsOfTheUsersAreJudgedAsSuch) {
   RankKind kind = kind_of({kProduct});
   kind.device.gemm = {};
-  EXPECT_NEAR(compute_spread(kind), std::sqrt(squared(kOperators) + squared(kConstant)), 1e-12);
+  EXPECT_NEAR(compute_spread(billed(kind)), std::sqrt(squared(kOperators) + squared(kConstant)), 1e-12);
   EXPECT_EQ(compute_spread(RankKind{}), 0);
 }
 

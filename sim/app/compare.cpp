@@ -39,7 +39,7 @@ ExitCode compare_schedules(const Arguments& arguments) {
   else
     write_comparison(std::cout, chosen.scenario, results, console_options());
   std::cout.flush();
-  write_trace(chosen, arguments);
+  write_trace(chosen, results, arguments);
   return ExitCode::kDone;
 }
 

@@ -23,7 +23,7 @@ ExitCode run_each(const Arguments& arguments) {
   else
     for (const RunResult& result : results) write_run(std::cout, chosen.scenario, result, console_options());
   std::cout.flush();
-  write_trace(chosen, arguments);
+  write_trace(chosen, results, arguments);
   return ExitCode::kDone;
 }
 

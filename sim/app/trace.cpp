@@ -70,7 +70,7 @@ std::vector<int> traced_ranks(const Scenario& scenario, const Arguments& argumen
   return parse_ranks(arguments.text("--trace-ranks"), static_cast<int>(places_of(scenario.cluster).size()));
 }
 
-void write_trace(const ChosenSchedules& chosen, const Arguments& arguments) {
+void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& results, const Arguments& arguments) {
   if (!arguments.given("--trace")) return;
   const Scenario& scenario = chosen.scenario;
   const std::vector<Place> places = places_of(scenario.cluster);
@@ -85,7 +85,8 @@ void write_trace(const ChosenSchedules& chosen, const Arguments& arguments) {
   TraceWriter writer(file.stream(), options);
   for (std::size_t i = 0; i < chosen.indices.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[chosen.indices[i]];
-    const EventGraph graph = graph_for_trace(scenario, spec, arguments.whole("--trace-updates"));
+    const EventGraph graph = graph_for_trace(*results[i].costs, spec, scenario.training.gradient_accumulation_steps,
+                                             arguments.whole("--trace-updates"));
     writer.begin_schedule(graph, spec.label, names, 1 + static_cast<int>(i) * ranks);
     try {
       play(graph, network_of(arguments), writer.sink());

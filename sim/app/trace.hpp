@@ -6,6 +6,7 @@
 #include "models/spec.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/verb.hpp"
+#include "sim/metrics.hpp"
 
 namespace accosim {
 
@@ -15,7 +16,8 @@ std::vector<Option> trace_options();
 /// What --trace-ranks chooses of the scenario's ranks, in order; empty: all. Throws ScenarioError.
 std::vector<int> traced_ranks(const Scenario& scenario, const Arguments& arguments);
 
-/// Where --trace asks for one.
-void write_trace(const ChosenSchedules& chosen, const Arguments& arguments);
+/// Where --trace asks for one. `results` are those of `chosen`: what a trace shows is played anew, rank by rank, at
+/// their prices.
+void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& results, const Arguments& arguments);
 
 }  // namespace accosim
