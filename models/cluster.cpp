@@ -324,7 +324,7 @@ std::optional<Device> read_device(JsonValue& value, const std::string& pointer, 
   }
   read_sources(reader);
   reader.finish();
-  if (diagnostics.errors.size() != errors) return std::nullopt;
+  if (diagnostics.errors.size() != errors || holds_refused(value)) return std::nullopt;
   return device;
 }
 
@@ -344,7 +344,7 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
   }
   read_sources(reader);
   reader.finish();
-  bool complete = diagnostics.errors.size() == errors;
+  bool complete = diagnostics.errors.size() == errors && !holds_refused(value);
   for (const NodeGroup& group : cluster.nodes) {
     complete = complete && group.devices.size() == static_cast<std::size_t>(group.gpus);
   }

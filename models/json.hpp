@@ -120,6 +120,9 @@ JsonDocument parse_json(std::string_view text, const std::string& source, int mo
 /// read_text_file() and parse_json().
 JsonDocument read_json_file(const std::string& path, const std::string& source);
 
+/// Is a value that was refused in here? Then what is read of it is not what stands there.
+bool holds_refused(const JsonValue& value);
+
 /// Two spaces a level, arrays and objects of few scalars on one line, numbers as written. Ends without a newline.
 std::string write_json(const JsonValue& value);
 /// As programs write it: all on one line without blanks, or `indent` blanks a level and a value a line where it is not

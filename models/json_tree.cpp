@@ -93,6 +93,12 @@ std::string text_of(const JsonOrigin& origin) {
   return out;
 }
 
+bool holds_refused(const JsonValue& value) {
+  return value.refused || std::any_of(value.elements.begin(), value.elements.end(), holds_refused) ||
+         std::any_of(value.members.begin(), value.members.end(),
+                     [](const JsonMember& member) { return holds_refused(member.value); });
+}
+
 JsonOrigin origin_named(std::string source) {
   return JsonOrigin{std::make_shared<const std::string>(std::move(source)), 0, 0};
 }

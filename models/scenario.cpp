@@ -131,12 +131,13 @@ std::map<std::string, double> read_published(ObjectReader& top, const std::vecto
 /// Every bucket or unit of an update is played by itself: more of them than this is a mistake, and would take minutes.
 constexpr double kMostBuckets = 100'000;
 
-/// How many collectives a schedule makes in an update.
+/// How many collectives a schedule makes in an update; of one that is not known, which has been told, none.
 double collectives_of(const ScheduleSpec& spec, const Training& training, const Model& model) {
   const double steps = training.gradient_accumulation_steps;
-  const ScheduleTraits& traits = traits_of(spec);
-  if (traits.sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
-  if (!traits.takes("bucket_cap_mb")) return 0;
+  const ScheduleTraits* const traits = find_schedule(spec.name);
+  if (traits == nullptr) return 0;
+  if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
+  if (!traits->takes("bucket_cap_mb")) return 0;
   const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
   const bool bucketed = spec.overlap == Overlap::kBackward && spec.bucket_cap > Bytes{0};
   return (bucketed ? std::ceil(gradients / spec.bucket_cap) + 1 : 1) *

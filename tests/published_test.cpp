@@ -136,6 +136,17 @@ Published collectives(const Scratch& scratch, const std::string& rows, const std
   return load_published(scratch.path("v"));
 }
 
+TEST(Published, AClusterWhoseNodesAreNoValueIsNotAsked) {
+  // A word that JSON does not have is told while parsing; what it stands for must not be taken for a list without
+  // nodes.
+  const Scratch scratch;
+  scratch.write("v/coll.json", std::string(kHead) + R"("kind": "collectives", "clusters": {"f": {
+    "schema": "accosim.cluster/1", "nodes": inf}}, "tables": [{"file": "t.csv"}]})");
+  scratch.write("v/t.csv", "fabric,collective,ranks,nodes,bytes,time_us\nf,all_reduce,8,2,1024,30\n");
+  const std::string errors = errors_of([&] { load_published(scratch.path("v")); });
+  EXPECT_NE(errors.find("/clusters/f/nodes: inf is not JSON"), std::string::npos) << errors;
+}
+
 TEST(Published, RowsOfATableAreCasesOfTheirSize) {
   const Scratch scratch;
   const Published published = collectives(scratch,
