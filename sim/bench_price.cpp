@@ -11,6 +11,7 @@
 
 #include "models/costs.hpp"
 #include "models/scenario.hpp"
+#include "models/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
