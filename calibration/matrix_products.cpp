@@ -1,4 +1,3 @@
-// See matrix_products.hpp.
 #include "calibration/matrix_products.hpp"
 
 #include <Eigen/Core>

@@ -1,4 +1,3 @@
-// See provenance.hpp.
 #include "calibration/provenance.hpp"
 
 #include <stdexcept>

@@ -1,4 +1,3 @@
-// See accocal_layers.hpp.
 #include "models/accocal_layers.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See accocal_step.hpp. In column-major order Y = W X needs no transpose, dX = W' dY one of A, dW = dY X' one of B.
+// In column-major order Y = W X needs no transpose, dX = W' dY one of A, dW = dY X' one of B.
 #include "models/accocal_step.hpp"
 
 #include <cmath>

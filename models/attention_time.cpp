@@ -1,4 +1,3 @@
-// See attention_time.hpp.
 #include "models/attention_time.hpp"
 
 #include <algorithm>

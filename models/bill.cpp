@@ -1,4 +1,3 @@
-// See bill.hpp.
 #include "models/bill.hpp"
 
 #include <algorithm>

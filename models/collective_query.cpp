@@ -1,4 +1,3 @@
-// See collective_query.hpp.
 #include "models/collective_query.hpp"
 
 namespace accosim {

@@ -1,4 +1,3 @@
-// See collective_samples.hpp.
 #include "models/collective_samples.hpp"
 
 #include <fmt/format.h>

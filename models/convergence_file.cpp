@@ -1,4 +1,3 @@
-// See convergence_file.hpp.
 #include "models/convergence_file.hpp"
 
 #include "models/document.hpp"

@@ -1,4 +1,3 @@
-// See costs.hpp.
 #include "models/costs.hpp"
 
 #include <numeric>

@@ -1,4 +1,3 @@
-// See csv.hpp.
 #include "models/csv.hpp"
 
 #include <fmt/format.h>

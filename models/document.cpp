@@ -1,4 +1,3 @@
-// See document.hpp.
 #include "models/document.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See fabrics.hpp.
 #include "models/fabrics.hpp"
 
 #include <algorithm>

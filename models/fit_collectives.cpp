@@ -1,4 +1,3 @@
-// See fit_collectives.hpp.
 #include "models/fit_collectives.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See fit_gpu.hpp.
 #include "models/fit_gpu.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See fit_kernels.hpp.
 #include "models/fit_kernels.hpp"
 
 #include <fmt/format.h>

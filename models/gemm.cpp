@@ -1,5 +1,5 @@
-// See gemm.hpp. The library's choice of a kernel is taken to be the best one; cuBLAS picks by a heuristic, and where
-// that is not the best, the fit's residuals show it.
+// The library's choice of a kernel is taken to be the best one; cuBLAS picks by a heuristic, and where that is not the
+// best, the fit's residuals show it.
 #include "models/gemm.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// See gpu_cases.hpp. A case is a scenario as a user would write it, so what is held against the measurement is what a
-// user of the fitted profile is told.
+// A case is a scenario as a user would write it, so what is held against the measurement is what a user of the fitted
+// profile is told.
 #include "models/gpu_cases.hpp"
 
 #include <fmt/format.h>

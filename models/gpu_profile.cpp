@@ -1,4 +1,3 @@
-// See gpu_profile.hpp.
 #include "models/gpu_profile.hpp"
 
 #include <fmt/format.h>

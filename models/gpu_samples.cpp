@@ -1,4 +1,3 @@
-// See gpu_samples.hpp.
 #include "models/gpu_samples.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See held.hpp.
 #include "models/held.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See import_nccl_tests.hpp.
 #include "models/import_nccl_tests.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// See interval.hpp; the constants are explained in README.md ("Intervals").
+// The constants are explained in README.md ("Intervals").
 #include "models/interval.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See kernel.hpp.
 #include "models/kernel.hpp"
 
 #include <algorithm>

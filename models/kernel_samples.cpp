@@ -1,4 +1,3 @@
-// See kernel_samples.hpp.
 #include "models/kernel_samples.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See kernel_table.hpp.
 #include "models/kernel_table.hpp"
 
 #include <algorithm>

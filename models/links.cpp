@@ -1,5 +1,5 @@
-// See links.hpp. NCCL searches the topology for rings in the same spirit (src/graph/search.cc); with at most 8 GPUs
-// every ring can be tried.
+// NCCL searches the topology for rings in the same spirit (src/graph/search.cc); with at most 8 GPUs every ring can be
+// tried.
 #include "models/links.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See machine_samples.hpp.
 #include "models/machine_samples.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See measured_run.hpp.
 #include "models/measured_run.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See minimise.hpp.
 #include "models/minimise.hpp"
 
 #include <Eigen/Cholesky>

@@ -1,5 +1,5 @@
-// See operators.hpp. The comments name the tensors that are moved or saved, because the sum of these is what a reader
-// will want to check against the literature. `r` and `w`: elements read and written.
+// The comments name the tensors that are moved or saved, because the sum of these is what a reader will want to check
+// against the literature. `r` and `w`: elements read and written.
 #include "models/operators.hpp"
 
 #include <algorithm>

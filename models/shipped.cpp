@@ -1,4 +1,3 @@
-// See shipped.hpp.
 #include "models/shipped.hpp"
 
 #include <algorithm>

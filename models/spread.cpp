@@ -1,4 +1,3 @@
-// See spread.hpp.
 #include "models/spread.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See statistics.hpp.
 #include "models/statistics.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See step_kernel.hpp.
 #include "models/step_kernel.hpp"
 
 #include <array>

@@ -1,4 +1,3 @@
-// See trust.hpp.
 #include "models/trust.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See work.hpp.
 #include "models/work.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// See write_links.hpp.
 #include "models/write_links.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See write_profile.hpp.
 #include "models/write_profile.hpp"
 
 #include <fmt/format.h>

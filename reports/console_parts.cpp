@@ -1,4 +1,3 @@
-// See console_parts.hpp.
 #include "reports/console_parts.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See explain_text.hpp.
 #include "reports/explain_text.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See fit_text.hpp.
 #include "reports/fit_text.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// See human.hpp. Formatting goes through fmt, which knows no locale.
+// Formatting goes through fmt, which knows no locale.
 #include "reports/human.hpp"
 
 #include <fmt/format.h>

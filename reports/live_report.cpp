@@ -1,4 +1,3 @@
-// See live_report.hpp.
 #include "reports/live_report.hpp"
 
 #include <fmt/format.h>

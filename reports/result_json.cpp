@@ -1,4 +1,3 @@
-// See result_json.hpp.
 #include "reports/result_json.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See table.hpp.
 #include "reports/table.hpp"
 
 #include <algorithm>

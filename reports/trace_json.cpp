@@ -1,5 +1,5 @@
-// See trace_json.hpp. What the viewers make of each field is Perfetto's JSON importer's doing: threads must nest, so
-// spans are cut to whole nanoseconds without ever overlapping; a flow binds to the slice around its time stamp.
+// What the viewers make of each field is Perfetto's JSON importer's doing: threads must nest, so spans are cut to whole
+// nanoseconds without ever overlapping; a flow binds to the slice around its time stamp.
 #include "reports/trace_json.hpp"
 
 #include <fmt/format.h>

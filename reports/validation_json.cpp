@@ -1,4 +1,4 @@
-// See validation_report.hpp: JSON.
+// The validation report as JSON.
 #include <fmt/format.h>
 
 #include <ostream>

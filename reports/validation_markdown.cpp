@@ -1,4 +1,4 @@
-// See validation_report.hpp: the committed page.
+// The validation report as the committed page.
 #include <fmt/format.h>
 
 #include <algorithm>

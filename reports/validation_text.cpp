@@ -1,4 +1,4 @@
-// See validation_report.hpp: the terminal.
+// The validation report on a terminal.
 #include <fmt/format.h>
 
 #include <algorithm>

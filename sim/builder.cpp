@@ -1,4 +1,3 @@
-// See builder.hpp.
 #include "sim/builder.hpp"
 
 #include <algorithm>

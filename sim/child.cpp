@@ -1,4 +1,4 @@
-// See child.hpp. The pipe carries records of a tag and a plain struct: both ends are the same binary.
+// The pipe carries records of a tag and a plain struct: both ends are the same binary.
 #include "sim/child.hpp"
 
 #include <fmt/format.h>

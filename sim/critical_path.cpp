@@ -1,4 +1,3 @@
-// See critical_path.hpp.
 #include "sim/critical_path.hpp"
 
 #include <algorithm>

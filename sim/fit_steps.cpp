@@ -1,4 +1,3 @@
-// See fit_steps.hpp.
 #include "sim/fit_steps.hpp"
 
 #include <cmath>

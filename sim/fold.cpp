@@ -1,4 +1,3 @@
-// See fold.hpp.
 #include "sim/fold.hpp"
 
 #include <algorithm>

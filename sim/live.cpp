@@ -1,4 +1,3 @@
-// See live.hpp.
 #include "sim/live.hpp"
 
 #include <fcntl.h>

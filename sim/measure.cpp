@@ -1,4 +1,3 @@
-// See measure.hpp.
 #include "sim/measure.hpp"
 
 #include <algorithm>

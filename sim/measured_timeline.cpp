@@ -1,4 +1,3 @@
-// See measured_timeline.hpp.
 #include "sim/measured_timeline.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// See parallel.hpp. Child j does the indices j, j + jobs, ... and writes each result as a length and its bytes; the
-// parent reads the children one after the other, which is enough: a full pipe only makes a child wait.
+// Child j does the indices j, j + jobs, ... and writes each result as a length and its bytes; the parent reads the
+// children one after the other, which is enough: a full pipe only makes a child wait.
 #include "sim/parallel.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See plain_loop.hpp.
 #include "sim/plain_loop.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See run.hpp.
 #include "sim/run.hpp"
 
 #include <algorithm>

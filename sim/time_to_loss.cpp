@@ -1,4 +1,3 @@
-// See time_to_loss.hpp.
 #include "sim/time_to_loss.hpp"
 
 #include <fmt/format.h>

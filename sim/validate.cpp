@@ -1,4 +1,3 @@
-// See validate.hpp.
 #include "sim/validate.hpp"
 
 #include <algorithm>

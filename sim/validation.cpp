@@ -1,4 +1,3 @@
-// See validation.hpp.
 #include "sim/validation.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See waiting.hpp.
 #include "sim/waiting.hpp"
 
 #include <fmt/format.h>

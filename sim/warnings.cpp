@@ -1,4 +1,4 @@
-// See warnings.hpp. The thresholds say when a reader should look, not what is wrong.
+// The thresholds say when a reader should look, not what is wrong.
 #include "sim/warnings.hpp"
 
 #include <fmt/format.h>

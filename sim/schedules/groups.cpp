@@ -1,4 +1,3 @@
-// See groups.hpp.
 #include "sim/schedules/groups.hpp"
 
 #include <algorithm>

@@ -32,7 +32,8 @@ found=$(
   for file in "${sources[@]}"; do
     case $(head -n 1 -- "$file") in
       //* | '/*'*) ;;
-      *) echo "$file:1: no opening comment; a file begins with one paragraph that says why it exists" ;;
+      "#include \"${file%.*}.hpp\"") ;; # which says it
+      *) echo "$file:1: no opening comment; a file begins with one paragraph that says why it exists, or with its own header" ;;
     esac
   done
   for file in "${files[@]}"; do

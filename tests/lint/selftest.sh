@@ -98,6 +98,11 @@ make_tree
 printf '#pragma once\n// Too late.\n' >"$tree/models/late.hpp"
 bash "$lint" "$tree" | grep -q '^models/late.hpp:1: ' || fail 'a source without an opening comment passed'
 make_tree
+printf '#include "models/price.hpp"\n' >"$tree/models/price.cpp"
+bash "$lint" "$tree" >/dev/null || fail 'a source that begins with its own header was refused'
+printf '#include "models/units.hpp"\n' >"$tree/models/price.cpp"
+bash "$lint" "$tree" | grep -q '^models/price.cpp:1: ' || fail 'a source that begins with another header passed'
+make_tree
 printf '#!/bin/sh\nset -e\n' >"$tree/bare"
 bash "$lint" "$tree" | grep -q '^bare:1: ' || fail 'a script without an opening comment passed'
 rm -rf "${tree:?}"/*
