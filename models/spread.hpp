@@ -28,11 +28,7 @@ double optimizer_spread(const Costs& costs);
 
 inline constexpr double kOperators = 0.08;   ///< what the list of operators misses of a framework's code
 inline constexpr double kListed = 0.03;      ///< the same where every kernel is listed: clocks, the order in the caches
-inline constexpr double kMeasured = 0.02;    ///< of a kernel that was measured in just its sizes
 inline constexpr double kLayerAlone = 0.14;  ///< more than kOperators in one layer's forward or backward by itself
-inline constexpr double kMemory = 0.12;      ///< of memory-bound kernels together
 inline constexpr double kHost = 0.25;        ///< of the host's launches, where these decide
-inline constexpr double kInherited = 0.1;
-inline constexpr double kConstant = 0.15;
 
 }  // namespace accosim

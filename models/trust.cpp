@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "models/spread.hpp"
-
 namespace accosim {
 namespace {
 
