@@ -55,14 +55,14 @@ void set_accumulate(TrainingOptions& options, const TrainArguments& arguments) {
     return;
   }
   options.micro_batches_per_round = arguments.micro_batches;
-  if (options.algorithm != Algorithm::kAcco) return;
-  if (arguments.micro_batches % 2 != 0 && arguments.micro_batches < std::numeric_limits<int>::max()) {
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
+  if (arguments.micro_batches % traits.rounds != 0 && arguments.micro_batches < std::numeric_limits<int>::max()) {
     throw BadInput(
-        fmt::format("--micro-batches {}: ACCO's update is made of two rounds, so they are even; write {}, or "
+        fmt::format("--micro-batches {}: {}'s update is made of two rounds, so they are even; write {}, or "
                     "--accumulate {}:M with the micro-batches of one round",
-                    arguments.micro_batches, arguments.micro_batches + 1, text));
+                    arguments.micro_batches, traits.title, arguments.micro_batches + 1, text));
   }
-  options.micro_batches_per_round /= 2;
+  options.micro_batches_per_round /= traits.rounds;
 }
 
 void add_slow(TrainingOptions& options, std::string_view text) {

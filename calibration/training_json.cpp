@@ -47,11 +47,11 @@ JsonValue options_json(const TrainingOptions& options) {
     json.set("epsilon", optimizer.adamw.epsilon);
     json.set("weight_decay", optimizer.adamw.weight_decay);
   }
-  if (options.algorithm == Algorithm::kAcco || options.algorithm == Algorithm::kWp)
-    json.set("estimate_state", name_of(options.estimate_state));
-  if (options.algorithm == Algorithm::kAcco)
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
+  if (traits.looks_ahead) json.set("estimate_state", name_of(options.estimate_state));
+  if (traits.takes("--initial-gradient"))
     json.set("initial_gradient", options.keep_initial_gradient ? "kept" : "dropped");
-  if (options.algorithm == Algorithm::kDiloco) {
+  if (traits.outer_step) {
     json.set("inner_updates", options.inner_updates);
     json.set("outer_learning_rate", options.outer_learning_rate);
     json.set("outer_momentum", options.outer_momentum);

@@ -165,7 +165,8 @@ GpuStepSample read_step(ObjectReader& reader) {
   sample.sequences = reader.integer("sequences", 1, kMost);
   sample.parameters = reader.whole("parameters", 1, kMostCounted);
   sample.storage = read_dtype(reader, "storage", storage_dtypes());
-  if (reader.has("algorithm")) sample.algorithm = reader.one_of("algorithm", accocal_algorithms(), "");
+  if (reader.has("algorithm"))
+    sample.algorithm = reader.one_of("algorithm", accocal_algorithms(AccocalRuns::kOnGpu), "");
   sample.micro_batches = reader.has("micro_batches") ? reader.integer("micro_batches", 1, kMost) : 1;
   sample.memory = Bytes{optional_number(reader, "memory_bytes", kBytes)};
   optional_number(reader, "activation_bytes", kBytes);

@@ -13,9 +13,8 @@
 namespace accosim {
 
 /// Model states in bytes for `parameters` elements on `ranks` ranks, K = 12 bytes of optimizer state an element, 2-byte
-/// parameters, gradients and buffers: ACCO's Table 1 (arXiv 2406.02613). Methods: ddp, zero1, zero2, zero3, slowmo,
-/// diloco, co2, dpu, wp, acco. Throws std::invalid_argument for another. In hybrid sharding `ranks` are those of a
-/// node.
+/// parameters, gradients and buffers: ACCO's Table 1 (arXiv 2406.02613). Methods: every schedule,
+/// slowmo and co2. Throws std::invalid_argument for another. In hybrid sharding `ranks` are those of a node.
 Bytes memory_formula(const std::string& method, double parameters, int ranks);
 
 /// What is resident at the peak, by name, in the order of a report.

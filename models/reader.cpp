@@ -244,7 +244,7 @@ double ObjectReader::watts(std::string_view key, std::optional<double> fallback)
 std::string ObjectReader::one_of(std::string_view key, const std::vector<std::string>& names,
                                  const std::string& fallback, const Advice& advice) {
   std::string form = names.size() > 1 ? "one of: " : "";
-  for (std::size_t i = 0; i < names.size(); ++i) form += (i > 0 ? ", \"" : "\"") + names[i] + "\"";
+  for (std::size_t i = 0; i < names.size(); ++i) form += (i > 0 ? ", " : "") + in_quotes(names[i], kAllOfIt);
   std::string harmless = fallback.empty() ? names.front() : fallback;
   const JsonValue* member = take(key, !fallback.empty(), json_text(fallback, default_origin()), form);
   if (member == nullptr || wrong_kind(key, *member, JsonKind::kText, form)) return harmless;

@@ -128,8 +128,7 @@ const std::vector<ScheduleTraits>& schedules() {
        .local = true,
        .usual_inner_updates = 8,
        .formula = {.whole = kHalf + kHalf + kState},
-       .keys = {"inner_updates"},
-       .trains_as = "local_sgd"},
+       .keys = {"inner_updates"}},
   };
   return kRows;
 }

@@ -49,7 +49,7 @@ struct ScheduleTraits {
   Overlap usual_overlap = Overlap::kNone;
   std::vector<std::string_view> keys;  ///< that it takes in a file beside those of every schedule
   AccocalRuns accocal = AccocalRuns::kNowhere;
-  const char* trains_as = "";          ///< the algorithm of `accocal converge` that makes the same updates
+  const char* trains_as = "";          ///< the algorithm of `accocal converge` that makes the same updates; or none
   const char* trains_as_keeping = "";  ///< the same without rollback_estimate, where that makes others
 
   bool takes(std::string_view key) const;

@@ -267,38 +267,28 @@ enum class ShardGroup : std::uint8_t { kWorld, kNode };  ///< the ranks that sha
 
 /// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
 struct ScheduleSpec {
-  std::string name;   ///< ddp, zero1, zero2, zero3, dpu, wp, acco or diloco
+  std::string name;   ///< a row of schedule_traits.hpp, which says which of the keys below it takes
   std::string label;  ///< unique in the scenario
-  // every schedule
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
   Dtype optimizer_dtype = Dtype::kFp32;  ///< of the optimizer's states; fp32 has a master copy of narrower parameters
-  // ddp, zero1, zero2
-  Overlap overlap = Overlap::kNone;  ///< of the gradients' communication with the backward pass, in buckets
-  Bytes bucket_cap;                  ///< full size of a bucket
-  Bytes first_bucket;                ///< size of the first bucket to fill, so that communication starts early
-  // ddp, zero2, zero3
+  Overlap overlap = Overlap::kNone;      ///< of the gradients' communication with the backward pass, in buckets
+  Bytes bucket_cap;                      ///< full size of a bucket
+  Bytes first_bucket;                    ///< size of the first bucket to fill, so that communication starts early
   Sync sync = Sync::kLastMicroBatch;
-  // ddp, zero1
   bool count_micro_batches = false;  ///< the ranks add up how many they did before they reduce, as the others do
-  // ddp
-  std::optional<Dtype> autocast;  ///< compute in this dtype while parameters stay in theirs
+  std::optional<Dtype> autocast;     ///< compute in this dtype while parameters stay in theirs
   OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
-  // zero3
   ShardGroup shard_group = ShardGroup::kWorld;  ///< kNode: hybrid sharding, shards in a node, replicas across
   Dtype reduce_dtype = Dtype::kBf16;            ///< gradients are reduced in it
   int prefetch = 1;                             ///< units gathered ahead of the one that computes
   bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
   int communicators = 1;                        ///< 2: reductions have one of their own, and do not queue with gathers
-  // dpu, wp, acco
   LateCommunication late_communication = LateCommunication::kAccumulate;
-  // dpu, wp, acco
-  int poll_every = 1;  ///< micro-batches between two looks at "has the communication finished?"
-  // acco
+  int poll_every = 1;               ///< micro-batches between two looks at "has the communication finished?"
   int micro_batches_per_round = 0;  ///< least number a round
   bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do
-  // diloco
-  int inner_updates = 1;  ///< that every rank makes by itself between two outer ones
+  int inner_updates = 1;            ///< that every rank makes by itself before the ranks meet
 };
 
 struct Scenario {

@@ -55,7 +55,7 @@ double compute_spread(const RankKind& kind) {
   const Uses uses = uses_of(kind.bill);
   if (uses.total == 0) return 0;
   const bool listed = kind.workload.implementation == Implementation::kAccocal;
-  double variance = squared(listed ? kListed : kOperators) + squared(kMemory * uses.memory / uses.total) +
+  double variance = squared(listed ? kListed : kOperators) + squared(kBandwidthSpread * uses.memory / uses.total) +
                     squared(kHost * uses.host / uses.total);
   double constant = 0;
   for (std::size_t i = 0; i < uses.kernels.size(); ++i) {
@@ -64,17 +64,17 @@ double compute_spread(const RankKind& kind) {
     if (trust.basis == Basis::kConstants) constant += share;
     if (trust.basis != Basis::kMeasured) continue;
     const bool far = trust.inherited || trust.extrapolated;
-    variance += squared(share) * (squared(trust.spread) + (far ? squared(kInherited) : 0));
+    variance += squared(share) * (squared(trust.spread) + (far ? squared(kInheritedSpread) : 0));
   }
-  return std::sqrt(variance + squared(kConstant * constant));
+  return std::sqrt(variance + squared(kConstantSpread * constant));
 }
 
 double optimizer_spread(const Costs& costs) {
   const RankKind& kind = costs.kinds.front();
   const Trust trust =
       trust_of(own_optimizer(costs.parameters, costs.parameter_dtype), kind.device, kind.workload.compute);
-  if (costs.implementation != Implementation::kAccocal || trust.basis == Basis::kBandwidth) return kMemory;
-  return std::hypot(trust.spread, trust.extrapolated ? kInherited : 0);
+  if (costs.implementation != Implementation::kAccocal || trust.basis == Basis::kBandwidth) return kBandwidthSpread;
+  return std::hypot(trust.spread, trust.extrapolated ? kInheritedSpread : 0);
 }
 
 }  // namespace accosim

@@ -15,24 +15,20 @@ FitUse fit_use(const RankKind& kind);
 
 /// Standard deviation of the log of a micro-batch's time. Equal kernels err together, different ones independently, so
 ///   variance = kOperators^2 + sum over different kernels of (share of the time x spread)^2
-///              + (share of memory-bound kernels x kMemory)^2 + (share of launch-bound time x kHost)^2
-/// spread being that of the kernel's fit, with kInherited added in squares where the fit is inherited or extrapolated.
-/// A kernel that was measured by itself counts as a product does, with the spread of its table, at least kMeasured, and
-/// is extrapolated where it is outside() that; a product measured in just its sizes has kMeasured. For accocal's own
-/// step kListed stands for kOperators. A device without fits, whose constants are the user's: kConstant for all
-/// products.
+///              + (share of memory-bound kernels x kBandwidthSpread)^2 + (share of launch-bound time x kHost)^2
+/// spread being that of the kernel's fit, with kInheritedSpread added in squares where the fit is inherited or
+/// extrapolated. A kernel that was measured by itself counts as a product does, with the spread of its table, at least
+/// kMeasuredSpread, and is extrapolated where it is outside() that; a product measured in just its sizes has
+/// kMeasuredSpread. For accocal's own step kListed stands for kOperators. A device without fits, whose constants are
+/// the user's: kConstantSpread for all products.
 double compute_spread(const RankKind& kind);
 
-/// The same of the optimizer on all parameters: of accocal's the spread of its table, else kMemory.
+/// The same of the optimizer on all parameters: of accocal's the spread of its table, else kBandwidthSpread.
 double optimizer_spread(const Costs& costs);
 
 inline constexpr double kOperators = 0.08;   ///< what the list of operators misses of a framework's code
 inline constexpr double kListed = 0.03;      ///< the same where every kernel is listed: clocks, the order in the caches
-inline constexpr double kMeasured = 0.02;    ///< of a kernel that was measured in just its sizes
 inline constexpr double kLayerAlone = 0.14;  ///< more than kOperators in one layer's forward or backward by itself
-inline constexpr double kMemory = 0.12;      ///< of memory-bound kernels together
 inline constexpr double kHost = 0.25;        ///< of the host's launches, where these decide
-inline constexpr double kInherited = 0.1;
-inline constexpr double kConstant = 0.15;
 
 }  // namespace accosim

@@ -10,7 +10,9 @@
 #include <iterator>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "models/schedule_traits.hpp"
 #include "reports/console_parts.hpp"
@@ -149,14 +151,13 @@ void write_all_warnings(std::ostream& out, const std::vector<RunResult>& results
 
 /// "1.5 for ACCO and 2 for DPU", of the schedules that were played; the tightest first.
 std::string laws_of(const std::vector<RunResult>& results) {
-  std::map<double, std::string> laws;
+  std::set<std::pair<double, std::string>> laws;
   for (const RunResult& result : results) {
     const ScheduleTraits& traits = traits_of(result.schedule);
-    if (traits.most_same_batch > 0)
-      laws[traits.most_same_batch] = fmt::format("{:g} for {}", traits.most_same_batch, traits.title);
+    if (traits.most_same_batch > 0) laws.emplace(traits.most_same_batch, traits.title);
   }
   std::vector<std::string> texts;
-  for (const auto& law : laws) texts.push_back(law.second);
+  for (const auto& [most, title] : laws) texts.push_back(fmt::format("{:g} for {}", most, title));
   return in_words(texts);
 }
 

@@ -74,7 +74,7 @@ struct RunResult {
   bool fits = true;
   std::vector<Warning> warnings;
   std::vector<RankResult> ranks;
-  std::shared_ptr<const Costs> costs;  ///< what it was played at, for who plays it once more: a trace
+  std::shared_ptr<const Costs> costs;  ///< what it was played at: for a trace, and for questions about a part
 };
 
 }  // namespace accosim

@@ -36,6 +36,11 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
                                    [&](const ScheduleSpec& each) { return each.label == result.label; });
     const std::string name = algorithm_of(*spec);
     const MeasuredConvergence::Algorithm* measured = samples_ratio(name);
+    if (name.empty()) {
+      result.warnings.push_back({"convergence_unknown", "accocal has no algorithm that trains as this schedule does",
+                                 "judge it by its time per token, and by what its authors say of its losses"});
+      continue;
+    }
     if (measured == nullptr) {
       result.warnings.push_back({"convergence_unknown", fmt::format("the convergence file says nothing of {}", name),
                                  "measure it with accocal converge"});

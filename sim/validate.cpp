@@ -112,8 +112,8 @@ double kernel_spread(const KernelQuery& query) {
   const auto& product = device.gemm[static_cast<std::size_t>(query.dtype)];
   const FitQuality* quality =
       gemm ? (product ? &product->quality : nullptr) : (device.attention ? &device.attention->quality : nullptr);
-  if (quality == nullptr) return kConstant;
-  return quality->inherited ? std::hypot(quality->spread, kInherited) : quality->spread;
+  if (quality == nullptr) return kConstantSpread;
+  return quality->inherited ? std::hypot(quality->spread, kInheritedSpread) : quality->spread;
 }
 
 Predicted predict_kernel(KernelQuery query, const Device& device) {

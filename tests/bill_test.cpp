@@ -146,9 +146,9 @@ TEST(Bill, SaysHowFarToTrustAPrice) {
   const Layer layer{"layer", {op_of("both", OperatorClass::kGemm, {kProduct, kPass}, {})}};
   const Bill without_fits = bill_of({layer}, device, Dtype::kBf16);
   EXPECT_EQ(without_fits.kernels[0].trust.basis, Basis::kConstants);
-  EXPECT_EQ(without_fits.kernels[0].trust.spread, kConstant);
+  EXPECT_EQ(without_fits.kernels[0].trust.spread, kConstantSpread);
   EXPECT_EQ(without_fits.kernels[1].trust.basis, Basis::kBandwidth);
-  EXPECT_EQ(without_fits.kernels[1].trust.spread, kMemory);
+  EXPECT_EQ(without_fits.kernels[1].trust.spread, kBandwidthSpread);
   GemmFit fit;
   fit.quality = {0.07, 50, 1e6, 4e11, true};  // the product has 1e12 FLOPs
   device.gemm[static_cast<std::size_t>(Dtype::kBf16)] = fit;
@@ -308,11 +308,12 @@ TEST(BillOfRandomModels, GivesTheSpreadThatTheKernelsAddUpTo) {
     kind.workload = one.workload;
     kind.bill = bill_of(one.layers, one.device, one.workload.compute);
     const DirectSpread direct = direct_spread(one);
-    double variance = squared(kOperators) + squared(kMemory * direct.memory / direct.total) +
-                      squared(kHost * direct.host / direct.total) + squared(kConstant * direct.constant / direct.total);
+    double variance = squared(kOperators) + squared(kBandwidthSpread * direct.memory / direct.total) +
+                      squared(kHost * direct.host / direct.total) +
+                      squared(kConstantSpread * direct.constant / direct.total);
     for (const auto& [kernel, time] : direct.measured) {
       const Trust trust = trust_of(*kernel, one.device, one.workload.compute);
-      const double far = trust.inherited || trust.extrapolated ? kInherited : 0;
+      const double far = trust.inherited || trust.extrapolated ? kInheritedSpread : 0;
       variance += squared(time / direct.total) * (squared(trust.spread) + squared(far));
     }
     expect_close(compute_spread(kind), std::sqrt(variance), seed);

@@ -165,7 +165,7 @@ TEST_F(FitGpu, AProductThatTheFitMeetsTakesNothingFromADeviatingNeighbour) {
   ASSERT_NEAR(gemm_time(met.gemm, fit.device, Dtype::kBf16).value / gpu.product(met.gemm, Dtype::kBf16), 1, 0.01);
   // A ratio has four digits.
   EXPECT_NEAR(kernel_time(met, fit.device, Dtype::kBf16).value / gpu.product(met.gemm, Dtype::kBf16), 1, 1e-3);
-  ASSERT_NE(measured_product(met.gemm, fit.device, Dtype::kBf16), nullptr);  // so that it has kMeasured
+  ASSERT_NE(measured_product(met.gemm, fit.device, Dtype::kBf16), nullptr);  // so that it has kMeasuredSpread
 }
 
 TEST_F(FitGpu, ATableIsNoSurerThanItsLeftOutSamplesOrTheirNumber) {

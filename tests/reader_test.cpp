@@ -87,6 +87,14 @@ TEST(Reader, WhatWasRefusedIsNotToldAgain) {
   EXPECT_EQ(r.diagnostics.errors, std::vector<std::string>{"f.json:2:22 /list/2: is -3; write a number from 0 to 9"});
 }
 
+TEST(Reader, NamesThatADocumentGaveAreListedWithoutTheirControlCharacters) {
+  Read r = read(R"({"scenario": "z"})");
+  ObjectReader reader(r.root, "", r.diagnostics);
+  reader.one_of("scenario", {"a", "b\r\x7f"}, "");
+  ASSERT_EQ(r.diagnostics.errors.size(), 1U);
+  EXPECT_EQ(r.diagnostics.errors[0], R"(f.json:1:14 /scenario: "z" is not known; write one of: "a", "b\x0d\x7f")");
+}
+
 TEST(Reader, ListsAndWholeNumbersAreBounded) {
   Read r = read(R"({"a": [], "b": [1, 2, 3], "c": 4e9, "d": 4.5})");
   ObjectReader reader(r.root, "", r.diagnostics);

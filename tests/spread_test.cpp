@@ -53,7 +53,7 @@ TEST(Spread, DifferentShapesErrIndependently) {
 
 TEST(Spread, MemoryBoundKernelsErrTogether) {
   EXPECT_NEAR(compute_spread(billed(kind_of({memory_kernel(Bytes{1e9}), memory_kernel(Bytes{2e9})}))),
-              std::sqrt(squared(kOperators) + squared(kMemory)), 1e-12);
+              std::sqrt(squared(kOperators) + squared(kBandwidthSpread)), 1e-12);
 }
 
 TEST(Spread, HostCountsAsFarAsItDecides) {
@@ -61,12 +61,12 @@ TEST(Spread, HostCountsAsFarAsItDecides) {
   RankKind kind = kind_of({memory_kernel(Bytes{1e9})});
   kind.device.launch_interval = 3 * kernel_time(kind.layers[0].operators[0].forward[0], kind.device, Dtype::kBf16);
   EXPECT_NEAR(compute_spread(billed(kind)),
-              std::sqrt(squared(kOperators) + squared(kMemory / 3) + squared(kHost * 2 / 3)), 1e-12);
+              std::sqrt(squared(kOperators) + squared(kBandwidthSpread / 3) + squared(kHost * 2 / 3)), 1e-12);
 }
 
 TEST(Spread, InheritedAndExtrapolatedConstantsAreLessSure) {
   RankKind kind = kind_of({kProduct});
-  const double wide = std::sqrt(squared(kOperators) + squared(0.1) + squared(kInherited));
+  const double wide = std::sqrt(squared(kOperators) + squared(0.1) + squared(kInheritedSpread));
   FitQuality& quality = kind.device.gemm[static_cast<std::size_t>(Dtype::kBf16)]->quality;
   quality.inherited = true;
   EXPECT_NEAR(compute_spread(billed(kind)), wide, 1e-12);
@@ -89,7 +89,7 @@ TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
   kind.device.kernels = {
       {StepKernel::kSoftmaxForward, Dtype::kBf16, 128, {{1000, Seconds{1e-6}}, {4000, Seconds{4e-6}}}, 0.05, 20}};
   const double inside = std::sqrt(squared(kListed) + squared(0.05));
-  const double beyond = std::sqrt(squared(kListed) + squared(0.05) + squared(kInherited));
+  const double beyond = std::sqrt(squared(kListed) + squared(0.05) + squared(kInheritedSpread));
   Kernel& kernel = kind.layers[0].operators[0].forward[0];
   const auto expect = [&](double elements, double rows, bool extrapolated) {
     kernel.elements = elements;
@@ -112,21 +112,21 @@ TEST(Spread, TheOptimizerErrsAsItsTableDoes) {
   costs.parameters = 1e7;
   costs.kinds[0].device.kernels = {
       {StepKernel::kAdamw, Dtype::kBf16, 0, {{1e6, Seconds{1e-5}}, {1e8, Seconds{1e-3}}}, 0.01, 20}};
-  EXPECT_EQ(optimizer_spread(costs), kMemory);  // PyTorch's is not what was measured
+  EXPECT_EQ(optimizer_spread(costs), kBandwidthSpread);  // PyTorch's is not what was measured
   costs.implementation = Implementation::kAccocal;
-  EXPECT_NEAR(optimizer_spread(costs), kMeasured, 1e-12);
+  EXPECT_NEAR(optimizer_spread(costs), kMeasuredSpread, 1e-12);
   costs.kinds[0].device.kernels[0].spread = 0.07;
   EXPECT_NEAR(optimizer_spread(costs), 0.07, 1e-12);
   costs.parameters = 1e9;
-  EXPECT_NEAR(optimizer_spread(costs), std::sqrt(squared(0.07) + squared(kInherited)), 1e-12);
+  EXPECT_NEAR(optimizer_spread(costs), std::sqrt(squared(0.07) + squared(kInheritedSpread)), 1e-12);
   costs.parameter_dtype = Dtype::kFp32;
-  EXPECT_EQ(optimizer_spread(costs), kMemory);
+  EXPECT_EQ(optimizer_spread(costs), kBandwidthSpread);
 }
 
 TEST(Spread, ConstantsOfTheUsersAreJudgedAsSuch) {
   RankKind kind = kind_of({kProduct});
   kind.device.gemm = {};
-  EXPECT_NEAR(compute_spread(billed(kind)), std::sqrt(squared(kOperators) + squared(kConstant)), 1e-12);
+  EXPECT_NEAR(compute_spread(billed(kind)), std::sqrt(squared(kOperators) + squared(kConstantSpread)), 1e-12);
   EXPECT_EQ(compute_spread(RankKind{}), 0);
 }
 

@@ -67,6 +67,16 @@ TEST(TimeToLoss, AnAlgorithmThatWasNotMeasuredIsSaid) {
   EXPECT_TRUE(warns(results[0], "convergence_unknown"));
 }
 
+TEST(TimeToLoss, WhatAccocalCannotTrainAsIsNotAskedToBeMeasured) {
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.schedules.push_back(sample_schedule("local_sgd"));
+  std::vector<RunResult> results = {result_of("local_sgd", 1, 100)};
+  add_time_to_loss(results, result_of("zero1", 1, 100), scenario, read_convergence(kFile, "c.json"), 0);
+  EXPECT_FALSE(results[0].to_loss);
+  ASSERT_EQ(results[0].warnings.size(), 1U);
+  EXPECT_EQ(results[0].warnings[0].advice.find("accocal converge"), std::string::npos);
+}
+
 TEST(TimeToLoss, AFileThatIsNoneIsRefused) {
   EXPECT_THROW(read_convergence("{}", "c.json"), ScenarioError);
   EXPECT_THROW(read_convergence(R"({"schema": "accosim.convergence/1"})", "c.json"), ScenarioError);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Keeps the house in order where a compiler cannot: which folder may include which, where each heavy header has its only
-# home, that nothing asks for a family of models by its name, that files say why they exist, and that no text names a
-# place outside the project. `lint.sh ROOT` prints `file:line: what is wrong; what would be right` for each violation and
+# home, that nothing asks for a schedule or a family of models by its name, that files say why they exist, that typedef,
+# (void) and assert are not used, and that no text names a place outside the project. `lint.sh ROOT` prints `file:line: what is wrong; what would be right` for each violation and
 # exits 1 if there is any.
 set -u
 root=${1:?usage: lint.sh ROOT}
@@ -44,7 +44,7 @@ found=$(
   done
 
   # A schedule is a row of data; who asks for its name forgets the next one. In the row, and where its functions are.
-  names=$(sed -nE 's/.*\{\.name = "([a-z0-9_]+)",$/\1/p' models/schedule_traits.cpp 2>/dev/null | paste -sd '|')
+  names=$(sed -nE 's/.*\{\.name = "([a-z0-9_]+)",.*/\1/p' models/schedule_traits.cpp 2>/dev/null | paste -sd '|')
   if [ -n "$names" ]; then
     printf '%s\n' "${sources[@]}" | grep -E '^(models|sim|reports)/' | grep -vE '^models/schedule_traits\.|^sim/schedules/' |
       xargs -r -d '\n' grep -nE "\"($names)\\\\?\"" -- /dev/null |
