@@ -12,22 +12,23 @@
 #include <vector>
 
 #include "build_info/project.hpp"
-#include "calibration/convergence.hpp"
-#include "calibration/cuda/device_verbs.hpp"
-#include "calibration/data.hpp"
-#include "calibration/gloo_transport.hpp"
-#include "calibration/measure.hpp"
-#include "calibration/provenance.hpp"
-#include "calibration/run_memory.hpp"
-#include "calibration/spawn.hpp"
-#include "calibration/train_options.hpp"
-#include "models/errors.hpp"
-#include "models/outputs.hpp"
-#include "models/quantity.hpp"
-#include "models/standard_streams.hpp"
-#include "models/whole_file.hpp"
+#include "calibration/base/names.hpp"
+#include "calibration/converge/convergence.hpp"
+#include "calibration/converge/run_memory.hpp"
+#include "calibration/device/device_verbs.hpp"
+#include "calibration/measure/measure.hpp"
+#include "calibration/ranks/gloo_transport.hpp"
+#include "calibration/ranks/provenance.hpp"
+#include "calibration/ranks/spawn.hpp"
+#include "calibration/train/data.hpp"
+#include "calibration/train/train_options.hpp"
+#include "models/base/errors.hpp"
+#include "models/base/outputs.hpp"
+#include "models/base/quantity.hpp"
+#include "models/base/standard_streams.hpp"
+#include "models/base/whole_file.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 /// What every verb that starts ranks takes, as it is written.
@@ -420,18 +421,18 @@ ExitCode run_command_line(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace accosim
+}  // namespace accocal
 
 int main(int argc, char** argv) {
-  using accosim::ExitCode;
-  accosim::begin_standard_streams();
+  using accocal::ExitCode;
+  accocal::begin_standard_streams();
   const auto fails = [](ExitCode code, const std::string& what) {
-    accosim::tell("accocal: ", what);
+    accocal::tell("accocal: ", what);
     return static_cast<int>(code);
   };
   try {
-    return static_cast<int>(accosim::run_command_line(argc, argv));
-  } catch (const accosim::BadInput& error) {
+    return static_cast<int>(accocal::run_command_line(argc, argv));
+  } catch (const accocal::BadInput& error) {
     return fails(ExitCode::kBadInput, error.what());
   } catch (const std::logic_error& error) {
     return fails(ExitCode::kOurBug, fmt::format("a bug of accocal, please report it: {}", error.what()));

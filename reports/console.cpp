@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
-#include "models/schedule_traits.hpp"
-#include "reports/console_parts.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "reports/console_rows.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {

@@ -4,9 +4,9 @@
 #include <iosfwd>
 #include <vector>
 
-#include "models/spec.hpp"
+#include "models/spec/spec.hpp"
 #include "reports/table.hpp"
-#include "sim/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace accosim {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "reports/console.hpp"
-#include "reports/console_parts.hpp"
+#include "reports/console_rows.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {

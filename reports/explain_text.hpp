@@ -4,7 +4,7 @@
 #include <iosfwd>
 
 #include "reports/table.hpp"
-#include "sim/explain.hpp"
+#include "sim/result/explain.hpp"
 
 namespace accosim {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "models/fit_collectives.hpp"
-#include "models/fit_gpu.hpp"
-#include "models/fit_kernels.hpp"
-#include "models/machine_samples.hpp"
+#include "models/fit/fit_collectives.hpp"
+#include "models/fit/fit_gpu.hpp"
+#include "models/fit/fit_kernels.hpp"
+#include "models/fit/machine_samples.hpp"
 
 namespace accosim {
 

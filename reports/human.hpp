@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "models/units.hpp"
+#include "models/base/units.hpp"
 
 namespace accosim {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "models/schedule_traits.hpp"
-#include "models/text.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "reports/table.hpp"
 
 namespace accosim {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "reports/console.hpp"
-#include "sim/live.hpp"
-#include "sim/measured_timeline.hpp"
+#include "sim/evidence/live.hpp"
+#include "sim/evidence/measured_timeline.hpp"
 
 namespace accosim {
 

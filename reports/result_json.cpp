@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/json.hpp"
+#include "models/base/json.hpp"
 
 namespace accosim {
 namespace {

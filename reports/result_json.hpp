@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "models/spec.hpp"
-#include "sim/metrics.hpp"
+#include "models/spec/spec.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace accosim {
 

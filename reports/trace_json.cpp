@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/json.hpp"
+#include "models/base/json.hpp"
 
 namespace accosim {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "models/trace.hpp"
-#include "sim/graph.hpp"
+#include "models/spec/trace.hpp"
+#include "sim/graph/graph.hpp"
 
 namespace accosim {
 

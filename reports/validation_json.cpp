@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "models/json.hpp"
+#include "models/base/json.hpp"
 #include "reports/validation_report.hpp"
 
 namespace accosim {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "models/text.hpp"
+#include "models/base/text.hpp"
 #include "reports/validation_report.hpp"
 
 namespace accosim {

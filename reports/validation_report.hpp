@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reports/table.hpp"
-#include "sim/validation.hpp"
+#include "sim/evidence/validation.hpp"
 
 namespace accosim {
 

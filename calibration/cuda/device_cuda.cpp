@@ -1,4 +1,4 @@
-// calibration/cuda/device.hpp by the CUDA runtime.
+// calibration/device/device.hpp by the CUDA runtime.
 #include <cublasLt.h>
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <nccl.h>
 #endif
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 constexpr double kKilohertz = 1e3;
@@ -276,4 +276,4 @@ void Graph::launch(Stream& stream) {
   check_cuda(cudaGraphLaunch(handle_->graph, stream.handle().stream), "cudaGraphLaunch");
 }
 
-}  // namespace accosim
+}  // namespace accocal

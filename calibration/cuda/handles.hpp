@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "calibration/cuda/device.hpp"
+#include "calibration/device/device.hpp"
 
-namespace accosim {
+namespace accocal {
 
 struct Stream::Handle {
   cudaStream_t stream = nullptr;
@@ -16,4 +16,4 @@ struct Stream::Handle {
 /// Throws DeviceError with the call's name and CUDA's words.
 void check_cuda(cudaError_t status, const std::string& call);
 
-}  // namespace accosim
+}  // namespace accocal

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "calibration/cuda/device.hpp"
-#include "calibration/transport.hpp"
+#include "calibration/device/device.hpp"
+#include "calibration/ranks/transport.hpp"
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
@@ -18,10 +18,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "calibration/bf16.hpp"
+#include "calibration/ranks/bf16.hpp"
 #endif
 
-namespace accosim {
+namespace accocal {
 
 /// 16 bytes, which a thread reads and writes at once.
 struct alignas(16) Words {
@@ -152,4 +152,4 @@ void note_kernel(const char* name, std::int64_t rows, std::int64_t columns);
 
 #endif
 
-}  // namespace accosim
+}  // namespace accocal

@@ -1,10 +1,10 @@
 // Kernels that sum over tokens: the gradients of biases, of norms and of embeddings. A block takes 32 packs of
 // features, its warps take turns at the tokens, and what several blocks have found is summed by a second kernel in
 // their order.
-#include "calibration/cuda/kernel_parts.hpp"
-#include "calibration/cuda/kernels.hpp"
+#include "calibration/cuda/kernel_packs.hpp"
+#include "calibration/device/kernels.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 // Packs of 32 lanes side by side in a token's features.
@@ -221,4 +221,4 @@ template void norm_backward(Bf16*, Bf16*, Bf16*, const Bf16*, const Bf16*, const
                             float*, const TokenShape&, Stream&);
 template void embed_backward(Bf16*, Bf16*, const Bf16*, const TokenIndex&, const TokenShape&, Stream&);
 
-}  // namespace accosim
+}  // namespace accocal

@@ -1,8 +1,8 @@
 // Kernels that work element by element: GELU, sums, casts, the optimizer, random data.
-#include "calibration/cuda/kernel_parts.hpp"
-#include "calibration/cuda/kernels.hpp"
+#include "calibration/cuda/kernel_packs.hpp"
+#include "calibration/device/kernels.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 // Beyond them each thread takes several packs.
@@ -253,4 +253,4 @@ template void adamw(float*, float*, float*, Bf16*, const Bf16*, const std::int64
 template void sgd(float*, Bf16*, const Bf16*, const std::int64_t*, float, std::size_t, Stream&);
 template void fill_random(Bf16*, std::size_t, float, std::uint64_t, Stream&);
 
-}  // namespace accosim
+}  // namespace accocal

@@ -1,8 +1,8 @@
 // Kernels that are only there to be in the way of others, for measurements of interference.
-#include "calibration/cuda/kernel_parts.hpp"
-#include "calibration/cuda/kernels.hpp"
+#include "calibration/cuda/kernel_packs.hpp"
+#include "calibration/device/kernels.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 // 16 bytes each, copied by a block between two looks at the stop.
@@ -57,4 +57,4 @@ void stream_memory(void* to, const void* from, std::size_t bytes, int blocks, co
                     static_cast<const char*>(from), bytes / 16, stop, ns_of(limit), moved);
 }
 
-}  // namespace accosim
+}  // namespace accocal

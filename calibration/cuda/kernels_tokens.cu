@@ -1,9 +1,9 @@
 // Kernels that work token by token or query by query: a warp takes a column of a matrix, or a block where it is as long
 // as a vocabulary.
-#include "calibration/cuda/kernel_parts.hpp"
-#include "calibration/cuda/kernels.hpp"
+#include "calibration/cuda/kernel_packs.hpp"
+#include "calibration/device/kernels.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 constexpr float kNormEpsilon = 1e-5f;
@@ -277,4 +277,4 @@ template void softmax_forward(Bf16*, const TokenShape&, Stream&);
 template void softmax_backward(Bf16*, const Bf16*, float, const TokenShape&, Stream&);
 template void cross_entropy(Bf16*, float*, const std::int32_t*, int, int, float*, const TokenShape&, Stream&);
 
-}  // namespace accosim
+}  // namespace accocal

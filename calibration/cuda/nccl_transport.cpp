@@ -23,12 +23,12 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/cuda/device_transport.hpp"
 #include "calibration/cuda/handles.hpp"
-#include "calibration/elements.hpp"
-#include "calibration/gather.hpp"
+#include "calibration/device/device_transport.hpp"
+#include "calibration/ranks/elements.hpp"
+#include "calibration/ranks/gather.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -279,4 +279,4 @@ class NcclTransport : public DeviceTransport {
 
 std::unique_ptr<DeviceTransport> nccl_transport(Transport& ranks) { return std::make_unique<NcclTransport>(ranks); }
 
-}  // namespace accosim
+}  // namespace accocal

@@ -1,8 +1,9 @@
 // accocal as built with CUDA and without NCCL: one rank works, several cannot talk.
-#include "calibration/cuda/device_transport.hpp"
-#include "models/errors.hpp"
+#include "calibration/base/names.hpp"
+#include "calibration/device/device_transport.hpp"
+#include "models/base/errors.hpp"
 
-namespace accosim {
+namespace accocal {
 
 std::unique_ptr<DeviceTransport> nccl_transport(Transport&) {
   throw BadInput(
@@ -11,4 +12,4 @@ std::unique_ptr<DeviceTransport> nccl_transport(Transport&) {
       "libnccl are (-DNCCL_INCLUDE_DIR=..., -DNCCL_LIBRARY=...), or write --ranks 1");
 }
 
-}  // namespace accosim
+}  // namespace accocal

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 using Device = void*;
@@ -89,4 +89,4 @@ DeviceState nvml_state(const std::string& bus) {
   return state;
 }
 
-}  // namespace accosim
+}  // namespace accocal

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "calibration/cuda/device.hpp"
+#include "calibration/device/device.hpp"
 
-namespace accosim {
+namespace accocal {
 
 /// `bus` is the device's place in PCI, "0000:65:00.0". Zeros where nobody says. Nothing is ever set.
 double nvml_power_limit(const std::string& bus);  ///< W
 DeviceState nvml_state(const std::string& bus);
 
-}  // namespace accosim
+}  // namespace accocal

@@ -10,10 +10,10 @@
 #include <map>
 
 #include "calibration/cuda/handles.hpp"
-#include "calibration/cuda/product_shape.hpp"
-#include "calibration/cuda/products.hpp"
+#include "calibration/device/product_shape.hpp"
+#include "calibration/device/products.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 [[noreturn]] void fail(cublasStatus_t status, const char* call, const std::string& what) {
@@ -322,4 +322,4 @@ std::int64_t Products::memory() const {
   return static_cast<std::int64_t>(state_->workspace.size() + state_->one.size());
 }
 
-}  // namespace accosim
+}  // namespace accocal

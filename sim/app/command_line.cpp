@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "build_info/project.hpp"
-#include "models/standard_streams.hpp"
+#include "models/base/standard_streams.hpp"
 #include "sim/app/hints.hpp"
 
 namespace accosim {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "models/convergence_file.hpp"
-#include "models/scenario.hpp"
+#include "models/fit/convergence_file.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/console.hpp"
 #include "reports/result_json.hpp"
 #include "sim/app/modes.hpp"
@@ -13,8 +13,8 @@
 #include "sim/app/shared.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/run.hpp"
-#include "sim/time_to_loss.hpp"
+#include "sim/evidence/time_to_loss.hpp"
+#include "sim/result/run.hpp"
 
 namespace accosim {
 namespace {

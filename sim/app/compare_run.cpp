@@ -5,16 +5,16 @@
 #include <cmath>
 #include <iostream>
 
-#include "models/outputs.hpp"
-#include "models/scenario.hpp"
-#include "models/standard_streams.hpp"
-#include "models/whole_file.hpp"
+#include "models/base/outputs.hpp"
+#include "models/base/standard_streams.hpp"
+#include "models/base/whole_file.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/live_report.hpp"
 #include "reports/trace_json.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
-#include "sim/live.hpp"
-#include "sim/measured_timeline.hpp"
+#include "sim/evidence/live.hpp"
+#include "sim/evidence/measured_timeline.hpp"
 
 namespace accosim {
 

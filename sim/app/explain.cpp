@@ -1,13 +1,13 @@
 // The verb `explain`: where the time of one update goes.
 #include <iostream>
 
-#include "models/scenario.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/explain_text.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/critical_path.hpp"
-#include "sim/run.hpp"
+#include "sim/result/critical_path.hpp"
+#include "sim/result/run.hpp"
 
 namespace accosim {
 namespace {

@@ -1,8 +1,8 @@
 // The verb `fit`: constants from measurements. What its first file holds says what is fitted.
 #include <filesystem>
 
-#include "models/collective_samples.hpp"
-#include "models/fit_gpu.hpp"
+#include "models/fit/collective_samples.hpp"
+#include "models/fit/fit_gpu.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/verbs.hpp"

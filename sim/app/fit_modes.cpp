@@ -6,23 +6,23 @@
 #include <set>
 #include <sstream>
 
-#include "models/collective_samples.hpp"
-#include "models/fit_gpu.hpp"
-#include "models/fit_kernels.hpp"
-#include "models/kernel_samples.hpp"
-#include "models/machine_samples.hpp"
-#include "models/outputs.hpp"
-#include "models/published.hpp"
-#include "models/scenario.hpp"
-#include "models/standard_streams.hpp"
-#include "models/whole_file.hpp"
-#include "models/write_links.hpp"
-#include "models/write_profile.hpp"
+#include "models/base/outputs.hpp"
+#include "models/base/standard_streams.hpp"
+#include "models/base/whole_file.hpp"
+#include "models/fit/collective_samples.hpp"
+#include "models/fit/fit_gpu.hpp"
+#include "models/fit/fit_kernels.hpp"
+#include "models/fit/kernel_samples.hpp"
+#include "models/fit/machine_samples.hpp"
+#include "models/fit/published.hpp"
+#include "models/fit/write_links.hpp"
+#include "models/fit/write_profile.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/fit_text.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
-#include "sim/fit_steps.hpp"
-#include "sim/validate.hpp"
+#include "sim/evidence/fit_steps.hpp"
+#include "sim/evidence/validate.hpp"
 
 namespace accosim {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "models/nearest.hpp"
-#include "models/text.hpp"
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
 
 namespace accosim {
 namespace {

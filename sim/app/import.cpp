@@ -3,11 +3,11 @@
 
 #include <iostream>
 
-#include "models/import_nccl_tests.hpp"
-#include "models/outputs.hpp"
-#include "models/scenario.hpp"
-#include "models/standard_streams.hpp"
-#include "models/whole_file.hpp"
+#include "models/base/outputs.hpp"
+#include "models/base/standard_streams.hpp"
+#include "models/base/whole_file.hpp"
+#include "models/fit/import_nccl_tests.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/verbs.hpp"
 

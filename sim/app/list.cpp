@@ -3,8 +3,8 @@
 
 #include <iostream>
 
-#include "models/scenario.hpp"
-#include "models/text.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/app/verbs.hpp"
 
 namespace accosim {

@@ -3,9 +3,9 @@
 
 #include <stdexcept>
 
-#include "models/errors.hpp"
-#include "models/scenario.hpp"
-#include "models/standard_streams.hpp"
+#include "models/base/errors.hpp"
+#include "models/base/standard_streams.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/app/command_line.hpp"
 #include "sim/app/verbs.hpp"
 

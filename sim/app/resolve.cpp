@@ -1,7 +1,7 @@
 // The verb `resolve`: the scenario with everything filled in.
 #include <iostream>
 
-#include "models/scenario.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/verbs.hpp"
 

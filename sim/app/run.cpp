@@ -1,5 +1,5 @@
 // The verb `run`: everything about each schedule by itself.
-#include "sim/run.hpp"
+#include "sim/result/run.hpp"
 
 #include <iostream>
 

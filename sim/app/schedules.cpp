@@ -5,8 +5,8 @@
 
 #include <iostream>
 
-#include "models/outputs.hpp"
-#include "models/scenario.hpp"
+#include "models/base/outputs.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/trace.hpp"
 

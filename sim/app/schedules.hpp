@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/spec.hpp"
+#include "models/spec/spec.hpp"
 #include "sim/app/verb.hpp"
 
 namespace accosim {

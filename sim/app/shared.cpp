@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 
-#include "models/scenario.hpp"
-#include "models/text.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/scenario.hpp"
 
 namespace accosim {
 

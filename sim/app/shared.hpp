@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "models/text_file.hpp"
+#include "models/base/text_file.hpp"
 #include "reports/table.hpp"
 #include "sim/app/verb.hpp"
-#include "sim/network.hpp"
+#include "sim/network/network.hpp"
 
 namespace accosim {
 

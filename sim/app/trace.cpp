@@ -7,12 +7,12 @@
 #include <iostream>
 #include <stdexcept>
 
-#include "models/scenario.hpp"
-#include "models/whole_file.hpp"
+#include "models/base/whole_file.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/trace_json.hpp"
 #include "sim/app/shared.hpp"
-#include "sim/player.hpp"
-#include "sim/run.hpp"
+#include "sim/player/player.hpp"
+#include "sim/result/run.hpp"
 
 namespace accosim {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "models/spec.hpp"
+#include "models/spec/spec.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/verb.hpp"
-#include "sim/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace accosim {
 

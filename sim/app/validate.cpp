@@ -1,14 +1,14 @@
 // The verb `validate`: predictions against what others measured; and with --live against this machine.
-#include "sim/validate.hpp"
+#include "sim/evidence/validate.hpp"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <iostream>
 
-#include "models/gpu_cases.hpp"
-#include "models/published.hpp"
-#include "models/scenario.hpp"
+#include "models/fit/gpu_cases.hpp"
+#include "models/fit/published.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/validation_report.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"

@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <iostream>
 
-#include "models/errors.hpp"
-#include "models/standard_streams.hpp"
+#include "models/base/errors.hpp"
+#include "models/base/standard_streams.hpp"
 #include "reports/live_report.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
-#include "sim/live.hpp"
+#include "sim/evidence/live.hpp"
 
 namespace accosim {
 namespace {

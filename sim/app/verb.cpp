@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/standard_streams.hpp"
+#include "models/base/standard_streams.hpp"
 
 namespace accosim {
 namespace {

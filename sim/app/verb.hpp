@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "models/errors.hpp"
+#include "models/base/errors.hpp"
 
 namespace accosim {
 

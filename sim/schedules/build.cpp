@@ -2,14 +2,14 @@
 #include <stdexcept>
 #include <string>
 
-#include "models/schedule_traits.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
 
-/// What a row of models/schedule_traits.cpp is here: the two functions of its file.
+/// What a row of models/spec/schedule_traits.cpp is here: the two functions of its file.
 struct Functions {
   const char* name;
   Program (*build)(const ScheduleInput& input, Tables& tables);

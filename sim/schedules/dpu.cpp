@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/schedule_traits.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {

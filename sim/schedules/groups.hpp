@@ -2,9 +2,9 @@
 // all adapters of their nodes, a rank that is alone in its node has the adapter next to it.
 #pragma once
 
-#include "models/costs.hpp"
-#include "sim/builder.hpp"
-#include "sim/graph.hpp"
+#include "models/price/costs.hpp"
+#include "sim/graph/builder.hpp"
+#include "sim/graph/graph.hpp"
 
 namespace accosim {
 

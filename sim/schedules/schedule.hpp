@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "models/costs.hpp"
-#include "models/spec.hpp"
-#include "sim/builder.hpp"
-#include "sim/graph.hpp"
+#include "models/price/costs.hpp"
+#include "models/spec/spec.hpp"
+#include "sim/graph/builder.hpp"
+#include "sim/graph/graph.hpp"
 #include "sim/schedules/groups.hpp"
 
 namespace accosim {

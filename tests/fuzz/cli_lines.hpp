@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/random.hpp"
+#include "tests/support/random.hpp"
 
 namespace accosim {
 

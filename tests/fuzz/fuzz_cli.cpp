@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "build_info/programs.hpp"
-#include "models/text.hpp"
+#include "models/base/text.hpp"
 #include "tests/fuzz/cli_lines.hpp"
 #include "tests/fuzz/mutate.hpp"
-#include "tests/program.hpp"
-#include "tests/sanitized.hpp"
+#include "tests/support/program.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {

@@ -25,7 +25,7 @@
 #include "tests/fuzz/mutate.hpp"
 #include "tests/fuzz/parsers.hpp"
 #include "tests/fuzz/seeds.hpp"
-#include "tests/program.hpp"
+#include "tests/support/program.hpp"
 
 namespace accosim {
 namespace {

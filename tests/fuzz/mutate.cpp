@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/text.hpp"
+#include "models/base/text.hpp"
 
 namespace accosim {
 namespace {

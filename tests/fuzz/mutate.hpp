@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/random.hpp"
+#include "tests/support/random.hpp"
 
 namespace accosim {
 

@@ -9,16 +9,17 @@
 #include <map>
 #include <sstream>
 
-#include "calibration/cuda/device_verbs.hpp"
-#include "calibration/data.hpp"
-#include "calibration/network.hpp"
-#include "calibration/ring_connect.hpp"
-#include "calibration/train_options.hpp"
-#include "calibration/transport.hpp"
-#include "models/descriptor.hpp"
+#include "calibration/base/names.hpp"
+#include "calibration/device/device_verbs.hpp"
+#include "calibration/ranks/local_network.hpp"
+#include "calibration/ranks/ring_connect.hpp"
+#include "calibration/ranks/transport.hpp"
+#include "calibration/train/data.hpp"
+#include "calibration/train/train_options.hpp"
+#include "models/base/descriptor.hpp"
 #include "tests/fuzz/parsers.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 constexpr int kRanks = 4;
@@ -136,14 +137,13 @@ void read_hello(const std::string& text) {
 }
 
 }  // namespace
+}  // namespace accocal
 
-const std::vector<Parser>& parsers() {
-  static const std::vector<Parser> kAll = {{"network", Form::kText, read_network},
-                                           {"device-name", Form::kText, read_device_name},
-                                           {"train-options", Form::kText, read_train_options},
-                                           {"text-to-learn", Form::kText, read_text_to_learn},
-                                           {"hello", Form::kText, read_hello}};
+const std::vector<accosim::Parser>& accosim::parsers() {
+  static const std::vector<Parser> kAll = {{"network", Form::kText, accocal::read_network},
+                                           {"device-name", Form::kText, accocal::read_device_name},
+                                           {"train-options", Form::kText, accocal::read_train_options},
+                                           {"text-to-learn", Form::kText, accocal::read_text_to_learn},
+                                           {"hello", Form::kText, accocal::read_hello}};
   return kAll;
 }
-
-}  // namespace accosim

@@ -3,20 +3,20 @@
 #include <memory>
 #include <sstream>
 
-#include "models/csv.hpp"
-#include "models/json.hpp"
-#include "models/kernel.hpp"
-#include "models/layers.hpp"
-#include "models/price.hpp"
-#include "models/published.hpp"
-#include "models/quantity.hpp"
-#include "models/scenario.hpp"
+#include "models/base/csv.hpp"
+#include "models/base/json.hpp"
+#include "models/base/quantity.hpp"
+#include "models/fit/published.hpp"
+#include "models/price/kernel.hpp"
+#include "models/price/layers.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/console.hpp"
 #include "reports/explain_text.hpp"
 #include "reports/result_json.hpp"
-#include "sim/critical_path.hpp"
-#include "sim/run.hpp"
-#include "sim/validate.hpp"
+#include "sim/evidence/validate.hpp"
+#include "sim/result/critical_path.hpp"
+#include "sim/result/run.hpp"
 #include "tests/fuzz/parsers.hpp"
 
 namespace accosim {

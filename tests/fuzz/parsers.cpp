@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "models/errors.hpp"
-#include "models/scenario.hpp"
-#include "models/text.hpp"
-#include "tests/scratch.hpp"
+#include "models/base/errors.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/scenario.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace accosim {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "models/scenario.hpp"
+#include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {

@@ -27,7 +27,7 @@ fi
 
 found=$(
   awk -f "$lint/includes.awk" "${sources[@]}"
-  [ ! -f models/model_families.cpp ] || awk -f "$lint/families.awk" models/model_families.cpp "${sources[@]}"
+  [ ! -f models/spec/model_families.cpp ] || awk -f "$lint/families.awk" models/spec/model_families.cpp "${sources[@]}"
 
   for file in "${sources[@]}"; do
     case $(head -n 1 -- "$file") in
@@ -44,11 +44,11 @@ found=$(
   done
 
   # A schedule is a row of data; who asks for its name forgets the next one. In the row, and where its functions are.
-  names=$(sed -nE 's/.*\{\.name = "([a-z0-9_]+)",.*/\1/p' models/schedule_traits.cpp 2>/dev/null | paste -sd '|')
+  names=$(sed -nE 's/.*\{\.name = "([a-z0-9_]+)",.*/\1/p' models/spec/schedule_traits.cpp 2>/dev/null | paste -sd '|')
   if [ -n "$names" ]; then
-    printf '%s\n' "${sources[@]}" | grep -E '^(models|sim|reports)/' | grep -vE '^models/schedule_traits\.|^sim/schedules/' |
+    printf '%s\n' "${sources[@]}" | grep -E '^(models|sim|reports)/' | grep -vE '^models/spec/schedule_traits\.|^sim/schedules/' |
       xargs -r -d '\n' grep -nE "\"($names)\\\\?\"" -- /dev/null |
-      sed -E 's/^([^:]*:[0-9]+):.*/\1: asks for a schedule by its name; ask a trait of its row in models\/schedule_traits.cpp/'
+      sed -E 's/^([^:]*:[0-9]+):.*/\1: asks for a schedule by its name; ask a trait of its row in models\/spec\/schedule_traits.cpp/'
   fi
   # What the language has better words for.
   grep -nE '(^|[^_[:alnum:]])(typedef|assert\()|[A-Za-z_>]\(void\)' -- "${sources[@]}" /dev/null |

@@ -14,28 +14,28 @@ fail() {
 
 make_tree() {
   rm -rf "${tree:?}"/*
-  mkdir -p "$tree"/{models,sim/schedules,sim/app,reports,calibration,tests,build}
+  mkdir -p "$tree"/{models/{base,spec,price,fit},sim/{network,player,schedules,result,app},reports,calibration/cuda,tests/models,build}
   local file
-  for file in models/units.hpp models/price.hpp models/load.cpp sim/metrics.hpp sim/player.hpp sim/app/command_line.cpp sim/app/run.cpp \
-    models/json.cpp models/schedule_traits.cpp sim/simgrid_network.cpp sim/schedules/ddp.cpp reports/console.cpp calibration/probe.cu \
-    tests/price_test.cpp; do
+  for file in models/base/units.hpp models/price/price.hpp models/fit/load.cpp sim/result/metrics.hpp sim/player/player.hpp sim/app/command_line.cpp sim/app/run.cpp \
+    models/base/json.cpp models/spec/schedule_traits.cpp sim/network/simgrid_network.cpp sim/schedules/ddp.cpp reports/console.cpp calibration/cuda/probe.cu \
+    tests/models/price_test.cpp; do
     printf '// Why this file exists.\n' >"$tree/$file"
   done
   printf '// Why.\nconstexpr ModelFamily kOne{.name = "one",\nconstexpr ModelFamily kTwo = like("two", kOne);\n%s\n' \
-    'constexpr ModelFamily kMeasured{.name = "measured", .measured = true};' >"$tree/models/model_families.cpp"
-  printf 'column("measured"); // family "one", as in "two"\ntitle("one of two");\n' >>"$tree/sim/metrics.hpp"
-  printf 'model.family = "one";\n' >>"$tree/tests/price_test.cpp"
-  printf '#include <nlohmann/json.hpp>\n' >>"$tree/models/json.cpp"
-  printf '#include <Eigen/Dense>\n#include "models/units.hpp"\n' >>"$tree/models/load.cpp"
+    'constexpr ModelFamily kMeasured{.name = "measured", .measured = true};' >"$tree/models/spec/model_families.cpp"
+  printf 'column("measured"); // family "one", as in "two"\ntitle("one of two");\n' >>"$tree/sim/result/metrics.hpp"
+  printf 'model.family = "one";\n' >>"$tree/tests/models/price_test.cpp"
+  printf '#include <nlohmann/json.hpp>\n' >>"$tree/models/base/json.cpp"
+  printf '#include <Eigen/Dense>\n#include "models/base/units.hpp"\n' >>"$tree/models/fit/load.cpp"
   printf '#include <CLI/CLI.hpp>\n#include "reports/console.hpp"\n' >>"$tree/sim/app/command_line.cpp"
-  printf '#include <simgrid/s4u.hpp>\n#include <sys/wait.h>\n' >>"$tree/sim/simgrid_network.cpp"
-  printf '#include "models/price.hpp"\n#include "sim/player.hpp"\n#include <fmt/format.h>\n' >>"$tree/sim/schedules/ddp.cpp"
-  printf '#include "models/units.hpp"\n#include "sim/metrics.hpp"\n' >>"$tree/reports/console.cpp"
-  printf '      {.name = "ddp",\n      {.name = "zero1",\n' >>"$tree/models/schedule_traits.cpp"
+  printf '#include <simgrid/s4u.hpp>\n#include <sys/wait.h>\n' >>"$tree/sim/network/simgrid_network.cpp"
+  printf '#include "models/price/price.hpp"\n#include "sim/graph/graph.hpp"\n#include <fmt/format.h>\n' >>"$tree/sim/schedules/ddp.cpp"
+  printf '#include "models/base/units.hpp"\n#include "sim/result/metrics.hpp"\n' >>"$tree/reports/console.cpp"
+  printf '      {.name = "ddp",\n      {.name = "zero1",\n' >>"$tree/models/spec/schedule_traits.cpp"
   printf '    {"ddp", build_ddp},\n' >>"$tree/sim/schedules/ddp.cpp"
-  printf '"ddp"\n' >>"$tree/tests/price_test.cpp"
-  printf '#include <cuda_runtime.h>\n#include <nccl.h>\n' >>"$tree/calibration/probe.cu"
-  printf '#include <gtest/gtest.h>\n#include "sim/player.hpp"\n' >>"$tree/tests/price_test.cpp"
+  printf '"ddp"\n' >>"$tree/tests/models/price_test.cpp"
+  printf '#include <cuda_runtime.h>\n#include <nccl.h>\n' >>"$tree/calibration/cuda/probe.cu"
+  printf '#include <gtest/gtest.h>\n#include "sim/player/player.hpp"\n' >>"$tree/tests/models/price_test.cpp"
   printf '#!/bin/sh\n# Why this script exists.\n' >"$tree/tests/run.sh"
   printf 'a network, at work, on a workstation, work/ and http://example.org/work-in-progress\n' >"$tree/README.md"
   printf '#include "ours/and/wrong.hpp"\n' >"$tree/build/generated.cpp"
@@ -56,52 +56,56 @@ violation() {
   fi
 }
 
-violation models/units.hpp 2 '#include "sim/player.hpp"'
-violation models/units.hpp 2 '#include "reports/console.hpp"'
-violation models/units.hpp 2 '#include <nlohmann/json.hpp>'
-violation models/units.hpp 2 '#include <Eigen/Dense>'
-violation models/units.hpp 2 '#include <cuda_runtime.h>'
-violation models/units.hpp 2 '#include "price.hpp"'
-violation models/units.hpp 2 '#include <models/price.hpp>'
-violation models/units.hpp 2 '# include <boost/any.hpp>'
-violation sim/player.hpp 2 '#include "sim/app/verb.hpp"'
+violation models/base/units.hpp 2 '#include "sim/player/player.hpp"'
+violation models/base/units.hpp 2 '#include "reports/console.hpp"'
+violation models/base/units.hpp 2 '#include <nlohmann/json.hpp>'
+violation models/base/units.hpp 2 '#include <Eigen/Dense>'
+violation models/base/units.hpp 2 '#include <cuda_runtime.h>'
+violation models/base/units.hpp 2 '#include "price.hpp"'
+violation models/base/units.hpp 2 '#include <models/price/price.hpp>'
+violation models/base/units.hpp 2 '# include <boost/any.hpp>'
+violation models/base/units.hpp 2 '#include "models/spec/spec.hpp"'
+violation models/price/price.hpp 2 '#include "models/fit/fit_gpu.hpp"'
+violation sim/player/player.hpp 2 '#include "sim/app/verb.hpp"'
+violation sim/player/player.hpp 2 '#include "sim/result/metrics.hpp"'
+violation sim/schedules/ddp.cpp 6 '#include "sim/player/player.hpp"'
 violation sim/app/run.cpp 2 '#include <CLI/CLI.hpp>'
-violation sim/app/run.cpp 2 '#include "calibration/probe.hpp"'
+violation sim/app/run.cpp 2 '#include "calibration/cuda/probe.hpp"'
 violation reports/console.cpp 4 '#include "sim/app/verb.hpp"'
-violation models/load.cpp 4 '#include <nlohmann/json.hpp>'
-violation models/load.cpp 4 '  #include "calibration/probe.hpp"'
-violation sim/player.hpp 2 '#include "reports/console.hpp"'
-violation sim/player.hpp 2 '#include <simgrid/s4u.hpp>'
+violation models/fit/load.cpp 4 '#include <nlohmann/json.hpp>'
+violation models/fit/load.cpp 4 '  #include "calibration/cuda/probe.hpp"'
+violation sim/player/player.hpp 2 '#include "reports/console.hpp"'
+violation sim/player/player.hpp 2 '#include <simgrid/s4u.hpp>'
 violation sim/schedules/ddp.cpp 6 '#include <simgrid/s4u.hpp>'
 violation sim/schedules/ddp.cpp 6 '#include <CLI/CLI.hpp>'
 violation sim/schedules/ddp.cpp 6 '#include <nlohmann/json.hpp>'
-violation reports/console.cpp 4 '#include "models/price.hpp"'
-violation reports/console.cpp 4 '#include "sim/player.hpp"'
+violation reports/console.cpp 4 '#include "models/price/price.hpp"'
+violation reports/console.cpp 4 '#include "sim/player/player.hpp"'
 violation reports/console.cpp 4 '#include <nlohmann/json.hpp>'
 violation reports/console.cpp 4 '#include <gtest/gtest.h>'
-violation calibration/probe.cu 4 '#include "models/price.hpp"'
-violation calibration/probe.cu 4 '#include "sim/metrics.hpp"'
-violation models/units.hpp 2 'if (spec.name == "ddp") return;'
+violation calibration/cuda/probe.cu 4 '#include "models/price/price.hpp"'
+violation calibration/cuda/probe.cu 4 '#include "sim/result/metrics.hpp"'
+violation models/base/units.hpp 2 'if (spec.name == "ddp") return;'
 violation reports/console.cpp 4 'text = "write \"zero1\"";'
-violation models/units.hpp 2 'typedef int Number;'
-violation models/units.hpp 2 'int number(void);'
-violation models/units.hpp 2 '  assert(number() > 0);'
-violation models/price.hpp 2 'const bool together = model.family == "one";'
-violation sim/player.hpp 2 'if (name == "two") return;'
-violation sim/player.hpp 2 'return scenario.model.family == "measured";'
-violation calibration/probe.cu 4 'const char* model = "{\"model_type\": \"two\"}";'
+violation models/base/units.hpp 2 'typedef int Number;'
+violation models/base/units.hpp 2 'int number(void);'
+violation models/base/units.hpp 2 '  assert(number() > 0);'
+violation models/price/price.hpp 2 'const bool together = model.family == "one";'
+violation sim/player/player.hpp 2 'if (name == "two") return;'
+violation sim/player/player.hpp 2 'return scenario.model.family == "measured";'
+violation calibration/cuda/probe.cu 4 'const char* model = "{\"model_type\": \"two\"}";'
 violation README.md 2 "see /wor""k/main for it"
 violation README.md 2 "(../share""d/design.md)"
 violation README.md 2 "/wor""k"
 
 make_tree
-printf '#pragma once\n// Too late.\n' >"$tree/models/late.hpp"
-bash "$lint" "$tree" | grep -q '^models/late.hpp:1: ' || fail 'a source without an opening comment passed'
+printf '#pragma once\n// Too late.\n' >"$tree/models/base/late.hpp"
+bash "$lint" "$tree" | grep -q '^models/base/late.hpp:1: ' || fail 'a source without an opening comment passed'
 make_tree
-printf '#include "models/price.hpp"\n' >"$tree/models/price.cpp"
+printf '#include "models/price/price.hpp"\n' >"$tree/models/price/price.cpp"
 bash "$lint" "$tree" >/dev/null || fail 'a source that begins with its own header was refused'
-printf '#include "models/units.hpp"\n' >"$tree/models/price.cpp"
-bash "$lint" "$tree" | grep -q '^models/price.cpp:1: ' || fail 'a source that begins with another header passed'
+printf '#include "models/base/units.hpp"\n' >"$tree/models/price/price.cpp"
+bash "$lint" "$tree" | grep -q '^models/price/price.cpp:1: ' || fail 'a source that begins with another header passed'
 make_tree
 printf '#!/bin/sh\nset -e\n' >"$tree/bare"
 bash "$lint" "$tree" | grep -q '^bare:1: ' || fail 'a script without an opening comment passed'

@@ -1,4 +1,4 @@
-// calibration/cuda/device.hpp without a device: streams are queues, and nothing runs before somebody asks or waits.
+// calibration/device/device.hpp without a device: streams are queues, and nothing runs before somebody asks or waits.
 // Then the next piece of work is drawn among the heads of all queues that the events allow, in favour of now one, now
 // another stream; so that what no event orders comes out in different orders, and a missing wait in wrong results.
 #include <algorithm>
@@ -13,13 +13,13 @@
 #include <thread>
 #include <utility>
 
-#include "calibration/cuda/device.hpp"
+#include "calibration/base/random.hpp"
 #include "calibration/cuda/kernel_language.hpp"
-#include "calibration/random.hpp"
+#include "calibration/device/device.hpp"
 #include "tests/on_host/fibers.hpp"
 #include "tests/on_host/on_host.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 // How long a thread waits for the others to give what it waits for, and between two looks at whether something may
@@ -454,4 +454,4 @@ void Graph::launch(Stream& stream) {
   for (const Queued& work : handle_->work) played().give(stream.handle(), work);
 }
 
-}  // namespace accosim
+}  // namespace accocal

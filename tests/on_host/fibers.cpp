@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "calibration/base/random.hpp"
 #include "calibration/cuda/kernel_language.hpp"
-#include "calibration/random.hpp"
 
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -58,7 +58,7 @@ accosim_switch_stack:
 )");
 #endif
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 constexpr unsigned kWarp = 32;
@@ -302,6 +302,6 @@ float warp_max(float value) {
   return most;
 }
 
-}  // namespace accosim
+}  // namespace accocal
 
-extern "C" void accosim_fiber_begin() { accosim::team().work(); }
+extern "C" void accosim_fiber_begin() { accocal::team().work(); }

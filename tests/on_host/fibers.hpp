@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace accosim {
+namespace accocal {
 
 struct KernelShape {
   unsigned blocks = 1, threads = 1;
@@ -17,4 +17,4 @@ struct KernelShape {
 /// each other at different places.
 void run_kernel(const KernelShape& shape, const std::function<void()>& thread, std::uint64_t seed);
 
-}  // namespace accosim
+}  // namespace accocal

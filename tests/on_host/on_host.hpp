@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "calibration/cuda/device.hpp"
+#include "calibration/device/device.hpp"
 
-namespace accosim {
+namespace accocal {
 
 /// False on a real device.
 bool device_is_played();
@@ -43,4 +43,4 @@ void log_launch(const std::string& line);
 /// By the interleaving; inside an item's work only.
 std::uint64_t draw();
 
-}  // namespace accosim
+}  // namespace accocal

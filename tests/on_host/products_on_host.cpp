@@ -4,13 +4,13 @@
 
 #include <bit>
 
-#include "calibration/bf16.hpp"
-#include "calibration/cuda/product_shape.hpp"
-#include "calibration/cuda/products.hpp"
+#include "calibration/device/product_shape.hpp"
+#include "calibration/device/products.hpp"
+#include "calibration/ranks/bf16.hpp"
+#include "tests/device/small_floats.hpp"
 #include "tests/on_host/on_host.hpp"
-#include "tests/small_floats.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 float to_tf32(float value) {
@@ -115,4 +115,4 @@ ProductChoice Products::choice(const Product& product) {
 
 std::int64_t Products::memory() const { return static_cast<std::int64_t>(state_->workspace.size()); }
 
-}  // namespace accosim
+}  // namespace accocal

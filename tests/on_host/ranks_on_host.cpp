@@ -8,12 +8,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include "calibration/bf16.hpp"
-#include "calibration/cuda/device_transport.hpp"
-#include "calibration/elements.hpp"
+#include "calibration/device/device_transport.hpp"
+#include "calibration/ranks/bf16.hpp"
+#include "calibration/ranks/elements.hpp"
 #include "tests/on_host/on_host.hpp"
 
-namespace accosim {
+namespace accocal {
 namespace {
 
 enum class Kind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather };
@@ -185,4 +185,4 @@ std::unique_ptr<DeviceTransport> nccl_transport(Transport& ranks) {
   return std::make_unique<TransportOnHost>(std::move(common), ranks.rank());
 }
 
-}  // namespace accosim
+}  // namespace accocal

@@ -1,7 +1,7 @@
 // What tests ask of the played device, where the device is a real one.
 #include "tests/on_host/on_host.hpp"
 
-namespace accosim {
+namespace accocal {
 
 bool device_is_played() { return false; }
 void set_interleaving(std::uint64_t) {}
@@ -11,4 +11,4 @@ std::vector<std::string> end_launch_log() { return {}; }
 void set_device_memory(std::int64_t) {}
 void set_item_time(Seconds) {}
 
-}  // namespace accosim
+}  // namespace accocal

@@ -1,0 +1,8 @@
+// accocal speaks accosim's language: units, text, JSON and errors (models/base), and the lists that both programs read
+// (models/spec), go by their plain names here. What accocal itself declares comes before them.
+#pragma once
+
+namespace accosim {}
+namespace accocal {
+using namespace accosim;
+}

@@ -1,0 +1,55 @@
+// Wall-clock for the comparison of losses: the same algorithms with ranks as processes over a network of a set rate.
+// The losses come from runs whose ranks are threads, and do not depend on it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "calibration/converge/convergence.hpp"
+
+namespace accocal {
+namespace {
+
+constexpr std::size_t kBlock = 10;  ///< updates; DiLoCo's phase in this comparison
+constexpr std::size_t kBlocks = 20;
+
+/// Median over blocks of updates, without the first.
+double typical_update(const std::vector<UpdateRecord>& updates) {
+  std::vector<double> blocks;
+  for (std::size_t i = kBlock; i + kBlock <= updates.size(); i += kBlock) {
+    double sum = 0;
+    for (std::size_t k = i; k < i + kBlock; ++k) sum += updates[k].duration.value;
+    blocks.push_back(sum / kBlock);
+  }
+  const auto middle = blocks.begin() + static_cast<std::ptrdiff_t>(blocks.size() / 2);
+  std::nth_element(blocks.begin(), middle, blocks.end());
+  return *middle;
+}
+
+}  // namespace
+
+RankResults add_wall_clock(ConvergenceReport& report, const LaunchOptions& launch, const std::string& network,
+                           const std::function<void(const std::string&)>& say) {
+  RankResults results;
+  const std::vector<ComparedAlgorithm> list = compared_algorithms(report.options);
+  for (AlgorithmConvergence& algorithm : report.algorithms) {
+    say(fmt::format("{} over {}", algorithm.name, network));
+    const auto compared = std::find_if(list.begin(), list.end(),
+                                       [&](const ComparedAlgorithm& one) { return one.name == algorithm.name; });
+    TrainingOptions options = compared->options;
+    options.updates = kBlock * (kBlocks + 1);
+    options.warmup_updates = 0;
+    options.gpt.seed = 1;
+    options.data = report.options.data;
+    results = run_ranks(launch, [&](Transport& transport) -> std::string {
+      const TrainingResult result = train(options, transport);
+      return transport.rank() == 0 ? fmt::format("{}", typical_update(result.updates)) : "";
+    });
+    if (results.code != ExitCode::kDone) return results;
+    algorithm.update_time = Seconds{std::stod(results.ranks.front().report)};
+  }
+  report.network = network;
+  return results;
+}
+
+}  // namespace accocal

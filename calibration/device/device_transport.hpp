@@ -1,0 +1,40 @@
+// The collectives of a training step between GPUs, given to a stream. One implementation by NCCL, one for a rank alone,
+// one in tests between threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "calibration/device/device.hpp"
+#include "calibration/ranks/transport.hpp"
+
+namespace accocal {
+
+/// Every rank gives the same collectives in the same order. Sums; in bf16 each addition rounds.
+class DeviceTransport {
+ public:
+  virtual ~DeviceTransport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// In place, `count` elements of `type` (kFloat32, kBf16 or kInt64) on the device.
+  virtual void all_reduce(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
+  /// `count` divides by size(). The rank's own slice, number rank() of size(), becomes the sum; the rest is in no
+  /// defined state.
+  virtual void reduce_scatter(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
+  /// `count` divides by size(). Every rank's own slice goes to all.
+  virtual void all_gather(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
+  /// Throws where a collective that was given has failed since. After the last one has ended, or been given up.
+  virtual void check() {}
+  /// This rank has failed: what was given is given up, so that the streams come to their end. Nothing is given after
+  /// it.
+  virtual void abandon() noexcept {}
+};
+
+/// For a rank alone: nothing moves, since everything is in place.
+std::unique_ptr<DeviceTransport> alone_transport();
+
+/// Over NCCL, by the host's transport for the exchange of identities. Throws DeviceError, and BadInput where NCCL was
+/// not built in. Collectives that wait for a dead rank are given up after the timeout of `ranks`.
+std::unique_ptr<DeviceTransport> nccl_transport(Transport& ranks);
+
+}  // namespace accocal

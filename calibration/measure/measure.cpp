@@ -1,0 +1,130 @@
+// The launcher's side: makes the plan, starts the ranks, and turns the times of all of them into samples.
+#include "calibration/measure/measure.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "calibration/base/machine.hpp"
+#include "calibration/measure/measure_plan.hpp"
+#include "calibration/measure/measure_rank.hpp"
+#include "calibration/measure/measure_samples.hpp"
+#include "calibration/ranks/namespaces.hpp"
+#include "calibration/ranks/provenance.hpp"
+
+namespace accocal {
+namespace {
+
+BytesPerSecond slowest(const LaunchOptions& launch) {
+  BytesPerSecond rate{std::numeric_limits<double>::infinity()};
+  for (int rank = 0; rank < launch.ranks; ++rank) rate = std::min(rate, payload_rate(launch.network, rank));
+  return rate;
+}
+
+std::int64_t largest_credit(const NetworkSpec& network) {
+  std::int64_t credit = 0;
+  if (network.kind == NetworkKind::kNamespaces)
+    for (const BytesPerSecond rate : network.rates) credit = std::max(credit, bucket_for(rate).burst);
+  return credit;
+}
+
+RankPlan plan_of(const MeasureOptions& options) {
+  const BytesPerSecond rate = slowest(options.launch);
+  const int ranks = options.launch.ranks;
+  const Seconds budget = options.quick ? std::min(options.budget, Seconds{6}) : options.budget;
+  RankPlan plan;
+  // The rest is for what is not a collective, and for what could not be foreseen.
+  plan.cells =
+      plan_cells({ranks, rate, largest_credit(options.launch.network), options.bytes, 0.7 * budget, options.quick});
+  plan.hand_offs = options.quick ? 100 : 500;
+  plan.elements = {1 << 16, 1 << 20, 1 << 22};
+  plan.element_runs = options.quick ? 3 : 10;
+  plan.training = options.training;
+  plan.micro_batches = options.quick ? 10 : 50;
+  if (ranks > 1) {
+    // A reduce-scatter and an all-gather of about 40 ms together, but not so small that latency is all there is.
+    const double wanted = 0.02 * std::min(rate.value, 500e6) * ranks / (ranks - 1);
+    plan.theft_bytes = static_cast<std::int64_t>(std::max(16384.0, wanted)) / 4 * 4;
+    const Seconds one = 2 * expected_time(Collective::kAllGather, plan.theft_bytes, ranks, rate);
+    plan.theft_runs = std::clamp(static_cast<int>(0.1 * budget / one), 5, 100);
+  }
+  return plan;
+}
+
+void append(std::vector<JsonValue>& samples, JsonValue head, const Spread& spread) {
+  head.set("median_s", spread.median);
+  head.set("p10_s", spread.p10);
+  head.set("p90_s", spread.p90);
+  head.set("runs", spread.runs);
+  samples.push_back(std::move(head));
+}
+
+std::vector<JsonValue> samples_of(const RankPlan& plan, const std::vector<RankTimes>& times) {
+  std::vector<JsonValue> samples;
+  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
+    const Cell& cell = plan.cells[i];
+    std::vector<CellTimes> ranks;
+    for (const RankTimes& one : times) ranks.push_back(one.cells[i]);
+    append(samples, json_object({{"what", name_of(cell.what)}, {"bytes", cell.bytes}, {"after_idle", cell.after_idle}}),
+           spread_of(run_times(ranks, cell.after_idle)));
+    samples.back().set("processor_wait_p90_s", spread_of(waits(ranks)).p90);
+  }
+  append(samples, json_object({{"what", "hand_off_start"}}), spread_of(pooled(times, &RankTimes::hand_off_start)));
+  append(samples, json_object({{"what", "hand_off_end"}}), spread_of(pooled(times, &RankTimes::hand_off_end)));
+  for (std::size_t i = 0; i < plan.elements.size(); ++i) {
+    std::vector<double> adamw;
+    std::vector<double> copy;
+    for (const RankTimes& one : times) {
+      adamw.insert(adamw.end(), one.elements[i].adamw.begin(), one.elements[i].adamw.end());
+      copy.insert(copy.end(), one.elements[i].copy.begin(), one.elements[i].copy.end());
+    }
+    append(samples, json_object({{"what", "adamw"}, {"elements", plan.elements[i]}}), spread_of(adamw));
+    append(samples, json_object({{"what", "copy"}, {"elements", plan.elements[i]}}), spread_of(copy));
+  }
+  append(samples,
+         json_object({{"what", "micro_batch"}, {"parameters", times[0].parameters}, {"tokens", times[0].tokens}}),
+         spread_of(pooled(times, &RankTimes::micro_batch)));
+  if (plan.theft_bytes > 0) {
+    const Theft theft = theft_of(times);
+    append(samples,
+           json_object({{"what", "theft"},
+                        {"bytes", plan.theft_bytes},
+                        {"compute_slowdown", theft.compute_slowdown},
+                        {"collective_slowdown", theft.collective_slowdown},
+                        {"collective_alone_s", theft.collective_alone.median},
+                        {"compute_alone_s", theft.compute_alone.median}}),
+           theft.collective_beside);
+  }
+  return samples;
+}
+
+}  // namespace
+
+MeasureResult measure(const MeasureOptions& options) {
+  const RankPlan plan = plan_of(options);
+  const double idle_before = idle_share(Seconds{0.5});
+  MeasureResult result;
+  result.ranks =
+      run_ranks(options.launch, [&](Transport& transport) { return write_times(measure_on_rank(plan, transport)); });
+  if (result.ranks.code != ExitCode::kDone) return result;
+  const double idle_after = idle_share(Seconds{0.5});
+  std::vector<RankTimes> times;
+  for (const RankEnd& end : result.ranks.ranks) times.push_back(read_times(end.report));
+  JsonValue machine = machine_json();
+  machine.set("idle_before", std::round(idle_before * 1e3) / 1e3);
+  machine.set("idle_after", std::round(idle_after * 1e3) / 1e3);
+  const JsonValue document =
+      json_object({{"schema", "accosim.samples/1"},
+                   {"machine", machine},
+                   {"compiler", compiler_name()},
+                   {"commit", source_commit()},
+                   {"date", date_now()},
+                   {"network", network_json(options.launch)},
+                   {"transport", options.launch.transport == TransportKind::kRing ? "ring" : "gloo"},
+                   {"ranks", options.launch.ranks},
+                   {"samples", samples_of(plan, times)}});
+  result.document = dump_json(document, 1) + "\n";
+  return result;
+}
+
+}  // namespace accocal

@@ -1,0 +1,36 @@
+// The collectives between devices, and as an experiment between processes on one: each combination of NCCL's settings
+// in processes of its own, since it reads them once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibration/device/device_verbs.hpp"
+#include "calibration/measure/measure_run.hpp"
+
+namespace accocal {
+
+/// What NCCL is told; empty and 0 leave it the choice.
+struct NetworkSetting {
+  std::string algorithm, protocol;
+  int channels = 0;
+};
+/// Nothing but NCCL's own choice first; then each algorithm with each protocol, then numbers of channels.
+std::vector<NetworkSetting> network_settings();
+
+/// One line a collective and size, seconds of each run: how a rank reports. `second`: of the second pass.
+struct CollectiveTimes {
+  std::string collective;
+  std::int64_t bytes = 0;
+  std::vector<double> first, second;
+};
+std::string write_collective_times(const std::vector<CollectiveTimes>& times);
+std::vector<CollectiveTimes> read_collective_times(const std::string& text);
+/// Of each run the slowest rank's; all ranks have measured the same.
+std::vector<CollectiveTimes> slowest(const std::vector<std::vector<CollectiveTimes>>& ranks);
+
+/// Before this process has started CUDA, since it forks. Real ones where there are several devices; the experiment
+/// where options.collective_ranks asks for it. Nothing is thrown for what NCCL does not do: it is left out.
+EarlierSamples measure_collectives(const DeviceMeasureOptions& options, const Session::Say& say);
+
+}  // namespace accocal

@@ -1,0 +1,183 @@
+// Everything that is timed, in the order of the plan; ranks meet at a barrier before each part.
+#include "calibration/measure/measure_rank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <memory>
+
+#include "calibration/base/denormals.hpp"
+#include "calibration/train/communication_thread.hpp"
+#include "calibration/train/compute_loops.hpp"
+#include "calibration/train/workload.hpp"
+
+namespace accocal {
+namespace {
+
+void sleep_until(double when) { accocal::sleep_until(static_cast<std::int64_t>(when * 1e9)); }
+
+double time_of(const std::function<void()>& action) {
+  const double begin = monotonic_seconds();
+  action();
+  return monotonic_seconds() - begin;
+}
+
+void tell(const Transport& transport, const std::string& what) {
+  if (transport.rank() == 0) std::fprintf(stderr, "accocal: %s\n", what.c_str());
+}
+
+void run(Collective what, Transport& transport, Buffer data) {
+  switch (what) {
+    case Collective::kReduceScatter: return transport.reduce_scatter(data);
+    case Collective::kAllGather: return transport.all_gather(data);
+    case Collective::kAllReduce: return transport.all_reduce(data);
+  }
+}
+
+/// All ranks leave it at about the same time, `pause` later, with the network at rest.
+void rest(Transport& transport, Seconds pause) {
+  double start = monotonic_seconds() + pause.value;
+  transport.broadcast(buffer_of(std::span(&start, 1)), 0);
+  sleep_until(start);
+}
+
+CellTimes measure_cell(const Cell& cell, Transport& transport, std::vector<float>& floats) {
+  std::int64_t counter = 1;
+  const Buffer data = cell.bytes < static_cast<std::int64_t>(2 * sizeof(float)) ? buffer_of(std::span(floats.data(), 1))
+                      : cell.bytes == sizeof counter
+                          ? buffer_of(std::span(&counter, 1))
+                          : buffer_of(std::span(floats.data(), static_cast<std::size_t>(cell.bytes) / sizeof(float)));
+  CellTimes times;
+  transport.barrier();
+  for (int i = 1; i < cell.warm_up; ++i) run(cell.what, transport, data);
+  for (int i = 0; i <= cell.runs; ++i) {
+    if (cell.after_idle) rest(transport, kPause);
+    times.begin.push_back(monotonic_seconds());
+    run(cell.what, transport, data);
+    times.end.push_back(monotonic_seconds());
+    times.waited.push_back(waited_for_processor());
+  }
+  return times;
+}
+
+void measure_hand_off(int count, RankTimes& times) {
+  constexpr double kJob = 200e-6;  // long enough for whoever waits to have gone to sleep
+  CommunicationThread thread;
+  for (int i = 0; i <= count; ++i) {
+    double began = 0;
+    double ended = 0;
+    const double submitted = monotonic_seconds();
+    thread.submit([&] {
+      began = monotonic_seconds();
+      sleep_until(began + kJob);
+      ended = monotonic_seconds();
+    });
+    thread.wait();
+    const double returned = monotonic_seconds();
+    sleep_until(returned + kJob);
+    if (i == 0) continue;  // the thread may not have been up yet
+    times.hand_off_start.push_back(began - submitted);
+    times.hand_off_end.push_back(returned - ended);
+  }
+}
+
+ElementTimes measure_elements(std::int64_t elements, int runs) {
+  ElementTimes times;
+  times.elements = elements;
+  OptimizerLoop optimizer(elements);
+  CopyLoop copy(elements);
+  for (int i = 0; i <= runs; ++i) {
+    const double step = time_of([&] { optimizer.run(); });
+    const double copied = time_of([&] { copy.run(); });
+    if (i == 0) continue;  // the pages come in
+    times.adamw.push_back(step);
+    times.copy.push_back(copied);
+  }
+  return times;
+}
+
+void measure_micro_batches(const TrainingOptions& options, int runs, RankTimes& times) {
+  const std::unique_ptr<Workload> workload = make_workload(options);
+  const std::vector<float> parameters = workload->initial_parameters();
+  std::vector<float> gradient(workload->parameter_count());
+  times.parameters = static_cast<std::int64_t>(workload->parameter_count());
+  times.tokens = static_cast<std::int64_t>(workload->samples_per_micro_batch()) * workload->tokens_per_sample();
+  for (int i = 0; i <= runs; ++i) {
+    const double time = time_of([&] { workload->accumulate(parameters, i, gradient); });
+    if (i > 0) times.micro_batch.push_back(time);
+  }
+}
+
+/// As a rank of ACCO: the main thread computes while the communication thread reduces and gathers.
+TheftTimes measure_theft(const RankPlan& plan, Transport& transport) {
+  TheftTimes times;
+  ProductLoop product;
+  std::vector<float> floats(static_cast<std::size_t>(plan.theft_bytes) / sizeof(float));
+  const auto collectives = [&](std::vector<double>& to) {
+    transport.barrier();
+    for (int i = 0; i < plan.theft_runs; ++i)
+      to.push_back(time_of([&] {
+        transport.reduce_scatter(buffer_of(std::span(floats)));
+        transport.all_gather(buffer_of(std::span(floats)));
+      }));
+  };
+  CommunicationThread thread;
+  collectives(times.collective_alone);
+  for (int i = 0; i < 50; ++i) times.compute_alone.push_back(time_of([&] { product.run(); }));
+  transport.barrier();
+  thread.submit([&] { collectives(times.collective_beside); });
+  while (!thread.done()) times.compute_beside.push_back(time_of([&] { product.run(); }));
+  thread.wait();
+  if (times.compute_beside.size() > 1) times.compute_beside.pop_back();  // communication ended inside it
+  return times;
+}
+
+}  // namespace
+
+double monotonic_seconds() { return static_cast<double>(monotonic_nanoseconds()) * 1e-9; }
+
+double waited_for_processor() {
+  std::ifstream file("/proc/thread-self/schedstat");  // on the processor, waiting for it, slices; nanoseconds
+  double ran = 0;
+  double waited = 0;
+  file >> ran >> waited;
+  return waited * 1e-9;
+}
+
+RankTimes measure_on_rank(const RankPlan& plan, Transport& transport) {
+  flush_denormals();  // as the step that is predicted from this
+  RankTimes times;
+  std::int64_t most = 0;
+  for (const Cell& cell : plan.cells) most = std::max(most, cell.bytes);
+  std::vector<float> floats(static_cast<std::size_t>(most) / sizeof(float) + 1);
+  for (const Cell& cell : plan.cells) {
+    tell(transport, fmt::format("{} of {} bytes, {} runs{}", name_of(cell.what), cell.bytes, cell.runs,
+                                cell.after_idle ? ", each after a pause" : ""));
+    // Zeros: sums of sums would leave the range of a float.
+    std::fill(floats.begin(), floats.end(), 0.0F);
+    times.cells.push_back(measure_cell(cell, transport, floats));
+  }
+  transport.barrier();
+  tell(transport, "hand-off between threads");
+  measure_hand_off(plan.hand_offs, times);
+  for (const std::int64_t elements : plan.elements) {
+    transport.barrier();
+    tell(transport, fmt::format("optimizer's step and copy of {} elements", elements));
+    times.elements.push_back(measure_elements(elements, plan.element_runs));
+  }
+  transport.barrier();
+  tell(transport, "micro-batches");
+  measure_micro_batches(plan.training, plan.micro_batches, times);
+  transport.barrier();
+  if (plan.theft_bytes > 0) {
+    tell(transport, "computation beside communication");
+    times.theft = measure_theft(plan, transport);
+  }
+  return times;
+}
+
+}  // namespace accocal

@@ -1,0 +1,71 @@
+// What each rank does under `accocal measure`, and the times that it notes down.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "calibration/measure/measure_plan.hpp"
+#include "calibration/ranks/transport.hpp"
+#include "calibration/train/training.hpp"
+
+namespace accocal {
+
+/// Seconds of CLOCK_MONOTONIC, which all ranks of a machine share.
+double monotonic_seconds();
+
+/// Seconds that the calling thread has been ready to run and did not; 0 where the kernel does not count them.
+double waited_for_processor();
+
+struct RankPlan {
+  std::vector<Cell> cells;
+  int hand_offs = 0;
+  std::vector<std::int64_t> elements;  ///< sizes of the optimizer's steps and copies
+  int element_runs = 0;
+  TrainingOptions training;  ///< of the micro-batches
+  int micro_batches = 0;
+  std::int64_t theft_bytes = 0;  ///< buffer of the collectives that computation goes on beside; 0: not measured
+  int theft_runs = 0;
+};
+
+/// When each run of a cell began and ended on this rank, the last of its warm-up first: there the second begins.
+struct CellTimes {
+  std::vector<double> begin;
+  std::vector<double> end;
+  /// Seconds that the rank has waited for a processor until each end: others were on all of them.
+  std::vector<double> waited;
+};
+
+struct ElementTimes {
+  std::int64_t elements = 0;
+  std::vector<double> adamw;  ///< seconds a step
+  std::vector<double> copy;   ///< seconds a copy
+};
+
+/// Two things alone and beside each other, seconds each.
+struct TheftTimes {
+  std::vector<double> compute_alone;
+  std::vector<double> compute_beside;
+  std::vector<double> collective_alone;
+  std::vector<double> collective_beside;
+};
+
+struct RankTimes {
+  std::vector<CellTimes> cells;
+  std::vector<double> hand_off_start;  ///< from submit() to the job's first instruction
+  std::vector<double> hand_off_end;    ///< from the job's last instruction to the return of wait()
+  std::vector<ElementTimes> elements;
+  std::vector<double> micro_batch;  ///< seconds of forward and backward
+  std::int64_t parameters = 0;      ///< of its model
+  std::int64_t tokens = 0;          ///< in a micro-batch
+  TheftTimes theft;
+};
+
+/// Every rank with the same plan. Rank 0 tells on the standard error what it is at.
+RankTimes measure_on_rank(const RankPlan& plan, Transport& transport);
+
+/// Over the pipe and back.
+std::string write_times(const RankTimes& times);
+RankTimes read_times(const std::string& text);
+
+}  // namespace accocal

@@ -1,0 +1,150 @@
+// The kinds in the order in which an error of the device would cost least: the steps, which do most, come last.
+#include "calibration/measure/measure_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "calibration/base/names.hpp"
+#include "calibration/measure/measure_rank.hpp"
+#include "models/base/errors.hpp"
+
+namespace accocal {
+namespace {
+
+const std::vector<std::string> kKinds = {"gemm", "memory",       "attention",  "launch",
+                                         "copy", "interference", "collective", "step"};
+
+/// Do the next calls stand a chance?
+bool device_is_alive() {
+  try {
+    synchronise_device();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+template <typename Case>
+std::vector<Case> attention_of(const std::vector<Case>& all) {
+  std::vector<Case> kept;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(kept), [](const Case& one) { return is_attention(one); });
+  return kept;
+}
+
+DevicePlan narrowed(DevicePlan plan, const std::string& only) {
+  if (only == "attention") {
+    plan.products = attention_of(plan.products);
+    plan.kernels = attention_of(plan.kernels);
+    return plan;
+  }
+  if (only.empty()) return plan;
+  if (only != "gemm") plan.products.clear();
+  if (only != "memory") plan.kernels.clear();
+  return plan;
+}
+
+std::string command_of(const DeviceMeasureOptions& options) {
+  std::string command =
+      fmt::format("accocal measure --device cuda:{} --seconds {}", options.device, options.budget.value);
+  if (options.quick) command += " --quick";
+  if (!options.only.empty()) command += " --only " + options.only;
+  if (options.collective_ranks > 0) command += fmt::format(" --collective-ranks {}", options.collective_ranks);
+  return command;
+}
+
+/// Runs every kind; what is written down is in `session` and `rested`, however far it came.
+/// `save` is called after each kind.
+void run_all(const DevicePlan& whole, const MeasureSetting& setting, const DeviceMeasureOptions& options,
+             Session& session, std::vector<Entries>& rested, const std::function<void()>& save) {
+  const std::string& only = options.only;
+  const DevicePlan plan = narrowed(whole, only);
+  const auto asked = [&](const char* kind) { return only.empty() || only == kind || only == "attention"; };
+  // Of one kind alone the end is the budget's.
+  const auto until = [&](double share) { return only.empty() ? share : 1.0; };
+  Bench bench(setting.bench);
+  Products products;
+  const Lab lab{bench, products, setting.efforts, options.device};
+  const auto run = [&](const char* what, const std::vector<MeasureItem>& items, double share) {
+    session.run(what, items, share);
+    save();
+  };
+  try {
+    warm_up_device(lab);  // a rested device has its lowest clocks
+  } catch (const std::exception& error) {
+    session.leave_out("the load before all else", error.what());
+  }
+  if (only.empty() || only == "launch") run("launch", launch_items(lab), until(0.03));
+  if (asked("gemm")) {
+    run("gemm", product_items(plan.products, lab), only == "attention" ? 0.6 : until(0.4));
+  }
+  if (asked("memory")) run("kernel", kernel_items(plan.kernels, lab), until(0.54));
+  if (only.empty() || only == "copy") run("copy", copy_items(plan.copies, lab), until(0.6));
+  if (only.empty() || only == "interference") {
+    session.leave_out("kernels beside a collective", "it needs ranks on several devices");
+    run("interference", interference_items(plan.interference, lab), until(0.67));
+  }
+  if (only.empty() || only == "step") {
+    bench.release();
+    run("step", step_items(plan.steps, lab, rested), only.empty() ? 0.88 : 0.8);
+    run("update", update_items(plan.updates, lab), 1.0);
+  }
+}
+
+}  // namespace
+
+void check_only(const std::string& only) {
+  if (only.empty() || std::find(kKinds.begin(), kKinds.end(), only) != kKinds.end()) return;
+  throw BadInput(fmt::format("--only {}: write one of {}", only, fmt::join(kKinds, ", ")));
+}
+
+MeasureSetting default_setting(const DeviceInfo& info, bool quick) {
+  MeasureSetting setting;
+  if (info.l2 > 0) setting.bench.beyond = static_cast<std::size_t>(2 * info.l2);
+  if (quick) {
+    setting.efforts.product = setting.efforts.kernel = {Seconds{2e-3}, Seconds{3e-3}, 3, 5};
+    setting.efforts.load = Seconds{0.3};
+    setting.efforts.step = Seconds{0.2};
+    setting.efforts.rest = Seconds{0.1};
+  }
+  setting.clock = [] { return Seconds{monotonic_seconds()}; };
+  setting.say = [](const std::string& line) { std::cerr << "accocal: " << line << std::endl; };
+  return setting;
+}
+
+std::string measure_plan(const DevicePlan& plan, const MeasureSetting& setting, const DeviceMeasureOptions& options,
+                         const EarlierSamples& earlier) {
+  DeviceDocument document;
+  document.command = command_of(options);
+  document.info = device_info(options.device);
+  document.before = device_state(options.device);
+  Session session(options.budget - earlier.took, setting.clock, setting.say, device_is_alive);
+  const auto written = [&] {
+    document.took = earlier.took + session.now();
+    document.samples = session.samples();
+    document.samples.insert(document.samples.end(), earlier.samples.begin(), earlier.samples.end());
+    document.left_out = session.left_out();
+    document.left_out.insert(document.left_out.end(), earlier.left_out.begin(), earlier.left_out.end());
+    return device_document(document);
+  };
+  const auto save = [&] {
+    if (options.save) options.save(written());
+  };
+  try {
+    run_all(plan, setting, options, session, document.rested, save);
+  } catch (const std::exception& error) {
+    session.leave_out("all that was to follow", error.what());
+  }
+  try {
+    document.after = device_state(options.device);
+  } catch (const std::exception& error) {
+    session.leave_out("the device's state afterwards", error.what());
+  }
+  std::string whole = written();
+  setting.say(fmt::format("{} samples in {:.0f} s, {} sorts of them left out", document.samples.size(),
+                          document.took.value, document.left_out.size()));
+  return whole;
+}
+
+}  // namespace accocal

@@ -1,0 +1,83 @@
+// What has been measured so far, what was left out and why, and how much time is left: an item that fails is listed,
+// and the rest goes on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "calibration/base/names.hpp"
+#include "calibration/measure/measure_samples.hpp"
+#include "models/base/units.hpp"
+
+namespace accocal {
+
+/// A sample's keys in their order.
+using Value = std::variant<bool, std::int64_t, double, std::string>;
+using Entries = std::vector<std::pair<std::string, Value>>;
+
+struct ItemTimes {
+  Spread spread;  ///< seconds
+  Entries more;   ///< keys whose values were found while measuring
+};
+
+/// A sample that cannot be had, though the device is well: why.
+class NotMeasured : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct MeasureItem {
+  std::string text;   ///< what it is
+  std::string group;  ///< of several that were left out for one reason, what they are
+  Entries keys;
+  /// Nothing where it would take longer than `most`. Twice: the first and, `again`, in the other order.
+  std::function<std::optional<ItemTimes>(Seconds most, bool again)> measure;
+};
+
+struct DeviceSample {
+  Entries keys;  ///< and what was found
+  Spread spread;
+  std::optional<double> again;  ///< the second pass's median; seconds
+};
+
+struct Omission {
+  std::string what, why;
+  int count = 1;
+};
+
+class Session {
+ public:
+  using Clock = std::function<Seconds()>;
+  using Say = std::function<void(const std::string&)>;
+  /// `alive` is asked after an error of the device: can it go on?
+  Session(Seconds budget, Clock clock, Say say, std::function<bool()> alive);
+
+  /// The items in their order, then those that were measured in the opposite one. `until`: a share of the budget, after
+  /// which nothing is begun that the two passes together would not end in time. Never throws.
+  void run(const std::string& what, const std::vector<MeasureItem>& items, double until);
+  void leave_out(const std::string& what, const std::string& why);
+  bool lost() const { return !lost_.empty(); }
+  Seconds now() const { return clock_() - start_; }
+
+  const std::vector<DeviceSample>& samples() const { return samples_; }
+  const std::vector<Omission>& left_out() const { return left_out_; }
+
+ private:
+  std::optional<ItemTimes> attempt(const MeasureItem& item, Seconds most, bool again);
+  void progress(const std::string& what, std::size_t done, std::size_t all, const std::string& now);
+
+  Seconds budget_, start_, said_;
+  Clock clock_;
+  Say say_;
+  std::function<bool()> alive_;
+  std::string lost_;  ///< why nothing more can be measured
+  std::vector<DeviceSample> samples_;
+  std::vector<Omission> left_out_;
+};
+
+}  // namespace accocal

@@ -1,0 +1,327 @@
+// The step itself, as it runs in training: what the sum of the kernels is held against.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "calibration/base/random.hpp"
+#include "calibration/device/device_gpt.hpp"
+#include "calibration/device/device_training.hpp"
+#include "calibration/device/kernels.hpp"
+#include "calibration/measure/measure_items.hpp"
+#include "calibration/measure/measure_rank.hpp"
+#include "calibration/ranks/bf16.hpp"
+#include "calibration/ranks/local_transport.hpp"
+
+namespace accocal {
+namespace {
+
+using Values = std::vector<double>;
+
+GptShape gpt_shape(const ModelShape& model) {
+  return {model.layers, model.width, model.heads, model.context, model.vocabulary};
+}
+
+/// What a rank alone keeps on the device: bf16 parameters and gradients, fp32 master copy and moments.
+class Training {
+ public:
+  explicit Training(const ModelShape& model)
+      : count_(parameter_count(gpt_shape(model))),
+        parameters_(count_ * sizeof(Bf16)),
+        gradient_(count_ * sizeof(Bf16)),
+        master_(count_ * sizeof(float)),
+        m_(count_ * sizeof(float)),
+        v_(count_ * sizeof(float)),
+        total_(sizeof(std::int64_t)),
+        loss_(sizeof(float)) {
+    // As a start of training is, but for one deviation of all weights.
+    for (const ParameterBlock& block : parameter_blocks(gpt_shape(model))) {
+      Bf16* at = parameters() + block.offset;
+      if (block.deviation > 0) {
+        fill_random(at, block.size(), 0.02F, block.offset + 1, stream_);
+      } else {
+        const std::vector<Bf16> constants(block.size(), to_bf16(static_cast<float>(block.constant)));
+        stream_.copy_to_device(at, constants.data(), constants.size() * sizeof(Bf16));
+        stream_.synchronise();
+      }
+    }
+    fill_random(gradient(), count_, 1e-3F, 2, stream_);
+    cast(master_.as<float>(), static_cast<const Bf16*>(parameters()), count_, stream_);
+    stream_.set_zero(m_.data(), m_.size());
+    stream_.set_zero(v_.data(), v_.size());
+    stream_.set_zero(loss_.data(), loss_.size());
+    const std::int64_t total = 1;
+    stream_.copy_to_device(total_.data(), &total, sizeof(total));
+    stream_.synchronise();
+  }
+
+  std::size_t count() const { return count_; }
+  Bf16* parameters() const { return parameters_.as<Bf16>(); }
+  Bf16* gradient() const { return gradient_.as<Bf16>(); }
+  float* loss() const { return loss_.as<float>(); }
+  Stream& stream() { return stream_; }
+  void clear_gradient() { stream_.set_zero(gradient_.data(), gradient_.size()); }
+  void optimizer() {
+    DeviceAdamW options;
+    options.learning_rate = 1e-5F;
+    options.beta1 = 0.9F;
+    options.beta2 = 0.95F;
+    options.epsilon = 1e-8F;
+    options.weight_decay = 0.1F;
+    adamw(master_.as<float>(), m_.as<float>(), v_.as<float>(), parameters(), static_cast<const Bf16*>(gradient()),
+          total_.as<std::int64_t>(), options, count_, stream_);
+  }
+
+ private:
+  std::size_t count_;
+  Stream stream_;
+  DeviceMemory parameters_, gradient_, master_, m_, v_, total_, loss_;
+};
+
+/// Random tokens, a few micro-batches of them.
+std::vector<std::vector<std::int32_t>> texts_for(const StepCase& one) {
+  constexpr std::uint64_t kTexts = 8;
+  std::vector<std::vector<std::int32_t>> texts(kTexts);
+  const auto size = static_cast<std::size_t>(one.sequences) * static_cast<std::size_t>(one.model.context + 1);
+  for (std::uint64_t i = 0; i < kTexts; ++i) {
+    texts[i].resize(size);
+    draw_tokens(mixed({13, i}), one.model.vocabulary, texts[i]);
+  }
+  return texts;
+}
+
+/// `count` runs of `once` between events, none of which the host waits for.
+template <typename Once>
+Values timed(int count, Stream& stream, Events& events, Once&& once) {
+  stream.record(events.at(0));
+  for (int i = 0; i < count; ++i) {
+    once();
+    stream.record(events.at(static_cast<std::size_t>(i) + 1));
+  }
+  stream.synchronise();
+  Values values;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+    values.push_back(elapsed(events.at(i), events.at(i + 1)).value);
+  return values;
+}
+
+struct StepTimes {
+  Values rested, loaded;
+};
+
+/// After a rest, then under lasting load; `warm` of its own. Nothing where there is no time.
+template <typename Once>
+std::optional<StepTimes> step_times(Stream& stream, Lab lab, Seconds most, bool again, bool rest, Once&& once) {
+  constexpr int kMostRuns = 200;
+  const Efforts& efforts = lab.efforts;
+  Events& events = lab.bench.events();
+  once();  // loads and chooses kernels
+  stream.synchronise();
+  const double each = std::max(timed(2, stream, events, once).back(), 1e-7);
+  const auto runs = [&](Seconds time, int least) {
+    return static_cast<int>(std::clamp<double>(time.value / each, least, 100000));
+  };
+  const Seconds load = again ? 0.5 * efforts.load : efforts.load;
+  const Seconds counted = again ? 0.5 * efforts.step : efforts.step;
+  const int loading = runs(load, 1), counting = std::min(runs(counted, 5), kMostRuns);
+  const bool rests = rest && !again;
+  const double rested_for = rests ? (efforts.rest + efforts.rested).value : 0;
+  if ((loading + counting) * each + rested_for > most.value) return std::nullopt;
+  StepTimes times;
+  if (rests) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(efforts.rest.value));
+    times.rested = timed(std::min(runs(efforts.rested, 2), 20), stream, events, once);
+  }
+  for (int i = 0; i < loading; ++i) once();
+  times.loaded = timed(counting, stream, events, once);
+  return times;
+}
+
+Entries keys_of_step(const StepCase& one, const std::string& part) {
+  const ModelShape& m = one.model;
+  return {{"what", std::string("step")},
+          {"model", m.name},
+          {"layers", std::int64_t{m.layers}},
+          {"width", std::int64_t{m.width}},
+          {"heads", std::int64_t{m.heads}},
+          {"context", std::int64_t{m.context}},
+          {"vocabulary", std::int64_t{m.vocabulary}},
+          {"parameters", static_cast<std::int64_t>(parameter_count(gpt_shape(m)))},
+          {"sequences", std::int64_t{one.sequences}},
+          {"storage", std::string("bf16")},
+          {"part", part}};
+}
+
+Entries memory_keys(std::int64_t before, std::int64_t activations) {
+  return {{"memory_bytes", device_memory_used() - before}, {"activation_bytes", activations}};
+}
+
+std::optional<ItemTimes> measure_micro_batch(const StepCase& one, Lab lab, Seconds most, bool again,
+                                             std::vector<Entries>& rested) {
+  synchronise_device();
+  const std::int64_t before = device_memory_used();
+  Training training(one.model);
+  DeviceGpt<Bf16> gpt(gpt_shape(one.model), one.sequences);
+  const std::vector<std::vector<std::int32_t>> texts = texts_for(one);
+  std::size_t next = 0;
+  training.clear_gradient();
+  const auto once = [&] {
+    gpt.accumulate(training.parameters(), texts[next], training.gradient(), training.loss(), training.stream());
+    next = (next + 1) % texts.size();
+  };
+  const std::optional<StepTimes> times = step_times(training.stream(), lab, most, again, true, once);
+  if (!times) return std::nullopt;
+  if (!times->rested.empty()) {
+    rested.push_back({{"model", one.model.name},
+                      {"vocabulary", std::int64_t{one.model.vocabulary}},
+                      {"sequences", std::int64_t{one.sequences}},
+                      {"median_s", spread_of(times->rested).median}});
+  }
+  return ItemTimes{spread_of(times->loaded), memory_keys(before, gpt.memory())};
+}
+
+std::optional<ItemTimes> measure_optimizer(const StepCase& one, Lab lab, Seconds most, bool again) {
+  synchronise_device();
+  const std::int64_t before = device_memory_used();
+  Training training(one.model);
+  Efforts efforts = lab.efforts;
+  efforts.load = 0.1 * efforts.load;
+  efforts.step = 0.2 * efforts.step;
+  const std::optional<StepTimes> times = step_times(training.stream(), {lab.bench, lab.products, efforts}, most, again,
+                                                    false, [&] { training.optimizer(); });
+  if (!times) return std::nullopt;
+  return ItemTimes{spread_of(times->loaded), memory_keys(before, 0)};
+}
+
+/// The model as training starts it, on random tokens made beforehand.
+class RandomWorkload : public DeviceWorkload<Bf16> {
+ public:
+  explicit RandomWorkload(const StepCase& one)
+      : shape_(gpt_shape(one.model)),
+        sequences_(one.sequences),
+        gpt_(shape_, one.sequences),
+        texts_(texts_for(one)),
+        initial_(initial_values<Bf16>(shape_, 1)) {}
+
+  std::size_t parameter_count() const override { return accocal::parameter_count(shape_); }
+  std::vector<Bf16> initial_parameters() const override { return initial_; }
+  int samples_per_micro_batch() const override { return sequences_; }
+  int tokens_per_sample() const override { return shape_.context; }
+  void accumulate(const Bf16* parameters, std::int64_t micro_batch, Bf16* gradient, float* loss,
+                  Stream& stream) override {
+    const auto which = static_cast<std::size_t>(micro_batch) % texts_.size();
+    gpt_.accumulate(parameters, texts_[which], gradient, loss, stream);
+  }
+  double held_out_loss(const Bf16*, Stream&) override { return std::numeric_limits<double>::quiet_NaN(); }
+  std::int64_t memory() const { return gpt_.memory(); }
+
+ private:
+  GptShape shape_;
+  int sequences_;
+  DeviceGpt<Bf16> gpt_;
+  std::vector<std::vector<std::int32_t>> texts_;
+  std::vector<Bf16> initial_;
+};
+
+TrainingOptions training_options_of(const UpdateCase& one, std::int64_t updates) {
+  TrainingOptions options;
+  options.algorithm = one.algorithm;
+  options.gpt.shape = gpt_shape(one.step.model);
+  options.gpt.sequences = one.step.sequences;
+  options.storage = ElementType::kBf16;
+  options.updates = updates;
+  options.optimizer.learning_rate = 1e-5;
+  options.micro_batches_per_round = one.micro_batches / traits_of(one.algorithm).rounds;
+  options.accumulate = Accumulate::kFixed;
+  options.record_spans = false;
+  return options;
+}
+
+std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds most, bool again) {
+  constexpr std::int64_t kFirst = 2, kMost = 400;
+  const Efforts& efforts = lab.efforts;
+  const double asked = monotonic_seconds();
+  std::optional<ItemTimes> measured;
+  synchronise_device();
+  const std::int64_t before = device_memory_used();
+  run_local_ranks(1, [&](Transport& ranks) {
+    use_device(lab.device);  // which is a thread's own
+    RandomWorkload workload(one.step);
+    const std::unique_ptr<DeviceTransport> network = alone_transport();
+    const double made = monotonic_seconds();
+    const auto durations = [&](std::int64_t updates) {
+      const TrainingResult result = train_by_streams(training_options_of(one, updates), workload, *network, ranks);
+      Values values;
+      for (const UpdateRecord& update : result.updates) values.push_back(update.duration.value);
+      return std::make_pair(values, result.device.memory);
+    };
+    // The last of a few, then as many as the load and the count need.
+    const double each = std::max(durations(kFirst).first.back(), 1e-6);
+    const double share = again ? 0.5 : 1.0;
+    const auto loading =
+        static_cast<std::int64_t>(std::clamp<double>(share * efforts.load.value / each, 1, static_cast<double>(kMost)));
+    const auto counting =
+        static_cast<std::int64_t>(std::clamp<double>(share * efforts.step.value / each, 3, static_cast<double>(kMost)));
+    // A rank is set up once more.
+    const double now = monotonic_seconds();
+    if (now - asked + now - made + static_cast<double>(loading + counting) * each > most.value) return;
+    auto [values, memory] = durations(loading + counting);
+    values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(loading));
+    measured = ItemTimes{spread_of(std::move(values)), {}};
+    measured->more = {{"memory_bytes", memory - before}, {"activation_bytes", workload.memory()}};
+  });
+  return measured;
+}
+
+}  // namespace
+
+std::vector<MeasureItem> step_items(const std::vector<StepCase>& cases, Lab lab, std::vector<Entries>& rested) {
+  std::vector<MeasureItem> items;
+  std::vector<std::string> optimizers;  // the models that have one already
+  for (const StepCase& one : cases) {
+    MeasureItem item;
+    item.text = fmt::format("micro-batch of {} with {} sequences", one.model.name, one.sequences);
+    item.group = "micro-batches of " + one.model.name;
+    item.keys = keys_of_step(one, "micro_batch");
+    item.measure = [one, lab, &rested](Seconds most, bool again) {
+      lab.bench.release();
+      return measure_micro_batch(one, lab, most, again, rested);
+    };
+    items.push_back(item);
+    if (std::find(optimizers.begin(), optimizers.end(), one.model.name) != optimizers.end()) continue;
+    optimizers.push_back(one.model.name);
+    item.text = item.group = "optimizer of " + one.model.name;
+    item.keys = keys_of_step(one, "optimizer");
+    item.measure = [one, lab](Seconds most, bool again) {
+      lab.bench.release();
+      return measure_optimizer(one, lab, most, again);
+    };
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+std::vector<MeasureItem> update_items(const std::vector<UpdateCase>& cases, Lab lab) {
+  std::vector<MeasureItem> items;
+  for (const UpdateCase& one : cases) {
+    MeasureItem item;
+    item.text = fmt::format("update of {} with {} sequences under {}", one.step.model.name, one.step.sequences,
+                            name_of(one.algorithm));
+    item.group = "updates of " + one.step.model.name;
+    item.keys = keys_of_step(one.step, "update");
+    item.keys.emplace_back("algorithm", name_of(one.algorithm));
+    item.keys.emplace_back("micro_batches", std::int64_t{one.micro_batches});
+    item.measure = [one, lab](Seconds most, bool again) {
+      lab.bench.release();
+      return measure_update(one, lab, most, again);
+    };
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+}  // namespace accocal

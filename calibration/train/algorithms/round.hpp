@@ -1,0 +1,33 @@
+// What several algorithms do the same way, in the words of a rank. An algorithm is written once, for ranks on CPUs
+// (rank.hpp) and on GPUs (cuda/device_rank.hpp); R is either. Its jobs are given to the communication thread there, to
+// the communication stream here.
+#pragma once
+
+#include <cstdint>
+
+namespace accocal {
+
+/// The round of a sharded algorithm, on the communication lane: `sum` becomes the parameters after a step along it.
+template <typename R>
+void sharded_round(R& rank, typename R::Sum& sum) {
+  const auto total = rank.reduce_count(sum.count);
+  rank.reduce_scatter(sum.values);
+  rank.step(sum.values, total, sum.values);
+  rank.all_gather(sum.values);
+}
+
+/// One synchronous update, sharded.
+template <typename R>
+void synchronous_update(R& rank, int micro_batches) {
+  rank.compute(micro_batches);
+  rank.run([&] {
+    const auto total = rank.reduce_count(rank.gradient.count);
+    rank.reduce_scatter(rank.gradient.values);
+    rank.step(rank.gradient.values, total, rank.parameters);
+    rank.all_gather(rank.parameters);
+  });
+  rank.end_update(rank.tally(rank.gradient));
+  rank.gradient.set_zero();
+}
+
+}  // namespace accocal

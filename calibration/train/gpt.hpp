@@ -1,0 +1,69 @@
+// The model that the real training step trains: a small GPT, forward and backward, over one flat buffer of parameters
+// and one of gradients, which is what the collectives want. Written out by hand, so that nothing but Eigen is needed
+// and every gradient can be held against finite differences.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace accocal {
+
+/// Pre-norm blocks of causal attention and an MLP of four times the width, learned positions, the head tied to the
+/// embedding, biases everywhere, GELU in its tanh form, no dropout.
+struct GptShape {
+  int layers = 2;
+  int width = 64;
+  int heads = 4;  ///< divides the width
+  int context = 64;
+  int vocabulary = 256;
+};
+
+/// One tensor's place in the flat buffer, column by column.
+struct ParameterBlock {
+  std::string name;
+  std::size_t offset = 0;
+  int rows = 0;
+  int columns = 0;
+  double deviation = 0;  ///< of its normal initial values; 0: constants
+  double constant = 0;   ///< where the deviation is 0
+
+  std::size_t size() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+};
+
+/// In the order of the flat buffer, without gaps. Deviations: 1/sqrt(inputs) for a product, that of one that ends in
+/// the residual stream divided by sqrt(2 layers), 0.05 for the embeddings.
+std::vector<ParameterBlock> parameter_blocks(const GptShape& shape);
+std::size_t parameter_count(const GptShape& shape);
+/// Of the element at `place` of the flat buffer, which is in the block.
+double initial_value(const ParameterBlock& block, std::uint64_t seed, std::size_t place);
+/// Equal for equal seeds.
+std::vector<double> initial_parameters(const GptShape& shape, std::uint64_t seed);
+
+/// Real is float; in tests, which instantiate it, double too. Holds the activations of one micro-batch; single-threaded
+/// and deterministic.
+template <typename Real>
+class Gpt {
+ public:
+  Gpt(const GptShape& shape, int sequences);
+  ~Gpt();
+  Gpt(Gpt&&) noexcept;
+  Gpt& operator=(Gpt&&) noexcept;
+
+  /// Mean cross entropy of the next token, in nats. `tokens`: for each sequence context + 1 of them, the targets being
+  /// the inputs shifted by one.
+  double loss(std::span<const Real> parameters, std::span<const std::uint8_t> tokens);
+  /// The same, and its gradient is added to `gradient`.
+  double accumulate(std::span<const Real> parameters, std::span<const std::uint8_t> tokens, std::span<Real> gradient);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+extern template class Gpt<float>;
+
+}  // namespace accocal

@@ -1,0 +1,306 @@
+// The GPT's forward and backward pass, for who instantiates it: the library in fp32, the tests in fp64 too. Activations
+// are matrices of features x tokens, a column a token, the sequences of a micro-batch side by side; so every product of
+// a layer is one product for the whole micro-batch, and attention works on blocks of it.
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <stdexcept>
+
+#include "calibration/train/gpt.hpp"
+#include "calibration/train/matrix_products.hpp"
+
+namespace accocal {
+template <typename Real>
+struct Gpt<Real>::State {
+  static constexpr double kNormEpsilon = 1e-5;
+  // Of GELU(x) = x/2 (1 + tanh(c (x + k x^3))).
+  static constexpr double kGeluScale = 0.7978845608028654;  // sqrt(2 / pi)
+  static constexpr double kGeluCube = 0.044715;
+
+  // A block of the buffer is found by its index: two embeddings, then twelve a layer, then the last norm's two.
+  enum Outer { kToken, kPosition, kLayers };
+  enum InLayer {
+    kNorm1Gain,
+    kNorm1Bias,
+    kQkvWeight,
+    kQkvBias,
+    kOutWeight,
+    kOutBias,
+    kNorm2Gain,
+    kNorm2Bias,
+    kUpWeight,
+    kUpBias,
+    kDownWeight,
+    kDownBias,
+    kInLayer
+  };
+
+  using Matrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;
+  using Row = Eigen::Matrix<Real, 1, Eigen::Dynamic>;
+  using Weights = Eigen::Map<const Matrix>;
+  using Gradients = Eigen::Map<Matrix>;
+
+  // What the backward pass needs of a normalisation.
+  struct Norm {
+    Matrix normalised;  // before gain and bias
+    Matrix out;
+    Row scale;  // 1 / deviation, a token each
+  };
+  struct Layer {
+    Norm norm1, norm2;
+    Matrix qkv;
+    Matrix weights;  // of attention: keys x (queries of a head, heads of a sequence, sequences)
+    Matrix mixed;    // values, mixed
+    Matrix up;       // before GELU
+    Matrix gate;     // tanh(...) of GELU
+    Matrix active;   // after GELU
+  };
+
+  GptShape shape;
+  int sequences;
+  Eigen::Index tokens;
+  std::vector<ParameterBlock> blocks;
+  std::vector<Layer> layers;
+  Norm last;
+  Matrix x;              // the residual stream
+  Matrix probabilities;  // logits, and in the backward pass their gradient
+  Matrix dx, dy, dqkv, dmixed, dup, dweights;
+
+  State(const GptShape& s, int n)
+      : shape(s), sequences(n), tokens(Eigen::Index{n} * s.context), blocks(parameter_blocks(s)) {
+    if (n < 1) throw std::invalid_argument("a micro-batch has at least 1 sequence");
+    layers.resize(static_cast<std::size_t>(s.layers));
+  }
+
+  const ParameterBlock& block(int layer, int index) const {
+    return blocks.at(static_cast<std::size_t>(kLayers) + static_cast<std::size_t>(layer) * kInLayer +
+                     static_cast<std::size_t>(index));
+  }
+  Weights weights(std::span<const Real> p, int layer, int index) const { return map(p, block(layer, index)); }
+  static Weights map(std::span<const Real> p, const ParameterBlock& b) {
+    return {p.data() + b.offset, b.rows, b.columns};
+  }
+  Gradients gradients(std::span<Real> g, int layer, int index) const { return map(g, block(layer, index)); }
+  static Gradients map(std::span<Real> g, const ParameterBlock& b) { return {g.data() + b.offset, b.rows, b.columns}; }
+
+  void norm_forward(const Matrix& in, const Weights& gain, const Weights& bias, Norm& norm) const {
+    const Row mean = in.colwise().mean();
+    norm.normalised = in.rowwise() - mean;
+    norm.scale = (norm.normalised.array().square().colwise().mean() + static_cast<Real>(kNormEpsilon)).rsqrt().matrix();
+    norm.normalised.array().rowwise() *= norm.scale.array();
+    norm.out = norm.normalised.array().colwise() * gain.col(0).array();
+    norm.out.colwise() += bias.col(0);
+  }
+
+  // dy: gradient of the norm's output; added to `into` is the gradient of its input.
+  void norm_backward(const Norm& norm, const Weights& gain, Matrix& d, Gradients dgain, Gradients dbias,
+                     Matrix& into) const {
+    dgain.col(0) += (d.array() * norm.normalised.array()).rowwise().sum().matrix();
+    dbias.col(0) += d.rowwise().sum();
+    d.array().colwise() *= gain.col(0).array();
+    const Row mean = d.colwise().mean();
+    const Row along = (d.array() * norm.normalised.array()).colwise().mean().matrix();
+    d.rowwise() -= mean;
+    d.array() -= norm.normalised.array().rowwise() * along.array();
+    into.array() += d.array().rowwise() * norm.scale.array();
+  }
+
+  template <typename M>
+  static MatrixView<Real> view(const M& m) {
+    return {m.data(), m.rows(), m.cols(), m.outerStride()};
+  }
+  template <typename M>
+  static MatrixView<Real> transposed(const M& m) {
+    return {m.data(), m.rows(), m.cols(), m.outerStride(), true};
+  }
+  /// into = scale a b, of the size that the product has.
+  template <typename M>
+  static void multiply(M& into, const MatrixView<Real>& a, const MatrixView<Real>& b, Real scale = 1) {
+    into.resize(a.transposed ? a.columns : a.rows, b.transposed ? b.rows : b.columns);
+    put_product(false, scale, a, b, into.data(), into.outerStride());
+  }
+  template <typename M>
+  static void add_product(M&& into, const MatrixView<Real>& a, const MatrixView<Real>& b) {
+    put_product(true, Real{1}, a, b, into.data(), into.outerStride());
+  }
+
+  int head_size() const { return shape.width / shape.heads; }
+  Real attention_scale() const { return 1 / std::sqrt(static_cast<Real>(head_size())); }
+
+  void attention_forward(Layer& layer) const {
+    const Eigen::Index size = head_size(), length = shape.context, width = shape.width;
+    layer.weights.resize(length, length * shape.heads * sequences);
+    layer.mixed.resize(width, tokens);
+    for (Eigen::Index sequence = 0; sequence < sequences; ++sequence) {
+      for (Eigen::Index head = 0; head < shape.heads; ++head) {
+        const auto q = layer.qkv.block(head * size, sequence * length, size, length);
+        const auto k = layer.qkv.block(width + head * size, sequence * length, size, length);
+        const auto v = layer.qkv.block(2 * width + head * size, sequence * length, size, length);
+        auto w = layer.weights.middleCols((sequence * shape.heads + head) * length, length);
+        multiply(w, transposed(k), view(q), attention_scale());
+        for (Eigen::Index query = 0; query < length; ++query) {
+          auto seen = w.col(query).head(query + 1);
+          const Real highest = seen.maxCoeff();
+          seen = (seen.array() - highest).exp().matrix();
+          const Real sum = seen.sum();
+          seen *= 1 / sum;
+          w.col(query).tail(length - query - 1).setZero();
+        }
+        auto mixed = layer.mixed.block(head * size, sequence * length, size, length);
+        multiply(mixed, view(v), view(w));
+      }
+    }
+  }
+
+  void attention_backward(const Layer& layer) {
+    const Eigen::Index size = head_size(), length = shape.context, width = shape.width;
+    dqkv.resize(3 * width, tokens);
+    for (Eigen::Index sequence = 0; sequence < sequences; ++sequence) {
+      for (Eigen::Index head = 0; head < shape.heads; ++head) {
+        const Eigen::Index first = sequence * length;
+        const auto q = layer.qkv.block(head * size, first, size, length);
+        const auto k = layer.qkv.block(width + head * size, first, size, length);
+        const auto v = layer.qkv.block(2 * width + head * size, first, size, length);
+        const auto w = layer.weights.middleCols((sequence * shape.heads + head) * length, length);
+        const auto dout = dmixed.block(head * size, first, size, length);
+        auto dq = dqkv.block(head * size, first, size, length);
+        auto dk = dqkv.block(width + head * size, first, size, length);
+        auto dv = dqkv.block(2 * width + head * size, first, size, length);
+        multiply(dv, view(dout), transposed(w));
+        multiply(dweights, transposed(v), view(dout));
+        // Of a softmax: ds = w (dw - sum of w dw), which the mask's zeros keep at zero.
+        const Row along = (dweights.array() * w.array()).colwise().sum().matrix();
+        dweights.rowwise() -= along;
+        dweights.array() *= w.array() * attention_scale();
+        multiply(dq, view(k), view(dweights));
+        multiply(dk, view(q), transposed(dweights));
+      }
+    }
+  }
+
+  void check(std::span<const Real> p, std::span<const std::uint8_t> text) const {
+    if (p.size() != blocks.back().offset + blocks.back().size())
+      throw std::invalid_argument("not this GPT's parameters");
+    if (text.size() != static_cast<std::size_t>(sequences) * static_cast<std::size_t>(shape.context + 1))
+      throw std::invalid_argument("a micro-batch has context + 1 tokens a sequence");
+    for (const std::uint8_t token : text) {
+      if (token >= shape.vocabulary) throw std::invalid_argument("a token beyond the vocabulary");
+    }
+  }
+
+  // The input token of column i, and its target.
+  std::size_t place(Eigen::Index i) const {
+    return static_cast<std::size_t>(i / shape.context * (shape.context + 1) + i % shape.context);
+  }
+
+  // Leaves softmax(logits) in `probabilities`.
+  double forward(std::span<const Real> p, std::span<const std::uint8_t> text) {
+    check(p, text);
+    const Weights token = map(p, blocks[kToken]), position = map(p, blocks[kPosition]);
+    x.resize(shape.width, tokens);
+    for (Eigen::Index i = 0; i < tokens; ++i) x.col(i) = token.col(text[place(i)]) + position.col(i % shape.context);
+    for (int l = 0; l < shape.layers; ++l) {
+      Layer& layer = layers[static_cast<std::size_t>(l)];
+      norm_forward(x, weights(p, l, kNorm1Gain), weights(p, l, kNorm1Bias), layer.norm1);
+      multiply(layer.qkv, view(weights(p, l, kQkvWeight)), view(layer.norm1.out));
+      layer.qkv.colwise() += weights(p, l, kQkvBias).col(0);
+      attention_forward(layer);
+      add_product(x, view(weights(p, l, kOutWeight)), view(layer.mixed));
+      x.colwise() += weights(p, l, kOutBias).col(0);
+      norm_forward(x, weights(p, l, kNorm2Gain), weights(p, l, kNorm2Bias), layer.norm2);
+      multiply(layer.up, view(weights(p, l, kUpWeight)), view(layer.norm2.out));
+      layer.up.colwise() += weights(p, l, kUpBias).col(0);
+      const auto up = layer.up.array();
+      // tanh(y) = 1 - 2 / (1 + exp(2 y)), since only exp is vectorised.
+      layer.gate =
+          (1 -
+           2 / (1 + (static_cast<Real>(2 * kGeluScale) * up * (1 + static_cast<Real>(kGeluCube) * up.square())).exp()))
+              .matrix();
+      layer.active = (static_cast<Real>(0.5) * up * (1 + layer.gate.array())).matrix();
+      add_product(x, view(weights(p, l, kDownWeight)), view(layer.active));
+      x.colwise() += weights(p, l, kDownBias).col(0);
+    }
+    norm_forward(x, weights(p, shape.layers, 0), weights(p, shape.layers, 1), last);
+    multiply(probabilities, transposed(token), view(last.out));
+    double sum = 0;
+    for (Eigen::Index i = 0; i < tokens; ++i) {
+      auto column = probabilities.col(i);
+      const Real highest = column.maxCoeff();
+      const Real target = column(text[place(i) + 1]) - highest;
+      column = (column.array() - highest).exp().matrix();
+      const Real total = column.sum();
+      column *= 1 / total;
+      sum += std::log(static_cast<double>(total)) - static_cast<double>(target);
+    }
+    return sum / static_cast<double>(tokens);
+  }
+
+  void backward(std::span<const Real> p, std::span<const std::uint8_t> text, std::span<Real> g) {
+    const Weights token = map(p, blocks[kToken]);
+    for (Eigen::Index i = 0; i < tokens; ++i) probabilities(text[place(i) + 1], i) -= 1;
+    probabilities *= 1 / static_cast<Real>(tokens);
+    Gradients dtoken = map(g, blocks[kToken]), dposition = map(g, blocks[kPosition]);
+    add_product(dtoken, view(last.out), transposed(probabilities));
+    multiply(dy, view(token), view(probabilities));
+    dx.setZero(shape.width, tokens);
+    norm_backward(last, weights(p, shape.layers, 0), dy, gradients(g, shape.layers, 0), gradients(g, shape.layers, 1),
+                  dx);
+    for (int l = shape.layers - 1; l >= 0; --l) {
+      const Layer& layer = layers[static_cast<std::size_t>(l)];
+      // MLP. dx is the gradient of the residual stream behind it, and stays so but for what goes through the norm.
+      add_product(gradients(g, l, kDownWeight), view(dx), transposed(layer.active));
+      gradients(g, l, kDownBias).col(0) += dx.rowwise().sum();
+      multiply(dup, transposed(weights(p, l, kDownWeight)), view(dx));
+      const auto up = layer.up.array();
+      const auto gate = layer.gate.array();
+      dup.array() *= static_cast<Real>(0.5) * (1 + gate) + static_cast<Real>(0.5 * kGeluScale) * up *
+                                                               (1 - gate.square()) *
+                                                               (1 + static_cast<Real>(3 * kGeluCube) * up.square());
+      add_product(gradients(g, l, kUpWeight), view(dup), transposed(layer.norm2.out));
+      gradients(g, l, kUpBias).col(0) += dup.rowwise().sum();
+      multiply(dy, transposed(weights(p, l, kUpWeight)), view(dup));
+      norm_backward(layer.norm2, weights(p, l, kNorm2Gain), dy, gradients(g, l, kNorm2Gain),
+                    gradients(g, l, kNorm2Bias), dx);
+      // Attention.
+      add_product(gradients(g, l, kOutWeight), view(dx), transposed(layer.mixed));
+      gradients(g, l, kOutBias).col(0) += dx.rowwise().sum();
+      multiply(dmixed, transposed(weights(p, l, kOutWeight)), view(dx));
+      attention_backward(layer);
+      add_product(gradients(g, l, kQkvWeight), view(dqkv), transposed(layer.norm1.out));
+      gradients(g, l, kQkvBias).col(0) += dqkv.rowwise().sum();
+      multiply(dy, transposed(weights(p, l, kQkvWeight)), view(dqkv));
+      norm_backward(layer.norm1, weights(p, l, kNorm1Gain), dy, gradients(g, l, kNorm1Gain),
+                    gradients(g, l, kNorm1Bias), dx);
+    }
+    for (Eigen::Index i = 0; i < tokens; ++i) {
+      dtoken.col(text[place(i)]) += dx.col(i);
+      dposition.col(i % shape.context) += dx.col(i);
+    }
+  }
+};
+
+template <typename Real>
+Gpt<Real>::Gpt(const GptShape& shape, int sequences) : state_(std::make_unique<State>(shape, sequences)) {}
+template <typename Real>
+Gpt<Real>::~Gpt() = default;
+template <typename Real>
+Gpt<Real>::Gpt(Gpt&&) noexcept = default;
+template <typename Real>
+Gpt<Real>& Gpt<Real>::operator=(Gpt&&) noexcept = default;
+
+template <typename Real>
+double Gpt<Real>::loss(std::span<const Real> parameters, std::span<const std::uint8_t> tokens) {
+  return state_->forward(parameters, tokens);
+}
+
+template <typename Real>
+double Gpt<Real>::accumulate(std::span<const Real> parameters, std::span<const std::uint8_t> tokens,
+                             std::span<Real> gradient) {
+  if (gradient.size() != parameters.size()) throw std::invalid_argument("a gradient has the size of the parameters");
+  const double loss = state_->forward(parameters, tokens);
+  state_->backward(parameters, tokens, gradient);
+  return loss;
+}
+
+}  // namespace accocal

@@ -1,0 +1,126 @@
+// Words to options, each mistake with the words that would do.
+#include "calibration/train/train_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <initializer_list>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "calibration/base/names.hpp"
+#include "models/base/errors.hpp"
+#include "models/base/quantity.hpp"
+
+namespace accocal {
+namespace {
+
+template <typename Value>
+using Words = std::vector<std::pair<std::string_view, Value>>;
+
+template <typename Value>
+Value choose(std::string_view option, std::string_view word, const Words<Value>& words) {
+  std::string known;
+  for (const auto& [name, value] : words) {
+    if (name == word) return value;
+    known += known.empty() ? "" : ", ";
+    known += name;
+  }
+  throw BadInput(fmt::format("{} {}: not known; write one of {}", option, word, known));
+}
+
+Words<Algorithm> algorithm_words() {
+  Words<Algorithm> words;
+  for (const AlgorithmTraits& row : algorithms()) words.emplace_back(row.name, row.algorithm);
+  return words;
+}
+
+// The whole text as a number.
+template <typename Number>
+bool parse(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// "at-least", "at-least:3", "fixed:2".
+void set_accumulate(TrainingOptions& options, const TrainArguments& arguments) {
+  const std::string_view text = arguments.accumulate;
+  const std::size_t colon = text.find(':');
+  options.accumulate = choose<Accumulate>("--accumulate", text.substr(0, colon),
+                                          {{"at-least", Accumulate::kAtLeast}, {"fixed", Accumulate::kFixed}});
+  if (colon != std::string_view::npos) {
+    if (!parse(text.substr(colon + 1), options.micro_batches_per_round))
+      throw BadInput(
+          fmt::format("--accumulate {}: write {}:1, the micro-batches of a round", text, text.substr(0, colon)));
+    return;
+  }
+  options.micro_batches_per_round = arguments.micro_batches;
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
+  if (arguments.micro_batches % traits.rounds != 0 && arguments.micro_batches < std::numeric_limits<int>::max()) {
+    throw BadInput(
+        fmt::format("--micro-batches {}: {}'s update is made of two rounds, so they are even; write {}, or "
+                    "--accumulate {}:M with the micro-batches of one round",
+                    arguments.micro_batches, traits.title, arguments.micro_batches + 1, text));
+  }
+  options.micro_batches_per_round /= traits.rounds;
+}
+
+void add_slow(TrainingOptions& options, std::string_view text) {
+  const std::size_t equals = text.find('=');
+  int rank = 0;
+  double factor = 0;
+  if (equals == std::string_view::npos || !parse(text.substr(0, equals), rank) ||
+      !parse(text.substr(equals + 1), factor))
+    throw BadInput(fmt::format("--slow {}: write RANK=FACTOR, such as --slow 1=4", text));
+  if (!options.slow.emplace(rank, factor).second) throw BadInput(fmt::format("--slow names rank {} twice", rank));
+}
+
+}  // namespace
+
+TrainingOptions training_options(const TrainArguments& arguments, int ranks) {
+  TrainingOptions options;
+  options.algorithm = choose<Algorithm>("--algorithm", arguments.algorithm, algorithm_words());
+  if (!arguments.compute_time.empty()) {
+    const ParsedQuantity time = parse_quantity(arguments.compute_time, Dimension::kTime);
+    if (!time.error.empty()) throw BadInput(fmt::format("--compute-time {}: {}", arguments.compute_time, time.error));
+    options.timed = true;
+    options.compute_time = Seconds{time.value};
+  }
+  options.parameters = arguments.parameters;
+  options.data = arguments.data;
+  options.device = arguments.device;
+  options.random_vocabulary = arguments.vocabulary;
+  options.gpt.shape = {arguments.layers, arguments.width, arguments.heads, arguments.context, 0};
+  options.gpt.sequences = arguments.sequences;
+  options.gpt.seed = arguments.seed;
+  options.storage = choose<ElementType>("--storage", arguments.storage,
+                                        {{"fp32", ElementType::kFloat32}, {"bf16", ElementType::kBf16}});
+  for (const std::string& slow : arguments.slow) add_slow(options, slow);
+  options.updates = arguments.updates;
+  options.samples = arguments.samples;
+  set_accumulate(options, arguments);
+  options.poll_every = arguments.poll_every;
+  options.warmup_updates = arguments.warmup;
+  options.estimate_state = choose<EstimateState>(
+      "--estimate-state", arguments.estimate_state,
+      {{"rollback", EstimateState::kRollback}, {"keep", EstimateState::kKeep}, {"released", EstimateState::kReleased}});
+  options.keep_initial_gradient =
+      choose<bool>("--initial-gradient", arguments.initial_gradient, {{"kept", true}, {"dropped", false}});
+  options.inner_updates = arguments.inner_updates;
+  options.outer_learning_rate = arguments.outer_learning_rate;
+  options.outer_momentum = arguments.outer_momentum;
+  OptimizerOptions& optimizer = options.optimizer;
+  optimizer.kind = choose<OptimizerKind>("--optimizer", arguments.optimizer,
+                                         {{"adamw", OptimizerKind::kAdamW}, {"sgd", OptimizerKind::kSgd}});
+  optimizer.adamw.weight_decay = arguments.weight_decay;
+  optimizer.adamw.beta1 = arguments.beta1;
+  optimizer.adamw.beta2 = arguments.beta2;
+  optimizer.learning_rate = arguments.learning_rate;
+  optimizer.warmup = arguments.learning_rate_warmup;
+  optimizer.cosine = choose<bool>("--schedule", arguments.schedule, {{"cosine", true}, {"constant", false}});
+  check_options(options, ranks);
+  return options;
+}
+
+}  // namespace accocal

@@ -1,0 +1,134 @@
+// From options to a rank's run and back: which algorithm, which workload, and the spans of all ranks on rank 0.
+#include "calibration/train/training.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "calibration/base/names.hpp"
+#include "calibration/train/algorithms/acco.hpp"
+#include "calibration/train/algorithms/ddp.hpp"
+#include "calibration/train/algorithms/dpu.hpp"
+#include "calibration/train/algorithms/rank.hpp"
+#include "calibration/train/algorithms/summary.hpp"
+#include "models/base/errors.hpp"
+
+namespace accocal {
+namespace {
+
+constexpr int kMostMicroBatches = 1000000;
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw BadInput(what);
+}
+
+void check_optimizer(const OptimizerOptions& optimizer) {
+  const auto positive = [](double value) { return std::isfinite(value) && value > 0; };
+  const auto share = [](double value) { return value >= 0 && value < 1; };
+  require(positive(optimizer.learning_rate), "the learning rate must be above 0; write --learning-rate 0.001");
+  require(share(optimizer.adamw.beta1) && share(optimizer.adamw.beta2),
+          "AdamW's betas must be from 0 to below 1; write --beta1 0.9 --beta2 0.95");
+  require(std::isfinite(optimizer.adamw.weight_decay) && optimizer.adamw.weight_decay >= 0,
+          "the weight decay must be 0 or more; write --weight-decay 0.1");
+  require(share(optimizer.warmup),
+          "the learning rate's warm-up is a share of the run; write --learning-rate-warmup 0.1");
+}
+
+void check_on_device(const TrainingOptions& options) {
+  require(!options.timed, "--compute-time sleeps on the host; leave --device or --compute-time out");
+  require(options.slow.empty(), "--slow sleeps on the host; leave --device or --slow out");
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
+  if (!traits.on_devices)
+    throw BadInput(
+        fmt::format("{} does not run on a device; leave --device out, or choose another algorithm", traits.name));
+  require(options.random_vocabulary >= 0, "--vocabulary must be 1 or more, or 0 to learn a text");
+}
+
+void run(Rank& rank) {
+  switch (rank.options.algorithm) {
+    case Algorithm::kDdp: return train_ddp(rank);
+    case Algorithm::kZero1: return train_zero1(rank);
+    case Algorithm::kDpu: return train_dpu(rank);
+    case Algorithm::kWp: return train_wp(rank);
+    case Algorithm::kAcco: return train_acco(rank);
+    case Algorithm::kDiloco: return train_diloco(rank);
+  }
+}
+
+}  // namespace
+
+Diverged::Diverged(std::int64_t of, double loss, const OptimizerOptions& optimizer)
+    : BadInput(fmt::format("update {}: the loss is {}: the run has diverged, and is stopped; write a lower "
+                           "--learning-rate than {:g}, or a longer --learning-rate-warmup",
+                           of, loss, optimizer.learning_rate)),
+      update(of) {}
+
+void check_loss(double loss, std::int64_t update, const TrainingOptions& options) {
+  if (!std::isfinite(loss)) throw Diverged(update, loss, options.optimizer);
+}
+
+void check_options(const TrainingOptions& options, int ranks) {
+  require(options.updates >= 1 && options.updates <= 10000000, "a run has 1 to 10000000 updates; write --updates 100");
+  require(options.samples >= 0, "samples must be 0 (count updates) or more; write --samples 10000");
+  require(options.micro_batches_per_round >= 1, "a round has at least 1 micro-batch; write --accumulate at-least:1");
+  require(options.micro_batches_per_round <= kMostMicroBatches,
+          fmt::format("a round has at most {} micro-batches; write fewer", kMostMicroBatches));
+  require(options.poll_every >= 1, "--poll-every must be 1 (after every micro-batch) or more");
+  require(options.poll_every <= kMostMicroBatches,
+          fmt::format("--poll-every must be at most {}; write fewer", kMostMicroBatches));
+  require(options.warmup_updates >= 0, "--warmup must be 0 or more updates");
+  require(options.inner_updates >= 1, "--inner-updates must be 1 or more");
+  require(std::isfinite(options.outer_learning_rate) && options.outer_learning_rate > 0,
+          "--outer-learning-rate must be above 0");
+  require(options.outer_momentum >= 0 && options.outer_momentum < 1, "--outer-momentum must be from 0 to below 1");
+  check_optimizer(options.optimizer);
+  for (const auto& [rank, factor] : options.slow) {
+    require(rank >= 0 && rank < ranks, fmt::format("--slow names rank {}; there are ranks 0 to {}", rank, ranks - 1));
+    require(std::isfinite(factor) && factor >= 1,
+            fmt::format("--slow {}={}: a factor is 1 or more; slow the others instead", rank, factor));
+  }
+  if (!options.device.empty()) check_on_device(options);
+  if (options.timed) {
+    require(options.parameters >= 1, "--parameters must be 1 or more");
+    require(options.compute_time.value >= 0 && options.compute_time.value <= 3600,
+            "--compute-time must be from 0 to an hour; write --compute-time \"10 ms\"");
+    return;
+  }
+  const GptShape& shape = options.gpt.shape;
+  require(shape.layers >= 1 && shape.width >= 1 && shape.heads >= 1 && shape.context >= 1,
+          "--layers, --width, --heads and --context must be 1 or more");
+  require(shape.width % shape.heads == 0, fmt::format("{} heads do not divide a width of {}; write --heads {}",
+                                                      shape.heads, shape.width, shape.width % 4 == 0 ? 4 : 1));
+  require(options.gpt.sequences >= 1, "a micro-batch has at least 1 sequence; write --sequences 4");
+}
+
+std::unique_ptr<Workload> make_workload(const TrainingOptions& options) {
+  if (options.timed) return timed_workload(options.compute_time, static_cast<std::size_t>(options.parameters));
+  const std::string path = options.data.empty() ? default_text_path() : options.data;
+  return gpt_workload(options.gpt, std::make_shared<const Corpus>(read_corpus(path)));
+}
+
+TrainingResult train(const TrainingOptions& options, Transport& transport) {
+  check_options(options, transport.size());
+  const std::unique_ptr<Workload> workload = make_workload(options);
+  TrainingResult result = train(options, *workload, transport);
+  // What the last update made is seen by nothing else.
+  if (!options.timed && transport.rank() == 0) check_loss(result.held_out_loss, std::ssize(result.updates), options);
+  return result;
+}
+
+TrainingResult train(const TrainingOptions& options, Workload& workload, Transport& transport,
+                     const Observer& observer) {
+  check_options(options, transport.size());
+  TrainingResult result;
+  {
+    Rank rank(options, workload, transport, observer);
+    run(rank);
+    result = rank.result();
+  }
+  if (options.record_spans) gather_spans(result, transport);
+  return result;
+}
+
+}  // namespace accocal

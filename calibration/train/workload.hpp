@@ -1,0 +1,49 @@
+// What a rank computes between communications: a real model on real text, or nothing at all for a set time, which makes
+// the timing of an algorithm independent of the machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "calibration/base/names.hpp"
+#include "calibration/train/data.hpp"
+#include "calibration/train/gpt.hpp"
+#include "models/base/units.hpp"
+
+namespace accocal {
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual std::size_t parameter_count() const = 0;
+  virtual std::vector<float> initial_parameters() const = 0;
+  virtual int samples_per_micro_batch() const = 0;
+  virtual int tokens_per_sample() const = 0;
+  /// Adds the gradient of the micro-batch's mean loss to `gradient` and returns that loss. A function of its arguments.
+  virtual double accumulate(std::span<const float> parameters, std::int64_t micro_batch, std::span<float> gradient) = 0;
+  /// Loss on what is held out of training; NaN where nothing is.
+  virtual double held_out_loss(std::span<const float> parameters) = 0;
+};
+
+struct GptWorkloadOptions {
+  GptShape shape;          ///< its vocabulary is taken from the corpus
+  int sequences = 4;       ///< a micro-batch
+  int held_out = 32;       ///< sequences that held_out_loss() looks at
+  std::uint64_t seed = 1;  ///< of the initial parameters and of the order of the text
+};
+/// Held-out sequences that are looked at together.
+inline constexpr int kEvaluated = 8;
+std::unique_ptr<Workload> gpt_workload(const GptWorkloadOptions& options, std::shared_ptr<const Corpus> corpus);
+
+/// Sleeps until `duration` after it was called; the gradient stays as it is, the loss is NaN. Late by what the kernel
+/// takes to wake a thread, some 10 us.
+std::unique_ptr<Workload> timed_workload(Seconds duration, std::size_t parameters);
+
+/// Sleeps until a time of CLOCK_MONOTONIC in nanoseconds.
+void sleep_until(std::int64_t nanoseconds);
+std::int64_t monotonic_nanoseconds();
+
+}  // namespace accocal

@@ -1,0 +1,83 @@
+#include "models/base/minimise.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+namespace accosim {
+namespace {
+
+constexpr double kNoise = 0.06;  ///< expected spread of a residual: what a prior's pull is weighed against
+constexpr double kHuber = 0.1;   ///< beyond, a residual pulls with constant force
+
+Eigen::VectorXd vector_of(const std::vector<double>& values) {
+  return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+double huber(double r) { return std::abs(r) < kHuber ? r * r / 2 : kHuber * (std::abs(r) - kHuber / 2); }
+
+}  // namespace
+
+double cost_of(const std::vector<double>& residuals, const Parameters& at, const std::vector<Parameter>& all) {
+  double cost = 0;
+  for (const double r : residuals) cost += huber(r);
+  for (std::size_t j = 0; j < at.size(); ++j) {
+    if (all[j].freedom == 0) continue;
+    const double pull = kNoise * std::log(at[j] / all[j].usual) / all[j].freedom;
+    cost += pull * pull / 2;
+  }
+  return cost;
+}
+
+Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& all, const Parameters& start) {
+  const auto n = static_cast<Eigen::Index>(all.size());
+  Parameters at = start;
+  if (start.empty())
+    for (const Parameter& parameter : all) at.push_back(parameter.usual);
+  const auto moved = [&](const Parameters& from, std::size_t j, double step) {
+    Parameters to = from;
+    to[j] = std::clamp(from[j] * std::exp(step), all[j].least, all[j].most);
+    return to;
+  };
+  const std::vector<double> here = residuals(at);
+  Eigen::VectorXd r = vector_of(here);
+  double cost = cost_of(here, at, all), damping = 1e-2;
+  for (int iteration = 0; iteration < 60; ++iteration) {
+    Eigen::MatrixXd J(r.size(), n);
+    Eigen::VectorXd prior(n), pull(n);
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const std::size_t i = static_cast<std::size_t>(j);
+      constexpr double kStep = 2e-3;
+      J.col(j) = (vector_of(residuals(moved(at, i, kStep))) - vector_of(residuals(moved(at, i, -kStep)))) / (2 * kStep);
+      const double stiffness = all[i].freedom > 0 ? kNoise / all[i].freedom : 0;
+      prior[j] = stiffness * stiffness;
+      pull[j] = prior[j] * std::log(at[i] / all[i].usual);
+    }
+    const Eigen::VectorXd weight = r.unaryExpr([](double x) { return std::min(1.0, kHuber / std::abs(x)); });
+    Eigen::MatrixXd H = J.transpose() * weight.asDiagonal() * J;
+    const Eigen::VectorXd slope = J.transpose() * weight.cwiseProduct(r) + pull;
+    H.diagonal() += prior;
+    bool better = false;
+    for (int attempt = 0; attempt < 10 && !better; ++attempt) {
+      Eigen::MatrixXd damped = H;
+      damped.diagonal() += damping * (H.diagonal().array() + 1e-6).matrix();
+      const Eigen::VectorXd step = damped.ldlt().solve(-slope);
+      Parameters next = at;
+      for (std::size_t j = 0; j < next.size(); ++j)
+        next = moved(next, j, std::clamp(step[static_cast<Eigen::Index>(j)], -0.5, 0.5));
+      const std::vector<double> there = residuals(next);
+      const double then = cost_of(there, next, all);
+      better = then < cost * (1 - 1e-7);
+      if (better) {
+        at = next;
+        r = vector_of(there);
+        cost = then;
+      }
+      damping = better ? std::max(1e-6, damping / 3) : damping * 4;
+    }
+    if (!better) break;
+  }
+  return at;
+}
+
+}  // namespace accosim

@@ -1,0 +1,121 @@
+// By device and inode, or by folder and name where there is no file yet.
+#include "models/base/outputs.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+
+#include "models/base/errors.hpp"
+#include "models/base/text.hpp"
+#include "models/base/whole_file.hpp"
+
+namespace accosim {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Enough of a file to know it by.
+std::string head_of(const std::string& path) {
+  std::string head(std::size_t{1} << 16, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return head;
+}
+
+std::string without_spaces(std::string text) {
+  text.erase(std::remove_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }),
+             text.end());
+  return text;
+}
+
+/// Empty, or written by the same verb.
+bool is_ours(const std::string& path, const OutputKind& kind) {
+  const std::string head = head_of(path);
+  if (head.empty()) return true;
+  const std::string text = without_spaces(head);
+  return text.rfind(without_spaces(kind.begins), 0) == 0 && text.find(without_spaces(kind.holds)) != std::string::npos;
+}
+
+/// Two names of one file.
+bool is_same_file(const std::string& a, const std::string& b) {
+  struct stat at_a {};
+  struct stat at_b {};
+  const bool a_exists = stat(a.c_str(), &at_a) == 0, b_exists = stat(b.c_str(), &at_b) == 0;
+  if (a_exists != b_exists) return false;
+  if (a_exists) return at_a.st_dev == at_b.st_dev && at_a.st_ino == at_b.st_ino;
+  std::error_code error;
+  const auto whole = [&error](const std::string& path) { return fs::weakly_canonical(behind_links(path), error); };
+  return whole(a) == whole(b);
+}
+
+bool is_of(const std::string& path, fs::file_type type) {
+  std::error_code error;
+  return fs::status(path, error).type() == type;
+}
+
+/// By its name: what it is instead of `kind`, empty when it may be.
+std::string other_extension(const std::string& path, const OutputKind& kind) {
+  std::string extension = fs::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (extension == kind.extension) return "";
+  constexpr std::array kOthers = {".json", ".csv", ".svg", ".png", ".jpg", ".pdf", ".html", ".htm", ".md"};
+  return std::find(kOthers.begin(), kOthers.end(), extension) == kOthers.end() ? "" : extension;
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<Output>& outputs, const std::vector<std::string>& inputs, bool force) {
+  std::vector<std::string> wrong;
+  std::vector<const Output*> before;
+  for (const Output& output : outputs) {
+    if (output.path.empty()) continue;
+    const auto refuse = [&](const std::string& why) {
+      wrong.push_back(fmt::format("{} {}: {}", output.option, printable(output.path, 300), why));
+    };
+    // Devices that take anything, such as /dev/null, may take more than one.
+    const bool device = is_of(output.path, fs::file_type::character);
+    const bool regular = is_of(output.path, fs::file_type::regular);
+    const auto same = [&](const std::string& other) { return !device && is_same_file(output.path, other); };
+    const auto earlier =
+        std::find_if(before.begin(), before.end(), [&](const Output* other) { return same(other->path); });
+    const std::string extension = other_extension(output.path, output.kind);
+    const auto input = std::find_if(inputs.begin(), inputs.end(),
+                                    [&](const std::string& path) { return !path.empty() && same(path); });
+    if (earlier != before.end()) {
+      refuse(fmt::format("is the file of {} too; name another for one", (*earlier)->option));
+    } else if (input != inputs.end()) {
+      refuse("is what is read; name another file");
+    } else if (!extension.empty() && !device) {
+      refuse(fmt::format("{}, and no {}; name it {}", output.kind.what, extension.substr(1),
+                         printable(fs::path(output.path).replace_extension(output.kind.extension).string(), 300)));
+    } else if (regular && !output.in_place && !force && !is_ours(output.path, output.kind)) {
+      refuse(
+          "a file that this verb did not write is there, and is left as it is; name another, or add --force to "
+          "replace it");
+    } else {
+      check_writable(output.path);
+    }
+    before.push_back(&output);
+  }
+  if (wrong.empty()) return;
+  std::string lines;
+  for (const std::string& line : wrong) lines += (lines.empty() ? "" : "\n") + line;
+  throw BadInput(lines);
+}
+
+OutputKind trace_kind() { return {"a trace is JSON for Perfetto", ".json", R"({"displayTimeUnit":)", ""}; }
+
+OutputKind document_kind(const std::string& schema) {
+  return {"it is a JSON document", ".json", fmt::format(R"({{"schema":"{}")", schema), ""};
+}
+
+OutputKind table_kind(const std::string& heading) { return {"it is a table, CSV", ".csv", heading, ""}; }
+
+}  // namespace accosim

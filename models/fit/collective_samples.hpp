@@ -1,0 +1,38 @@
+// Measured collectives as rows of a table: what `accosim import` writes and `accosim fit` reads.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/fit/fit_collectives.hpp"
+
+namespace accosim {
+
+struct CollectiveSample {
+  std::string source;  ///< who measured
+  std::string fabric;  ///< name of a cluster
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  int ranks = 0;
+  int nodes = 1;
+  Bytes bytes;  ///< the full buffer, as nccl-tests counts
+  Seconds time;
+};
+
+std::optional<CollectiveKind> collective_named(const std::string& name);
+/// What is wrong with a name that no collective has, and what would be right.
+std::string no_collective(const std::string& written);
+
+/// The heading, and a row a sample, times in us.
+std::string write_collective_samples(const std::vector<CollectiveSample>& samples);
+
+/// Whether a table's heading is one of collectives.
+bool holds_collectives(const std::string& text);
+
+/// Columns source, fabric, collective, ranks, nodes, bytes, time_us (or time_s). Throws ScenarioError with all that is
+/// wrong, as "name:line:column: what"; also where ranks do not fit the cluster of that name.
+std::vector<MeasuredCollective> read_collective_samples(const std::string& text, const std::string& name,
+                                                        const std::vector<std::shared_ptr<const Cluster>>& clusters);
+
+}  // namespace accosim

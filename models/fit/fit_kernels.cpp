@@ -1,0 +1,259 @@
+#include "models/fit/fit_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "models/base/minimise.hpp"
+#include "models/spec/scenario.hpp"
+
+namespace accosim {
+namespace {
+
+// What the fits with many samples agree on.
+const std::vector<Parameter>& gemm_parameters() {
+  static const std::vector<Parameter> kAll = {
+      {0.8, 0, 0.05, 1},        // peak_fraction
+      {0.85, 0.2, 0.2, 1.1},    // streaming
+      {0.95, 0.1, 0.3, 1.05},   // square_tile
+      {0.6, 0.3, 0.2, 1},       // narrow_tile
+      {0.7, 0.4, 0.01, 1},      // quantisation
+      {0.3, 0.7, 0.001, 1},     // exposed_result
+      {20, 1, 0.1, 500},        // k_fill
+      {4e-6, 0.5, 5e-7, 2e-5},  // fixed
+  };
+  return kAll;
+}
+
+const std::vector<Parameter>& attention_parameters() {
+  static const std::vector<Parameter> kAll = {
+      {0.6, 2, 0.05, 1},        // forward_fraction
+      {0.8, 0.1, 0.3, 1.2},     // backward_fraction over forward_fraction
+      {0.5, 0.5, 0.01, 3},      // wide_head
+      {0.5, 0.5, 0.01, 1},      // tail
+      {4e-6, 0.5, 5e-7, 5e-5},  // fixed
+  };
+  return kAll;
+}
+
+GemmFit gemm_of(const Parameters& p, double power) {
+  GemmFit fit;
+  fit.peak_fraction = p[0];
+  fit.reference_power = power;
+  fit.streaming = p[1];
+  fit.square_tile = p[2];
+  fit.narrow_tile = p[3];
+  fit.quantisation = p[4];
+  fit.exposed_result = p[5];
+  fit.k_fill = p[6];
+  fit.fixed = Seconds{p[7]};
+  return fit;
+}
+
+AttentionFit attention_of(const Parameters& p, double power) {
+  AttentionFit fit;
+  fit.forward_fraction = p[0];
+  fit.backward_fraction = std::min(1.0, p[0] * p[1]);  // of the peak, as a profile has it
+  fit.reference_power = power;
+  fit.wide_head = p[2];
+  fit.tail = p[3];
+  fit.fixed = Seconds{p[4]};
+  return fit;
+}
+
+using Chosen = std::vector<const KernelSample*>;
+
+/// One group of samples: of one architecture, one class of dtypes, or of attention.
+class GroupFit {
+ public:
+  GroupFit(bool attention, Chosen samples, const std::map<std::string, Device>& devices)
+      : attention_(attention), samples_(std::move(samples)), devices_(devices) {
+    for (const KernelSample* sample : samples_) power_ = std::max(power_, devices_.at(sample->device).power);
+  }
+
+  Parameters fit(const Chosen& samples) const {
+    const auto residuals = [&](const Parameters& p) { return this->residuals(samples, p); };
+    return minimise(residuals, attention_ ? attention_parameters() : gemm_parameters());
+  }
+
+  std::vector<double> residuals(const Chosen& samples, const Parameters& p) const {
+    std::map<std::string, Device> fitted;
+    std::vector<double> out;
+    for (const KernelSample* each : samples) {
+      const KernelSample& sample = *each;
+      auto device = fitted.find(sample.device);
+      if (device == fitted.end()) device = fitted.emplace(sample.device, set(devices_.at(sample.device), p)).first;
+      const Seconds time = kernel_time(sample.kernel, device->second, sample.dtype);
+      out.push_back(std::log(time / sample.time));
+    }
+    return out;
+  }
+
+  KernelFit whole() const {
+    KernelFit fit;
+    const Parameters p = this->fit(samples_);
+    const std::vector<double> in = residuals(samples_, p);
+    fit.in = errors_of(in);
+    std::vector<double> out;
+    for (std::size_t fold = 0; fold < kFolds && samples_.size() > kFolds; ++fold) {
+      Chosen rest, left;
+      for (std::size_t i = 0; i < samples_.size(); ++i) (i % kFolds == fold ? left : rest).push_back(samples_[i]);
+      const std::vector<double> errors = residuals(left, this->fit(rest));
+      out.insert(out.end(), errors.begin(), errors.end());
+    }
+    fit.out = errors_of(out);
+    std::map<std::string, std::vector<double>> by;
+    FitQuality quality{fit.in.spread, fit.in.samples, 0, 0, false};
+    quality.spread = proven(quality.spread, fit.in.samples);
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      by[samples_[i]->source + " " + samples_[i]->device].push_back(in[i]);
+      const double flops = flops_of(samples_[i]->kernel).value;
+      quality.least = i == 0 ? flops : std::min(quality.least, flops);
+      quality.most = std::max(quality.most, flops);
+    }
+    for (const auto& [name, errors] : by) fit.by[name] = errors_of(errors);
+    if (attention_)
+      fit.attention = attention_of(p, power_), fit.attention.quality = quality;
+    else
+      fit.gemm = gemm_of(p, power_), fit.gemm.quality = quality;
+    return fit;
+  }
+
+ private:
+  Device set(Device device, const Parameters& p) const {
+    if (attention_)
+      device.attention = attention_of(p, power_);
+    else
+      device.gemm.fill(gemm_of(p, power_));
+    return device;
+  }
+
+  bool attention_;
+  Chosen samples_;
+  const std::map<std::string, Device>& devices_;
+  double power_ = 0;
+};
+
+struct Group {
+  const char* what;
+  std::vector<Dtype> dtypes;
+};
+const std::vector<Group>& gemm_groups() {
+  static const std::vector<Group> kAll = {{"gemm fp32", {Dtype::kFp32}},
+                                          {"gemm tf32", {Dtype::kTf32}},
+                                          {"gemm fp16 and bf16", {Dtype::kFp16, Dtype::kBf16}},
+                                          {"gemm fp8", {Dtype::kFp8}}};
+  return kAll;
+}
+
+bool contains(const std::vector<Dtype>& all, Dtype dtype) {
+  return std::find(all.begin(), all.end(), dtype) != all.end();
+}
+
+}  // namespace
+
+void check_plausible(const std::string& what, const FitErrors& errors) {
+  constexpr double kTooFar = 1;
+  if (errors.samples > 0 && !(errors.mean_absolute <= kTooFar && errors.spread <= kTooFar))
+    throw ScenarioError(
+        {fmt::format("{}: the fit is off by {:.0f} % in the mean, nothing is written; look at the times "
+                     "(us or s?), sizes and the device or cluster that the samples name",
+                     what, 100 * errors.mean_absolute)});
+}
+
+double proven(double spread, int samples) {
+  constexpr int kProof = 10;
+  constexpr double kUnproven = 0.1;
+  return samples < kProof ? std::max(spread, kUnproven) : spread;
+}
+
+FitErrors errors_of(const std::vector<double>& log_ratios) {
+  FitErrors errors;
+  errors.samples = static_cast<int>(log_ratios.size());
+  if (log_ratios.empty()) return errors;
+  double mean = 0, squares = 0;
+  for (const double r : log_ratios) {
+    const double error = std::exp(r) - 1;
+    errors.mean_absolute += std::abs(error) / errors.samples;
+    errors.bias += error / errors.samples;
+    if (std::abs(error) > std::abs(errors.worst)) errors.worst = error;
+    mean += r / errors.samples;
+  }
+  for (const double r : log_ratios) squares += (r - mean) * (r - mean);
+  errors.spread = std::sqrt(squares / errors.samples);
+  return errors;
+}
+
+std::vector<double> log_ratios(const std::vector<KernelSample>& samples, const std::map<std::string, Device>& devices) {
+  std::vector<double> out;
+  for (const KernelSample& sample : samples)
+    out.push_back(std::log(kernel_time(sample.kernel, devices.at(sample.device), sample.dtype) / sample.time));
+  return out;
+}
+
+std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
+                                   const std::map<std::string, Device>& devices,
+                                   const std::vector<std::string>& bounds) {
+  std::set<std::string> architectures;
+  for (const KernelSample& sample : samples) {
+    const auto device = devices.find(sample.device);
+    if (device == devices.end()) throw std::invalid_argument("no device " + sample.device + " for a sample");
+    architectures.insert(device->second.architecture);
+  }
+  std::vector<KernelFit> fits;
+  for (const std::string& architecture : architectures) {
+    const auto add = [&](const char* what, const std::vector<Dtype>& dtypes, bool attention) {
+      Chosen chosen;
+      for (const KernelSample& sample : samples) {
+        const bool of_attention = sample.kernel.kind != KernelKind::kGemm;
+        const bool bound = std::find(bounds.begin(), bounds.end(), sample.source) != bounds.end();
+        if (of_attention == attention && !bound && devices.at(sample.device).architecture == architecture &&
+            (attention || contains(dtypes, sample.dtype)))
+          chosen.push_back(&sample);
+      }
+      if (chosen.empty()) return;
+      KernelFit fit = GroupFit(attention, chosen, devices).whole();
+      fit.architecture = architecture;
+      fit.what = what;
+      fit.dtypes = dtypes;
+      fits.push_back(std::move(fit));
+    };
+    for (const Group& group : gemm_groups()) add(group.what, group.dtypes, false);
+    add("attention", {}, true);
+  }
+  return fits;
+}
+
+Device with_fits(Device device, const std::vector<KernelFit>& fits) {
+  const auto measured = [&](const KernelFit& fit) {
+    return std::any_of(fit.by.begin(), fit.by.end(),
+                       [&](const auto& each) { return each.first.substr(each.first.find(' ') + 1) == device.name; });
+  };
+  const auto of = [&](Dtype dtype) -> const KernelFit* {
+    for (const KernelFit& fit : fits)
+      if (fit.architecture == device.architecture && contains(fit.dtypes, dtype)) return &fit;
+    return nullptr;
+  };
+  for (int i = 0; i < kDtypeCount; ++i) {
+    const Dtype dtype = static_cast<Dtype>(i);
+    if (!device.peak[static_cast<std::size_t>(i)]) continue;
+    const KernelFit* fit = of(dtype);
+    const bool own = fit != nullptr && measured(*fit);
+    if (fit == nullptr && (dtype == Dtype::kTf32 || dtype == Dtype::kFp8)) fit = of(Dtype::kBf16);
+    if (fit == nullptr && (dtype == Dtype::kFp16 || dtype == Dtype::kBf16)) fit = of(Dtype::kTf32);
+    if (fit == nullptr) continue;
+    device.gemm[static_cast<std::size_t>(i)] = fit->gemm;
+    device.gemm[static_cast<std::size_t>(i)]->quality.inherited = !own;
+  }
+  for (const KernelFit& fit : fits) {
+    if (fit.architecture != device.architecture || !fit.dtypes.empty()) continue;
+    device.attention = fit.attention;
+    device.attention->quality.inherited = !measured(fit);
+  }
+  return device;
+}
+
+}  // namespace accosim

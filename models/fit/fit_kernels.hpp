@@ -1,0 +1,58 @@
+// Fits the constants of kernels to measured ones: by architecture and dtype, on the log of predicted over measured
+// time, so that a short kernel counts as much as a long one and a few odd rows do not decide.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/fit/kernel_samples.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// Errors are predicted over measured time less 1, as fractions.
+struct FitErrors {
+  int samples = 0;
+  double mean_absolute = 0;
+  double bias = 0;
+  double worst = 0;   ///< the largest, with its sign
+  double spread = 0;  ///< standard deviation of the log of the ratio
+};
+FitErrors errors_of(const std::vector<double>& log_ratios);
+
+/// Constants that leave an error of a factor of two explain nothing, and must not replace others: throws ScenarioError.
+void check_plausible(const std::string& what, const FitErrors& errors);
+
+/// What may be said of so many samples: fewer than ten prove no smaller spread than 0.1.
+double proven(double spread, int samples);
+
+struct KernelFit {
+  std::string architecture;
+  std::string what;                     ///< "gemm fp16" or "attention"
+  std::vector<Dtype> dtypes;            ///< that it is used for; empty for attention
+  GemmFit gemm;                         ///< of a gemm fit
+  AttentionFit attention;               ///< of an attention fit
+  FitErrors in;                         ///< all samples in
+  FitErrors out;                        ///< each sample by a fit of the others, in kFolds parts
+  std::map<std::string, FitErrors> by;  ///< "source device": errors with all samples in
+};
+inline constexpr int kFolds = 10;
+
+/// `devices` by name: what the samples name; a sample of another device is an error (std::invalid_argument). Devices of
+/// one architecture share constants, but for their power. fp16 and bf16 are one: the same tensor cores. An architecture
+/// and dtype without samples has no fit. Levenberg-Marquardt on Huber's loss, each constant held to a prior: few
+/// samples stay near the usual values. Sources named in `bounds` (best shapes of a search) are left out. Deterministic:
+/// the same samples in the same order give the same constants.
+std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
+                                   const std::map<std::string, Device>& devices,
+                                   const std::vector<std::string>& bounds = {"mamf"});
+
+/// The device with the fits of its architecture in place of its own. Where a dtype has none, the nearest: 16 bits for
+/// tf32 and fp8, tf32 for 16 bits; marked as inherited, as is a fit without a sample of this device.
+Device with_fits(Device device, const std::vector<KernelFit>& fits);
+
+/// log of predicted over measured time of each sample on the device it names.
+std::vector<double> log_ratios(const std::vector<KernelSample>& samples, const std::map<std::string, Device>& devices);
+
+}  // namespace accosim

@@ -1,0 +1,25 @@
+// Our own measurements as questions to the model: each step that accocal timed on a GPU, asked of the profile that the
+// kernels of the same document alone give.
+#pragma once
+
+#include <string>
+
+#include "models/fit/gpu_samples.hpp"
+#include "models/fit/published.hpp"
+
+namespace accosim {
+
+inline constexpr const char* kMeasuredGroup = "measured by us";
+inline constexpr const char* kMeasuredMemoryGroup = "memory measured by us";
+
+/// Cases of every GPU document in the folder (other documents, and a folder that is not there, are nothing): the time
+/// of a micro-batch, of the optimizer, of an update, and what the device held for it. `profile`: to start each fit
+/// from, as fit_gpu() takes it; empty: the shipped one of the GPU, without which its steps cannot be asked. Returns how
+/// many. Throws ScenarioError.
+int add_gpu_cases(Published& published, const std::string& directory, const std::string& profile = "");
+
+/// The same of one document. `key`: of its source, unique; `url`: where it is.
+void add_gpu_cases(Published& published, const GpuSamples& samples, const std::string& key, const std::string& url,
+                   const std::string& profile = "");
+
+}  // namespace accosim

@@ -1,0 +1,182 @@
+#include "models/fit/gpu_profile.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "models/base/quantity.hpp"
+#include "models/fit/write_profile.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_parts.hpp"
+
+namespace accosim {
+namespace {
+
+JsonValue rounded(double value) {
+  JsonValue json = json_number(value, {});
+  json.text = fmt::format("{:.4g}", value);
+  return json;
+}
+
+JsonValue time_text(Seconds time) {
+  const double us = 1e6 * time.value;
+  return json_text(us >= 0.01 ? fmt::format("{:.4g} us", us) : fmt::format("{:.4g} ns", 1e3 * us), {});
+}
+
+std::string key_of(const MeasuredProduct& product) {
+  return fmt::format("{} {:.0f}x{:.0f}x{:.0f}x{:.0f}{}", name_of(product.layout), product.m, product.n, product.k,
+                     product.batch, product.accumulate ? " +" : "");
+}
+
+JsonValue curve_json(const KernelCurve& curve) {
+  JsonValue json = json_object({});
+  for (const KernelPoint& point : curve) json.set(fmt::format("{:.0f}", point.elements), time_text(point.time));
+  return json;
+}
+
+JsonValue table_json(const KernelTable& table) {
+  JsonValue json = json_object({});
+  json.set("spread", rounded(table.spread));
+  json.set("samples", rounded(table.samples));
+  json.set("times", curve_json(table.times));
+  return json;
+}
+
+/// The member, an empty object where there was none.
+JsonValue& object_at(JsonValue& parent, const std::string& key) {
+  if (parent.find(key) == nullptr) parent.set(key, json_object({}));
+  return *parent.find(key);
+}
+
+std::string citation_of(const GpuSamples& samples) {
+  std::string text = "accocal measure on " + samples.device;
+  const auto add = [&](const char* what, const std::string& value) {
+    if (!value.empty()) text += std::string(", ") + what + value;
+  };
+  add("", samples.date);
+  add("commit ", samples.commit);
+  add("driver ", samples.driver);
+  add("cuBLASLt ", samples.library);
+  return text;
+}
+
+}  // namespace
+
+GpuProfile::GpuProfile(JsonValue base, const GpuSamples& samples, const std::string& base_name, bool same)
+    : root_(std::move(base)), measured_(citation_of(samples)) {
+  root_.set("schema", json_text("accosim.device/1", {}));
+  if (!same) {
+    root_.set("name", json_text(samples.device, {}));
+    if (JsonValue* sources = root_.find("sources"))
+      for (JsonMember& source : sources->members)
+        source.value.text = fmt::format("as {}: {}", base_name, source.value.text);
+    if (JsonValue* gemm = root_.find("gemm"))
+      for (JsonMember& fit : gemm->members) fit.value.set("inherited", json_bool(true, {}));
+    if (JsonValue* attention = root_.find("attention")) attention->set("inherited", json_bool(true, {}));
+    root_.erase("kernels");
+    drop_citations(root_, "/kernels");
+  }
+  root_.set("description", json_text(fmt::format("{}, from {} and {}", samples.device, base_name, measured_), {}));
+  set("sm_count", rounded(samples.sm_count), measured_ + ": as the driver says");
+  set("memory", json_text(fmt::format("{:.0f} B", samples.memory.value), {}), measured_ + ": as the driver says");
+  if (samples.memory_bandwidth.value > 0)
+    set("memory_bandwidth", json_text(fmt::format("{:.0f} GB/s", 1e-9 * samples.memory_bandwidth.value), {}),
+        measured_ + ": clock and width of the memory");
+  if (samples.power > 0)
+    set("power", json_text(print_quantity(samples.power, Dimension::kPower), {}), measured_ + ": limit that was set");
+  read();
+}
+
+void GpuProfile::set(const std::string& key, JsonValue value, const std::string& source) {
+  drop_citations(root_, "/" + key);
+  root_.set(key, std::move(value));
+  object_at(root_, "sources").set("/" + key, json_text(source, {}));
+}
+
+void GpuProfile::read() {
+  JsonDocument written = parse_json(text(), "fitted profile");  // numbers as they are written, with their few digits
+  Diagnostics diagnostics;
+  diagnostics.errors = written.errors;
+  const std::optional<Device> device = read_device(written.root, "", diagnostics);
+  if (!device || !diagnostics.errors.empty()) {  // samples that pass one by one can make a device that cannot be
+    diagnostics.errors.insert(diagnostics.errors.begin(), "the samples make a profile that cannot be; measure again:");
+    throw ScenarioError(diagnostics.errors);
+  }
+  device_ = *device;
+}
+
+void GpuProfile::set_number(const char* key, double value, const std::string& source) {
+  set(key, rounded(value), source);
+  read();
+}
+
+void GpuProfile::set_time(const char* key, Seconds value, const std::string& source) {
+  set(key, time_text(value), source);
+  read();
+}
+
+void GpuProfile::set_gemm(Dtype dtype, const GemmFit& fit, const std::string& source) {
+  JsonValue json = json_of(fit);
+  if (!fit.products.empty()) {
+    JsonValue products = json_object({});
+    for (const MeasuredProduct& product : fit.products) products.set(key_of(product), rounded(product.ratio));
+    json.set("products", std::move(products));
+  }
+  spread_gemm_efficiency(root_, device_);
+  object_at(root_, "gemm").set(name_of(dtype), std::move(json));
+  const std::string pointer = std::string("/gemm/") + name_of(dtype);
+  drop_citations(root_, pointer);
+  object_at(root_, "sources").set(pointer, json_text(source, {}));
+  read();
+}
+
+void GpuProfile::set_kernels(const std::vector<KernelTable>& tables) {
+  if (tables.empty()) return;
+  JsonValue kernels = json_object({});
+  for (const KernelTable& table : tables) {
+    JsonValue& dtypes = object_at(kernels, name_of(table.kernel));
+    JsonValue& by_rows = object_at(dtypes, name_of(table.dtype));
+    by_rows.set(table.rows > 0 ? fmt::format("{:.0f}", table.rows) : "any", table_json(table));
+  }
+  set("kernels", std::move(kernels), measured_ + ": each kernel by itself, several times in a row");
+  read();
+}
+
+std::string GpuProfile::text() const {
+  JsonValue out = root_;
+  if (const JsonValue* sources = out.find("sources")) {  // at the end, where a reader looks for them
+    JsonValue moved = *sources;
+    out.erase("sources");
+    out.set("sources", std::move(moved));
+  }
+  return write_json(out) + "\n";
+}
+
+std::vector<MeasuredProduct> measured_products(const GpuSamples& samples, const Device& device, Dtype dtype) {
+  struct Mean {
+    MeasuredProduct product;
+    double sum[2] = {0, 0};
+    int count[2] = {0, 0};
+  };
+  std::map<std::string, Mean> means;
+  for (const GpuProductSample& sample : samples.products) {
+    if (sample.dtype != dtype) continue;
+    const Gemm& g = sample.gemm;
+    const MeasuredProduct product{g.layout, g.accumulate, g.m, g.n, g.k, g.batch, 1};
+    Mean& mean = means[key_of(product)];
+    mean.product = product;
+    const std::size_t which = sample.cold ? 1 : 0;
+    mean.sum[which] += std::log(sample.time.mean() / gemm_time(g, device, dtype));
+    ++mean.count[which];
+  }
+  std::vector<MeasuredProduct> products;
+  for (auto& [key, mean] : means) {
+    const std::size_t which = mean.count[0] > 0 ? 0 : 1;
+    mean.product.ratio = std::exp(mean.sum[which] / mean.count[which]);
+    products.push_back(mean.product);
+  }
+  return products;
+}
+
+}  // namespace accosim

@@ -1,0 +1,66 @@
+// What accocal measured of a machine, read from its samples (schema accosim.samples/1), and the constants that the
+// simulator needs from it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+
+namespace accosim {
+
+struct MachineSample {
+  std::string what;         ///< reduce_scatter, all_gather, all_reduce, adamw, copy, micro_batch, hand_off_start...
+  double amount = 0;        ///< bytes of a collective's whole buffer; elements; parameters of a micro-batch's model
+  bool after_idle = false;  ///< of a collective: the network had rested
+  Seconds median, p10, p90;
+  int runs = 0;
+  double tokens = 0;  ///< of a micro-batch
+};
+
+struct MachineSamples {
+  std::string source;                      ///< the file, for errors
+  std::string cpu, network, commit, date;  ///< network: loopback, paced or netns
+  int cores = 0, ranks = 0;
+  double idle_before = 0, idle_after = 0;  ///< share of all cores' time that nobody used
+  std::vector<double> rates;               ///< one a rank, B/s; empty where nothing limits
+  std::vector<double> bursts;              ///< of each rank's token bucket, B; empty where there is none
+  std::vector<MachineSample> samples;
+};
+
+/// `name` is for errors. Throws ScenarioError with all that is wrong, each with its place.
+MachineSamples read_machine_samples(const std::string& text, const std::string& name);
+
+/// One sample of a collective beside what the constants make of it.
+struct MachineResidual {
+  MachineSample sample;
+  Seconds predicted;
+};
+
+struct MachineFit {
+  Seconds hop;                  ///< of one step of a ring
+  double efficiency = 1;        ///< payload over the rate that was set; where none was, 1
+  BytesPerSecond unlimited;     ///< what a rank sends where no rate was set
+  Seconds adamw_per_parameter;  ///< step and the copy of the new parameters into their buffer
+  BytesPerSecond copy;          ///< bytes read and written a second
+  Seconds micro_batch{};        ///< 0: not measured
+  Seconds hand_off;             ///< a job to the communication thread, and its end back
+  double parameters = 0;        ///< of the model of the micro-batch
+  double tokens = 0;            ///< of a micro-batch
+  std::vector<MachineResidual> residuals;
+};
+
+/// `elements`: about how many parameters an optimizer's step has; small shards stay in the cache. 0: those of the
+/// micro-batch's model over the ranks, or where none was measured the most that were.
+/// hop: the median over collectives of at most 4 KiB of time over steps. efficiency: the median over the largest size
+/// of each collective of bytes on the slowest edge over time. A bucket's credit is what it gathers in the hops, or
+/// after a pause all of it. AdamW and copies: from the sample of the nearest size (copies are of whole buffers). Throws
+/// ScenarioError where a kind of sample is missing.
+MachineFit fit_machine(const MachineSamples& samples, double elements = 0);
+
+/// A scenario (JSON) of the machine: a node a rank, the micro-batch that was measured (of `nominal` where none was),
+/// and the schedules that accocal runs. Throws ScenarioError where it would be no scenario that loads.
+std::string machine_scenario(const MachineSamples& samples, const MachineFit& fit);
+
+}  // namespace accosim

@@ -1,0 +1,338 @@
+// Training runs and speedups, and what all published measurements have in common; see published.hpp. Tables are in
+// published_tables.cpp.
+#include "models/fit/published.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "models/base/text.hpp"
+#include "models/fit/gpu_cases.hpp"
+#include "models/fit/published_kinds.hpp"
+#include "models/spec/overrides.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_parts.hpp"
+
+namespace accosim {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kLongText = 2000;
+constexpr Range kPositive{0, 1e18, true};
+
+struct Metric {
+  const char* key;
+  Asked asked;
+};
+constexpr Metric kTimes[] = {{"step_time", Asked::kStepTime},
+                             {"micro_batch_time", Asked::kMicroBatchTime},
+                             {"forward_backward_time", Asked::kForwardBackward}};
+constexpr Metric kLayers[] = {{"block_forward_time", Asked::kBlockForward},
+                              {"block_backward_time", Asked::kBlockBackward}};
+constexpr Metric kMemories[] = {{"memory_allocated", Asked::kMemoryAllocated},
+                                {"memory_reserved", Asked::kMemoryReserved}};
+
+double gpus_of(const Scenario& scenario) {
+  double gpus = 0;
+  for (const NodeGroup& group : scenario.cluster.nodes) gpus += 1.0 * group.count * group.gpus;
+  return gpus;
+}
+
+double samples_of(const Scenario& scenario) {
+  double samples = 0;
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    samples += 1.0 * group.count * group.gpus * group.micro_batch_size;
+  return samples * scenario.training.gradient_accumulation_steps;
+}
+
+std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec) {
+  const Training& training = scenario.training;
+  const std::string gpus =
+      fmt::format("{:.0f}x {}", gpus_of(scenario), scenario.cluster.nodes.front().devices.front().name);
+  std::string text = fmt::format("{}, {}, {}, {} x {} tokens", scenario.model.name, gpus, spec.label,
+                                 training.micro_batch_size, training.sequence_length);
+  if (training.gradient_accumulation_steps > 1) text += fmt::format(" x {}", training.gradient_accumulation_steps);
+  text += fmt::format(", {}", name_of(scenario.cluster.nodes.front().precision));
+  if (training.activation_recompute != Recompute::kNone)
+    text += fmt::format(", {} recomputation", name_of(training.activation_recompute));
+  return text;
+}
+
+/// One case a metric that was measured.
+void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader& measured) {
+  const Scenario& scenario = *shared.scenario;
+  bool any = false;
+  const auto add = [&](const char* key, Asked asked, double value, const char* group) {
+    any = true;
+    PublishedCase one = shared;
+    one.asked = asked;
+    one.measured = value;
+    one.group = group;
+    const JsonValue& written = *measured.value().find(key);
+    if (!(value > 0))
+      return file.diagnostics.add(written.origin, measured.pointer(key), "is not above 0; write what was measured");
+    one.published = fmt::format("{} {}", key, written.text);
+    if (std::string(group) == kMemoryGroup) one.id += " memory";
+    if (std::string(group) == kLayerGroup) one.id += asked == Asked::kBlockForward ? " forward" : " backward";
+    add_case(file, one, written.origin, measured.pointer(key));
+  };
+  for (const Metric& metric : kTimes)
+    if (measured.has(metric.key)) add(metric.key, metric.asked, measured.seconds(metric.key).value, kTrainingGroup);
+  for (const Metric& metric : kLayers)
+    if (measured.has(metric.key)) add(metric.key, metric.asked, measured.seconds(metric.key).value, kLayerGroup);
+  // Rates become the time of a step: work of a step over the rate.
+  const double tokens = samples_of(scenario) * scenario.training.sequence_length;
+  const auto rate = [&](const char* key, double work) {
+    if (measured.has(key)) add(key, Asked::kStepTime, work / measured.number(key, kPositive), kTrainingGroup);
+  };
+  rate("tokens_per_s", tokens);
+  rate("tokens_per_s_per_gpu", tokens / gpus_of(scenario));
+  rate("sequences_per_s", samples_of(scenario));
+  for (const Metric& metric : kMemories)
+    if (measured.has(metric.key)) add(metric.key, metric.asked, measured.bytes(metric.key).value, kMemoryGroup);
+  measured.finish();
+  if (!any)
+    file.diagnostics.add(measured.value().origin, measured.pointer(), "holds no measurement; write a step_time");
+}
+
+/// The scenario that the case names, with its settings. Nothing when wrong.
+std::shared_ptr<const Scenario> scenario_of(ObjectReader& reader, ObjectReader& top, PublishedFile& file) {
+  JsonValue* all = top.find("scenarios");
+  if (all == nullptr || all->kind != JsonKind::kObject || all->members.empty()) {
+    top.fail("scenarios", "missing; write an object of scenarios by name");
+    return nullptr;
+  }
+  std::vector<std::string> names;
+  for (const JsonMember& member : all->members) names.push_back(member.key);
+  const std::string name = reader.one_of("scenario", names, names.size() == 1 ? names.front() : "");
+  if (!reader.good("scenario")) return nullptr;
+  JsonValue tree = *all->find(name);
+  if (tree.kind != JsonKind::kObject) {
+    file.diagnostics.add(tree.origin, top.pointer("scenarios"), "is no object; write a scenario");
+    return nullptr;
+  }
+  tree.set("schema", json_text("accosim.scenario/1", default_origin()));
+  if (JsonValue* training = tree.find("training"); training != nullptr && training->kind == JsonKind::kObject)
+    if (training->find("train_tokens") == nullptr) training->set("train_tokens", json_number(1e9, default_origin()));
+  const std::size_t errors = file.diagnostics.errors.size();
+  file.references.expand_scenario(tree);
+  if (JsonValue* settings = reader.find("set")) {
+    if (settings->kind != JsonKind::kObject) reader.fail("set", "is no object; write {\"/json/pointer\": value, ...}");
+    for (const JsonMember& member : settings->members) {
+      set_at(tree, member.key, member.value, member.origin, file.diagnostics);
+      file.references.expand_scenario(tree);
+    }
+  }
+  Scenario scenario = read_scenario(tree, name, file.diagnostics);
+  // A file that cannot be read is told once, by the first case that names it.
+  const auto hollow = [](const NodeGroup& group) { return group.devices.empty(); };
+  if (file.diagnostics.errors.size() != errors || holds_refused(tree) || scenario.schedules.empty() ||
+      scenario.cluster.nodes.empty() ||
+      std::any_of(scenario.cluster.nodes.begin(), scenario.cluster.nodes.end(), hollow))
+    return nullptr;
+  return std::make_shared<const Scenario>(std::move(scenario));
+}
+
+int schedule_of(ObjectReader& reader, const Scenario& scenario, const char* fallback) {
+  std::vector<std::string> labels;
+  for (const ScheduleSpec& spec : scenario.schedules) labels.push_back(spec.label);
+  const std::string label = reader.one_of("schedule", labels, fallback != nullptr ? fallback : labels.front());
+  const auto found = std::find(labels.begin(), labels.end(), label);
+  return found == labels.end() ? 0 : static_cast<int>(found - labels.begin());
+}
+
+std::vector<std::string> kinds() { return {"training", "speedups", "collectives", "kernels"}; }
+
+void read_file(const std::string& path, const std::string& shown, std::set<std::string>& ids, Published& published,
+               Diagnostics& diagnostics) {
+  References references(diagnostics);
+  std::optional<JsonValue> tree = references.open(path);
+  if (!tree) return;
+  ObjectReader top(*tree, "", diagnostics);
+  const JsonValue* schema = tree->find("schema");
+  if (schema != nullptr && schema->text != "accosim.validation/1") return;  // another kind of file
+  top.schema("accosim.validation/1");
+  if (!top.has("schema")) top.fail("schema", "missing; write \"schema\": \"accosim.validation/1\"");
+  PublishedFile file{{},
+                     fs::path(path).parent_path().string(),
+                     fs::path(shown).parent_path().string(),
+                     {},
+                     diagnostics,
+                     references,
+                     ids,
+                     published.cases};
+  file.source.key = fs::path(path).stem().string();
+  file.source.publisher = top.text("publisher", file.source.key);
+  file.source.title = top.text("title", {}, kLongText);
+  file.source.url = top.text("url", {}, kLongText);
+  file.source.commit = top.text("commit", std::string());
+  file.source.licence = top.text("licence", std::string());
+  file.source.description = top.text("description", std::string(), kLongText);
+  file.inferred = read_texts(top, "inferred");
+  const std::string kind = top.one_of("kind", kinds(), "");
+  if (kind == "training") read_training_cases(top, file);
+  if (kind == "speedups") read_speedup_cases(top, file);
+  if (kind == "collectives") read_collective_tables(top, file);
+  if (kind == "kernels") read_kernel_tables(top, file);
+  top.finish();
+  published.sources.push_back(file.source);
+}
+
+}  // namespace
+
+const char* name_of(Asked asked) {
+  switch (asked) {
+    case Asked::kNothing: return "nothing";
+    case Asked::kStepTime: return "step time";
+    case Asked::kMicroBatchTime: return "micro-batch time";
+    case Asked::kForwardBackward: return "forward and backward";
+    case Asked::kBlockForward: return "block forward";
+    case Asked::kBlockBackward: return "block backward";
+    case Asked::kMemoryAllocated: return "memory allocated";
+    case Asked::kMemoryReserved: return "memory reserved";
+    case Asked::kSpeedup: return "speedup";
+    case Asked::kCollectiveTime: return "collective time";
+    case Asked::kKernelTime: return "kernel time";
+    case Asked::kOptimizerTime: return "optimizer time";
+    case Asked::kMemoryInUse:
+    case Asked::kMemoryMicroBatch:
+    case Asked::kMemoryOptimizer: return "memory in use";
+  }
+  return "";
+}
+
+const std::vector<std::string>& published_groups() {
+  static const std::vector<std::string> kGroups = {kTrainingGroup, kMemoryGroup,   kLargeGroup,
+                                                   kSmallGroup,    kKernelGroup,   kLayerGroup,
+                                                   kPaperGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
+  return kGroups;
+}
+
+std::vector<JsonValue*> list_of(ObjectReader& reader, const char* key) {
+  return reader.list(key, 0, static_cast<std::size_t>(kMaxJsonValues));
+}
+
+std::vector<std::string> read_texts(ObjectReader& reader, const char* key) {
+  std::vector<std::string> texts;
+  std::size_t index = 0;
+  for (const JsonValue* element : list_of(reader, key)) {
+    const std::string at = reader.pointer(key) + pointer_part(index++);
+    const std::string& text = element->text;
+    if (element->refused) continue;
+    if (element->kind != JsonKind::kText || text.empty() || text.size() > kLongText ||
+        printable(text, text.size()) != text)
+      reader.diagnostics().add(element->origin, at,
+                               fmt::format("is no line of text; write one of at most {} bytes", kLongText));
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+PublishedCase read_case(ObjectReader& reader, PublishedFile& file, const char* group) {
+  PublishedCase one;
+  one.id = file.source.key + "/" + reader.text("id", {}, 200);
+  one.group = group;
+  one.source = file.source.key;
+  one.url = reader.text("url", file.source.url, kLongText);
+  one.trust = reader.one_of("trust", {"A", "B"}, "A")[0];
+  one.inferred = file.inferred;
+  for (std::string& text : read_texts(reader, "inferred")) one.inferred.push_back(std::move(text));
+  one.explanation = reader.text("explanation", std::string(), kLongText);
+  one.left_out = reader.text("left_out", std::string(), kLongText);
+  one.not_expressible = reader.text("not_expressible", std::string(), kLongText);
+  if (!one.not_expressible.empty()) {
+    one.configuration = reader.text("configuration", {}, kLongText);
+    one.published = reader.text("published", {}, kLongText);
+  }
+  return one;
+}
+
+void add_case(PublishedFile& file, PublishedCase one, const JsonOrigin& origin, const std::string& pointer) {
+  if (!file.ids.insert(one.id).second) {
+    file.diagnostics.add(origin, pointer,
+                         fmt::format("two cases are named {}; give each its own id", in_quotes(one.id, 200)));
+    return;
+  }
+  file.cases.push_back(std::move(one));
+}
+
+void read_training_cases(ObjectReader& top, PublishedFile& file) {
+  top.find("scenarios");
+  const std::vector<JsonValue*> list = list_of(top, "cases");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
+    PublishedCase one = read_case(reader, file, kTrainingGroup);
+    if (!one.not_expressible.empty()) {
+      reader.finish();
+      add_case(file, std::move(one), list[i]->origin, reader.pointer());
+      continue;
+    }
+    one.scenario = scenario_of(reader, top, file);
+    JsonValue* measured = reader.find("measured");
+    if (measured == nullptr) reader.fail("measured", "missing; write {\"step_time\": \"1.2 s\"}");
+    reader.find("set");
+    if (one.scenario == nullptr || measured == nullptr) continue;
+    one.schedule = schedule_of(reader, *one.scenario, nullptr);
+    const ScheduleSpec& spec = one.scenario->schedules[static_cast<std::size_t>(one.schedule)];
+    one.device = one.scenario->cluster.nodes.front().devices.front().name;
+    one.configuration = configuration_of(*one.scenario, spec);
+    reader.finish();
+    ObjectReader values(*reader.find("measured"), reader.pointer("measured"), file.diagnostics);
+    add_measured(file, one, values);
+  }
+}
+
+void read_speedup_cases(ObjectReader& top, PublishedFile& file) {
+  const std::vector<JsonValue*> list = list_of(top, "cases");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
+    PublishedCase one = read_case(reader, file, kPaperGroup);
+    const std::string name = reader.text("scenario_file");
+    one.measured = reader.number("speedup", kPositive);
+    one.published = fmt::format("{}x", shortest(one.measured));
+    one.asked = Asked::kSpeedup;
+    if (!reader.good("scenario_file")) continue;
+    try {
+      one.scenario =
+          std::make_shared<const Scenario>(load_scenario((fs::path(file.directory) / name).string(), {}).scenario);
+    } catch (const ScenarioError& error) {
+      for (const std::string& line : error.errors) file.diagnostics.errors.push_back(line);
+      continue;
+    }
+    one.schedule = schedule_of(reader, *one.scenario, nullptr);
+    reader.finish();
+    one.device = one.scenario->cluster.nodes.front().devices.front().name;
+    one.configuration =
+        configuration_of(*one.scenario, one.scenario->schedules[static_cast<std::size_t>(one.schedule)]) + ", over " +
+        one.scenario->baseline;
+    add_case(file, std::move(one), list[i]->origin, reader.pointer());
+  }
+}
+
+Published load_published(const std::string& directory) {
+  Diagnostics diagnostics;
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator entries(directory, error), end; !error && entries != end; entries.increment(error))
+    if (entries->path().extension() == ".json") paths.push_back(entries->path());
+  if (error || paths.empty())
+    throw ScenarioError(
+        {fmt::format("{}: no folder with files of published measurements (*.json)", printable(directory, 200))});
+  std::sort(paths.begin(), paths.end());
+  Published published;
+  std::set<std::string> ids;
+  for (const fs::path& path : paths) {
+    Diagnostics own;  // a file that cannot be read does not keep the others from being read
+    read_file(path.string(), path.lexically_normal().string(), ids, published, own);
+    diagnostics.errors.insert(diagnostics.errors.end(), own.errors.begin(), own.errors.end());
+  }
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  if (published.sources.empty())
+    throw ScenarioError({fmt::format("{}: holds no file of published measurements (schema accosim.validation/1)",
+                                     printable(directory, 200))});
+  return published;
+}
+
+}  // namespace accosim

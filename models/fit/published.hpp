@@ -1,0 +1,96 @@
+// Measurements that others published, as questions to the model: a training run, a collective or a kernel with all that
+// its source says and what had to be inferred, and the measured answer. The files are scenarios/validation/*.json.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/price/collective_query.hpp"
+#include "models/price/kernel.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// Where measurements were published: one file.
+struct PublishedSource {
+  std::string key;        ///< the file's stem
+  std::string publisher;  ///< who measured: what a fit leaves out together
+  std::string title, url, commit, licence, description;
+};
+
+/// What a case asks for.
+enum class Asked : std::uint8_t {
+  kNothing,           ///< cannot be asked yet
+  kStepTime,          ///< of one update, s
+  kMicroBatchTime,    ///< forward and backward of one micro-batch on a GPU, no communication, s
+  kForwardBackward,   ///< one update without its optimizer, s
+  kBlockForward,      ///< of the first transformer block for one micro-batch, s
+  kBlockBackward,     ///< the same backward, s
+  kMemoryAllocated,   ///< peak of the tensors on a GPU, B
+  kMemoryReserved,    ///< peak of what the framework's allocator took, B
+  kSpeedup,           ///< per token over the scenario's baseline
+  kCollectiveTime,    ///< s
+  kKernelTime,        ///< s
+  kOptimizerTime,     ///< of one step on all parameters, s
+  kMemoryInUse,       ///< what accocal's rank holds on the device, the context left out, B
+  kMemoryMicroBatch,  ///< the same where nothing is communicated
+  kMemoryOptimizer,   ///< the same without activations
+};
+const char* name_of(Asked asked);
+
+struct KernelQuery {
+  std::shared_ptr<const Device> device;
+  Kernel kernel;
+  Dtype dtype = Dtype::kBf16;
+};
+
+struct PublishedCase {
+  std::string id;                     ///< unique: the source's key, "/", and a name of its own
+  std::string group;                  ///< one of published_groups()
+  std::string source;                 ///< PublishedSource::key
+  std::string url;                    ///< of the source, or the case's own
+  std::string device;                 ///< of the (first) GPU; empty where nothing can be asked
+  std::string series;                 ///< cases that one line of a table sums up: a table's rows of one kind
+  std::string configuration;          ///< in words
+  std::string published;              ///< the measured value as its source has it
+  char trust = 'A';                   ///< A: exact and fully configured; B: approximate or under-specified
+  std::vector<std::string> inferred;  ///< what its source does not say
+  std::string explanation;            ///< why the prediction is off
+  std::string left_out;               ///< why it is not scored; empty when it is
+  std::string not_expressible;        ///< why it cannot be asked; empty when it can
+
+  /// Its device's constants are of the same document, so no fit of what others published may see it, nor is it asked
+  /// again where one of those is left out.
+  bool by_us = false;
+  Asked asked = Asked::kNothing;
+  double measured = 0;                       ///< in the unit of `asked`
+  std::shared_ptr<const Scenario> scenario;  ///< of all but collectives and kernels
+  int schedule = 0;                          ///< index in the scenario's
+  CollectiveQuery collective;
+  KernelQuery kernel;
+
+  bool scored() const { return left_out.empty() && not_expressible.empty(); }
+};
+
+struct Published {
+  std::vector<PublishedSource> sources;  ///< by key
+  std::vector<PublishedCase> cases;      ///< in the order of the files and in them
+};
+
+/// In the order of a report.
+const std::vector<std::string>& published_groups();
+inline constexpr const char* kTrainingGroup = "training step";
+inline constexpr const char* kMemoryGroup = "memory";
+inline constexpr const char* kLargeGroup = "collectives from 1 MiB";
+inline constexpr const char* kSmallGroup = "collectives below 1 MiB";
+inline constexpr const char* kKernelGroup = "kernels";
+inline constexpr const char* kLayerGroup = "layers";
+inline constexpr const char* kPaperGroup = "ACCO paper";
+
+/// All files of schema accosim.validation/1 in the folder. Throws ScenarioError with everything that is wrong.
+Published load_published(const std::string& directory);
+
+}  // namespace accosim

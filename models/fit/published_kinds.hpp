@@ -1,0 +1,41 @@
+// The kinds of file that published measurements come in, each read by its own function. For load_published(); others
+// use models/fit/published.hpp.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "models/base/reader.hpp"
+#include "models/fit/published.hpp"
+#include "models/spec/references.hpp"
+
+namespace accosim {
+
+/// What the readers of one file share.
+struct PublishedFile {
+  PublishedSource source;
+  std::string directory;              ///< of the file
+  std::string shown;                  ///< the same as it is printed
+  std::vector<std::string> inferred;  ///< for all its cases
+  Diagnostics& diagnostics;
+  References& references;
+  std::set<std::string>& ids;  ///< of all files
+  std::vector<PublishedCase>& cases;
+};
+
+/// The keys that every case has: id, trust, configuration, inferred, explanation, left_out, not_expressible, published.
+PublishedCase read_case(ObjectReader& reader, PublishedFile& file, const char* group);
+std::vector<std::string> read_texts(ObjectReader& reader, const char* key);
+/// Adds the case unless its id is taken, which is an error at `origin`.
+void add_case(PublishedFile& file, PublishedCase one, const JsonOrigin& origin, const std::string& pointer);
+
+void read_training_cases(ObjectReader& top, PublishedFile& file);
+void read_speedup_cases(ObjectReader& top, PublishedFile& file);
+void read_collective_tables(ObjectReader& top, PublishedFile& file);
+void read_kernel_tables(ObjectReader& top, PublishedFile& file);
+
+/// Elements of a list; an error when `key` is something else. Absent: none.
+std::vector<JsonValue*> list_of(ObjectReader& reader, const char* key);
+
+}  // namespace accosim

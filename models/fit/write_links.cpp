@@ -1,0 +1,84 @@
+#include "models/fit/write_links.hpp"
+
+#include <fmt/format.h>
+
+#include "models/base/json.hpp"
+#include "models/spec/scenario.hpp"
+
+namespace accosim {
+namespace {
+
+JsonValue rounded(double value) {
+  JsonValue json = json_number(value, {});
+  json.text = fmt::format("{:.4g}", value);
+  return json;
+}
+
+JsonValue microseconds(Seconds time) { return json_text(fmt::format("{:.4g} us", 1e6 * time.value), {}); }
+
+void set_common(JsonValue& json, double efficiency, Seconds latency, Seconds chunk, const LowLatency& ll,
+                const LinkQuality& quality) {
+  json.set("efficiency", rounded(efficiency));
+  json.set("latency", microseconds(latency));
+  json.set("chunk", microseconds(chunk));
+  json.set("ll_latency", microseconds(ll.hop));
+  json.set("ll_efficiency", rounded(ll.efficiency));
+  json.set("spread", rounded(quality.spread));
+  json.set("spread_small", rounded(quality.spread_small));
+}
+
+/// The kind that a file may leave out.
+bool is_kind(const JsonValue& json, const std::string& kind, const std::string& usual) {
+  const JsonValue* written = json.find("kind");
+  return (written == nullptr ? usual : written->text) == kind;
+}
+
+}  // namespace
+
+std::string cluster_with_links(const std::string& text, const std::string& file, const std::vector<LinkFit>& fits,
+                               const std::string& sources) {
+  for (const LinkFit& fit : fits)
+    for (const FitErrors* errors : {&fit.large, &fit.small})
+      check_plausible(fit.between_nodes ? fit.nics.kind : fit.intra.kind, *errors);
+  JsonDocument document = parse_json(text, file);
+  if (!document.errors.empty()) throw ScenarioError(document.errors);
+  JsonValue& root = document.root;
+  JsonValue* nodes = root.kind == JsonKind::kObject ? root.find("nodes") : nullptr;
+  if (nodes == nullptr || nodes->kind != JsonKind::kArray)
+    throw ScenarioError({file + ": is no cluster with \"nodes\"; name a file of schema accosim.cluster/1"});
+  if (root.find("sources") == nullptr) root.set("sources", json_object({}));
+  JsonValue cited = *root.find("sources");
+  root.erase("sources");
+  for (std::size_t i = 0; i < nodes->elements.size(); ++i) {
+    JsonValue& group = nodes->elements[i];
+    if (group.kind != JsonKind::kObject) continue;
+    for (const LinkFit& fit : fits) {
+      JsonValue* links = group.find(fit.between_nodes ? "nics" : "intra");
+      if (links == nullptr || links->kind != JsonKind::kObject) continue;
+      if (!is_kind(*links, fit.between_nodes ? fit.nics.kind : fit.intra.kind, "infiniband")) continue;
+      if (fit.between_nodes) {
+        set_common(*links, fit.nics.efficiency, fit.nics.latency, fit.nics.chunk, fit.nics.ll, fit.nics.quality);
+      } else {
+        set_common(*links, fit.intra.efficiency, fit.intra.latency, fit.intra.chunk, fit.intra.ll, fit.intra.quality);
+        links->set("launch", microseconds(fit.intra.launch));
+        links->set("turnaround", rounded(fit.intra.turnaround));
+        links->set("all_to_all_efficiency", rounded(fit.intra.exchange));
+        links->set("ll_launch", microseconds(fit.intra.ll.launch));
+        if (fit.intra.multicast > 0) links->set("nvls_efficiency", rounded(fit.intra.multicast));
+      }
+      const std::string pointer = fmt::format("/nodes/{}/{}/", i, fit.between_nodes ? "nics" : "intra");
+      for (const char* key : {"efficiency", "latency"}) cited.erase(pointer + key);
+      cited.set(
+          pointer + "efficiency",
+          json_text(fmt::format("accosim fit, {} collectives of {:.3g} to {:.3g} B from {}; mean error {:.1f} % from 1 "
+                                "MiB, {:.1f} % below",
+                                fit.large.samples + fit.small.samples, fit.least, fit.most, sources,
+                                100 * fit.large.mean_absolute, 100 * fit.small.mean_absolute),
+                    {}));
+    }
+  }
+  root.set("sources", std::move(cited));
+  return write_json(root) + "\n";
+}
+
+}  // namespace accosim

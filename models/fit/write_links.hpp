@@ -1,0 +1,17 @@
+// Writes fitted constants of links into a cluster's file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/fit/fit_collectives.hpp"
+
+namespace accosim {
+
+/// The cluster (a JSON object in `text`) with the constants of each node group's links replaced where a fit is of their
+/// kind, with four digits and a citation; all other keys stay as they are. `file` is for errors. Throws ScenarioError
+/// when the text is no cluster with a list of nodes, and where a fit is not plausible.
+std::string cluster_with_links(const std::string& text, const std::string& file, const std::vector<LinkFit>& fits,
+                               const std::string& sources);
+
+}  // namespace accosim

@@ -1,0 +1,26 @@
+// Puts fitted constants into the text of a device profile.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/base/json.hpp"
+#include "models/fit/fit_kernels.hpp"
+
+namespace accosim {
+
+/// A fit as a profile has it, constants with four digits; without its measured products.
+JsonValue json_of(const GemmFit& fit);
+
+/// A profile with one constant for all products ("gemm_efficiency") gets it as a fit without shapes of each dtype that
+/// it has a peak for, marked as inherited: what is not measured keeps it beside what is.
+void spread_gemm_efficiency(JsonValue& profile, const Device& device);
+
+/// The profile (a JSON object in `text`) with what with_fits() fits anew for `device` in "gemm" and "attention",
+/// constants with four digits, and a citation for each; what was not fitted, and all other keys, stay as they are, and
+/// so does a fit of the device's own kernels where there is only a relative's. `file` is for errors. Throws
+/// ScenarioError when the text is no JSON object.
+std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
+                              const std::vector<KernelFit>& fits);
+
+}  // namespace accosim

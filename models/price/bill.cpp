@@ -1,0 +1,126 @@
+#include "models/price/bill.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace accosim {
+namespace {
+
+bool only_moves_memory(const Kernel& kernel) { return kernel.kind == KernelKind::kMemory; }
+
+/// `moving`: what the bytes alone take.
+Bound bound_of(bool only_memory, Seconds time, Seconds launching, Seconds moving) {
+  if (launching > time) return Bound::kLaunch;
+  return only_memory || 2 * moving >= time ? Bound::kMemory : Bound::kCompute;
+}
+
+class BillMaker {
+ public:
+  BillMaker(const Device& device, Dtype compute)
+      : devices_(held_devices(device)),
+        compute_(compute),
+        bandwidth_(device.memory_efficiency * device.memory_bandwidth) {
+    bill_.launch_interval = device.launch_interval;
+    bill_.slowdown = device.slowdown;
+  }
+
+  void add(const Layer& layer) {
+    BilledLayer& billed = bill_.layers.emplace_back();
+    billed.name = layer.name;
+    for (const Operator& op : layer.operators) billed.operators.push_back(bill_operator(op));
+  }
+
+  Bill& bill() { return bill_; }
+
+ private:
+  BilledOperator bill_operator(const Operator& op) {
+    BilledOperator billed;
+    billed.name = op.name;
+    billed.lines.reserve(op.forward.size() + op.backward.size());
+    billed.forward = add_lines(op.forward, false, billed.lines);
+    billed.backward = add_lines(op.backward, true, billed.lines);
+    billed.forward_launches = op.forward_kernels;
+    billed.backward_launches = op.backward_kernels;
+    billed.flops = op.forward_flops + op.backward_flops;
+    billed.bytes = op.forward_bytes + op.backward_bytes;
+    billed.parameters = op.parameters;
+    billed.bound =
+        bound_of(op.cls == OperatorClass::kMemory, billed.forward + billed.backward,
+                 (op.forward_kernels + op.backward_kernels) * bill_.launch_interval, billed.bytes / bandwidth_);
+    return billed;
+  }
+
+  /// Their sum.
+  Seconds add_lines(const std::vector<Kernel>& kernels, bool backward, std::vector<BillLine>& lines) {
+    Seconds sum;
+    for (const Kernel& kernel : kernels) {
+      lines.push_back({index_of(kernel), backward});
+      sum += bill_.kernels[lines.back().kernel].time;
+    }
+    return sum;
+  }
+
+  std::size_t index_of(const Kernel& kernel) {
+    const Bytes bytes = bytes_of(kernel);  // tells nearly all apart, and is at hand
+    const auto same = std::find_if(bill_.kernels.begin(), bill_.kernels.end(), [&](const PricedKernel& each) {
+      return each.bytes == bytes && each.kernel == kernel;
+    });
+    const auto index = static_cast<std::size_t>(same - bill_.kernels.begin());
+    if (same == bill_.kernels.end()) bill_.kernels.push_back(price(kernel, bytes));
+    return index;
+  }
+
+  PricedKernel price(const Kernel& kernel, Bytes bytes) {
+    PricedKernel priced;
+    priced.kernel = kernel;
+    priced.time = price_on(devices_.front(), kernel);
+    priced.held.fill(priced.time);
+    if (!only_moves_memory(kernel))
+      for (std::size_t i = 1; i < kHeld.size(); ++i)
+        priced.held[i] = i < devices_.size() ? price_on(devices_[i], kernel) : priced.held[i - 1];
+    priced.bytes = bytes;
+    priced.bound =
+        bound_of(only_moves_memory(kernel), priced.time, kernel.launches * bill_.launch_interval, bytes / bandwidth_);
+    priced.trust = trust_of(kernel, devices_.front(), compute_);
+    return priced;
+  }
+
+  Seconds price_on(const Device& device, const Kernel& kernel) {
+    ++bill_.prices;
+    return step_time(kernel, device, compute_);
+  }
+
+  const std::vector<Device> devices_;
+  const Dtype compute_;
+  const BytesPerSecond bandwidth_;
+  Bill bill_;
+};
+
+}  // namespace
+
+const char* name_of(Bound bound) {
+  switch (bound) {
+    case Bound::kCompute: return "compute";
+    case Bound::kMemory: return "memory";
+    case Bound::kLaunch: return "launch";
+  }
+  return "";
+}
+
+Bill bill_of(const std::vector<Layer>& layers, const Device& device, Dtype compute) {
+  BillMaker maker(device, compute);
+  Bill& bill = maker.bill();
+  bill.layer_of.reserve(layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto same = std::find_if(bill.layers.begin(), bill.layers.end(), [&](const BilledLayer& each) {
+      return layers[each.indices.front()].operators == layers[i].operators;
+    });
+    const auto index = static_cast<std::size_t>(same - bill.layers.begin());
+    if (same == bill.layers.end()) maker.add(layers[i]);
+    bill.layers[index].indices.push_back(i);
+    bill.layer_of.push_back(index);
+  }
+  return std::move(bill);
+}
+
+}  // namespace accosim

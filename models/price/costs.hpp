@@ -1,0 +1,67 @@
+// Everything that a schedule needs to know in seconds and bytes, for one scenario under one schedule's dtypes: what a
+// micro-batch costs on each kind of rank, the optimizer, copies, and collectives on request.
+#pragma once
+
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/price/bill.hpp"
+#include "models/price/collectives.hpp"
+#include "models/price/layers.hpp"
+#include "models/price/price.hpp"
+#include "models/price/work.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// Ranks with the same device, precision, attention and micro-batch size: they cost the same and share a program.
+struct RankKind {
+  Device device;
+  Workload workload;
+  std::vector<Layer> layers;
+  Bill bill;                     ///< of one micro-batch; times and works are sums of it
+  std::vector<LayerTime> times;  ///< one a layer
+  Seconds forward, backward;     ///< of one micro-batch
+  std::vector<LayerWork> works;  ///< one a layer
+  LayerWork work;                ///< of one micro-batch
+  Flops model_flops;             ///< of one micro-batch, what the model needs
+  Flops hardware_flops;          ///< of one micro-batch, what is computed, recomputation included
+  bool tied_embeddings = false;  ///< the head's matrix is the embedding's
+};
+
+struct Costs {
+  Cluster cluster;
+  std::vector<Place> places;  ///< one a rank
+  std::vector<int> kind_of;   ///< one a rank
+  std::vector<RankKind> kinds;
+  Ring world;  ///< all ranks
+  bool interference = true;
+  double parameters = 0;
+  Dtype parameter_dtype = Dtype::kBf16;
+  Dtype gradient_dtype = Dtype::kBf16;
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
+  bool gradient_clipping = false;
+  Implementation implementation = Implementation::kEager;
+
+  int ranks() const { return static_cast<int>(places.size()); }
+  Bytes parameter_bytes() const { return parameters * bytes_of(parameter_dtype); }
+  Bytes gradient_bytes() const { return parameters * bytes_of(gradient_dtype); }
+};
+
+Costs price(const Scenario& scenario, const ScheduleSpec& spec);
+
+/// Ranks that share one copy of what the schedule shards: all, or in hybrid sharding those of a node.
+int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
+
+/// One optimizer step on `parameters` elements, with the clipping of their gradients where it is asked for. accocal's
+/// by the device's table of it, where that has one.
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device);
+
+/// accocal's optimizer as one kernel, which the device may have a table of.
+Kernel own_optimizer(double parameters, Dtype storage);
+
+/// Matrix products run in the schedule's autocast dtype or, without, in that of the parameters; a node group's own
+/// 16-bit precision stands for any other 16-bit one.
+Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec);
+
+}  // namespace accosim

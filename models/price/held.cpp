@@ -1,0 +1,24 @@
+#include "models/price/held.hpp"
+
+#include <algorithm>
+
+namespace accosim {
+
+Device without(const Device& device, int sms) {
+  Device left = device;
+  if (device.sm_count == 0) return left;
+  left.sm_count = std::max(device.sm_count - sms, (device.sm_count + 7) / 8);
+  const double share = static_cast<double>(left.sm_count) / device.sm_count;
+  for (auto& peak : left.peak)
+    if (peak) peak = share * *peak;
+  return left;
+}
+
+std::vector<Device> held_devices(const Device& device) {
+  std::vector<Device> devices{device};
+  for (std::size_t i = 1; i < kHeld.size() && kHeld[i - 1] < 3 * device.collective_sms; ++i)
+    devices.push_back(without(device, kHeld[i]));
+  return devices;
+}
+
+}  // namespace accosim

@@ -1,0 +1,30 @@
+// The constants are explained in README.md ("Intervals").
+#include "models/price/interval.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace accosim {
+
+double Spread::total() const { return std::hypot(compute, communication); }
+
+double ratio_spread(const Spread& a, const Spread& b) {
+  return std::hypot(a.compute - b.compute, a.communication - b.communication);
+}
+
+Interval interval_80(double value, double spread) {
+  const double factor = std::exp(kEightyPercent * spread);
+  return {value / factor, value * factor};
+}
+
+double communication_spread(const Cluster& cluster, bool between_nodes, Bytes bytes) {
+  constexpr double kMiB = 1024.0 * 1024.0;
+  double spread = 0;
+  for (const NodeGroup& group : cluster.nodes) {
+    const LinkQuality& quality = between_nodes ? group.nics.quality : group.intra.quality;
+    spread = std::max(spread, bytes.value < kMiB ? quality.spread_small : quality.spread);
+  }
+  return spread;
+}
+
+}  // namespace accosim

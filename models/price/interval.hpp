@@ -1,0 +1,36 @@
+// How far off a prediction may be: relative spreads of what it is made of, and the interval that they give. A spread is
+// the standard deviation of the logarithm of measured over predicted time.
+#pragma once
+
+#include "models/base/units.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// Spreads of computation and of communication, each already times its share of the time that it is a part of. All
+/// kernels err alike (one fit, one clock), all collectives too, and the two have nothing to do with each other.
+struct Spread {
+  double compute = 0;
+  double communication = 0;
+
+  /// Root of the sum of squares.
+  double total() const;
+};
+/// Of a ratio of two times: what errs alike cancels. sqrt of the squared differences.
+double ratio_spread(const Spread& a, const Spread& b);
+
+/// Quantile of the normal distribution that leaves a tenth on either side.
+inline constexpr double kEightyPercent = 1.2815515655446004;
+struct Interval {
+  double low = 0, high = 0;
+};
+/// The 80 % interval of a log-normal quantity whose median is `value`: value x exp(-+ kEightyPercent x spread).
+Interval interval_80(double value, double spread);
+
+/// Spread of collectives of so many bytes inside a node or between nodes: the largest of its kinds of links
+/// (LinkQuality).
+double communication_spread(const Cluster& cluster, bool between_nodes, Bytes bytes);
+/// Of what is resident on a GPU: allocator slack and versions of libraries.
+inline constexpr double kMemorySpread = 0.08;
+
+}  // namespace accosim

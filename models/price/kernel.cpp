@@ -1,0 +1,135 @@
+#include "models/price/kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace accosim {
+
+Kernel memory_kernel(Bytes bytes, int launches, double efficiency, double work) {
+  Kernel kernel;
+  kernel.bytes = bytes;
+  kernel.launches = launches;
+  kernel.efficiency = efficiency;
+  kernel.work = work;
+  return kernel;
+}
+
+Kernel gemm_kernel(const Gemm& gemm) {
+  Kernel kernel;
+  kernel.kind = KernelKind::kGemm;
+  kernel.gemm = gemm;
+  return kernel;
+}
+
+Kernel attention_kernel(const AttentionShape& shape, bool backward) {
+  Kernel kernel;
+  kernel.kind = backward ? KernelKind::kAttentionBackward : KernelKind::kAttentionForward;
+  kernel.attention = shape;
+  if (backward) kernel.launches = 3;  // rowsum(dO O), the fused kernel, the conversion of dQ
+  return kernel;
+}
+
+Flops flops_of(const Kernel& kernel) {
+  switch (kernel.kind) {
+    case KernelKind::kMemory: return Flops{0};
+    case KernelKind::kGemm: return flops_of(kernel.gemm);
+    case KernelKind::kAttentionForward: return flops_of(kernel.attention, false);
+    case KernelKind::kAttentionBackward: return flops_of(kernel.attention, true);
+    case KernelKind::kAttentionBoth: return flops_of(kernel.attention, false) + flops_of(kernel.attention, true);
+  }
+  return Flops{0};
+}
+
+Bytes bytes_of(const Kernel& kernel) {
+  switch (kernel.kind) {
+    case KernelKind::kMemory: return kernel.bytes;
+    case KernelKind::kGemm: return bytes_of(kernel.gemm);
+    case KernelKind::kAttentionForward: return bytes_of(kernel.attention, false);
+    case KernelKind::kAttentionBackward: return bytes_of(kernel.attention, true);
+    case KernelKind::kAttentionBoth: return bytes_of(kernel.attention, false) + bytes_of(kernel.attention, true);
+  }
+  return Bytes{0};
+}
+
+const KernelTable* table_of(const Device& device, const Kernel& kernel) {
+  const KernelTable* found = nullptr;
+  const auto distance = [&](const KernelTable& table) {
+    return table.rows > 0 && kernel.rows > 0 ? std::abs(std::log(table.rows / kernel.rows)) : 0;
+  };
+  for (const KernelTable& table : device.kernels)
+    if (table.kernel == kernel.step && table.dtype == kernel.dtype &&
+        (found == nullptr || distance(table) < distance(*found)))
+      found = &table;
+  return found;
+}
+
+bool outside(const KernelTable& table, const Kernel& kernel) {
+  const double rows = table.rows > 0 && kernel.rows > 0 ? kernel.rows / table.rows : 1;
+  return kernel.elements * kSameSize < table.times.front().elements ||
+         kernel.elements > kSameSize * table.times.back().elements || rows > kSameSize || rows * kSameSize < 1;
+}
+
+const MeasuredProduct* measured_product(const Gemm& g, const Device& device, Dtype dtype) {
+  const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
+  if (!fit || g.layout == GemmLayout::kAny) return nullptr;
+  for (const MeasuredProduct& product : fit->products)
+    if (product.layout == g.layout && product.accumulate == g.accumulate && product.m == g.m && product.n == g.n &&
+        product.k == g.k && product.batch == g.batch)
+      return &product;
+  return nullptr;
+}
+
+double measured_ratio(const Gemm& g, const Device& device, Dtype dtype) {
+  if (const MeasuredProduct* const same = measured_product(g, device, dtype)) return same->ratio;
+  const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
+  if (!fit || g.layout == GemmLayout::kAny) return 1;
+  constexpr double kFarthest = 2;
+  double nearest = kFarthest * (1 + 1e-9), ratio = 1;
+  for (const MeasuredProduct& product : fit->products) {
+    if (product.layout != g.layout || product.accumulate != g.accumulate) continue;
+    int different = 0;
+    double factor = 1;
+    for (const auto& [a, b] :
+         {std::pair(product.m, g.m), {product.n, g.n}, {product.k, g.k}, {product.batch, g.batch}}) {
+      if (a == b) continue;
+      ++different;
+      factor = std::max(a, b) / std::min(a, b);
+    }
+    if (different != 1 || factor >= nearest) continue;
+    nearest = factor;
+    ratio = product.ratio;
+  }
+  return std::sqrt(ratio);
+}
+
+Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
+  switch (kernel.kind) {
+    case KernelKind::kMemory: {
+      const KernelTable* const table = kernel.step ? table_of(device, kernel) : nullptr;
+      if (table != nullptr) return time_at(table->times, kernel.elements);
+      const BytesPerSecond bandwidth = kernel.efficiency * device.memory_efficiency * device.memory_bandwidth;
+      const double elements = device.sm_count * kElementRate;
+      const Seconds work{elements > 0 ? kernel.work / elements : 0};
+      return kernel.launches * kKernelOverhead + overlapped(kernel.bytes / bandwidth, work);
+    }
+    case KernelKind::kGemm: {
+      const Dtype dtype = kernel.dtype.value_or(compute);
+      return measured_ratio(kernel.gemm, device, dtype) * gemm_time(kernel.gemm, device, dtype);
+    }
+    case KernelKind::kAttentionForward: return attention_time(kernel.attention, false, device, compute);
+    case KernelKind::kAttentionBackward: return attention_time(kernel.attention, true, device, compute);
+    case KernelKind::kAttentionBoth:
+      return attention_time(kernel.attention, false, device, compute) +
+             attention_time(kernel.attention, true, device, compute);
+  }
+  return Seconds{0};
+}
+
+Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute) {
+  const Seconds alone = kernel_time(kernel, device, compute);
+  if (kernel.kind == KernelKind::kMemory) return device.memory_overhead * alone;
+  if (kernel.kind != KernelKind::kGemm) return device.attention_overhead * alone;
+  return kernel.dtype.value_or(compute) == Dtype::kFp32 ? alone : device.product_overhead * alone;
+}
+
+}  // namespace accosim

@@ -1,0 +1,225 @@
+// The transformer put together from its operators, and what the backward pass recomputes of it.
+#include "models/price/layers.hpp"
+
+#include <algorithm>
+
+#include "models/price/accocal_layers.hpp"
+#include "models/price/operators.hpp"
+#include "models/spec/model_families.hpp"
+
+namespace accosim {
+namespace {
+
+Layer embedding_layer(const Model& model, const Sizes& z) {
+  Layer layer;
+  layer.name = "embedding";
+  const Bytes rows = z.tokens * z.hidden * z.stream;
+  const Bytes ids = z.tokens * Bytes{8};
+  const double table = z.vocab * z.hidden;
+  // The gradient of the table is dense: zeroed, then the rows are added in.
+  Operator token;
+  token.name = "token embedding";
+  token.forward = {memory_kernel(ids + 2 * rows)};
+  token.backward = {memory_kernel(ids + 3 * rows + table * z.param, 2)};
+  token.parameters = table;
+  token.activations = ids;
+  add_up(token);
+  layer.operators.push_back(token);
+  double parameters = table;
+  if (model.learned_positions) {
+    const double positions = static_cast<double>(model.max_position_embeddings) * z.hidden;
+    // Looks up, then adds to the tokens'.
+    const Bytes looked_up = z.seq * z.hidden * z.stream;
+    Operator position;
+    position.name = "position embedding";
+    position.forward = {memory_kernel(3 * looked_up + 2 * rows, 2)};
+    position.backward = {memory_kernel(rows + 3 * looked_up + positions * z.param, 3)};
+    position.parameters = positions;
+    add_up(position);
+    layer.operators.push_back(position);
+    parameters += positions;
+  }
+  if (z.dropout) layer.operators.push_back(embedding_dropout(z));
+  layer.operators.push_back(accumulate(z, 0, parameters, 0, model.learned_positions ? 2 : 1));
+  return layer;
+}
+
+bool is_attention(const Operator& op) {
+  const bool named = op.name.rfind("attention", 0) == 0 || op.name == "softmax";
+  return named && op.name != "attention norm" && op.name != "attention residual";
+}
+
+void run_again(Operator& op, const std::vector<Kernel>& kernels) {
+  op.backward.insert(op.backward.end(), kernels.begin(), kernels.end());
+  add_up(op);
+}
+
+Bytes kept_by(const std::vector<Operator>& ops) {
+  Bytes sum;
+  for (const Operator& op : ops) sum += op.activations;
+  return sum;
+}
+
+/// Only the block's input is kept, which its first norm reads.
+void recompute_all(const Sizes& z, std::vector<Operator>& ops) {
+  const Bytes before = kept_by(ops);
+  for (Operator& op : ops) {
+    run_again(op, op.forward);
+    op.activations = Bytes{0};
+  }
+  ops.front().activations = z.tokens * z.hidden * z.stream;
+  ops.front().workspace = before - ops.front().activations;
+}
+
+/// From q, k and v to the attention's output (Korthikanti et al.): those three are kept, nothing of the square.
+void recompute_attention(std::vector<Operator>& ops) {
+  const Bytes before = kept_by(ops);
+  for (Operator& op : ops) {
+    if (!is_attention(op)) continue;
+    run_again(op, op.forward);
+    if (op.name == "softmax" || op.name == "attention dropout") op.activations = Bytes{0};
+  }
+  ops.front().workspace = before - kept_by(ops);
+}
+
+/// torchtitan's selective_op: the outputs of attention and of the first, third, fifth... matrix product are kept, all
+/// else is computed again from the block's input and these.
+void recompute_operators(const Sizes& z, std::vector<Operator>& ops) {
+  const Bytes before = kept_by(ops);
+  Bytes kept = z.tokens * z.hidden * z.stream;
+  int products = 0;
+  for (Operator& op : ops) {
+    std::vector<Kernel> again;
+    for (const Kernel& kernel : op.forward) {
+      const bool dense = kernel.kind == KernelKind::kGemm && kernel.gemm.batch == 1;
+      if (dense && ++products % 2 == 1) {
+        kept += kernel.gemm.m * kernel.gemm.n * kernel.gemm.out;
+      } else if (kernel.kind == KernelKind::kAttentionForward) {
+        kept += z.tokens * z.query * z.act + z.tokens * z.heads * Bytes{4};
+      } else {
+        again.push_back(kernel);
+      }
+    }
+    run_again(op, again);
+    op.activations = Bytes{0};
+  }
+  ops.front().activations = kept;
+  ops.front().workspace = std::max(Bytes{0}, before - kept);
+}
+
+Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, int window) {
+  Layer layer;
+  std::vector<Operator>& ops = layer.operators;
+  const double qkv = z.query + 2 * z.key_value;
+  // Merged code always has one matrix for the three projections.
+  const bool together = family_of(model).one_qkv_matrix || z.implementation == Implementation::kFused;
+  const std::vector<double> projections =
+      together ? std::vector<double>{qkv} : std::vector<double>{z.query, z.key_value, z.key_value};
+  const std::vector<double> up = !model.gated_mlp                             ? std::vector<double>{z.ffn}
+                                 : z.implementation == Implementation::kFused ? std::vector<double>{2 * z.ffn}
+                                                                              : std::vector<double>{z.ffn, z.ffn};
+
+  ops.push_back(norm("attention norm", model, z));
+  ops.push_back(product("qkv projection", z, z.hidden, projections, model.qkv_bias ? qkv : 0));
+  if (!model.learned_positions) ops.push_back(rotary(z));
+  if (z.repeated) ops.push_back(repeat_key_value(z));
+  if (workload.attention != Attention::kNaive)
+    ops.push_back(flash_attention(model, z, window));
+  else
+    add_naive_attention(model, z, ops);
+  for (Operator& op : ops)
+    if (op.cls == OperatorClass::kGemm && op.parameters == 0) op = in_16_bits(std::move(op), z);
+  ops.push_back(product("output projection", z, z.query, {z.hidden}, model.attention_output_bias ? z.hidden : 0));
+  ops.push_back(residual("attention residual", z));
+  ops.push_back(norm("mlp norm", model, z));
+  const double up_columns = (model.gated_mlp ? 2 : 1) * z.ffn;
+  ops.push_back(product("mlp up", z, z.hidden, up, model.mlp_bias ? up_columns : 0));
+  ops.push_back(activation(model, z));
+  ops.push_back(product("mlp down", z, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0));
+  ops.push_back(residual("mlp residual", z));
+
+  const int matrices = static_cast<int>(projections.size() + up.size()) + 2;
+  double weights = 0, norms = 0, biases = 0;
+  for (const Operator& op : ops) (op.cls == OperatorClass::kGemm ? weights : norms) += op.parameters;
+  if (z.cast) ops.push_back(autocast(z, weights, 2 * z.tokens * z.hidden, matrices + 2));
+  biases = (model.qkv_bias ? qkv : 0) + (model.attention_output_bias ? z.hidden : 0) +
+           (model.mlp_bias ? up_columns + z.hidden : 0);
+  const int vectors = (model.qkv_bias ? static_cast<int>(projections.size()) : 0) +
+                      (model.attention_output_bias ? 1 : 0) + (model.mlp_bias ? static_cast<int>(up.size()) + 1 : 0) +
+                      (model.rms_norm ? 2 : 4);
+
+  switch (workload.recompute) {
+    case Recompute::kNone: break;
+    case Recompute::kSelective: recompute_attention(ops); break;
+    case Recompute::kSelectiveOp: recompute_operators(z, ops); break;
+    case Recompute::kFull: recompute_all(z, ops); break;
+  }
+  ops.push_back(accumulate(z, weights - biases, norms + biases, matrices, vectors));
+  return layer;
+}
+
+Layer head_layer(const Model& model, const Sizes& z) {
+  Layer layer;
+  layer.name = "head";
+  std::vector<Operator>& ops = layer.operators;
+  ops.push_back(norm("final norm", model, z));
+  Sizes wide = z;
+  wide.fp8 = false;
+  ops.push_back(in_16_bits(product("lm head", wide, z.hidden, {z.vocab}, 0), z));
+  const double table = ops.back().parameters;
+  if (model.tie_word_embeddings) ops.back().parameters = 0;
+  ops.push_back(cross_entropy(z));
+  if (z.cast) ops.push_back(autocast(z, table, z.tokens * z.hidden, 2));
+  // A tied table gets its gradient here too, and once more in the embedding.
+  ops.push_back(accumulate(z, table, norm_parameters(model), 1, model.rms_norm ? 1 : 2));
+  return layer;
+}
+
+}  // namespace
+
+double attended_pairs(int sequence_length, int window) {
+  const double s = sequence_length;
+  const double w = window > 0 && window < sequence_length ? window : s;
+  return w * s - w * w / 2;
+}
+
+std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
+  if (family_of(model).measured) {
+    Operator whole;
+    whole.name = "micro-batch";
+    whole.parameters = static_cast<double>(model.measured_parameters);
+    whole.forward_kernels = whole.backward_kernels = 0;
+    return {Layer{"measured", {whole}}};
+  }
+  const Sizes z = sizes_of(model, workload);
+  if (workload.implementation == Implementation::kAccocal)
+    return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers},
+                          workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16);
+  std::vector<Layer> layers;
+  layers.reserve(static_cast<std::size_t>(model.num_hidden_layers) + 2);
+  layers.push_back(embedding_layer(model, z));
+  std::vector<std::pair<int, Layer>> built;  // by window: equal blocks are built once
+  for (int i = 0; i < model.num_hidden_layers; ++i) {
+    const std::size_t index = static_cast<std::size_t>(i);
+    const int window = index < model.attention_window.size() ? model.attention_window[index] : 0;
+    auto same = std::find_if(built.begin(), built.end(), [&](const auto& each) { return each.first == window; });
+    if (same == built.end()) same = built.insert(built.end(), {window, block_layer(model, workload, z, window)});
+    layers.push_back(same->second);
+    layers.back().name = "block " + std::to_string(i);
+  }
+  layers.push_back(head_layer(model, z));
+  return layers;
+}
+
+Flops model_flops(const Model& model, const Workload& workload) {
+  Workload needed = workload;  // the model's need does not depend on the kernels that serve it
+  needed.attention = Attention::kFlash;
+  needed.recompute = Recompute::kNone;
+  needed.implementation = Implementation::kFused;
+  Flops forward;
+  for (const Layer& layer : layers_of(model, needed))
+    for (const Operator& op : layer.operators) forward += op.forward_flops;
+  return 3 * forward;
+}
+
+}  // namespace accosim

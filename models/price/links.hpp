@@ -1,0 +1,23 @@
+// What NVLinks between GPUs carry when not all are joined alike: the rings that fit on them.
+#pragma once
+
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// Rings, each in one direction, through the first `ranks` GPUs that fit on the links together; a link carries one ring
+/// each way. Where no ring can be closed, a step may pass through another of these GPUs (NCCL's path type NVB). 0 where
+/// there is no ring at all. 2 to 8 ranks.
+int rings_on(const std::vector<std::vector<int>>& links, int ranks);
+
+/// Bandwidth of all rings through `ranks` of a node's `gpus` GPUs together, one direction, before any efficiency. With
+/// a switch or over PCIe the bandwidth of one GPU; with GPUs joined to each other (ranks - 1) times that of a pair.
+BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, int ranks);
+
+/// What one GPU sends to `ranks` - 1 others at once (all-to-all), or to one: before any efficiency.
+BytesPerSecond exchange_bandwidth(const IntraLink& link, int gpus, int ranks);
+
+}  // namespace accosim

@@ -1,0 +1,210 @@
+// Memory by the papers' formula and by what a training step really holds at its peak.
+#include "models/price/memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "models/spec/schedule_traits.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+namespace {
+
+Bytes kept(const Layer& layer) {
+  Bytes sum;
+  for (const Operator& op : layer.operators) sum += op.activations;
+  return sum;
+}
+
+Bytes workspace(const Layer& layer) {
+  Bytes most;
+  for (const Operator& op : layer.operators) most = std::max(most, op.workspace);
+  return most;
+}
+
+double parameters_of(const Layer& layer) {
+  double sum = 0;
+  for (const Operator& op : layer.operators) sum += op.parameters;
+  return sum;
+}
+
+/// What is resident at one moment, by name.
+class Moment {
+ public:
+  void add(const char* name, Bytes bytes) {
+    if (bytes > Bytes{0}) memory_.parts.push_back({name, bytes});
+  }
+  const MemoryParts& memory() const { return memory_; }
+
+ private:
+  MemoryParts memory_;
+};
+
+struct Sizes {
+  std::vector<double> layers;  ///< parameters of each
+  double parameters = 0;       ///< of all
+  double shard = 0;
+  Bytes param, grad, reduce, state;  ///< an element
+  bool grads_stay = false;           ///< from one micro-batch to the next
+};
+
+Sizes sizes_of(const MemoryInput& input) {
+  const ScheduleSpec& spec = input.schedule;
+  Sizes z;
+  for (const Layer& layer : input.layers) {
+    z.layers.push_back(parameters_of(layer));
+    z.parameters += z.layers.back();
+  }
+  z.shard = std::ceil(z.parameters / input.shards);  // the flat buffer is padded to equal shards
+  z.param = bytes_of(spec.parameter_dtype);
+  z.grad = bytes_of(spec.gradient_dtype);
+  z.reduce = bytes_of(spec.reduce_dtype);
+  z.state = bytes_of(spec.optimizer_dtype);
+  z.grads_stay = input.accumulation_steps > 1;
+  return z;
+}
+
+double sum(const std::vector<double>& values, std::size_t from, std::size_t to) {
+  double total = 0;
+  for (std::size_t i = from; i < to; ++i) total += values[i];
+  return total;
+}
+
+/// Where at most the optimizer is sharded, the backward pass being in layer l.
+void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
+  const ScheduleSpec& spec = input.schedule;
+  const ScheduleTraits& traits = traits_of(spec);
+  const bool flat = traits.sharding == Sharding::kOptimizer;  // gradients are, to be reduced in one piece
+  const bool sharded = flat || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
+  moment.add("parameters", z.parameters * z.param);
+  moment.add("gradients", (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
+  const bool master = z.state == Bytes{4} && z.param < Bytes{4};
+  moment.add("optimizer states", (sharded ? z.shard : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  if (traits.delayed) {
+    // Carries gradients out and parameters back.
+    moment.add("communication buffer", input.shards * z.shard * std::max(z.param, z.grad));
+    if (z.grad < z.state) moment.add("fp32 gradient of the shard", z.shard * Bytes{4});
+    if (traits.lookahead != Lookahead::kNone)
+      moment.add("clones of optimizer states", z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
+  } else if (traits.local) {
+    if (traits.outer_step) moment.add("outer parameters and momentum", z.parameters * Bytes{8});
+    moment.add("communication buffer", z.parameters * z.param);
+  } else if (spec.overlap == Overlap::kBackward && input.shards > 1) {  // one rank is not wrapped
+    moment.add("gradient buckets", z.parameters * z.grad);
+  }
+}
+
+/// accocal's ranks: everything is there all the time, the master copy even where parameters are fp32.
+void add_accocal_states(Moment& moment, const MemoryInput& input, const Sizes& z) {
+  const ScheduleTraits& traits = traits_of(input.schedule);
+  const double padded = input.shards * z.shard;
+  const double optimized = traits.sharding == Sharding::kNothing ? z.parameters : z.shard;
+  moment.add("parameters", padded * z.param);
+  moment.add("gradients", padded * z.grad);
+  moment.add("communication buffer", padded * z.param);
+  moment.add("optimizer states", optimized * 3 * Bytes{4});
+  if (traits.lookahead != Lookahead::kNone) moment.add("clones of optimizer states", optimized * 3 * Bytes{4});
+  if (traits.lookahead == Lookahead::kPrediction) moment.add("estimate of the shard", optimized * z.param);
+}
+
+void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
+  const ScheduleSpec& spec = input.schedule;
+  const bool every = spec.sync == Sync::kEveryMicroBatch;
+  moment.add("parameters", z.parameters * z.param);
+  if (every && spec.overlap == Overlap::kBackward) {
+    moment.add("gradients", z.layers[l] * z.grad);
+    moment.add("gradient buckets", std::min(2 * spec.bucket_cap, z.parameters * z.grad));
+  } else {
+    const bool whole = z.grads_stay && !every;
+    moment.add("gradients", (whole ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
+  }
+  moment.add("gradient shard", z.shard * z.grad);
+  const bool master = z.state == Bytes{4} && z.param < Bytes{4};
+  moment.add("optimizer states", z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+}
+
+void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
+  const ScheduleSpec& spec = input.schedule;
+  const std::size_t n = z.layers.size(), d = static_cast<std::size_t>(spec.prefetch);
+  const Bytes stored = std::max(z.state, z.param);
+  const double share = z.shard / z.parameters;
+  moment.add("parameter shard", z.shard * stored);
+  // The unit that computes and those gathered ahead; the last unit stays until its own backward is done, tied
+  // embeddings to the end.
+  double gathered = sum(z.layers, spec.reshard_after_forward ? l - std::min(l, d) : 0, l + 1);
+  if (input.tied_embeddings && spec.reshard_after_forward && l > d) gathered += z.layers.front();
+  moment.add("gathered parameters", gathered * z.param);
+  const bool whole = z.grads_stay && spec.sync == Sync::kLastMicroBatch;
+  moment.add("gradients", whole ? z.parameters * std::max(z.grad, z.reduce) : z.layers[l] * z.grad);
+  const double in_flight = z.layers[l] + (l + 1 < n ? z.layers[l + 1] : 0);
+  if (input.shards > 1) moment.add("reduction buffers", in_flight * z.reduce);
+  const bool shard_stays = z.grads_stay && spec.sync == Sync::kEveryMicroBatch;
+  moment.add("gradient shard", (shard_stays ? z.shard : share * sum(z.layers, l, n)) * stored);
+  moment.add("optimizer states", z.shard * (2 * z.state));
+}
+
+MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
+  Moment moment;
+  const Sharding sharding = traits_of(input.schedule).sharding;
+  if (input.accocal)
+    add_accocal_states(moment, input, z);
+  else if (sharding == Sharding::kParameters)
+    add_zero3_states(moment, input, z, l);
+  else if (sharding == Sharding::kGradients)
+    add_zero2_states(moment, input, z, l);
+  else
+    add_replicated_states(moment, input, z, l);
+  Bytes held;  // by the layers that the backward pass has not reached
+  for (std::size_t i = 0; i < l; ++i) held += kept(input.layers[i]);
+  const bool head = l + 1 == input.layers.size();
+  const Bytes here = kept(input.layers[l]) + workspace(input.layers[l]);
+  moment.add("activations", head ? held : held + here);
+  if (head) moment.add("logits and loss", here);
+  return moment.memory();
+}
+
+/// Of a schedule, or of a method that papers compare with and that is no schedule here.
+MemoryFormula formula_of(const std::string& method) {
+  if (const ScheduleTraits* const schedule = find_schedule(method)) return schedule->formula;
+  if (method == "slowmo") return {.whole = 20};  // DDP's 16, and the slow parameters and momentum in 16 bits
+  if (method == "co2") return {.whole = 24};     // the same twice
+  throw std::invalid_argument("no memory formula for \"" + method + "\"");
+}
+
+}  // namespace
+
+Bytes memory_formula(const std::string& method, double parameters, int ranks) {
+  const MemoryFormula formula = formula_of(method);
+  return Bytes{(formula.whole + formula.sharded / ranks) * parameters};
+}
+
+Bytes MemoryParts::total() const {
+  Bytes sum;
+  for (const auto& part : parts) sum += part.second;
+  return sum;
+}
+
+Bytes MemoryParts::part(const std::string& name) const {
+  for (const auto& part : parts)
+    if (part.first == name) return part.second;
+  return Bytes{0};
+}
+
+Bytes MemoryParts::allocated() const { return with_slack() - part("allocator slack"); }
+
+Bytes MemoryParts::with_slack() const { return total() - part("reserved"); }
+
+MemoryParts resident_memory(const MemoryInput& input) {
+  const Sizes z = sizes_of(input);
+  MemoryParts worst;
+  for (std::size_t l = input.layers.size(); l-- > 0;) {
+    MemoryParts now = at_layer(input, z, l);
+    if (now.total() > worst.total()) worst = std::move(now);
+  }
+  if (!input.accocal) worst.parts.push_back({"allocator slack", kAllocatorSlack * worst.total()});
+  if (input.device.reserved_memory > Bytes{0}) worst.parts.push_back({"reserved", input.device.reserved_memory});
+  return worst;
+}
+
+}  // namespace accosim

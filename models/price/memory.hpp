@@ -1,0 +1,63 @@
+// How much GPU memory a schedule needs: by the formula that papers compare with, and what is really resident. Only the
+// second decides whether it fits.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/price/layers.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// Model states in bytes for `parameters` elements on `ranks` ranks, K = 12 bytes of optimizer state an element, 2-byte
+/// parameters, gradients and buffers: ACCO's Table 1 (arXiv 2406.02613). Methods: every schedule,
+/// slowmo and co2. Throws std::invalid_argument for another. In hybrid sharding `ranks` are those of a node.
+Bytes memory_formula(const std::string& method, double parameters, int ranks);
+
+/// What is resident at the peak, by name, in the order of a report.
+struct MemoryParts {
+  std::vector<std::pair<std::string, Bytes>> parts;
+  Bytes total() const;
+  Bytes part(const std::string& name) const;  ///< 0 where there is none
+  /// What PyTorch's max_memory_allocated counts: all but what is reserved and the allocator's slack.
+  Bytes allocated() const;
+  /// What max_memory_reserved counts: allocated, and the slack.
+  Bytes with_slack() const;
+};
+
+struct MemoryInput {
+  const ScheduleSpec& schedule;
+  const std::vector<Layer>& layers;
+  const Device& device;
+  int shards = 1;              ///< ranks that share one copy of what is sharded
+  int accumulation_steps = 1;  ///< micro-batches an update; between them gradients stay
+  bool tied_embeddings = false;
+  bool accocal = false;  ///< its own buffers, and no caching allocator
+};
+
+/// At the worst moment of the backward pass, which is walked layer by layer: the activations of the layers that it has
+/// not reached, the workspace of the one where it is, and
+/// - parameters, whole, or in zero3 the shard and the units gathered: the one that computes and those prefetched;
+/// - gradients: flat buffers (zero1, dpu, acco) whole; otherwise as they appear, unless an earlier micro-batch left
+/// them
+///   there (ddp, also zero2 and zero3 when synchronized once); in zero2 the layer's, two buckets and the shard, in
+///   zero3 the unit's, two buffers being reduced and the shard;
+/// - optimizer states m and v and, where these are fp32 and the parameters narrower, a master copy, whole or a shard;
+/// - dpu and acco: the flat communication buffer and an fp32 gradient of the shard; acco: clones of the states; ddp and
+///   zero1 in buckets: the buckets, which PyTorch keeps beside the gradients (gradient_as_bucket_view=False);
+/// - `logits and loss`: what the head keeps and needs, absent when the moment is after its backward;
+/// - `reserved`, of the device, and `allocator slack`, kAllocatorSlack of all other parts.
+/// Shards are ceil(P / shards). accocal holds its flat buffers, the master copy and the logits all the time, whatever
+/// the schedule: parameters, gradients and a communication buffer in the storage type, padded to equal shards.
+MemoryParts resident_memory(const MemoryInput& input);
+
+/// What PyTorch's caching allocator holds beyond the tensors at the peak (blocks rounded up, split, kept for another
+/// size), of these: the median by which torchtitan's published peaks of reserved memory exceed what is counted here:
+/// Llama 3.1 8B under FSDP on 8 GPUs, eager 1.16 and compiled 1.09, and on 128 GPUs, 1.12
+/// (github.com/pytorch/torchtitan at b5bcd76, benchmarks/llama3_h100_202412_torchtitan.md).
+inline constexpr double kAllocatorSlack = 0.11;
+
+}  // namespace accosim

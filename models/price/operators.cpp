@@ -1,0 +1,373 @@
+// The comments name the tensors that are moved or saved, because the sum of these is what a reader will want to check
+// against the literature. `r` and `w`: elements read and written.
+#include "models/price/operators.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "models/spec/model_families.hpp"
+
+namespace accosim {
+namespace {
+
+// Fractions of the streaming bandwidth that kernels with more than a copy to do reach in 32 bits, and their arithmetic
+// an element beside that of a gelu, which shows in 16 bits: medians over the shapes of one operator, on A100, V100 and
+// GH200, in the op table of github.com/eth-easl/sailor (Planner/baselines/Aceso/profiler). Dropout's backward pass, a
+// product with a mask, reaches the streaming bandwidth itself on all three.
+constexpr double kActivationEfficiency = 0.95, kActivationBackwardEfficiency = 0.75;
+constexpr double kSoftmaxEfficiency = 0.9, kSoftmaxWork = 0.5, kSoftmaxBackwardWork = 0.85;
+constexpr double kDropoutEfficiency = 0.92, kDropoutWork = 0.85;  ///< forward: it draws random numbers
+constexpr double kNormEfficiency = 0.85, kNormWork = 0.8;
+constexpr double kNormBackwardEfficiency = 0.55, kNormBackwardWork = 2;  ///< sums over the tokens for weight and bias
+constexpr Bytes kWord{4};                                                ///< fp32
+
+Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward) {
+  Operator op;
+  op.name = name;
+  op.forward = std::move(forward);
+  op.backward = std::move(backward);
+  add_up(op);
+  return op;
+}
+
+/// Hugging Face's RMSNorm is written out in Python: to fp32, square, mean, + eps, rsqrt, multiply, back, times weight.
+Operator eager_rms_norm(const char* name, const Sizes& z) {
+  const double n = z.tokens * z.hidden;
+  const Bytes x = n * z.stream, wide = n * kWord;
+  const bool narrow = z.stream < kWord;
+  const Bytes to_wide = narrow ? x + wide : Bytes{0};
+  // forward: cast; pow r w; mean r; product r w; cast; weight r w
+  Kernel forward = memory_kernel(2 * to_wide + 5 * wide + 2 * x, narrow ? 8 : 6);
+  // backward: weight: dx r w, dw r r w and its sum r; cast; product: dx r w, its factor's r r w and sum r; square:
+  // r w, r w; sum of the two paths r r w; cast
+  Kernel backward = memory_kernel(2 * to_wide + 6 * x + 13 * wide, narrow ? 14 : 12);
+  Operator op = memory_op(name, {forward}, {backward});
+  op.activations = wide + x;  // the fp32 input and the normalised tensor
+  return op;
+}
+
+Operator merged_activation(const char* name, double elements, Bytes forward, Bytes backward, Bytes kept) {
+  Operator op = memory_op(name, {memory_kernel(forward, 1, kActivationEfficiency, elements)},
+                          {memory_kernel(backward, 1, kActivationBackwardEfficiency, elements)});
+  op.activations = kept;
+  return op;
+}
+
+/// An operator's dropout as a kernel of its own: x, y and a mask of a byte an element, both ways.
+Kernel dropout_kernel(double elements, Bytes element, bool backward) {
+  return memory_kernel(elements * (2 * element + Bytes{1}), 1, backward ? 1 : kDropoutEfficiency,
+                       backward ? 0 : kDropoutWork * elements);
+}
+
+/// 16 bits read for the largest value; read, and written in 8. In one pass: read, written twice, once transposed.
+Kernel fp8_cast(double elements, bool fused) { return memory_kernel(Bytes{(fused ? 4 : 5) * elements}, fused ? 1 : 2); }
+
+Operator square_product(const char* name, const Gemm& forward, const Gemm& left, const Gemm& right) {
+  Operator op;
+  op.name = name;
+  op.cls = OperatorClass::kGemm;
+  op.forward = {gemm_kernel(forward)};
+  op.backward = {gemm_kernel(left), gemm_kernel(right)};
+  return op;
+}
+
+/// Of the scores of attention. Eager: scale, mask and softmax r w each, backward r r w and twice r w; in fp32 where
+/// autocast or the model's own code asks for it, and then back. Merged: r w, a causal kernel of Megatron's reads only
+/// half; backward r r w.
+Operator softmax(const Model& model, const Sizes& z, double square) {
+  const EagerSoftmax rule = family_of(model).softmax;
+  const bool eager = z.implementation == Implementation::kEager;
+  const Bytes y = square * z.act;
+  Operator op;
+  if (eager && rule == EagerSoftmax::kClamped) {
+    // Adds the mask, clamps with torch.max against the least number, softmax: r w each. The backward of that maximum
+    // compares, halves, selects, compares and fills: 36 bytes and more an element of fp32, as ten passes.
+    op = memory_op("softmax", {memory_kernel(4 * y, 2), memory_kernel(2 * y, 1, kSoftmaxEfficiency)},
+                   {memory_kernel(3 * y, 1, kSoftmaxEfficiency), memory_kernel(10 * y, 5)});
+    op.activations = 3 * y;  // the masked scores and their clamped copy for the maximum, and the output
+  } else if (eager) {
+    const Bytes out = square * (z.cast || rule == EagerSoftmax::kInFp32 ? kWord : z.act);
+    const Bytes back = out > y ? out + y : Bytes{0};
+    const Bytes to_wide = z.cast && out > y ? y + out : Bytes{0};  // autocast's; a dtype argument is softmax's own
+    const Bytes in = z.cast ? out : y;
+    op = memory_op("softmax",
+                   {memory_kernel(4 * y, 2), memory_kernel(to_wide + in + out + back, back > Bytes{0} ? 2 : 1,
+                                                           kSoftmaxEfficiency, kSoftmaxWork * square)},
+                   {memory_kernel(to_wide + 2 * out + in + back, back > Bytes{0} ? 2 : 1, kSoftmaxEfficiency),
+                    memory_kernel(4 * y, 2)});
+    op.activations = out + (out > y ? y : Bytes{0});
+  } else {
+    const bool half = z.implementation == Implementation::kFused && model.causal;
+    op = memory_op("softmax", {memory_kernel((half ? 1.5 : 2) * y, 1, kSoftmaxEfficiency, kSoftmaxWork * square)},
+                   {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency, kSoftmaxBackwardWork * square)});
+    op.activations = y;
+  }
+  return op;
+}
+
+}  // namespace
+
+Sizes sizes_of(const Model& model, const Workload& workload) {
+  Sizes z{};
+  z.batch = workload.micro_batch_size;
+  z.seq = workload.sequence_length;
+  z.tokens = z.batch * z.seq;
+  z.hidden = model.hidden_size;
+  z.heads = model.num_attention_heads;
+  z.head_dim = model.head_dim;
+  z.query = z.heads * z.head_dim;
+  z.key_value = static_cast<double>(model.num_key_value_heads) * z.head_dim;
+  z.ffn = model.intermediate_size;
+  z.vocab = model.vocab_size;
+  // fp8 training quantises the inputs of a product on the fly; what is stored between operators has 16 bits.
+  z.act = std::max(bytes_of(workload.compute), Bytes{2});
+  z.param = bytes_of(workload.parameter_dtype);
+  z.stream = std::max(z.act, z.param);
+  z.grad = bytes_of(workload.gradient_dtype);
+  z.cast = z.param > z.act;
+  z.fp8 = workload.compute == Dtype::kFp8;
+  z.dropout = workload.dropout > 0;
+  z.implementation = workload.implementation;
+  z.repeated = z.key_value < z.query && z.implementation != Implementation::kFused;
+  return z;
+}
+
+void add_up(Operator& op) {
+  op.forward_flops = op.backward_flops = Flops{0};
+  op.forward_bytes = op.backward_bytes = Bytes{0};
+  op.forward_kernels = op.backward_kernels = 0;
+  for (const Kernel& kernel : op.forward) {
+    op.forward_flops += flops_of(kernel);
+    op.forward_bytes += bytes_of(kernel);
+    op.forward_kernels += kernel.launches;
+  }
+  for (const Kernel& kernel : op.backward) {
+    op.backward_flops += flops_of(kernel);
+    op.backward_bytes += bytes_of(kernel);
+    op.backward_kernels += kernel.launches;
+  }
+}
+
+Operator in_16_bits(Operator op, const Sizes& z) {
+  if (!z.fp8) return op;
+  for (std::vector<Kernel>* kernels : {&op.forward, &op.backward})
+    for (Kernel& kernel : *kernels)
+      if (kernel.kind == KernelKind::kGemm) kernel.dtype = Dtype::kBf16;
+  return op;
+}
+
+double norm_parameters(const Model& model) { return (model.rms_norm ? 1.0 : 2.0) * model.hidden_size; }
+
+Operator norm(const char* name, const Model& model, const Sizes& z) {
+  const Bytes x = z.tokens * z.hidden * z.stream;
+  Operator op;
+  if (model.rms_norm && z.implementation == Implementation::kEager) {
+    op = eager_rms_norm(name, z);
+  } else {
+    // forward r w; backward: dx r r w, and the gradients of weight and bias r r
+    const double n = z.tokens * z.hidden;
+    op = memory_op(name, {memory_kernel(2 * x, 1, kNormEfficiency, kNormWork * n)},
+                   {memory_kernel(5 * x, 2, kNormBackwardEfficiency, kNormBackwardWork * n)});
+    op.activations = x;
+  }
+  op.parameters = norm_parameters(model);
+  return op;
+}
+
+Operator product(const char* name, const Sizes& z, double in, const std::vector<double>& outs, double bias) {
+  Operator op;
+  op.name = name;
+  op.cls = OperatorClass::kGemm;
+  const double t = z.tokens;
+  double all = 0;
+  const Bytes operand = z.fp8 ? Bytes{1} : z.act;
+  const bool fused = z.implementation == Implementation::kFused;
+  if (z.fp8) op.forward.push_back(fp8_cast(t * in, fused));
+  for (const double out : outs) {
+    all += out;
+    if (z.fp8) {
+      op.forward.push_back(fp8_cast(in * out, fused));
+      op.backward.push_back(fp8_cast(t * out, fused));
+      if (!fused) op.backward.push_back(memory_kernel(Bytes{2 * (t * in + in * out + t * out)}, 3));  // transposed
+    }
+    op.forward.push_back(gemm_kernel({1, t, out, in, operand, z.act, false}));  // the bias is added in its epilogue
+    op.backward.push_back(gemm_kernel({1, t, in, out, operand, z.act, false}));
+    const bool merged = fused && !z.cast;
+    op.backward.push_back(gemm_kernel({1, in, out, t, operand, merged ? z.grad : z.act, merged}));
+  }
+  if (bias > 0)  // its gradient is a sum over the tokens
+    op.backward.push_back(memory_kernel(t * all * z.act, static_cast<int>(outs.size())));
+  if (outs.size() > 1)  // the gradients of the shared input are added: two reads and a write each
+    op.backward.push_back(
+        memory_kernel(3.0 * static_cast<double>(outs.size() - 1) * t * in * z.act, static_cast<int>(outs.size()) - 1));
+  op.parameters = in * all + bias;
+  op.activations = t * in * z.act;
+  add_up(op);
+  return op;
+}
+
+Operator residual(const char* name, const Sizes& z) {
+  const double n = z.tokens * z.hidden;
+  const Bytes sum = n * (2 * z.stream + z.act);
+  Operator op;
+  switch (z.implementation) {
+    case Implementation::kEager:
+      op = memory_op(name, {memory_kernel(sum)}, {memory_kernel(3 * n * z.stream)});
+      if (z.dropout) {
+        op.forward.insert(op.forward.begin(), dropout_kernel(n, z.act, false));
+        op.backward.push_back(dropout_kernel(n, z.act, true));
+      }
+      break;
+    case Implementation::kCompiled:  // one kernel with the norm that follows, which then need not read the sum again
+      op = memory_op(name, {memory_kernel(n * (z.stream + z.act), 0)}, {memory_kernel(n * z.stream, 0)});
+      if (z.dropout) {
+        op.forward.push_back(memory_kernel(Bytes{n}, 0));
+        op.backward.push_back(memory_kernel(n * (z.act + Bytes{1}), 0));
+      }
+      break;
+    case Implementation::kFused:  // bias, dropout and sum in one
+      op = memory_op(name, {memory_kernel(sum + Bytes{z.dropout ? n : 0})}, {memory_kernel(3 * n * z.stream)});
+      if (z.dropout) op.backward.push_back(dropout_kernel(n, z.act, true));
+      break;
+    case Implementation::kAccocal: throw std::logic_error("accocal's step has a list of its own: accocal_step.cpp");
+  }
+  op.activations = Bytes{z.dropout ? n : 0};
+  add_up(op);
+  return op;
+}
+
+Operator rotary(const Sizes& z) {
+  const Bytes qk = z.tokens * (z.query + z.key_value) * z.act;
+  // Eager, for q and k each: -x2, its concatenation with x1, two products, their sum: r w of 1/2, 1, 1, 1 and r r w.
+  // Keeps only a table that all blocks share.
+  if (z.implementation == Implementation::kEager)
+    return memory_op("rotary", {memory_kernel(10 * qk, 10)}, {memory_kernel(12 * qk, 12)});
+  return memory_op("rotary", {memory_kernel(2 * qk, 2)}, {memory_kernel(2 * qk, 2)});
+}
+
+Operator activation(const Model& model, const Sizes& z) {
+  const double n = z.tokens * z.ffn;
+  const Bytes wide = n * z.act;
+  const bool eager = z.implementation == Implementation::kEager;
+  const char* const name = "activation";
+  if (model.gated_mlp) {  // act(gate) up; what it writes is the next product's input
+    if (!eager) return merged_activation(name, n, 3 * wide, 5 * wide, 2 * wide);
+    // act r w, product r r w; backward two products r r w, act r r w. Keeps gate, up and act(gate).
+    Operator op = memory_op(name, {memory_kernel(2 * wide, 1, kActivationEfficiency, n), memory_kernel(3 * wide)},
+                            {memory_kernel(9 * wide, 3, kActivationBackwardEfficiency, n)});
+    op.activations = 3 * wide;
+    return op;
+  }
+  if (model.activation == Activation::kRelu) return merged_activation(name, 0, 2 * wide, 3 * wide, Bytes{0});
+  if (model.activation == Activation::kGeluNew && eager) {
+    // 0.5 x (1 + tanh(c (x + 0.044715 x^3))): pow, three products with a constant, two sums, tanh, a product. Keeps x,
+    // tanh, 1 + tanh and x / 2.
+    Operator op = memory_op(name, {memory_kernel(18 * wide, 8)}, {memory_kernel(28 * wide, 11)});
+    op.activations = 4 * wide;
+    return op;
+  }
+  return merged_activation(name, n, 2 * wide, 3 * wide, wide);  // keeps x
+}
+
+Operator repeat_key_value(const Sizes& z) {
+  const Bytes copies = 2 * z.tokens * (z.query + z.key_value) * z.act;
+  return memory_op("repeat keys and values", {memory_kernel(copies, 2)}, {memory_kernel(copies, 2)});
+}
+
+Operator flash_attention(const Model& model, const Sizes& z, int window) {
+  const bool local = window > 0 && window < z.seq;
+  const double key_value = z.repeated ? z.query : z.key_value;
+  AttentionShape shape{z.batch, z.heads, key_value / z.head_dim, z.seq, z.head_dim, z.head_dim, 0, 0, z.act};
+  shape.pairs = model.causal ? attended_pairs(static_cast<int>(z.seq), window) : z.seq * z.seq;
+  shape.span = local ? window : z.seq;
+  Operator op;
+  op.name = "attention";
+  op.cls = OperatorClass::kAttention;
+  op.forward = {attention_kernel(shape, false)};
+  op.backward = {attention_kernel(shape, true)};
+  // q, k, v and the log-sum-exp; its output is counted where it is the next product's input.
+  op.activations = z.tokens * (z.query + 2 * key_value) * z.act + z.tokens * z.heads * kWord;
+  add_up(op);
+  return op;
+}
+
+void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operator>& ops) {
+  const double square = z.batch * z.heads * z.seq * z.seq;
+  const double b = z.batch * z.heads, s = z.seq, d = z.head_dim;
+  const Bytes q = z.tokens * z.query * z.act;
+  const Bytes kv = z.tokens * (z.repeated ? z.query : z.key_value) * z.act;
+  const bool eager = z.implementation == Implementation::kEager;
+  const Bytes y = square * z.act;
+  Operator scores = square_product("attention scores", {b, s, s, d, z.act, z.act, false},
+                                   {b, s, d, s, z.act, z.act, false}, {b, s, d, s, z.act, z.act, false});
+  if (eager && family_of(model).fp32_scores && z.act < kWord) {
+    // Its code casts q and k to fp32, and autocast, under which it is trained, casts them back for the product.
+    const Bytes casts = 2 * (q + kv) + 2 * z.tokens * (z.query + z.key_value) * kWord;
+    scores.forward.push_back(memory_kernel(casts, 4));
+    scores.backward.push_back(memory_kernel(casts, 4));
+  }
+  scores.activations = q + kv;
+  add_up(scores);
+  ops.push_back(scores);
+
+  ops.push_back(softmax(model, z, square));  // what it keeps is also the next product's input
+  if (z.dropout) {
+    Operator dropout =
+        memory_op("attention dropout", {dropout_kernel(square, z.act, false)}, {dropout_kernel(square, z.act, true)});
+    dropout.activations = y + Bytes{square};
+    ops.push_back(dropout);
+  }
+
+  Operator context = square_product("attention context", {b, s, d, s, z.act, z.act, false},
+                                    {b, s, s, d, z.act, z.act, false}, {b, s, d, s, z.act, z.act, false});
+  context.forward.push_back(memory_kernel(2 * q));  // the heads are then merged by a copy
+  context.backward.push_back(memory_kernel(2 * q));
+  context.activations = kv;
+  add_up(context);
+  ops.push_back(context);
+}
+
+Operator autocast(const Sizes& z, double matrices, double inputs, int tensors) {
+  const Bytes both = (matrices + inputs) * (z.param + z.act);
+  Operator op = memory_op("autocast", {memory_kernel(both, tensors)}, {memory_kernel(both, tensors)});
+  op.activations = matrices * z.act;
+  return op;
+}
+
+Operator accumulate(const Sizes& z, double matrices, double vectors, int matrix_tensors, int vector_tensors) {
+  const bool merged = z.implementation == Implementation::kFused && !z.cast;
+  const double parameters = vectors + (merged ? 0 : matrices);
+  const int tensors = vector_tensors + (merged ? 0 : matrix_tensors);
+  return memory_op("gradient accumulation", {}, {memory_kernel(parameters * (z.param + 2 * z.grad), tensors)});
+}
+
+Operator cross_entropy(const Sizes& z) {
+  const double logits = z.tokens * z.vocab;
+  const bool narrow = z.act < kWord;
+  const Bytes fp32 = logits * kWord;
+  const Bytes cast = narrow ? logits * (z.act + kWord) : Bytes{0};
+  Operator loss;
+  if (z.implementation == Implementation::kFused) {
+    // One kernel reads the logits for their sum and again to put the gradient in their place; backward scales it.
+    loss = memory_op("cross entropy", {memory_kernel(3 * logits * z.act)}, {memory_kernel(2 * logits * z.act)});
+    loss.activations = logits * z.act;
+  } else {
+    // Logits become fp32, then their log-softmax, which is kept. Backward: the loss writes a zeroed fp32 gradient, the
+    // log-softmax reads it and its output and writes another, which is cast back.
+    loss = memory_op("cross entropy", {memory_kernel(cast + 2 * fp32, narrow ? 3 : 2)},
+                     {memory_kernel(4 * fp32 + cast, narrow ? 4 : 3)});
+    loss.activations = fp32;
+    loss.workspace = 2 * fp32;
+  }
+  return loss;
+}
+
+Operator embedding_dropout(const Sizes& z) {
+  const double n = z.tokens * z.hidden;
+  Operator op =
+      memory_op("embedding dropout", {dropout_kernel(n, z.stream, false)}, {dropout_kernel(n, z.stream, true)});
+  op.activations = Bytes{n};
+  return op;
+}
+
+}  // namespace accosim

@@ -1,0 +1,80 @@
+#include "models/price/spread.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace accosim {
+namespace {
+
+/// What a micro-batch spends its time on.
+struct Uses {
+  std::vector<double> kernels;  ///< one a kernel of the bill, with all of its time
+  double memory = 0;            ///< of these, in what is priced by the bandwidth
+  double host = 0, total = 0;
+};
+
+Uses uses_of(const Bill& bill) {
+  Uses uses;
+  uses.kernels.resize(bill.kernels.size());
+  for (const BilledLayer& layer : bill.layers) {
+    double kernels[2] = {0, 0}, launches[2] = {0, 0};
+    for (const BilledOperator& op : layer.operators)
+      for (const BillLine& line : op.lines) {
+        const PricedKernel& priced = bill.kernels[line.kernel];
+        const double time = layer.times() * priced.time.value;
+        if (priced.trust.basis == Basis::kBandwidth) uses.memory += time;
+        uses.kernels[line.kernel] += time;
+        kernels[line.backward ? 1 : 0] += time;
+        launches[line.backward ? 1 : 0] += layer.times() * priced.kernel.launches * bill.launch_interval.value;
+      }
+    for (const int backward : {0, 1}) {
+      uses.total += std::max(kernels[backward], launches[backward]);
+      uses.host += std::max(0.0, launches[backward] - kernels[backward]);
+    }
+  }
+  return uses;
+}
+
+double squared(double x) { return x * x; }
+
+}  // namespace
+
+FitUse fit_use(const RankKind& kind) {
+  const Uses uses = uses_of(kind.bill);
+  FitUse use;
+  if (uses.total == 0) return use;
+  for (std::size_t i = 0; i < uses.kernels.size(); ++i) {
+    const Trust& trust = kind.bill.kernels[i].trust;
+    if (trust.inherited) use.inherited += uses.kernels[i] / uses.total;
+    if (trust.extrapolated) use.extrapolated += uses.kernels[i] / uses.total;
+  }
+  return use;
+}
+
+double compute_spread(const RankKind& kind) {
+  const Uses uses = uses_of(kind.bill);
+  if (uses.total == 0) return 0;
+  const bool listed = kind.workload.implementation == Implementation::kAccocal;
+  double variance = squared(listed ? kListed : kOperators) + squared(kBandwidthSpread * uses.memory / uses.total) +
+                    squared(kHost * uses.host / uses.total);
+  double constant = 0;
+  for (std::size_t i = 0; i < uses.kernels.size(); ++i) {
+    const Trust& trust = kind.bill.kernels[i].trust;
+    const double share = uses.kernels[i] / uses.total;
+    if (trust.basis == Basis::kConstants) constant += share;
+    if (trust.basis != Basis::kMeasured) continue;
+    const bool far = trust.inherited || trust.extrapolated;
+    variance += squared(share) * (squared(trust.spread) + (far ? squared(kInheritedSpread) : 0));
+  }
+  return std::sqrt(variance + squared(kConstantSpread * constant));
+}
+
+double optimizer_spread(const Costs& costs) {
+  const RankKind& kind = costs.kinds.front();
+  const Trust trust =
+      trust_of(own_optimizer(costs.parameters, costs.parameter_dtype), kind.device, kind.workload.compute);
+  if (costs.implementation != Implementation::kAccocal || trust.basis == Basis::kBandwidth) return kBandwidthSpread;
+  return std::hypot(trust.spread, trust.extrapolated ? kInheritedSpread : 0);
+}
+
+}  // namespace accosim

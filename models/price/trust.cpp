@@ -1,0 +1,38 @@
+#include "models/price/trust.hpp"
+
+#include <algorithm>
+
+namespace accosim {
+namespace {
+
+/// nullptr: the device has constants of the user's.
+const FitQuality* quality_of(const Kernel& kernel, const Device& device, Dtype compute) {
+  if (kernel.kind == KernelKind::kGemm) {
+    const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(kernel.dtype.value_or(compute))];
+    return fit ? &fit->quality : nullptr;
+  }
+  return device.attention ? &device.attention->quality : nullptr;
+}
+
+bool extrapolated(const Kernel& kernel, const FitQuality& quality) {
+  const double flops = flops_of(kernel).value;
+  return quality.samples > 0 && (2 * flops < quality.least || flops > 2 * quality.most);
+}
+
+}  // namespace
+
+Trust trust_of(const Kernel& kernel, const Device& device, Dtype compute) {
+  if (kernel.kind == KernelKind::kMemory) {
+    const KernelTable* const table = kernel.step ? table_of(device, kernel) : nullptr;
+    if (table == nullptr) return {Basis::kBandwidth, kBandwidthSpread};
+    return {Basis::kMeasured, std::max(kMeasuredSpread, table->spread), false, outside(*table, kernel)};
+  }
+  if (kernel.kind == KernelKind::kGemm &&
+      measured_product(kernel.gemm, device, kernel.dtype.value_or(compute)) != nullptr)
+    return {Basis::kMeasured, kMeasuredSpread};
+  const FitQuality* const quality = quality_of(kernel, device, compute);
+  if (quality == nullptr) return {Basis::kConstants, kConstantSpread};
+  return {Basis::kMeasured, quality->spread, quality->inherited, extrapolated(kernel, *quality)};
+}
+
+}  // namespace accosim

@@ -1,0 +1,12 @@
+// A schedule as accocal runs it, as a scenario would write it: what stands in scenarios that are made of measurements.
+#pragma once
+
+#include "models/base/json.hpp"
+#include "models/spec/schedule_traits.hpp"
+
+namespace accosim {
+
+/// {"name": ...}: gradients reduced in one piece after the last micro-batch, micro-batches counted first.
+JsonValue own_schedule(const ScheduleTraits& traits);
+
+}  // namespace accosim

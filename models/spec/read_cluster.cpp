@@ -1,0 +1,354 @@
+// Devices, node groups and the fabric between them. What a device cannot do is found here, where the file still says
+// which node group asked for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/fabrics.hpp"
+#include "models/spec/scenario_parts.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr int kMaxNodeGroups = 1024;
+constexpr int kMaxGpusPerNode = 1024;
+constexpr int kMaxNodes = 1'048'576;
+constexpr std::int64_t kMaxRanks = 1'048'576;
+constexpr Range kSlowdown{0.001, 1e6};
+
+const std::vector<Dtype>& compute_dtypes() {
+  static const std::vector<Dtype> kAll = {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8};
+  return kAll;
+}
+
+constexpr Range kShare{0, 1};
+constexpr Range kMulticast{0, 2};
+constexpr int kMostLinked = 8;  // GPUs whose rings can be searched
+
+/// NVLinks between each two of the node's GPUs: a square, symmetric list of lists.
+std::vector<std::vector<int>> read_links(JsonValue& value, ObjectReader& reader, int gpus) {
+  const std::string form = fmt::format(
+      "write {} lists of {} numbers, the NVLinks between each two of the node's GPUs: [[0, 2], [2, 0]]", gpus, gpus);
+  const auto square = [&](const JsonValue& list) {
+    return list.kind == JsonKind::kArray && list.elements.size() == static_cast<std::size_t>(gpus);
+  };
+  std::vector<std::vector<int>> links;
+  bool good = gpus >= 2 && gpus <= kMostLinked && square(value);
+  for (std::size_t i = 0; good && i < value.elements.size(); ++i) {
+    good = square(value.elements[i]);
+    links.emplace_back();
+    for (const JsonValue& each : value.elements[i].elements) {
+      good = good && each.kind == JsonKind::kNumber && each.number >= 0 && each.number <= 18 &&
+             each.number == std::floor(each.number);
+      links.back().push_back(good ? static_cast<int>(each.number) : 0);
+    }
+  }
+  for (std::size_t i = 0; good && i < links.size(); ++i)
+    for (std::size_t j = 0; j < links.size(); ++j) good = good && links[i][j] == links[j][i] && links[i][i] == 0;
+  if (good) return links;
+  reader.fail("links", "is no table of links; " + form);
+  return {};
+}
+
+LinkQuality read_quality(ObjectReader& reader, const LinkQuality& usual) {
+  LinkQuality quality;
+  quality.spread = reader.number("spread", kShare, usual.spread);
+  quality.spread_small = reader.number("spread_small", kShare, usual.spread_small);
+  return quality;
+}
+
+/// The third generation of NVSwitch came with Hopper, whatever bandwidth a variant of it has.
+bool has_reducing_switch(const Device& device) {
+  return device.architecture == "hopper" || device.architecture == "blackwell";
+}
+
+IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, bool reduces, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  const std::string kind = reader.one_of("kind", intra_kinds(), "");
+  const IntraLink usual = usual_intra(reader.good("kind") ? kind : intra_kinds().front());
+  IntraLink link = usual;
+  link.bandwidth = reader.bandwidth("bandwidth");
+  link.efficiency = reader.number("efficiency", kFraction, usual.efficiency);
+  link.exchange = reader.number("all_to_all_efficiency", kShare, usual.exchange);
+  link.latency = reader.seconds("latency", usual.latency);
+  link.launch = reader.seconds("launch", usual.launch);
+  link.chunk = reader.seconds("chunk", usual.chunk);
+  link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround}, usual.turnaround);
+  link.multicast = reader.number("nvls_efficiency", kMulticast, reduces ? usual.multicast : 0);
+  link.ll.launch = reader.seconds("ll_launch", usual.ll.launch);
+  link.ll.hop = reader.seconds("ll_latency", link.latency / usual.latency * usual.ll.hop);
+  link.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
+  link.quality = read_quality(reader, usual.quality);
+  if (JsonValue* links = reader.find("links"))
+    link.links = read_links(*links, reader, gpus);
+  else if (kind == "cube_mesh")
+    link.links = cube_mesh();
+  if (kind == "cube_mesh" && gpus > kMostLinked)
+    reader.fail("kind", fmt::format("joins 8 GPUs, and the node has {}; write \"nvswitch\"", gpus));
+  reader.finish({{"count", "give the bandwidth of all links of one GPU together"}});
+  return link;
+}
+
+Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  const std::string kind = reader.one_of("kind", nic_kinds(), nic_kinds().front());
+  const Nics usual = usual_nics(reader.good("kind") ? kind : nic_kinds().front());
+  Nics nics = usual;
+  nics.count = reader.integer("count", 1, 1024, 1);
+  nics.bandwidth = reader.bandwidth("bandwidth");
+  const double achieved = kind == "tcp" ? tcp_efficiency(nics.count * nics.bandwidth) : usual.efficiency;
+  nics.efficiency = reader.number("efficiency", kFraction, achieved);
+  nics.latency = reader.seconds("latency", usual.latency);
+  nics.chunk = reader.seconds("chunk", usual.chunk);
+  nics.ll.hop = reader.seconds("ll_latency", nics.latency / usual.latency * usual.ll.hop);
+  nics.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
+  nics.burst = reader.bytes("burst", Bytes{0});
+  nics.quality = read_quality(reader, usual.quality);
+  reader.finish();
+  return nics;
+}
+
+std::vector<Device> read_devices(ObjectReader& group, int gpus) {
+  std::vector<Device> devices;
+  JsonValue* value = group.find("device");
+  Diagnostics& diagnostics = group.diagnostics();
+  if (value == nullptr) {
+    if (group.value().kind == JsonKind::kObject) {
+      group.fail("device", "missing; write the name of a profile such as \"A100-SXM4-80GB\", a file, or an object");
+    }
+    return devices;
+  }
+  if (value->kind != JsonKind::kArray) {
+    const std::optional<Device> device = read_device(*value, group.pointer("device"), diagnostics);
+    if (device) devices.assign(static_cast<std::size_t>(gpus), *device);
+    return devices;
+  }
+  if (group.good("gpus") && value->elements.size() != static_cast<std::size_t>(gpus)) {
+    group.fail("device", fmt::format("lists {} devices for {} GPUs; list one for each, or write one for all",
+                                     value->elements.size(), gpus));
+    return devices;
+  }
+  bool all = true;
+  for (std::size_t i = 0; i < value->elements.size(); ++i) {
+    std::optional<Device> device =
+        read_device(value->elements[i], group.pointer("device") + pointer_part(i), diagnostics);
+    if (device) devices.push_back(std::move(*device));
+    all = all && device.has_value();
+  }
+  if (!all) devices.clear();
+  return devices;
+}
+
+/// What the group asks for and a device of it cannot do.
+void check_abilities(ObjectReader& reader, const NodeGroup& group) {
+  if (!reader.good("precision") || !reader.good("attention")) return;
+  for (const Device& device : group.devices) {
+    if (group.precision == Dtype::kFp8 && !device.peak[static_cast<std::size_t>(Dtype::kBf16)]) {
+      reader.fail("precision", fmt::format("fp8 leaves attention and the head in bf16, for which {} has no peak; write "
+                                           "one into its profile",
+                                           printable(device.name)));
+      return;
+    }
+    if (!device.peak[static_cast<std::size_t>(group.precision)]) {
+      std::string other;
+      for (Dtype dtype : {Dtype::kFp16, Dtype::kBf16, Dtype::kFp32}) {
+        if (other.empty() && device.peak[static_cast<std::size_t>(dtype)]) other = name_of(dtype);
+      }
+      reader.fail("precision", fmt::format("{} cannot compute in {} (it has a peak for {}){}", printable(device.name),
+                                           name_of(group.precision), dtypes_of(device),
+                                           other.empty() ? "; take another device"
+                                                         : fmt::format("; write \"precision\": \"{}\" for this node "
+                                                                       "group",
+                                                                       other)));
+      return;
+    }
+    if (group.attention != Attention::kNaive && !device.attention && device.flash_attention_efficiency == 0) {
+      reader.fail("attention", fmt::format("{} has no fused attention (flash_attention_efficiency is 0); write "
+                                           "\"attention\": \"naive\" for this node group",
+                                           printable(device.name)));
+      return;
+    }
+  }
+}
+
+NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t index, const Training& training,
+                     Diagnostics& diagnostics, bool& links) {
+  ObjectReader reader(value, pointer, diagnostics);
+  NodeGroup group;
+  group.name = reader.text("name", fmt::format("nodes-{}", index));
+  group.count = reader.integer("count", 1, kMaxNodes, 1);
+  group.gpus = reader.integer("gpus", 1, kMaxGpusPerNode);
+  group.precision = reader.choice("precision", compute_dtypes(), std::optional<Dtype>(training.precision));
+  group.attention = reader.choice("attention", {Attention::kNaive, Attention::kFlash, Attention::kFlash1},
+                                  std::optional<Attention>(training.attention));
+  group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
+  group.devices = read_devices(reader, group.gpus);
+  if (JsonValue* intra = reader.find("intra")) {
+    const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);
+    group.intra = read_intra(*intra, reader.pointer("intra"), group.gpus, reduces, diagnostics);
+  } else if (group.gpus > 1) {
+    reader.fail("intra",
+                "missing; a node of several GPUs needs \"intra\": {\"kind\": \"nvswitch\", \"bandwidth\": "
+                "\"300 GB/s\"}");
+  } else {  // a collective is launched there too
+    group.intra.launch = usual_intra("nvlink").launch;
+    group.intra.ll.launch = usual_intra("nvlink").ll.launch;
+  }
+  if (JsonValue* nics = reader.find("nics")) {
+    group.nics = read_nics(*nics, reader.pointer("nics"), diagnostics);
+    if (group.nics.kind == "sockets" && group.gpus == 1 && !reader.has("intra"))
+      group.intra.launch = group.intra.ll.launch = Seconds{0};  // no kernel is launched
+    links = true;
+  } else {
+    links = false;
+  }
+  check_abilities(reader, group);
+  const bool as_all = group.precision == training.precision && group.attention == training.attention;
+  if (training.implementation == Implementation::kAccocal && !as_all)
+    check_own_kernels(reader, group.precision, group.attention);
+  reader.finish({{"devices", "did you mean \"device\"?"}, {"network", "did you mean \"nics\"?"}});
+  return group;
+}
+
+Fabric read_fabric(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  Fabric fabric;
+  fabric.latency = reader.seconds("latency", Seconds{0});
+  fabric.oversubscription = reader.number("oversubscription", Range{1, 1e6}, 1);
+  reader.finish();
+  return fabric;
+}
+
+std::vector<NodeGroup> read_nodes(ObjectReader& cluster, const Training& training) {
+  std::vector<NodeGroup> groups;
+  JsonValue* nodes = cluster.find("nodes");
+  const std::string form = "write a list of node groups: [{\"count\": 2, \"gpus\": 8, \"device\": ...}]";
+  if (nodes == nullptr || nodes->kind != JsonKind::kArray || nodes->elements.empty()) {
+    const bool none = nodes == nullptr;
+    cluster.fail("nodes", (none ? "missing; "
+                                : std::string("is ") +
+                                      (nodes->kind == JsonKind::kArray ? "empty" : noun_of(nodes->kind)) + "; ") +
+                              form);
+    return groups;
+  }
+  if (nodes->elements.size() > kMaxNodeGroups) {
+    cluster.fail("nodes",
+                 fmt::format("lists {} node groups; write at most {}", nodes->elements.size(), kMaxNodeGroups));
+    return groups;
+  }
+  std::int64_t all_nodes = 0, ranks = 0;
+  std::vector<std::size_t> without_nics;
+  for (std::size_t i = 0; i < nodes->elements.size(); ++i) {
+    bool links = false;
+    const std::string at = cluster.pointer("nodes") + pointer_part(i);
+    groups.push_back(read_group(nodes->elements[i], at, i, training, cluster.diagnostics(), links));
+    all_nodes += groups.back().count;
+    ranks += std::int64_t{groups.back().count} * groups.back().gpus;
+    if (!links && nodes->elements[i].kind == JsonKind::kObject) without_nics.push_back(i);
+  }
+  for (std::size_t i : without_nics) {
+    if (all_nodes <= 1) continue;
+    cluster.diagnostics().add(nodes->elements[i].origin, cluster.pointer("nodes") + pointer_part(i) + "/nics",
+                              "missing; in a cluster of several nodes each needs \"nics\": {\"count\": 1, "
+                              "\"bandwidth\": \"100 Gbit/s\"}");
+  }
+  if (ranks > kMaxRanks) {
+    cluster.fail("nodes", fmt::format("has {} GPUs; write at most {}", ranks, kMaxRanks));
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::string dtypes_of(const Device& device) {
+  std::string out;
+  for (int i = 0; i < kDtypeCount; ++i) {
+    if (!device.peak[static_cast<std::size_t>(i)]) continue;
+    out += (out.empty() ? "" : ", ") + std::string(name_of(static_cast<Dtype>(i)));
+  }
+  return out;
+}
+
+void read_sources(ObjectReader& reader) {
+  JsonValue* sources = reader.find("sources");
+  if (sources == nullptr) return;
+  ObjectReader cited(*sources, reader.pointer("sources"), reader.diagnostics());
+  for (const JsonMember& member : sources->members) {
+    if (at_pointer(reader.value(), member.key) == nullptr) {
+      reader.diagnostics().add(member.origin, reader.pointer("sources") + pointer_part(member.key),
+                               "cites what is not there; write the JSON pointer of a value, such as \"/memory\"");
+    }
+    cited.text(member.key, {}, 2000);
+  }
+}
+
+std::optional<Device> read_device(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+  if (value.kind == JsonKind::kText) return std::nullopt;  // a reference that failed and has been reported
+  const std::size_t errors = diagnostics.errors.size();
+  ObjectReader reader(value, pointer, diagnostics);
+  if (reader.has("inherits")) return std::nullopt;  // the same
+  Device device;
+  reader.schema("accosim.device/1");
+  device.name = reader.text("name", "device");
+  if (reader.has("description")) reader.text("description", {}, 4000);
+  if (JsonValue* peak = reader.find("peak")) {
+    ObjectReader peaks(*peak, reader.pointer("peak"), diagnostics);
+    for (int i = 0; i < kDtypeCount; ++i) {
+      const char* const name = name_of(static_cast<Dtype>(i));
+      if (peaks.has(name)) device.peak[static_cast<std::size_t>(i)] = peaks.compute(name);
+    }
+    peaks.finish();
+    if (peak->kind == JsonKind::kObject && peak->members.empty()) {
+      reader.fail("peak", "is empty; write \"peak\": {\"bf16\": \"312 TFLOP/s\"}");
+    }
+  } else {
+    reader.fail("peak", "missing; write \"peak\": {\"bf16\": \"312 TFLOP/s\"}");
+  }
+  read_kernel_fits(reader, device);
+  device.collective_sms = reader.integer("collective_sms", 0, 10'000, 0);
+  device.collective_slowdown = reader.number("collective_slowdown", Range{1, 100}, 1);
+  device.memory_bandwidth = reader.bandwidth("memory_bandwidth");
+  device.memory_efficiency = reader.number("memory_efficiency", kFraction);
+  device.memory = reader.bytes("memory");
+  device.reserved_memory = reader.bytes("reserved_memory", Bytes{0});
+  device.launch_interval = reader.seconds("launch_interval");
+  device.product_overhead = reader.number("product_overhead", Range{0.1, 10}, 1);
+  device.adamw_time_per_parameter = reader.seconds("adamw_time_per_parameter", Seconds{0});
+  device.slowdown = reader.number("slowdown", kSlowdown, 1);
+  if (reader.good("memory") && reader.good("reserved_memory") && device.reserved_memory >= device.memory) {
+    reader.fail("reserved_memory", "leaves nothing of the memory; write less than \"memory\"");
+  }
+  read_sources(reader);
+  reader.finish();
+  if (diagnostics.errors.size() != errors || holds_refused(value)) return std::nullopt;
+  return device;
+}
+
+std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer, const Training& training,
+                                    Diagnostics& diagnostics) {
+  if (value.kind == JsonKind::kText) return std::nullopt;
+  const std::size_t errors = diagnostics.errors.size();
+  ObjectReader reader(value, pointer, diagnostics);
+  if (value.kind != JsonKind::kObject) return std::nullopt;
+  Cluster cluster;
+  reader.schema("accosim.cluster/1");
+  cluster.name = reader.text("name", "cluster");
+  if (reader.has("description")) reader.text("description", {}, 4000);
+  cluster.nodes = read_nodes(reader, training);
+  if (JsonValue* fabric = reader.find("fabric")) {
+    cluster.fabric = read_fabric(*fabric, reader.pointer("fabric"), diagnostics);
+  }
+  read_sources(reader);
+  reader.finish();
+  bool complete = diagnostics.errors.size() == errors && !holds_refused(value);
+  for (const NodeGroup& group : cluster.nodes) {
+    complete = complete && group.devices.size() == static_cast<std::size_t>(group.gpus);
+  }
+  if (!complete) return std::nullopt;
+  return cluster;
+}
+
+}  // namespace accosim

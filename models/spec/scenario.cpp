@@ -1,0 +1,413 @@
+// Ties the loader together: read, fill in the files, apply what the command line sets, read the tree, tell where
+// everything came from.
+#include "models/spec/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/accocal_step.hpp"
+#include "models/spec/hf_config.hpp"
+#include "models/spec/overrides.hpp"
+#include "models/spec/references.hpp"
+#include "models/spec/scenario_parts.hpp"
+#include "models/spec/schedule_traits.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostErrors = 100;
+constexpr int kMostSchedules = 1000;
+
+using Origins = std::map<std::string, std::string>;
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += (out.empty() ? "" : "\n") + line;
+  return out;
+}
+
+std::vector<std::string> at_most(std::vector<std::string> errors) {
+  if (errors.size() <= kMostErrors) return errors;
+  const std::size_t more = errors.size() - kMostErrors;
+  errors.resize(kMostErrors);
+  errors.push_back(fmt::format("... and {} more errors", more));
+  return errors;
+}
+
+void throw_if_wrong(const Diagnostics& diagnostics) {
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+}
+
+/// Takes "origins" out of a scenario that was resolved before.
+Origins take_origins(JsonValue& root, Diagnostics& diagnostics) {
+  Origins origins;
+  JsonValue* listed = root.find("origins");
+  if (listed == nullptr) return origins;
+  if (listed->kind != JsonKind::kObject) {
+    diagnostics.add(listed->origin, "/origins", "is no object; remove it, accosim resolve writes it");
+  }
+  for (const JsonMember& member : listed->members) {
+    if (member.value.kind == JsonKind::kText) {
+      origins[member.key] = member.value.text;
+    } else {
+      diagnostics.add(member.value.origin, "/origins" + pointer_part(member.key),
+                      "is no text; remove it, accosim resolve writes it");
+    }
+  }
+  root.erase("origins");
+  return origins;
+}
+
+/// Adds every scalar's origin; citations are their own.
+void collect_origins(const JsonValue& value, const std::string& pointer, const std::string& main_file,
+                     const Origins& earlier, JsonValue& out) {
+  for (const JsonMember& member : value.members) {
+    if (member.key == "sources") continue;
+    collect_origins(member.value, pointer + pointer_part(member.key), main_file, earlier, out);
+  }
+  for (std::size_t i = 0; i < value.elements.size(); ++i) {
+    collect_origins(value.elements[i], pointer + pointer_part(i), main_file, earlier, out);
+  }
+  if (value.kind == JsonKind::kObject || value.kind == JsonKind::kArray) return;
+  const bool from_main = value.origin.line > 0 && value.origin.source && *value.origin.source == main_file;
+  const auto known = earlier.find(pointer);
+  // Appended, not set(): that would look for each key among all before it.
+  out.members.push_back(JsonMember{
+      pointer, {}, json_text(from_main && known != earlier.end() ? known->second : text_of(value.origin), {})});
+}
+
+std::vector<ScheduleSpec> read_schedules(ObjectReader& top, const Training& training,
+                                         const std::optional<Cluster>& cluster) {
+  std::vector<ScheduleSpec> specs;
+  Diagnostics& diagnostics = top.diagnostics();
+  JsonValue* list = top.find("schedules");
+  const std::string form = fmt::format(R"(write at least one: [{{"name": "{}"}}, {{"name": "{}"}}])",
+                                       plain_schedule().name, plain_sharded_schedule().name);
+  if (list == nullptr || list->kind != JsonKind::kArray || list->elements.empty()) {
+    const char* what = list == nullptr ? "missing; " : list->kind == JsonKind::kArray ? "is empty; " : "is no list; ";
+    top.fail("schedules", what + form);
+    return specs;
+  }
+  if (list->elements.size() > kMostSchedules) {
+    top.fail("schedules", fmt::format("lists {}; write at most {}", list->elements.size(), kMostSchedules));
+    return specs;
+  }
+  for (std::size_t i = 0; i < list->elements.size(); ++i) {
+    JsonValue& value = list->elements[i];
+    const std::string pointer = top.pointer("schedules") + pointer_part(i);
+    ScheduleSpec spec = read_schedule(value, pointer, training, cluster, diagnostics);
+    for (const ScheduleSpec& other : specs) {
+      if (spec.label.empty() || other.label != spec.label) continue;
+      const JsonValue* label = value.find("label");
+      const bool own = label != nullptr && text_of(label->origin) != "default";
+      diagnostics.add(
+          own ? label->origin : value.origin, pointer + "/label",
+          fmt::format("{} is the label of two schedules; give this one a \"label\" of its own", in_quotes(spec.label)));
+      break;
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+std::map<std::string, double> read_published(ObjectReader& top, const std::vector<std::string>& labels) {
+  std::map<std::string, double> published;
+  JsonValue* value = top.find("published");
+  if (value == nullptr) return published;
+  ObjectReader reader(*value, top.pointer("published"), top.diagnostics());
+  for (const std::string& label : labels) {
+    if (reader.has(label)) published[label] = reader.number(label, Range{0, 1e6, true});
+  }
+  reader.finish();
+  return published;
+}
+
+/// Every bucket or unit of an update is played by itself: more of them than this is a mistake, and would take minutes.
+constexpr double kMostBuckets = 100'000;
+
+/// How many collectives a schedule makes in an update; of one that is not known, which has been told, none.
+double collectives_of(const ScheduleSpec& spec, const Training& training, const Model& model) {
+  const double steps = training.gradient_accumulation_steps;
+  const ScheduleTraits* const traits = find_schedule(spec.name);
+  if (traits == nullptr) return 0;
+  if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
+  if (!traits->takes("bucket_cap_mb")) return 0;
+  const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
+  const bool bucketed = spec.overlap == Overlap::kBackward && spec.bucket_cap > Bytes{0};
+  return (bucketed ? std::ceil(gradients / spec.bucket_cap) + 1 : 1) *
+         (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
+}
+
+void check_collectives(const Scenario& scenario, const Model& model, ObjectReader& top) {
+  for (const ScheduleSpec& spec : scenario.schedules) {
+    const double collectives = collectives_of(spec, scenario.training, model);
+    if (collectives <= kMostBuckets) continue;
+    const bool units = traits_of(spec).sharding == Sharding::kParameters;
+    top.fail("schedules",
+             fmt::format("{} would send {:.0f} {} in an update; at most {:.0f}: {}lower gradient_accumulation_steps",
+                         in_quotes(spec.label), collectives, units ? "units" : "buckets", kMostBuckets,
+                         units ? "" : "raise its bucket_cap_mb, or "));
+  }
+}
+
+}  // namespace
+
+Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics) {
+  Scenario scenario;
+  ObjectReader top(tree, "", diagnostics);
+  top.schema("accosim.scenario/1");
+  if (!top.has("schema")) top.fail("schema", "missing; write \"schema\": \"accosim.scenario/1\"");
+  std::string stem = printable(std::filesystem::path(path).stem().string(), 100);
+  scenario.name = top.text("name", stem.empty() ? "scenario" : stem);
+  if (top.has("description")) scenario.description = top.text("description", {}, 8000);
+  if (top.has("source")) top.text("source", {}, 2000);
+
+  std::optional<Model> model;
+  if (JsonValue* value = top.find("model")) {
+    if (value->kind != JsonKind::kText) model = read_model(*value, "/model", diagnostics);
+  } else {
+    top.fail("model", "missing; write the path of a Hugging Face config.json");
+  }
+  Training training;
+  if (JsonValue* value = top.find("training")) {
+    training = read_training(*value, "/training", model, diagnostics);
+  } else {
+    top.fail("training", "missing; write an object with sequence_length, micro_batch_size and train_tokens");
+  }
+  std::optional<Cluster> cluster;
+  if (JsonValue* value = top.find("cluster")) {
+    cluster = read_cluster(*value, "/cluster", training, diagnostics);
+  } else {
+    top.fail("cluster", "missing; write the path of a cluster file");
+  }
+  scenario.schedules = read_schedules(top, training, cluster);
+
+  std::vector<std::string> labels;
+  for (const ScheduleSpec& spec : scenario.schedules) {
+    const bool known = std::find(labels.begin(), labels.end(), spec.label) != labels.end();
+    if (!spec.label.empty() && !known) labels.push_back(spec.label);
+  }
+  scenario.published = read_published(top, labels);
+  if (!labels.empty()) {
+    scenario.baseline = top.text("baseline", labels.front());
+    if (top.good("baseline") && std::find(labels.begin(), labels.end(), scenario.baseline) == labels.end()) {
+      top.fail("baseline", fmt::format("{} is the label of no schedule{}", in_quotes(scenario.baseline),
+                                       hint(scenario.baseline, labels)));
+    }
+  }
+  top.find("baseline");
+  scenario.training = training;
+  if (model) check_collectives(scenario, *model, top);
+  top.finish();
+  if (model) scenario.model = std::move(*model);
+  if (cluster) scenario.cluster = std::move(*cluster);
+  return scenario;
+}
+
+namespace {
+
+/// A file of another kind is one mistake, not one for each key that it lacks.
+void refuse_other_kinds(const JsonValue& tree, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.errors.size();
+  const JsonValue* schema = tree.find("schema");
+  const std::string found = schema != nullptr && schema->kind == JsonKind::kText ? schema->text : "";
+  if (tree.kind != JsonKind::kObject) {
+    diagnostics.add(tree.origin, "", fmt::format("is {}; a scenario is an object: {{...}}", noun_of(tree.kind)));
+  } else if (found == "accosim.run/1") {
+    diagnostics.add(schema->origin, "/schema",
+                    "is a run of accocal; name the machine too: accosim compare RUN --machine MACHINE");
+  } else if (found.rfind("accosim.", 0) == 0 && found.rfind("accosim.scenario/", 0) != 0) {
+    diagnostics.add(schema->origin, "/schema",
+                    fmt::format("{} is no scenario; name a file of \"accosim.scenario/1\"", in_quotes(found)));
+  } else if (schema == nullptr && tree.find("model_type") != nullptr) {
+    diagnostics.add(tree.origin, "", "is a Hugging Face config; name it as \"model\" in a scenario");
+  }
+  if (diagnostics.errors.size() > before) throw ScenarioError(diagnostics.errors);
+}
+
+/// The same into `diagnostics`.
+std::string file_of(FileKind kind, const std::string& name_or_path, References& references, Diagnostics& diagnostics) {
+  const std::optional<std::string> path = references.find(name_or_path, kind);
+  throw_if_wrong(diagnostics);
+  return *path;
+}
+
+/// Opens the file of a single part.
+JsonValue open_part(References& references, const std::string& path, Diagnostics& diagnostics) {
+  std::optional<JsonValue> root = references.open(path);
+  if (!root) throw ScenarioError(diagnostics.errors);
+  return std::move(*root);
+}
+
+}  // namespace
+
+ScenarioError::ScenarioError(std::vector<std::string> all)
+    : std::runtime_error(joined(at_most(all))), errors(at_most(std::move(all))) {}
+
+namespace {
+
+/// What accocal's own step cannot do.
+void check_own_step(ObjectReader& reader, const Training& training, const std::optional<Model>& model) {
+  const auto refuse = [&](const char* key, bool wrong, const char* what) {
+    if (wrong) reader.fail(key, std::string("accocal's step ") + what);
+  };
+  if (model) {
+    const std::string lacking = not_for_accocal(*model);
+    if (!lacking.empty()) reader.fail("implementation", fmt::format("accocal trains GPT-2, and the model {}", lacking));
+  }
+  check_own_kernels(reader, training.precision, training.attention);
+  refuse("activation_recompute", training.activation_recompute != Recompute::kNone,
+         "keeps all activations; write \"none\"");
+  refuse("optimizer_implementation", training.optimizer_implementation != OptimizerImplementation::kFused,
+         "has AdamW in one kernel; write \"fused\"");
+  refuse("dropout", training.dropout > 0, "has no dropout; write 0");
+  refuse("gradient_clipping", training.gradient_clipping, "does not clip gradients; write false");
+}
+
+}  // namespace
+
+void check_own_kernels(ObjectReader& reader, Dtype precision, Attention attention) {
+  if (precision != Dtype::kBf16 && precision != Dtype::kFp32)
+    reader.fail("precision", "accocal's step runs in bf16 or fp32; write one of these");
+  if (attention != Attention::kNaive)
+    reader.fail("attention", "accocal's step has products and a softmax; write \"naive\"");
+}
+
+Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
+                       Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  Training training;
+  training.sequence_length = reader.integer("sequence_length", 1, kMaxInteger);
+  training.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger);
+  training.gradient_accumulation_steps = reader.integer("gradient_accumulation_steps", 1, kMaxInteger, 1);
+  training.train_tokens = reader.number("train_tokens", Range{0, 1e18, true});
+  training.precision = reader.choice("precision", {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8},
+                                     std::optional<Dtype>(Dtype::kBf16));
+  training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
+  const JsonValue* const implementation = reader.find("implementation");
+  const bool own_step = implementation != nullptr && implementation->text == name_of(Implementation::kAccocal);
+  training.attention = reader.choice("attention", {Attention::kNaive, Attention::kFlash, Attention::kFlash1},
+                                     std::optional<Attention>(own_step ? Attention::kNaive : Attention::kFlash));
+  training.activation_recompute = reader.choice(
+      "activation_recompute", {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull},
+      std::optional<Recompute>(Recompute::kNone));
+  training.implementation = reader.choice(
+      "implementation",
+      {Implementation::kEager, Implementation::kCompiled, Implementation::kFused, Implementation::kAccocal},
+      std::optional<Implementation>(Implementation::kEager));
+  training.optimizer_implementation =
+      reader.choice("optimizer_implementation", {OptimizerImplementation::kFused, OptimizerImplementation::kForeach},
+                    std::optional<OptimizerImplementation>(OptimizerImplementation::kFused));
+  training.dropout = reader.number("dropout", Range{0, 0.999}, 0);
+  training.gradient_clipping = reader.boolean("gradient_clipping", false);
+  if (reader.has("launch_interval")) training.launch_interval = reader.seconds("launch_interval");
+  training.interference = reader.boolean("interference", true);
+  if (training.implementation == Implementation::kAccocal) check_own_step(reader, training, model);
+  // After an error no schedule shall complain about a count that nobody wrote.
+  if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;
+  const bool too_long = model && model->learned_positions && reader.good("sequence_length") &&
+                        training.sequence_length > model->max_position_embeddings;
+  if (too_long) {
+    reader.fail("sequence_length", fmt::format("is {}, and the model has learned {} positions; write at most that",
+                                               training.sequence_length, model->max_position_embeddings));
+  }
+  reader.finish();
+  return training;
+}
+
+std::string file_of(FileKind kind, const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  return file_of(kind, name_or_path, references, diagnostics);
+}
+
+namespace {
+
+/// `apply` sets what is to be set in the tree, and fills in the files that it names after each.
+LoadedScenario load(const std::string& name_or_path,
+                    const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  const std::string path = file_of(FileKind::kScenario, name_or_path, references, diagnostics);
+  JsonValue tree = open_part(references, path, diagnostics);
+  const std::string main_file = tree.origin.source ? *tree.origin.source : path;
+  refuse_other_kinds(tree, diagnostics);
+  const Origins earlier = take_origins(tree, diagnostics);
+  references.expand_scenario(tree);
+  apply(tree, references, diagnostics);
+  LoadedScenario loaded;
+  loaded.scenario = read_scenario(tree, path, diagnostics);
+  throw_if_wrong(diagnostics);
+  JsonValue origins = json_object(default_origin());
+  collect_origins(tree, "", main_file, earlier, origins);
+  tree.set("origins", std::move(origins));
+  loaded.resolved = write_json(tree) + "\n";
+  loaded.files = references.files();
+  loaded.files.push_back(path);
+  return loaded;
+}
+
+}  // namespace
+
+LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets) {
+  return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+    for (const std::string& set : sets) {
+      apply_set(tree, set, diagnostics);
+      references.expand_scenario(tree);
+    }
+  });
+}
+
+LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings) {
+  return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+    for (const Setting& set : settings) {
+      set_at(tree, set.pointer, set.value, set.value.origin, diagnostics);
+      references.expand_scenario(tree);
+    }
+  });
+}
+
+Device load_device(const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  JsonValue value = json_text(name_or_path, origin_named("device"));
+  references.expand_device(value, "");
+  const std::optional<Device> device = read_device(value, "", diagnostics);
+  throw_if_wrong(diagnostics);
+  return *device;
+}
+
+Model load_model(const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  const std::string path = file_of(FileKind::kModel, name_or_path, references, diagnostics);
+  JsonValue value = open_part(references, path, diagnostics);
+  if (value.find("name") == nullptr && value.kind == JsonKind::kObject) {
+    value.set("name", json_text(printable(std::filesystem::path(path).stem().string(), 100), default_origin()));
+  }
+  std::optional<Model> model = read_model(value, "", diagnostics);
+  throw_if_wrong(diagnostics);
+  return *model;
+}
+
+Cluster load_cluster(const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  const std::string path = file_of(FileKind::kCluster, name_or_path, references, diagnostics);
+  JsonValue value = open_part(references, path, diagnostics);
+  references.expand_cluster(value, "");
+  Training any;  // only the links are asked for: what every device can do
+  any.precision = Dtype::kFp32;
+  any.attention = Attention::kNaive;
+  const std::optional<Cluster> cluster = read_cluster(value, "", any, diagnostics);
+  throw_if_wrong(diagnostics);
+  return *cluster;
+}
+
+}  // namespace accosim

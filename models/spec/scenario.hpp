@@ -1,0 +1,51 @@
+// The loader: from the name of a file to a scenario that is valid, or to the list of all that is wrong with it.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "models/spec/shipped.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+struct Setting;  // overrides.hpp
+
+/// Bad input. what() is all errors, one a line.
+struct ScenarioError : std::runtime_error {
+  explicit ScenarioError(std::vector<std::string> all);
+  std::vector<std::string> errors;  ///< each "file:line:col /json/pointer: what is wrong; what would be right"
+};
+
+struct LoadedScenario {
+  Scenario scenario;
+  /// The scenario as JSON with every file and default filled in, and "origins": where each value came from. It loads
+  /// again to the same scenario and to the same text.
+  std::string resolved;
+  std::vector<std::string> files;  ///< all that it was read from
+};
+
+/// `sets` are "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
+/// it parses as JSON, else text; a file that it names is looked for from the current directory. Throws ScenarioError.
+LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets);
+/// The same with values that are no text of a user's: nothing in them is read as anything but what it is.
+LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings);
+
+/// Single parts. Throw ScenarioError.
+Device load_device(const std::string& name_or_path);
+Model load_model(const std::string& name_or_path);
+Cluster load_cluster(const std::string& name_or_path);
+
+/// The file that a path from the current directory, or the name of a shipped file, stands for. Throws ScenarioError.
+std::string file_of(FileKind kind, const std::string& name_or_path);
+
+/// A shipped file. `kind` is device, model, cluster or scenario; `path` is relative to data_dir(); its name stands for
+/// it wherever a path of that kind does.
+struct LibraryEntry {
+  std::string kind, name, path, description;
+};
+/// Sorted by kind (in that order) and name. A file that cannot be read is listed with what is wrong as its description.
+std::vector<LibraryEntry> list_library();
+
+}  // namespace accosim

@@ -1,0 +1,193 @@
+// The rows. To add a schedule: a row here, a file in sim/schedules with its builder and closed form, and a line in
+// sim/schedules/build.cpp.
+#include "models/spec/schedule_traits.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "models/base/nearest.hpp"
+
+namespace accosim {
+namespace {
+
+/// What others call a schedule, without case and what is not letter or digit, and how to write it here.
+struct OtherName {
+  const char* name;
+  const char* advice;
+};
+constexpr OtherName kOtherNames[] = {
+    {"fsdp", R"(PyTorch's FSDP is "zero3"; )"},
+    {"fsdp1", R"(PyTorch's FSDP is "zero3"; )"},
+    {"fsdp2", R"(PyTorch's FSDP is "zero3"; )"},
+    {"fullyshard", R"(PyTorch's fully_shard is "zero3"; )"},
+    {"fullysharded", R"(fully sharded training is "zero3"; )"},
+    {"fullyshardeddataparallel", R"(PyTorch's FullyShardedDataParallel is "zero3"; )"},
+    {"fullshard", R"(FULL_SHARD is "zero3"; )"},
+    {"shardgradop", R"(SHARD_GRAD_OP is "zero3" with "reshard_after_forward": false; )"},
+    {"hsdp", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
+    {"hybridshard", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
+    {"hybrid", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
+    {"deepspeed", R"(DeepSpeed's ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
+    {"zero", R"(ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
+    {"zero++", R"(ZeRO++ is not modelled yet; without its quantised messages and second copy it is "zero3"; )"},
+    {"zeropp", R"(ZeRO++ is not modelled yet; without its quantised messages and second copy it is "zero3"; )"},
+    {"stage1", R"(ZeRO stage 1 is "zero1"; )"},
+    {"stage2", R"(ZeRO stage 2 is "zero2"; )"},
+    {"stage3", R"(ZeRO stage 3 is "zero3"; )"},
+    {"zerostage1", R"(ZeRO stage 1 is "zero1"; )"},
+    {"zerostage2", R"(ZeRO stage 2 is "zero2"; )"},
+    {"zerostage3", R"(ZeRO stage 3 is "zero3"; )"},
+    {"zeroredundancyoptimizer", R"(it is "ddp" with "optimizer_sharding": "zero_redundancy"; )"},
+    {"dp", R"(data parallelism is "ddp"; )"},
+    {"dataparallel", R"(data parallelism is "ddp"; )"},
+    {"distributeddataparallel", R"(PyTorch's DistributedDataParallel is "ddp"; )"},
+    {"localadam", R"(local updates, with AdamW here, are "local_sgd"; )"},
+    {"postlocalsgd", R"(PyTorch's post-local SGD is "local_sgd", once it is past its warm-up; )"},
+};
+
+constexpr double kState = 12;  // fp32 master, m and v
+constexpr double kHalf = 2;    // parameters, gradients or a buffer, in 16 bits
+
+}  // namespace
+
+const std::vector<ScheduleTraits>& schedules() {
+  static const std::vector<ScheduleTraits> kRows = {
+      {.name = "ddp",
+       .title = "DDP",
+       .formula = {.whole = kHalf + kHalf + kState},
+       .usual_overlap = Overlap::kBackward,
+       .keys = {"sync", "overlap", "bucket_cap_mb", "first_bucket_mb", "optimizer_sharding", "autocast",
+                "count_micro_batches"},
+       .accocal = AccocalRuns::kOnGpu,
+       .trains_as = "ddp"},
+      {.name = "zero1",
+       .title = "ZeRO-1",
+       .sharding = Sharding::kOptimizer,
+       .formula = {.whole = kHalf + kHalf, .sharded = kState},
+       .keys = {"overlap", "bucket_cap_mb", "first_bucket_mb", "count_micro_batches"},
+       .accocal = AccocalRuns::kOnGpu,
+       .trains_as = "zero1"},
+      {.name = "zero2",
+       .title = "ZeRO-2",
+       .sharding = Sharding::kGradients,
+       .formula = {.whole = kHalf, .sharded = kHalf + kState},
+       .usual_sync = Sync::kEveryMicroBatch,
+       .usual_overlap = Overlap::kBackward,
+       .keys = {"sync", "overlap", "bucket_cap_mb", "first_bucket_mb"},
+       .trains_as = "zero1"},  // sharding changes no update
+      {.name = "zero3",
+       .title = "ZeRO-3",
+       .sharding = Sharding::kParameters,
+       .formula = {.sharded = kHalf + kHalf + kState},
+       .usual_sync = Sync::kEveryMicroBatch,
+       .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "communicators", "shard_group"},
+       .trains_as = "zero1"},
+      {.name = "dpu",
+       .title = "DPU",
+       .sharding = Sharding::kOptimizer,
+       .delayed = true,
+       .stale_updates = 1,
+       .most_same_batch = 2,
+       .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
+       .keys = {"late_communication", "poll_every"},
+       .accocal = AccocalRuns::kOnGpu,
+       .trains_as = "dpu"},
+      {.name = "wp",
+       .title = "weight prediction",
+       .sharding = Sharding::kOptimizer,
+       .delayed = true,
+       .lookahead = Lookahead::kPrediction,
+       .stale_updates = 1,
+       .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
+       .keys = {"late_communication", "rollback_estimate", "poll_every"},
+       .accocal = AccocalRuns::kOnGpu,
+       .trains_as = "wp"},
+      {.name = "acco",
+       .title = "ACCO",
+       .sharding = Sharding::kOptimizer,
+       .delayed = true,
+       .lookahead = Lookahead::kHalfBatch,
+       .rounds = 2,
+       .most_same_batch = 1.5,
+       .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
+       .keys = {"late_communication", "rollback_estimate", "poll_every", "micro_batches_per_round"},
+       .accocal = AccocalRuns::kOnGpu,
+       .trains_as = "acco",
+       .trains_as_keeping = "acco-keep"},
+      {.name = "diloco",
+       .title = "DiLoCo",
+       .local = true,
+       .usual_inner_updates = 100,
+       .outer_step = true,
+       .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
+       .keys = {"inner_updates"},
+       .accocal = AccocalRuns::kOnCpu,
+       .trains_as = "diloco"},
+      {.name = "local_sgd",
+       .title = "local SGD",
+       .local = true,
+       .usual_inner_updates = 8,
+       .formula = {.whole = kHalf + kHalf + kState},
+       .keys = {"inner_updates"}},
+  };
+  return kRows;
+}
+
+bool ScheduleTraits::takes(std::string_view key) const {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+const ScheduleTraits* find_schedule(std::string_view name) {
+  for (const ScheduleTraits& row : schedules())
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+const ScheduleTraits& traits_of(std::string_view name) {
+  if (const ScheduleTraits* const row = find_schedule(name)) return *row;
+  throw std::logic_error("no schedule \"" + std::string(name) + "\"");
+}
+
+const ScheduleTraits& plain_schedule() { return traits_of("ddp"); }
+
+const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
+
+bool is_serial_sharded(const ScheduleSpec& spec) {
+  return spec.name == plain_sharded_schedule().name && spec.overlap == Overlap::kNone;
+}
+
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const ScheduleTraits& row : schedules()) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> accocal_algorithms(AccocalRuns least) {
+  std::vector<std::string> names;
+  for (const ScheduleTraits& row : schedules())
+    if (row.accocal >= least) names.emplace_back(row.name);
+  return names;
+}
+
+std::string in_words(const std::vector<std::string>& names, const char* last) {
+  std::string text;
+  for (const std::string& name : names) {
+    if (!text.empty()) text += &name == &names.back() ? last : ", ";
+    text += name;
+  }
+  return text;
+}
+
+std::string advice_for_schedule(const std::string& written) {
+  std::string bare;
+  for (const char c : written) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+')
+      bare += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  for (const OtherName& other : kOtherNames)
+    if (bare == other.name) return other.advice;
+  return did_you_mean(bare, schedule_names());
+}
+
+}  // namespace accosim

@@ -1,0 +1,90 @@
+// Every schedule as a row of data: what it shards, when its ranks meet, which keys it takes, what memory it needs. What
+// else wants to know something of a schedule asks its row; its name stands in the row and in its file of sim/schedules
+// alone, so a schedule that is added cannot be forgotten somewhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// What is split over the ranks: ZeRO's stages 0 to 3, each with what those before it split.
+enum class Sharding : std::uint8_t { kNothing, kOptimizer, kGradients, kParameters };
+
+/// A second step of the optimizer from the same states, whose parameters gradients are computed at while the real ones
+/// are kept. kPrediction: along the gradient of the update itself. kHalfBatch: from the first half of the batch alone.
+enum class Lookahead : std::uint8_t { kNone, kPrediction, kHalfBatch };
+
+/// Where accocal's own step can be scheduled so: nowhere, by its ranks on CPUs, or on GPUs too.
+enum class AccocalRuns : std::uint8_t { kNowhere, kOnCpu, kOnGpu };
+
+/// Model states in bytes an element, as papers compare them: 2 for parameters, gradients and buffers, K = 12 for the
+/// fp32 master, m and v. ACCO's Table 1 (arXiv 2406.02613).
+struct MemoryFormula {
+  double whole = 0;    ///< on every rank
+  double sharded = 0;  ///< over all ranks together
+};
+
+struct ScheduleTraits {
+  const char* name = "";
+  const char* title = "";  ///< as text spells it
+  Sharding sharding = Sharding::kNothing;
+  /// The gradients of a round are reduced, stepped and gathered while the next round computes; ranks may accumulate
+  /// more until that is done, so the batch can grow.
+  bool delayed = false;
+  Lookahead lookahead = Lookahead::kNone;
+  int rounds = 1;         ///< of an update
+  int stale_updates = 0;  ///< so late is a gradient when it is applied, which nothing makes good
+  bool local = false;     ///< ranks make inner_updates updates by themselves, then meet: one mark in the graph
+  int usual_inner_updates = 1;
+  bool outer_step = false;  ///< where they meet, an optimizer steps on what they moved
+  /// For identical ranks the speedup over serial ZeRO-1 at equal samples an update never exceeds it; 0: no such law.
+  double most_same_batch = 0;
+  MemoryFormula formula;
+  Sync usual_sync = Sync::kLastMicroBatch;
+  Overlap usual_overlap = Overlap::kNone;
+  std::vector<std::string_view> keys;  ///< that it takes in a file beside those of every schedule
+  AccocalRuns accocal = AccocalRuns::kNowhere;
+  const char* trains_as = "";          ///< the algorithm of `accocal converge` that makes the same updates; or none
+  const char* trains_as_keeping = "";  ///< the same without rollback_estimate, where that makes others
+
+  bool takes(std::string_view key) const;
+};
+
+/// In the order in which messages list them.
+const std::vector<ScheduleTraits>& schedules();
+
+/// nullptr: there is none of this name.
+const ScheduleTraits* find_schedule(std::string_view name);
+
+/// Throws std::logic_error for a name that no loaded scenario can hold.
+const ScheduleTraits& traits_of(std::string_view name);
+inline const ScheduleTraits& traits_of(const ScheduleSpec& spec) { return traits_of(spec.name); }
+
+/// The plain ones that others are told from: every rank holds all and waits for the all-reduce (DDP); the same with the
+/// optimizer sharded (ZeRO-1).
+const ScheduleTraits& plain_schedule();
+const ScheduleTraits& plain_sharded_schedule();
+/// Is it ZeRO-1 with nothing hidden behind the backward pass?
+bool is_serial_sharded(const ScheduleSpec& spec);
+
+/// Updates between two marks in the graph and in accocal's runs.
+inline int updates_per_mark(const ScheduleTraits& traits, int inner_updates) {
+  return traits.local ? inner_updates : 1;
+}
+
+std::vector<std::string> schedule_names();
+/// Those that accocal runs, on GPUs alone or anywhere.
+std::vector<std::string> accocal_algorithms(AccocalRuns least = AccocalRuns::kOnCpu);
+
+/// "ddp, zero2 and zero3".
+std::string in_words(const std::vector<std::string>& names, const char* last = " and ");
+
+/// What others call a schedule, and how to write it here, "FULL_SHARD is "zero3"; "; or the nearest name; or nothing.
+std::string advice_for_schedule(const std::string& written);
+
+}  // namespace accosim

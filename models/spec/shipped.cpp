@@ -1,0 +1,97 @@
+#include "models/spec/shipped.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "build_info/project.hpp"
+
+namespace accosim {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string>& folders_of(FileKind kind) {
+  static const std::vector<std::string> kDevices = {"calibration/profiles"}, kModels = {"scenarios/llms"},
+                                        kClusters = {"scenarios/clusters"},
+                                        kScenarios = {"scenarios", "scenarios/paper"};
+  switch (kind) {
+    case FileKind::kDevice: return kDevices;
+    case FileKind::kModel: return kModels;
+    case FileKind::kCluster: return kClusters;
+    case FileKind::kScenario: return kScenarios;
+  }
+  return kScenarios;
+}
+
+/// The last `parts` parts of a path, without ".json".
+std::string end_of(const fs::path& path, int parts) {
+  fs::path end = path.stem();
+  fs::path folder = path.parent_path();
+  for (int i = 1; i < parts; ++i, folder = folder.parent_path()) end = folder.filename() / end;
+  return end.string();
+}
+
+}  // namespace
+
+const char* name_of(FileKind kind) {
+  switch (kind) {
+    case FileKind::kDevice: return "device";
+    case FileKind::kModel: return "model";
+    case FileKind::kCluster: return "cluster";
+    case FileKind::kScenario: return "scenario";
+  }
+  return "";
+}
+
+std::string data_dir() {
+  const char* const set = std::getenv("ACCOSIM_DATA_DIR");
+  return set != nullptr && *set != '\0' ? set : kSourceFolder;
+}
+
+std::vector<ShippedFile> shipped_files(FileKind kind) {
+  const fs::path root = data_dir();
+  std::vector<ShippedFile> files;
+  for (const std::string& folder : folders_of(kind)) {
+    const std::size_t first = files.size();
+    std::error_code error;
+    fs::directory_iterator entries(root / folder, error);
+    for (const fs::directory_iterator end; !error && entries != end; entries.increment(error)) {
+      const fs::path& file = entries->path();
+      if (file.extension() == ".json") files.push_back({file.stem().string(), folder + "/" + file.filename().string()});
+    }
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(first), files.end(),
+              [](const ShippedFile& a, const ShippedFile& b) { return a.path < b.path; });
+  }
+  for (ShippedFile& file : files) {
+    const std::string stem = end_of(file.path, 1);
+    const auto same = [&](const ShippedFile& other) { return end_of(other.path, 1) == stem; };
+    if (std::count_if(files.begin(), files.end(), same) > 1) file.name = end_of(file.path, 2);
+  }
+  return files;
+}
+
+std::vector<ShippedFile> shipped_as(FileKind kind, std::string_view name) {
+  // Looks for the file instead of through the folders: a cluster may name thousands of devices.
+  const fs::path root = data_dir();
+  const std::size_t slash = name.rfind('/');
+  const std::string before = slash == std::string_view::npos ? "" : "/" + std::string(name.substr(0, slash));
+  const std::string file = std::string(name.substr(slash + 1)) + ".json";  // npos + 1 is 0
+  std::vector<ShippedFile> meant;
+  int same = 0;
+  for (const std::string& folder : folders_of(kind)) {
+    std::error_code error;
+    if (!fs::exists(root / folder / file, error)) continue;
+    ++same;
+    const std::string whole = "/" + folder;
+    const bool ends =
+        whole.size() >= before.size() && whole.compare(whole.size() - before.size(), before.size(), before) == 0;
+    if (ends) meant.push_back({"", folder + "/" + file});
+  }
+  for (ShippedFile& one : meant) one.name = end_of(one.path, same > 1 ? 2 : 1);
+  return meant;
+}
+
+}  // namespace accosim

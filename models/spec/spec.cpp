@@ -1,0 +1,163 @@
+// Names as the files spell them, and the two counts that everything else is built on: parameters of a model, places of
+// a cluster.
+#include "models/spec/spec.hpp"
+
+#include "models/spec/model_families.hpp"
+
+namespace accosim {
+
+std::int64_t parameter_count(const Model& model) {
+  if (family_of(model).measured) return model.measured_parameters;
+  const std::int64_t hidden = model.hidden_size;
+  const std::int64_t queries = std::int64_t{model.num_attention_heads} * model.head_dim;
+  const std::int64_t keys = std::int64_t{model.num_key_value_heads} * model.head_dim;
+  const std::int64_t inner = model.intermediate_size;
+
+  const std::int64_t norm = model.rms_norm ? hidden : 2 * hidden;
+  std::int64_t attention = hidden * (queries + 2 * keys) + queries * hidden;
+  if (model.qkv_bias) attention += queries + 2 * keys;
+  if (model.attention_output_bias) attention += hidden;
+  std::int64_t mlp = (model.gated_mlp ? 3 : 2) * hidden * inner;
+  if (model.mlp_bias) mlp += (model.gated_mlp ? 2 : 1) * inner + hidden;
+
+  const std::int64_t token_table = std::int64_t{model.vocab_size} * hidden;
+  const std::int64_t position_table = model.learned_positions ? model.max_position_embeddings * hidden : 0;
+  const std::int64_t head = model.tie_word_embeddings ? 0 : token_table;
+  return token_table + position_table + model.num_hidden_layers * (2 * norm + attention + mlp) + norm + head;
+}
+
+std::vector<Place> places_of(const Cluster& cluster) {
+  std::vector<Place> places;
+  int node = 0;
+  for (std::size_t group = 0; group < cluster.nodes.size(); ++group) {
+    for (int i = 0; i < cluster.nodes[group].count; ++i, ++node) {
+      for (int gpu = 0; gpu < cluster.nodes[group].gpus; ++gpu) {
+        places.push_back(Place{static_cast<int>(group), node, gpu});
+      }
+    }
+  }
+  return places;
+}
+
+const char* name_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFp32: return "fp32";
+    case Dtype::kTf32: return "tf32";
+    case Dtype::kFp16: return "fp16";
+    case Dtype::kBf16: return "bf16";
+    case Dtype::kFp8: return "fp8";
+  }
+  return "";
+}
+
+const char* name_of(Attention attention) {
+  switch (attention) {
+    case Attention::kNaive: return "naive";
+    case Attention::kFlash: return "flash";
+    case Attention::kFlash1: return "flash_1";
+  }
+  return "";
+}
+
+const char* name_of(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::kNone: return "none";
+    case Recompute::kSelective: return "selective";
+    case Recompute::kSelectiveOp: return "selective_op";
+    case Recompute::kFull: return "full";
+  }
+  return "";
+}
+
+const char* name_of(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kAdamW: return "adamw";
+  }
+  return "";
+}
+
+const char* name_of(Implementation implementation) {
+  switch (implementation) {
+    case Implementation::kEager: return "eager";
+    case Implementation::kCompiled: return "compiled";
+    case Implementation::kFused: return "fused";
+    case Implementation::kAccocal: return "accocal";
+  }
+  return "";
+}
+
+const char* name_of(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu: return "gelu";
+    case Activation::kGeluNew: return "gelu_new";
+    case Activation::kRelu: return "relu";
+    case Activation::kSilu: return "silu";
+  }
+  return "";
+}
+
+const char* name_of(OptimizerImplementation implementation) {
+  switch (implementation) {
+    case OptimizerImplementation::kFused: return "fused";
+    case OptimizerImplementation::kForeach: return "foreach";
+  }
+  return "";
+}
+
+const char* name_of(Sync sync) {
+  switch (sync) {
+    case Sync::kLastMicroBatch: return "last_micro_batch";
+    case Sync::kEveryMicroBatch: return "every_micro_batch";
+  }
+  return "";
+}
+
+const char* name_of(Overlap overlap) {
+  switch (overlap) {
+    case Overlap::kNone: return "none";
+    case Overlap::kBackward: return "backward";
+  }
+  return "";
+}
+
+const char* name_of(OptimizerSharding sharding) {
+  switch (sharding) {
+    case OptimizerSharding::kNone: return "none";
+    case OptimizerSharding::kZeroRedundancy: return "zero_redundancy";
+  }
+  return "";
+}
+
+const char* name_of(LateCommunication late) {
+  switch (late) {
+    case LateCommunication::kWait: return "wait";
+    case LateCommunication::kAccumulate: return "accumulate";
+  }
+  return "";
+}
+
+const char* name_of(GemmLayout layout) {
+  switch (layout) {
+    case GemmLayout::kAny: return "any";
+    case GemmLayout::kNN: return "NN";
+    case GemmLayout::kTN: return "TN";
+    case GemmLayout::kNT: return "NT";
+    case GemmLayout::kTT: return "TT";
+  }
+  return "";
+}
+
+GemmLayout layout_of(bool transpose_a, bool transpose_b) {
+  if (transpose_a) return transpose_b ? GemmLayout::kTT : GemmLayout::kTN;
+  return transpose_b ? GemmLayout::kNT : GemmLayout::kNN;
+}
+
+const char* name_of(ShardGroup group) {
+  switch (group) {
+    case ShardGroup::kWorld: return "world";
+    case ShardGroup::kNode: return "node";
+  }
+  return "";
+}
+
+}  // namespace accosim

@@ -1,0 +1,320 @@
+// What a user describes: a model, a cluster, how it is trained, and the schedules to compare. Plain values; whatever
+// the loader returns is valid, so nothing later checks it again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/spec/kernel_table.hpp"
+
+namespace accosim {
+
+enum class Dtype : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8 };
+inline constexpr int kDtypeCount = 5;
+
+/// Storage of one element (tf32 is stored as fp32).
+constexpr Bytes bytes_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFp32:
+    case Dtype::kTf32: return Bytes{4};
+    case Dtype::kFp16:
+    case Dtype::kBf16: return Bytes{2};
+    case Dtype::kFp8: return Bytes{1};
+  }
+  return Bytes{0};
+}
+
+enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1 };
+/// What the backward pass recomputes: nothing; the attention between its projections; everything but attention and
+/// every other matrix product (torchtitan's selective_op); everything but a block's input.
+enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull };
+/// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
+/// hand-written merged kernels (Megatron, Apex), or accocal's own CUDA step, kernel by kernel (accocal_step.hpp).
+enum class Implementation : std::uint8_t { kEager, kCompiled, kFused, kAccocal };
+enum class Activation : std::uint8_t { kGelu, kGeluNew, kRelu, kSilu };
+/// AdamW in one pass over the memory, or PyTorch's multi-tensor functions, a pass each.
+enum class OptimizerImplementation : std::uint8_t { kFused, kForeach };
+enum class Optimizer : std::uint8_t { kAdamW };
+
+/// A decoder-only transformer, in the terms of a Hugging Face config.json.
+struct Model {
+  std::string name;
+  std::string family;  ///< a row of model_families.hpp; one that is measured has the last two members alone
+  int num_hidden_layers = 0;
+  int hidden_size = 0;
+  int num_attention_heads = 0;
+  int num_key_value_heads = 0;
+  int head_dim = 0;
+  int intermediate_size = 0;
+  int vocab_size = 0;
+  int max_position_embeddings = 0;
+  bool learned_positions = false;  ///< a table of position embeddings, or rotary
+  bool gated_mlp = false;          ///< three matrices in the MLP, or two
+  bool rms_norm = false;           ///< one vector a norm, or two (weight and bias)
+  bool qkv_bias = false;
+  bool attention_output_bias = false;
+  bool mlp_bias = false;
+  bool tie_word_embeddings = false;
+  Activation activation = Activation::kGelu;
+  bool causal = true;                 ///< a decoder; an encoder such as BERT attends to all tokens
+  std::vector<int> attention_window;  ///< one a layer: the window of local attention in tokens, 0 for full causal
+  std::int64_t measured_parameters = 0;
+  Seconds micro_batch_time{};  ///< forward and backward, as somebody measured them
+};
+
+/// Number of parameters, exact.
+std::int64_t parameter_count(const Model& model);
+
+/// What a fit says of itself.
+struct FitQuality {
+  double spread = 0;           ///< standard deviation of the log of predicted over measured time
+  int samples = 0;             ///< number of measured kernels; 0: unknown
+  double least = 0, most = 0;  ///< range of the FLOPs of the kernels; a kernel outside is extrapolated
+  bool inherited = false;      ///< measured on a relative of the device, not on it
+
+  bool operator==(const FitQuality&) const = default;
+};
+
+/// Which operands of a product are transposed, with matrices stored column by column as in BLAS. kAny: not said.
+enum class GemmLayout : std::uint8_t { kAny, kNN, kTN, kNT, kTT };
+GemmLayout layout_of(bool transpose_a, bool transpose_b);
+
+/// One product that was measured on the device, beside what its fit makes of it.
+struct MeasuredProduct {
+  GemmLayout layout = GemmLayout::kAny;
+  bool accumulate = false;
+  double m = 0, n = 0, k = 0, batch = 1;
+  double ratio = 1;  ///< measured over fitted time
+
+  bool operator==(const MeasuredProduct&) const = default;
+};
+
+/// Fitted constants of matrix products in one dtype; `gemm_time` has the formula.
+struct GemmFit {
+  double peak_fraction = 0;    ///< of the peak, in the inner loop of a 256 x 128 tile, at `reference_power`
+  double reference_power = 0;  ///< W; 0: the fraction does not depend on the power
+  double streaming = 1;        ///< of the achieved bandwidth, where operands and result bound the kernel
+  double square_tile = 1;      ///< efficiency of a 128 x 128 tile beside that of 256 x 128
+  double narrow_tile = 1;      ///< the same of a tile with an edge of 64
+  double quantisation = 1;     ///< share of a last, partly filled wave that costs as much as a full one
+  double exposed_result = 0;   ///< share of the result's memory traffic that nothing hides
+  double k_fill = 0;           ///< elements of k that filling and draining a tile's pipeline costs
+  Seconds fixed;               ///< of a kernel, however small
+  FitQuality quality;
+  std::vector<MeasuredProduct> products;  ///< what the fit is corrected by, where they are asked for
+
+  bool operator==(const GemmFit&) const = default;
+};
+
+/// Fitted constants of fused attention in 16 bits; `attention_time` has the formula.
+struct AttentionFit {
+  double forward_fraction = 0;   ///< of the peak, heads of at most 128, at `reference_power`
+  double backward_fraction = 0;  ///< the same, five products counted for the forward's two
+  double reference_power = 0;    ///< W; 0: the fractions do not depend on the power
+  double wide_head = 0;          ///< exponent: a head wider than 128 runs at (128 / width)^wide_head of the rate
+  double tail = 0;               ///< share of the longest block's time that the others do not fill
+  Seconds fixed;
+  FitQuality quality;
+
+  bool operator==(const AttentionFit&) const = default;
+};
+
+/// A GPU as the prices see it. Fractions are of the peak or of the bandwidth, 0 to 1.
+struct Device {
+  std::string name;
+  std::array<std::optional<FlopsPerSecond>, kDtypeCount> peak;  ///< dense matmul peak by dtype; absent: cannot do it
+  double gemm_efficiency = 0;             ///< achieved fraction of the peak in large matrix products
+  double flash_attention_efficiency = 0;  ///< achieved fraction of the peak in fused attention
+  BytesPerSecond memory_bandwidth;
+  double memory_efficiency = 0;  ///< achieved fraction of the memory bandwidth in streaming kernels
+  Bytes memory;
+  Bytes reserved_memory;     ///< CUDA context, libraries and allocator slack, never available to tensors
+  Seconds launch_interval;   ///< least time between two kernel launches by the host
+  std::string architecture;  ///< volta, ampere, hopper...; empty: unknown
+  int sm_count = 0;          ///< multiprocessors; 0: products have no waves
+  double power = 0;          ///< limit of the board in W; 0: unknown
+  std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
+  std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
+  std::vector<KernelTable> kernels;                      ///< measured kernels that are no products
+  int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
+  double collective_slowdown = 1;  ///< inside a node a collective takes so many times as long while the GPU computes
+  double product_overhead = 1;     ///< in a training step products on tensor cores take so many times as long as alone:
+                                   ///< power under lasting load, cold caches
+  double memory_overhead = 1;      ///< the same of memory-bound kernels: what Training::overheads says
+  double attention_overhead = 1;   ///< the same of fused attention
+  Seconds adamw_time_per_parameter{};  ///< as measured, one pass; 0: priced by the bytes that it moves
+  double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
+
+  bool operator==(const Device&) const = default;
+};
+
+/// NCCL's LL protocol over a link: every 8 bytes carry 4 of data and a flag, so it starts at once and moves little.
+struct LowLatency {
+  Seconds launch{};       ///< of a collective that uses it, whatever its size; of links inside a node
+  Seconds hop;            ///< of one step between neighbours
+  double efficiency = 0;  ///< achieved bus bandwidth over the link's bandwidth; 0: the protocol is not used
+};
+
+/// What a fit of measured collectives leaves over.
+struct LinkQuality {
+  double spread = 0.25;        ///< standard deviation of log(measured / predicted), from 1 MiB
+  double spread_small = 0.35;  ///< below 1 MiB
+};
+
+/// Links between the GPUs of one node. Bandwidth is one GPU's, one direction, all its links together.
+struct IntraLink {
+  std::string kind;  ///< nvswitch, nvlink (GPUs joined to each other), cube_mesh (of 8 V100) or pcie
+  BytesPerSecond bandwidth;
+  double efficiency = 1;  ///< achieved bus bandwidth over the bandwidth, in the largest collectives
+  Seconds latency;        ///< of one step of a ring between neighbours in the node, Simple protocol
+  Seconds launch{};       ///< of a collective, whatever its size
+  Seconds chunk{};        ///< pipelining costs 2 sqrt(chunk x time of the bytes)
+  double turnaround = 0;  ///< of a ring's step: what its last receive adds
+  double exchange = 0;    ///< what every GPU achieves in an all-to-all, of the bandwidth; 0: as the efficiency
+  double multicast = 0;   ///< NVLS: bus bandwidth of an all-reduce over the bandwidth; 0: the switch cannot reduce
+  LowLatency ll{};
+  /// NVLinks between GPU i and GPU j, symmetric; empty: a switch, or all joined alike.
+  std::vector<std::vector<int>> links{};
+  LinkQuality quality{};
+};
+
+/// The network adapters of one node. Bandwidth is one adapter's, one direction.
+struct Nics {
+  int count = 1;
+  BytesPerSecond bandwidth;
+  double efficiency = 1;
+  Seconds latency;  ///< of one step of a ring between neighbours on two nodes, fabric excluded, Simple protocol
+  std::string kind{};
+  Seconds chunk{};  ///< as an IntraLink's
+  LowLatency ll{};  ///< its launch is the IntraLink's
+  /// Of a token bucket that shapes the way out: so many bytes pass at once after a pause; it fills at the bandwidth.
+  Bytes burst{};
+  LinkQuality quality{};
+};
+
+/// `count` equal nodes.
+struct NodeGroup {
+  std::string name;
+  int count = 1;
+  int gpus = 1;
+  std::vector<Device> devices;  ///< one a GPU of the node
+  IntraLink intra;
+  Nics nics;
+  Dtype precision = Dtype::kBf16;
+  Attention attention = Attention::kFlash;
+  int micro_batch_size = 1;
+};
+
+/// What joins the nodes: non-blocking unless oversubscribed.
+struct Fabric {
+  Seconds latency;              ///< added to a step of a ring between two nodes
+  double oversubscription = 1;  ///< nodes' bandwidth together over what the core carries; 1 is non-blocking
+};
+
+struct Cluster {
+  std::string name;
+  std::vector<NodeGroup> nodes;
+  Fabric fabric;
+};
+
+/// Where a rank lives. Ranks are numbered by node group, node, GPU.
+struct Place {
+  int group = 0;  ///< index in Cluster::nodes
+  int node = 0;   ///< index over the whole cluster
+  int gpu = 0;    ///< index in the node
+};
+std::vector<Place> places_of(const Cluster& cluster);
+
+/// In a training step memory-bound kernels take so many times as long as the bytes of the listed operators alone:
+/// frameworks run more than is listed, hand-merged kernels find much in the L2 cache. By fit_steps() of the published
+/// steps, which a test repeats.
+struct Overheads {
+  double pytorch = 1.348;  ///< eager and compiled
+  double fused = 0.6833;
+  double flash_1 = 1.581;  ///< FlashAttention 1, such as Triton's, over FlashAttention 2
+
+  bool operator==(const Overheads&) const = default;
+};
+
+struct Training {
+  int sequence_length = 0;
+  int micro_batch_size = 1;  ///< sequences; node groups may differ
+  int gradient_accumulation_steps = 1;
+  double train_tokens = 0;
+  Dtype precision = Dtype::kBf16;
+  Optimizer optimizer = Optimizer::kAdamW;
+  Attention attention = Attention::kFlash;
+  Recompute activation_recompute = Recompute::kNone;
+  bool interference = true;  ///< collectives and computation on one GPU slow each other
+  Implementation implementation = Implementation::kEager;
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
+  double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
+  bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
+  std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
+  Overheads overheads{};
+};
+
+enum class Sync : std::uint8_t { kLastMicroBatch, kEveryMicroBatch };
+enum class Overlap : std::uint8_t { kNone, kBackward };
+enum class OptimizerSharding : std::uint8_t { kNone, kZeroRedundancy };
+enum class LateCommunication : std::uint8_t { kWait, kAccumulate };
+enum class ShardGroup : std::uint8_t { kWorld, kNode };  ///< the ranks that share one copy of what is sharded
+
+/// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
+struct ScheduleSpec {
+  std::string name;   ///< a row of schedule_traits.hpp, which says which of the keys below it takes
+  std::string label;  ///< unique in the scenario
+  Dtype parameter_dtype = Dtype::kBf16;
+  Dtype gradient_dtype = Dtype::kBf16;
+  Dtype optimizer_dtype = Dtype::kFp32;  ///< of the optimizer's states; fp32 has a master copy of narrower parameters
+  Overlap overlap = Overlap::kNone;      ///< of the gradients' communication with the backward pass, in buckets
+  Bytes bucket_cap;                      ///< full size of a bucket
+  Bytes first_bucket;                    ///< size of the first bucket to fill, so that communication starts early
+  Sync sync = Sync::kLastMicroBatch;
+  bool count_micro_batches = false;  ///< the ranks add up how many they did before they reduce, as the others do
+  std::optional<Dtype> autocast;     ///< compute in this dtype while parameters stay in theirs
+  OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
+  ShardGroup shard_group = ShardGroup::kWorld;  ///< kNode: hybrid sharding, shards in a node, replicas across
+  Dtype reduce_dtype = Dtype::kBf16;            ///< gradients are reduced in it
+  int prefetch = 1;                             ///< units gathered ahead of the one that computes
+  bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
+  int communicators = 1;                        ///< 2: reductions have one of their own, and do not queue with gathers
+  LateCommunication late_communication = LateCommunication::kAccumulate;
+  int poll_every = 1;               ///< micro-batches between two looks at "has the communication finished?"
+  int micro_batches_per_round = 0;  ///< least number a round
+  bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do
+  int inner_updates = 1;            ///< that every rank makes by itself before the ranks meet
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  Model model;
+  Cluster cluster;
+  Training training;
+  std::string baseline;  ///< label of the schedule that the others are compared with
+  std::vector<ScheduleSpec> schedules;
+  std::map<std::string, double> published;  ///< a label's published speedup over the baseline, printed beside ours
+};
+
+/// Names as the files spell them.
+const char* name_of(Dtype dtype);
+const char* name_of(Attention attention);
+const char* name_of(Recompute recompute);
+const char* name_of(Optimizer optimizer);
+const char* name_of(Implementation implementation);
+const char* name_of(Activation activation);
+const char* name_of(OptimizerImplementation implementation);
+const char* name_of(Sync sync);
+const char* name_of(Overlap overlap);
+const char* name_of(OptimizerSharding sharding);
+const char* name_of(LateCommunication late);
+const char* name_of(ShardGroup group);
+const char* name_of(GemmLayout layout);
+
+}  // namespace accosim

@@ -1,0 +1,149 @@
+#include "reports/console_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include "reports/human.hpp"
+
+namespace accosim {
+namespace {
+
+/// "A100-SXM4-80GB"; a slowed one says so where the cluster has an unslowed one, or one slowed otherwise, of that name.
+std::string device_name(const Cluster& cluster, const Device& device) {
+  const auto other = [&](const Device& d) { return d.name == device.name && d.slowdown != device.slowdown; };
+  const bool ambiguous = std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+    return std::any_of(group.devices.begin(), group.devices.end(), other);
+  });
+  if (!ambiguous || device.slowdown == 1) return device.name;
+  return fmt::format("{} ({:.3g} times slower)", device.name, device.slowdown);
+}
+
+/// The device of a rank as the scenario describes it; the result's own name where the scenario has no such rank.
+std::string device_name(const Scenario& scenario, const std::vector<Place>& places, const RankResult& rank) {
+  if (rank.rank < 0 || static_cast<std::size_t>(rank.rank) >= places.size()) return rank.device;
+  const Place& place = places[static_cast<std::size_t>(rank.rank)];
+  const NodeGroup& group = scenario.cluster.nodes.at(static_cast<std::size_t>(place.group));
+  return device_name(scenario.cluster, group.devices.at(static_cast<std::size_t>(place.gpu)));
+}
+
+/// "2 nodes x 4 A100-SXM4-80GB"; a node of several kinds as "1 node x (3 A100-SXM4-80GB + 1 V100-SXM2-32GB)".
+std::string describe(const Cluster& cluster, const NodeGroup& group) {
+  std::vector<std::pair<std::string, int>> kinds;
+  for (const Device& device : group.devices) {
+    const std::string name = device_name(cluster, device);
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == name; });
+    if (same == kinds.end()) {
+      kinds.emplace_back(name, 1);
+    } else {
+      ++same->second;
+    }
+  }
+  std::string gpus;
+  for (const auto& [name, count] : kinds) gpus += fmt::format("{}{} {}", gpus.empty() ? "" : " + ", count, name);
+  if (kinds.size() > 1) gpus = "(" + gpus + ")";
+  return fmt::format("{} node{} x {}", group.count, group.count == 1 ? "" : "s", gpus);
+}
+
+double gpu_count(const Cluster& cluster) {
+  double gpus = 0;
+  for (const NodeGroup& group : cluster.nodes) gpus += static_cast<double>(group.count) * group.gpus;
+  return gpus;
+}
+
+/// Samples per update that the scenario asks for.
+double asked_samples(const Scenario& scenario) {
+  double samples = 0;
+  for (const NodeGroup& group : scenario.cluster.nodes) {
+    samples += static_cast<double>(group.count) * group.gpus * group.micro_batch_size;
+  }
+  return samples * scenario.training.gradient_accumulation_steps;
+}
+
+}  // namespace
+
+void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
+  const Training& training = scenario.training;
+  std::string nodes;
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    nodes += (nodes.empty() ? "" : " + ") + describe(scenario.cluster, group);
+  const double samples = asked_samples(scenario);
+  const auto line = [&](const char* name, const std::string& text) {
+    write_wrapped(out, fmt::format("{:<11}", name), text, options.width);
+  };
+  if (!scenario.name.empty()) line("scenario", scenario.name);
+  line("model",
+       fmt::format("{}, {} parameters, {}", scenario.model.name,
+                   human_count(static_cast<double>(parameter_count(scenario.model))), name_of(training.precision)));
+  line("cluster", fmt::format("{}: {} GPU{}, {}", scenario.cluster.name, human_count(gpu_count(scenario.cluster)),
+                              gpu_count(scenario.cluster) == 1 ? "" : "s", nodes));
+  line("update",
+       fmt::format("{} tokens asked for: {} samples of {} tokens, {} micro-batch{} a GPU",
+                   human_count(samples * training.sequence_length), human_count(samples), training.sequence_length,
+                   training.gradient_accumulation_steps, training.gradient_accumulation_steps == 1 ? "" : "es"));
+  line("training", human_count(training.train_tokens) + " tokens");
+  if (!scenario.baseline.empty()) line("baseline", scenario.baseline);
+}
+
+void write_warnings(std::ostream& out, const std::vector<Warning>& warnings, const std::string& indent,
+                    const ConsoleOptions& options) {
+  for (const Warning& warning : warnings) {
+    write_wrapped(out, indent + "! ", fmt::format("{} [{}]", warning.message, warning.code), options.width);
+    if (!warning.advice.empty()) write_wrapped(out, indent + "  -> ", warning.advice, options.width);
+  }
+}
+
+std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& result, std::size_t reach,
+                                 const std::function<bool(const RankRow&, const RankRow&)>& same) {
+  const std::vector<Place> places = places_of(scenario.cluster);
+  std::vector<RankRow> rows;
+  for (const RankResult& rank : result.ranks) {
+    const RankRow one{device_name(scenario, places, rank),
+                      1,
+                      rank.rank,
+                      rank.rank,
+                      rank.micro_batches_per_round,
+                      rank.micro_batches_per_update,
+                      rank.idle_fraction,
+                      rank.micro_batches_per_round_min,
+                      rank.micro_batches_per_round_max};
+    const std::size_t from = rows.size() > reach ? rows.size() - reach : 0;
+    const auto row = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(from), rows.end(),
+                                  [&](const RankRow& other) { return same(other, one); });
+    if (row == rows.end()) {
+      rows.push_back(one);
+      continue;
+    }
+    ++row->ranks;
+    row->last = rank.rank;
+    row->per_round += one.per_round;
+    row->per_update += one.per_update;
+    row->idle += one.idle;
+    row->least = std::min(row->least, one.least);
+    row->most = std::max(row->most, one.most);
+  }
+  return rows;
+}
+
+std::string mean_of(double sum, int count) {
+  const std::string text = fmt::format("{:.2f}", sum / count);
+  return text.size() > 3 && text.substr(text.size() - 3) == ".00" ? text.substr(0, text.size() - 3) : text;
+}
+
+void add_rank_columns(std::vector<Column>& columns, const std::vector<RankRow>& rows) {
+  const auto add = [&](const char* head, const char* sub_head, const std::function<std::string(const RankRow&)>& text) {
+    Column column{head, sub_head, {}, false};
+    for (const RankRow& row : rows) column.cells.push_back(Cell{text(row)});
+    columns.push_back(column);
+  };
+  add("micro-batches", "per round", [](const RankRow& row) {
+    const std::string mean = mean_of(row.per_round, row.ranks);
+    return row.least == row.most ? mean : fmt::format("{} ({} to {})", mean, row.least, row.most);
+  });
+  add("per", "update", [](const RankRow& row) { return mean_of(row.per_update, row.ranks); });
+  add("GPU", "idle", [](const RankRow& row) { return human_percent(row.idle / row.ranks); });
+}
+
+}  // namespace accosim

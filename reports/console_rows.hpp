@@ -1,0 +1,41 @@
+// What the verbs `compare` and `run` print alike: what was simulated, rows of equal ranks, warnings with their advice.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "models/spec/spec.hpp"
+#include "reports/table.hpp"
+#include "sim/result/metrics.hpp"
+
+namespace accosim {
+
+/// Model, cluster, tokens an update and in all, baseline: a line each.
+void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options);
+
+void write_warnings(std::ostream& out, const std::vector<Warning>& warnings, const std::string& indent,
+                    const ConsoleOptions& options);
+
+/// Ranks that one row stands for.
+struct RankRow {
+  std::string device;
+  int ranks = 0;
+  int first = 0, last = 0;
+  double per_round = 0, per_update = 0, idle = 0;  // sums over the ranks
+  std::int64_t least = 0, most = 0;
+};
+
+/// Merges each rank into the first row (of the last `reach`) that `same` says it belongs to.
+std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& result, std::size_t reach,
+                                 const std::function<bool(const RankRow&, const RankRow&)>& same);
+
+/// A mean that shows as a whole number when it is one.
+std::string mean_of(double sum, int count);
+
+/// Micro-batches a round and an update, and idle time, of each row.
+void add_rank_columns(std::vector<Column>& columns, const std::vector<RankRow>& rows);
+
+}  // namespace accosim

@@ -1,0 +1,123 @@
+#include "sim/evidence/fit_steps.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "models/base/minimise.hpp"
+#include "models/price/costs.hpp"
+#include "sim/result/parallel.hpp"
+#include "sim/result/run.hpp"
+
+namespace accosim {
+
+Scenario without_overheads(Scenario scenario) {
+  scenario.training.overheads = {1, 1, 1};
+  for (NodeGroup& group : scenario.cluster.nodes)
+    for (Device& device : group.devices) device.product_overhead = 1;
+  return scenario;
+}
+
+namespace {
+
+/// The parts of one update, in the order of StepSample.
+struct Parts {
+  double products = 0, memory = 0, attention = 0, others = 0, rest = 0;
+};
+
+/// `times` micro-batches by their bill, which without overheads is what the kernels take alone.
+Parts parts_of(const RankKind& kind, double times) {
+  Parts parts;
+  for (const std::size_t layer : kind.bill.layer_of)
+    for (const BilledOperator& op : kind.bill.layers[layer].operators)
+      for (const BillLine& line : op.lines) {
+        const PricedKernel& priced = kind.bill.kernels[line.kernel];
+        const double time = times * priced.time.value;
+        if (priced.kernel.kind == KernelKind::kMemory)
+          parts.memory += time;
+        else if (priced.kernel.kind != KernelKind::kGemm)
+          parts.attention += time;
+        else if (priced.kernel.dtype.value_or(kind.workload.compute) == Dtype::kFp32)
+          parts.others += time;
+        else
+          parts.products += time;
+      }
+  return parts;
+}
+
+Parts parts_of(const PublishedCase& one, NetworkKind network) {
+  const Scenario scenario = without_overheads(*one.scenario);
+  const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(one.schedule)];
+  const int steps = scenario.training.gradient_accumulation_steps;
+  const bool micro_batch = one.asked == Asked::kMicroBatchTime;
+  SteadyPlay play;
+  if (micro_batch)
+    play.costs = price(scenario, spec);
+  else
+    play = play_steady(scenario, spec, steps, network);
+  const RankKind& kind = play.costs.kinds.front();
+  const double times = micro_batch ? 1 : steps;
+  Parts parts = parts_of(kind, times);
+  const double computed = times * (kind.forward + kind.backward).value;
+  parts.others += computed - (parts.products + parts.memory + parts.attention + parts.others);
+  if (!micro_batch) parts.rest = play.measured.update_time.value - computed;
+  return parts;
+}
+
+enum : std::size_t { kPytorch, kFused, kFlash1, kAmpere, kHopper, kParameters };
+
+std::size_t parameter_of(Implementation implementation) {
+  return implementation == Implementation::kFused ? kFused : kPytorch;
+}
+
+double predicted(const StepSample& sample, const Parameters& p) {
+  double products = sample.products;
+  if (sample.architecture == "ampere") products *= p[kAmpere];
+  if (sample.architecture == "hopper") products *= p[kHopper];
+  return products + p[parameter_of(sample.implementation)] * sample.memory +
+         (sample.flash_1 ? p[kFlash1] : 1) * sample.attention + sample.others + sample.rest;
+}
+
+}  // namespace
+
+std::vector<StepSample> step_samples(const Published& published, int jobs, NetworkKind network) {
+  std::map<std::string, std::string> publishers;
+  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  std::vector<const PublishedCase*> cases;
+  for (const PublishedCase& one : published.cases)
+    if (one.scored() && !one.by_us && (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime))
+      cases.push_back(&one);
+  const std::vector<std::string> texts = in_children(jobs, cases.size(), [&](std::size_t i) {
+    const Parts parts = parts_of(*cases[i], network);
+    return std::string(reinterpret_cast<const char*>(&parts), sizeof parts);
+  });
+  std::vector<StepSample> samples;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    Parts parts;
+    std::memcpy(&parts, texts[i].data(), sizeof parts);
+    const PublishedCase& one = *cases[i];
+    const NodeGroup& group = one.scenario->cluster.nodes.front();
+    samples.push_back({publishers[one.source], one.device, group.devices.front().architecture,
+                       one.scenario->training.implementation, group.attention == Attention::kFlash1, parts.products,
+                       parts.memory, parts.attention, parts.others, parts.rest, one.measured});
+  }
+  return samples;
+}
+
+StepFit fit_steps(const std::vector<StepSample>& samples) {
+  static const std::vector<Parameter> kAll(kParameters, Parameter{1, 0.5, 0.3, 3});
+  StepFit fit;
+  if (samples.empty()) return fit;
+  const auto residuals = [&](const Parameters& p) {
+    std::vector<double> out;
+    for (const StepSample& sample : samples) out.push_back(std::log(predicted(sample, p) / sample.measured));
+    return out;
+  };
+  const Parameters p = minimise(residuals, kAll);
+  fit.overheads = {p[kPytorch], p[kFused], p[kFlash1]};
+  fit.products = {{"ampere", p[kAmpere]}, {"hopper", p[kHopper]}};
+  fit.errors = errors_of(residuals(p));
+  fit.without = errors_of(residuals(Parameters(kParameters, 1)));
+  return fit;
+}
+
+}  // namespace accosim

@@ -1,0 +1,65 @@
+// The whole chain on this machine, at once: accocal measures its parts, the samples are fitted, runs are predicted,
+// then really made, and compared. Samples and runs are different processes at different times: nothing is fitted to a
+// run.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/fit/measured_run.hpp"
+#include "sim/network/network.hpp"
+
+namespace accosim {
+
+/// One run to make.
+struct LiveCell {
+  int ranks = 2;
+  std::string algorithm;
+  int micro_batches = 4;   ///< of an update and rank
+  double ratio = 0;        ///< computation of a batch over its communication alone, as predicted
+  Seconds compute_time{};  ///< of a micro-batch that sleeps
+  double slow = 1;         ///< of the last rank
+  bool real = false;       ///< accocal's GPT, which really computes
+};
+
+struct LiveRow {
+  LiveCell cell;
+  Seconds measured, predicted;
+  double micro_batches = 0, predicted_micro_batches = 0;  ///< of an update, all ranks
+  int updates = 0;
+  std::string disturbed;  ///< by what the machine did meanwhile: then the run is made again, three times at most
+  bool counts = true;     ///< undisturbed, or the third try
+
+  double error() const { return predicted / measured - 1; }
+};
+
+struct LiveOptions {
+  std::string accocal;            ///< the program
+  std::string folder;             ///< for samples and runs; must be there
+  std::string network = "netns";  ///< or paced, loopback: where namespaces are refused
+  std::string rate = "200 Mbit/s";
+  bool quick = false;  ///< one size of the group, two ratios, few updates
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+struct LiveResult {
+  std::string cpu, network, date, commit;
+  int cores = 0;
+  double parameters = 0;
+  std::vector<LiveRow> rows;
+  std::vector<std::string> notes;
+};
+
+/// Runs accocal many times: some minutes. Throws std::runtime_error with accocal's own words when it fails.
+LiveResult validate_live(const LiveOptions& options);
+
+/// The scenario of the machine (a file), changed into this run, predicted.
+struct LivePrediction {
+  Seconds update_time;
+  double micro_batches = 0;  ///< of an update, all ranks
+};
+LivePrediction predict_run(const std::string& machine_file, const MeasuredRun& run, NetworkKind network);
+
+}  // namespace accosim

@@ -1,0 +1,142 @@
+#include "sim/evidence/measured_timeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "models/spec/schedule_traits.hpp"
+#include "sim/player/player.hpp"
+#include "sim/result/run.hpp"
+
+namespace accosim {
+namespace {
+
+/// Of a prediction; a rank that is a million times faster than its communication would fill the memory.
+constexpr std::int64_t kMostSpans = 2'000'000;
+
+/// What the simulator's ops are called in accocal.
+std::string measured_name(const std::string& name) {
+  static const std::map<std::string, std::string> kNames = {{"forward", "micro-batch"},
+                                                            {"backward", "micro-batch"},
+                                                            {"all-reduce of counts", "count"},
+                                                            {"all-reduce of what was moved", "all-reduce"},
+                                                            {"prediction", "optimizer"},
+                                                            {"clone optimizer states", "save state"},
+                                                            {"restore optimizer states", "restore state"},
+                                                            {"swap buffers", "swap"},
+                                                            {"swap and clear buffers", "swap"}};
+  const auto known = kNames.find(name);
+  return known == kNames.end() ? name : known->second;
+}
+
+OpClass class_of(const std::string& measured) {
+  if (measured == "micro-batch") return OpClass::kForward;
+  if (measured == "optimizer" || measured == "outer optimizer") return OpClass::kOptimizer;
+  if (measured == "swap" || measured == "save state" || measured == "restore state") return OpClass::kCopy;
+  return OpClass::kCommunication;
+}
+
+/// Spans from `from` to `to`, moved so that `from` is 0.
+void cut(std::vector<Span>& spans, Seconds from, Seconds to) {
+  const auto outside = [&](const Span& span) { return span.begin < from || to <= span.begin; };
+  spans.erase(std::remove_if(spans.begin(), spans.end(), outside), spans.end());
+  for (Span& span : spans) {
+    span.begin -= from;
+    span.end -= from;
+    span.arrived = std::max(Seconds{0}, span.arrived - from);
+  }
+  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.end < b.end; });
+}
+
+}  // namespace
+
+Timeline measured_timeline(const MeasuredRun& run, int first, int count) {
+  Timeline timeline;
+  Program program;
+  program.lane_names = {"compute", "communication"};
+  program.lanes.resize(2);
+  timeline.graph.programs.push_back(program);
+  timeline.graph.ranks.assign(static_cast<std::size_t>(run.ranks), Rank{});
+  std::map<std::string, std::uint16_t> labels;
+  for (const MeasuredSpan& one : run.spans) {
+    if (one.rank < 0 || one.rank >= run.ranks) continue;
+    const auto [label, is_new] = labels.emplace(one.label, static_cast<std::uint16_t>(labels.size()));
+    if (is_new) timeline.graph.labels.push_back({one.label, class_of(one.label)});
+    Span span;
+    span.rank = one.rank;
+    span.lane = one.communication ? 1 : 0;
+    span.label = label->second;
+    span.arrived = span.begin = one.begin;
+    span.end = one.end;
+    timeline.spans.push_back(span);
+  }
+  Seconds from, to;
+  for (int i = 0; i < static_cast<int>(run.updates.size()) && i < first + count; ++i) {
+    to += run.updates[static_cast<std::size_t>(i)].duration;
+    if (i < first) from = to;
+  }
+  cut(timeline.spans, from, to);
+  return timeline;
+}
+
+Timeline predicted_timeline(const Scenario& scenario, const ScheduleSpec& spec, int first, int count,
+                            NetworkKind network) {
+  Timeline timeline;
+  const int each = updates_per_mark(traits_of(spec), spec.inner_updates);
+  timeline.graph = graph_for_trace(scenario, spec, std::max(4, (first + count + each - 1) / each + 1));
+  Seconds from, to;
+  int marks = 0;
+  play(timeline.graph, network, [&](const Span& span) {
+    const Label& label = timeline.graph.labels[span.label];
+    if (label.mark != Mark::kNone) {
+      if (label.mark != Mark::kUpdate || span.rank != 0) return;
+      marks += each;
+      if (marks <= first) from = span.end;
+      if (marks < first + count + each) to = span.end;
+      return;
+    }
+    if (span.repeat > kMostSpans - static_cast<std::int64_t>(timeline.spans.size()))
+      throw std::range_error(
+          fmt::format("the predicted updates hold more than {} parts, which nobody can look at", kMostSpans));
+    for (std::int64_t i = 0; i < span.repeat; ++i) {
+      Span one = span;
+      one.repeat = 1;
+      one.arrived = i == 0 ? span.arrived : span.begin + static_cast<double>(i) * span.period;
+      one.begin = span.begin + static_cast<double>(i) * span.period;
+      one.end = span.end + static_cast<double>(i) * span.period;
+      timeline.spans.push_back(one);
+    }
+  });
+  cut(timeline.spans, from, to);
+  return timeline;
+}
+
+std::vector<TimelinePart> compare_parts(const Timeline& measured, const Timeline& predicted) {
+  std::vector<TimelinePart> parts;
+  const auto part = [&](const std::string& name) -> TimelinePart& {
+    const auto known = std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.name == name; });
+    if (known != parts.end()) return *known;
+    parts.push_back({name, 0, 0, {}, {}});
+    return parts.back();
+  };
+  for (const Span& span : measured.spans) {
+    TimelinePart& one = part(measured.graph.labels[span.label].name);
+    one.measured += span.end - span.begin;
+    ++one.measured_count;
+  }
+  for (const Span& span : predicted.spans) {
+    const Label& label = predicted.graph.labels[span.label];
+    TimelinePart& one = part(measured_name(label.name));
+    one.predicted += span.end - (label.cls == OpClass::kCommunication ? span.arrived : span.begin);
+    if (label.name != "forward") ++one.predicted_count;  // a micro-batch is forward and backward
+  }
+  for (TimelinePart& one : parts) {
+    if (one.measured_count > 0) one.measured = 1.0 / one.measured_count * one.measured;
+    if (one.predicted_count > 0) one.predicted = 1.0 / one.predicted_count * one.predicted;
+  }
+  return parts;
+}
+
+}  // namespace accosim

@@ -1,0 +1,116 @@
+#include "sim/evidence/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace accosim {
+namespace {
+
+using Key = std::function<const std::string&(const ValidationRow&)>;
+
+std::vector<ValidationPart> parts_of(const std::vector<const ValidationRow*>& rows, const Key& key) {
+  std::vector<std::string> names;
+  std::vector<std::vector<const ValidationRow*>> parts;
+  for (const ValidationRow* row : rows) {
+    const std::string& name = key(*row);
+    if (name.empty()) continue;
+    const auto known = std::find(names.begin(), names.end(), name);
+    if (known == names.end()) {
+      names.push_back(name);
+      parts.push_back({row});
+    } else {
+      parts[static_cast<std::size_t>(known - names.begin())].push_back(row);
+    }
+  }
+  std::vector<ValidationPart> scores;
+  for (std::size_t i = 0; i < names.size(); ++i) scores.push_back({names[i], score_of(parts[i])});
+  return scores;
+}
+
+}  // namespace
+
+ValidationScore score_of(const std::vector<const ValidationRow*>& rows) {
+  ValidationScore score;
+  for (const ValidationRow* row : rows) {
+    if (!row->expressed()) ++score.not_expressible;
+    if (row->expressed() && !row->scored()) ++score.left_out;
+    if (!row->scored()) continue;
+    const double error = row->error();
+    ++score.cases;
+    score.mean += std::abs(error);
+    score.bias += error;
+    score.within_20 += std::abs(error) <= 0.2 ? 1 : 0;
+    score.inside += row->inside() ? 1 : 0;
+    if (score.worst_id.empty() || std::abs(error) > std::abs(score.worst)) {
+      score.worst = error;
+      score.worst_id = row->id;
+    }
+  }
+  if (score.cases > 0) {
+    score.mean /= score.cases;
+    score.bias /= score.cases;
+    score.within_20 /= score.cases;
+    score.inside /= score.cases;
+  }
+  return score;
+}
+
+std::vector<ValidationGroup> groups_of(const std::vector<ValidationRow>& rows, const std::vector<std::string>& names) {
+  std::vector<ValidationGroup> groups;
+  for (const std::string& name : names) {
+    std::vector<const ValidationRow*> own;
+    for (const ValidationRow& row : rows)
+      if (row.group == name) own.push_back(&row);
+    if (own.empty()) continue;
+    ValidationGroup group{name, score_of(own), {}, {}, {}};
+    group.devices = parts_of(own, [](const ValidationRow& row) -> const std::string& { return row.device; });
+    group.sources = parts_of(own, [](const ValidationRow& row) -> const std::string& { return row.source; });
+    group.series = parts_of(own, [](const ValidationRow& row) -> const std::string& { return row.series; });
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::vector<std::string> broken_bounds(const Validation& validation, const std::vector<std::string>& explained) {
+  std::vector<std::string> broken;
+  for (const ValidationGroup& group : validation.groups) {
+    const auto bound = std::find_if(validation.bounds.begin(), validation.bounds.end(),
+                                    [&](const ValidationBound& each) { return each.group == group.name; });
+    if (bound == validation.bounds.end()) {
+      broken.push_back(
+          fmt::format("{}: no bound is given, so nothing holds it; add \"{}\" to bounds.json", group.name, group.name));
+      continue;
+    }
+    if (group.score.mean > bound->mean)
+      broken.push_back(fmt::format("{}: the mean absolute error is {:.2f} %, its bound is {:.2f} %", group.name,
+                                   100 * group.score.mean, 100 * bound->mean));
+    if (group.score.cases < bound->cases)
+      broken.push_back(
+          fmt::format("{}: {} cases are scored, there were {}", group.name, group.score.cases, bound->cases));
+  }
+  for (const ValidationRow& row : validation.rows) {
+    const bool must = std::find(explained.begin(), explained.end(), row.group) != explained.end();
+    if (must && row.scored() && std::abs(row.error()) > kToBeExplained && row.explanation.empty())
+      broken.push_back(fmt::format("{}: {:+.1f} % off without a written reason", row.id, 100 * row.error()));
+  }
+  return broken;
+}
+
+std::vector<LeftOutRow> left_out_totals(const Validation& validation) {
+  std::vector<LeftOutRow> totals;
+  for (const LeftOutRow& row : validation.left_out) {
+    auto total =
+        std::find_if(totals.begin(), totals.end(), [&](const LeftOutRow& each) { return each.group == row.group; });
+    if (total == totals.end()) total = totals.insert(totals.end(), {"each", row.group, 0, 0, 0});
+    const double cases = total->cases + row.cases;
+    total->mean_with = (total->mean_with * total->cases + row.mean_with * row.cases) / cases;
+    total->mean_without = (total->mean_without * total->cases + row.mean_without * row.cases) / cases;
+    total->cases += row.cases;
+  }
+  return totals;
+}
+
+}  // namespace accosim

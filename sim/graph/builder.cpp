@@ -1,0 +1,121 @@
+#include "sim/graph/builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace accosim {
+
+std::uint16_t Tables::label(const std::string& name, OpClass cls, int micro_batches, Mark mark) {
+  const auto found = std::find_if(labels.begin(), labels.end(), [&](const Label& label) {
+    return label.name == name && label.cls == cls && label.micro_batches == micro_batches && label.mark == mark;
+  });
+  if (found != labels.end()) return static_cast<std::uint16_t>(found - labels.begin());
+  labels.push_back({name, cls, micro_batches, mark});
+  return static_cast<std::uint16_t>(labels.size() - 1);
+}
+
+int Tables::plan(const PlanRequest& request) {
+  const auto found = std::find(plans.begin(), plans.end(), request);
+  if (found != plans.end()) return static_cast<int>(found - plans.begin());
+  plans.push_back(request);
+  return static_cast<int>(plans.size() - 1);
+}
+
+int Tables::slot(const Communicator& communicator) {
+  const auto found = std::find(slots.begin(), slots.end(), communicator);
+  if (found != slots.end()) return static_cast<int>(found - slots.begin());
+  slots.push_back(communicator);
+  return static_cast<int>(slots.size() - 1);
+}
+
+ProgramBuilder::ProgramBuilder(Tables& tables, std::vector<std::string> lanes) : tables_(tables) {
+  program_.lanes.resize(lanes.size());
+  program_.lane_names = std::move(lanes);
+}
+
+OpRef ProgramBuilder::add(int lane, Op op, const std::vector<OpRef>& waits) {
+  op.waits = static_cast<std::uint32_t>(program_.waits.size());
+  for (const OpRef wait : waits)
+    if (wait.index >= 0) program_.waits.push_back(wait);  // an op that is not there has been waited for
+  op.wait_count = static_cast<std::uint32_t>(program_.waits.size()) - op.waits;
+  program_.lanes[lane].push_back(op);
+  return last(lane);
+}
+
+int ProgramBuilder::index_of(const Work& work) {
+  if (work.arithmetic <= 0 && work.memory <= 0) return -1;
+  const auto found = std::find(program_.works.begin(), program_.works.end(), work);
+  if (found != program_.works.end()) return static_cast<int>(found - program_.works.begin());
+  program_.works.push_back(work);
+  return static_cast<int>(program_.works.size() - 1);
+}
+
+OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Seconds duration,
+                              const std::vector<OpRef>& waits, int micro_batches, const Work& work) {
+  Op op;
+  op.kind = OpKind::kCompute;
+  op.label = tables_.label(name, cls, micro_batches);
+  op.duration = duration;
+  op.work = index_of(cls == OpClass::kCopy || cls == OpClass::kOptimizer ? memory_work() : work);
+  return add(lane, op, waits);
+}
+
+OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRequest& request,
+                                 const std::vector<OpRef>& waits, int communicator) {
+  Op op;
+  op.kind = OpKind::kCollective;
+  op.label = tables_.label(name, OpClass::kCommunication);
+  op.slot = tables_.slot({request.scope, communicator});
+  op.plan = tables_.plan(request);
+  return add(lane, op, waits);
+}
+
+OpRef ProgramBuilder::mark(int lane, Mark mark) {
+  Op op;
+  op.kind = OpKind::kRecord;
+  op.label = tables_.label(mark == Mark::kUpdate ? "update" : "round", OpClass::kMark, 0, mark);
+  return add(lane, op, {});
+}
+
+void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
+  begin_loop(std::vector<int>{lane}, min, {});
+  program_.loops.back().until = until;
+  program_.loops.back().stride = stride;
+}
+
+void ProgramBuilder::begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits) {
+  Loop loop;
+  loop.min = min;
+  for (const int lane : lanes) {
+    Op op;
+    op.kind = OpKind::kLoopBegin;
+    op.label = tables_.label("loop", OpClass::kMark);
+    op.plan = static_cast<int>(program_.loops.size());
+    loop.parts.push_back({lane, add(lane, op, waits).index, -1});
+  }
+  program_.loops.push_back(std::move(loop));
+}
+
+void ProgramBuilder::end_loop(int lane) { end_loop(std::vector<int>{lane}); }
+
+void ProgramBuilder::end_loop(const std::vector<int>& lanes) {
+  const auto open = std::find_if(program_.loops.rbegin(), program_.loops.rend(), [&](const Loop& loop) {
+    return loop.parts[0].lane == lanes[0] && loop.parts[0].end < 0;
+  });
+  for (Loop::Part& part : open->parts) {
+    Op op;
+    op.kind = OpKind::kLoopEnd;
+    op.label = tables_.label("loop", OpClass::kMark);
+    op.plan = static_cast<int>(program_.loops.rend() - open) - 1;
+    part.end = add(part.lane, op, {}).index;
+  }
+}
+
+OpRef ProgramBuilder::last(int lane) const { return {lane, static_cast<int>(program_.lanes[lane].size()) - 1}; }
+
+Program ProgramBuilder::take(int micro_batch_size) {
+  program_.micro_batch_size = micro_batch_size;
+  return std::move(program_);
+}
+
+}  // namespace accosim

@@ -1,0 +1,84 @@
+// How a schedule writes a program down: op after op on named lanes, waits by reference, loops around bodies; and the
+// tables that all programs of a graph share, of labels and of collectives.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "models/price/collectives.hpp"
+#include "sim/graph/graph.hpp"
+
+namespace accosim {
+
+/// Which ranks meet, seen from one of them.
+enum class Scope : std::uint8_t {
+  kWorld,     ///< all
+  kNode,      ///< those of its node
+  kReplicas,  ///< those with its index in the other nodes
+};
+
+/// A collective that a group will be asked for: `count` messages of bytes / count each, one after the other.
+struct PlanRequest {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes;
+  int count = 1;
+  Scope scope = Scope::kWorld;
+
+  bool operator==(const PlanRequest&) const = default;
+};
+
+/// A group that orders its own collectives. The same ranks may have several.
+struct Communicator {
+  Scope scope = Scope::kWorld;
+  int number = 0;
+
+  bool operator==(const Communicator&) const = default;
+};
+
+/// Shared by the programs of one graph: the same name or request always gives the same index.
+struct Tables {
+  std::vector<Label> labels;
+  std::vector<PlanRequest> plans;
+  std::vector<Communicator> slots{Communicator{}};  ///< the groups of a rank, the world first
+
+  std::uint16_t label(const std::string& name, OpClass cls, int micro_batches = 0, Mark mark = Mark::kNone);
+  int plan(const PlanRequest& request);
+  int slot(const Communicator& communicator);
+};
+
+class ProgramBuilder {
+ public:
+  /// `tables` outlives the builder.
+  ProgramBuilder(Tables& tables, std::vector<std::string> lanes);
+
+  /// `work` says how collectives slow it; copies and the optimizer are memory-bound without being told.
+  OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, const std::vector<OpRef>& waits = {},
+                int micro_batches = 0, const Work& work = {});
+  /// On the group that the request names; `communicator` tells apart those of equal ranks.
+  OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {},
+                   int communicator = 0);
+  OpRef mark(int lane, Mark mark);
+  /// What follows on `lane` repeats until `until` has ended, looked at after every `stride` repetitions and at least
+  /// `min` times; without `until`, min x stride times.
+  void begin_loop(int lane, int min, OpRef until = {-1, 0}, int stride = 1);
+  void end_loop(int lane);
+  /// The same with a body on several lanes, which all end a repetition before the next begins on any. Each begins the
+  /// loop after `waits`.
+  void begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits);
+  void end_loop(const std::vector<int>& lanes);
+  /// The last op on the lane; {lane, -1} where there is none.
+  OpRef last(int lane) const;
+
+  /// Loops that repeat once are left in: the player knows how to play them cheaply.
+  Program take(int micro_batch_size);
+
+ private:
+  int index_of(const Work& work);
+  OpRef add(int lane, Op op, const std::vector<OpRef>& waits);
+
+  Tables& tables_;
+  Program program_;
+};
+
+}  // namespace accosim

@@ -1,0 +1,126 @@
+// The event graph, stored as programs: what one rank does is a few in-order lanes of ops, as CUDA streams are; an op
+// may wait on ops of the rank's other lanes, as a stream waits on an event; and the ranks of a collective meet. Ranks
+// that do the same share one program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/price/work.hpp"
+
+namespace accosim {
+
+enum class OpKind : std::uint8_t {
+  kCompute,     ///< `duration` on the lane
+  kHost,        ///< the same, on a lane of the host
+  kCollective,  ///< all ranks of a group meet, then its plan runs
+  kTransfer,    ///< a group of two meets
+  kRecord,      ///< no time; marks the end of an update
+  kLoopBegin,   ///< the body up to the matching kLoopEnd repeats, on all lanes that carry the loop
+  kLoopEnd,
+};
+
+/// What the time of an op counts as.
+enum class OpClass : std::uint8_t { kForward, kBackward, kOptimizer, kCopy, kCommunication, kMark };
+
+struct OpRef {
+  int lane = 0;
+  int index = 0;
+};
+
+struct Op {
+  OpKind kind = OpKind::kCompute;
+  std::uint16_t label = 0;  ///< index in EventGraph::labels
+  std::uint32_t waits = 0;  ///< index of its first wait in Program::waits
+  std::uint32_t wait_count = 0;
+  Seconds duration;  ///< kCompute, kHost
+  int slot = -1;     ///< kCollective, kTransfer: which of the rank's groups. Loops: the replica, -1 for the rank alone
+  int plan = 0;      ///< kCollective, kTransfer: which of the group's plans. Loops: index in Program::loops
+  int work = -1;     ///< kCompute: index in Program::works; -1 for what nothing slows
+};
+
+/// A body that repeats until op `until` of this rank has finished, which is looked at after every `stride` bodies and
+/// at least `min` times. A look within kTie of that moment is the last one. With until.lane < 0 the body repeats min x
+/// stride times.
+struct Loop {
+  int min = 1;
+  int stride = 1;
+  OpRef until{-1, 0};
+  struct Part {
+    int lane, begin, end;  ///< indices of the kLoopBegin and the kLoopEnd on that lane
+  };
+  std::vector<Part> parts;  ///< one a lane, the first decides when all have ended
+};
+inline constexpr Seconds kTie{1e-9};
+
+struct Program {
+  std::vector<std::string> lane_names;
+  std::vector<std::vector<Op>> lanes;
+  std::vector<OpRef> waits;
+  std::vector<Loop> loops;
+  std::vector<Work> works;
+  BytesPerSecond memory_bandwidth;  ///< achieved, of the GPU; 0: not shared with collectives
+  int micro_batch_size = 0;
+};
+
+/// What ends with an op of kind kRecord. The end of an update ends a round too.
+enum class Mark : std::uint8_t { kNone, kRound, kUpdate };
+
+struct Label {
+  std::string name;
+  OpClass cls = OpClass::kForward;
+  int micro_batches = 0;  ///< how many micro-batches are complete when such an op ends
+  Mark mark = Mark::kNone;
+};
+
+struct Link {
+  std::string name;
+  BytesPerSecond bandwidth;
+  Bytes burst{};  ///< of its token bucket: so many bytes pass at once after a pause
+};
+
+/// A way through the network: all links it takes.
+struct Path {
+  std::vector<int> links;
+};
+
+/// What one collective of a group does once all ranks are there: `latency`, then `fixed` and the flows side by side.
+struct Plan {
+  Seconds latency;
+  Seconds fixed;
+  struct Flow {
+    int path;
+    Bytes bytes;
+  };
+  std::vector<Flow> flows;
+  Bytes sent_per_rank;
+  // What it does to its ranks' GPUs, and they to it.
+  int sms = 0;  ///< multiprocessors held from a rank's arrival on: its kernel spins until all are there
+  BytesPerSecond memory_traffic{0};  ///< of each GPU, from the begin to the end
+  double slowed = 1;                 ///< `fixed` takes so many times as long while a rank of it computes
+};
+
+struct Group {
+  std::vector<int> members;  ///< ranks
+  std::vector<Plan> plans;
+};
+
+struct Rank {
+  int program = 0;
+  std::vector<int> groups;  ///< by slot
+  int multiplicity = 1;     ///< how many real ranks it stands for
+};
+
+struct EventGraph {
+  std::vector<Label> labels;
+  std::vector<Program> programs;
+  std::vector<Rank> ranks;
+  std::vector<Group> groups;
+  std::vector<Link> links;
+  std::vector<Path> paths;
+  int updates_per_mark = 1;  ///< a mark ends so many updates: DiLoCo's inner ones
+};
+
+}  // namespace accosim

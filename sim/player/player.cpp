@@ -1,0 +1,274 @@
+// The player. Its state is a position on each lane of each rank, and an agenda of what ends when. All that happens at
+// one moment is worked off through a list, so the depth of a chain of instantaneous ops costs no stack.
+#include "sim/player/player.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/player/child.hpp"
+#include "sim/player/player_state.hpp"
+
+namespace accosim {
+namespace {
+
+/// A loop whose repetitions need no events: one lane, ops of known duration, which wait for nothing and which nobody
+/// waits for. Its end is computed when the awaited op has ended.
+bool is_plain(const Program& program, const Loop& loop) {
+  if (loop.parts.size() != 1) return false;
+  const auto lane = loop.parts[0].lane;
+  const auto begin = loop.parts[0].begin;
+  const auto end = loop.parts[0].end;
+  if (program.lanes[lane][begin].slot >= 0 || program.lanes[lane][end].wait_count > 0) return false;
+  for (int i = begin + 1; i < end; ++i) {
+    const Op& op = program.lanes[lane][i];
+    if (op.kind != OpKind::kCompute || op.wait_count > 0) return false;
+  }
+  return std::none_of(program.waits.begin(), program.waits.end(),
+                      [&](OpRef wait) { return wait.lane == lane && wait.index > begin && wait.index < end; });
+}
+
+/// By loop: the one around it, -1 where there is none.
+std::vector<int> enclosing_loops(const Program& program) {
+  std::vector<int> enclosing(program.loops.size(), -1);
+  for (const std::vector<Op>& lane : program.lanes) {
+    std::vector<int> open;
+    for (const Op& op : lane) {
+      if (op.kind == OpKind::kLoopEnd) open.pop_back();
+      if (op.kind != OpKind::kLoopBegin) continue;
+      if (!open.empty()) enclosing[op.plan] = open.back();
+      open.push_back(op.plan);
+    }
+  }
+  return enclosing;
+}
+
+}  // namespace
+
+Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink)
+    : graph_(graph), network_kind_(network), sink_(sink) {
+  for (const Program& program : graph.programs) {
+    std::vector<bool> plain;
+    for (const Loop& loop : program.loops) plain.push_back(is_plain(program, loop));
+    plain_programs_.push_back(std::move(plain));
+    enclosing_.push_back(enclosing_loops(program));
+  }
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+    const Rank& rank = graph.ranks[r];
+    const Program& program = graph.programs[rank.program];
+    first_lane_.push_back(static_cast<std::uint32_t>(lanes_.size()));
+    first_loop_.push_back(static_cast<std::uint32_t>(loops_.size()));
+    first_slot_.push_back(static_cast<std::uint32_t>(met_.size()));
+    for (std::size_t l = 0; l < program.lanes.size(); ++l) {
+      Lane lane;
+      lane.ops = program.lanes[l].data();
+      lane.size = static_cast<std::uint32_t>(program.lanes[l].size());
+      lane.rank = static_cast<std::uint32_t>(r);
+      lanes_.push_back(lane);
+    }
+    loops_.resize(loops_.size() + program.loops.size());
+    met_.resize(met_.size() + rank.groups.size(), 0);
+  }
+  first_lane_.push_back(static_cast<std::uint32_t>(lanes_.size()));
+  meetings_.resize(graph.groups.size());
+  plain_.resize(lanes_.size());
+  for (const Group& group : graph.groups)
+    for (const Plan& plan : group.plans)
+      interferes_ = interferes_ || plan.sms > 0 || plan.memory_traffic.value > 0 || plan.slowed > 1;
+  if (interferes_) {
+    loads_.resize(graph.ranks.size());
+    running_.resize(lanes_.size());
+  }
+  decisions_.resize(graph.groups.size());
+}
+
+Played Player::run() {
+  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) ready_.push_back({lane, 0.0});
+  work_off();
+  std::vector<int> ended;
+  for (;;) {
+    if (live_flows_ > 0) {
+      const double next = heap_.empty() ? kNever : std::max(now_, heap_.top().time);
+      ended.clear();
+      now_ = std::max(now_, network_->advance(Seconds{next}, ended).value);
+      for (const int flow : ended) {
+        --live_flows_;
+        if (Bucket& bucket = buckets_[flow_link_[flow]]; --bucket.flows == 0) bucket.idle_since = now_;
+        part_done(flow_meeting_[flow]);
+      }
+      work_off();
+      if (!ended.empty()) continue;
+    }
+    if (heap_.empty()) break;
+    const Event event = heap_.take();
+    if (event.id >= lanes_.size()) {
+      timer_event(event.id - static_cast<std::uint32_t>(lanes_.size()), event.time);
+    } else if (event.time == lanes_[event.id].due) {
+      now_ = std::max(now_, event.time);
+      lane_event(event.id, event.time);
+    }
+    work_off();
+    heap_.close();
+  }
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i)
+    if (lanes_[i].position < lanes_[i].size) throw_stuck(i);
+  return {Seconds{now_}, executed_};
+}
+
+void Player::work_off() {
+  // First in, first out: a rank's lanes that come to their ops at one moment do so in the order of the lanes.
+  for (std::size_t i = 0; i < ready_.size(); ++i) {
+    const Ready ready = ready_[i];
+    proceed(ready.lane, ready.time);
+  }
+  ready_.clear();
+}
+
+bool Player::waits_over(const Lane& lane, const Op& op) const {
+  const OpRef* wait = program_of(lane.rank).waits.data() + op.waits;
+  const std::uint32_t first = first_lane_[lane.rank];
+  for (std::uint32_t i = 0; i < op.wait_count; ++i)
+    if (lanes_[first + wait[i].lane].position <= static_cast<std::uint32_t>(wait[i].index)) return false;
+  return true;
+}
+
+void Player::proceed(std::uint32_t id, double time) {
+  Lane& lane = lanes_[id];
+  while (lane.position < lane.size) {
+    const Op& op = lane.ops[lane.position];
+    if (op.wait_count > 0 && !waits_over(lane, op)) {
+      lane.state = State::kBlocked;
+      return;
+    }
+    lane.arrived = time;
+    switch (op.kind) {
+      case OpKind::kCompute:
+      case OpKind::kHost: begin_op(id, op, time); return;
+      case OpKind::kRecord:
+        emit(lane, time, time);
+        finish(id, time);
+        break;
+      case OpKind::kCollective:
+      case OpKind::kTransfer: meet(id, op); return;
+      case OpKind::kLoopBegin:
+        if (plain_programs_[graph_.ranks[lane.rank].program][op.plan]) {
+          enter_plain_loop(id, op, time);
+          return;
+        }
+        lane.iteration = 0;
+        loops_[first_loop_[lane.rank] + op.plan].iteration = 0;
+        finish(id, time);
+        break;
+      case OpKind::kLoopEnd:
+        lane.state = State::kLoopEnd;
+        end_body(lane.rank, op, time);
+        return;
+    }
+  }
+  lane.state = State::kFree;
+}
+
+void Player::finish(std::uint32_t id, double time) {
+  Lane& lane = lanes_[id];
+  const auto index = static_cast<int>(lane.position++);
+  lane.ended = time;
+  ++executed_;
+  const std::uint32_t first = first_lane_[lane.rank], last = first_lane_[lane.rank + 1];
+  for (std::uint32_t other = first; other < last; ++other) {
+    const State state = lanes_[other].state;
+    if (state == State::kBlocked) {
+      if (waits_over(lanes_[other], lanes_[other].ops[lanes_[other].position])) {
+        lanes_[other].state = State::kFree;
+        ready_.push_back({other, time});
+      }
+    } else if (state == State::kOpenLoop) {
+      const Op& op = lanes_[other].ops[lanes_[other].position];
+      const OpRef until = program_of(lane.rank).loops[op.plan].until;
+      if (until.lane == static_cast<int>(id - first) && until.index == index) close_plain_loop(other, op, time);
+    }
+  }
+}
+
+void Player::emit(const Lane& lane, double begin, double end, std::int64_t rendezvous) {
+  if (!sink_) return;
+  Span span;
+  span.rank = static_cast<std::int32_t>(lane.rank);
+  span.op = static_cast<std::int32_t>(lane.position);
+  span.lane = static_cast<std::uint16_t>(&lane - &lanes_[first_lane_[lane.rank]]);
+  span.label = lane.ops[lane.position].label;
+  span.iteration = lane.iteration;
+  span.rendezvous = rendezvous;
+  span.arrived = Seconds{lane.arrived};
+  span.begin = Seconds{begin};
+  span.end = Seconds{end};
+  sink_(span);
+}
+
+void Player::lane_event(std::uint32_t id, double time) {
+  Lane& lane = lanes_[id];
+  lane.due = -1;
+  if (lane.state == State::kPlainLoop || lane.ops[lane.position].kind == OpKind::kCompute) computing(lane.rank, -1);
+  if (lane.state == State::kPlainLoop) {
+    leave_plain_loop(id, time);
+  } else {
+    emit(lane, lane.arrived, time);
+    finish(id, time);
+  }
+  proceed(id, time);
+}
+
+std::uint32_t Player::add_timer(const Timer& timer) {
+  if (free_timers_.empty()) {
+    timers_.push_back(timer);
+    return static_cast<std::uint32_t>(lanes_.size() + timers_.size() - 1);
+  }
+  const std::uint32_t slot = free_timers_.back();
+  free_timers_.pop_back();
+  timers_[slot] = timer;
+  return static_cast<std::uint32_t>(lanes_.size()) + slot;
+}
+
+void Player::timer_event(std::uint32_t slot, double event_time) {
+  const Timer timer = timers_[slot];
+  free_timers_.push_back(slot);
+  if (timer.kind == Timer::kFixed && pool_[timer.meeting].due != event_time) return;
+  now_ = std::max(now_, event_time);
+  switch (timer.kind) {
+    case Timer::kFlows: start_flows(timer.meeting); break;
+    case Timer::kFixed:
+      pool_[timer.meeting].due = -1;
+      part_done(timer.meeting);
+      break;
+    case Timer::kDecision: decide(timer.rank, timer.loop, timer.time, true); break;
+  }
+}
+
+void Player::begin_op(std::uint32_t id, const Op& op, double time) {
+  Lane& lane = lanes_[id];
+  lane.state = State::kBusy;
+  double duration = op.duration.value;
+  if (interferes_ && op.kind == OpKind::kCompute) {
+    running_[id] = {duration, time, factor(lane, op)};
+    duration *= running_[id].factor;
+  }
+  lane.due = time + duration;
+  heap_.push({lane.due, id});
+  if (op.kind == OpKind::kCompute) computing(lane.rank, 1);
+}
+
+void Player::throw_stuck(std::uint32_t id) const {
+  const Lane& lane = lanes_[id];
+  const Program& program = program_of(lane.rank);
+  throw std::logic_error(fmt::format("ranks wait for each other for ever: rank {} stands at op {} ({}) of lane {}",
+                                     lane.rank, lane.position, graph_.labels[lane.ops[lane.position].label].name,
+                                     program.lane_names[id - first_lane_[lane.rank]]));
+}
+
+Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink) {
+  check_graph(graph);
+  if (network == NetworkKind::kReference || graph.paths.empty()) return Player(graph, network, sink).run();
+  return play_in_child(sink, [&](const SpanSink& to_parent) { return Player(graph, network, to_parent).run(); });
+}
+
+}  // namespace accosim

@@ -1,0 +1,176 @@
+// The state of a play, and the work on it in four parts, a file each. Only these files include it; what others need is
+// in player.hpp.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "sim/graph/graph.hpp"
+#include "sim/network/network.hpp"
+#include "sim/player/event_heap.hpp"
+#include "sim/player/plain_loop.hpp"
+#include "sim/player/player.hpp"
+
+namespace accosim {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// Plays one graph once.
+class Player {
+ public:
+  Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink);
+  Played run();
+
+ private:
+  enum class State : std::uint8_t { kFree, kBlocked, kBusy, kMeeting, kOpenLoop, kPlainLoop, kLoopEnd };
+
+  struct Lane {
+    const Op* ops = nullptr;
+    std::uint32_t size = 0;
+    std::uint32_t position = 0;  // ops before it have finished; inside a loop, in this repetition
+    std::uint32_t rank = 0;
+    State state = State::kFree;
+    std::int32_t iteration = 0;
+    double arrived = 0;  // when the op at `position` could start but for other ranks
+    double ended = 0;    // when the op before it ended
+    double due = 0;      // when what runs on it will end; an event at another time has been overtaken
+  };
+  struct LoopState {
+    std::int32_t iteration = 0;
+    std::uint32_t parts_at_end = 0;
+  };
+  /// The ranks of a group on their way through one collective.
+  struct Meeting {
+    std::int64_t number = -1;
+    double begin = 0;
+    int group = 0;
+    int plan = 0;
+    std::uint32_t parts_left = 0;
+    std::vector<std::uint32_t> lanes;
+    // The fixed part: what is left of it at `since`, how many times as long it takes, when it will end.
+    double left = 0, since = 0, factor = 1, due = 0;
+    int computing = 0;  // ranks that compute beside it
+  };
+  /// What happens on one GPU beside each other.
+  struct Load {
+    int sms = 0;         // multiprocessors that collectives hold
+    int moving = 0;      // collectives that move memory
+    double traffic = 0;  // theirs, bytes per second
+    int computing = 0;   // lanes that compute
+    std::vector<std::uint32_t> meetings;
+  };
+  /// An op under way whose pace may change: what is left of its duration at `since`.
+  struct Running {
+    double left = 0, since = 0, factor = 1;
+  };
+  struct Timer {
+    enum Kind : std::uint8_t { kFlows, kFixed, kDecision } kind;
+    std::uint32_t meeting;  // kFlows, kFixed
+    std::uint32_t rank;     // kDecision: one of the replica's ranks
+    std::uint32_t loop;     // kDecision
+    double time;            // kDecision: when the body ended
+  };
+  /// A lane that may go on.
+  struct Ready {
+    std::uint32_t lane;
+    double time;
+  };
+
+  const Program& program_of(std::uint32_t rank) const { return graph_.programs[graph_.ranks[rank].program]; }
+
+  // ---- what is ready: player.cpp ----
+  void work_off();
+  bool waits_over(const Lane& lane, const Op& op) const;
+  /// Starts the op at the lane's position, and those that take no time.
+  void proceed(std::uint32_t id, double time);
+  /// The op at the lane's position has ended at `time`: whoever waited for it may go on.
+  void finish(std::uint32_t id, double time);
+  void emit(const Lane& lane, double begin, double end, std::int64_t rendezvous = -1);
+  void lane_event(std::uint32_t id, double time);
+  std::uint32_t add_timer(const Timer& timer);
+  void timer_event(std::uint32_t slot, double event_time);
+
+  // ---- collectives: player_meetings.cpp ----
+  void meet(std::uint32_t id, const Op& op);
+  std::uint32_t new_meeting(int group, int plan);
+  void start_flows(std::uint32_t slot);
+  void part_done(std::uint32_t slot);
+  /// What of a flow is left to wait for after the tokens that its first link has gathered since it was last in use.
+  Bytes behind_tokens(int link, Bytes bytes);
+
+  // ---- what slows what on one GPU: player_pace.cpp ----
+  /// How many times as long the op takes beside what its GPU does now.
+  double factor(const Lane& lane, const Op& op) const;
+  std::vector<double> body_factors(std::uint32_t id) const;
+  /// Starts an op of known duration.
+  void begin_op(std::uint32_t id, const Op& op, double time);
+  /// What is beside the computations of a rank has changed now: their work done stays done, the rest goes at the new
+  /// pace.
+  void change_pace(std::uint32_t rank);
+  void begin_beside(std::uint32_t slot);
+  void end_beside(std::uint32_t slot);
+  /// A lane of the rank has begun (1) or ended (-1) to compute: that slows or frees the collectives beside it.
+  void computing(std::uint32_t rank, int change) {
+    if (interferes_) count_computing(rank, change);
+  }
+  void count_computing(std::uint32_t rank, int change);
+
+  // ---- loops: player_loops.cpp ----
+  bool is_over(std::uint32_t rank, OpRef until) const {
+    return lanes_[first_lane_[rank] + until.lane].position > static_cast<std::uint32_t>(until.index);
+  }
+  PlainLoop::Emit emit_body(std::uint32_t id);
+  void enter_plain_loop(std::uint32_t id, const Op& op, double time);
+  /// The awaited op has ended at `awaited`: the number of bodies is the least that is enough.
+  void close_plain_loop(std::uint32_t id, const Op& op, double awaited);
+  void leave_plain_loop(std::uint32_t id, double time);
+  void end_body(std::uint32_t rank, const Op& op, double time);
+  /// All lanes of the loop, on all ranks of the replica, have ended their bodies at `time`. Unless `late`, an awaited
+  /// op that has not ended is given until kTie after it.
+  void decide(std::uint32_t rank, std::uint32_t loop_index, double time, bool late);
+  [[noreturn]] void throw_stuck(std::uint32_t id) const;
+
+  struct GroupMeetings {
+    std::vector<std::uint32_t> open;  // slots in pool_, in order; few
+    std::size_t done = 0;
+  };
+
+  const EventGraph& graph_;
+  NetworkKind network_kind_;
+  const SpanSink& sink_;
+  std::vector<std::vector<bool>> plain_programs_;  // by program and loop
+  std::vector<std::vector<int>> enclosing_;        // by program and loop: the loop around it, or -1
+  std::vector<Lane> lanes_;
+  std::vector<std::uint32_t> first_lane_, first_loop_, first_slot_;  // by rank
+  std::vector<LoopState> loops_;
+  std::vector<PlainLoop> plain_;  // by lane
+  bool interferes_ = false;
+  std::vector<Load> loads_;       // by rank
+  std::vector<Running> running_;  // by lane
+  std::vector<std::size_t> met_;  // collectives begun, by rank and slot
+  std::vector<GroupMeetings> meetings_;
+  std::vector<std::size_t> decisions_;  // ranks of the group that have come to the end of a body
+  std::vector<Meeting> pool_;
+  std::vector<std::uint32_t> free_meetings_;
+  std::vector<Timer> timers_;
+  std::vector<std::uint32_t> free_timers_;
+  std::vector<std::uint32_t> flow_meeting_;
+  std::vector<int> flow_link_;  ///< the first of its path
+  struct Bucket {
+    int flows = 0;                                            ///< on the link now
+    double tokens = std::numeric_limits<double>::infinity();  ///< at `idle_since`, of bytes; at most the burst
+    double idle_since = 0;
+  };
+  std::vector<Bucket> buckets_;  ///< one a link
+  std::vector<Ready> ready_;
+  EventHeap heap_;
+  std::unique_ptr<Network> network_;
+  std::int64_t live_flows_ = 0;
+  std::int64_t meeting_count_ = 0;
+  std::int64_t executed_ = 0;
+  double now_ = 0;
+};
+
+}  // namespace accosim

@@ -1,0 +1,230 @@
+#include "sim/result/critical_path.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+namespace accosim {
+namespace {
+
+// Ends and begins that belong together agree to rounding, or to the player's tie.
+const double kClose = 2 * kTie.value;
+
+/// What ran on a lane without a break: one op, or all repetitions of a loop's body.
+struct Run {
+  std::vector<Span> spans;  // of one repetition
+  double begin = 0, end = 0;
+};
+
+Run run_of(const Span& span) {
+  return {{span}, span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value};
+}
+
+/// Runs by rank and lane, in order.
+class History {
+ public:
+  explicit History(const SteadyPlay& play) : graph_(play.folded.graph), lanes_(graph_.ranks.size()) {
+    for (std::size_t r = 0; r < lanes_.size(); ++r)
+      lanes_[r].resize(graph_.programs[graph_.ranks[r].program].lanes.size());
+    for (const Span& span : play.spans) {
+      std::vector<Run>& runs = lanes_[span.rank][span.lane];
+      const bool same_body = span.repeat > 1 && !runs.empty() && runs.back().spans.back().op + 1 == span.op &&
+                             runs.back().spans.back().repeat == span.repeat;
+      if (same_body) {
+        runs.back().spans.push_back(span);
+        runs.back().end = run_of(span).end;
+      } else {
+        runs.push_back(run_of(span));
+      }
+      if (span.rendezvous >= 0) meetings_[span.rendezvous].push_back({span.rank, span.lane, runs.size() - 1});
+    }
+  }
+
+  struct At {
+    int rank = 0, lane = 0;
+    std::size_t index = 0;
+  };
+
+  const Run& operator[](At at) const { return lanes_[at.rank][at.lane][at.index]; }
+
+  /// The mark at the end of a rank's update `k`.
+  At update(int rank, int k) const {
+    for (std::size_t lane = 0; lane < lanes_[rank].size(); ++lane)
+      for (std::size_t i = 0; i < lanes_[rank][lane].size(); ++i)
+        if (graph_.labels[lanes_[rank][lane][i].spans[0].label].mark == Mark::kUpdate && k-- == 0)
+          return {rank, static_cast<int>(lane), i};
+    throw std::logic_error("no such update");
+  }
+
+  /// What `at` started after: the latest end among the run before it, those it waited for, and, for a collective, those
+  /// of the rank that came last. False at the begin of all.
+  bool cause(At at, At& found) const {
+    const Span first = (*this)[at].spans[0];
+    if (first.rendezvous >= 0)
+      for (const At& other : meetings_.at(first.rendezvous))
+        if ((*this)[other].spans[0].arrived >= (*this)[at].spans[0].arrived) at = other;
+    const Run& run = (*this)[at];
+    const double arrived = run.spans[0].arrived.value;
+    bool any = false;
+    const auto consider = [&](At candidate) {
+      if (any && (*this)[candidate].end <= (*this)[found].end) return;
+      found = candidate;
+      any = true;
+    };
+    if (at.index > 0) consider({at.rank, at.lane, at.index - 1});
+    const Program& program = graph_.programs[graph_.ranks[at.rank].program];
+    const Op& op = program.lanes[at.lane][run.spans[0].op];
+    for (std::uint32_t w = 0; w < op.wait_count; ++w) {
+      const OpRef wait = program.waits[op.waits + w];
+      const std::vector<Run>& runs = lanes_[at.rank][wait.lane];
+      // The end of a loop ends with its last body, which is the run before it.
+      const int index = program.lanes[wait.lane][wait.index].kind == OpKind::kLoopEnd ? wait.index - 1 : wait.index;
+      // The last run that had ended, or one shortly before it. A lane's runs end in order.
+      const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
+                                          [](double time, const Run& earlier) { return time < earlier.end; });
+      for (auto i = static_cast<std::size_t>(ended - runs.begin()); i-- > 0;)
+        if (runs[i].spans[0].op <= index && index <= runs[i].spans.back().op) {
+          consider({at.rank, wait.lane, i});
+          break;
+        }
+    }
+    if (any && (*this)[found].end >= arrived - kClose) return true;
+    // A body on several lanes begins when the one before has ended on all of them.
+    for (std::size_t lane = 0; lane < lanes_[at.rank].size(); ++lane) {
+      const std::vector<Run>& runs = lanes_[at.rank][lane];
+      const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
+                                          [](double time, const Run& earlier) { return time < earlier.end; });
+      if (ended != runs.begin())
+        consider({at.rank, static_cast<int>(lane), static_cast<std::size_t>(ended - runs.begin()) - 1});
+    }
+    return any;
+  }
+
+ private:
+  const EventGraph& graph_;
+  std::vector<std::vector<std::vector<Run>>> lanes_;
+  std::map<std::int64_t, std::vector<At>> meetings_;
+};
+
+/// What the share of the time of an op is called.
+std::string cause_of(const Label& label) {
+  switch (label.cls) {
+    case OpClass::kForward:
+    case OpClass::kBackward: return "forward and backward";
+    case OpClass::kOptimizer: return "optimizer";
+    case OpClass::kCopy: return "buffer swaps and copies";
+    case OpClass::kCommunication:
+    case OpClass::kMark: break;
+  }
+  return label.name;
+}
+
+class PathBuilder {
+ public:
+  explicit PathBuilder(const SteadyPlay& play) : play_(play) {}
+
+  /// Walking back: prepends `duration` of `count` ops.
+  void add(const Label& label, int rank, double duration, std::int64_t count) {
+    if (duration <= 0) return;
+    causes_[cause_of(label)] += duration;
+    std::vector<PathStep>& steps = path_.steps;
+    if (!steps.empty() && steps.back().name == label.name && steps.back().rank == rank) {
+      steps.back().duration += Seconds{duration};
+      steps.back().count += count;
+    } else {
+      steps.push_back({label.name, label.cls, rank, Seconds{duration}, count});
+    }
+  }
+
+  /// A run clipped to begin not before `from`.
+  void add_run(const Run& run, double from) {
+    const std::vector<Label>& labels = play_.folded.graph.labels;
+    const int rank = real_rank(run.spans[0].rank);
+    const double share = std::min(1.0, (run.end - from) / std::max(run.end - run.begin, 1e-300));
+    for (auto span = run.spans.rbegin(); span != run.spans.rend(); ++span) {
+      const double once = span->end.value - span->begin.value;
+      add(labels[span->label], rank, std::max(0.0, share) * once * static_cast<double>(span->repeat), span->repeat);
+    }
+  }
+
+  void add_wait(int rank, double duration) { add({"nothing to do", OpClass::kMark}, real_rank(rank), duration, 1); }
+
+  CriticalPath take(double update_time) {
+    std::reverse(path_.steps.begin(), path_.steps.end());
+    path_.update_time = Seconds{update_time};
+    for (const auto& [name, duration] : causes_) path_.causes.emplace_back(name, Seconds{duration});
+    std::stable_sort(path_.causes.begin(), path_.causes.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    return std::move(path_);
+  }
+
+ private:
+  /// The first real rank that a rank of the folded graph stands for.
+  int real_rank(int folded) const {
+    const auto& classes = play_.folded.class_of;
+    return static_cast<int>(std::find(classes.begin(), classes.end(), folded) - classes.begin());
+  }
+
+  const SteadyPlay& play_;
+  CriticalPath path_;
+  std::map<std::string, double> causes_;
+};
+
+std::string layer_kind(const std::string& name) {
+  return name.substr(0, name.find(' '));  // "block 7" is one of the blocks
+}
+
+}  // namespace
+
+CriticalPath critical_path(const SteadyPlay& play) {
+  const History history(play);
+  const int last = play.measured.last;
+  int rank = 0;
+  for (int r = 0; r < static_cast<int>(play.folded.graph.ranks.size()); ++r)
+    if (history[history.update(r, last)].end > history[history.update(rank, last)].end) rank = r;
+  History::At at = history.update(rank, last);
+  const double to = history[at].end, from = history[history.update(rank, last - 1)].end;
+  PathBuilder path(play);
+  for (double now = to; now > from;) {
+    const Run& run = history[at];
+    if (now > run.end + kClose) path.add_wait(at.rank, now - std::max(run.end, from));
+    if (run.end <= from) break;
+    path.add_run(run, from);
+    now = run.begin;
+    History::At before;
+    if (now <= from || !history.cause(at, before)) break;
+    at = before;
+  }
+  return path.take(to - from);
+}
+
+OperatorTable operator_table(const RankKind& kind) {
+  OperatorTable table;
+  table.device = kind.device.name;
+  table.micro_batch = kind.forward + kind.backward;
+  for (const BilledLayer& layer : kind.bill.layers)
+    for (const BilledOperator& op : layer.operators) {
+      const auto same = std::find_if(table.rows.begin(), table.rows.end(), [&](const OperatorRow& row) {
+        return row.layer == layer_kind(layer.name) && row.name == op.name && row.flops == op.flops;
+      });
+      if (same != table.rows.end()) {
+        same->count += layer.times();
+        continue;
+      }
+      const double slowdown = kind.bill.slowdown;
+      table.rows.push_back({layer_kind(layer.name), op.name, layer.times(), op.flops, op.bytes, slowdown * op.forward,
+                            slowdown * op.backward, name_of(op.bound)});
+    }
+  return table;
+}
+
+Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
+  Explanation explanation;
+  explanation.label = spec.label;
+  explanation.path = critical_path(play);
+  for (const RankKind& kind : play.costs.kinds) explanation.operators.push_back(operator_table(kind));
+  return explanation;
+}
+
+}  // namespace accosim

@@ -1,0 +1,52 @@
+// Where the time of one update goes, as plain structs: the critical path through the event graph, and the operators
+// behind its compute.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "sim/graph/graph.hpp"
+
+namespace accosim {
+
+/// Equal neighbouring ops of the critical path, merged.
+struct PathStep {
+  std::string name;
+  OpClass cls = OpClass::kForward;
+  int rank = 0;
+  Seconds duration;  ///< of all `count`
+  std::int64_t count = 1;
+};
+
+struct CriticalPath {
+  Seconds update_time;
+  std::vector<PathStep> steps;                          ///< in order, over one steady update
+  std::vector<std::pair<std::string, Seconds>> causes;  ///< the same time summed by what it is, longest first
+};
+
+struct OperatorRow {
+  std::string layer;
+  std::string name;
+  int count = 1;  ///< equal layers that have it
+  Flops flops;    ///< of one, forward and backward
+  Bytes bytes;
+  Seconds forward, backward;  ///< of one
+  std::string bound;          ///< "compute", "memory" or "launch"
+};
+
+struct OperatorTable {
+  std::string device;
+  std::vector<OperatorRow> rows;
+  Seconds micro_batch;  ///< forward and backward of one micro-batch
+};
+
+struct Explanation {
+  std::string label;
+  CriticalPath path;
+  std::vector<OperatorTable> operators;  ///< one a kind of rank
+};
+
+}  // namespace accosim

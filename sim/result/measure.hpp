@@ -1,0 +1,35 @@
+// From the spans of a play to its steady state: how long an update takes once the first ones are over, and what each
+// rank did in it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/spec/trace.hpp"
+#include "sim/graph/graph.hpp"
+
+namespace accosim {
+
+/// One rank of the graph over the steady updates.
+struct RankMeasure {
+  double micro_batches_per_update = 0;
+  double micro_batches_per_round = 0;
+  std::int64_t least_per_round = 0;
+  std::int64_t most_per_round = 0;
+  double idle_fraction = 0;       ///< of the time in which no kernel of the model, optimizer or copies runs
+  Seconds exposed_communication;  ///< per update: communicating while no kernel runs
+  Bytes sent;                     ///< per update
+};
+
+struct Measured {
+  bool periodic = false;    ///< the updates repeat exactly; if not, averages over the later half of them
+  int first = 0, last = 0;  ///< the steady updates are those after `first`, up to and with `last`
+  Seconds update_time;
+  std::vector<RankMeasure> ranks;
+};
+
+/// `spans` as play() reports them. Every rank has marked the same number of updates, at least 4.
+Measured measure(const EventGraph& graph, const std::vector<Span>& spans);
+
+}  // namespace accosim

@@ -1,0 +1,80 @@
+// From spans to the figures that a user acts on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/price/interval.hpp"
+#include "models/price/memory.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+struct Costs;
+
+/// Micro-batches of one rank in one round (between two buffer swaps; an update where a schedule has no rounds).
+struct RankResult {
+  int rank = 0;
+  std::string device;
+  int node = 0;
+  double micro_batches_per_round = 0;  ///< mean over the steady rounds
+  std::int64_t micro_batches_per_round_min = 0;
+  std::int64_t micro_batches_per_round_max = 0;
+  double micro_batches_per_update = 0;
+  double idle_fraction = 0;
+};
+
+/// A warning is a stable name, what was found, and what to do about it.
+struct Warning {
+  std::string code;
+  std::string message;
+  std::string advice;
+
+  bool operator==(const Warning&) const = default;
+};
+
+/// By a convergence file: what a loss takes, over the baseline.
+struct TimeToLoss {
+  bool reached = true;  ///< in the measured runs; else `samples` is a lower bound and `speedup` an upper one
+  double samples = 0;   ///< to the same loss over the baseline's
+  double speedup = 0, speedup_low = 0, speedup_high = 0;  ///< of the time to the same loss, with its interval
+};
+
+/// One schedule's prediction. Times are those of the steady state.
+struct RunResult {
+  std::string schedule;
+  std::string label;
+  Seconds update_time;
+  Seconds update_time_low, update_time_high;  ///< 80 % interval
+  Spread spread;                              ///< of the update time: what the interval is made of
+  Seconds total_time;                         ///< for train_tokens
+  double tokens_per_second = 0;
+  double tokens_per_second_per_gpu = 0;
+  std::optional<double> speedup;  ///< per token, over the baseline; absent when nothing is compared
+  /// over the baseline replayed at this schedule\'s samples per update; absent where the baseline cannot do so few
+  std::optional<double> speedup_same_batch;
+  std::optional<double> published_speedup;  ///< of the scenario file
+  std::optional<TimeToLoss> to_loss;        ///< where a convergence file was given
+  double batch_inflation = 1;               ///< samples per update over those asked for
+  double samples_per_update = 0;
+  double micro_batches_per_update = 0;  ///< of all ranks
+  double mfu = 0;
+  double hfu = 0;
+  double gpu_idle_fraction = 0;
+  Seconds exposed_communication;  ///< per update, mean over ranks: compute idle while the rank communicates
+  Bytes bytes_sent_per_rank_per_update;
+  Bytes memory_formula;
+  Bytes memory_resident;  ///< of the rank that has least room
+  Bytes memory_capacity;  ///< of the same rank
+  MemoryParts memory_parts;
+  bool fits = true;
+  std::vector<Warning> warnings;
+  std::vector<RankResult> ranks;
+  std::shared_ptr<const Costs> costs;  ///< what it was played at: for a trace, and for questions about a part
+};
+
+}  // namespace accosim

@@ -1,0 +1,47 @@
+// From a scenario to results: prices a schedule, plays it until it is steady, measures it, and compares.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/price/costs.hpp"
+#include "models/price/memory.hpp"
+#include "models/spec/spec.hpp"
+#include "models/spec/trace.hpp"
+#include "sim/network/network.hpp"
+#include "sim/player/fold.hpp"
+#include "sim/result/measure.hpp"
+#include "sim/result/metrics.hpp"
+
+namespace accosim {
+
+/// A play that has been continued until its updates repeat, or long enough to average.
+struct SteadyPlay {
+  int accumulation_steps = 1;  ///< asked for
+  Costs costs;
+  Folded folded;
+  std::vector<Span> spans;  ///< of the folded ranks
+  Measured measured;
+};
+
+/// `accumulation_steps` micro-batches per update and rank; ACCO does half of them a round.
+SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network);
+
+/// Sequences between two updates, of all ranks.
+double samples_per_update(const SteadyPlay& play);
+
+/// What a rank of this kind holds at its worst moment.
+MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps);
+
+/// All metrics of one schedule but those that compare, and its costs.
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network);
+
+/// The schedules of `chosen` (indices in scenario.schedules), compared with the scenario's baseline.
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network);
+
+/// `updates` updates of a schedule with every rank by itself, for a trace.
+EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, int updates);
+/// The same at costs that are known.
+EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates);
+
+}  // namespace accosim

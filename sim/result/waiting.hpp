@@ -1,0 +1,19 @@
+// Ranks of unequal speed that meet make each other wait. Who waits for whom cannot be told from the GPUs: a slow one
+// with a small micro-batch waits for a fast one with a large. So it is read off the play, and what is advised has been
+// played.
+#pragma once
+
+#include <optional>
+
+#include "models/spec/spec.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/result/run.hpp"
+
+namespace accosim {
+
+/// The warning "ranks_wait", where some ranks are idle for much of an update and others for clearly less. Its advice
+/// holds a --set where another micro-batch of a node group raises tokens per second and fits.
+std::optional<Warning> ranks_wait(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
+                                  NetworkKind network);
+
+}  // namespace accosim

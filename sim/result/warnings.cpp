@@ -1,0 +1,104 @@
+// The thresholds say when a reader should look, not what is wrong.
+#include "sim/result/warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "models/price/spread.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "sim/result/waiting.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kMuchInflation = 1.05;
+constexpr double kMuchExposed = 0.25;
+constexpr double kMuchFitted = 0.25;
+
+bool launching_takes_longer(const Bill& bill, const BilledLayer& layer) {
+  Seconds launching, computing;
+  for (const BilledOperator& op : layer.operators) {
+    launching += (op.forward_launches + op.backward_launches) * bill.launch_interval;
+    computing += op.forward + op.backward;
+  }
+  return launching > computing;
+}
+
+/// Whether the layers in which launching takes longer than computing make up most of a micro-batch's time.
+bool is_launch_bound(const RankKind& kind) {
+  Seconds waiting;
+  for (const BilledLayer& layer : kind.bill.layers) {
+    if (!launching_takes_longer(kind.bill, layer)) continue;
+    for (const std::size_t i : layer.indices) waiting += kind.times[i].forward + kind.times[i].backward;
+  }
+  return waiting > 0.5 * (kind.forward + kind.backward);
+}
+
+}  // namespace
+
+std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
+                                 const RunResult& result, NetworkKind network) {
+  std::vector<Warning> warnings;
+  if (!result.fits)
+    warnings.push_back(
+        {"does_not_fit",
+         fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
+                     result.memory_capacity.value / 0x1p30),
+         "lower micro_batch_size, set activation_recompute to full, or choose a schedule that shards more"});
+  const int asked = play.accumulation_steps;
+  const ScheduleTraits& traits = traits_of(spec);
+  if (traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)
+    warnings.push_back({"rounds_set_the_batch",
+                        fmt::format("two rounds of at least {} micro-batches each stand against {} that "
+                                    "gradient_accumulation_steps asks for",
+                                    spec.micro_batches_per_round, asked),
+                        "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"});
+  else if (result.batch_inflation > kMuchInflation)
+    warnings.push_back({"batch_grows",
+                        fmt::format("communication is late or ranks are unequal, so an update holds {:.2f} times the "
+                                    "samples asked for",
+                                    result.batch_inflation),
+                        "judge by speedup_same_batch; raise gradient_accumulation_steps to the batch you would train "
+                        "with, or use a faster network"});
+  const double exposed = result.exposed_communication / result.update_time;
+  if (exposed > kMuchExposed)
+    warnings.push_back({"communication_exposed",
+                        fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
+                        "raise gradient_accumulation_steps, overlap communication, or use a faster network"});
+  if (std::optional<Warning> warning = ranks_wait(scenario, spec, play, network))
+    warnings.push_back(std::move(*warning));
+  if (std::any_of(play.costs.kinds.begin(), play.costs.kinds.end(), is_launch_bound))
+    warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
+                        "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
+  for (const RankKind& kind : play.costs.kinds) {
+    const FitUse use = fit_use(kind);
+    if (use.extrapolated > kMuchFitted)
+      warnings.push_back(
+          {"extrapolated",
+           fmt::format("{:.0f} % of the compute time on {} is in kernels larger or smaller than any that "
+                       "was measured",
+                       100 * use.extrapolated, kind.device.name),
+           "trust the trend, not the figure; measure such kernels and run accosim fit"});
+    if (use.inherited > kMuchFitted)
+      warnings.push_back({"inherited_constants",
+                          fmt::format("{:.0f} % of the compute time on {} is priced by constants that were measured on "
+                                      "another part of its architecture",
+                                      100 * use.inherited, kind.device.name),
+                          "expect some 10 % more error; measure kernels on the part itself and run accosim fit"});
+  }
+  if (traits.stale_updates > 0)
+    warnings.push_back({"stale_gradients",
+                        "every gradient is one update late, which this prediction does not charge for",
+                        "expect to need warm-up steps or more samples for the same loss; acco corrects the delay"});
+  if (!play.measured.periodic)
+    warnings.push_back({"not_periodic",
+                        fmt::format("updates do not repeat exactly; figures are means over {} of them",
+                                    play.measured.last - play.measured.first),
+                        "treat differences below one micro-batch per update as noise"});
+  return warnings;
+}
+
+}  // namespace accosim

@@ -1,0 +1,202 @@
+// Are the ring's sums right: by hand, against the definition at random, and against another implementation?
+#include "calibration/ranks/ring_transport.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <sstream>
+
+#include "calibration/base/names.hpp"
+#include "calibration/ranks/elements.hpp"
+#include "calibration/ranks/gloo_transport.hpp"
+#include "calibration/ranks/spawn.hpp"
+#include "tests/support/random.hpp"
+
+namespace accocal {
+namespace {
+
+LaunchOptions ranks_on_loopback(int ranks, TransportKind transport = TransportKind::kRing) {
+  LaunchOptions options;
+  options.ranks = ranks;
+  options.transport = transport;
+  options.timeout = Seconds{20};
+  return options;
+}
+
+/// What each rank reports; the test fails where one did not get there.
+std::vector<std::string> reports(const LaunchOptions& options, const RankBody& body) {
+  const RankResults results = run_ranks(options, body);
+  std::vector<std::string> texts;
+  for (const RankEnd& end : results.ranks) texts.push_back(end.report);
+  for (const std::string& error : results.errors) ADD_FAILURE() << error;
+  return texts;
+}
+
+std::string text_of(const std::vector<double>& values) {
+  std::ostringstream text;
+  for (const double value : values) text << value << ' ';
+  return text.str();
+}
+
+TEST(RingTransport, SumsAreRightByHand) {
+  // Rank r holds (r + 1) * {1, 10, 100, 1000, 10000}: the sums are 1 + .. + N times that.
+  const std::vector<std::string> sums = {"1 10 100 1000 10000 ", "3 30 300 3000 30000 ", "6 60 600 6000 60000 ",
+                                         "10 100 1000 10000 100000 "};
+  for (int ranks = 1; ranks <= 4; ++ranks)
+    for (const std::string& sum : reports(ranks_on_loopback(ranks), [](Transport& transport) {
+           std::vector<double> values{1, 10, 100, 1000, 10000};
+           for (double& value : values) value *= transport.rank() + 1;
+           transport.all_reduce(buffer_of(std::span(values)));
+           return text_of(values);
+         }))
+      EXPECT_EQ(sum, sums[ranks - 1]) << ranks << " ranks";
+}
+
+TEST(RingTransport, AShardIsSummedWhereItBelongs) {
+  // 5 elements over 3 ranks: slices of 2, so the shards are {0, 1}, {2, 3} and {4}; each rank adds 1, 2 and 3 times.
+  const std::vector<std::string> own = reports(ranks_on_loopback(3), [](Transport& transport) {
+    std::vector<double> values{1, 10, 100, 1000, 10000};
+    for (double& value : values) value *= transport.rank() + 1;
+    transport.reduce_scatter(buffer_of(std::span(values)));
+    const Shard shard = shard_of(values.size(), transport.rank(), transport.size());
+    return text_of({values.begin() + shard.begin, values.begin() + shard.end});
+  });
+  EXPECT_EQ(own[0], "6 60 ");
+  EXPECT_EQ(own[1], "600 6000 ");
+  EXPECT_EQ(own[2], "60000 ");
+}
+
+TEST(RingTransport, TheOrderOfASumIsTheRings) {
+  // In fp32 a sum with 1e8 swallows a 1. Shard 0 of 3 ranks is ((x1 + x2) + x0), shard 1 ((x2 + x0) + x1), shard 2
+  // ((x0 + x1) + x2). With x = 1e8, -1e8, 1 on ranks 0, 1, 2: (-1e8 + 1) + 1e8 = 0, (1 + 1e8) - 1e8 = 0,
+  // (1e8 - 1e8) + 1 = 1.
+  for (const std::string& sums : reports(ranks_on_loopback(3), [](Transport& transport) {
+         const float mine = std::vector<float>{1e8F, -1e8F, 1}[transport.rank()];
+         std::vector<float> values(3, mine);
+         transport.all_reduce(buffer_of(std::span(values)));
+         return text_of({values.begin(), values.end()});
+       }))
+    EXPECT_EQ(sums, "0 0 1 ");
+}
+
+TEST(RingTransport, Bf16RoundsEachSumToNearestEven) {
+  // bf16 has 8 bits: 256 + 1 = 257 lies between 256 and 258 and goes to the even 256; 258 + 1 = 259 goes to 260.
+  const auto bf16 = [](float value) {
+    return Bf16{static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16)};
+  };
+  const auto value_of = [](Bf16 value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); };
+  std::vector<Bf16> values{bf16(256), bf16(258), bf16(3), bf16(INFINITY), bf16(NAN)};
+  const std::vector<Bf16> more{bf16(1), bf16(1), bf16(-5), bf16(1), bf16(1)};
+  add_elements(ElementType::kBf16, values.data(), values.data(), more.data(), values.size());
+  EXPECT_EQ(value_of(values[0]), 256);
+  EXPECT_EQ(value_of(values[1]), 260);
+  EXPECT_EQ(value_of(values[2]), -2);
+  EXPECT_EQ(value_of(values[3]), INFINITY);
+  EXPECT_TRUE(std::isnan(value_of(values[4])));
+}
+
+/// Every collective on random buffers of whole numbers, small enough for every type to be exact, against what it is to
+/// give. The expected values are known to every rank: each makes all ranks' buffers. Empty, or what was wrong.
+template <typename Element, typename Make, typename Value>
+std::string check_collectives(Transport& transport, std::uint64_t seed, Make make, Value value_of) {
+  Random random(seed);
+  const int ranks = transport.size();
+  std::ostringstream wrong;
+  for (int round = 0; round < 25; ++round) {
+    // Around the number of ranks, where shards are empty; and beyond a socket's buffer.
+    const int kind = random.integer(0, 9);
+    const auto count = static_cast<std::size_t>(kind < 6   ? random.integer(0, 2 * ranks + 1)
+                                                : kind < 9 ? random.integer(1000, 100000)
+                                                           : random.integer(300000, 400000));
+    std::vector<std::vector<double>> of_rank(ranks);
+    for (std::vector<double>& values : of_rank)
+      for (std::size_t i = 0; i < count; ++i) values.push_back(random.integer(-9, 9));
+    std::vector<Element> mine;
+    for (const double value : of_rank[transport.rank()]) mine.push_back(make(value));
+    const int what = random.integer(0, 3);
+    const int root = random.integer(0, ranks - 1);
+    const Shard own = shard_of(count, transport.rank(), ranks);
+    if (what == 0) transport.all_reduce(buffer_of(std::span(mine)));
+    if (what == 1) transport.reduce_scatter(buffer_of(std::span(mine)));
+    if (what == 2) transport.all_gather(buffer_of(std::span(mine)));
+    if (what == 3) transport.broadcast(buffer_of(std::span(mine)), root);
+    for (std::size_t i = what == 1 ? own.begin : 0; i < (what == 1 ? own.end : count); ++i) {
+      double expected = what == 3 ? of_rank[root][i] : 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const Shard shard = shard_of(count, rank, ranks);
+        if (what < 2 || (what == 2 && i >= shard.begin && i < shard.end)) expected += of_rank[rank][i];
+      }
+      if (value_of(mine[i]) == expected) continue;
+      wrong << "round " << round << " what " << what << " count " << count << " element " << i << ": "
+            << value_of(mine[i]) << " for " << expected;
+      return wrong.str();
+    }
+    if (random.integer(0, 4) == 0) transport.barrier();
+  }
+  return "";
+}
+
+std::string check_all_types(Transport& transport, std::uint64_t seed) {
+  const auto same = [](double value) { return value; };
+  std::string wrong = check_collectives<double>(transport, seed, same, same);
+  wrong += check_collectives<float>(
+      transport, seed + 1, [](double value) { return static_cast<float>(value); }, same);
+  wrong += check_collectives<std::int64_t>(
+      transport, seed + 2, [](double value) { return static_cast<std::int64_t>(value); },
+      [](std::int64_t value) { return static_cast<double>(value); });
+  wrong += check_collectives<Bf16>(
+      transport, seed + 3,
+      [](double value) {
+        return Bf16{static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16)};
+      },
+      [](Bf16 value) {
+        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16));
+      });
+  return wrong;
+}
+
+TEST(RingTransport, EveryCollectiveOfEveryTypeOnRandomBuffers) {
+  for (const int ranks : {1, 2, 3, 4, 7})
+    for (const std::string& wrong :
+         reports(ranks_on_loopback(ranks), [](Transport& transport) { return check_all_types(transport, 100); }))
+      EXPECT_EQ(wrong, "") << ranks << " ranks";
+}
+
+TEST(GlooTransport, DoesTheSame) {
+  if (!has_gloo()) GTEST_SKIP() << "built without Gloo";
+  for (const int ranks : {1, 2, 3, 4})
+    for (const std::string& wrong : reports(ranks_on_loopback(ranks, TransportKind::kGloo),
+                                            [](Transport& transport) { return check_all_types(transport, 100); }))
+      EXPECT_EQ(wrong, "") << ranks << " ranks";
+}
+
+TEST(GlooTransport, AgreesWithTheRingOnFractions) {
+  if (!has_gloo()) GTEST_SKIP() << "built without Gloo";
+  const RankBody body = [](Transport& transport) {
+    Random random(7 + static_cast<std::uint64_t>(transport.rank()));
+    std::vector<float> values(100001);
+    for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
+    transport.all_reduce(buffer_of(std::span(values)));
+    return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  };
+  const std::vector<std::string> ring = reports(ranks_on_loopback(4), body);
+  const std::vector<std::string> gloo = reports(ranks_on_loopback(4, TransportKind::kGloo), body);
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_TRUE(ring[rank] == ring[0]) << "every rank has the same bits";
+    ASSERT_EQ(ring[rank].size(), gloo[rank].size());
+    for (std::size_t i = 0; i < ring[rank].size(); i += sizeof(float)) {
+      float ours = 0;
+      float theirs = 0;
+      std::memcpy(&ours, &ring[rank][i], sizeof ours);
+      std::memcpy(&theirs, &gloo[rank][i], sizeof theirs);
+      // Three additions of numbers below 4 in another order: three roundings each, of at most half of 2^-22.
+      ASSERT_NEAR(ours, theirs, 3 * 0x1p-22F);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace accocal

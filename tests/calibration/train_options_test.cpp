@@ -1,0 +1,129 @@
+// The command line's words of `train`, and the documents that a run becomes.
+#include "calibration/train/train_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "calibration/base/names.hpp"
+#include "models/base/errors.hpp"
+#include "tests/support/json.hpp"
+
+namespace accocal {
+namespace {
+
+TrainingOptions options_of(const std::function<void(TrainArguments&)>& change) {
+  TrainArguments arguments;
+  change(arguments);
+  return training_options(arguments, 4);
+}
+
+std::string refusal(const std::function<void(TrainArguments&)>& change) {
+  try {
+    options_of(change);
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TrainOptions, DefaultsAreThePapers) {
+  const TrainingOptions options = options_of([](TrainArguments&) {});
+  EXPECT_EQ(options.algorithm, Algorithm::kAcco);
+  EXPECT_EQ(options.accumulate, Accumulate::kAtLeast);
+  EXPECT_EQ(options.micro_batches_per_round, 1);
+  EXPECT_EQ(options.poll_every, 1);
+  EXPECT_EQ(options.estimate_state, EstimateState::kRollback);
+  EXPECT_TRUE(options.keep_initial_gradient);
+  EXPECT_EQ(options.warmup_updates, 0);
+}
+
+TEST(TrainOptions, MicroBatchesOfAnUpdateAreHalvedForAccoAlone) {
+  EXPECT_EQ(options_of([](auto& a) { a.micro_batches = 6; }).micro_batches_per_round, 3);
+  EXPECT_EQ(options_of([](auto& a) {
+              a.micro_batches = 6;
+              a.algorithm = "zero1";
+            }).micro_batches_per_round,
+            6);
+  const TrainingOptions options = options_of([](auto& a) { a.accumulate = "fixed:5"; });
+  EXPECT_EQ(options.accumulate, Accumulate::kFixed);
+  EXPECT_EQ(options.micro_batches_per_round, 5);
+}
+
+TEST(TrainOptions, SlowRanksAndTimes) {
+  const TrainingOptions options = options_of([](auto& a) {
+    a.slow = {"1=4", "3=1.5"};
+    a.compute_time = "12 ms";
+  });
+  EXPECT_EQ(options.slow, (std::map<int, double>{{1, 4}, {3, 1.5}}));
+  EXPECT_TRUE(options.timed);
+  EXPECT_DOUBLE_EQ(options.compute_time.value, 0.012);
+}
+
+TEST(TrainOptions, MistakesSayWhatToWrite) {
+  const auto says = [](const std::function<void(TrainArguments&)>& change, const std::string& part) {
+    const std::string text = refusal(change);
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "'";
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+  };
+  says([](auto& a) { a.algorithm = "adam"; }, "one of ddp, zero1, dpu, wp, acco, diloco");
+  says([](auto& a) { a.micro_batches = 3; }, "write 4");
+  says([](auto& a) { a.accumulate = "fixed:many"; }, "write fixed:1");
+  says([](auto& a) { a.accumulate = "fixed:0"; }, "at least 1 micro-batch");
+  says([](auto& a) { a.slow = {"2"}; }, "--slow 1=4");
+  says([](auto& a) { a.slow = {"4=2"}; }, "ranks 0 to 3");
+  says([](auto& a) { a.slow = {"2=0.5"}; }, "1 or more");
+  says([](auto& a) { a.slow = {"2=3", "2=4"}; }, "twice");
+  says([](auto& a) { a.compute_time = "10"; }, "--compute-time 10");
+  says([](auto& a) { a.heads = 3; }, "write --heads 4");
+  says([](auto& a) { a.estimate_state = "both"; }, "rollback, keep, released");
+  says([](auto& a) { a.learning_rate = 0; }, "--learning-rate 0.001");
+}
+
+TrainingResult result_by_hand() {
+  TrainingResult result;
+  result.ranks = 2;
+  result.tokens_per_sample = 10;
+  result.parameters = 7;
+  result.updates = {{Seconds{9}, 3, 4}, {Seconds{1}, 2, 4}, {Seconds{3}, 1, 8}};
+  result.held_out_loss = std::numeric_limits<double>::quiet_NaN();
+  result.spans = {{1, TrainingSpan::Lane::kCommunication, "all-gather", Seconds{0.5}, Seconds{0.75}, 2}};
+  return result;
+}
+
+TEST(RunJson, LeavesTheFirstUpdateOutOfTheRates) {
+  // Of 1 and 3 seconds: median and mean 2, p10 1.2, p90 2.8; 12 samples of 10 tokens in 4 seconds.
+  const Json json = Json::parse(run_json(TrainingOptions{}, result_by_hand()));
+  EXPECT_EQ(json["schema"], "accosim.run/1");
+  EXPECT_EQ(json["algorithm"], "acco");
+  EXPECT_EQ(json["ranks"], 2);
+  EXPECT_DOUBLE_EQ(json["median_update_s"].number(), 2);
+  EXPECT_DOUBLE_EQ(json["mean_update_s"].number(), 2);
+  EXPECT_DOUBLE_EQ(json["p10"].number(), 1.2);
+  EXPECT_DOUBLE_EQ(json["p90"].number(), 2.8);
+  EXPECT_DOUBLE_EQ(json["tokens_per_s"].number(), 30);
+  EXPECT_EQ(json["updates"].size(), 3u);
+  EXPECT_EQ(json["updates"][2]["samples"], 8);
+  EXPECT_TRUE(json["held_out_loss"].is_null());
+  EXPECT_EQ(json["spans"][0]["lane"], "communication");
+  EXPECT_EQ(json["spans"][0]["label"], "all-gather");
+}
+
+TEST(TraceEvents, AProcessARankAThreadALane) {
+  const Json json = Json::parse(trace_events_json(TrainingOptions{}, result_by_hand()));
+  const Json event = json["traceEvents"].back();
+  EXPECT_EQ(event["ph"], "X");
+  EXPECT_EQ(event["pid"], 1);
+  EXPECT_EQ(event["tid"], 1);
+  EXPECT_DOUBLE_EQ(event["ts"].number(), 5e5);
+  EXPECT_DOUBLE_EQ(event["dur"].number(), 2.5e5);
+}
+
+TEST(LossCsv, AddsUp) {
+  EXPECT_EQ(loss_csv(result_by_hand()),
+            "update,samples,seconds,loss\n1,4,9.000000,3.000000\n2,8,10.000000,2.000000\n3,16,13.000000,1.000000\n");
+}
+
+}  // namespace
+}  // namespace accocal

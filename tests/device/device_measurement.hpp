@@ -1,0 +1,66 @@
+// A tiny measurement of a device, for tests: a model of a thousand parameters, few runs of each.
+#pragma once
+
+#include <string>
+
+#include "calibration/measure/measure_run.hpp"
+
+namespace accocal {
+
+inline BenchOptions tiny_bench() {
+  BenchOptions options;
+  options.beyond = 4096;
+  options.batch = Seconds{4e-6};
+  options.replay = Seconds{6e-6};
+  options.is_short = Seconds{2e-6};
+  return options;
+}
+
+inline Efforts tiny_efforts() {
+  Efforts efforts;
+  efforts.product = efforts.kernel = efforts.beside = efforts.copy = {Seconds{1e-6}, Seconds{1e-6}, 3, 3};
+  efforts.launch = {Seconds{1e-6}, Seconds{1e-6}, 3, 3};
+  efforts.load = efforts.step = efforts.rest = efforts.rested = efforts.settle = Seconds{0};
+  efforts.load_size = 8;
+  efforts.launches = 4;
+  return efforts;
+}
+
+inline Operand array(std::size_t bytes, bool fresh) {
+  Operand operand;
+  operand.bytes = bytes;
+  operand.content = Content::kFloat;
+  operand.fresh = fresh;
+  return operand;
+}
+
+inline PlanSizes tiny_sizes() {
+  PlanSizes sizes;
+  sizes.first = {{"tiny", 1, 8, 2, 4, 48}};
+  sizes.sequences = {1};
+  sizes.step_sequences = {1, 2};
+  sizes.update_sequences = {1};
+  sizes.sweep = {512};
+  sizes.optimizer = {100};
+  sizes.copies = {256};
+  sizes.hold_blocks = {2};
+  sizes.stream_blocks = {2};
+  sizes.beside_bytes = 1024;
+  sizes.beside_elements = 64;
+  sizes.off_tile = sizes.other_types = false;
+  return sizes;
+}
+
+/// The document.
+inline std::string measured_text(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
+  MeasureSetting setting;
+  setting.bench = tiny_bench();
+  setting.efforts = tiny_efforts();
+  setting.clock = [] { return Seconds{0}; };
+  setting.say = [](const std::string&) {};
+  DeviceMeasureOptions options;
+  options.only = only;
+  return measure_plan(make_device_plan(sizes), setting, options, {});
+}
+
+}  // namespace accocal

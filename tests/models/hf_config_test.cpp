@@ -1,0 +1,223 @@
+// Does a Hugging Face config become the model that transformers would build, to the last parameter?
+#include "models/spec/hf_config.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/price/layers.hpp"
+#include "models/spec/scenario.hpp"
+
+namespace accosim {
+namespace {
+
+struct Read {
+  std::optional<Model> model;
+  std::vector<std::string> errors;
+  std::string tree;
+};
+Read read(const std::string& text) {
+  JsonDocument document = parse_json(text, "config.json");
+  EXPECT_TRUE(document.errors.empty());
+  Diagnostics diagnostics;
+  Read out;
+  out.model = read_model(document.root, "", diagnostics);
+  out.errors = diagnostics.errors;
+  out.tree = write_json(document.root);
+  EXPECT_EQ(out.model.has_value(), out.errors.empty());
+  return out;
+}
+std::int64_t count(const std::string& name) {
+  return parameter_count(load_model(data_dir() + "/scenarios/llms/" + name + ".json"));
+}
+
+// With h the width, L layers, V tokens, P positions, a block of GPT-2 has 4h^2 + 4h in attention (all with biases),
+// 8h^2 + 5h in the MLP and 4h in two norms: 12h^2 + 13h. GPT-Neo's queries, keys and values have no bias: 12h^2 + 10h.
+// Both: Vh + Ph for the tables, 2h for the last norm, the head tied to the token table.
+std::int64_t gpt(std::int64_t h, std::int64_t layers, std::int64_t tokens, std::int64_t positions, int biases) {
+  return layers * (12 * h * h + biases * h) + (tokens + positions + 2) * h;
+}
+
+TEST(HfConfig, Gpt2CountsAreExact) {
+  EXPECT_EQ(gpt(768, 12, 50257, 1024, 13), 124'439'808);  // the published count
+  EXPECT_EQ(count("gpt2"), 124'439'808);
+  EXPECT_EQ(count("gpt2-medium"), 354'823'168);
+  EXPECT_EQ(count("gpt2-large"), 774'030'080);
+  EXPECT_EQ(count("gpt2-xl"), 1'557'611'200);
+  EXPECT_EQ(count("gpt2-xl"), gpt(1600, 48, 50257, 1024, 13));
+}
+
+TEST(HfConfig, GptNeoCountsAreExact) {
+  EXPECT_EQ(count("gpt-neo-125m"), 125'198'592);
+  EXPECT_EQ(count("gpt-neo-1.3b"), 1'315'575'808);
+  EXPECT_EQ(count("gpt-neo-2.7b"), 2'651'307'520);
+  EXPECT_EQ(count("gpt-neo-125m"), gpt(768, 12, 50257, 2048, 10));
+  EXPECT_EQ(count("gpt-neo-2.7b"), gpt(2560, 32, 50257, 2048, 10));
+  EXPECT_EQ(count("tinystories-36m"), gpt(768, 4, 10000, 512, 10));
+  EXPECT_NEAR(static_cast<double>(count("tinystories-36m")), 36e6, 1e6);
+}
+
+// A block of Llama-2-7B: 4h^2 in attention, 3 h i in the MLP, 2h in two norms; V h twice (not tied), h for the last
+// norm: 32 (4 * 4096^2 + 3 * 4096 * 11008 + 2 * 4096) + 2 * 32000 * 4096 + 4096 = 6,738,415,616.
+TEST(HfConfig, LlamaCountsAreExact) {
+  EXPECT_EQ(count("llama-2-7b"), 6'738'415'616);
+  EXPECT_EQ(count("llama-2-13b"), 13'015'864'320);
+  EXPECT_EQ(count("llama-2-70b"), 68'976'648'192);
+  EXPECT_EQ(count("llama-3-8b"), 8'030'261'248);
+}
+
+TEST(HfConfig, GroupedQueriesAndOwnHeadDimension) {
+  const Read r = read(R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 100, "num_attention_heads": 6,
+    "num_key_value_heads": 2, "head_dim": 32, "intermediate_size": 7, "vocab_size": 11, "max_position_embeddings": 9,
+    "tie_word_embeddings": true, "attention_bias": true, "mlp_bias": true})");
+  ASSERT_TRUE(r.model);
+  EXPECT_EQ(r.model->head_dim, 32);
+  // Queries 100*192, keys and values 2*100*64, output 192*100, biases 192+2*64+100; MLP 3*100*7 + 2*7+100; norms 3*100;
+  // tokens 11*100.
+  EXPECT_EQ(parameter_count(*r.model), 19200 + 12800 + 19200 + 420 + 2100 + 114 + 300 + 1100);
+}
+
+TEST(HfConfig, AbsentAndNullMeanTheDefaultOfTheFamily) {
+  const Read r = read(R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64, "num_attention_heads": 4,
+    "num_key_value_heads": null, "head_dim": null, "intermediate_size": 7, "vocab_size": 11,
+    "max_position_embeddings": 9})");
+  ASSERT_TRUE(r.model);
+  EXPECT_EQ(r.model->num_key_value_heads, 4);
+  EXPECT_EQ(r.model->head_dim, 16);
+  EXPECT_FALSE(r.model->tie_word_embeddings);
+  EXPECT_FALSE(r.model->learned_positions);
+}
+
+TEST(HfConfig, GptNeoAlternatesGlobalAndLocalAttention) {
+  const Model model = load_model(data_dir() + "/scenarios/llms/gpt-neo-125m.json");
+  ASSERT_EQ(model.attention_window.size(), 12U);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(model.attention_window[i], i % 2 == 0 ? 0 : 256);
+  EXPECT_FALSE(model.qkv_bias);
+  EXPECT_TRUE(model.attention_output_bias);
+}
+
+TEST(HfConfig, ForeignKeysAreDropped) {
+  const Read r =
+      read(R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 4, "vocab_size": 3,
+    "_comment": "x", "task_specific_params": {"a": [1]}, "rope_parameters": null})");
+  ASSERT_TRUE(r.model);
+  EXPECT_EQ(r.model->intermediate_size, 32);
+  EXPECT_EQ(r.tree.find("_comment"), std::string::npos);
+  EXPECT_NE(r.tree.find("\"n_inner\": 32"), std::string::npos);
+}
+
+TEST(HfConfig, AnUnknownFamilyListsTheKnownOnes) {
+  const Read r = read(R"({"model_type": "t5"})");
+  EXPECT_EQ(r.errors, std::vector<std::string>{"config.json:1:16 /model_type: \"t5\" is not known; write one of: "
+                                               "\"gpt2\", \"gpt_neo\", \"opt\", \"llama\", \"mistral\", \"measured\""});
+}
+
+TEST(HfConfig, NoHintLeadsFromOneArchitectureToAnother) {
+  // Mixtral is two letters from Mistral, and six times its size.
+  const std::string known = "write one of: \"gpt2\", \"gpt_neo\", \"opt\", \"llama\", \"mistral\", \"measured\"";
+  for (const char* type : {"mixtral", "llama4", "gpt_neox", "gptj", "lama"})
+    EXPECT_EQ(
+        read(std::string(R"({"model_type": ")") + type + "\"}").errors,
+        std::vector<std::string>{std::string("config.json:1:16 /model_type: \"") + type + "\" is not known; " + known});
+}
+
+const char* const kSmallLlama = R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64,
+  "num_attention_heads": 4, "intermediate_size": 7, "vocab_size": 11, "max_position_embeddings": 9)";
+
+TEST(HfConfig, WhatChangesThePriceIsRefusedByName) {
+  const auto only_error = [](const std::string& members) {
+    const Read r = read(std::string(kSmallLlama) + ", " + members + "}");
+    return r.errors.size() == 1 ? r.errors[0] : "errors: " + std::to_string(r.errors.size());
+  };
+  EXPECT_EQ(
+      only_error(R"("num_local_experts": 8, "num_experts_per_tok": 2)"),
+      "config.json:2:122 /num_local_experts: mixture-of-experts models are not modelled yet (num_local_experts: 8); "
+      "name a model without");
+  // Whatever the model_type says.
+  EXPECT_EQ(
+      read(R"({"model_type": "mixtral", "num_local_experts": 8})").errors,
+      std::vector<std::string>{"config.json:1:48 /num_local_experts: mixture-of-experts models are not modelled yet "
+                               "(num_local_experts: 8); name a model without"});
+  for (const auto& [members, what] : std::vector<std::pair<std::string, std::string>>{
+           {R"("num_experts": 60)", "mixture-of-experts models are not modelled yet (num_experts: 60)"},
+           {R"("n_routed_experts": 256)", "mixture-of-experts models are not modelled yet (n_routed_experts: 256)"},
+           {R"("moe_intermediate_size": 1408)", "not modelled yet (moe_intermediate_size: 1408)"},
+           {R"("q_lora_rank": null, "kv_lora_rank": 512)", "multi-head latent attention is not modelled yet (kv_lora"},
+           {R"("quantization_config": {"bits": 4})", "quantised weights are not modelled yet (quantization_config: {"},
+           {R"("num_nextn_predict_layers": 1)", "multi-token prediction is not modelled yet"},
+           {R"("add_cross_attention": true)", "cross-attention is not modelled yet"},
+           {R"("is_encoder_decoder": true)", "(is_encoder_decoder: true)"},
+           {R"("vision_config": {"hidden_size": 4})", "(vision_config: {...})"}})
+    EXPECT_NE(only_error(members).find(what), std::string::npos) << only_error(members);
+  // DeepSeek's has three of these, a line each.
+  EXPECT_EQ(read(R"({"model_type": "deepseek_v3", "n_routed_experts": 256, "n_shared_experts": 1, "q_lora_rank": 1536,
+    "kv_lora_rank": 512, "quantization_config": {"fmt": "e4m3"}})")
+                .errors.size(),
+            3U);
+}
+
+TEST(HfConfig, WhatIsSwitchedOffIsNoReasonToRefuse) {
+  const Read r =
+      read(std::string(kSmallLlama) + R"(, "num_local_experts": 1, "n_routed_experts": null, "moe_layers": [],
+    "quantization_config": null, "is_encoder_decoder": false, "add_cross_attention": false, "num_experts": 0})");
+  EXPECT_TRUE(r.errors.empty()) << r.errors.front();
+}
+
+TEST(HfConfig, OptsEmbeddingsAreAsWideAsItsBlocks) {
+  // OPT-350M: embeddings of 512 beside blocks of 1024, with a projection between.
+  const std::string opt = R"({"model_type": "opt", "num_hidden_layers": 24, "hidden_size": 1024,
+    "num_attention_heads": 16, "ffn_dim": 4096, "vocab_size": 50272, "max_position_embeddings": 2048,
+    "word_embed_proj_dim": )";
+  EXPECT_TRUE(read(opt + "1024}").errors.empty());
+  EXPECT_EQ(read(opt + "512}").errors.size(), 1U);
+}
+
+TEST(HfConfig, OptHasTwoPositionsMoreThanItSaysAndRelu) {
+  // OPT-125M: 125,239,296 parameters. 50272 x 768 + 2050 x 768 + 12 (12 x 768^2 + 13 x 768) + 2 x 768.
+  const Read r = read(R"({"model_type": "opt", "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12,
+    "ffn_dim": 3072, "vocab_size": 50272, "max_position_embeddings": 2048})");
+  ASSERT_TRUE(r.model);
+  EXPECT_EQ(parameter_count(*r.model), 125239296);
+  EXPECT_EQ(r.model->activation, Activation::kRelu);
+}
+
+TEST(HfConfig, MistralIsALlamaWithASlidingWindow) {
+  const std::string mistral = R"({"model_type": "mistral", "num_hidden_layers": 2, "hidden_size": 64,
+    "num_attention_heads": 4, "intermediate_size": 7, "vocab_size": 11, "max_position_embeddings": 4096)";
+  EXPECT_EQ(read(mistral + R"(, "sliding_window": 1024})").model->attention_window, (std::vector<int>{1024, 1024}));
+  const Read none = read(mistral + R"(, "sliding_window": null})");  // a window as long as any sequence
+  ASSERT_TRUE(none.model);
+  EXPECT_EQ(attended_pairs(4096, none.model->attention_window[0]), attended_pairs(4096, 0));
+  EXPECT_TRUE(none.model->gated_mlp && none.model->rms_norm);
+}
+
+TEST(HfConfig, ActivationIsReadAndHasItsFamilysDefault) {
+  const std::string gpt2 = R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 4,
+    "vocab_size": 3)";
+  EXPECT_EQ(read(gpt2 + "}").model->activation, Activation::kGeluNew);
+  EXPECT_EQ(read(gpt2 + R"(, "activation_function": "gelu"})").model->activation, Activation::kGelu);
+  EXPECT_EQ(read(gpt2 + R"(, "activation_function": "geluu"})").errors.size(), 1U);
+  EXPECT_TRUE(read(gpt2 + "}").model->causal);
+  EXPECT_FALSE(read(gpt2 + R"(, "causal": false})").model->causal);
+}
+
+TEST(HfConfig, ImpossibleShapesAreErrors) {
+  const std::string llama = R"({"model_type": "llama", "num_hidden_layers": 1, "intermediate_size": 7, "vocab_size": 11,
+    "max_position_embeddings": 9, )";
+  EXPECT_EQ(read(llama + R"("hidden_size": 65, "num_attention_heads": 4})").errors.size(), 1U);
+  EXPECT_EQ(read(llama + R"("hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 3})").errors.size(),
+            1U);
+  EXPECT_EQ(read(llama + R"("hidden_size": 64, "num_attention_heads": 1000000, "head_dim": 60000})").errors.size(), 1U);
+  EXPECT_EQ(read(llama + R"("hidden_size": 0, "num_attention_heads": -4})").errors.size(), 2U);
+}
+
+TEST(HfConfig, AttentionTypesThatDoNotFitAreErrorsNotLoops) {
+  const std::string neo = R"({"model_type": "gpt_neo", "num_layers": 2, "hidden_size": 8, "num_heads": 2,
+    "vocab_size": 11, "max_position_embeddings": 9, "attention_types": )";
+  for (const char* types : {"[[[\"global\"], 1e300]]", "[[[], 1e9]]", "[[[\"local\"], 1]]", "[[[\"lokal\"], 2]]", "[]",
+                            "3", "[[2, [\"global\"]]]", "[[[\"global\"], -1]]"}) {
+    EXPECT_EQ(read(neo + types + "}").errors.size(), 1U) << types;
+  }
+  EXPECT_TRUE(read(neo + "[[[\"global\"], 1], [[\"local\"], 1]]}").errors.empty());
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,264 @@
+// nccl-tests' output in its forms: made up here in the formats that its versions print.
+#include "models/fit/import_nccl_tests.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "models/fit/write_links.hpp"
+#include "models/price/links.hpp"
+#include "models/spec/scenario.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+const char* const kRanks =
+    "# nThread 1 nGpus 2 minBytes 8 maxBytes 1024\n"
+    "#  Rank  0 Group  0 Pid  11 on    alpha device  0 [0x07] NVIDIA A100\n"
+    "#  Rank  1 Group  0 Pid  11 on    alpha device  1 [0x0f] NVIDIA A100\n"
+    "#  Rank  2 Group  0 Pid  12 on    beta device  0 [0000:07:00] NVIDIA A100\n"
+    "#  Rank  3 Group  0 Pid  12 on    beta device  1 [0000:0f:00] NVIDIA A100\n";
+const char* const kHeading =
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+    "#wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
+
+NcclTestsImport imported(const std::string& text, const NcclTestsOptions& options = {},
+                         const std::string& name = "all_reduce.log") {
+  return import_nccl_tests(text, name, options);
+}
+
+TEST(ImportNcclTests, TakesTheOutOfPlaceTimesAndCountsRanksAndHosts) {
+  // 1 MiB in 100 us is 10.486 GB/s; 4 ranks: busbw 1.5 of it.
+  const std::string text = std::string(kRanks) + kHeading +
+                           "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    "
+                           "50.0   20.97   31.46      0\n# Out of bounds values : 0 OK\n";
+  const NcclTestsImport one = imported(text);
+  ASSERT_EQ(one.samples.size(), 1u);
+  EXPECT_EQ(one.samples[0].kind, CollectiveKind::kAllReduce);
+  EXPECT_EQ(one.samples[0].ranks, 4);
+  EXPECT_EQ(one.samples[0].nodes, 2);
+  EXPECT_EQ(one.samples[0].bytes, Bytes{1048576});
+  EXPECT_DOUBLE_EQ(one.samples[0].time.value, 100e-6);
+  EXPECT_TRUE(one.notes.empty());
+  NcclTestsOptions in_place;
+  in_place.in_place = true;
+  EXPECT_DOUBLE_EQ(imported(text, in_place).samples.at(0).time.value, 50e-6);
+}
+
+TEST(ImportNcclTests, OldVersionsLeaveCellsBlankAndHaveNoCountOfWrong) {
+  const std::string old =
+      std::string(kRanks) +
+      "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
+      "     1048576         65536   float            100.0   10.49    7.86  0e+00     90.0   11.65    8.74  N/A\n";
+  const NcclTestsImport one = imported(old, {}, "all_gather_perf.txt");
+  ASSERT_EQ(one.samples.size(), 1u);
+  EXPECT_EQ(one.samples[0].kind, CollectiveKind::kAllGather);
+  EXPECT_DOUBLE_EQ(one.samples[0].time.value, 100e-6);
+}
+
+TEST(ImportNcclTests, SeveralTestsAndALogBetweenTheLines) {
+  const std::string row =
+      "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    90.0   11.65   17.48    "
+      "  0\n";
+  const std::string gather =
+      "     1048576        65536     float    none      -1    100.0   10.49    7.86    N/A    90.0   11.65   17.48     "
+      " 0\n";
+  const NcclTestsImport both = imported(
+      "# Collective test starting: all_reduce_perf\n" + std::string(kRanks) + kHeading +
+      "alpha:11:11 [0] NCCL INFO Channel 00/08 : 0 1 2 3\n" + row +
+      "mpirun: some 17 words of noise\n# Collective test starting: all_gather_perf\n" + kRanks + kHeading + gather);
+  ASSERT_EQ(both.samples.size(), 2u);
+  EXPECT_EQ(both.samples[0].kind, CollectiveKind::kAllReduce);
+  EXPECT_EQ(both.samples[1].kind, CollectiveKind::kAllGather);
+  EXPECT_EQ(both.samples[1].ranks, 4);  // not 8
+  for (const CollectiveSample& sample : both.samples) EXPECT_DOUBLE_EQ(sample.time.value, 100e-6);
+  const NcclTestsImport cut =
+      imported(std::string(kRanks) + kHeading + "     1048576        262144     float     sum\n" +
+               "     1048576        262144     float     sum      -1    100.0\n");
+  EXPECT_EQ(cut.samples.size(), 0u);
+  EXPECT_NE(cut.notes.at(0).find("is cut short"), std::string::npos);
+}
+
+TEST(ImportNcclTests, WhatIsLeftOutIsSaid) {
+  const NcclTestsImport one = imported(std::string(kRanks) + kHeading +
+                                       "           0             0     float     sum      -1    10.0    0.00    0.00   "
+                                       "   0    90.0   11.65   17.48      0\n"
+                                       "     1048576        262144     float     sum      -1    100.0   10.49   15.73  "
+                                       "    7    90.0   11.65   17.48      0\n"
+                                       "     1048576        262144     float     sum      -1    100.0   99.00   15.73  "
+                                       "    0    90.0   11.65   17.48      0\n"
+                                       "     1048576        262144     float     sum      -1      nan   10.49   15.73  "
+                                       "    0    90.0   11.65   17.48      0\n"
+                                       "     1048576        262144     float     sum      -1    100.0   10.49   15.73  "
+                                       "    0    90.0   11.65   17.48      0\n");
+  EXPECT_EQ(one.samples.size(), 1u);
+  EXPECT_EQ(one.skipped, 4);
+  ASSERT_EQ(one.notes.size(), 4u);
+  EXPECT_NE(one.notes[0].find("all_reduce.log:8: left out: moves no bytes"), std::string::npos);
+  EXPECT_NE(one.notes[1].find("wrong results"), std::string::npos);
+  EXPECT_NE(one.notes[2].find("its size over its time is 10.49"), std::string::npos);
+  EXPECT_NE(one.notes[3].find("no time that is a number"), std::string::npos);
+}
+
+TEST(ImportNcclTests, ComplaintsThatAreAlikeAreOneLine) {
+  std::string text = std::string(kRanks) + kHeading;
+  for (int i = 0; i < 62; ++i)
+    text += fmt::format(
+        "     1048576        262144     float     sum      -1    {}.0   99.00   15.73      0    90.0   11.65   17.48   "
+        "   0\n",
+        100 + i);
+  text +=
+      "     1048576        262144     float     sum      -1      nan   10.49   15.73      0    90.0   11.65   17.48 "
+      "0\n";
+  const NcclTestsImport one = imported(text);
+  EXPECT_EQ(one.skipped, 63);
+  ASSERT_EQ(one.notes.size(), 2u);
+  EXPECT_EQ(one.notes[0],
+            "all_reduce.log:8: left out: prints an algbw of 99 GB/s, and its size over its time is 10.49; 62 rows like "
+            "this, the first here");
+  EXPECT_EQ(one.notes[1], "all_reduce.log:70: left out: has no time that is a number");
+}
+
+TEST(ImportNcclTests, WhatMpirunPutsBeforeEachLineIsPassedOver) {
+  const std::string plain = std::string(kRanks) + kHeading +
+                            "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    "
+                            "50.0   20.97   31.46      0\n# Out of bounds values : 0 OK\n";
+  std::string tagged = "[1,3]<stderr>:a warning of another rank\n";
+  for (std::size_t begin = 0; begin < plain.size();) {
+    const std::size_t end = plain.find('\n', begin);
+    tagged += "[1,0]<stdout>:" + plain.substr(begin, end + 1 - begin);
+    begin = end + 1;
+  }
+  const NcclTestsImport one = imported(tagged), other = imported(plain);
+  ASSERT_EQ(one.samples.size(), 1u);
+  EXPECT_EQ(write_collective_samples(one.samples), write_collective_samples(other.samples));
+  EXPECT_TRUE(one.notes.empty());
+}
+
+TEST(ImportNcclTests, ARunThatContradictsItsRanksIsLeftOutWhole) {
+  // 1 MiB in 100 us is 10.49 GB/s; 4 ranks make a busbw of 15.73 of it, 2 make 10.49. The small row cannot tell.
+  const NcclTestsImport one = imported(std::string(kRanks) + kHeading +
+                                       "        1024           256     float     sum      -1    10.0    0.10    0.10   "
+                                       "   0    10.0   0.10   0.10      0\n"
+                                       "     1048576        262144     float     sum      -1    100.0   10.49   10.49  "
+                                       "    0    90.0   11.65   17.48      0\n");
+  EXPECT_TRUE(one.samples.empty());
+  EXPECT_EQ(one.skipped, 2);
+  EXPECT_NE(one.notes[0].find("4 ranks and all_reduce do not make"), std::string::npos) << one.notes[0];
+}
+
+TEST(ImportNcclTests, SplitGroupsAreNotTakenForOneRun) {
+  std::string ranks = kRanks;
+  ranks.replace(ranks.rfind("Group  0"), 8, "Group  1");
+  const NcclTestsImport one = imported(ranks + kHeading +
+                                       "     1048576        262144     float     sum      -1    100.0   10.49   15.73  "
+                                       "    0    90.0   11.65   17.48      0\n");
+  EXPECT_TRUE(one.samples.empty());
+  EXPECT_NE(one.notes[0].find("give --ranks and --nodes"), std::string::npos) << one.notes[0];
+}
+
+TEST(ImportNcclTests, RanksAndCollectiveCanBeSaid) {
+  const std::string row =
+      "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    90.0   11.65   17.48    "
+      "  0\n";
+  const NcclTestsImport without = imported(kHeading + row, {}, "log.txt");
+  EXPECT_EQ(without.samples.size(), 0u);
+  EXPECT_NE(without.notes.at(0).find("--collective"), std::string::npos);
+  NcclTestsOptions options;
+  options.collective = "all_reduce";
+  EXPECT_NE(imported(kHeading + row, options, "log.txt").notes.at(0).find("--ranks"), std::string::npos);
+  options.ranks = 4;
+  options.nodes = 1;
+  EXPECT_EQ(imported(kHeading + row, options, "log.txt").samples.size(), 1u);
+  options.collective = "gather_all";
+  EXPECT_THROW(imported(kHeading + row, options), ScenarioError);
+}
+
+TEST(ImportNcclTests, TheJsonFormWithoutItsEnvironment) {
+  const std::string text = R"({"version": 3, "args": ["/opt/reduce_scatter_perf", "-b", "8"],
+    "env": ["SECRET_TOKEN=abc"], "config": {"devices": [{"rank": 0, "hostname": "alpha"}, {"rank": 1, "hostname": "beta"}]},
+    "results": [{"size": 1048576, "count": 1, "type": "float", "root": "    -1",
+                 "out_of_place": {"time": 100.0, "alg_bw": 10.49, "bus_bw": 5.24, "nwrong": 0}, "in_place": null},
+                {"size": 2097152, "out_of_place": {"time": "nan"}}]})";
+  const NcclTestsImport one = imported(text, {}, "run.json");
+  ASSERT_EQ(one.samples.size(), 1u);
+  EXPECT_EQ(one.samples[0].kind, CollectiveKind::kReduceScatter);
+  EXPECT_EQ(one.samples[0].ranks, 2);
+  EXPECT_EQ(one.samples[0].nodes, 2);
+  EXPECT_EQ(one.skipped, 1);
+  for (const std::string& each : one.notes) EXPECT_EQ(each.find("SECRET"), std::string::npos);
+  EXPECT_EQ(write_collective_samples(one.samples).find("alpha"), std::string::npos);
+  EXPECT_THROW(imported("{\"results\": 3}"), ScenarioError);
+}
+
+TEST(ImportNcclTests, OddJsonIsTakenForWhatItIs) {
+  // The folder of the program does not say what it measures; a host may be a number.
+  const NcclTestsImport one = imported(R"({"args": ["/home/u/all_reduce_bench/alltoall_perf"],
+    "config": {"devices": [{"hostname": 7}, {"hostname": 8}, 3]},
+    "results": [{"size": 1048576, "out_of_place": {"time": 100.0}}, {"size": 1e300, "out_of_place": {"time": 1.0}}]})",
+                                       {}, "all_reduce_logs/run.json");
+  ASSERT_EQ(one.samples.size(), 1u);
+  EXPECT_EQ(one.samples[0].kind, CollectiveKind::kAllToAll);
+  EXPECT_EQ(one.samples[0].nodes, 2);
+  EXPECT_EQ(one.skipped, 1);
+}
+
+TEST(ImportNcclTests, NonsenseIsRefused) {
+  EXPECT_THROW(imported(""), ScenarioError);
+  EXPECT_THROW(imported("hello\n12 13\n"), ScenarioError);
+  EXPECT_THROW(imported(std::string(5000000, 'x')), ScenarioError);
+  NcclTestsOptions options;
+  options.fabric = "a,b";
+  EXPECT_THROW(imported(kRanks, options), ScenarioError);
+}
+
+TEST(CollectiveSamples, WhatIsWrittenIsReadAgain) {
+  Cluster cluster;
+  cluster.name = "here";
+  cluster.nodes = {sample_nodes(2, 8)};
+  const auto shared = std::make_shared<const Cluster>(cluster);
+  const std::string text =
+      write_collective_samples({{"us", "here", CollectiveKind::kAllToAll, 16, 2, Bytes{4096}, Seconds{12.5e-6}}});
+  EXPECT_TRUE(holds_collectives("# a comment\n" + text));
+  EXPECT_FALSE(holds_collectives("source,device,kind\n"));
+  const std::vector<MeasuredCollective> read = read_collective_samples(text, "s.csv", {shared});
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(read[0].query.kind, CollectiveKind::kAllToAll);
+  EXPECT_EQ(read[0].query.ranks, 16);
+  EXPECT_DOUBLE_EQ(read[0].time.value, 12.5e-6);
+  const auto errors = [&](const std::string& row) -> std::string {
+    try {
+      read_collective_samples("source,fabric,collective,ranks,nodes,bytes,time_us\n" + row, "s.csv", {shared});
+    } catch (const ScenarioError& error) {
+      return error.errors.at(0);
+    }
+    return "none";
+  };
+  EXPECT_NE(errors("a,there,all_reduce,8,1,8,1\n").find("s.csv:2:3: fabric: no cluster has the name \"there\""),
+            std::string::npos);
+  EXPECT_NE(errors("a,here,all_reduce,9,1,8,1\n").find("do not fit"), std::string::npos);
+  EXPECT_NE(errors("a,here,sum,8,1,8,1\n")
+                .find("collective: \"sum\" is no collective; write all_reduce, reduce_scatter, "
+                      "all_gather, broadcast, all_to_all or send_recv"),
+            std::string::npos);
+}
+
+TEST(WriteLinks, ReplacesConstantsAndKeepsTheRest) {
+  LinkFit fit;
+  fit.intra.kind = "nvswitch";
+  fit.intra.efficiency = 0.71234567;
+  fit.intra.latency = Seconds{3e-6};
+  fit.large.samples = 12;
+  const std::string cluster =
+      R"({"schema": "accosim.cluster/1", "name": "c", "nodes": [{"count": 1, "gpus": 8, "device": "A100-SXM4-80GB",
+          "intra": {"kind": "nvswitch", "bandwidth": "300 GB/s", "efficiency": 0.5}}]})";
+  const std::string text = cluster_with_links(cluster, "c.json", {fit}, "us");
+  EXPECT_NE(text.find("\"efficiency\": 0.7123"), std::string::npos);
+  EXPECT_NE(text.find("\"bandwidth\": \"300 GB/s\""), std::string::npos);
+  EXPECT_NE(text.find("\"/nodes/0/intra/efficiency\": \"accosim fit, 12 collectives"), std::string::npos);
+  EXPECT_THROW(cluster_with_links("[]", "c.json", {fit}, "us"), ScenarioError);
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,48 @@
+// Do intervals hold what they say? Against the normal distribution and against hand arithmetic.
+#include "models/price/interval.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/random.hpp"
+
+namespace accosim {
+namespace {
+
+TEST(Interval, IsSymmetricInLogs) {
+  // exp(1.28155 x 0.1) = 1.13673: low 1 / 1.13673 = 0.87971 times the value, high 1.13673 times.
+  const Interval interval = interval_80(2, 0.1);
+  EXPECT_NEAR(interval.low, 2 / 1.1367294, 1e-6);
+  EXPECT_NEAR(interval.high, 2 * 1.1367294, 1e-5);
+  EXPECT_EQ(interval_80(3, 0).low, 3);
+  EXPECT_EQ(interval_80(3, 0).high, 3);
+}
+
+TEST(Interval, HoldsFourOfFiveLogNormalDraws) {
+  // 20,000 draws: the share has a standard deviation of sqrt(0.8 x 0.2 / 20000) = 0.0028; 4 of them.
+  Random random(7);
+  const Interval interval = interval_80(1, 0.3);
+  int inside = 0;
+  constexpr int kDraws = 20000;
+  for (int i = 0; i < kDraws; ++i) {
+    // Box and Muller.
+    const double u = random.uniform(1e-12, 1), v = random.uniform(0, 1);
+    const double normal = std::sqrt(-2 * std::log(u)) * std::cos(2 * 3.14159265358979323846 * v);
+    const double draw = std::exp(0.3 * normal);
+    inside += interval.low <= draw && draw <= interval.high ? 1 : 0;
+  }
+  EXPECT_NEAR(1.0 * inside / kDraws, 0.8, 4 * 0.0028);
+}
+
+TEST(Interval, ComputationAndCommunicationErrIndependently) { EXPECT_DOUBLE_EQ((Spread{0.03, 0.04}).total(), 0.05); }
+
+TEST(Interval, WhatErrsAlikeCancelsInARatio) {
+  // Two schedules that spend their time alike: their ratio is sure, however unsure the times.
+  EXPECT_EQ(ratio_spread({0.2, 0.1}, {0.2, 0.1}), 0);
+  // One that computes and one that communicates: nothing cancels.
+  EXPECT_DOUBLE_EQ(ratio_spread({0.3, 0}, {0, 0.4}), 0.5);
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,228 @@
+// Are the two figures of memory what they say: the formula that ACCO's Table 1 prints, and a sum of what is resident?
+#include "models/price/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace accosim {
+namespace {
+
+constexpr double kGb = 1e9;
+
+double gigabytes(const char* method) { return memory_formula(method, 7.5e9, 64).value / kGb; }
+
+TEST(MemoryFormula, GivesEveryRowOfTable1) {
+  // arXiv 2406.02613, Table 1, 7.5e9 parameters on 64 ranks, K = 12. The table prints 120, 31, 16, 2, 150, 150,
+  // 180, 46.
+  EXPECT_DOUBLE_EQ(gigabytes("ddp"), 120);          // (2 + 2 + 12) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("zero1"), 31.40625);   // (2 + 2 + 12/64) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("zero2"), 16.640625);  // (2 + 14/64) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("zero3"), 1.875);      // 16/64 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("slowmo"), 150);       // (2 + 2 + 2x2 + 12) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("diloco"), 150);
+  EXPECT_DOUBLE_EQ(gigabytes("co2"), 180);       // (2 + 2 + 4x2 + 12) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("dpu"), 46.40625);  // (2 + 2 + 2 + 12/64) 7.5
+  EXPECT_DOUBLE_EQ(gigabytes("wp"), 46.40625);
+  EXPECT_DOUBLE_EQ(gigabytes("acco"), 46.40625);
+}
+
+TEST(MemoryFormula, ShardingMeansNothingOnOneRank) {
+  for (const char* method : {"zero1", "zero2", "zero3"})
+    EXPECT_EQ(memory_formula(method, 1e9, 1), memory_formula("ddp", 1e9, 1)) << method;
+}
+
+TEST(MemoryFormula, RefusesAMethodThatItDoesNotKnow) {
+  EXPECT_THROW(memory_formula("zero4", 1e9, 8), std::invalid_argument);
+}
+
+/// Three layers of 1000 parameters in all; kept 10, 20 and 40 bytes, workspace of the head 100.
+std::vector<Layer> three_layers() {
+  std::vector<Layer> layers(3);
+  const double parameters[] = {500, 300, 200};
+  const double kept[] = {10, 20, 40};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Operator op;
+    op.parameters = parameters[i];
+    op.activations = Bytes{kept[i]};
+    layers[i].operators.push_back(op);
+  }
+  layers[2].operators[0].workspace = Bytes{100};
+  return layers;
+}
+
+Device device() {
+  Device d;
+  d.reserved_memory = Bytes{7};
+  return d;
+}
+
+double part(const MemoryParts& memory, const std::string& name) { return memory.part(name).value; }
+
+/// Three layers on 4 ranks; two micro-batches an update, so that gradients stay from one to the next.
+MemoryParts resident(const ScheduleSpec& spec, const std::vector<Layer>& layers = three_layers(), int shards = 4,
+                     int steps = 2) {
+  return resident_memory({spec, layers, device(), shards, steps, false});
+}
+
+ScheduleSpec spec_of(const std::string& name) {
+  ScheduleSpec s;
+  s.name = name;
+  return s;
+}
+
+TEST(ResidentMemory, PlainDdpHoldsWholeStates) {
+  const MemoryParts m = resident(spec_of("ddp"));
+  EXPECT_EQ(part(m, "parameters"), 2000);
+  EXPECT_EQ(part(m, "gradients"), 2000);
+  EXPECT_EQ(part(m, "optimizer states"), 12000);
+  EXPECT_EQ(part(m, "activations"), 30);       // of the layers before the head
+  EXPECT_EQ(part(m, "logits and loss"), 140);  // kept by the head, and what its backward needs
+  EXPECT_EQ(part(m, "reserved"), 7);
+  EXPECT_EQ(part(m, "communication buffer"), 0);
+  EXPECT_EQ(m.allocated().value, 2000 + 2000 + 12000 + 30 + 140);
+  EXPECT_DOUBLE_EQ(m.with_slack().value, 16170 * 1.11);
+  EXPECT_DOUBLE_EQ(m.total().value, 16170 * 1.11 + 7);
+}
+
+TEST(ResidentMemory, GradientsOfTheFirstMicroBatchAppearAsActivationsGo) {
+  // DDP, one micro-batch. In the head: 400 B of gradients and 170 of activations; in the block 1000 and 30; in the
+  // embedding 2000 and 10, the most.
+  const MemoryParts m = resident(spec_of("ddp"), three_layers(), 4, 1);
+  EXPECT_EQ(part(m, "gradients"), 2000);
+  EXPECT_EQ(part(m, "activations"), 10);
+  // With a loss that outweighs them the peak is in the head.
+  std::vector<Layer> layers = three_layers();
+  layers[2].operators[0].workspace = Bytes{5000};
+  const MemoryParts n = resident(spec_of("ddp"), layers, 4, 1);
+  EXPECT_EQ(part(n, "gradients"), 400);
+  EXPECT_EQ(part(n, "activations"), 30);
+  EXPECT_EQ(part(n, "logits and loss"), 5040);
+}
+
+TEST(ResidentMemory, DdpAsReleasedShardsTheMomentsAndCopiesGradientsIntoBuckets) {
+  ScheduleSpec s = spec_of("ddp");
+  s.parameter_dtype = s.gradient_dtype = Dtype::kFp32;
+  s.autocast = Dtype::kBf16;
+  s.overlap = Overlap::kBackward;
+  s.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  const MemoryParts m = resident(s);
+  EXPECT_EQ(part(m, "parameters"), 4000);
+  EXPECT_EQ(part(m, "gradients"), 4000);
+  EXPECT_EQ(part(m, "gradient buckets"), 4000);
+  EXPECT_EQ(part(m, "optimizer states"), 8 * 250);  // m and v; the parameters are their own master copy
+  EXPECT_EQ(part(resident(s, three_layers(), 1, 1), "gradient buckets"), 0);  // one rank is not wrapped
+}
+
+TEST(ResidentMemory, StatesOf16BitsHaveNoMasterCopy) {
+  ScheduleSpec s = spec_of("ddp");
+  s.optimizer_dtype = Dtype::kBf16;
+  EXPECT_EQ(part(resident(s), "optimizer states"), (2 + 2) * 1000);
+}
+
+TEST(ResidentMemory, Zero1ShardsTheStates) {
+  ScheduleSpec s = spec_of("zero1");
+  EXPECT_EQ(part(resident(s), "optimizer states"), 12 * 250);
+  // 1000 over 3 ranks: shards of 334.
+  EXPECT_EQ(part(resident(s, three_layers(), 3), "optimizer states"), 12 * 334);
+  EXPECT_EQ(part(resident(s), "gradient buckets"), 0);
+  s.overlap = Overlap::kBackward;
+  EXPECT_EQ(part(resident(s), "gradient buckets"), 2000);
+}
+
+TEST(ResidentMemory, Zero2HoldsALayersGradientsAndAShard) {
+  // Everything synchronized: the embedding, 500 of the parameters, is the worst layer: its own 1000 B, two buckets of
+  // 100 B, and a quarter of 2000 B.
+  ScheduleSpec s = spec_of("zero2");
+  s.overlap = Overlap::kBackward;
+  s.sync = Sync::kEveryMicroBatch;
+  s.bucket_cap = Bytes{100};
+  const MemoryParts m = resident(s);
+  EXPECT_EQ(part(m, "parameters"), 2000);
+  EXPECT_EQ(part(m, "gradients"), 1000);
+  EXPECT_EQ(part(m, "gradient buckets"), 200);
+  EXPECT_EQ(part(m, "gradient shard"), 500);
+  EXPECT_EQ(part(m, "optimizer states"), 3000);
+  s.sync = Sync::kLastMicroBatch;  // whole gradients until then
+  EXPECT_EQ(part(resident(s), "gradients"), 2000);
+}
+
+TEST(ResidentMemory, Zero3HoldsShardsAndTheUnitsAtHand) {
+  // Layers of 500, 300 and 200 parameters on 4 ranks. In the embedding: its own 1000 B gathered (nothing is before it),
+  // its gradient 1000 B, buffers of it and of the block in fp32, 3200 B, the gradients' shard 250 x 4.
+  ScheduleSpec s = spec_of("zero3");
+  s.sync = Sync::kEveryMicroBatch;
+  s.reduce_dtype = Dtype::kFp32;
+  const MemoryParts m = resident(s);
+  EXPECT_EQ(part(m, "parameter shard"), 4 * 250);
+  EXPECT_EQ(part(m, "gathered parameters"), 1000);
+  EXPECT_EQ(part(m, "gradients"), 1000);
+  EXPECT_EQ(part(m, "reduction buffers"), 3200);
+  EXPECT_EQ(part(m, "gradient shard"), 1000);
+  EXPECT_EQ(part(m, "optimizer states"), 8 * 250);
+  // In the block with one unit ahead, made the worst by its workspace: 500 + 300 gathered.
+  std::vector<Layer> layers = three_layers();
+  layers[1].operators[0].workspace = Bytes{1e6};
+  EXPECT_EQ(part(resident(s, layers), "gathered parameters"), 2 * 800);
+  EXPECT_EQ(part(resident(s, layers), "reduction buffers"), 4 * 500);
+  s.prefetch = 0;
+  EXPECT_EQ(part(resident(s, layers), "gathered parameters"), 2 * 300);
+  s.reshard_after_forward = false;  // the head is done, the others still there
+  EXPECT_EQ(part(resident(s, layers), "gathered parameters"), 2 * 800);
+  s.sync = Sync::kLastMicroBatch;  // whole gradients, in the dtype of their sum
+  EXPECT_EQ(part(resident(s, layers), "gradients"), 4000);
+}
+
+TEST(ResidentMemory, TiedEmbeddingsStayGathered) {
+  // In the head, without prefetch: its own 200 and the embedding's 500.
+  ScheduleSpec s = spec_of("zero3");
+  s.prefetch = 0;
+  std::vector<Layer> layers = three_layers();
+  layers[2].operators[0].workspace = Bytes{1e6};
+  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, true}), "gathered parameters"), 2 * 700);
+  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, false}), "gathered parameters"), 2 * 200);
+}
+
+TEST(ResidentMemory, AccoPeaksAtSixPlusTwentyEightOverN) {
+  // Released code: parameters, gradients and buffer of 2 bytes each; of the shard: master, m and v (12), its fp32
+  // gradient (4), and during an estimate the clones (12).
+  ScheduleSpec s = spec_of("acco");
+  const MemoryParts m = resident(s);
+  EXPECT_EQ(m.allocated().value - 30 - 140, 6 * 1000 + 28 * 250);
+  EXPECT_EQ(part(m, "clones of optimizer states"), 12 * 250);
+  s.rollback_estimate = false;
+  EXPECT_EQ(part(resident(s), "clones of optimizer states"), 4 * 250);  // the parameters go back all the same
+  // DPU is the same without the estimate, whatever that field says.
+  s.rollback_estimate = true;
+  s.name = "dpu";
+  EXPECT_EQ(resident(s).allocated().value - 30 - 140, 6 * 1000 + 16 * 250);
+}
+
+TEST(ResidentMemory, FlatBufferIsPaddedToEqualShards) {
+  EXPECT_EQ(part(resident(spec_of("acco"), three_layers(), 3), "communication buffer"), 2 * 3 * 334);
+}
+
+TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
+  // A block that needs 1000 to recompute outweighs the head (140): held then are its own 20 + 1000 and the 10 before
+  // it.
+  std::vector<Layer> layers = three_layers();
+  layers[1].operators[0].workspace = Bytes{1000};
+  const MemoryParts m = resident(spec_of("ddp"), layers);
+  EXPECT_EQ(part(m, "activations"), 1030);
+  EXPECT_EQ(part(m, "logits and loss"), 0);
+}
+
+TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
+  std::vector<Layer> layers = three_layers();
+  for (Layer& layer : layers) layer.operators[0].activations = layer.operators[0].workspace = Bytes{0};
+  for (const char* name : {"ddp", "zero1", "dpu", "acco"}) {
+    const MemoryParts m = resident(spec_of(name), layers);
+    const double left_out = part(m, "fp32 gradient of the shard") + part(m, "clones of optimizer states");
+    EXPECT_DOUBLE_EQ(m.allocated().value - left_out, memory_formula(name, 1000, 4).value) << name;
+  }
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,168 @@
+// Can everything that comes with accosim be named from anywhere, does what lies beside the file that names it go first,
+// and does a name that leads nowhere, or to two places, say so?
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "models/spec/scenario.hpp"
+#include "models/spec/shipped.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace accosim {
+namespace {
+
+namespace fs = std::filesystem;
+using Lines = std::vector<std::string>;
+
+/// Another current directory, and another ACCOSIM_DATA_DIR where one is given, for as long as it lives.
+class Elsewhere {
+ public:
+  explicit Elsewhere(const std::string& directory, const std::string& data = "") : before_(fs::current_path()) {
+    if (const char* const set = std::getenv("ACCOSIM_DATA_DIR")) data_before_ = set;
+    fs::current_path(directory);
+    if (!data.empty()) setenv("ACCOSIM_DATA_DIR", data.c_str(), 1);
+  }
+  ~Elsewhere() {
+    std::error_code ignored;
+    fs::current_path(before_, ignored);
+    if (data_before_)
+      setenv("ACCOSIM_DATA_DIR", data_before_->c_str(), 1);
+    else
+      unsetenv("ACCOSIM_DATA_DIR");
+  }
+  Elsewhere(const Elsewhere&) = delete;
+  Elsewhere& operator=(const Elsewhere&) = delete;
+
+ private:
+  fs::path before_;
+  std::optional<std::string> data_before_;
+};
+
+Lines errors_of(const std::string& name_or_path, const std::vector<std::string>& sets = {}) {
+  try {
+    load_scenario(name_or_path, sets);
+  } catch (const ScenarioError& error) {
+    return error.errors;
+  }
+  return {};
+}
+
+std::string scenario_text(const std::string& model, const std::string& cluster) {
+  return R"({"schema": "accosim.scenario/1", "model": ")" + model + R"(", "cluster": ")" + cluster + R"(",
+    "training": {"sequence_length": 128, "micro_batch_size": 1, "train_tokens": 1e9}, "schedules": [{"name": "ddp"}]})";
+}
+
+TEST(Names, EveryNameThatListPrintsLoadsFromAnyFolder) {
+  const Scratch scratch;
+  const Elsewhere elsewhere(scratch.path(""));
+  int names = 0;
+  for (const LibraryEntry& entry : list_library()) {
+    ++names;
+    const std::string loaded = entry.kind == "device"    ? load_device(entry.name).name
+                               : entry.kind == "model"   ? load_model(entry.name).name
+                               : entry.kind == "cluster" ? load_cluster(entry.name).name
+                                                         : load_scenario(entry.name, {}).scenario.name;
+    EXPECT_EQ(loaded, entry.name);
+  }
+  EXPECT_GT(names, 30);
+  for (const char* name : {"paper/finetune_2x4_a100", "scenarios/paper/finetune_2x4_a100"})
+    EXPECT_EQ(load_scenario(name, {}).scenario.name, "finetune_2x4_a100");
+}
+
+TEST(Names, AScenarioNamesItsModelItsClusterAndTheirDevices) {
+  const Scratch scratch;
+  const Scenario s = load_scenario(scratch.write("s.json", scenario_text("gpt-neo-1.3b", "dgx-a100-1x8")), {}).scenario;
+  EXPECT_EQ(s.model.name, "gpt-neo-1.3b");  // the dot is no extension
+  EXPECT_EQ(s.cluster.name, "dgx-a100-1x8");
+  EXPECT_EQ(load_scenario(scratch.path("s.json"), {"/model=gpt2-xl"}).scenario.model.name, "gpt2-xl");
+  EXPECT_EQ(
+      load_scenario(scratch.path("s"), {"/cluster/nodes/0/device=H100-SXM"}).scenario.cluster.nodes[0].devices[0].name,
+      "H100-SXM");
+}
+
+TEST(Names, AFileBesideGoesFirst) {
+  const Scratch scratch;
+  scratch.write("gpt2.json", R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "n_positions": 128,
+    "vocab_size": 100})");
+  const std::string path = scratch.write("s.json", scenario_text("gpt2", "dgx-a100-1x8"));
+  EXPECT_EQ(load_scenario(path, {}).scenario.model.num_hidden_layers, 2);
+  // ... of the file that names it, not of the current directory.
+  scratch.write("elsewhere/s.json", scenario_text("gpt2", "dgx-a100-1x8"));
+  const Elsewhere elsewhere(scratch.path(""));
+  EXPECT_EQ(load_scenario("elsewhere/s", {}).scenario.model.num_hidden_layers, 12);
+  EXPECT_EQ(load_scenario("elsewhere/s", {"/model=gpt2"}).scenario.model.num_hidden_layers, 2);
+}
+
+TEST(Names, AFileDoesNotNameItself) {
+  const Scratch scratch;
+  const std::string path = scratch.write("gpt2.json", scenario_text("gpt2", "dgx-a100-1x8"));
+  EXPECT_EQ(load_scenario(path, {}).scenario.model.num_hidden_layers, 12);
+  const std::string device =
+      scratch.write("H100-SXM.json", R"({"schema": "accosim.device/1", "inherits": "H100-SXM", "memory": "60 GiB"})");
+  EXPECT_EQ(load_device(device).memory.value, 60.0 * (1 << 30));
+  // One of another kind is told with its place.
+  EXPECT_EQ(errors_of(scratch.write("s.json", scenario_text("gpt2", "dgx-a100-1x8"))),
+            Lines{scratch.path("s.json:1:43 /model: \"") + scratch.path("gpt2.json") +
+                  "\" is of schema \"accosim.scenario/1\"; name a Hugging Face config.json"});
+}
+
+TEST(Names, ANameOfTwoPlacesIsRefusedWithBoth) {
+  const Scratch scratch;
+  const std::string text = load_scenario("mixed_a100_v100", {}).resolved;
+  for (const char* place : {"scenarios/same.json", "scenarios/paper/same.json", "scenarios/paper/other.json"})
+    scratch.write(place, text);
+  const Elsewhere elsewhere("/", scratch.path(""));
+  EXPECT_EQ(errors_of("same"), Lines{"\"same\" is the name of scenarios/same.json and of scenarios/paper/same.json; "
+                                     "write more of the path, such as \"scenarios/same\""});
+  Lines names;
+  for (const LibraryEntry& entry : list_library()) {
+    names.push_back(entry.name);
+    EXPECT_EQ(errors_of(entry.name), Lines{}) << entry.name;
+  }
+  EXPECT_EQ(names, (Lines{"scenarios/same", "other", "paper/same"}));
+}
+
+TEST(Names, OneThatIsUnknownTellsTheNearestAndWhereAllAre) {
+  const Scratch scratch;
+  const Elsewhere elsewhere(scratch.path(""));
+  EXPECT_EQ(
+      errors_of("finetune_2x4_a10"),
+      Lines{"no scenario is named \"finetune_2x4_a10\"; did you mean \"finetune_2x4_a100\"? accosim list scenarios "
+            "shows all"});
+  EXPECT_EQ(errors_of("xyzzy"), Lines{"no scenario is named \"xyzzy\"; accosim list scenarios shows all"});
+  scratch.write("s.json", scenario_text("lama-3-8b", "dgx-a100-1x9"));
+  const Lines lines = errors_of("s");
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_NE(lines[0].find("s.json:1:43 /model: no model is named \"lama-3-8b\"; did you mean \"llama-3-8b\"? accosim "
+                          "list models shows all"),
+            std::string::npos)
+      << lines[0];
+  EXPECT_NE(lines[1].find("did you mean \"dgx-a100-1x8\"? accosim list clusters shows all"), std::string::npos);
+  EXPECT_EQ(
+      errors_of("mixed_a100_v100", {"/cluster=nope.json"}),
+      Lines{"--set /cluster: no file \"nope.json\"; write a path relative to the current directory, or a name that "
+            "accosim list clusters shows"});
+  EXPECT_EQ(errors_of("scenarios/paper/finetune_2x4_a100.json"),
+            Lines{"scenarios/paper/finetune_2x4_a100.json: no such file; the one that comes with accosim is named "
+                  "\"finetune_2x4_a100\""});
+  EXPECT_EQ(errors_of(""), Lines{"the path of the scenario is empty; write the path of a file"});
+  EXPECT_EQ(errors_of(scratch.path("")).size(), 1U);  // a folder
+}
+
+TEST(Names, ACitationGoesWithTheValueThatASetReplaces) {
+  // The shipped profile cites a number for each dtype, and the cluster one for the links.
+  const std::vector<std::string> sets = {"/cluster/nodes/0/device/peak={\"bf16\": \"100 TFLOP/s\"}",
+                                         "/cluster/nodes/0/device/gemm={\"bf16\": {\"peak_fraction\": 0.5}}",
+                                         "/cluster/nodes/0/intra={\"kind\": \"nvswitch\", \"bandwidth\": \"1 TB/s\"}"};
+  for (const std::string& set : sets)
+    for (const std::string& line : errors_of("mixed_a100_v100", {set}))
+      EXPECT_EQ(line.find("cites"), std::string::npos) << line;
+  const std::string resolved = load_scenario("mixed_a100_v100", {"/cluster/nodes/0/nics/bandwidth=10 Gbit/s"}).resolved;
+  EXPECT_EQ(resolved.find("8 ConnectX-6 adapters"), std::string::npos);
+  EXPECT_NE(resolved.find("4 EDR InfiniBand adapters"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,191 @@
+// Is the result what other programs were promised: these keys, in this order, in SI units, null where there is nothing?
+#include "reports/result_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <sstream>
+
+#include "tests/support/json.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// A llama with one layer of width 4, 2 heads and 10 words; two nodes of two GPUs.
+Scenario small_scenario() {
+  Scenario scenario;
+  scenario.name = "small";
+  scenario.baseline = "serial";
+  scenario.model.name = "tiny";
+  scenario.model.family = "llama";
+  scenario.model.num_hidden_layers = 1;
+  scenario.model.hidden_size = 4;
+  scenario.model.num_attention_heads = 2;
+  scenario.model.num_key_value_heads = 2;
+  scenario.model.head_dim = 2;
+  scenario.model.intermediate_size = 8;
+  scenario.model.vocab_size = 10;
+  scenario.model.max_position_embeddings = 16;
+  scenario.model.gated_mlp = scenario.model.rms_norm = true;
+  scenario.model.attention_window = {0};
+  NodeGroup group;
+  group.count = 2;
+  group.gpus = 2;
+  group.devices.resize(2);
+  scenario.cluster.nodes.push_back(group);
+  return scenario;
+}
+
+RunResult full_result() {
+  RunResult result;
+  result.schedule = "acco";
+  result.label = "ACCO \"two rounds\"";
+  result.update_time = Seconds{0.5};
+  result.update_time_low = Seconds{0.4};
+  result.update_time_high = Seconds{0.625};
+  result.total_time = Seconds{7200};
+  result.tokens_per_second = 1000;
+  result.tokens_per_second_per_gpu = 250;
+  result.speedup = 1.5;
+  result.speedup_same_batch = 1.25;
+  result.published_speedup = 1.72;
+  result.batch_inflation = 2;
+  result.samples_per_update = 64;
+  result.micro_batches_per_update = 16;
+  result.mfu = 0.4;
+  result.hfu = 0.45;
+  result.gpu_idle_fraction = 0.1;
+  result.exposed_communication = Seconds{0.05};
+  result.bytes_sent_per_rank_per_update = Bytes{1e9};
+  result.memory_formula = Bytes{2e9};
+  result.memory_resident = Bytes{3e9};
+  result.memory_capacity = Bytes{4e9};
+  result.memory_parts.parts = {{"parameters", Bytes{1e9}}, {"activations", Bytes{2e9}}};
+  result.fits = true;
+  result.warnings = {{"batch_grown", "the batch doubled", "use fewer micro-batches"}};
+  RankResult rank;
+  rank.rank = 3;
+  rank.device = "A100-SXM4-80GB";
+  rank.node = 1;
+  rank.micro_batches_per_round = 2.5;
+  rank.micro_batches_per_round_min = 2;
+  rank.micro_batches_per_round_max = 3;
+  rank.micro_batches_per_update = 5;
+  rank.idle_fraction = 0.125;
+  result.ranks = {rank};
+  return result;
+}
+
+std::string written(const Scenario& scenario, const std::vector<RunResult>& results) {
+  std::ostringstream out;
+  write_results_json(out, scenario, "simgrid", results);
+  return out.str();
+}
+
+TEST(ResultJson, DocumentNamesWhatWasPlayed) {
+  const Json document = Json::parse(written(small_scenario(), {full_result()}));
+  EXPECT_EQ(document.keys(),
+            (std::vector<std::string>{"schema", "scenario", "network", "model", "gpus", "baseline", "results"}));
+  EXPECT_EQ(document.at("schema"), "accosim.result/1");
+  EXPECT_EQ(document.at("scenario"), "small");
+  EXPECT_EQ(document.at("network"), "simgrid");
+  EXPECT_EQ(document.at("model").at("name"), "tiny");
+  // Embedding and head 2 x 10 x 4, attention 4 x 4 x 4, MLP 3 x 4 x 8, three norms of 4: 80 + 64 + 96 + 12.
+  EXPECT_EQ(document.at("model").at("parameters"), 252);
+  EXPECT_EQ(document.at("gpus"), 4);
+  EXPECT_EQ(document.at("baseline"), "serial");
+  EXPECT_EQ(document.at("results").size(), 1U);
+}
+
+TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
+  const Json result = Json::parse(written(small_scenario(), {full_result()})).at("results")[0];
+  const Json expected = Json::parse(R"({
+    "schedule": "acco", "label": "ACCO \"two rounds\"", "update_time_s": 0.5, "update_time_s_low": 0.4,
+    "update_time_s_high": 0.625, "total_time_s": 7200.0,
+    "tokens_per_s": 1000.0, "tokens_per_s_per_gpu": 250.0, "speedup": 1.5, "speedup_same_batch": 1.25,
+    "published_speedup": 1.72, "batch_inflation": 2.0, "samples_per_update": 64.0, "micro_batches_per_update": 16.0,
+    "mfu": 0.4, "hfu": 0.45, "gpu_idle_fraction": 0.1, "exposed_communication_s": 0.05,
+    "bytes_sent_per_rank_per_update": 1e9, "memory_formula_bytes": 2e9, "memory_resident_bytes": 3e9,
+    "memory_capacity_bytes": 4e9, "fits": true, "memory_parts_bytes": {"parameters": 1e9, "activations": 2e9},
+    "warnings": [{"code": "batch_grown", "message": "the batch doubled", "advice": "use fewer micro-batches"}],
+    "ranks": [{"rank": 3, "node": 1, "device": "A100-SXM4-80GB",
+               "micro_batches_per_round": {"mean": 2.5, "least": 2, "most": 3},
+               "micro_batches_per_update": 5.0, "idle_fraction": 0.125}]})");
+  EXPECT_EQ(result, expected);
+  EXPECT_EQ(result.keys(), expected.keys());
+}
+
+TEST(ResultJson, WhatIsAbsentOrNoNumberIsNull) {
+  Scenario scenario = small_scenario();
+  scenario.baseline.clear();
+  RunResult result = full_result();
+  result.speedup.reset();
+  result.speedup_same_batch = kNan;
+  result.published_speedup.reset();
+  result.tokens_per_second = kInfinite;
+  result.update_time = Seconds{-kInfinite};
+  result.memory_parts.parts = {{"parameters", Bytes{kNan}}};
+  result.ranks[0].idle_fraction = kNan;
+  const Json document = Json::parse(written(scenario, {result}));
+  EXPECT_TRUE(document.at("baseline").is_null());
+  const Json one = document.at("results")[0];
+  for (const char* key : {"speedup", "speedup_same_batch", "published_speedup", "tokens_per_s", "update_time_s"}) {
+    EXPECT_TRUE(one.at(key).is_null()) << key;
+  }
+  EXPECT_TRUE(one.at("memory_parts_bytes").at("parameters").is_null());
+  EXPECT_TRUE(one.at("ranks")[0].at("idle_fraction").is_null());
+}
+
+TEST(ResultJson, NumbersReadBackAsTheSameNumbers) {
+  RunResult result = full_result();
+  result.update_time = Seconds{0.1 + 0.2};
+  result.mfu = 1.0 / 3;
+  result.ranks[0].micro_batches_per_round = 13.0 / 3;
+  const Json one = Json::parse(written(small_scenario(), {result})).at("results")[0];
+  EXPECT_EQ(one.at("update_time_s").number(), 0.1 + 0.2);
+  EXPECT_EQ(one.at("mfu").number(), 1.0 / 3);
+  EXPECT_EQ(one.at("ranks")[0].at("micro_batches_per_round").at("mean").number(), 13.0 / 3);
+}
+
+TEST(ResultJson, TextMayHoldAnything) {
+  RunResult result = full_result();
+  result.label = "}\n  ]\t\xff";
+  result.warnings[0].message = "line\nline }";
+  result.ranks[0].device = "\"}{\\";
+  const Json one = Json::parse(written(small_scenario(), {result})).at("results")[0];
+  EXPECT_EQ(one.at("label"), "}\n  ]\t\xef\xbf\xbd");
+  EXPECT_EQ(one.at("warnings")[0].at("message"), "line\nline }");
+  EXPECT_EQ(one.at("ranks")[0].at("device"), "\"}{\\");
+}
+
+TEST(ResultJson, EmptyListsAreEmptyLists) {
+  RunResult result = full_result();
+  result.warnings.clear();
+  result.ranks.clear();
+  result.memory_parts.parts.clear();
+  const Json one = Json::parse(written(small_scenario(), {result})).at("results")[0];
+  EXPECT_EQ(one.at("warnings"), std::vector<JsonValue>());
+  EXPECT_EQ(one.at("ranks"), std::vector<JsonValue>());
+  EXPECT_EQ(one.at("memory_parts_bytes"), json_object({}));
+  EXPECT_EQ(Json::parse(written(small_scenario(), {})).at("results"), std::vector<JsonValue>());
+}
+
+TEST(ResultJson, SchedulesStayInTheirOrder) {
+  std::vector<RunResult> results;
+  results.reserve(3);
+  for (const char* label : {"b", "a", "c"}) {
+    results.push_back(full_result());
+    results.back().label = std::string(label);
+  }
+  const Json document = Json::parse(written(small_scenario(), results));
+  ASSERT_EQ(document.at("results").size(), 3U);
+  EXPECT_EQ(document.at("results")[0].at("label"), "b");
+  EXPECT_EQ(document.at("results")[2].at("label"), "c");
+}
+
+}  // namespace
+}  // namespace accosim

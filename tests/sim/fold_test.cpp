@@ -1,0 +1,211 @@
+// Is folding exact? Small random clusters are played with every rank by itself and folded, and every rank's spans
+// agree.
+#include "sim/player/fold.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "sim/graph/builder.hpp"
+#include "sim/player/player.hpp"
+#include "tests/support/random.hpp"
+
+namespace accosim {
+namespace {
+
+/// A random cluster of nodes x gpus ranks: a group a node (closed form), a group of all (over the nodes' links, some of
+/// which are slower), and up to three programs with loops, waits and collectives on both groups in the same order.
+EventGraph random_cluster(Random& random) {
+  const int nodes = random.integer(1, 5), gpus = random.integer(1, 4);
+  const int kinds = random.integer(1, 3), rounds = random.integer(1, 3);
+  Tables tables;
+  EventGraph graph;
+  std::vector<bool> in_node;
+  for (int i = 0; i < rounds; ++i) in_node.push_back(random.integer(0, 1) == 1);
+  for (int kind = 0; kind < kinds; ++kind) {
+    ProgramBuilder program(tables, {"compute", "world", "node"});
+    for (int i = 0; i < rounds; ++i) {
+      const OpRef filled = program.compute(0, "compute", OpClass::kForward, Seconds{random.uniform(0.1, 2)});
+      OpRef done = program.collective(1, "world", {CollectiveKind::kAllReduce, Bytes{1.0 + i}}, {filled});
+      program.begin_loop(0, random.integer(1, 2), done);
+      program.compute(0, "micro-batch", OpClass::kBackward, Seconds{random.uniform(0.05, 0.5)}, {}, 1);
+      program.end_loop(0);
+      if (in_node[i])
+        done = program.collective(2, "node", {CollectiveKind::kAllGather, Bytes{1.0 + i}}, {program.last(0)});
+      program.compute(0, "step", OpClass::kOptimizer, Seconds{0.1}, {done});
+    }
+    Program made = program.take(1);
+    for (Op& op : made.lanes[2]) op.slot = 1;
+    graph.programs.push_back(made);
+  }
+  graph.labels = tables.labels;
+  Group world;
+  for (int node = 0; node < nodes; ++node) {
+    const double bandwidth = random.integer(0, 2) == 0 ? 5 : 10;
+    graph.links.push_back({"out", BytesPerSecond{bandwidth}});
+    graph.links.push_back({"in", BytesPerSecond{bandwidth}});
+    Group group;
+    // Equal nodes or not, by the same draw for all GPUs or one for each.
+    const int of_node = random.integer(0, kinds - 1);
+    const bool mixed = random.integer(0, 3) == 0;
+    for (int gpu = 0; gpu < gpus; ++gpu) {
+      const int rank = static_cast<int>(graph.ranks.size());
+      graph.ranks.push_back({mixed ? random.integer(0, kinds - 1) : of_node, {0, 1 + node}, 1});
+      world.members.push_back(rank);
+      group.members.push_back(rank);
+    }
+    for (std::size_t p = 0; p < tables.plans.size(); ++p)
+      group.plans.push_back({Seconds{0.01}, Seconds{0.2}, {}, Bytes{1}});
+    if (graph.groups.empty()) graph.groups.emplace_back();
+    graph.groups.push_back(group);
+  }
+  const bool core = random.integer(0, 1) == 1;
+  if (core) graph.links.push_back({"core", BytesPerSecond{12}});
+  for (int node = 0; node < nodes && nodes > 1; ++node) {
+    graph.paths.push_back({{2 * node, 2 * ((node + 1) % nodes) + 1}});
+    if (core) graph.paths.back().links.push_back(2 * nodes);
+  }
+  for (std::size_t p = 0; p < tables.plans.size(); ++p) {
+    Plan plan{Seconds{0.01}, Seconds{0.1}, {}, Bytes{1}};
+    for (std::size_t path = 0; path < graph.paths.size(); ++path)
+      plan.flows.push_back({static_cast<int>(path), Bytes{3.0 + static_cast<double>(p)}});
+    world.plans.push_back(plan);
+  }
+  graph.groups[0] = world;
+  return graph;
+}
+
+using Happened = std::tuple<int, int, std::int64_t, double, double>;  // lane, op, repeat, begin, end
+
+std::vector<std::vector<Happened>> by_rank(const EventGraph& graph, NetworkKind network) {
+  std::vector<std::vector<Happened>> ranks(graph.ranks.size());
+  play(graph, network, [&](const Span& span) {
+    ranks[span.rank].emplace_back(span.lane, span.op, span.repeat, span.begin.value, span.end.value);
+  });
+  for (auto& rank : ranks) std::sort(rank.begin(), rank.end());
+  return ranks;
+}
+
+TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
+  int folded_ranks = 0, ranks = 0;
+  for (int seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    const EventGraph graph = random_cluster(random);
+    const Folded folded = fold(graph);
+    ranks += static_cast<int>(graph.ranks.size());
+    folded_ranks += static_cast<int>(folded.graph.ranks.size());
+    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
+      const auto whole = by_rank(graph, network), once = by_rank(folded.graph, network);
+      for (std::size_t r = 0; r < whole.size(); ++r) {
+        const auto& expected = whole[r];
+        const auto& got = once[folded.class_of[r]];
+        ASSERT_EQ(expected.size(), got.size()) << "seed " << seed << " rank " << r;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_EQ(std::get<1>(expected[i]), std::get<1>(got[i]));
+          EXPECT_EQ(std::get<2>(expected[i]), std::get<2>(got[i]));
+          EXPECT_NEAR(std::get<4>(expected[i]), std::get<4>(got[i]), 1e-9) << "seed " << seed << " rank " << r;
+        }
+      }
+    }
+  }
+  EXPECT_LT(2 * folded_ranks, ranks + ranks / 2) << "these clusters are meant to have equal ranks";
+}
+
+/// 3 nodes of 2 GPUs, one program, and a group a local index whose ring uses links of its own (rails), with these
+/// bandwidths and bytes.
+EventGraph rails(const std::vector<double>& bandwidth, const std::vector<double>& bytes) {
+  Tables tables;
+  ProgramBuilder program(tables, {"compute", "communication"});
+  const OpRef filled = program.compute(0, "compute", OpClass::kForward, Seconds{1});
+  program.collective(1, "sum", {CollectiveKind::kAllReduce, Bytes{1}}, {filled});
+  EventGraph graph;
+  graph.programs.push_back(program.take(1));
+  graph.labels = tables.labels;
+  for (int rail = 0; rail < 2; ++rail) {
+    Group group;
+    Plan plan;
+    for (int node = 0; node < 3; ++node) {
+      graph.links.push_back({"rail", BytesPerSecond{bandwidth[rail]}});
+      graph.paths.push_back({{3 * rail + node}});
+      plan.flows.push_back({3 * rail + node, Bytes{bytes[rail]}});
+      group.members.push_back(2 * node + rail);
+    }
+    group.plans.push_back(plan);
+    graph.groups.push_back(group);
+  }
+  for (int rank = 0; rank < 6; ++rank) graph.ranks.push_back({0, {rank % 2}, 1});
+  return graph;
+}
+
+void expect_exact(const EventGraph& graph) {
+  const Folded folded = fold(graph);
+  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
+    const auto whole = by_rank(graph, network), once = by_rank(folded.graph, network);
+    for (std::size_t r = 0; r < whole.size(); ++r) {
+      const auto& got = once[folded.class_of[r]];
+      ASSERT_EQ(whole[r].size(), got.size());
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(std::get<4>(whole[r][i]), std::get<4>(got[i]), 1e-9);
+    }
+  }
+}
+
+TEST(Fold, GroupsOnTheNetworkKeepTheirOwnLinksAndBytes) {
+  expect_exact(rails({1, 1}, {6, 6}));
+  expect_exact(rails({1, 2}, {6, 6}));
+  expect_exact(rails({1, 1}, {6, 9}));
+}
+
+TEST(Fold, FlowsOfUnlikeBytesInOneCollectiveBothStay) {
+  // A collective that sends 6 B over one private link and 9 B over another takes 9 s; folded into the first it would
+  // take 6.
+  EventGraph graph = rails({1, 1}, {6, 6});
+  graph.groups[0].plans[0].flows[1].bytes = Bytes{9};
+  expect_exact(graph);
+}
+
+TEST(Fold, MultiplicitiesAddUpToTheRanks) {
+  for (int seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    const EventGraph graph = random_cluster(random);
+    const Folded folded = fold(graph);
+    int sum = 0;
+    for (const Rank& rank : folded.graph.ranks) sum += rank.multiplicity;
+    EXPECT_EQ(sum, static_cast<int>(graph.ranks.size()));
+  }
+}
+
+TEST(Fold, IdenticalRanksBecomeOneAndTheirRingOneFlow) {
+  // 4 nodes of 2 equal ranks with private links: one rank of multiplicity 8, one flow.
+  Tables tables;
+  ProgramBuilder program(tables, {"compute"});
+  program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{8}});
+  EventGraph graph;
+  graph.programs.push_back(program.take(1));
+  graph.labels = tables.labels;
+  Group world;
+  Plan plan;
+  for (int r = 0; r < 8; ++r) {
+    graph.ranks.push_back({0, {0}, 1});
+    world.members.push_back(r);
+  }
+  for (int n = 0; n < 4; ++n) {
+    graph.links.push_back({"out", BytesPerSecond{1}});
+    graph.links.push_back({"in", BytesPerSecond{1}});
+    graph.paths.push_back({{2 * n, (2 * n + 3) % 8}});
+    plan.flows.push_back({n, Bytes{8}});
+  }
+  world.plans.push_back(plan);
+  graph.groups.push_back(world);
+  const Folded folded = fold(graph);
+  ASSERT_EQ(folded.graph.ranks.size(), 1u);
+  EXPECT_EQ(folded.graph.ranks[0].multiplicity, 8);
+  EXPECT_EQ(folded.graph.groups[0].plans[0].flows.size(), 1u);
+  // A slower link tells its path from the three others.
+  graph.links[0].bandwidth = BytesPerSecond{0.5};
+  EXPECT_EQ(fold(graph).graph.groups[0].plans[0].flows.size(), 2u);
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,364 @@
+// Do collectives and computation on one GPU slow each other by as much as is said, exactly, whatever starts and ends
+// when? Each expectation is worked out by hand from conserved work: an op of work w that takes f times as long during
+// [a, b] ends at w + (b - a) (1 - 1 / f).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "models/price/work.hpp"
+#include "sim/graph/builder.hpp"
+#include "sim/player/fold.hpp"
+#include "sim/player/player.hpp"
+#include "sim/result/run.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr int kChannels = 24;  // of every collective here
+
+/// Takes twice as long beside a collective, three times beside two.
+Work products(double arithmetic = 1, double memory = 0) {
+  Work work{arithmetic, memory, {}};
+  for (std::size_t i = 0; i < kHeld.size(); ++i) work.waves[i] = kHeld[i] == 0 ? 1 : kHeld[i] <= kChannels ? 2 : 3;
+  return work;
+}
+
+Seconds s(double value) { return Seconds{value}; }
+
+/// One world of ranks that run `program`; plan i holds multiprocessors, takes as long as its request has bytes, and
+/// moves `traffic` of the memory's bandwidth of 1 B/s.
+EventGraph graph_of(Tables& tables, std::vector<Program> programs, double traffic = 0, double slowed = 1) {
+  EventGraph graph;
+  Group world;
+  for (Program& program : programs) {
+    program.memory_bandwidth = BytesPerSecond{1};
+    const int rank = static_cast<int>(graph.ranks.size());
+    world.members.push_back(rank);
+    graph.ranks.push_back({rank, {0}, 1});
+  }
+  for (const PlanRequest& request : tables.plans) {
+    Plan plan;
+    plan.fixed = Seconds{request.bytes.value};
+    plan.sms = kChannels;
+    plan.memory_traffic = BytesPerSecond{traffic};
+    plan.slowed = slowed;
+    world.plans.push_back(plan);
+  }
+  graph.programs = std::move(programs);
+  graph.groups.push_back(world);
+  graph.labels = tables.labels;
+  return graph;
+}
+
+PlanRequest takes(double seconds) { return {CollectiveKind::kAllReduce, Bytes{seconds}}; }
+
+std::vector<Span> named(const EventGraph& graph, int rank, const std::string& name) {
+  std::vector<Span> found;
+  play(graph, NetworkKind::kReference, [&](const Span& span) {
+    if (span.rank == rank && graph.labels[span.label].name == name) found.push_back(span);
+  });
+  return found;
+}
+
+double end_of(const EventGraph& graph, int rank, const std::string& name) {
+  return named(graph, rank, name).back().end.value;
+}
+
+TEST(Slowdown, IsByWavesForProductsAndByTheShareLeftForMemory) {
+  EXPECT_DOUBLE_EQ(slowdown(products(), 0, 0), 1);
+  EXPECT_DOUBLE_EQ(slowdown(products(), kChannels, 0.5), 2);  // products do not feel the memory's traffic
+  EXPECT_DOUBLE_EQ(slowdown(products(), 25, 0), 3);           // as the next number that is known
+  EXPECT_DOUBLE_EQ(slowdown(products(), 999, 0), 3);          // or the last
+  EXPECT_DOUBLE_EQ(slowdown(memory_work(), 1, 0), 1);         // nor copies the multiprocessors
+  EXPECT_DOUBLE_EQ(slowdown(memory_work(), 1, 0.5), 2);
+  // A quarter products, half memory, a quarter of the time waiting for the host: 0.25 x 2 + 0.5 / (1 - 0.2) = 1.125.
+  EXPECT_DOUBLE_EQ(slowdown(products(0.25, 0.5), kChannels, 0.2), 1.125);
+  // 0.25 x 2 + 0.25 = 0.75: the host hides it.
+  EXPECT_DOUBLE_EQ(slowdown(products(0.25, 0.25), kChannels, 0), 1);
+}
+
+LayerWork work_of(const Operator& op, const Device& device) {
+  const Bill bill = bill_of({Layer{"", {op}}}, device, Dtype::kBf16);
+  return layer_work(bill, bill.layers.front());
+}
+
+TEST(Slowdown, OfAFullWaveIsAWholeWaveMore) {
+  // 132 tiles of 256 x 128 on 132 multiprocessors are one wave; with 24 of them held two. A user's report on an H100
+  // (NVIDIA developer forum, thread 337991): a 132-CTA product beside a 24-CTA all-gather took nearly twice as long.
+  Device device = sample_device();
+  device.sm_count = 132;
+  device.collective_sms = 24;
+  GemmFit fit;
+  fit.peak_fraction = 1;
+  fit.square_tile = fit.narrow_tile = 0.1;  // so that the wide tile is the best
+  device.gemm[static_cast<std::size_t>(Dtype::kBf16)] = fit;
+  device.memory_bandwidth = BytesPerSecond{1e15};
+  Operator op;
+  op.forward = {gemm_kernel({1, 256.0 * 12, 128.0 * 11, 65536})};
+  const LayerWork work = work_of(op, device);
+  EXPECT_DOUBLE_EQ(work.forward.arithmetic, 1);
+  EXPECT_NEAR(slowdown(work.forward, 24, 0), 2, 1e-6);
+  EXPECT_NEAR(slowdown(work.forward, 2, 0), 2, 1e-6);
+  EXPECT_NEAR(slowdown(work.forward, 48, 0), 2, 1e-6);  // 132 on 84
+  EXPECT_NEAR(slowdown(work.forward, 72, 0), 3, 1e-6);  // 132 on 60
+}
+
+TEST(Slowdown, OfALayerIsThatOfItsKernels) {
+  // Without fits a product takes its FLOPs over the achieved rate, so with 24 of 96 multiprocessors held 4/3 as
+  // long: here 2 s of products (6e14 FLOP at 3e14) and 1 s of memory (1e12 B at 1e12 B/s, but for 2 us of overhead).
+  Device device = sample_device();
+  device.gemm_efficiency = 1;
+  device.memory_bandwidth = BytesPerSecond{1e12};
+  device.memory_efficiency = 1;
+  device.sm_count = 96;
+  device.collective_sms = 24;
+  Operator op;
+  op.forward = {gemm_kernel({1, 1e5, 1e5, 3e4}), memory_kernel(Bytes{1e12})};
+  const LayerWork work = work_of(op, device);
+  EXPECT_NEAR(work.forward.arithmetic, 2.0 / 3, 1e-5);
+  EXPECT_NEAR(work.forward.memory, 1.0 / 3, 1e-5);
+  EXPECT_NEAR(slowdown(work.forward, 24, 0), 2.0 / 3 * 4 / 3 + 1.0 / 3, 1e-5);
+  EXPECT_NEAR(slowdown(work.forward, 24, 0.5), 2.0 / 3 * 4 / 3 + 2.0 / 3, 1e-5);
+  EXPECT_DOUBLE_EQ(work.backward.arithmetic, 0);
+}
+
+TEST(Interference, WorkIsConservedWhereACollectiveComesAndGoes) {
+  // 10 s of products; a collective from 2 to 6 (its lane copies nothing first: a host op of 2 s). f = 2 during 4 s:
+  // 10 + 4 (1 - 1/2) = 12.
+  Tables tables;
+  ProgramBuilder program(tables, {"compute", "communication"});
+  program.compute(0, "products", OpClass::kForward, s(10), {}, 0, products());
+  program.compute(1, "before", OpClass::kForward, s(2));
+  program.collective(1, "sum", takes(4));
+  EXPECT_DOUBLE_EQ(end_of(graph_of(tables, {program.take(1)}), 0, "products"), 12);
+}
+
+TEST(Interference, ACollectiveThatOutlastsTheOpSlowsTheNextToo) {
+  // Collective 0..9. First op: 3 s take 6. Second: 4 s from 6; 3 s of the clock give 1.5 s of work, then 2.5: 11.5.
+  Tables tables;
+  ProgramBuilder program(tables, {"compute", "communication"});
+  program.collective(1, "sum", takes(9));
+  program.compute(0, "first", OpClass::kForward, s(3), {}, 0, products());
+  program.compute(0, "second", OpClass::kForward, s(4), {}, 0, products());
+  const EventGraph graph = graph_of(tables, {program.take(1)});
+  EXPECT_DOUBLE_EQ(end_of(graph, 0, "first"), 6);
+  EXPECT_DOUBLE_EQ(end_of(graph, 0, "second"), 11.5);
+}
+
+TEST(Interference, TwoCollectivesAtOnceSlowByTheirNumber) {
+  // 0..2 one (f 2), 2..5 two (f 3), 5..8 one again: 1 + 1 + 1.5 s of work by 8, of 6; the rest by 10.5.
+  Tables tables;
+  ProgramBuilder program(tables, {"compute", "one", "two"});
+  program.compute(0, "products", OpClass::kForward, s(6), {}, 0, products());
+  program.collective(1, "long", takes(8));
+  program.compute(2, "before", OpClass::kForward, s(2));
+  program.collective(2, "short", takes(3));
+  EXPECT_DOUBLE_EQ(end_of(graph_of(tables, {program.take(1)}), 0, "products"), 10.5);
+}
+
+TEST(Interference, AKernelThatWaitsForOtherRanksHoldsItsMultiprocessors) {
+  // Rank 0 is there at 0, rank 1 at 4; 2 s of collective. Rank 0's products are slowed from 0 to 6, rank 1's from 4.
+  // Rank 0's copy (memory-bound, 1/2 of the bandwidth gone) only from 4 to 6.
+  Tables tables;
+  std::vector<Program> programs;
+  for (const double first : {0.0, 4.0}) {
+    ProgramBuilder program(tables, {"compute", "communication", "copy"});
+    if (first > 0) program.compute(1, "before", OpClass::kForward, s(first));
+    program.collective(1, "sum", takes(2));
+    program.compute(0, "products", OpClass::kForward, s(10), {}, 0, products());
+    program.compute(2, "copy", OpClass::kCopy, s(10));
+    programs.push_back(program.take(1));
+  }
+  const EventGraph graph = graph_of(tables, programs, 0.5);
+  EXPECT_DOUBLE_EQ(end_of(graph, 0, "products"), 10 + 6 * 0.5);
+  EXPECT_DOUBLE_EQ(end_of(graph, 1, "products"), 10 + 2 * 0.5);
+  EXPECT_DOUBLE_EQ(end_of(graph, 0, "copy"), 10 + 2 * 0.5);
+}
+
+TEST(Interference, WhatNothingSlowsKeepsItsTime) {
+  Tables tables;
+  ProgramBuilder program(tables, {"compute", "communication"});
+  program.compute(0, "plain", OpClass::kForward, s(10));
+  program.collective(1, "sum", takes(4));
+  EXPECT_DOUBLE_EQ(end_of(graph_of(tables, {program.take(1)}, 0.5), 0, "plain"), 10);
+}
+
+TEST(Interference, ComputationSlowsACollectiveWhileItRuns) {
+  // 6 s of collective, 1.5 times as long while a rank computes: rank 0 from 1 to 4, rank 1 from 3 to 5 (host lanes
+  // before). Slowed during [1, 5]: 6 + 4 (1 - 1 / 1.5) = 7 1/3.
+  Tables tables;
+  std::vector<Program> programs;
+  for (const auto& [from, length] : {std::pair(1.0, 3.0), std::pair(3.0, 2.0)}) {
+    ProgramBuilder program(tables, {"compute", "communication"});
+    program.collective(1, "sum", takes(6));
+    const OpRef slept = program.compute(0, "sleep", OpClass::kForward, s(from));
+    program.compute(0, "work", OpClass::kForward, s(length), {slept});
+    programs.push_back(program.take(1));
+    programs.back().lanes[0][0].kind = OpKind::kHost;
+  }
+  EventGraph graph = graph_of(tables, programs, 0, 1.5);
+  graph.groups[0].plans[0].sms = 0;
+  EXPECT_NEAR(end_of(graph, 0, "sum"), 6 + 4 * (1 - 1 / 1.5), 1e-12);
+}
+
+/// Micro-batches of 2 + 4 s (the second op feels nothing) until a collective that starts at `begin` has ended; a copy
+/// of the loop on two lanes is played body by body.
+EventGraph accumulate(double begin, double length, int min, int stride, bool body_by_body) {
+  Tables tables;
+  ProgramBuilder program(tables, {"compute", "communication", "helper"});
+  if (begin > 0) program.compute(1, "before", OpClass::kForward, s(begin));
+  const OpRef sum = program.collective(1, "sum", takes(length));
+  program.begin_loop(0, min, sum, stride);
+  program.compute(0, "slow", OpClass::kForward, s(2), {}, 0, products());
+  const OpRef last = program.compute(0, "same", OpClass::kBackward, s(4), {}, 1);
+  program.end_loop(0);
+  program.compute(0, "after", OpClass::kCopy, s(1));
+  Program made = program.take(1);
+  if (body_by_body) {  // somebody waits for an op of the body, inside of it, so it is not plain
+    Op waits;
+    waits.waits = static_cast<std::uint32_t>(made.waits.size());
+    waits.wait_count = 1;
+    made.waits.push_back(last);
+    Op begins = made.lanes[0][0], ends = made.lanes[0][3];
+    made.lanes[2] = {begins, waits, ends};
+    made.loops[0].parts.push_back({2, 0, 2});
+  }
+  return graph_of(tables, {made});
+}
+
+TEST(Interference, RepeatedBodiesIntegrateThePace) {
+  // A collective from 7 to 21. First body 0..6; second: its slow op has 1 s of 2 done at 7, the other takes 2: 9, then
+  // 13. Third: 13..17..21. It ends with the collective: 3 bodies.
+  const EventGraph graph = accumulate(7, 14, 1, 1, false);
+  EXPECT_DOUBLE_EQ(named(graph, 0, "after").at(0).begin.value, 21);
+  std::int64_t bodies = 0;
+  for (const Span& span : named(graph, 0, "slow")) bodies += span.repeat;
+  EXPECT_EQ(bodies, 3);
+}
+
+TEST(Interference, PlainLoopsAreWhatBodyByBodyPlayIs) {
+  for (int seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    const double begin = random.integer(0, 1) == 1 ? random.uniform(0, 40) : 0, length = random.uniform(0.1, 90);
+    const int min = random.integer(1, 9), stride = random.integer(1, 3);
+    const EventGraph plain = accumulate(begin, length, min, stride, false);
+    const EventGraph each = accumulate(begin, length, min, stride, true);
+    for (const char* name : {"after", "slow", "same"}) {
+      std::int64_t count[2] = {0, 0};
+      double last[2] = {0, 0};
+      for (const bool body_by_body : {false, true})
+        for (const Span& span : named(body_by_body ? each : plain, 0, name)) {
+          count[body_by_body] += span.repeat;
+          last[body_by_body] = span.end.value + static_cast<double>(span.repeat - 1) * span.period.value;
+        }
+      EXPECT_EQ(count[0], count[1]) << name << " seed " << seed;
+      EXPECT_NEAR(last[0], last[1], 1e-9) << name << " seed " << seed;
+    }
+  }
+}
+
+TEST(Interference, AMillionBodiesAreNotAMillionEvents) {
+  // Bodies of 6 s alone, 8 beside: a collective of 8e6 s from the begin holds exactly 1e6.
+  const EventGraph graph = accumulate(0, 8e6, 1, 1, false);
+  const std::vector<Span> slow = named(graph, 0, "slow");
+  EXPECT_LE(slow.size(), 3u);
+  EXPECT_DOUBLE_EQ(named(graph, 0, "after").at(0).begin.value, 8e6);
+}
+
+/// A cluster on which collectives take a fifth of the multiprocessors and some memory bandwidth.
+Scenario interfering(Random& random) {
+  Scenario scenario = random_homogeneous(random);
+  scenario.training.interference = true;
+  for (Device& device : scenario.cluster.nodes[0].devices) {
+    device.sm_count = 100;
+    device.collective_sms = 20;
+    device.collective_slowdown = random.integer(0, 1) == 1 ? 1.3 : 1;
+  }
+  for (const char* name : {"zero2", "zero3"}) scenario.schedules.push_back(sample_schedule(name));
+  return scenario;
+}
+
+TEST(Interference, NeverMakesAScheduleFasterAndLeavesSerialOnesAlone) {
+  int slower = 0;
+  for (int seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    Scenario scenario = interfering(random);
+    for (const ScheduleSpec& spec : scenario.schedules) {
+      scenario.training.interference = true;
+      const double with = run_schedule(scenario, spec, NetworkKind::kReference).tokens_per_second;
+      scenario.training.interference = false;
+      const double without = run_schedule(scenario, spec, NetworkKind::kReference).tokens_per_second;
+      if (spec.name == "zero1" || (spec.name == "ddp" && spec.overlap == Overlap::kNone)) {
+        EXPECT_NEAR(with / without, 1, 1e-9) << spec.name << " seed " << seed;
+      } else {
+        EXPECT_LE(with, without * (1 + 1e-9)) << spec.name << " seed " << seed;
+      }
+      slower += with < 0.99 * without ? 1 : 0;
+    }
+  }
+  EXPECT_GT(slower, 20);
+}
+
+TEST(Interference, NetworksAgreeWhereNoLinkIsShared) {
+  for (int seed = 0; seed < 30; ++seed) {
+    Random random(seed);
+    const Scenario scenario = interfering(random);
+    for (const ScheduleSpec& spec : scenario.schedules) {
+      const double reference = run_schedule(scenario, spec, NetworkKind::kReference).update_time.value;
+      const double simgrid = run_schedule(scenario, spec, NetworkKind::kSimgrid).update_time.value;
+      EXPECT_NEAR(simgrid / reference, 1, 1e-6) << spec.name << " seed " << seed;
+    }
+  }
+}
+
+TEST(Interference, ARingBetweenNodesHasTwoChannelsAnAdapter) {
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.training.interference = true;
+  for (Device& device : scenario.cluster.nodes[0].devices) device.collective_sms = 24;
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.shard_group = ShardGroup::kNode;
+  for (const auto& [adapters, world, replicas] : {std::array{1, 2, 2}, std::array{8, 16, 4}, std::array{16, 24, 8}}) {
+    scenario.cluster.nodes[0].nics.count = adapters;
+    const auto most = [](const Group& group) {
+      int sms = 0;
+      for (const Plan& plan : group.plans) sms = std::max(sms, plan.sms);
+      return sms;
+    };
+    const EventGraph hybrid = build(spec, price(scenario, spec), 1, 1);
+    EXPECT_EQ(most(hybrid.groups[1]), 24) << "inside a node the links decide";
+    EXPECT_EQ(most(hybrid.groups[3]), replicas);
+    const ScheduleSpec zero1 = sample_schedule("zero1");
+    EXPECT_EQ(most(build(zero1, price(scenario, zero1), 1, 1).groups[0]), world);
+  }
+}
+
+TEST(Interference, FoldedRanksAreSlowedAsTheyAre) {
+  for (int seed = 0; seed < 15; ++seed) {
+    Random random(seed);
+    const Scenario scenario = interfering(random);
+    for (const ScheduleSpec& spec : scenario.schedules) {
+      const EventGraph whole = build(spec, price(scenario, spec), 4, 2);
+      const Played all = play(whole, NetworkKind::kReference, {});
+      const Played once = play(fold(whole).graph, NetworkKind::kReference, {});
+      EXPECT_NEAR(once.end / all.end, 1, 1e-9) << spec.name << " seed " << seed;
+    }
+  }
+}
+
+TEST(Interference, AtEqualBatchAccoStillGainsAtMostOneHalf) {
+  // Serial ZeRO-1 is not slowed, ACCO's rounds are: the law holds all the more.
+  for (int seed = 0; seed < 40; ++seed) {
+    Random random(2000 + seed);
+    const Scenario scenario = interfering(random);
+    const std::vector<RunResult> results = compare(scenario, {3}, NetworkKind::kReference);
+    EXPECT_LE(*results[0].speedup_same_batch, 1.5 * (1 + 1e-9)) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,289 @@
+// Do results compare what they say they compare, and warn of what they should?
+#include "sim/result/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "models/spec/scenario.hpp"
+#include "tests/support/sample.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr NetworkKind kReference = NetworkKind::kReference;
+
+bool warns(const RunResult& result, const std::string& code) {
+  return std::any_of(result.warnings.begin(), result.warnings.end(),
+                     [&](const Warning& warning) { return warning.code == code; });
+}
+
+TEST(SameBatch, ABaselineBetweenTwoBatchesIsInterpolated) {
+  // One of four GPUs 1.25 times slower and no communication to speak of: per round ACCO's fast GPUs do 2.5
+  // micro-batches where the slow one does 2, so an update has 2 (3 * 2.5 + 2) = 19, and the baseline's share of a GPU
+  // is 4.75 of them: three quarters of the way from its time at 4 to its time at 5.
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.cluster.nodes[0].devices[3].slowdown = 1.25;
+  const RunResult acco = compare(scenario, {3}, kReference)[0];
+  ASSERT_NEAR(acco.micro_batches_per_update, 19, 0.05);
+  const auto baseline = [&](int steps) {
+    return play_steady(scenario, scenario.schedules[0], steps, kReference).measured.update_time.value;
+  };
+  const double steps = acco.micro_batches_per_update / 4;
+  const double between = baseline(4) + (steps - 4) * (baseline(5) - baseline(4));
+  EXPECT_NEAR(*acco.speedup_same_batch, between / acco.update_time.value, 1e-9);
+}
+
+TEST(SameBatch, AnAccoBaselineIsReplayedInTwoEqualRounds) {
+  // DPU at 5 micro-batches an update against ACCO, which does even numbers only: halfway between ACCO at 4 and at 6.
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.baseline = "acco";
+  scenario.schedules[2].poll_every = 5;
+  const RunResult dpu = compare(scenario, {2}, kReference)[0];
+  ASSERT_EQ(dpu.micro_batches_per_update, 4 * 5);
+  const auto acco = [&](int steps) {
+    ScheduleSpec spec = scenario.schedules[3];
+    spec.micro_batches_per_round = steps / 2;
+    return play_steady(scenario, spec, steps, kReference).measured.update_time.value;
+  };
+  EXPECT_NEAR(*dpu.speedup_same_batch, (acco(4) + acco(6)) / 2 / dpu.update_time.value, 1e-9);
+}
+
+TEST(Run, AResultHasThePricesThatItWasPlayedAt) {
+  // Of mixed ranks; the baseline's too, and of a schedule whose dtype is another's.
+  Scenario scenario = sample_scenario(2, 2);
+  scenario.cluster.nodes[0].devices[1].slowdown = 2;
+  scenario.schedules[1].parameter_dtype = Dtype::kFp32;
+  const std::vector<RunResult> results = compare(scenario, {0, 1, 3}, kReference);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ScheduleSpec& spec = scenario.schedules[std::array{0, 1, 3}[i]];
+    const Costs anew = price(scenario, spec);
+    ASSERT_TRUE(results[i].costs);
+    ASSERT_EQ(results[i].costs->kinds.size(), anew.kinds.size());
+    EXPECT_EQ(results[i].costs->parameter_dtype, spec.parameter_dtype);
+    for (std::size_t k = 0; k < anew.kinds.size(); ++k)
+      EXPECT_EQ(results[i].costs->kinds[k].forward.value, anew.kinds[k].forward.value);
+    EXPECT_EQ(graph_for_trace(*results[i].costs, spec, 4, 2).ranks.size(), 4u);  // every rank by itself
+  }
+}
+
+TEST(Memory, TheGpuWithLeastRoomDecides) {
+  Scenario scenario = sample_scenario(1, 2);
+  scenario.cluster.nodes[0].devices[1].memory = Bytes{20e9};
+  scenario.cluster.nodes[0].devices[1].name = "small";
+  const RunResult roomy = run_schedule(scenario, scenario.schedules[0], kReference);
+  EXPECT_EQ(roomy.memory_capacity.value, 20e9);
+  EXPECT_TRUE(roomy.fits);
+  EXPECT_FALSE(warns(roomy, "does_not_fit"));
+  scenario.cluster.nodes[0].devices[1].memory = Bytes{1.1e9};
+  const RunResult tight = run_schedule(scenario, scenario.schedules[0], kReference);
+  EXPECT_FALSE(tight.fits);
+  EXPECT_TRUE(warns(tight, "does_not_fit"));
+}
+
+TEST(Utilization, RecomputationIsWorkOfTheHardwareNotOfTheModel) {
+  Scenario scenario = sample_scenario(1, 2);
+  const RunResult kept = run_schedule(scenario, scenario.schedules[0], kReference);
+  scenario.training.activation_recompute = Recompute::kFull;
+  const RunResult again = run_schedule(scenario, scenario.schedules[0], kReference);
+  // The same model FLOPs in more time; of the hardware, the blocks' forward once more: between 1 and 4/3 of what was.
+  EXPECT_NEAR(again.mfu * again.update_time.value, kept.mfu * kept.update_time.value, 1e-12);
+  const double more = again.hfu * again.update_time.value / (kept.hfu * kept.update_time.value);
+  EXPECT_GT(more, 1.05);
+  EXPECT_LT(more, 4.0 / 3);
+}
+
+TEST(Warnings, SayWhatTheirThresholdsMean) {
+  const Scenario fast = sample_scenario(1, 8), slow = sample_scenario(4, 2, 0.5);
+  const auto of = [](const Scenario& scenario, int index) {
+    return run_schedule(scenario, scenario.schedules[index], kReference);
+  };
+  EXPECT_FALSE(warns(of(fast, 3), "batch_grows"));
+  EXPECT_TRUE(warns(of(slow, 3), "batch_grows"));
+  EXPECT_FALSE(warns(of(fast, 0), "communication_exposed"));
+  EXPECT_TRUE(warns(of(slow, 0), "communication_exposed"));
+  EXPECT_TRUE(warns(of(fast, 2), "stale_gradients"));
+  EXPECT_FALSE(warns(of(fast, 3), "stale_gradients"));
+
+  Scenario uneven = fast;  // two rounds of 2 stand against 2 asked for
+  uneven.training.gradient_accumulation_steps = 2;
+  EXPECT_TRUE(warns(of(uneven, 3), "rounds_set_the_batch"));
+  EXPECT_FALSE(warns(of(uneven, 3), "batch_grows"));
+  EXPECT_FALSE(warns(of(fast, 3), "rounds_set_the_batch"));
+
+  Scenario unequal = fast;
+  unequal.cluster.nodes[0].devices[0].slowdown = 3;
+  EXPECT_TRUE(warns(of(unequal, 0), "ranks_wait"));
+  EXPECT_FALSE(warns(of(unequal, 3), "ranks_wait"));
+  EXPECT_FALSE(warns(of(fast, 0), "ranks_wait"));
+
+  Scenario small = fast;
+  small.cluster.nodes[0].devices.assign(8, sample_device());
+  for (Device& device : small.cluster.nodes[0].devices) device.launch_interval = Seconds{1e-3};
+  EXPECT_TRUE(warns(of(small, 0), "launch_bound"));
+  for (Device& device : small.cluster.nodes[0].devices) device.launch_interval = Seconds{1e-9};
+  EXPECT_FALSE(warns(of(small, 0), "launch_bound"));
+
+  Scenario drifting = fast;
+  drifting.cluster.nodes[0].devices[0].slowdown = std::sqrt(2.0);
+  EXPECT_TRUE(warns(of(drifting, 3), "not_periodic"));
+  EXPECT_FALSE(warns(of(fast, 3), "not_periodic"));
+}
+
+const Warning* ranks_wait_of(const RunResult& result) {
+  const auto found = std::find_if(result.warnings.begin(), result.warnings.end(),
+                                  [](const Warning& warning) { return warning.code == "ranks_wait"; });
+  return found == result.warnings.end() ? nullptr : &*found;
+}
+
+/// What stands behind --set in the advice.
+std::string setting_in(const std::string& advice) {
+  const std::size_t at = advice.find("--set ");
+  if (at == std::string::npos) return "";
+  return advice.substr(at + 6, advice.find(')', at) - at - 6);
+}
+
+TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
+  // The V100s take micro-batches of 2 beside 8 on the A100s, and are done first. Under zero1 they have room for 3; ddp
+  // has none on them, so the A100s take fewer.
+  const Scenario scenario = load_scenario("mixed_a100_v100", {}).scenario;
+  for (const auto& [index, group] : {std::pair(1, "/cluster/nodes/1/"), std::pair(0, "/cluster/nodes/0/")}) {
+    const RunResult before = run_schedule(scenario, scenario.schedules[static_cast<std::size_t>(index)], kReference);
+    const Warning* const warning = ranks_wait_of(before);
+    ASSERT_NE(warning, nullptr) << before.label;
+    EXPECT_EQ(warning->message.find("V100-SXM2-32GB of \"v100\" wait for A100-SXM4-80GB of \"a100\": "), 0U)
+        << warning->message;
+    const std::string set = setting_in(warning->advice);
+    EXPECT_EQ(set.find(group), 0U) << warning->advice;
+    const Scenario followed = load_scenario("mixed_a100_v100", {set}).scenario;
+    const RunResult after = run_schedule(followed, followed.schedules[static_cast<std::size_t>(index)], kReference);
+    EXPECT_GT(after.tokens_per_second, 1.05 * before.tokens_per_second) << warning->advice;
+    EXPECT_TRUE(after.fits || !before.fits) << warning->advice;
+    std::printf("%s: %s: %.0f -> %.0f tokens/s\n", before.label.c_str(), set.c_str(), before.tokens_per_second,
+                after.tokens_per_second);
+  }
+}
+
+TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
+  // Equal micro-batches of 4 on GPUs of which half are three times slower: a quick network, a host that never waits.
+  Scenario scenario = sample_scenario(1, 4, 10'000);
+  for (Device& device : scenario.cluster.nodes[0].devices) device.launch_interval = Seconds{0};
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  scenario.cluster.nodes[0].name = "fast";
+  scenario.cluster.nodes[1].name = "slow";
+  for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = 3;
+  const ScheduleSpec& zero1 = scenario.schedules[0];
+  const RunResult before = run_schedule(scenario, zero1, kReference);
+  const Warning* const roomy = ranks_wait_of(before);
+  ASSERT_NE(roomy, nullptr);
+  EXPECT_EQ(roomy->message.find("sample GPU of \"fast\" wait for sample GPU (3 times slower) of \"slow\": "), 0U)
+      << roomy->message;
+  // In the time of 4 on a slow one 12 on a fast: 16 samples instead of 8 in hardly more.
+  EXPECT_EQ(setting_in(roomy->advice), "/cluster/nodes/0/micro_batch_size=12") << roomy->advice;
+  Scenario followed = scenario;
+  followed.cluster.nodes[0].micro_batch_size = 12;
+  EXPECT_GT(run_schedule(followed, zero1, kReference).tokens_per_second, 1.8 * before.tokens_per_second);
+
+  // The same without room for another sample: a slow one does 1 sample (of 3 times 1) while a fast one does 4.
+  const Costs costs = price(scenario, zero1);
+  const Bytes held = memory_of(costs, costs.kinds[0], zero1, scenario.training.gradient_accumulation_steps).total();
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * held;
+  const RunResult crowded = run_schedule(scenario, zero1, kReference);
+  EXPECT_TRUE(crowded.fits);
+  const Warning* const tight = ranks_wait_of(crowded);
+  ASSERT_NE(tight, nullptr);
+  EXPECT_EQ(setting_in(tight->advice), "/cluster/nodes/1/micro_batch_size=1") << tight->advice;
+  followed = scenario;
+  followed.cluster.nodes[1].micro_batch_size = 1;
+  EXPECT_GT(run_schedule(followed, zero1, kReference).tokens_per_second, 1.5 * crowded.tokens_per_second);
+}
+
+TEST(Waiting, OfOneNodeGroupOnlyAnotherScheduleHelps) {
+  Scenario scenario = sample_scenario(1, 8);
+  scenario.cluster.nodes[0].devices[0].slowdown = 3;
+  const RunResult result = run_schedule(scenario, scenario.schedules[0], kReference);
+  ASSERT_NE(ranks_wait_of(result), nullptr);
+  EXPECT_EQ(ranks_wait_of(result)->advice, "choose a schedule whose ranks accumulate while they wait (acco)");
+}
+
+TEST(Waiting, RanksThatAllWaitForTheNetworkDoNotWaitForEachOther) {
+  // Ten times slower a network than the computation: everybody is idle, the one a little less.
+  Scenario scenario = sample_scenario(4, 2, 0.5);
+  scenario.cluster.nodes[0].devices[0].slowdown = 1.1;
+  const RunResult result = run_schedule(scenario, scenario.schedules[0], kReference);
+  EXPECT_TRUE(warns(result, "communication_exposed"));
+  EXPECT_FALSE(warns(result, "ranks_wait"));
+}
+
+TEST(Costs, KindsDifferByWorkloadToo) {
+  Scenario scenario = sample_scenario(1, 2);
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  EXPECT_EQ(price(scenario, scenario.schedules[0]).kinds.size(), 1u);
+  scenario.cluster.nodes[1].micro_batch_size = 2;
+  const Costs costs = price(scenario, scenario.schedules[0]);
+  EXPECT_EQ(costs.kinds.size(), 2u);
+  EXPECT_EQ(costs.kind_of, (std::vector<int>{0, 0, 1, 1}));
+}
+
+TEST(Costs, MatmulsRunInTheDtypeThatFrameworksWouldUse) {
+  NodeGroup group = sample_nodes(1, 1);
+  ScheduleSpec spec = sample_schedule("ddp");
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kBf16);
+  group.precision = Dtype::kFp16;  // a group's own 16-bit dtype
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp16);
+  spec.parameter_dtype = Dtype::kFp32;
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp32);
+  group.precision = Dtype::kTf32;
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kTf32);
+  group.precision = Dtype::kFp16;
+  spec.autocast = Dtype::kBf16;
+  EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp16);
+  for (const Dtype precision : {Dtype::kFp32, Dtype::kTf32}) {  // what a schedule asks for is not forgotten
+    group.precision = precision;
+    EXPECT_EQ(compute_dtype(group, spec), Dtype::kBf16);
+    EXPECT_EQ(compute_dtype(group, sample_schedule("zero1")), Dtype::kBf16);
+  }
+}
+
+/// Two ranks over sockets of 10 MB/s with a token bucket of 100 kB, steps of 1 ms; a micro-batch of 100 ms, 1e6
+/// parameters in fp32, 10 ns each in the optimizer.
+Scenario over_a_token_bucket(const std::string& schedules) {
+  const Scratch scratch;
+  return load_scenario(scratch.write("s.json", R"({"schema": "accosim.scenario/1",
+    "model": {"model_type": "measured", "parameters": 1000000, "micro_batch_time": "100 ms"},
+    "cluster": {"schema": "accosim.cluster/1", "nodes": [{"count": 2, "gpus": 1,
+      "device": {"schema": "accosim.device/1", "peak": {"fp32": "1 TFLOP/s"}, "gemm_efficiency": 0.5,
+        "flash_attention_efficiency": 0.5, "memory_bandwidth": "10 GB/s", "memory_efficiency": 1, "memory": "8 GiB",
+        "launch_interval": "0 s", "adamw_time_per_parameter": "10 ns"},
+      "nics": {"kind": "sockets", "bandwidth": "10 MB/s", "efficiency": 1, "latency": "1 ms", "burst": "100 kB"}}]},
+    "training": {"sequence_length": 1, "micro_batch_size": 1, "train_tokens": 1e6, "precision": "fp32",
+      "interference": false}, "schedules": )" + schedules +
+                                                   "}"),
+                       {})
+      .scenario;
+}
+
+TEST(Run, ATokenBucketLetsThroughWhatItGatheredWhileTheLinkWasIdle) {
+  const Scenario scenario = over_a_token_bucket(
+      R"([{"name": "zero1"}, {"name": "ddp", "overlap": "none"}, {"name": "diloco", "inner_updates": 4}])");
+  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
+    const auto time = [&](std::size_t i) {
+      return run_schedule(scenario, scenario.schedules[i], network).update_time.value;
+    };
+    // Reduce-scatter: 1 ms, then 2 MB less a full bucket, 190 ms; 5 ms of optimizer and the next millisecond gather 60
+    // kB, so the all-gather takes 194 ms.
+    EXPECT_NEAR(time(0), 0.100 + 0.001 + 0.190 + 0.005 + 0.001 + 0.194, 1e-9);
+    // All-reduce: two steps, 4 MB less a bucket; the optimizer on everything.
+    EXPECT_NEAR(time(1), 0.100 + 0.002 + 0.390 + 0.010, 1e-9);
+    // Four updates alone, one all-reduce of 4 MB, outer step: 12 + 24 MB through a memory of 10 GB/s.
+    EXPECT_NEAR(time(2), 0.110 + (0.002 + 0.390 + 0.0036) / 4, 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace accosim

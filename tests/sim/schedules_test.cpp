@@ -1,0 +1,373 @@
+// Does each schedule take the time that its closed form says, and do the numbers of micro-batches that follow from it?
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "models/spec/schedule_traits.hpp"
+#include "sim/player/player.hpp"
+#include "sim/result/run.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr NetworkKind kNetworks[] = {NetworkKind::kReference, NetworkKind::kSimgrid};
+
+/// Every variant of every schedule.
+std::vector<ScheduleSpec> variants(const Scenario& scenario) {
+  std::vector<ScheduleSpec> specs;
+  for (ScheduleSpec spec : scenario.schedules) {
+    specs.push_back(spec);
+    if (spec.name == "ddp" || spec.name == "zero1") {
+      spec.overlap = Overlap::kBackward;
+      specs.push_back(spec);
+      spec.overlap = Overlap::kNone;
+      spec.count_micro_batches = true;
+      specs.push_back(spec);
+    }
+    if (spec.name == "acco") {
+      spec.late_communication = LateCommunication::kWait;
+      specs.push_back(spec);
+      spec.rollback_estimate = false;
+      specs.push_back(spec);
+    }
+    if (spec.name == "dpu") {
+      spec.late_communication = LateCommunication::kWait;
+      specs.push_back(spec);
+      spec.name = spec.label = "wp";
+      specs.push_back(spec);
+      spec.late_communication = LateCommunication::kAccumulate;
+      specs.push_back(spec);
+      spec = sample_schedule("diloco", "diloco");
+      spec.inner_updates = 3;
+      specs.push_back(spec);
+      spec.name = spec.label = "local_sgd";
+      specs.push_back(spec);
+    }
+  }
+  ScheduleSpec released = sample_schedule("ddp", "as released");
+  released.overlap = Overlap::kBackward;
+  released.sync = Sync::kEveryMicroBatch;
+  released.parameter_dtype = released.gradient_dtype = Dtype::kFp32;
+  released.autocast = Dtype::kBf16;
+  released.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  specs.push_back(released);
+  released.overlap = Overlap::kNone;
+  specs.push_back(released);
+  return specs;
+}
+
+TEST(Schedules, SteadyTimeIsTheClosedFormOnBothNetworks) {
+  for (int seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_homogeneous(random);
+    const int steps = scenario.training.gradient_accumulation_steps;
+    for (const ScheduleSpec& spec : variants(scenario)) {
+      double times[2];
+      for (const NetworkKind network : kNetworks) {
+        const SteadyPlay play = play_steady(scenario, spec, steps, network);
+        const Seconds expected = closed_form({spec, play.costs, play.costs.kinds[0], steps, 1});
+        ASSERT_TRUE(play.measured.periodic) << spec.label << " seed " << seed;
+        EXPECT_NEAR(play.measured.update_time / expected, 1, 1e-6) << spec.label << " seed " << seed;
+        times[static_cast<int>(network == NetworkKind::kSimgrid)] = play.measured.update_time.value;
+      }
+      EXPECT_NEAR(times[1] / times[0], 1, 1e-9) << spec.label << " seed " << seed;
+    }
+  }
+}
+
+TEST(Schedules, EveryRowHasItsFunctions) {
+  const Scenario scenario = sample_scenario(2, 4);
+  for (const ScheduleTraits& row : schedules()) {
+    const ScheduleSpec spec = sample_schedule(row.name);
+    const SteadyPlay play = play_steady(scenario, spec, 4, NetworkKind::kReference);
+    const Seconds expected = closed_form({spec, play.costs, play.costs.kinds[0], 4, 1});
+    EXPECT_NEAR(play.measured.update_time / expected, 1, 1e-6) << row.name;
+  }
+}
+
+TEST(Schedules, AccumulatingRanksDoAsManyMicroBatchesAsTheCommunicationTakes) {
+  // m looks at least a round, each after p; ceil(T / p) of them cover the communication.
+  for (int seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_homogeneous(random);
+    const int steps = scenario.training.gradient_accumulation_steps;
+    for (const ScheduleSpec& spec : scenario.schedules) {
+      const SteadyPlay play = play_steady(scenario, spec, steps, NetworkKind::kReference);
+      const ScheduleInput input{spec, play.costs, play.costs.kinds[0], steps, 1};
+      const Seconds p = spec.poll_every * (input.kind.forward + input.kind.backward);
+      const auto looks = [&](int micro_batches, bool clone) {
+        const double least = std::ceil(static_cast<double>(micro_batches) / spec.poll_every);
+        return std::max(least,
+                        std::ceil((sharded_update_time(input, clone ? Round::kEstimate : Round::kUpdate) - kTie) / p)) *
+               spec.poll_every;
+      };
+      double expected = steps;
+      if (spec.name == "dpu") expected = looks(steps, false);
+      if (spec.name == "acco") expected = looks(steps / 2, spec.rollback_estimate) + looks(steps / 2, false);
+      EXPECT_EQ(play.measured.ranks[0].micro_batches_per_update, expected) << spec.label << " seed " << seed;
+    }
+  }
+}
+
+TEST(Schedules, LocalSgdSendsItsParametersOnceInSoManyUpdates) {
+  // An all-reduce of P 2-byte parameters, 2 * 2 P (N-1)/N, every 4 updates, N = 8; and none of the 16 bytes of states
+  // is sharded, with 2 more for the buffer: 16 P by the papers' formula.
+  Scenario scenario = sample_scenario(2, 4);
+  ScheduleSpec spec = sample_schedule("local_sgd");
+  spec.inner_updates = 4;
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
+  EXPECT_NEAR(result.bytes_sent_per_rank_per_update.value, 4 * P * 7 / 8 / 4, 1e-3);
+  EXPECT_EQ(result.memory_formula, Bytes{16 * P});
+  EXPECT_EQ(result.memory_parts.part("communication buffer"), Bytes{2 * P});
+  EXPECT_EQ(result.memory_parts.part("outer parameters and momentum"), Bytes{0});
+  EXPECT_EQ(result.memory_parts.part("optimizer states"), Bytes{12 * P});
+}
+
+TEST(Schedules, LocalSgdsMeanReachesTheCopyThatTheOptimizerStepsFrom) {
+  // Into the buffer 2 B a parameter are read and 2 written; back 2 are read, and 2 and the 4 of the fp32 master
+  // written: twice as long. Without a master (fp32 parameters) both ways are alike.
+  const Scenario scenario = sample_scenario(2, 4);
+  ScheduleSpec spec = sample_schedule("local_sgd");
+  for (const auto& [dtype, ratio] : {std::pair(Dtype::kBf16, 2.0), std::pair(Dtype::kFp32, 1.0)}) {
+    spec.parameter_dtype = spec.gradient_dtype = dtype;
+    const SteadyPlay play = play_steady(scenario, spec, 1, NetworkKind::kReference);
+    std::map<std::string, double> seconds;
+    for (const Span& span : play.spans)
+      seconds[play.folded.graph.labels[span.label].name] = (span.end - span.begin).value;
+    EXPECT_NEAR(seconds.at("parameters from buffer") / seconds.at("parameters to buffer"), ratio, 1e-9);
+  }
+}
+
+TEST(Schedules, AccoSendsTwiceAnIdealZero1) {
+  // Per update: ACCO two rounds of reduce-scatter and all-gather of 2-byte elements, 2 (2 + 2) P (N-1)/N and twice the
+  // all-reduce of a 4-byte count, 2 * 2 (N-1)/N 4 B; ZeRO-1 one, 4 P (N-1)/N. N = 8.
+  const Scenario scenario = sample_scenario(2, 4);
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  const RunResult zero1 = run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
+  const RunResult acco = run_schedule(scenario, scenario.schedules[3], NetworkKind::kReference);
+  EXPECT_NEAR(zero1.bytes_sent_per_rank_per_update.value, 4 * P * 7 / 8, 1e-3);
+  EXPECT_NEAR(acco.bytes_sent_per_rank_per_update.value, 8 * P * 7 / 8 + 2 * 2 * 7.0 / 8 * 4, 1e-3);
+}
+
+TEST(Schedules, AtEqualBatchAccoGainsAtMostOneHalfAndDpuAtMostDoubles) {
+  // Against serial ZeRO-1 on identical ranks: (2R + T) / 2R <= 3/2 as T <= R, and (R + T) / R <= 2.
+  double most_acco = 0, most_dpu = 0;
+  for (int seed = 0; seed < 120; ++seed) {
+    Random random(1000 + seed);
+    const Scenario scenario = random_homogeneous(random);
+    const std::vector<RunResult> results = compare(scenario, {2, 3}, NetworkKind::kReference);
+    EXPECT_LE(*results[0].speedup_same_batch, 2) << "seed " << seed;
+    EXPECT_LE(*results[1].speedup_same_batch, 1.5) << "seed " << seed;
+    most_dpu = std::max(most_dpu, *results[0].speedup_same_batch);
+    most_acco = std::max(most_acco, *results[1].speedup_same_batch);
+  }
+  EXPECT_GT(most_dpu, 1.5) << "the law is only tested where it is nearly reached";
+  EXPECT_GT(most_acco, 1.25);
+}
+
+TEST(Schedules, EqualBatchIsTheSpeedupWhereTheBatchDoesNotGrow) {
+  // A fast network: ACCO does the micro-batches asked for, so both speedups are one number.
+  const Scenario scenario = sample_scenario(1, 8);
+  const std::vector<RunResult> results = compare(scenario, {0, 3}, NetworkKind::kReference);
+  EXPECT_DOUBLE_EQ(*results[0].speedup, 1);
+  EXPECT_DOUBLE_EQ(*results[0].speedup_same_batch, 1);
+  EXPECT_DOUBLE_EQ(results[1].batch_inflation, 1);
+  EXPECT_NEAR(*results[1].speedup, *results[1].speedup_same_batch, 1e-12);
+}
+
+/// 4 GPUs in a node, the last `slowdown` times slower.
+Scenario one_slow(double slowdown) {
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.training.gradient_accumulation_steps = 2;
+  scenario.cluster.nodes[0].devices[3].slowdown = slowdown;
+  scenario.cluster.nodes[0].micro_batch_size = 32;
+  for (ScheduleSpec& spec : scenario.schedules) spec.micro_batches_per_round = 1;
+  return scenario;
+}
+
+TEST(Schedules, FastRanksAccumulateWhileSlowOnesFinish) {
+  // A round lasts as long as the slow rank's one micro-batch and its swap, 4 t + s; a fast rank fits (4 t + s - s) / t
+  // = 4.
+  for (const NetworkKind network : kNetworks) {
+    const RunResult acco = run_schedule(one_slow(4), sample_schedule("acco"), network);
+    // sample_schedule asks for 2 a round; ask for one.
+    ScheduleSpec spec = sample_schedule("acco");
+    spec.micro_batches_per_round = 1;
+    const RunResult one = run_schedule(one_slow(4), spec, network);
+    for (const int rank : {0, 1, 2}) {
+      EXPECT_EQ(one.ranks[rank].micro_batches_per_round_min, 4);
+      EXPECT_EQ(one.ranks[rank].micro_batches_per_round_max, 4);
+      EXPECT_EQ(acco.ranks[rank].micro_batches_per_round, 8);
+    }
+    EXPECT_EQ(one.ranks[3].micro_batches_per_round, 1);
+    EXPECT_EQ(acco.ranks[3].micro_batches_per_round, 2);
+  }
+}
+
+TEST(Schedules, AFractionOfASlowdownShowsInTheMean) {
+  // A round lasts as long as the slow rank's one micro-batch and its swap, f t + s; n micro-batches and a swap of a
+  // fast rank fill it on average, so n = f, as whole numbers next to f. With f close to a whole number a fast rank
+  // gains its extra micro-batch over many updates.
+  ScheduleSpec spec = sample_schedule("acco");
+  spec.micro_batches_per_round = 1;
+  for (const double slowdown : {1.01, 1.1, 1.5, 2.5, 3.9, 4.01, 4.3, std::sqrt(2.0), std::sqrt(17.0)}) {
+    const RunResult result = run_schedule(one_slow(slowdown), spec, NetworkKind::kReference);
+    EXPECT_EQ(result.ranks[0].micro_batches_per_round_min, std::floor(slowdown)) << slowdown;
+    EXPECT_EQ(result.ranks[0].micro_batches_per_round_max, std::ceil(slowdown)) << slowdown;
+    EXPECT_NEAR(result.ranks[0].micro_batches_per_round / slowdown, 1, 0.003) << slowdown;
+    EXPECT_EQ(result.ranks[3].micro_batches_per_round, 1) << slowdown;
+  }
+}
+
+TEST(Schedules, AnUnsharedFabricIsFasterThanAnOversubscribedOne) {
+  Scenario scenario = sample_scenario(4, 2);
+  const RunResult open = run_schedule(scenario, scenario.schedules[0], NetworkKind::kSimgrid);
+  scenario.cluster.fabric.oversubscription = 4;
+  const RunResult tight = run_schedule(scenario, scenario.schedules[0], NetworkKind::kSimgrid);
+  EXPECT_GT(tight.update_time, open.update_time);
+}
+
+/// Names of the ops of a lane, loop marks left out.
+std::vector<std::string> op_names(const EventGraph& graph, int lane) {
+  std::vector<std::string> names;
+  for (const Op& op : graph.programs[0].lanes[lane])
+    if (op.kind != OpKind::kLoopBegin && op.kind != OpKind::kLoopEnd) names.push_back(graph.labels[op.label].name);
+  return names;
+}
+
+TEST(Schedules, AccoEstimatesWithClonesThenUpdates) {
+  // Even rounds estimate: states are cloned before and restored after, and the sum of gradients starts anew at the
+  // swap. Odd rounds update: no clones, and the gradients go on into the next round's communication.
+  const Scenario scenario = sample_scenario(1, 2);
+  const ScheduleSpec& acco = scenario.schedules[3];
+  const EventGraph graph = build(acco, price(scenario, acco), 4, 1);
+  EXPECT_EQ(op_names(graph, kCommunicationLane),
+            (std::vector<std::string>{"clone optimizer states", "all-reduce of counts", "reduce-scatter", "optimizer",
+                                      "all-gather", "restore optimizer states", "all-reduce of counts",
+                                      "reduce-scatter", "optimizer", "all-gather"}));
+  EXPECT_EQ(
+      op_names(graph, kComputeLane),
+      (std::vector<std::string>{"forward", "backward", "swap and clear buffers",           // the first micro-batch
+                                "forward", "backward", "swap and clear buffers", "round",  // g, beside the estimate
+                                "forward", "backward", "swap buffers", "update"}));        // g~, beside the update
+}
+
+TEST(Schedules, ReleasedDdpReducesEveryMicroBatchThenOwnersBroadcast) {
+  const Scenario scenario = sample_scenario(1, 2);
+  ScheduleSpec spec = sample_schedule("ddp");
+  spec.sync = Sync::kEveryMicroBatch;
+  spec.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  const EventGraph graph = build(spec, price(scenario, spec), 2, 1);
+  EXPECT_EQ(op_names(graph, kCommunicationLane),
+            (std::vector<std::string>{"all-reduce", "all-reduce", "broadcast of parameters"}));
+  EXPECT_EQ(op_names(graph, kComputeLane), (std::vector<std::string>{"forward", "backward", "forward", "backward",
+                                                                     "optimizer", "wait for parameters", "update"}));
+}
+
+TEST(Schedules, PartsMoveTheBytesTheyShould) {
+  // 8 ranks, 1.6e12 B/s achieved. AdamW on a shard: master, m, v read and written (24 B), a 2-byte gradient read and a
+  // 2-byte parameter written, 28 P/8. A swap copies 2-byte parameters and gradients, each read and written, 8 P;
+  // clearing writes 2 P more. Clones of 12 P/8 are read and written, out and back: 48 P/8.
+  const Scenario scenario = sample_scenario(2, 4);
+  const ScheduleSpec& acco = scenario.schedules[3];
+  const Costs costs = price(scenario, acco);
+  const ScheduleInput input{acco, costs, costs.kinds[0], 4, 1};
+  const double P = static_cast<double>(parameter_count(scenario.model)), rate = 1.6e12;
+  EXPECT_NEAR(shard_optimizer_time(input).value, 28 * P / 8 / rate, 1e-12);
+  EXPECT_NEAR(full_optimizer_time(input).value, 28 * P / rate, 1e-12);
+  EXPECT_NEAR(swap_time(input, false).value, 8 * P / rate, 1e-12);
+  EXPECT_NEAR(swap_time(input, true).value, 10 * P / rate, 1e-12);
+  EXPECT_NEAR((sharded_update_time(input, Round::kEstimate) - sharded_update_time(input, Round::kUpdate)).value,
+              48 * P / 8 / rate, 1e-12);
+}
+
+TEST(Schedules, GradientsAndParametersTravelInTheirOwnDtypes) {
+  // fp32 gradients, 2-byte parameters, 8 ranks: reduce-scatter of 4 P and all-gather of 2 P, each 7/8 of it sent.
+  Scenario scenario = sample_scenario(2, 4);
+  for (const int index : {0, 2}) {  // zero1, dpu
+    ScheduleSpec spec = scenario.schedules[index];
+    spec.gradient_dtype = Dtype::kFp32;
+    const double counts = index == 2 ? 2 * 7.0 / 8 * 4 : 0;
+    const double P = static_cast<double>(parameter_count(scenario.model));
+    EXPECT_NEAR(run_schedule(scenario, spec, NetworkKind::kReference).bytes_sent_per_rank_per_update.value,
+                6 * P * 7 / 8 + counts, 1e-3);
+  }
+}
+
+TEST(Buckets, HoldAllGradientsInTheOrderOfTheBackwardPass) {
+  // Two layers of 10 and 6 elements of 2 B, backward 1 s and 3 s. Backward order: the 6 elements (12 B) over 3 s, then
+  // 20 B over 1 s. First bucket of 4 B: ready at 1 s. Then 16 B: 8 B at 3 s and 8 of the 20 B, at 3.4 s. The last 12 B
+  // at 4 s.
+  const std::vector<LayerTime> layers{{Seconds{1}, Seconds{1}, 10}, {Seconds{1}, Seconds{3}, 6}};
+  const std::vector<Bucket> buckets = buckets_of(layers, Bytes{2}, Bytes{4}, Bytes{16});
+  ASSERT_EQ(buckets.size(), 3u);
+  EXPECT_DOUBLE_EQ(buckets[0].bytes.value, 4);
+  EXPECT_DOUBLE_EQ(buckets[0].ready.value, 1);
+  EXPECT_DOUBLE_EQ(buckets[1].bytes.value, 16);
+  EXPECT_DOUBLE_EQ(buckets[1].ready.value, 3.4);
+  EXPECT_DOUBLE_EQ(buckets[2].bytes.value, 12);
+  EXPECT_DOUBLE_EQ(buckets[2].ready.value, 4);
+}
+
+TEST(Buckets, KeepEveryByteAndNeverGoBackInTime) {
+  for (int seed = 0; seed < 100; ++seed) {
+    Random random(seed);
+    std::vector<LayerTime> layers;
+    double elements = 0, time = 0;
+    for (int i = random.integer(1, 10); i > 0; --i) {
+      layers.push_back({Seconds{1}, Seconds{random.uniform(0, 1)}, std::floor(random.uniform(0, 1e6))});
+      elements += layers.back().parameters;
+      time += layers.back().backward.value;
+    }
+    double bytes = 0, last = 0;
+    for (const Bucket& bucket : buckets_of(layers, Bytes{4}, Bytes{1e4}, Bytes{random.uniform(1e4, 1e6)})) {
+      EXPECT_GE(bucket.ready.value, last);
+      bytes += bucket.bytes.value;
+      last = bucket.ready.value;
+    }
+    EXPECT_NEAR(bytes, 4 * elements, 1e-3);
+    EXPECT_NEAR(last, time, 1e-12);
+  }
+}
+
+TEST(Costs, EqualDevicesAreOneKindAndASlowOneIsAnother) {
+  const Costs costs = price(one_slow(4), sample_schedule("acco"));
+  EXPECT_EQ(costs.kinds.size(), 2u);
+  EXPECT_EQ(costs.kind_of, (std::vector<int>{0, 0, 0, 1}));
+  EXPECT_NEAR(costs.kinds[1].forward / costs.kinds[0].forward, 4, 1e-12);
+}
+
+TEST(Run, MetricsFollowFromEachOther) {
+  const Scenario scenario = sample_scenario(2, 4);
+  for (const ScheduleSpec& spec : scenario.schedules) {
+    const RunResult result = run_schedule(scenario, spec, NetworkKind::kSimgrid);
+    EXPECT_NEAR(result.tokens_per_second * result.update_time.value, result.samples_per_update * 512, 1e-6);
+    EXPECT_NEAR(result.total_time.value * result.tokens_per_second, 1e9, 1);
+    EXPECT_DOUBLE_EQ(result.tokens_per_second_per_gpu * 8, result.tokens_per_second);
+    EXPECT_DOUBLE_EQ(result.samples_per_update, 4 * result.micro_batches_per_update);
+    EXPECT_GT(result.mfu, 0);
+    EXPECT_LE(result.mfu, result.hfu);
+    EXPECT_LT(result.hfu, 1);
+    EXPECT_GE(result.gpu_idle_fraction, 0);
+    EXPECT_LE(result.exposed_communication, result.update_time);
+  }
+}
+
+TEST(Run, SerialZero1IsIdleJustWhileItCommunicates) {
+  // Nothing overlaps and all ranks are equal: idle = exposed = T_rs + T_ag.
+  const Scenario scenario = sample_scenario(2, 4);
+  const RunResult result = run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
+  const Costs costs = price(scenario, scenario.schedules[0]);
+  const Seconds communication = request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}) +
+                                request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes()});
+  EXPECT_NEAR(result.exposed_communication / communication, 1, 1e-9);
+  EXPECT_NEAR(result.gpu_idle_fraction * result.update_time.value / communication.value, 1, 1e-9);
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,262 @@
+// Do the schedules that shard gradients and parameters take the time of their closed forms, send the bytes that their
+// papers count, and share adapters where groups of ranks cross nodes side by side?
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sim/player/player.hpp"
+#include "sim/result/critical_path.hpp"
+#include "sim/result/run.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+ScheduleSpec random_zero2(Random& random) {
+  ScheduleSpec spec = sample_schedule("zero2");
+  spec.overlap = random.integer(0, 1) == 1 ? Overlap::kBackward : Overlap::kNone;
+  spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
+  return spec;
+}
+
+ScheduleSpec random_zero3(Random& random) {
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
+  spec.shard_group = random.integer(0, 1) == 1 ? ShardGroup::kNode : ShardGroup::kWorld;
+  spec.reduce_dtype = random.integer(0, 1) == 1 ? Dtype::kFp32 : Dtype::kBf16;
+  spec.prefetch = random.integer(0, 3);
+  spec.reshard_after_forward = random.integer(0, 2) > 0;
+  return spec;
+}
+
+double update_time(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
+  const int steps = scenario.training.gradient_accumulation_steps;
+  const SteadyPlay play = play_steady(scenario, spec, steps, network);
+  EXPECT_TRUE(play.measured.periodic);
+  return play.measured.update_time.value;
+}
+
+double expected_time(const Scenario& scenario, const ScheduleSpec& spec) {
+  const Costs costs = price(scenario, spec);
+  return closed_form({spec, costs, costs.kinds[0], scenario.training.gradient_accumulation_steps, 1}).value;
+}
+
+TEST(Sharded, Zero2TakesItsClosedFormOnBothNetworks) {
+  for (int seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_homogeneous(random);
+    const ScheduleSpec spec = random_zero2(random);
+    const double expected = expected_time(scenario, spec);
+    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
+      EXPECT_NEAR(update_time(scenario, spec, network) / expected, 1, 1e-6) << "seed " << seed;
+  }
+}
+
+TEST(Sharded, Zero3TakesItsClosedFormWithEveryOption) {
+  int hybrid_on_simgrid = 0;
+  for (int seed = 0; seed < 120; ++seed) {
+    Random random(seed);
+    Scenario scenario = random_homogeneous(random);
+    scenario.model.tie_word_embeddings = random.integer(0, 1) == 1;
+    NodeGroup& nodes = scenario.cluster.nodes[0];
+    nodes.nics.count = random.integer(1, 8);
+    if (random.integer(0, 3) == 0) scenario.cluster.fabric.oversubscription = 3;
+    const ScheduleSpec spec = random_zero3(random);
+    const double expected = expected_time(scenario, spec);
+    // The reference network has no contention, and the rings of a node's GPUs contend for adapters and core.
+    const bool shared = spec.shard_group == ShardGroup::kNode && nodes.count > 1 && nodes.gpus > 1;
+    const bool oversubscribed = nodes.count > 1 && scenario.cluster.fabric.oversubscription > 1;
+    if (!shared && !oversubscribed) {
+      EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kReference) / expected, 1, 1e-6) << "seed " << seed;
+    }
+    EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kSimgrid) / expected, 1, 1e-6) << "seed " << seed;
+    hybrid_on_simgrid += shared ? 1 : 0;
+  }
+  EXPECT_GT(hybrid_on_simgrid, 20);
+}
+
+TEST(Sharded, ReductionsOfTheirOwnCommunicatorDoNotQueueWithGathers) {
+  // Without contention (the reference network) the closed form with two queues holds, and is never later than with one.
+  int faster = 0;
+  for (int seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_homogeneous(random);
+    ScheduleSpec spec = random_zero3(random);
+    spec.shard_group = ShardGroup::kWorld;
+    const double one = update_time(scenario, spec, NetworkKind::kReference);
+    spec.communicators = 2;
+    const double two = update_time(scenario, spec, NetworkKind::kReference);
+    EXPECT_NEAR(two / expected_time(scenario, spec), 1, 1e-6) << "seed " << seed;
+    EXPECT_LE(two, one * (1 + 1e-9)) << "seed " << seed;
+    faster += two < 0.999 * one ? 1 : 0;
+  }
+  EXPECT_GT(faster, 5);
+}
+
+TEST(Sharded, FastNetworkLeavesComputeAndCopies) {
+  // With links that cost next to nothing an update is its micro-batches, the copies out of the gathered buffers (twice
+  // a block, once the head and, as it is tied, the embedding), the copies into the reduced ones, and the optimizer.
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.cluster.nodes[0].intra.bandwidth = BytesPerSecond{1e20};
+  scenario.cluster.nodes[0].intra.latency = Seconds{0};
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.sync = Sync::kEveryMicroBatch;
+  const Costs costs = price(scenario, spec);
+  const RankKind& kind = costs.kinds[0];
+  Seconds copies;
+  for (std::size_t i = 0; i < kind.times.size(); ++i) {
+    const Bytes unit = kind.times[i].parameters * Bytes{2};
+    const bool block = i > 0 && i + 1 < kind.times.size();
+    copies += (block ? 3 : 2) * memory_time(unit, unit, kind.device);
+  }
+  const Seconds step = adamw_time(costs.parameters / 4, Dtype::kFp32, Dtype::kBf16, kind.device);
+  const double expected = (4 * (kind.forward + kind.backward + copies) + step).value;
+  EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kReference) / expected, 1, 1e-6);
+}
+
+TEST(Sharded, SlowNetworkLeavesTheQueueOfCollectives) {
+  // With a network that takes far longer than computing, two micro-batches without prefetch: each gathers all units,
+  // then all but the head and the tied embedding again, and reduces all. Compute shows only where the queue waits for
+  // it; it is below 1 % here.
+  Scenario scenario = sample_scenario(2, 1, 0.1);
+  scenario.training.gradient_accumulation_steps = 2;
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.sync = Sync::kEveryMicroBatch;
+  const Costs costs = price(scenario, spec);
+  const std::vector<LayerTime>& layers = costs.kinds[0].times;
+  Seconds queue;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Bytes unit = layers[i].parameters * Bytes{2};
+    const bool block = i > 0 && i + 1 < layers.size();
+    queue += (block ? 2 : 1) * request_time(costs, {CollectiveKind::kAllGather, unit}) +
+             request_time(costs, {CollectiveKind::kReduceScatter, unit});
+  }
+  const double time = update_time(scenario, spec, NetworkKind::kReference);
+  EXPECT_GT(time, 2 * queue.value);
+  EXPECT_LT(time, 1.01 * 2 * queue.value);
+}
+
+/// Bytes that a rank sends in an update, all of its parameters being in blocks and an untied head and embedding.
+double sent(const Scenario& scenario, const ScheduleSpec& spec) {
+  return run_schedule(scenario, spec, NetworkKind::kReference).bytes_sent_per_rank_per_update.value;
+}
+
+TEST(Sharded, SendsWhatThePapersCount) {
+  // 8 ranks, 2-byte elements, one micro-batch. ZeRO-2: reduce-scatter and all-gather, 2 x 2 P 7/8. ZeRO-3: two gathers
+  // and a reduction, 3 x 2 P 7/8, less the gather that the head is spared; without freeing after the forward again 2.
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.training.gradient_accumulation_steps = 1;
+  scenario.model.tie_word_embeddings = false;
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double head = 512.0 * 10000 + 2 * 512;  // the matrix and the final norm
+  EXPECT_NEAR(sent(scenario, sample_schedule("zero2")), 4 * P * 7 / 8, 1e-3);
+  ScheduleSpec zero3 = sample_schedule("zero3");
+  EXPECT_NEAR(sent(scenario, zero3), (6 * P - 2 * head) * 7 / 8, 1e-3);
+  zero3.reshard_after_forward = false;
+  EXPECT_NEAR(sent(scenario, zero3), 4 * P * 7 / 8, 1e-3);
+  zero3.reduce_dtype = Dtype::kFp32;
+  EXPECT_NEAR(sent(scenario, zero3), 6 * P * 7 / 8, 1e-3);
+  // Hybrid: gather (2 P) and reduce-scatter (4 P) of 4 ranks, then 4 P / 4 all-reduced between 2.
+  zero3.shard_group = ShardGroup::kNode;
+  EXPECT_NEAR(sent(scenario, zero3), 6 * P * 3 / 4 + 2 * 1.0 / 2 * P, 1e-3);
+}
+
+TEST(Sharded, GradientsKeptUntilTheLastMicroBatchAreReducedOnce) {
+  // Four micro-batches: ZeRO-2 reduces 4 times or once, ZeRO-3 gathers 8 times in either case.
+  const Scenario scenario = sample_scenario(1, 8);
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  ScheduleSpec zero2 = sample_schedule("zero2");
+  zero2.sync = Sync::kLastMicroBatch;
+  EXPECT_NEAR(sent(scenario, zero2), (1 + 1) * 2 * P * 7 / 8, 1e-3);
+  zero2.sync = Sync::kEveryMicroBatch;
+  EXPECT_NEAR(sent(scenario, zero2), (4 + 1) * 2 * P * 7 / 8, 1e-3);
+  ScheduleSpec zero3 = sample_schedule("zero3");
+  zero3.sync = Sync::kLastMicroBatch;
+  const double once = sent(scenario, zero3);
+  zero3.sync = Sync::kEveryMicroBatch;
+  EXPECT_NEAR(sent(scenario, zero3) - once, 3 * 2 * P * 7 / 8, 1e-3);
+}
+
+TEST(Sharded, GroupsAreTheNodesAndTheRanksOfOneIndex) {
+  const Scenario scenario = sample_scenario(3, 2);
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.shard_group = ShardGroup::kNode;
+  const EventGraph graph = build(spec, price(scenario, spec), 1, 1);
+  // The world, which nobody uses, three nodes, two indices.
+  ASSERT_EQ(graph.groups.size(), 6u);
+  EXPECT_EQ(graph.groups[1].members, (std::vector<int>{0, 1}));
+  EXPECT_EQ(graph.groups[3].members, (std::vector<int>{4, 5}));
+  EXPECT_EQ(graph.groups[4].members, (std::vector<int>{0, 2, 4}));
+  EXPECT_EQ(graph.groups[5].members, (std::vector<int>{1, 3, 5}));
+  EXPECT_EQ(graph.ranks[3].groups, (std::vector<int>{0, 2, 5}));
+  for (const Plan& plan : graph.groups[1].plans) EXPECT_TRUE(plan.flows.empty()) << "gathers stay in the node";
+}
+
+TEST(Sharded, RingsOfANodesGpusShareItsAdapters) {
+  // 4 GPUs a node, 2 nodes, all-reduce of S between two ranks: an edge carries 2 (1/2) S = S. With 4 adapters each ring
+  // has one, S / b; with 2 adapters two rings share one, 2 S / b; with 1 all four, 4 S / b.
+  for (const int adapters : {4, 2, 1}) {
+    Scenario scenario = sample_scenario(2, 4);
+    scenario.cluster.nodes[0].nics = {adapters, BytesPerSecond{1e9}, 1, Seconds{0}};
+    const ScheduleSpec spec = sample_schedule("zero3");
+    const PlanRequest request{CollectiveKind::kAllReduce, Bytes{1e6}, 1, Scope::kReplicas};
+    EXPECT_NEAR(request_time(price(scenario, spec), request).value, 4.0 / adapters * 1e-3, 1e-12);
+  }
+}
+
+TEST(Sharded, TheCriticalPathExplainsAllOfAnUpdate) {
+  // Bodies on several lanes begin where the last lane ended, so no time is left without a cause.
+  for (int seed = 0; seed < 20; ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_homogeneous(random);
+    const ScheduleSpec spec = random_zero3(random);
+    const CriticalPath path = critical_path(play_steady(scenario, spec, 3, NetworkKind::kSimgrid));
+    Seconds sum;
+    for (const auto& [name, duration] : path.causes) {
+      EXPECT_NE(name, "nothing to do") << "seed " << seed;
+      sum += duration;
+    }
+    EXPECT_NEAR(sum / path.update_time, 1, 1e-6) << "seed " << seed;
+  }
+}
+
+TEST(Sharded, FoldedHybridKeepsOneRankAnIndexAndItsFlows) {
+  // 4 equal nodes of 2: ranks of one index are alike, those of two are not, as each index has rings of its own. The
+  // edges of both rings over one pair of nodes are a component; the four components are one.
+  const Scenario scenario = sample_scenario(4, 2);
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.shard_group = ShardGroup::kNode;
+  const Folded folded = fold(build(spec, price(scenario, spec), 1, 1));
+  ASSERT_EQ(folded.graph.ranks.size(), 2u);
+  EXPECT_EQ(folded.graph.ranks[0].multiplicity, 4);
+  int flows = 0;
+  for (const Group& group : folded.graph.groups)
+    for (const Plan& plan : group.plans) {
+      EXPECT_LE(plan.flows.size(), 1u);
+      flows += static_cast<int>(plan.flows.size());
+    }
+  EXPECT_GT(flows, 0);
+}
+
+TEST(Sharded, FoldedHybridTakesTheTimeOfTheWhole) {
+  for (int seed = 0; seed < 15; ++seed) {
+    Random random(seed);
+    Scenario scenario = random_homogeneous(random);
+    scenario.cluster.nodes[0].nics.count = random.integer(1, 3);
+    if (random.integer(0, 1) == 1) {  // a node with a slower network
+      scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+      scenario.cluster.nodes[1].count = 1;
+      scenario.cluster.nodes[1].nics.bandwidth = 0.3 * scenario.cluster.nodes[0].nics.bandwidth;
+    }
+    ScheduleSpec spec = random_zero3(random);
+    spec.shard_group = ShardGroup::kNode;
+    const EventGraph whole = build(spec, price(scenario, spec), 2, 2);
+    const Played all = play(whole, NetworkKind::kSimgrid, {});
+    const Played once = play(fold(whole).graph, NetworkKind::kSimgrid, {});
+    EXPECT_NEAR(once.end / all.end, 1, 1e-9) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace accosim
