@@ -1,5 +1,6 @@
-// What every algorithm is written with, on a device: as Rank in algorithms/rank.hpp, with two streams in the place of
-// two threads. Everything is given to a stream and nothing is waited for, but where the host has to decide.
+// What every algorithm is written with, on a device: as Rank in calibration/train/algorithms/rank.hpp, with two streams
+// in the place of two threads. Everything is given to a stream and nothing is waited for, but where the host has to
+// decide.
 //
 // The compute stream touches `parameters` and `gradient`; the communication stream what its job names. submit() makes
 // it wait for what compute has been given before, wait() makes compute wait for the job; so only compute_round() runs

@@ -27,7 +27,8 @@ class DeviceWorkload {
   virtual double held_out_loss(const Real* parameters, Stream& stream) = 0;
 };
 
-/// What initial_parameters() of gpt.hpp gives, by all cores: a model for a device has up to a billion of them.
+/// What initial_parameters() of calibration/train/gpt.hpp gives, by all cores: a model for a device has up to a billion
+/// of them.
 template <typename Real>
 std::vector<Real> initial_values(const GptShape& shape, std::uint64_t seed);
 extern template std::vector<float> initial_values<float>(const GptShape& shape, std::uint64_t seed);

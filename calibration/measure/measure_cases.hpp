@@ -66,7 +66,7 @@ struct KernelCase {
 std::vector<KernelCase> step_kernels(const ModelShape& model, int sequences, ElementType type);
 std::vector<KernelCase> without_duplicates(const std::vector<KernelCase>& all);
 std::string text_of(const KernelCase& one);
-/// As in kernels.hpp: features x tokens, keys x (queries of all), vocabulary x tokens, count x 1.
+/// As in calibration/device/kernels.hpp: features x tokens, keys x (queries of all), vocabulary x tokens, count x 1.
 std::int64_t rows_of(const KernelCase& one);
 std::int64_t columns_of(const KernelCase& one);
 /// Read and written once, by byte_formulas().

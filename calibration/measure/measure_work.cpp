@@ -73,7 +73,7 @@ Index index_of(const std::vector<std::int32_t>& text, const TokenShape& s, int v
   return index;
 }
 
-/// Arrays of Real, and the calls. What `fresh` says is as in the step (device_gpt.cpp).
+/// Arrays of Real, and the calls. What `fresh` says is as in the step (calibration/device/device_gpt.cpp).
 template <typename Real>
 class Maker {
  public:

@@ -1,5 +1,6 @@
-// Fits the constants of kinds of links (fabrics.hpp) to measured collectives, on the log of predicted over measured
-// time: those inside nodes from collectives of one node, then those between nodes with the former as they came out.
+// Fits the constants of kinds of links (models/spec/fabrics.hpp) to measured collectives, on the log of predicted over
+// measured time: those inside nodes from collectives of one node, then those between nodes with the former as they came
+// out.
 #pragma once
 
 #include <string>

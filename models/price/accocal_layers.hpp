@@ -1,4 +1,5 @@
-// What the prices make of accocal's own training step (accocal_step.hpp): the implementation `accocal` of a scenario.
+// What the prices make of accocal's own training step (models/spec/accocal_step.hpp): the implementation `accocal` of a
+// scenario.
 #pragma once
 
 #include <string>

@@ -229,7 +229,8 @@ Operator residual(const char* name, const Sizes& z) {
       op = memory_op(name, {memory_kernel(sum + Bytes{z.dropout ? n : 0})}, {memory_kernel(3 * n * z.stream)});
       if (z.dropout) op.backward.push_back(dropout_kernel(n, z.act, true));
       break;
-    case Implementation::kAccocal: throw std::logic_error("accocal's step has a list of its own: accocal_step.cpp");
+    case Implementation::kAccocal:
+      throw std::logic_error("accocal's step has a list of its own: models/spec/accocal_step.cpp");
   }
   op.activations = Bytes{z.dropout ? n : 0};
   add_up(op);

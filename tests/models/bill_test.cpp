@@ -263,7 +263,7 @@ TEST(BillOfRandomModels, GivesTheWorkThatTheKernelsAddUpTo) {
   }
 }
 
-/// The variance of spread.hpp and the shares of fit_use(), kernel by kernel.
+/// The variance of models/price/spread.hpp and the shares of fit_use(), kernel by kernel.
 struct DirectSpread {
   double total = 0, host = 0, memory = 0, constant = 0, inherited = 0, extrapolated = 0;
   std::vector<std::pair<const Kernel*, double>> measured;

@@ -1,6 +1,6 @@
 // What several algorithms do the same way, in the words of a rank. An algorithm is written once, for ranks on CPUs
-// (rank.hpp) and on GPUs (cuda/device_rank.hpp); R is either. Its jobs are given to the communication thread there, to
-// the communication stream here.
+// (rank.hpp) and on GPUs (calibration/device/device_rank.hpp); R is either. Its jobs are given to the communication
+// thread there, to the communication stream here.
 #pragma once
 
 #include <cstdint>
