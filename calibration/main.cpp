@@ -18,6 +18,7 @@
 #include "calibration/device/device_verbs.hpp"
 #include "calibration/measure/measure.hpp"
 #include "calibration/ranks/gloo_transport.hpp"
+#include "calibration/ranks/packed.hpp"
 #include "calibration/ranks/provenance.hpp"
 #include "calibration/ranks/spawn.hpp"
 #include "calibration/train/data.hpp"
@@ -68,16 +69,19 @@ CLI::Validator file_name() {
 }
 
 void add_launch_options(CLI::App* verb, LaunchArguments& arguments) {
-  verb->add_option("-n,--ranks", arguments.ranks, "Processes")->check(CLI::Range(1, 64))->capture_default_str();
-  verb->add_option("--network", arguments.network,
-                   "loopback; paced:RATE, paced by TCP; netns:RATE, shaped in namespaces; RATE such as \"200 Mbit/s\"")
+  verb->add_option("-n,--ranks", arguments.ranks, "Number of ranks, each a process")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  verb->add_option(
+          "--network", arguments.network,
+          "loopback; paced:RATE, paced by TCP; netns:RATE, shaped in network namespaces; RATE such as \"200 Mbit/s\"")
       ->capture_default_str();
   verb->add_option("--rate", arguments.rates, "Another rate for one rank, RANK=RATE; may be repeated")
       ->allow_extra_args(false);
-  verb->add_option("--transport", arguments.transport, "ring, or gloo where it was there at build time")
+  verb->add_option("--transport", arguments.transport, "ring, or gloo where it was installed at build time")
       ->check(CLI::IsMember({"ring", "gloo"}))
       ->capture_default_str();
-  verb->add_option("--timeout", arguments.timeout, "Seconds without any progress in one operation")
+  verb->add_option("--timeout", arguments.timeout, "Seconds without progress in one operation until the run fails")
       ->check(number_between(0.1, 1e6))
       ->capture_default_str();
 }
@@ -187,11 +191,31 @@ struct TrainFiles {
 };
 
 void add_gpt_options(CLI::App* verb, TrainArguments& arguments) {
-  verb->add_option("--layers", arguments.layers, "Of the GPT")->capture_default_str();
-  verb->add_option("--width", arguments.width, "Of the GPT")->capture_default_str();
-  verb->add_option("--heads", arguments.heads, "Of the GPT")->capture_default_str();
+  verb->add_option("--layers", arguments.layers, "Layers of the GPT")->capture_default_str();
+  verb->add_option("--width", arguments.width, "Hidden size of the GPT")->capture_default_str();
+  verb->add_option("--heads", arguments.heads, "Attention heads of the GPT")->capture_default_str();
   verb->add_option("--context", arguments.context, "Tokens of a sequence")->capture_default_str();
-  verb->add_option("--sequences", arguments.sequences, "Of a micro-batch")->capture_default_str();
+  verb->add_option("--sequences", arguments.sequences, "Sequences of a micro-batch")->capture_default_str();
+}
+
+void add_measure_options(CLI::App* verb, MeasureArguments& arguments) {
+  add_launch_options(verb, arguments.launch);
+  verb->add_option("--bytes", arguments.bytes, "Size of the collectives, such as \"16 MB\"; may be repeated")
+      ->allow_extra_args(false);
+  verb->add_option("--seconds", arguments.seconds, "About how long to measure; decides which sizes and how many runs")
+      ->check(number_between(1, 3600))
+      ->capture_default_str();
+  verb->add_flag("--quick", arguments.quick, "Fewest runs of each, done in a few seconds");
+  add_gpt_options(verb, arguments.train);
+  verb->add_option("--device", arguments.device,
+                   "cuda:0: the parts of the step on that GPU instead, in about 420 s unless --seconds says so");
+  verb->add_option("--only", arguments.only,
+                   "With --device: gemm, memory, attention, launch, copy, interference, collective or step");
+  verb->add_option("--collective-ranks", arguments.collective_ranks,
+                   "With --device: collectives of so many processes on the one GPU, over sockets, as an experiment")
+      ->check(CLI::Range(2, 8));
+  verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output")->check(file_name());
+  add_force(verb, arguments.force);
 }
 
 void add_train_options(CLI::App* verb, TrainFiles& files) {
@@ -203,20 +227,24 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
     verb->add_option(name, values, what)->allow_extra_args(false);
   };
   add("-a,--algorithm", a.algorithm, "ddp, zero1, dpu, wp, acco or diloco");
-  add("--updates", a.updates, "How many");
-  add("--samples", a.samples, "Until so many samples instead, all ranks together; the schedule counts them too");
-  add("--micro-batches", a.micro_batches, "A rank and update; ACCO computes half of them in each of two rounds");
-  add("--accumulate", a.accumulate, "at-least (then on until communication has ended) or fixed; :M a round");
-  add("--poll-every", a.poll_every, "Micro-batches between two looks at whether it has ended");
+  add("--updates", a.updates, "Number of updates");
+  add("--samples", a.samples,
+      "Train on so many samples instead, all ranks together; the learning rate's schedule then counts samples");
+  add("--micro-batches", a.micro_batches,
+      "Micro-batches of a rank per update; ACCO computes half of them in each of its two rounds");
+  add("--accumulate", a.accumulate,
+      "at-least: more micro-batches until communication has ended; fixed: no more. at-least:M or fixed:M: M a round");
+  add("--poll-every", a.poll_every, "Micro-batches between two looks at whether communication has ended");
   add("--warmup", a.warmup, "Synchronous updates before the first overlapped one");
-  add("--estimate-state", a.estimate_state, "Moments after the estimate: rollback, keep or released");
-  add("--initial-gradient", a.initial_gradient, "ACCO's first one in the first update: kept or dropped");
-  add("--inner-updates", a.inner_updates, "DiLoCo's");
-  add("--outer-learning-rate", a.outer_learning_rate, "DiLoCo's");
-  add("--outer-momentum", a.outer_momentum, "DiLoCo's");
-  add_list("--slow", a.slow, "RANK=FACTOR: its micro-batches take so many times as long; may be repeated");
-  add("--compute-time", a.compute_time, "Sleep so long a micro-batch, such as \"10 ms\", and train nothing");
-  verb->add_option("--parameters", a.parameters, "With --compute-time")
+  add("--estimate-state", a.estimate_state,
+      "ACCO: what becomes of AdamW's moments after the estimate: rollback, keep or released");
+  add("--initial-gradient", a.initial_gradient, "ACCO: the first gradient in the first update: kept or dropped");
+  add("--inner-updates", a.inner_updates, "DiLoCo: local updates between two outer ones");
+  add("--outer-learning-rate", a.outer_learning_rate, "DiLoCo: learning rate of the outer optimizer");
+  add("--outer-momentum", a.outer_momentum, "DiLoCo: Nesterov momentum of the outer optimizer");
+  add_list("--slow", a.slow, "RANK=FACTOR: that rank's micro-batches take FACTOR times as long; may be repeated");
+  add("--compute-time", a.compute_time, "Sleep so long for each micro-batch, such as \"10 ms\", and train nothing");
+  verb->add_option("--parameters", a.parameters, "With --compute-time: number of parameters that are communicated")
       ->capture_default_str()
       ->needs(verb->get_option("--compute-time"));
   verb->add_option("--data", a.data, "A text to learn; default: the one that comes along")->check(file_name());
@@ -225,18 +253,18 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   add("--vocabulary", a.vocabulary, "With --device: random tokens of so many kinds instead of a text, for timing");
   verb->get_option("--vocabulary")->needs(verb->get_option("--device"))->excludes(verb->get_option("--data"));
   add_gpt_options(verb, a);
-  add("--storage", a.storage, "Of parameters and gradients: fp32 or bf16");
-  add("--optimizer", a.optimizer, "adamw or sgd");
-  add("--learning-rate", a.learning_rate, "The highest");
-  add("--learning-rate-warmup", a.learning_rate_warmup, "Share of the run");
-  add("--schedule", a.schedule, "cosine or constant");
-  add("--weight-decay", a.weight_decay, "AdamW's");
-  add("--beta1", a.beta1, "AdamW's");
-  add("--beta2", a.beta2, "AdamW's");
-  verb->add_option("--seed", a.seed, "Of parameters and data")->check(whole_number())->capture_default_str();
+  add("--storage", a.storage, "Type of parameters and gradients: fp32 or bf16");
+  add("--optimizer", a.optimizer, "Optimizer: adamw or sgd");
+  add("--learning-rate", a.learning_rate, "Peak learning rate");
+  add("--learning-rate-warmup", a.learning_rate_warmup, "Share of the run in which the learning rate rises");
+  add("--schedule", a.schedule, "Learning rate after its warmup: cosine or constant");
+  add("--weight-decay", a.weight_decay, "Weight decay of AdamW");
+  add("--beta1", a.beta1, "AdamW: decay of the first moment");
+  add("--beta2", a.beta2, "AdamW: decay of the second moment");
+  verb->add_option("--seed", a.seed, "Seed of parameters and data")->check(whole_number())->capture_default_str();
   verb->add_option("-o,--output", files.output, "JSON file; default: standard output")->check(file_name());
-  verb->add_option("--trace", files.trace, "Timeline for Perfetto")->check(file_name());
-  verb->add_option("--loss", files.loss, "CSV file of the updates")->check(file_name());
+  verb->add_option("--trace", files.trace, "Trace of the timeline, for Perfetto")->check(file_name());
+  verb->add_option("--loss", files.loss, "CSV file with a line for each update")->check(file_name());
   add_force(verb, files.force);
 }
 
@@ -258,7 +286,6 @@ void refuse_for_device(const LaunchOptions& launch) {
 }
 
 ExitCode run_train(const TrainFiles& files) {
-  constexpr char kBetween = '\f';  // of a report's documents
   const bool on_device = !files.train.device.empty();
   const DevicePlace place = on_device ? parse_device(files.train.device) : DevicePlace{};
   const LaunchOptions launch = launch_options(files.launch);
@@ -277,15 +304,13 @@ ExitCode run_train(const TrainFiles& files) {
   const RankResults results = run_ranks(launch, [&](Transport& transport) -> std::string {
     const TrainingResult result = on_device ? train_on_device(options, place, transport) : train(options, transport);
     if (transport.rank() != 0) return "";
-    return run_json(options, result) + kBetween + trace_events_json(options, result) + kBetween + loss_csv(result);
+    return packed({run_json(options, result), trace_events_json(options, result), loss_csv(result)});
   });
   if (results.code != ExitCode::kDone) return tell_errors(results);
-  const std::string& report = results.ranks.front().report;
-  const std::size_t first = report.find(kBetween), second = report.find(kBetween, first + 1);
-  if (second == std::string::npos) throw std::logic_error("rank 0 reported something else than three documents");
-  if (!files.trace.empty()) write_whole(files.trace, report.substr(first + 1, second - first - 1));
-  if (!files.loss.empty()) write_whole(files.loss, report.substr(second + 1));
-  deliver(files.output, with_provenance(report.substr(0, first), launch));
+  const auto [run, trace, loss] = unpacked<3>(results.ranks.front().report);
+  if (!files.trace.empty()) write_whole(files.trace, trace);
+  if (!files.loss.empty()) write_whole(files.loss, loss);
+  deliver(files.output, with_provenance(run, launch));
   return ExitCode::kDone;
 }
 
@@ -298,23 +323,26 @@ struct ConvergeArguments {
 
 void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
   ConvergenceOptions& options = arguments.options;
-  verb->add_option("--seeds", options.seeds, "Of parameters and data; every algorithm runs on each")
+  verb->add_option("--seeds", options.seeds, "Number of seeds of parameters and data; every algorithm runs on each")
       ->capture_default_str();
-  verb->add_option("--updates", options.updates, "Of each run")->capture_default_str();
-  verb->add_option("-n,--ranks", options.ranks, "Threads that stand for workers")->capture_default_str();
-  verb->add_option("--jobs", options.jobs, "Runs at a time; default: one a core");
-  verb->add_option("--learning-rate", options.optimizer.learning_rate, "For all; default: the best for DDP of a few");
-  verb->add_option("--layers", options.gpt.shape.layers, "Of the GPT")->capture_default_str();
-  verb->add_option("--width", options.gpt.shape.width, "Of the GPT")->capture_default_str();
-  verb->add_option("--heads", options.gpt.shape.heads, "Of the GPT")->capture_default_str();
+  verb->add_option("--updates", options.updates, "Updates of each run")->capture_default_str();
+  verb->add_option("-n,--ranks", options.ranks, "Number of ranks, each a thread")->capture_default_str();
+  verb->add_option("--jobs", options.jobs, "Runs at a time; default: one per core");
+  verb->add_option("--learning-rate", options.optimizer.learning_rate,
+                   "Peak learning rate of all algorithms; default: the best for DDP of a few that are tried");
+  verb->add_option("--layers", options.gpt.shape.layers, "Layers of the GPT")->capture_default_str();
+  verb->add_option("--width", options.gpt.shape.width, "Hidden size of the GPT")->capture_default_str();
+  verb->add_option("--heads", options.gpt.shape.heads, "Attention heads of the GPT")->capture_default_str();
   verb->add_option("--context", options.gpt.shape.context, "Tokens of a sequence")->capture_default_str();
-  verb->add_option("--sequences", options.gpt.sequences, "Of a micro-batch; an update has two a rank")
+  verb->add_option("--sequences", options.gpt.sequences,
+                   "Sequences of a micro-batch; an update has two micro-batches per rank")
       ->capture_default_str();
   verb->add_option("--data", options.data, "A text to learn; default: the one that comes along")->check(file_name());
   verb->add_option("--network", arguments.network,
                    "Also times every algorithm with ranks as processes over it: netns:RATE, paced:RATE, loopback");
   verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output")->check(file_name());
-  verb->add_option("--markdown", arguments.markdown, "A page, with its curves beside it as .svg")->check(file_name());
+  verb->add_option("--markdown", arguments.markdown, "Page to write, .md; its curves are written beside it as .svg")
+      ->check(file_name());
   add_force(verb, arguments.force);
 }
 
@@ -349,44 +377,25 @@ ExitCode run_converge(const ConvergeArguments& arguments, const std::string& com
 }
 
 ExitCode run_command_line(int argc, char** argv) {
-  CLI::App app{"Runs the real distributed training step on CPUs and measures what its parts take.", "accocal"};
+  CLI::App app{"Runs the real distributed training step on CPUs or GPUs, and measures how long its parts take.",
+               "accocal"};
   app.set_version_flag("--version", std::string("accocal ") + kVersion);
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accocal, 4 the environment.\n"
       "Start with: accocal measure --network \"netns:200 Mbit/s\" -o samples.json");
   MeasureArguments measure_arguments;
-  CLI::App* measure_verb = app.add_subcommand("measure", "Times of the step's parts, as samples for accosim");
-  add_launch_options(measure_verb, measure_arguments.launch);
-  measure_verb
-      ->add_option("--bytes", measure_arguments.bytes, "Size of the collectives, such as \"16 MB\"; may be repeated")
-      ->allow_extra_args(false);
-  measure_verb
-      ->add_option("--seconds", measure_arguments.seconds, "About how long; decides which sizes and how many runs")
-      ->check(number_between(1, 3600))
-      ->capture_default_str();
-  measure_verb->add_flag("--quick", measure_arguments.quick, "The fewest runs of each, in a few seconds");
-  add_gpt_options(measure_verb, measure_arguments.train);
-  measure_verb->add_option(
-      "--device", measure_arguments.device,
-      "cuda:0: the parts of the step on that GPU instead, in about 420 s unless --seconds says so");
-  measure_verb->add_option("--only", measure_arguments.only,
-                           "With --device: gemm, memory, attention, launch, copy, interference, collective or step");
-  measure_verb
-      ->add_option("--collective-ranks", measure_arguments.collective_ranks,
-                   "With --device: collectives of so many processes on the one GPU, over sockets, as an experiment")
-      ->check(CLI::Range(2, 8));
-  measure_verb->add_option("-o,--output", measure_arguments.output, "JSON file; default: standard output")
-      ->check(file_name());
-  add_force(measure_verb, measure_arguments.force);
+  CLI::App* measure_verb =
+      app.add_subcommand("measure", "Measure the parts of a training step, as samples for accosim fit");
+  add_measure_options(measure_verb, measure_arguments);
   TrainFiles train_files;
   CLI::App* train_verb =
-      app.add_subcommand("train", "Trains a GPT, or sleeps, on ranks as processes; times every part");
+      app.add_subcommand("train", "Train a GPT (or sleep) on ranks that are processes, and time every part");
   add_launch_options(train_verb, train_files.launch);
   add_train_options(train_verb, train_files);
   ConvergeArguments converge_arguments;
   CLI::App* converge_verb =
-      app.add_subcommand("converge", "Losses of all algorithms from the same start, seed by seed");
+      app.add_subcommand("converge", "Compare the losses of all algorithms from the same start, seed by seed");
   add_converge_options(converge_verb, converge_arguments);
   try {
     app.parse(argc, argv);

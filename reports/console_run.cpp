@@ -58,8 +58,8 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
 void write_memory_parts(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {
   if (result.memory_parts.parts.empty()) return;
   Column names{"memory", "", {}, true}, sizes{"size", "", {}, false}, shares{"share", "", {}, false};
-  for (const auto& [name, bytes] : result.memory_parts.parts) {
-    names.cells.push_back(Cell{name});
+  for (const auto& [use, bytes] : result.memory_parts.parts) {
+    names.cells.push_back(Cell{name_of(use)});
     sizes.cells.push_back(Cell{human_memory(bytes)});
     const double total = result.memory_resident.value;
     shares.cells.push_back(Cell{total > 0 ? human_percent(bytes.value / total) : "-"});

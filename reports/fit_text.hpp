@@ -28,7 +28,8 @@ void write_machine_fit(std::ostream& out, const MachineSamples& samples, const M
 /// beside what the model makes of them.
 void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& fit);
 
-/// Written by the verb that plays the steps, which reports may not call.
+/// Overheads fitted to steps, from the parts of a StepFit (sim/evidence/fit_steps.hpp), whose code reports may not
+/// call.
 void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,
                     const FitErrors& errors, const FitErrors& without);
 

@@ -47,7 +47,7 @@ JsonValue body_of(const RunResult& result) {
   body.set("memory_capacity_bytes", result.memory_capacity.value);
   body.set("fits", result.fits);
   JsonValue& parts = body.set("memory_parts_bytes", json_object({}));
-  for (const auto& [name, bytes] : result.memory_parts.parts) parts.set(name, bytes.value);
+  for (const auto& [use, bytes] : result.memory_parts.parts) parts.set(name_of(use), bytes.value);
   std::vector<JsonValue> warnings;
   for (const Warning& warning : result.warnings)
     warnings.push_back(json_object({{"code", warning.code}, {"message", warning.message}, {"advice", warning.advice}}));

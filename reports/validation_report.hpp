@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reports/table.hpp"
-#include "sim/evidence/validation.hpp"
+#include "sim/evidence/scores.hpp"
 
 namespace accosim {
 
@@ -13,9 +13,8 @@ namespace accosim {
 void write_validation(std::ostream& out, const Validation& validation, const ConsoleOptions& options);
 /// Schema accosim.validate/1: everything, in SI units.
 void write_validation_json(std::ostream& out, const Validation& validation);
-/// reports/published/validation.md: scores, every case that is one by itself, series of tables, what is left out and
-/// what cannot be expressed with the reasons, the sources. The same bytes for the same predictions, to the digits
-/// shown.
+/// reports/published/validation.md: scores, every case that belongs to no series, series of tables, what is left out or
+/// cannot be expressed and why, the sources. Writes the same bytes for the same predictions, to the digits shown.
 void write_validation_markdown(std::ostream& out, const Validation& validation);
 
 /// A value of the row in its unit: "1.23 s", "82.4 GiB", "1.35x".

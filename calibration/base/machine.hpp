@@ -1,4 +1,4 @@
-// What was measured on: the part of a sample without which it means nothing.
+// The machine that was measured: without it a sample means nothing.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ std::string date_now();
 /// "g++ 12.2.0".
 std::string compiler_name();
 
-/// Of the sources when the build was configured; "unknown" without git.
+/// Commit of the sources when the build was configured; "unknown" without git.
 std::string source_commit();
 
 /// Seconds that the threads of this process have been ready to run and did not, all together; 0 where the kernel does

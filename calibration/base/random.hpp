@@ -18,7 +18,7 @@ inline std::uint64_t mixed(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// One number for several, in their order.
+/// Hashes several numbers into one; their order matters.
 inline std::uint64_t mixed(std::initializer_list<std::uint64_t> parts) {
   std::uint64_t state = 0;
   for (const std::uint64_t part : parts) state = mixed(state ^ mixed(part));
@@ -32,7 +32,7 @@ inline void draw_tokens(std::uint64_t seed, int vocabulary, std::span<std::int32
     tokens[i] = static_cast<std::int32_t>(mixed(first + i) % static_cast<std::uint64_t>(vocabulary));
 }
 
-/// From 0 up to, without, 1.
+/// Uniform in [0, 1).
 inline double uniform_of(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 /// A standard normal number from two uniform ones (Box and Muller).

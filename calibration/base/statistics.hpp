@@ -5,7 +5,7 @@
 
 namespace accocal {
 
-/// Of a sorted list with a value, linear between its neighbours; `share` from 0 to 1.
+/// The quantile `share` (0 to 1) of a sorted, non-empty list, interpolated linearly between neighbours.
 double quantile(std::span<const double> sorted, double share);
 
 /// A mean and its 90 % interval.
@@ -16,7 +16,7 @@ struct Estimate {
 /// Student's t interval of the mean, 5 % beyond either end; so the interval lies within +-d exactly if both one-sided
 /// tests of "beyond d" reject at 5 %. One value has an infinite interval; none throws std::invalid_argument.
 Estimate mean_of(std::span<const double> values);
-/// Of positive values, in their logarithms.
+/// The same for positive values, computed on their logarithms.
 Estimate geometric_mean_of(std::span<const double> values);
 /// 95 % quantile of Student's distribution.
 double student_95(int degrees);

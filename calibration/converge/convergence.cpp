@@ -279,6 +279,86 @@ void check_options(const ConvergenceOptions& options) {
   check_options(training, options.ranks);
 }
 
+namespace {
+
+/// The runs of a comparison: each algorithm on each seed, then DDP at half and at twice the batch over as many samples.
+struct Plan {
+  std::vector<ComparedAlgorithm> algorithms;
+  std::size_t seeds = 0;
+  std::size_t batch_seeds = 0;
+  std::vector<Run> runs;
+
+  std::size_t half_batch() const { return algorithms.size() * seeds; }  ///< its first run
+  std::size_t twice_batch() const { return half_batch() + batch_seeds; }
+  std::vector<Curve> curves(std::size_t first, std::size_t count) const {
+    std::vector<Curve> curves;
+    for (std::size_t i = first; i < first + count; ++i) curves.push_back(runs[i].curve);
+    return curves;
+  }
+};
+
+Plan plan_of(const ConvergenceOptions& options) {
+  Plan plan;
+  plan.algorithms = compared_algorithms(options);
+  plan.seeds = static_cast<std::size_t>(options.seeds);
+  plan.batch_seeds = std::min<std::size_t>(plan.seeds, kBatchSeeds);
+  const auto add = [&](const TrainingOptions& training, std::size_t count) {
+    for (std::size_t seed = 1; seed <= count; ++seed) {
+      plan.runs.push_back({training, {}, {}});
+      plan.runs.back().options.gpt.seed = seed;
+    }
+  };
+  for (const ComparedAlgorithm& algorithm : plan.algorithms) add(algorithm.options, plan.seeds);
+  for (const double factor : {0.5, 2.0}) {
+    TrainingOptions training = of(Algorithm::kDdp, options);
+    training.micro_batches_per_round = static_cast<int>(2 * factor);
+    training.updates = static_cast<std::int64_t>(static_cast<double>(options.updates) / factor);
+    training.optimizer.learning_rate *= std::sqrt(factor);
+    add(training, plan.batch_seeds);
+  }
+  return plan;
+}
+
+/// Throws BadInput where the first of them, DDP, diverges.
+void compare_algorithms(const Plan& plan, ConvergenceReport& report) {
+  for (std::size_t i = 0; i < plan.algorithms.size(); ++i) {
+    const ComparedAlgorithm& algorithm = plan.algorithms[i];
+    const std::span<const Run> runs = std::span(plan.runs).subspan(i * plan.seeds, plan.seeds);
+    if (const auto diverged = diverged_of(runs, algorithm.name, algorithm.what)) {
+      if (i == 0)
+        throw BadInput(
+            fmt::format("DDP, which all are compared with, diverges on {} of {} seeds, at update {} first; "
+                        "write a lower --learning-rate than {:g}",
+                        diverged->seeds, plan.seeds, diverged->first_update, report.options.optimizer.learning_rate));
+      report.diverged.push_back(*diverged);
+      continue;
+    }
+    report.algorithms.push_back(
+        {algorithm.name, algorithm.what, plan.curves(i * plan.seeds, plan.seeds), {}, {}, {}, 0, {}, {}, 0, 0, {}});
+    compare(report.algorithms.back(), report.algorithms.front().curves);
+  }
+}
+
+void compare_batches(const Plan& plan, ConvergenceReport& report,
+                     const std::function<void(const std::string&)>& say) {
+  std::vector<std::vector<Curve>> curves;
+  const auto add = [&](double factor, std::size_t first) {
+    const auto samples = static_cast<std::int64_t>(factor * static_cast<double>(report.batch_samples));
+    if (diverged_of(std::span(plan.runs).subspan(first, plan.batch_seeds), name_of(Algorithm::kDdp), "")) {
+      say(fmt::format("DDP diverges at a batch of {} samples, which is left out", samples));
+      return;
+    }
+    report.batches.push_back({samples, report.options.optimizer.learning_rate * std::sqrt(factor), {}});
+    curves.push_back(plan.curves(first, plan.batch_seeds));
+  };
+  add(0.5, plan.half_batch());
+  add(1, 0);
+  add(2, plan.twice_batch());
+  fit_batches(report, curves);
+}
+
+}  // namespace
+
 ConvergenceReport converge(const ConvergenceOptions& options, const std::function<void(const std::string&)>& say) {
   check_options(options);
   const std::int64_t begin = monotonic_nanoseconds();
@@ -290,67 +370,10 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
   report.parameters = static_cast<std::int64_t>(parameter_count(report.options.gpt.shape));
   report.batch_samples = std::int64_t{2} * options.ranks * options.gpt.sequences;
   if (options.optimizer.learning_rate == 0) tune(report, corpus, say);
-
-  // The algorithms, then DDP at half and at twice the batch over as many samples.
-  const std::vector<ComparedAlgorithm> list = compared_algorithms(report.options);
-  const auto seeds = static_cast<std::size_t>(options.seeds);
-  const std::size_t batch_seeds = std::min<std::size_t>(seeds, kBatchSeeds);
-  std::vector<Run> runs;
-  const auto add = [&](const TrainingOptions& training, std::size_t count) {
-    for (std::size_t seed = 1; seed <= count; ++seed) {
-      runs.push_back({training, {}, {}});
-      runs.back().options.gpt.seed = seed;
-    }
-  };
-  for (const ComparedAlgorithm& algorithm : list) add(algorithm.options, seeds);
-  for (const double factor : {0.5, 2.0}) {
-    TrainingOptions training = of(Algorithm::kDdp, report.options);
-    training.micro_batches_per_round = static_cast<int>(2 * factor);
-    training.updates = static_cast<std::int64_t>(static_cast<double>(options.updates) / factor);
-    training.optimizer.learning_rate *= std::sqrt(factor);
-    add(training, batch_seeds);
-  }
-  play_all(runs, options, corpus, "algorithms", say);
-
-  const auto curves_from = [&](std::size_t first, std::size_t count) {
-    std::vector<Curve> curves;
-    for (std::size_t i = first; i < first + count; ++i) curves.push_back(runs[i].curve);
-    return curves;
-  };
-  const auto diverged_from = [&](std::size_t first, std::size_t count, const std::string& name,
-                                 const std::string& what) {
-    return diverged_of(std::span(runs).subspan(first, count), name, what);
-  };
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (const auto diverged = diverged_from(i * seeds, seeds, list[i].name, list[i].what)) {
-      if (i == 0)
-        throw BadInput(
-            fmt::format("DDP, which all are compared with, diverges on {} of {} seeds, at update {} first; "
-                        "write a lower --learning-rate than {:g}",
-                        diverged->seeds, seeds, diverged->first_update, report.options.optimizer.learning_rate));
-      report.diverged.push_back(*diverged);
-      continue;
-    }
-    report.algorithms.push_back(
-        {list[i].name, list[i].what, curves_from(i * seeds, seeds), {}, {}, {}, 0, {}, {}, 0, 0, {}});
-    compare(report.algorithms.back(), report.algorithms.front().curves);
-  }
-  const double rate = report.options.optimizer.learning_rate;
-  const std::size_t half = list.size() * seeds;
-  std::vector<std::vector<Curve>> curves;
-  const auto add_batch = [&](double factor, std::size_t first) {
-    const auto samples = static_cast<std::int64_t>(factor * static_cast<double>(report.batch_samples));
-    if (diverged_from(first, batch_seeds, name_of(Algorithm::kDdp), "")) {
-      say(fmt::format("DDP diverges at a batch of {} samples, which is left out", samples));
-      return;
-    }
-    report.batches.push_back({samples, rate * std::sqrt(factor), {}});
-    curves.push_back(curves_from(first, batch_seeds));
-  };
-  add_batch(0.5, half);
-  add_batch(1, 0);
-  add_batch(2, half + batch_seeds);
-  fit_batches(report, curves);
+  Plan plan = plan_of(report.options);
+  play_all(plan.runs, options, corpus, "algorithms", say);
+  compare_algorithms(plan, report);
+  compare_batches(plan, report, say);
   report.took = Seconds{static_cast<double>(monotonic_nanoseconds() - begin) * 1e-9};
   return report;
 }

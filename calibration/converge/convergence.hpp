@@ -65,7 +65,7 @@ struct AlgorithmConvergence {
   double early_samples_at_least = 0, samples_at_least = 0;
   Seconds update_time{};  ///< on the report's network, after any warm-up; 0: not measured
 };
-/// Its updates are DDP's, so of its losses there is nothing to find out.
+/// Its updates equal DDP's, so there is nothing to learn from its losses.
 bool is_synchronous(const AlgorithmConvergence& algorithm);
 inline constexpr double kEarly = 0.2;
 inline constexpr double kLate = 0.6;
@@ -74,11 +74,11 @@ inline constexpr double kEquivalent = 0.005;
 /// Two one-sided tests: the 90 % interval lies within +-kEquivalent.
 bool is_equivalent(const Estimate& difference);
 
-/// An algorithm whose loss became no number on some seeds, so that there is nothing to compare.
+/// An algorithm whose loss became NaN or infinite on some seeds, so that there is nothing to compare.
 struct DivergedAlgorithm {
   std::string name, what;
-  int seeds = 0;                  ///< on which it did
-  std::int64_t first_update = 0;  ///< at which it did first
+  int seeds = 0;                  ///< seeds on which it diverged
+  std::int64_t first_update = 0;  ///< the earliest update at which it did
 };
 
 /// DDP at another batch: S(B) = S_min (1 + B / B_critical) (McCandlish et al. 2018, the samples that a loss takes).
@@ -101,7 +101,7 @@ struct ConvergenceReport {
   std::int64_t batch_samples = 0;
   std::vector<std::pair<double, double>> tuning;  ///< learning rate, DDP's final loss; infinite where it diverged
   std::vector<AlgorithmConvergence> algorithms;   ///< DDP first
-  std::vector<DivergedAlgorithm> diverged;        ///< and those that are not among them
+  std::vector<DivergedAlgorithm> diverged;        ///< the others, which are not among `algorithms`
   std::vector<BatchSize> batches;                 ///< ascending
   double batch_target = 0;                        ///< the loss that they are compared at
   std::optional<Estimate> critical_batch;  ///< samples; nothing where the line has no positive slope and intercept
@@ -112,8 +112,8 @@ struct ConvergenceReport {
 /// `say` gets lines of progress. Throws BadInput where DDP itself diverges.
 ConvergenceReport converge(const ConvergenceOptions& options, const std::function<void(const std::string&)>& say);
 
-/// Runs every algorithm for a little with ranks as processes over a network, so that losses can be drawn over time.
-/// `network` is its name for the page. What the ranks said, where they failed.
+/// Runs every algorithm for a short time with ranks as processes over a network, so that losses can be drawn over time.
+/// `network` is its name for the page. Returns what the ranks said, or how they failed.
 RankResults add_wall_clock(ConvergenceReport& report, const LaunchOptions& launch, const std::string& network,
                            const std::function<void(const std::string&)>& say);
 

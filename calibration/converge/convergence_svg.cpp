@@ -65,10 +65,6 @@ std::string names(std::vector<std::tuple<double, std::string, const char*>> entr
   return svg;
 }
 
-}  // namespace
-
-namespace {
-
 /// The losses of the first panel over seconds on the report's network, until the fastest has ended.
 std::string over_time(const ConvergenceReport& report, const std::vector<Curve>& means, const Panel& losses) {
   Panel panel = losses;
@@ -98,17 +94,8 @@ std::string over_time(const ConvergenceReport& report, const std::vector<Curve>&
          text_at((kLeft + kWidth - kRight) / 2, kThreePanels - 6, "middle", "seconds");
 }
 
-}  // namespace
-
-std::string convergence_svg(const ConvergenceReport& report) {
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" "
-      "font-size=\"12\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"#ffffff\"/>\n",
-      kWidth, report.network.empty() ? kTwoPanels : kThreePanels);
-  const auto most = static_cast<double>(report.options.updates);
-  Panel losses{40, 340, most, 1e9, 0};
-  // From the loss at a tenth of the run on: before it all fall alike, and would press the rest together.
-  const auto shown = [most](const CurvePoint& point) { return static_cast<double>(point.updates) >= 0.05 * most; };
+/// Mean over the seeds, of each algorithm.
+std::vector<Curve> mean_curves(const ConvergenceReport& report) {
   std::vector<Curve> means;
   for (const AlgorithmConvergence& algorithm : report.algorithms) {
     Curve mean = algorithm.curves.front();
@@ -116,39 +103,55 @@ std::string convergence_svg(const ConvergenceReport& report) {
       mean[i].loss = 0;
       for (const Curve& curve : algorithm.curves) mean[i].loss += curve[i].loss;
       mean[i].loss /= static_cast<double>(algorithm.curves.size());
-      losses.low = std::min(losses.low, mean[i].loss);
-      if (shown(mean[i])) losses.high = std::max(losses.high, mean[i].loss);
     }
     means.push_back(std::move(mean));
   }
-  losses.low = std::floor(losses.low * 10) / 10;
-  losses.high = std::ceil(losses.high * 10) / 10;
-  svg += axes(losses,
-              fmt::format("Held-out loss (nats a token), mean of {} seeds; every update is of {} samples",
-                          report.options.seeds, report.batch_samples),
-              0.1, "");
+  return means;
+}
+
+/// For the losses over updates. Before a twentieth of the run all fall alike, and would press the rest together.
+Panel panel_of(const std::vector<Curve>& means, double updates) {
+  Panel panel{40, 340, updates, 1e9, 0};
+  for (const Curve& mean : means) {
+    for (const CurvePoint& point : mean) {
+      panel.low = std::min(panel.low, point.loss);
+      if (static_cast<double>(point.updates) >= 0.05 * updates) panel.high = std::max(panel.high, point.loss);
+    }
+  }
+  panel.low = std::floor(panel.low * 10) / 10;
+  panel.high = std::ceil(panel.high * 10) / 10;
+  return panel;
+}
+
+std::string over_updates(const ConvergenceReport& report, const std::vector<Curve>& means, const Panel& panel) {
+  std::string svg = axes(panel,
+                         fmt::format("Held-out loss (nats a token), mean of {} seeds; every update is of {} samples",
+                                     report.options.seeds, report.batch_samples),
+                         0.1, "");
   std::vector<std::tuple<double, std::string, const char*>> labels;
   for (std::size_t a = 0; a < means.size(); ++a) {
     std::string points;
     for (const CurvePoint& point : means[a]) {
-      if (point.loss <= losses.high)
-        points += fmt::format("{:.1f},{:.1f} ", losses.x(static_cast<double>(point.updates)), losses.y(point.loss));
+      if (point.loss <= panel.high)
+        points += fmt::format("{:.1f},{:.1f} ", panel.x(static_cast<double>(point.updates)), panel.y(point.loss));
     }
     const char* colour = kColours[a % kColours.size()];
     svg += polyline(points, colour);
-    labels.emplace_back(losses.y(means[a].back().loss), report.algorithms[a].name, colour);
+    labels.emplace_back(panel.y(means[a].back().loss), report.algorithms[a].name, colour);
   }
-  svg += names(labels, losses.bottom);
+  return svg + names(labels, panel.bottom);
+}
 
-  Panel differences{410, 720, most, -3, 8};
-  svg += axes(differences, "Loss over DDP's, paired by seed, with 90 % intervals (cut at the edges); dashed: +-0.5 %",
-              1, " %");
+std::string differences_from_ddp(const ConvergenceReport& report, double updates) {
+  const Panel panel{410, 720, updates, -3, 8};
+  std::string svg = axes(
+      panel, "Loss over DDP's, paired by seed, with 90 % intervals (cut at the edges); dashed: +-0.5 %", 1, " %");
   for (const double limit : {-100 * kEquivalent, 100 * kEquivalent}) {
     svg += fmt::format(
         "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#333333\" stroke-dasharray=\"5 4\"/>\n",
-        kLeft, kWidth - kRight, differences.y(limit), differences.y(limit));
+        kLeft, kWidth - kRight, panel.y(limit), panel.y(limit));
   }
-  labels.clear();
+  std::vector<std::tuple<double, std::string, const char*>> labels;
   const Curve& base = report.algorithms.front().curves.front();
   for (std::size_t a = 0; a < report.algorithms.size(); ++a) {
     const AlgorithmConvergence& algorithm = report.algorithms[a];
@@ -156,18 +159,31 @@ std::string convergence_svg(const ConvergenceReport& report) {
     std::string points, above, below;
     for (std::size_t i = 0; i < algorithm.differences.size(); ++i) {
       const Estimate& e = algorithm.differences[i];
-      const double x = differences.x(static_cast<double>(base[i].updates));
-      points += fmt::format("{:.1f},{:.1f} ", x, differences.y(100 * e.value));
-      above += fmt::format("{:.1f},{:.1f} ", x, differences.y(100 * e.high));
-      below = fmt::format("{:.1f},{:.1f} ", x, differences.y(100 * e.low)) + below;
+      const double x = panel.x(static_cast<double>(base[i].updates));
+      points += fmt::format("{:.1f},{:.1f} ", x, panel.y(100 * e.value));
+      above += fmt::format("{:.1f},{:.1f} ", x, panel.y(100 * e.high));
+      below = fmt::format("{:.1f},{:.1f} ", x, panel.y(100 * e.low)) + below;
     }
     const char* colour = kColours[a % kColours.size()];
     svg += fmt::format("<polygon points=\"{}{}\" fill=\"{}\" fill-opacity=\"0.15\"/>\n", above, below, colour);
     svg += polyline(points, colour);
-    labels.emplace_back(differences.y(100 * algorithm.differences.back().value), algorithm.name, colour);
+    labels.emplace_back(panel.y(100 * algorithm.differences.back().value), algorithm.name, colour);
   }
-  svg += names(labels, differences.bottom);
-  svg += text_at((kLeft + kWidth - kRight) / 2, kTwoPanels - 6, "middle", "updates");
+  return svg + names(labels, panel.bottom) +
+         text_at((kLeft + kWidth - kRight) / 2, kTwoPanels - 6, "middle", "updates");
+}
+
+}  // namespace
+
+std::string convergence_svg(const ConvergenceReport& report) {
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" "
+      "font-size=\"12\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"#ffffff\"/>\n",
+      kWidth, report.network.empty() ? kTwoPanels : kThreePanels);
+  const auto updates = static_cast<double>(report.options.updates);
+  const std::vector<Curve> means = mean_curves(report);
+  const Panel losses = panel_of(means, updates);
+  svg += over_updates(report, means, losses) + differences_from_ddp(report, updates);
   if (!report.network.empty()) svg += over_time(report, means, losses);
   return svg + "</svg>\n";
 }

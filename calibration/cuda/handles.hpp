@@ -1,4 +1,4 @@
-// What stands behind a stream and a call, for the files that call CUDA or a library on it.
+// CUDA's own handles and errors, for the files that call CUDA or one of its libraries.
 #pragma once
 
 #include <cuda_runtime_api.h>

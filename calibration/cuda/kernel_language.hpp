@@ -60,13 +60,13 @@ ACCOSIM_DEVICE float float_of(std::uint32_t bits) { return __uint_as_float(bits)
 ACCOSIM_DEVICE std::uint32_t bits_of(float value) { return __float_as_uint(value); }
 ACCOSIM_DEVICE Bf16 rounded(float value) { return {__bfloat16_as_ushort(__float2bfloat16_rn(value))}; }
 
-/// Of the device, in ns.
+/// The device's global timer, in ns.
 ACCOSIM_DEVICE std::uint64_t timer_ns() {
   std::uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
 }
-/// For some 10 us, in which the multiprocessor is free for others of its threads.
+/// Sleeps for about 10 us, so that the multiprocessor can run its other threads.
 ACCOSIM_DEVICE void pause() { __nanosleep(10000); }
 ACCOSIM_DEVICE void atomic_add(std::uint64_t* to, std::uint64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
@@ -79,13 +79,13 @@ void launch(const char* what, Stream& stream, std::int64_t blocks, unsigned thre
   kernel<<<static_cast<unsigned>(blocks), threads, 0, stream.handle().stream>>>(arguments...);
   check_cuda(cudaGetLastError(), what);
 }
-/// One whose threads meet: at barriers, in sums over a warp.
+/// Launches a kernel whose threads synchronise: at barriers, in sums over a warp.
 template <typename... Parameters, typename... Arguments>
 void launch_together(const char* what, Stream& stream, std::int64_t blocks, unsigned threads,
                      void (*kernel)(Parameters...), Arguments... arguments) {
   launch(what, stream, blocks, threads, kernel, arguments...);
 }
-/// One whose blocks each take all of a multiprocessor's shared memory, so that nothing else runs there.
+/// Launches a kernel whose blocks each take all of a multiprocessor's shared memory, so that nothing else runs there.
 template <typename... Parameters, typename... Arguments>
 void launch_alone(const char* what, Stream& stream, std::int64_t blocks, unsigned threads,
                   void (*kernel)(Parameters...), Arguments... arguments) {
@@ -98,7 +98,7 @@ void launch_alone(const char* what, Stream& stream, std::int64_t blocks, unsigne
   check_cuda(cudaGetLastError(), what);
 }
 
-/// For the log of the played device.
+/// For the log of the device that tests emulate.
 inline void note_kernel(const char*, std::int64_t, std::int64_t) {}
 
 #else

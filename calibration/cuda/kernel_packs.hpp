@@ -26,7 +26,7 @@ inline std::int64_t blocks_for(std::int64_t threads) { return (threads + kThread
 
 ACCOSIM_DEVICE int lane() { return static_cast<int>(thread_index() % kLanes); }
 ACCOSIM_DEVICE int warp() { return static_cast<int>(thread_index() / kLanes); }
-/// Of the grid's threads and warps.
+/// Index of the thread or warp in the whole grid.
 ACCOSIM_DEVICE std::size_t global_thread() {
   return static_cast<std::size_t>(block_index()) * block_size() + thread_index();
 }
@@ -51,7 +51,7 @@ ACCOSIM_DEVICE Real narrowed(float value) {
   }
 }
 
-/// N elements, by 16 bytes where they are a multiple of that; `from` is then aligned to it.
+/// Loads N elements, 16 bytes at a time where they are a multiple of that; `from` is then aligned to 16 bytes.
 template <int N, typename Real>
 ACCOSIM_DEVICE void load(float (&values)[N], const Real* from) {
   if constexpr (N % kPack<Real> == 0) {
@@ -101,7 +101,7 @@ ACCOSIM_DEVICE void each_pack(std::size_t count, Body body) {
     body(std::integral_constant<int, 1>{}, i);
 }
 
-/// Over the threads of a block, for all of them.
+/// The sum over the threads of a block; every thread gets it.
 ACCOSIM_DEVICE float block_sum(float value) {
   ACCOSIM_SHARED float parts[kWarps];
   value = warp_sum(value);
@@ -120,7 +120,7 @@ ACCOSIM_DEVICE float block_max(float value) {
   return warp_max(lane() < kWarps ? parts[lane()] : kLowest);
 }
 
-/// Lane by lane the sum over a block's warps, in their order; for the first warp.
+/// Sums each lane's values over the warps of a block, in their order; only the first warp gets the sums.
 template <int N>
 ACCOSIM_DEVICE void sum_over_warps(float (&values)[N]) {
   ACCOSIM_SHARED float parts[N][kWarps][kLanes];

@@ -41,7 +41,7 @@ struct DeviceInfo {
 };
 DeviceInfo device_info(int device);
 
-/// What the device is at now; 0 where the system does not say.
+/// The current state of the device; 0 where the system does not say.
 struct DeviceState {
   double sm_clock = 0, memory_clock = 0;  ///< Hz
   double power = 0;                       ///< W
@@ -50,11 +50,11 @@ struct DeviceState {
 };
 DeviceState device_state(int device);
 
-/// Of the calling thread, for all that follows.
+/// Makes this the calling thread's device, for all that follows.
 void use_device(int device);
 /// Bytes of the device in use, by anybody.
 std::int64_t device_memory_used();
-/// Until everything that was given to the device has ended. Not inside a round.
+/// Waits until the device has finished everything that it was given. Not to be called inside a round.
 void synchronise_device();
 
 /// Bytes on the device, aligned to 256. Throws DeviceError with what was free when there are not enough.
@@ -108,7 +108,7 @@ class Event {
 
   /// Has everything before the last record() ended? True before the first.
   bool done() const;
-  /// The calling thread, until done().
+  /// Blocks the calling thread until done().
   void synchronise() const;
 
   struct Handle;
@@ -132,7 +132,7 @@ class Stream {
   Stream& operator=(Stream&&) noexcept;
 
   void record(const Event& event);
-  /// What follows begins after what the event's last record() stood behind.
+  /// Work given after this call starts only when the work before the event's last record() has ended.
   void wait(const Event& event);
   void synchronise();
 

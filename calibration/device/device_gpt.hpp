@@ -19,7 +19,7 @@ namespace accocal {
 template <typename Real>
 class DeviceGpt {
  public:
-  /// `fp32` products of a float model run in fp32 or in tf32; a Bf16 model's in bf16.
+  /// `fp32`: whether the GEMMs of a float model run in fp32 or tf32; those of a Bf16 model run in bf16.
   DeviceGpt(const GptShape& shape, int sequences, ProductType fp32 = ProductType::kFp32);
   ~DeviceGpt();
   DeviceGpt(DeviceGpt&&) noexcept;

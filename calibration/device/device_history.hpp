@@ -21,10 +21,10 @@ class DeviceHistory {
   /// `spans`: whether to keep any. The streams outlive this.
   DeviceHistory(int rank, bool spans);
 
-  /// On a device at rest, `offset` after the common start.
+  /// Call it while the device is idle, `offset` after the common start.
   void start(Stream& compute, Seconds offset);
 
-  /// What `body` gives to the stream, as a span.
+  /// Records what `body` gives to the stream as a span.
   template <typename Body>
   void span(TrainingSpan::Lane lane, const char* label, Stream& stream, Body&& body) {
     if (!keeps_more(lane)) return body();
@@ -36,11 +36,11 @@ class DeviceHistory {
     current_.push_back({lane, label, std::move(begin), std::move(end)});
   }
 
-  /// Pinned places. Of the update that is being made: the sum of its losses on this rank, and the micro-batches of all
-  /// ranks, as the device will have written them when the update has ended.
+  /// Where the device writes, in pinned memory, for the update under way: the sum of this rank's losses, and the number
+  /// of micro-batches of all ranks. Valid once the update has ended on the device.
   float* loss() { return &losses_.as<float>()[update_ % kSlots]; }
   std::int64_t* total() { return &totals_.as<std::int64_t>()[update_ % kSlots]; }
-  /// For a number that is sent to the device; kept until it has arrived.
+  /// A place for a number that is sent to the device; stays as it is until it has arrived.
   std::int64_t* next_count() { return &counts_.as<std::int64_t>()[counted_++ % (kSlots * kMostCounts)]; }
 
   /// All of the update has been given to streams that `compute` waits for; `own_count` of its micro-batches are this

@@ -27,7 +27,7 @@ class DeviceRank {
  public:
   using Values = DeviceValues<Real>;
   using Sum = DeviceSum<Real>;
-  /// What an update was made of, on this rank; its losses are on their way.
+  /// This rank's part of an update. Its losses are still on their way from the device.
   struct Tally {
     std::int64_t count = 0;
   };
@@ -56,9 +56,10 @@ class DeviceRank {
   // On the compute stream.
   /// Exactly so many micro-batches into `gradient`.
   void compute(int micro_batches);
-  /// A round's. Where they are at least so many, the host waits for each look's to end before it asks.
+  /// The micro-batches of a round. With Accumulate::kAtLeast, the host waits for them to end before each look at
+  /// whether the job is done.
   void compute_round();
-  /// What the job gives to the communication stream, beside what follows; then wait().
+  /// Runs `job`, whose work goes to the communication stream at the same time as what follows; then call wait().
   template <typename Job>
   void submit(Job&& job) {
     compute_.record(given_);
@@ -76,12 +77,13 @@ class DeviceRank {
   void swap(Body&& body) {
     history_.span(TrainingSpan::Lane::kCompute, "swap", compute_, body);
   }
-  /// Kept while the sum makes room for the next. Once an update.
+  /// Notes what is in the sum, before its buffer is used for the next. Once per update.
   Tally tally(const Sum& sum);
-  /// The parameters after one more update are in use. An observer sees `seen`; nothing where it is null.
+  /// Call it when the parameters of one more update are in use. An observer is shown `seen`, or nothing where that is
+  /// null.
   void end_update(const Tally& made, const Values* seen);
   void end_update(const Tally& made) { end_update(made, &parameters); }
-  /// Of the parameters' kind, zeros. Lives as long as the streams that use it.
+  /// A buffer of zeros like `parameters`. Lives as long as the streams that use it.
   std::shared_ptr<Values> new_values() {
     more_values_.push_back(std::make_shared<Values>(parameters.size(), network_.size(), compute_));
     return more_values_.back();
@@ -130,7 +132,7 @@ class DeviceRank {
   /// Micro-batches of all ranks in the last reduce_count(); waits for it.
   std::int64_t last_total();
   void show(const Values& values);
-  /// Of the updates that have been read since it was called before; throws Diverged.
+  /// Checks the losses of the updates that were read since the last call; throws Diverged.
   void check_losses();
   template <typename Body>
   void communication_span(const char* label, Body&& body) {
@@ -151,7 +153,7 @@ class DeviceRank {
   std::int64_t next_micro_batch_ = 0;
   std::int64_t update_ = 0;
   std::size_t checked_ = 0;
-  std::int64_t samples_ = 0;  ///< known where somebody asks
+  std::int64_t samples_ = 0;  ///< counted only where it is asked for
   std::int64_t estimates_ = 0;
   std::int64_t memory_ = 0;
   std::int64_t start_ = 0;

@@ -23,10 +23,11 @@ class DeviceTransport {
   virtual void reduce_scatter(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
   /// `count` divides by size(). Every rank's own slice goes to all.
   virtual void all_gather(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
-  /// Throws where a collective that was given has failed since. After the last one has ended, or been given up.
+  /// Throws where a collective that was given to a stream has failed since. Call it after the last one has ended or
+  /// been abandoned.
   virtual void check() {}
-  /// This rank has failed: what was given is given up, so that the streams come to their end. Nothing is given after
-  /// it.
+  /// This rank has failed: gives up the collectives under way, so that the streams come to an end. Nothing may be given
+  /// after it.
   virtual void abandon() noexcept {}
 };
 

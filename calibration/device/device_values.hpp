@@ -14,8 +14,8 @@ inline constexpr ElementType kElementType = ElementType::kFloat32;
 template <>
 inline constexpr ElementType kElementType<Bf16> = ElementType::kBf16;
 
-/// Elements of each rank: equal slices, in whole lines of memory, so that wide loads and NCCL's fast paths take all of
-/// them; hence longer than shard_of()'s. The last ones hold less than a slice, or nothing.
+/// The elements that each rank owns: equal slices, rounded up to whole memory lines so that wide loads and NCCL's fast
+/// paths handle all of them; so they are longer than shard_of()'s. The last slices hold fewer elements, or none.
 struct Slices {
   std::size_t count = 0, slice = 0;
 

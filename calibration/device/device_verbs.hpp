@@ -13,7 +13,7 @@ namespace accocal {
 /// The places of ranks: "cuda:0" (all of them on that device), "cuda" (rank r on device r).
 struct DevicePlace {
   bool each = false;  ///< rank r on device r
-  int index = 0;      ///< else
+  int index = 0;      ///< else the device of all ranks
 };
 /// Throws BadInput with what to write.
 DevicePlace parse_device(const std::string& text);
@@ -29,8 +29,10 @@ struct DeviceMeasureOptions {
   int device = 0;
   Seconds budget{420};  ///< about; decides how many runs of each
   bool quick = false;   ///< few shapes and runs, to see that it works
-  std::string only;     ///< a kind of sample (gemm, memory, attention, launch, copy, interference, collective, step)
-  /// Is given the document as far as it is, after each kind: what was measured outlives a run that is killed.
+  std::string only;     ///< the one kind of sample to take (gemm, memory, attention, launch, copy, interference,
+                        ///< collective, step); empty: all
+  /// Called after each kind of sample with the document so far, so that what was measured outlives a run that is
+  /// killed.
   std::function<void(const std::string&)> save{};
   int collective_ranks = 0;  ///< processes on this one device that talk over sockets, as an experiment; 0: none
 };

@@ -26,8 +26,8 @@ template <typename Real>
 void embed_forward(Real* x, const std::int32_t* text, const Real* token, const Real* position, const TokenShape& s,
                    Stream& stream);
 
-/// The input tokens of a micro-batch by the token: of unique token u, the columns first[u] to first[u + 1] of
-/// `columns`. Made on the host, so that the sums below have one order.
+/// The input tokens of a micro-batch, grouped by token: unique token u is the input of those columns that `columns`
+/// lists from first[u] to before first[u + 1]. Made on the host, so that the sums below have one order.
 struct TokenIndex {
   const std::int32_t* unique = nullptr;   ///< the tokens
   const std::int32_t* first = nullptr;    ///< one more than there are unique tokens
@@ -61,8 +61,8 @@ void gelu_forward(Real* out, const Real* x, std::size_t count, Stream& stream);
 template <typename Real>
 void gelu_backward(Real* d, const Real* x, std::size_t count, Stream& stream);
 
-/// From `parts` x width features a token (q, k, v side by side, or one alone) to a matrix of head_size x context for
-/// each part, sequence and head, in this order.
+/// Splits the `parts` x width features of each token (q, k, v side by side, or one alone) into a matrix of head_size x
+/// context for each part, sequence and head, in this order.
 template <typename Real>
 void split_heads(Real* out, const Real* in, int parts, const TokenShape& s, Stream& stream);
 /// The inverse.
@@ -77,8 +77,9 @@ void softmax_forward(Real* scores, const TokenShape& s, Stream& stream);
 template <typename Real>
 void softmax_backward(Real* d, const Real* weights, float factor, const TokenShape& s, Stream& stream);
 
-/// logits (`leading` >= vocabulary apart for each token) become their gradient of the mean loss; the rest of each
-/// column becomes zeros. loss (one float) += the mean loss. Two kernels; `workspace`: a float a token.
+/// Replaces logits (the columns of the tokens are `leading` >= vocabulary elements apart) by the gradient of the mean
+/// loss; the rest of each column becomes zeros. loss (one float) += the mean loss. Two kernels; `workspace`: one float
+/// per token.
 template <typename Real>
 void cross_entropy(Real* logits, float* loss, const std::int32_t* text, int vocabulary, int leading, float* workspace,
                    const TokenShape& s, Stream& stream);

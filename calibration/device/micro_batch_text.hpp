@@ -11,10 +11,10 @@
 
 namespace accocal {
 
-/// The columns of a text (for each sequence context + 1 tokens) by their input token, as TokenIndex has them, tokens in
-/// the order in which they first appear. Fills `columns` (s.tokens() of them), `first` (one more than there are unique
-/// tokens) and `unique`, and returns how many of these there are. `number_of`: -1 for each token of the vocabulary,
-/// before and after.
+/// Groups the columns of a text (context + 1 tokens per sequence) by input token, as TokenIndex has them, tokens in the
+/// order of their first appearance. Fills `columns` (s.tokens() of them), `first` (one more than there are unique
+/// tokens) and `unique`, and returns the number of unique tokens. `number_of`: scratch with one entry per token of the
+/// vocabulary, all -1 before and after.
 int index_tokens(std::span<const std::int32_t> text, const TokenShape& s, std::vector<std::int32_t>& number_of,
                  std::int32_t* columns, std::int32_t* first, std::int32_t* unique);
 

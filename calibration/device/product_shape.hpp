@@ -42,7 +42,7 @@ inline std::string describe(const Product& p) {
   return text;
 }
 
-/// Throws std::invalid_argument where a size is none or matrices overlap themselves.
+/// Throws std::invalid_argument where a size is less than 1 or the columns of a matrix overlap.
 inline ProductShape shape_of(const Product& p) {
   if (p.m < 1 || p.n < 1 || p.k < 1 || p.batch < 1)
     throw std::invalid_argument("every size of a product is at least 1: " + describe(p));

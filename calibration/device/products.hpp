@@ -1,4 +1,4 @@
-// Matrix products on a GPU, by cuBLASLt.
+// GEMMs on a GPU, by cuBLASLt.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ struct ProductChoice {
   double waves = 0;
 };
 
-/// Chooses a kernel for each different product once, by cuBLASLt's heuristics, and keeps it; it depends on the
-/// alignment of the operands too. One at a time a stream: the workspace is shared by all products of this object. Sums
-/// are in fp32, those of fp8 in what its tensor cores have. Throws DeviceError where the device cannot do the product.
+/// Chooses a kernel for each different product once, by cuBLASLt's heuristics, and keeps it; the choice also depends on
+/// the operands' alignment. Use it on one stream at a time, since all products of this object share a workspace. Sums
+/// are in fp32, for fp8 in what its tensor cores have. Throws DeviceError where the device cannot do the product.
 class Products {
  public:
   explicit Products(std::size_t workspace = std::size_t{32} << 20);
@@ -47,7 +47,7 @@ class Products {
                 Stream& stream);
   /// Can this device do it at all, with operands aligned to 256 bytes?
   bool supported(const Product& product);
-  /// Of the last time that it was multiplied; before, of aligned operands without bias.
+  /// The choice at its last multiply(); before the first, that for aligned operands without bias.
   ProductChoice choice(const Product& product);
   std::int64_t memory() const;  ///< bytes on the device
 

@@ -25,7 +25,7 @@ std::string name_of(CopyDirection direction);
 enum class Beside : std::uint8_t { kHoldMultiprocessors, kStreamMemory, kCopyToDevice, kCopyToHost, kAdamW };
 struct BesideCase {
   Beside what = Beside::kHoldMultiprocessors;
-  int blocks = 0;          ///< of the first two
+  int blocks = 0;          ///< number of blocks, for kHoldMultiprocessors and kStreamMemory
   std::size_t amount = 0;  ///< bytes of a copy or of the buffer that is streamed, elements of AdamW
 };
 std::string name_of(Beside what);
@@ -64,7 +64,7 @@ struct PlanSizes {
   std::size_t beside_bytes = 0;     ///< a copy's, or what is streamed
   std::size_t beside_elements = 0;  ///< AdamW's
   bool other_types = true;          ///< than bf16
-  bool off_tile = true;             ///< shapes a tile, 8 and 1 away
+  bool off_tile = true;             ///< also shapes that differ by a tile (128), by 8 and by 1
 };
 PlanSizes full_sizes();
 PlanSizes quick_sizes();
@@ -82,8 +82,7 @@ struct DevicePlan {
 /// then the first model's with a cold L2; then the other types, 4 sequences before others, fp32 last.
 DevicePlan make_device_plan(const PlanSizes& sizes);
 
-/// What is left of a plan when only one kind is asked for; empty `only`: all. "attention": products of attention and
-/// softmax kernels.
+/// Whether a case belongs to the kind of sample "attention": the batched GEMMs of attention, and softmax.
 bool is_attention(const ProductCase& one);
 bool is_attention(const KernelCase& one);
 

@@ -20,7 +20,7 @@ struct MeasureOptions {
   std::vector<std::int64_t> bytes;  ///< sizes of collectives; empty: as the network's rate allows
   Seconds budget{20};               ///< about; sizes that were asked for are measured whatever they take
   bool quick = false;               ///< fewer runs of each
-  TrainingOptions training;         ///< whose micro-batch is timed; of it only what is computed counts
+  TrainingOptions training;         ///< its micro-batch is timed; only the options of the workload count
 };
 
 struct MeasureResult {

@@ -23,22 +23,22 @@ struct Operand {
   std::size_t bytes = 0;
   Content content = Content::kZeros;
   float deviation = 0.1F;  ///< of the normal values of kFloat and kBf16; kFp16 and kFp8 are of about that size
-  bool fresh = false;      ///< in a step just written, so one and the same for all launches unless the L2 is to be cold
+  bool fresh = false;      ///< a step has just written it: all launches share one copy, unless the L2 is to be cold
   std::vector<std::byte> given;  ///< of kGiven, which is one and the same always
 };
 
 struct DeviceWork {
   std::vector<Operand> operands;
-  /// Once, on arrays in the operands' order.
+  /// Launches the kernel once, on arrays in the order of `operands`.
   std::function<void(const std::vector<void*>& at, Stream& stream)> launch;
 };
 
 struct BenchOptions {
-  std::size_t beyond = std::size_t{128} << 20;  ///< bytes after which the L2 holds nothing of before: twice its size
+  std::size_t beyond = std::size_t{128} << 20;  ///< bytes after which nothing older is left in the L2: twice its size
   // Long beside the 1 to 2 us that an event takes, and the 5 us of a graph's launch.
   Seconds batch{400e-6};    ///< a batch takes at least
   Seconds replay{1e-3};     ///< a batch of short kernels, which is one graph, takes about
-  Seconds is_short{20e-6};  ///< a host could not launch kernels shorter than that without gaps
+  Seconds is_short{20e-6};  ///< kernels shorter than this are launched as a graph: the host alone would leave gaps
   int most_nodes = 256;     ///< of a graph
   int most_graphs = 8;
 };
@@ -52,10 +52,10 @@ struct Effort {
 /// A kernel made ready: its operands lie filled on the device.
 class Runner {
  public:
-  Seconds each() const { return each_; }        ///< about
+  Seconds each() const { return each_; }        ///< estimated time of one launch
   int per_batch() const { return per_batch_; }  ///< launches
   Seconds batch_time() const { return per_batch_ * each_; }
-  /// The next batch.
+  /// Launches the next batch.
   void batch(Stream& stream);
 
  private:

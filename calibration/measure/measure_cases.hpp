@@ -18,8 +18,8 @@ namespace accocal {
 struct ModelShape {
   std::string name;
   int layers = 1, width = 1, heads = 1, context = 1, vocabulary = 1;
-  /// Of a gated MLP (gate and up side by side, no biases, the head apart from the embedding), as Llama has it; 0: four
-  /// times the width, with biases and a tied head, as GPT-2 has it.
+  /// Inner size of a gated MLP (gate and up side by side), in a model without biases and with a head apart from the
+  /// embedding, as Llama is; 0: an MLP of four times the width, biases and a tied head, as GPT-2 has them.
   int gated = 0;
 };
 
@@ -32,8 +32,8 @@ struct ProductCase {
   Product product;
   std::string layout;     ///< forward, dgrad, wgrad, scores, mixed, d_values, d_weights, d_queries, d_keys
   std::string model;      ///< where the shape comes from
-  bool bias = false;      ///< one a row is added
-  bool in_place = false;  ///< beta 1 onto its own result; where beta is 1 without it, onto a copy of its own
+  bool bias = false;      ///< a bias is added, one per row of C
+  bool in_place = false;  ///< with beta = 1: D is the result C itself; else D is an array of its own
   bool fresh_a = false;   ///< the step has just written A, so that small ones are in the L2
   bool fresh_b = false;
   bool cold = false;  ///< measured with nothing in the L2
@@ -41,9 +41,9 @@ struct ProductCase {
 
 /// Every product of a micro-batch in the step's order, one layer's once.
 std::vector<ProductCase> step_products(const ModelShape& model, int sequences, ProductType type);
-/// The same product as fp8 takes it: both operands along k, nothing added; false where it cannot.
+/// Changes the GEMM to what fp8 supports: both operands stored along k, nothing added. False where it cannot be.
 bool as_fp8(ProductCase& one);
-/// Each once, the first; alpha, the layout's name and the model make no difference.
+/// The first of each set of equal cases; alpha, the layout's name and the model make no difference.
 std::vector<ProductCase> without_duplicates(const std::vector<ProductCase>& all);
 /// "bf16 2304x4096x768 forward of gpt2-124m".
 std::string text_of(const ProductCase& one);

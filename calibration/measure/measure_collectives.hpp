@@ -26,11 +26,12 @@ struct CollectiveTimes {
 };
 std::string write_collective_times(const std::vector<CollectiveTimes>& times);
 std::vector<CollectiveTimes> read_collective_times(const std::string& text);
-/// Of each run the slowest rank's; all ranks have measured the same.
+/// For each run the time of the slowest rank; all ranks have measured the same.
 std::vector<CollectiveTimes> slowest(const std::vector<std::vector<CollectiveTimes>>& ranks);
 
-/// Before this process has started CUDA, since it forks. Real ones where there are several devices; the experiment
-/// where options.collective_ranks asks for it. Nothing is thrown for what NCCL does not do: it is left out.
+/// Call it before this process has started CUDA, since it forks. Measures real collectives where there are several
+/// devices, and the experiment where options.collective_ranks asks for it. What NCCL does not support is left out, not
+/// thrown.
 EarlierSamples measure_collectives(const DeviceMeasureOptions& options, const Session::Say& say);
 
 }  // namespace accocal

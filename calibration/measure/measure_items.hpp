@@ -18,16 +18,16 @@ struct Efforts {
   Effort copy{Seconds{2e-3}, Seconds{20e-3}, 5, 15};
   Effort launch{Seconds{1e-3}, Seconds{1e-3}, 15, 15};
   Effort beside{Seconds{2e-3}, Seconds{10e-3}, 15, 40};
-  Seconds load{2};         ///< of work before products and before a step is counted
+  Seconds load{2};         ///< of warm-up load before GEMMs are timed, and before a step is counted
   Seconds step{0.5};       ///< of counted micro-batches
   Seconds rest{0.5};       ///< before a step
   Seconds rested{0.1};     ///< of counted micro-batches after it
-  int load_size = 4096;    ///< m, n and k of the products before
-  int launches = 100;      ///< of an empty kernel at a time
+  int load_size = 4096;    ///< m, n and k of the GEMMs of that load
+  int launches = 100;      ///< base number of launches of an empty kernel in one measurement
   Seconds settle{300e-6};  ///< from the launch of what a kernel is timed beside until it surely runs
 };
 
-/// What all of the samples use. The host's clock is for what the host does.
+/// What all samples use.
 struct Lab {
   Bench& bench;
   Products& products;
@@ -44,7 +44,7 @@ std::vector<MeasureItem> interference_items(const std::vector<InterferenceCase>&
 std::vector<MeasureItem> step_items(const std::vector<StepCase>& cases, Lab lab, std::vector<Entries>& rested);
 std::vector<MeasureItem> update_items(const std::vector<UpdateCase>& cases, Lab lab);
 
-/// A product of efforts.load_size for efforts.load.
+/// Repeats a GEMM of efforts.load_size for efforts.load.
 void warm_up_device(Lab lab);
 
 /// The keys of a sample, without "what".

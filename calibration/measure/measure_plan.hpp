@@ -30,7 +30,7 @@ struct PlanInputs {
   std::int64_t credit = 0;          ///< bytes that a rested network lets a rank send at once
   std::vector<std::int64_t> bytes;  ///< asked for; empty: from 1 KB up, as far as the budget goes
   Seconds budget{14};
-  bool quick = false;  ///< fewer runs at least
+  bool quick = false;  ///< a smaller least number of runs
 };
 
 /// Idle time before a run that is to find the network rested.

@@ -24,15 +24,16 @@ struct RankPlan {
   int element_runs = 0;
   TrainingOptions training;  ///< of the micro-batches
   int micro_batches = 0;
-  std::int64_t theft_bytes = 0;  ///< buffer of the collectives that computation goes on beside; 0: not measured
+  std::int64_t theft_bytes = 0;  ///< size of the collectives that run while the rank computes; 0: not measured
   int theft_runs = 0;
 };
 
-/// When each run of a cell began and ended on this rank, the last of its warm-up first: there the second begins.
+/// When each run of a cell began and ended on this rank. The first entry is the last run of the warm-up, since the
+/// first counted run begins where that ends.
 struct CellTimes {
   std::vector<double> begin;
   std::vector<double> end;
-  /// Seconds that the rank has waited for a processor until each end: others were on all of them.
+  /// Total seconds that the rank had waited for a processor by each `end`, because others used all of them.
   std::vector<double> waited;
 };
 
@@ -42,7 +43,7 @@ struct ElementTimes {
   std::vector<double> copy;   ///< seconds a copy
 };
 
-/// Two things alone and beside each other, seconds each.
+/// Computation and collectives, each alone and both at the same time; seconds of each run.
 struct TheftTimes {
   std::vector<double> compute_alone;
   std::vector<double> compute_beside;
@@ -64,7 +65,7 @@ struct RankTimes {
 /// Every rank with the same plan. Rank 0 tells on the standard error what it is at.
 RankTimes measure_on_rank(const RankPlan& plan, Transport& transport);
 
-/// Over the pipe and back.
+/// For the way through the pipe to the launcher.
 std::string write_times(const RankTimes& times);
 RankTimes read_times(const std::string& text);
 

@@ -12,7 +12,7 @@
 
 namespace accocal {
 
-/// Throws BadInput for a kind that is none, with those that are.
+/// Throws BadInput for an unknown kind of sample, and names the known ones.
 void check_only(const std::string& only);
 
 /// How a bench and its samples are run.
@@ -22,7 +22,7 @@ struct MeasureSetting {
   Session::Clock clock;
   Session::Say say;
 };
-/// By the size of the device's L2.
+/// The usual setting, which depends on the size of the device's L2.
 MeasureSetting default_setting(const DeviceInfo& info, bool quick);
 
 /// What was measured elsewhere, before this process used the device.

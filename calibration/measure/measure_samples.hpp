@@ -1,4 +1,4 @@
-// From the times of ranks to samples: pure functions.
+// Pure functions that turn the times of ranks into samples.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ struct Spread {
 /// Quantiles between neighbours by linear interpolation; zeros of nothing.
 Spread spread_of(std::vector<double> values);
 
-/// Seconds of each counted run. Back to back a run lasts from the end of the one before, on whichever rank that was
-/// last, to its own last end; after a pause from the last rank's begin.
+/// Seconds of each counted run. Back to back, a run lasts from the moment when the last rank ended the run before to
+/// the moment when the last rank ends this one; after a pause, from the last rank's begin.
 std::vector<double> run_times(const std::vector<CellTimes>& ranks, bool after_idle);
 
 /// Seconds that a rank waited for a processor in each counted run, the rank that waited longest.
@@ -27,7 +27,7 @@ std::vector<double> waits(const std::vector<CellTimes>& ranks);
 /// One list of all ranks' values.
 std::vector<double> pooled(const std::vector<RankTimes>& ranks, std::vector<double> RankTimes::*values);
 
-/// What computation and communication on one rank take from each other: times beside each other over times alone, of
+/// How much computation and communication on one rank slow each other down: time of both together over time alone, by
 /// medians over all ranks.
 struct Theft {
   double compute_slowdown = 1;

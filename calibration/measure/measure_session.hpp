@@ -26,16 +26,17 @@ struct ItemTimes {
   Entries more;   ///< keys whose values were found while measuring
 };
 
-/// A sample that cannot be had, though the device is well: why.
+/// A sample cannot be taken, although the device works; what() says why.
 class NotMeasured : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 struct MeasureItem {
   std::string text;   ///< what it is
-  std::string group;  ///< of several that were left out for one reason, what they are
+  std::string group;  ///< the kind of item, for reports of several that were left out for one reason
   Entries keys;
-  /// Nothing where it would take longer than `most`. Twice: the first and, `again`, in the other order.
+  /// Called in the first pass, and with `again` in the second, which runs in the opposite order. Returns nothing where
+  /// it would take longer than `most`.
   std::function<std::optional<ItemTimes>(Seconds most, bool again)> measure;
 };
 
@@ -57,8 +58,8 @@ class Session {
   /// `alive` is asked after an error of the device: can it go on?
   Session(Seconds budget, Clock clock, Say say, std::function<bool()> alive);
 
-  /// The items in their order, then those that were measured in the opposite one. `until`: a share of the budget, after
-  /// which nothing is begun that the two passes together would not end in time. Never throws.
+  /// Runs the items in their order, then, in the opposite order, a second time those that gave a sample. `until`: share
+  /// of the budget after which no item is begun that could not finish both passes in time. Never throws.
   void run(const std::string& what, const std::vector<MeasureItem>& items, double until);
   void leave_out(const std::string& what, const std::string& why);
   bool lost() const { return !lost_.empty(); }

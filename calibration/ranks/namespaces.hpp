@@ -10,7 +10,7 @@ namespace accocal {
 
 /// A token bucket of tc's, and the largest packet that is handed to it at once.
 struct Bucket {
-  std::int64_t burst = 0;       ///< bytes, also those that are free after an idle time
+  std::int64_t burst = 0;       ///< bytes; as many can be sent at once after an idle time
   std::int64_t max_packet = 0;  ///< bytes of a GSO packet, which must fit into the bucket with room to spare
 };
 

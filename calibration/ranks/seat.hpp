@@ -27,7 +27,7 @@ struct Seat {
   /// A socket on which the launcher tells, in words, why the job ends; -1: nobody will. Its end of file means that the
   /// launcher is gone.
   int control = -1;
-  Seconds timeout{60};    ///< without any progress inside one operation
+  Seconds timeout{60};    ///< how long one operation may make no progress
   BytesPerSecond pacing;  ///< payload that this rank may send; 0: as fast as it goes
 };
 

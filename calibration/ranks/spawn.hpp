@@ -20,7 +20,7 @@ struct LaunchOptions {
   int ranks = 1;
   NetworkSpec network;
   TransportKind transport = TransportKind::kRing;
-  Seconds timeout{60};  ///< without any progress inside one operation of the transport
+  Seconds timeout{60};  ///< how long one operation of the transport may make no progress
   Seconds grace{5};     ///< from the first failure until the ranks that go on are killed
 };
 

@@ -45,10 +45,10 @@ class ShardOptimizer {
  public:
   ShardOptimizer(const OptimizerOptions& options, std::span<const float> parameters);
 
-  /// On the mean gradient, scale x gradient.
+  /// Steps along the mean gradient, scale x gradient.
   void step(double learning_rate, double scale, std::span<const float> gradient);
   std::span<const float> master() const { return state_.master; }
-  /// As many elements; the moments stay.
+  /// Replaces the master copy by as many elements; the moments stay.
   void set_master(std::span<const float> parameters);
   std::int64_t steps() const { return state_.steps; }
 

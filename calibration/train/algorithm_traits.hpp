@@ -22,14 +22,14 @@ struct AlgorithmTraits {
   Algorithm algorithm = Algorithm::kDdp;
   const char* name = "";
   const char* title = "";    ///< in a sentence
-  bool synchronous = false;  ///< the updates of DDP, to rounding: nothing about them is to be measured
+  bool synchronous = false;  ///< its updates are DDP's, up to rounding: their convergence need not be measured
   bool sharded = false;      ///< a rank has the optimizer's states of its shard alone
-  bool looks_ahead = false;  ///< a second step of the optimizer, before which its states are saved
-  bool predicts = false;     ///< and what it makes of the shard is sent, while the real one is kept
-  bool outer_step = false;   ///< the parameters before and a momentum are kept whole
+  bool looks_ahead = false;  ///< it takes an extra optimizer step, before which the states are saved
+  bool predicts = false;     ///< and sends that step's result, while it keeps the real one
+  bool outer_step = false;   ///< each rank holds the whole parameters from before the inner steps, and a momentum
   int rounds = 1;            ///< of an update
   bool on_devices = true;
-  std::vector<std::string_view> options = {};  ///< of `accocal train`, that not every algorithm takes
+  std::vector<std::string_view> options = {};  ///< options of `accocal train` that not every algorithm takes
 
   bool takes(std::string_view option) const;
 };

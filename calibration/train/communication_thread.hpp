@@ -24,7 +24,7 @@ class CommunicationThread {
   void submit(std::function<void()> job);
   /// Has the job ended? Costs one atomic load, so it may be asked after every micro-batch.
   bool done() const { return done_.load(std::memory_order_acquire); }
-  /// Until the job has ended; throws what it threw.
+  /// Waits until the job has ended; throws what it threw.
   void wait();
 
  private:

@@ -17,17 +17,17 @@ class FlatBuffer {
   std::size_t size() const;
   Buffer buffer();
   void set_zero();
-  /// As many elements of the same type.
+  /// Copies a buffer of the same length and type.
   void copy_from(const FlatBuffer& other);
 
   /// Elements of a shard as fp32: in place where they are stored so, else copied into `scratch`.
   std::span<const float> read(Shard shard, std::vector<float>& scratch) const;
   std::span<const float> read(std::vector<float>& scratch) const { return read({0, size()}, scratch); }
-  /// Rounded to what is stored.
+  /// Writes the values, rounded to the stored type.
   void write(Shard shard, std::span<const float> values);
-  /// The elements to add to directly where they are fp32; nothing in bf16.
+  /// The elements themselves, to add to directly, where they are fp32; empty in bf16.
   std::span<float> floats() { return float_; }
-  /// Each sum is rounded to what is stored.
+  /// Adds the values; each sum is rounded to the stored type.
   void add(std::span<const float> values);
 
  private:

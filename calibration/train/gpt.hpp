@@ -28,17 +28,17 @@ struct ParameterBlock {
   std::size_t offset = 0;
   int rows = 0;
   int columns = 0;
-  double deviation = 0;  ///< of its normal initial values; 0: constants
+  double deviation = 0;  ///< standard deviation of its normal initial values; 0: all are `constant`
   double constant = 0;   ///< where the deviation is 0
 
   std::size_t size() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
 };
 
-/// In the order of the flat buffer, without gaps. Deviations: 1/sqrt(inputs) for a product, that of one that ends in
-/// the residual stream divided by sqrt(2 layers), 0.05 for the embeddings.
+/// The blocks in the order of the flat buffer, without gaps. Standard deviations: 1/sqrt(inputs) for a weight matrix,
+/// divided by sqrt(2 layers) for one whose output is added to the residual stream; 0.05 for the embeddings.
 std::vector<ParameterBlock> parameter_blocks(const GptShape& shape);
 std::size_t parameter_count(const GptShape& shape);
-/// Of the element at `place` of the flat buffer, which is in the block.
+/// Initial value of the element at `place` of the flat buffer, which is in the block.
 double initial_value(const ParameterBlock& block, std::uint64_t seed, std::size_t place);
 /// Equal for equal seeds.
 std::vector<double> initial_parameters(const GptShape& shape, std::uint64_t seed);

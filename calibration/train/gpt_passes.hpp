@@ -93,7 +93,7 @@ struct Gpt<Real>::State {
     norm.out.colwise() += bias.col(0);
   }
 
-  // dy: gradient of the norm's output; added to `into` is the gradient of its input.
+  // d: gradient of the norm's output, overwritten. Adds the gradient of its input to `into`.
   void norm_backward(const Norm& norm, const Weights& gain, Matrix& d, Gradients dgain, Gradients dbias,
                      Matrix& into) const {
     dgain.col(0) += (d.array() * norm.normalised.array()).rowwise().sum().matrix();
@@ -189,7 +189,7 @@ struct Gpt<Real>::State {
     }
   }
 
-  // The input token of column i, and its target.
+  // Where in the text the input token of column i is; its target is the next token.
   std::size_t place(Eigen::Index i) const {
     return static_cast<std::size_t>(i / shape.context * (shape.context + 1) + i % shape.context);
   }

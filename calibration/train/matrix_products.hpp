@@ -1,5 +1,5 @@
-// Products of matrices behind plain functions: they are most of what Eigen gives a compiler to do, and one file does it
-// for all. In fp32 they are the library's; in fp64 the tests have their own.
+// GEMMs behind plain functions: compiling them is most of the work that Eigen gives a compiler, so it is done once, in
+// one file. The library defines those in fp32; tests define their own in fp64.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct MatrixView {
   bool transposed = false;  ///< what is meant is the transpose of that
 };
 
-/// scale a b is put `into` a matrix (by columns, each `stride` elements behind the one before) or, with `add`, added to
-/// it. One of a and b may be transposed; `into` is no part of them.
+/// Writes scale a b `into` a matrix stored by columns, `stride` elements apart, or with `add` adds it to what is there.
+/// One of a and b may be transposed; `into` must not overlap them.
 void put_product(bool add, float scale, const MatrixView<float>& a, const MatrixView<float>& b, float* into,
                  std::ptrdiff_t stride);
 void put_product(bool add, double scale, const MatrixView<double>& a, const MatrixView<double>& b, double* into,

@@ -8,14 +8,14 @@
 
 namespace accocal {
 
-/// Texts as they came; what is not set has its default here.
+/// The arguments as they were written; what was not given has its default here.
 struct TrainArguments {
   std::string algorithm = "acco";     ///< ddp, zero1, dpu, wp, acco, diloco
   std::string compute_time;           ///< "10 ms": sleep so long a micro-batch instead of training the GPT
   std::int64_t parameters = 1 << 20;  ///< with compute_time
   std::string data;
   std::string device;  ///< "cuda:0", "cuda"; empty: on CPUs
-  int vocabulary = 0;  ///< with device: random tokens of so many kinds
+  int vocabulary = 0;  ///< with device: train on random tokens of so many kinds
   int layers = 2, width = 64, heads = 4, context = 64, sequences = 4;
   std::string storage = "fp32";   ///< or bf16
   std::vector<std::string> slow;  ///< "2=4": rank 2 takes 4 times as long

@@ -21,8 +21,8 @@
 namespace accocal {
 
 enum class Accumulate : std::uint8_t {
-  kFixed,   ///< so many micro-batches a round, then wait for the communication: deterministic
-  kAtLeast  ///< so many, and on until the communication has ended; each rank decides alone
+  kFixed,   ///< exactly micro_batches_per_round, then waits for the communication: deterministic
+  kAtLeast  ///< at least so many, and more until the communication has ended; each rank decides alone
 };
 
 /// The optimizer's moments and number of steps after the estimate (or WP's prediction); the parameters always go back.
@@ -46,15 +46,13 @@ struct TrainingOptions {
 
   // How far.
   std::int64_t updates = 100;
-  std::int64_t samples =
-      0;  ///< instead of updates when not 0; the learning rate's schedule is counted in the same unit
+  std::int64_t samples = 0;  ///< 0: `updates` counts; else the length of the run in samples, also for the learning rate
   OptimizerOptions optimizer;
 
   // The schedule.
   int micro_batches_per_round = 1;               ///< on each rank; an update has two rounds in ACCO, one in the others
   Accumulate accumulate = Accumulate::kAtLeast;  ///< of the algorithms that compute beside communication
-  int poll_every =
-      1;  ///< micro-batches between two looks at "has it ended?"; the released code: micro_batches_per_round
+  int poll_every = 1;  ///< micro-batches between two checks for its end; released code: micro_batches_per_round
   std::int64_t warmup_updates = 0;  ///< DPU, WP, ACCO: synchronous ones before the first overlapped
   EstimateState estimate_state = EstimateState::kRollback;
   bool keep_initial_gradient = true;  ///< ACCO: the first estimate's gradient counts in the first update too
@@ -69,10 +67,10 @@ struct TrainingOptions {
   int random_vocabulary = 0;  ///< tokens drawn at random from so many instead of a text, to time a model; 0: the text
 };
 
-/// The loss has become no number: nothing that comes after it is training. Exit code 1.
+/// The loss has become NaN or infinite: nothing that comes after it is training. Exit code 1.
 class Diverged : public BadInput {
  public:
-  /// At update `of`, from 1, the first whose loss is `loss`.
+  /// `of`: the first update, counted from 1, whose loss is not finite; `loss`: that loss.
   Diverged(std::int64_t of, double loss, const OptimizerOptions& optimizer);
   std::int64_t update;
 };
@@ -99,7 +97,7 @@ struct UpdateRecord {
 struct DeviceRecord {
   std::string name;         ///< of rank 0's; empty: no device
   std::int64_t memory = 0;  ///< bytes of it in use before the first update, by anybody, as the device counts them
-  std::string experiment;   ///< what about the run is none of a user's, in words; empty: nothing
+  std::string experiment;   ///< what makes the run an experiment and no measurement, in words; empty: nothing
 };
 
 struct TrainingResult {
@@ -125,7 +123,7 @@ struct Progress {
 /// with one, WP gathers its true parameters too. The time that it takes is part of the update that follows.
 using Observer = std::function<void(const Progress&)>;
 
-/// Sizes that cannot be (updates < 1, a rank in `slow` that does not exist...) throw BadInput with what to write.
+/// Throws BadInput for impossible options (updates < 1, a rank in `slow` that does not exist...), with what to write.
 void check_options(const TrainingOptions& options, int ranks);
 
 std::unique_ptr<Workload> make_workload(const TrainingOptions& options);

@@ -34,7 +34,7 @@ struct GptWorkloadOptions {
   int held_out = 32;       ///< sequences that held_out_loss() looks at
   std::uint64_t seed = 1;  ///< of the initial parameters and of the order of the text
 };
-/// Held-out sequences that are looked at together.
+/// Number of held-out sequences that are evaluated at once.
 inline constexpr int kEvaluated = 8;
 std::unique_ptr<Workload> gpt_workload(const GptWorkloadOptions& options, std::shared_ptr<const Corpus> corpus);
 

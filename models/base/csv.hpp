@@ -52,11 +52,11 @@ class CsvRowReader {
       : table_(table), row_(row), diagnostics_(diagnostics) {}
 
   bool has(std::string_view column) const { return table_.find(column).has_value(); }
-  /// One line of printable text; empty only with a fallback.
+  /// One line of printable text. A missing column or an empty cell is an error unless there is a fallback.
   std::string text(std::string_view column, const std::optional<std::string>& fallback = {});
   double number(std::string_view column, Range range, std::optional<double> fallback = {});
   int integer(std::string_view column, int least, int most, std::optional<int> fallback = {});
-  /// "time_us", or where there is no such column "time_s".
+  /// The column "time_us", or "time_s" in a table that has only that.
   Seconds time();
   void fail(std::string_view column, const std::string& what);
 

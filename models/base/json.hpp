@@ -37,21 +37,22 @@ struct JsonMember;
 struct JsonValue {
   JsonKind kind = JsonKind::kNull;
   bool boolean = false;
-  bool refused = false;  ///< what stands there is no value, which has been told: kNull, of which nothing more is said
+  bool refused = false;  ///< the text here was no JSON value, and that has been reported: kind is kNull, and readers
+                         ///< report nothing more
   double number = 0;
-  std::string text;  ///< of a text; of a number: as written
+  std::string text;  ///< the string; of a number, the digits as written
   std::vector<JsonValue> elements;
   std::vector<JsonMember> members;
   JsonOrigin origin;
 
   JsonValue() = default;
-  // What a document is made of becomes a value by itself. NOLINTBEGIN(google-explicit-constructor)
-  JsonValue(double value);  ///< 1.0 for a whole one; null where it is not finite
+  // Implicit, so that documents can be written as nested lists. NOLINTBEGIN(google-explicit-constructor)
+  JsonValue(double value);  ///< whole numbers keep their ".0"; NaN and infinity become null
   JsonValue(std::string value);
   JsonValue(const char* value);
   JsonValue(std::vector<JsonValue> values);
   template <std::integral T>
-  JsonValue(T value);  ///< true and false, too
+  JsonValue(T value);  ///< bool, too
   template <typename T>
   JsonValue(const std::optional<T>& value);
   template <typename T>
@@ -61,7 +62,7 @@ struct JsonValue {
   /// The member's value, nullptr when there is none or this is no object.
   const JsonValue* find(std::string_view key) const;
   JsonValue* find(std::string_view key);
-  /// Replaces the member's value, or adds the member at the end. This is an object.
+  /// Replaces the member's value, or adds the member at the end. Only for objects.
   JsonValue& set(std::string_view key, JsonValue value);
   void erase(std::string_view key);
   /// Values in the whole tree, this one included.
@@ -101,15 +102,15 @@ JsonValue json_object(std::initializer_list<JsonMember> members);
 /// Limits that keep a hostile file from costing more than some hundred megabytes and a second.
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr int kMaxJsonValues = 200000;
-/// Of documents of measurements, which list each sample and each span.
+/// The limit for documents of measurements, which list each sample and each span.
 inline constexpr int kMaxMeasuredValues = 1'000'000;
 
 struct JsonDocument {
   JsonValue root;
   std::vector<std::string>
       errors;          ///< "file:line:col /pointer: what is wrong; what would be right"; none when it parsed
-  bool whole = false;  ///< the tree holds the whole text, but for a wrong word or a key that is there twice: there may
-                       ///< be errors, and a reader can look for more
+  bool whole = false;  ///< the text was parsed to its end: errors, if any, are only refused words and duplicate keys,
+                       ///< so a reader can look for more
 };
 
 /// Comments are accepted. A word that is no value (NaN, 1e400, True) is an error and the value that it stands for is
@@ -120,18 +121,18 @@ JsonDocument parse_json(std::string_view text, const std::string& source, int mo
 /// read_text_file() and parse_json().
 JsonDocument read_json_file(const std::string& path, const std::string& source);
 
-/// Is a value that was refused in here? Then what is read of it is not what stands there.
+/// Whether the tree holds a refused value: then what is read from it is not what the text says.
 bool holds_refused(const JsonValue& value);
 
 /// Two spaces a level, arrays and objects of few scalars on one line, numbers as written. Ends without a newline.
 std::string write_json(const JsonValue& value);
-/// As programs write it: all on one line without blanks, or `indent` blanks a level and a value a line where it is not
-/// negative. Bytes that are no UTF-8 become U+FFFD.
+/// Compact, as programs write it: everything on one line without blanks or, where `indent` is not negative, one value
+/// per line with `indent` blanks per level. Bytes that are not UTF-8 become U+FFFD.
 std::string dump_json(const JsonValue& value, int indent = -1);
 /// A text in quotes, as write_json() and dump_json() have it.
 std::string quoted_json(std::string_view text);
-/// A number as dump_json() has it: the shortest that reads back, and seen to be no integer (1.0, 1e+20); null where
-/// JSON has none.
+/// A number as dump_json() writes it: the shortest digits that read back the same, never those of an integer (1.0,
+/// 1e+20); "null" for NaN and infinity.
 std::string digits_json(double value);
 
 /// A key as part of a JSON pointer (RFC 6901): "/" and then the key with ~ and / escaped.

@@ -1,5 +1,5 @@
-// What a verb may write, found out before the work: no file is lost to a slip of the pen. A file is replaced when it is
-// empty or is what the same verb wrote before, and else only by --force; what is read is not written over.
+// Checks before the work starts whether a verb may write its output files, so that a typo costs no file. A file is
+// replaced where it is empty or the same verb wrote it, else only with --force; an input is never overwritten.
 #pragma once
 
 #include <string>
@@ -7,31 +7,33 @@
 
 namespace accosim {
 
-/// A kind of document, and how one that a program of ours wrote is told from all else.
+/// A kind of document, and how a file of this kind that our programs wrote is recognised. White space is ignored in
+/// both tests.
 struct OutputKind {
   std::string what;       ///< "a trace is JSON for Perfetto"
   std::string extension;  ///< ".json"
-  std::string begins;     ///< of its text, white space left out
-  std::string holds;      ///< somewhere, white space left out; empty: nothing more
+  std::string begins;     ///< how its text begins
+  std::string holds;      ///< what its text also contains near the beginning; empty: nothing more is asked
 };
 
 struct Output {
   std::string option;  ///< "--trace"
   std::string path;    ///< empty: not asked for
   OutputKind kind;
-  bool in_place = false;  ///< an existing file is read and written anew by design
+  bool in_place = false;  ///< an existing file is meant to be read and rewritten
 };
 
-/// Throws BadInput with a line for each that is another's file, another kind by its name (x.svg for a trace), one of
-/// `inputs` or another output, through whatever links; BadEnvironment where a file cannot be written. `force` allows
-/// the first alone. What is no regular file is only asked whether it can be written.
+/// Throws BadInput with a line for each output that would overwrite a file of somebody else's, whose name says another
+/// kind (x.svg for a trace), or that is one of `inputs` or another output, symbolic and hard links resolved;
+/// BadEnvironment where a file cannot be written. `force` allows only the first. A character device is only checked for
+/// write access.
 void check_outputs(const std::vector<Output>& outputs, const std::vector<std::string>& inputs, bool force);
 
 /// The files that a program of ours writes.
 OutputKind trace_kind();
-/// "accosim.run/1" and so on: a document whose first member is its schema.
+/// A JSON document whose first member is its schema, such as "accosim.run/1".
 OutputKind document_kind(const std::string& schema);
-/// By the line that it begins with.
+/// A table, recognised by its heading.
 OutputKind table_kind(const std::string& heading);
 
 }  // namespace accosim

@@ -21,7 +21,7 @@ struct Diagnostics {
   std::vector<std::string> errors;
   /// A line that is already there is not added again.
   void add(const JsonOrigin& origin, const std::string& pointer, const std::string& what);
-  /// So many that nobody reads more: a long list can be left here.
+  /// So many errors that nobody reads more: reading a long list can stop here.
   bool enough() const;
 };
 
@@ -33,13 +33,13 @@ struct Range {
 
   bool holds(double value) const { return value <= most && (above ? value > least : value >= least); }
 };
-inline constexpr Range kFraction{0.001, 1};        ///< of a peak: a thousandth of it is nothing that runs
-inline constexpr int kMaxInteger = 1'000'000'000;  ///< what counts something is at most this
+inline constexpr Range kFraction{0.001, 1};        ///< of a peak; nothing real achieves less than a thousandth of it
+inline constexpr int kMaxInteger = 1'000'000'000;  ///< the most that any count may be
 
 const JsonOrigin& default_origin();
 
-/// A nested object is read to its end before another key of the object around it: a default that is written into the
-/// tree moves its neighbours.
+/// Read a nested object to its end before the next key of the object around it: writing a default into the tree moves
+/// the members beside it, so pointers to them become invalid.
 class ObjectReader {
  public:
   /// Anything but an object is an error, and then every read fails in silence.
@@ -62,7 +62,7 @@ class ObjectReader {
   /// A whole number that may be larger than an int.
   double whole(std::string_view key, double least, double most, std::optional<double> fallback = {});
   bool boolean(std::string_view key, std::optional<bool> fallback = {});
-  /// The elements of a list of at most `most`; an absent one has none where `least` is 0.
+  /// The elements of a list of `least` to `most`; the list may be absent where `least` is 0.
   std::vector<JsonValue*> list(std::string_view key, std::size_t least, std::size_t most);
   /// A list of numbers, which may be absent.
   std::vector<double> numbers(std::string_view key, Range range, std::size_t most);
@@ -83,19 +83,21 @@ class ObjectReader {
     }
     return choices.front();
   }
-  /// What to say of a text that is none of the names; it ends in "; " or "? ", or is empty.
+  /// What to say about a text that is none of the names; ends in "; " or "? ", or is empty.
   using Advice = std::function<std::string(const std::string& written)>;
-  /// One of `names`; an empty fallback is none. Without advice the nearest name is asked for.
+  /// One of `names`; an empty fallback means that the key is required. Without `advice` an error suggests the nearest
+  /// name.
   std::string one_of(std::string_view key, const std::vector<std::string>& names, const std::string& fallback,
                      const Advice& advice = {});
   /// "schema": the only value it may have. Absent is fine.
   void schema(const std::string& name);
 
-  /// An error at a member, for what only the caller can know. Of an absent one: at the object, or at its misspelling.
+  /// Reports an error at a member that only the caller can notice. If the member is absent: at the object, or at a key
+  /// that looks like a misspelling of it.
   void fail(std::string_view key, const std::string& what);
   /// Every key that was never asked for is an error, with the nearest known one or the note for that key.
   void finish(const std::map<std::string, std::string>& notes = {});
-  /// Or is dropped, in files whose other keys are none of our business.
+  /// Drops such keys instead of reporting them, for files that hold other keys for other programs.
   void drop_unknown();
 
   std::string pointer(std::string_view key) const { return pointer_ + pointer_part(key); }

@@ -1,4 +1,4 @@
-// The standard output and error as a program must find and leave them: what it says has arrived, or it has failed.
+// Standard output and standard error: either what a program prints arrives, or the program fails.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace accosim {
 
-/// First thing in main(). A standard stream that is closed stays one that cannot be used, instead of becoming the next
-/// file that is opened; a file that may grow no more is an error of the write rather than a signal.
+/// Call this first in main(). A closed standard stream stays unusable, instead of being taken over by the next file
+/// that is opened; a write beyond the file size limit fails instead of raising SIGXFSZ.
 void begin_standard_streams();
 
-/// Lines for people, on the standard error, each behind `before` ("accosim: "). Whatever they repeat of documents and
-/// arguments reaches no terminal as it is.
+/// Prints lines for people on standard error, each after `before` ("accosim: "). Control characters in them, quoted
+/// from documents or arguments, never reach the terminal.
 void tell(std::string_view before, const std::string& lines);
-/// The lines as tell() prints them, nothing before each.
+/// The lines as tell() prints them, without a prefix.
 std::string printable_lines(const std::string& lines);
 
 /// Throws BadEnvironment where what was printed could not all be written: the disk is full, the stream is closed.

@@ -1,4 +1,4 @@
-// What samples that scatter are taken for.
+// Statistics of samples that scatter.
 #pragma once
 
 #include <vector>

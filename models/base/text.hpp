@@ -12,7 +12,7 @@ namespace accosim {
 /// or the size of the text when all of it is.
 std::size_t first_invalid_utf8(std::string_view text);
 
-/// The text with a U+FFFD for each part that is not: for as many bytes as could have begun a character, at least one.
+/// The text with one U+FFFD for each invalid part; a part is the bytes that could have begun a character, at least one.
 std::string valid_utf8(std::string_view text);
 
 /// The text with control characters and bytes that are not UTF-8 written as \n, \t, \xNN, and characters that turn the

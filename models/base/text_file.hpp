@@ -6,11 +6,11 @@
 
 namespace accosim {
 
-/// Limits by what the file is, which keep a hostile one from costing more than some hundred megabytes and a second.
+/// Size limits by kind of file, so that a hostile one costs at most some hundred megabytes and a second.
 inline constexpr int kMaxJsonBytes = 16 * 1024 * 1024;
-/// Of documents of measurements, which list each sample and each span.
+/// For documents of measurements, which list each sample and each span.
 inline constexpr int kMaxMeasuredBytes = 32 * 1024 * 1024;
-/// A text that is learnt from is copied a few times.
+/// For a text to train on; a few copies of it are held in memory.
 inline constexpr std::size_t kMaxCorpusBytes = std::size_t{1} << 30;
 
 /// Reads a regular file of at most `most_bytes` into `text`, following links. Returns what is wrong, to be put behind

@@ -15,27 +15,28 @@
 
 namespace accosim {
 
-/// One output file. All of it throws BadEnvironment, "PATH: cannot be written: why", and leaves what was there.
+/// One output file. Every function throws BadEnvironment, "PATH: cannot be written: why", and then leaves the old file
+/// as it was.
 ///
-/// A symbolic link stays: what it leads to is replaced. An existing file keeps its permissions, and its owner where the
-/// system lets us; one that may not be written is not replaced either, nor is one of another name (a hard link). What
-/// is no regular file is written directly: a pipe, a device, and what is the standard output or error, as /dev/stdout
-/// is.
+/// A symbolic link stays, and the file that it leads to is replaced. The new file takes the old one's permissions, and
+/// its owner where the system allows that; a file without write permission is not replaced, and other hard links keep
+/// the old content. What is not a regular file is written directly: a pipe, a device, and whatever is standard output
+/// or error, such as /dev/stdout.
 class WholeFile {
  public:
-  /// kNamed: as on a file system that knows no unnamed files.
+  /// kNamed: as on a file system without O_TMPFILE.
   enum class Beside { kUnnamed, kNamed };
   explicit WholeFile(const std::string& path, Beside beside = Beside::kUnnamed);
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
-  /// What was not committed is gone.
+  /// Discards what was not committed.
   ~WholeFile();
 
-  /// Throws what write() throws at the moment when it fails.
+  /// Passes on what write() throws, as soon as it fails.
   std::ostream& stream();
-  /// Without a buffer.
+  /// Writes at once, unbuffered.
   void write(std::string_view text);
-  /// All that was written is on the disk, and then in its place. Once.
+  /// Flushes everything to the disk, then moves the file into its place. Call it once.
   void commit();
 
  private:

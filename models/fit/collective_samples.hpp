@@ -24,10 +24,10 @@ std::optional<CollectiveKind> collective_named(const std::string& name);
 /// What is wrong with a name that no collective has, and what would be right.
 std::string no_collective(const std::string& written);
 
-/// The heading, and a row a sample, times in us.
+/// A table with its heading and one row per sample, times in us.
 std::string write_collective_samples(const std::vector<CollectiveSample>& samples);
 
-/// Whether a table's heading is one of collectives.
+/// Whether the text is a table of collectives, by its heading.
 bool holds_collectives(const std::string& text);
 
 /// Columns source, fabric, collective, ranks, nodes, bytes, time_us (or time_s). Throws ScenarioError with all that is

@@ -11,9 +11,10 @@ namespace accosim {
 struct MeasuredConvergence {
   struct Algorithm {
     std::string name;  ///< ddp, zero1, dpu, wp, acco, acco-keep, diloco...
-    /// Samples to a loss over DDP's, at DDP's batch, with their interval; absent where it was not reached.
+    /// Samples needed to reach a loss, as a multiple of DDP's, both at DDP's batch; with their interval. Absent where
+    /// the loss was not reached.
     std::optional<double> samples, low, high;
-    double at_least = 0;  ///< where it was not reached
+    double at_least = 0;  ///< lower bound of `samples`, where the loss was not reached
   };
   std::string model;
   double parameters = 0;

@@ -1,5 +1,5 @@
-// What accocal measured comes in documents of several kinds. All of them are opened here, so that each is read as
-// strictly as a scenario: within limits, every mistake with its place, all of them at once.
+// Opens every kind of document that accocal writes, and reads it as strictly as a scenario: within limits, and
+// reporting all mistakes at once, each with its place.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct DocumentKind {
   const char* writer;  ///< "accocal train": for the error about a file of another kind
 };
 
-/// Gives the document's top to `read`, which takes every key that it may have. `name` is how the file is shown. Throws
-/// ScenarioError with all that is wrong; a document of another schema is one mistake.
+/// Passes the document's top object to `read`, which must ask for every key that it may have. `name` is how the file is
+/// shown. Throws ScenarioError with all that is wrong; another schema counts as one mistake.
 void read_document(const std::string& text, const std::string& name, const DocumentKind& kind,
                    const std::function<void(ObjectReader&)>& read);
 
@@ -32,7 +32,7 @@ void read_object(ObjectReader& parent, const char* key, const std::function<void
 void read_objects(ObjectReader& parent, const char* key, std::size_t least, std::size_t most,
                   const std::function<void(ObjectReader&)>& read);
 
-inline constexpr int kMostMeasuredRanks = 1024;  ///< node groups of a machine
+inline constexpr int kMostMeasuredRanks = 1024;  ///< as many as a cluster may have node groups
 
 struct MeasuredNetwork {
   std::string kind;            ///< loopback, paced or netns
@@ -40,13 +40,14 @@ struct MeasuredNetwork {
   std::vector<double> bursts;  ///< of each rank's token bucket, B; empty where there is none
 };
 
-/// The network between `ranks` ranks; 0: nobody knows how many. `advice` is what would mend a list of another length.
+/// The network between `ranks` ranks (0: unknown number). `advice` tells the user what to do about a list of rates or
+/// bursts of another length.
 MeasuredNetwork read_network(ObjectReader& network, int ranks, const char* advice);
 
 /// Refuses a "median_s" outside its "p10_s" and "p90_s", where these were read well.
 void check_median(ObjectReader& sample, Seconds median, Seconds p10, Seconds p90);
 
-/// Keys that are there for people, or for others.
+/// Accepts keys that are meant for people or for other programs.
 void pass_over(ObjectReader& reader, std::initializer_list<const char*> keys);
 
 }  // namespace accosim

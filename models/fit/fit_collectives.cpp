@@ -178,15 +178,21 @@ std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samp
   std::vector<LinkFit> fits;
   for (const bool between : {false, true}) {
     std::map<std::string, Samples> by_kind;
+    std::map<std::string, std::set<std::string>> sources;
     for (const MeasuredCollective& measured : samples) {
       const NodeGroup& first = measured.query.cluster->nodes.front();
       if (between != (measured.query.nodes > 1)) continue;
       Sample sample = light(measured);
       for (NodeGroup& group : sample.cluster.nodes) group = with_links(std::move(group), fits);
-      by_kind[between ? first.nics.kind : first.intra.kind].push_back(std::move(sample));
+      const std::string& kind = between ? first.nics.kind : first.intra.kind;
+      by_kind[kind].push_back(std::move(sample));
+      sources[kind].insert(measured.source);
     }
-    for (auto& [kind, of_kind] : by_kind)
-      if (of_kind.size() >= kFewest) fits.push_back(LinksFit(between, kind).whole(std::move(of_kind)));
+    for (auto& [kind, of_kind] : by_kind) {
+      if (of_kind.size() < kFewest) continue;
+      fits.push_back(LinksFit(between, kind).whole(std::move(of_kind)));
+      fits.back().sources = sources[kind];
+    }
   }
   return fits;
 }

@@ -1,8 +1,9 @@
 // Fits the constants of kinds of links (models/spec/fabrics.hpp) to measured collectives, on the log of predicted over
-// measured time: those inside nodes from collectives of one node, then those between nodes with the former as they came
-// out.
+// measured time: first links inside nodes, from collectives on one node; then links between nodes, with the former
+// fixed.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,24 +20,26 @@ struct MeasuredCollective {
 
 struct LinkFit {
   bool between_nodes = false;
-  IntraLink intra;             ///< constants of its kind, where inside nodes; bandwidth and links are nobody's
-  Nics nics;                   ///< constants of its kind, where between nodes
-  FitErrors large;             ///< all samples in, from 1 MiB
-  FitErrors small;             ///< below
-  FitErrors out;               ///< each sample by a fit of the others, in kCollectiveFolds parts
-  double least = 0, most = 0;  ///< bytes of the samples
+  IntraLink intra;  ///< the fitted kind and its constants, for links inside nodes; bandwidth and links are not set
+  Nics nics;        ///< the same for links between nodes
+  FitErrors large;  ///< with all samples in the fit: those from 1 MiB
+  FitErrors small;  ///< the same below 1 MiB
+  FitErrors out;    ///< cross-validation in kCollectiveFolds parts: each sample predicted by a fit without its part
+  double least = 0, most = 0;  ///< smallest and largest sample, bytes
+  std::set<std::string> sources;
 };
 inline constexpr int kCollectiveFolds = 5;
 
-/// One a kind that has at least 10 samples, sorted by name, links inside nodes first; the others keep their usual
-/// constants. Deterministic.
+/// One fit for each kind with at least 10 samples, sorted by name, links inside nodes first; other kinds keep their
+/// usual constants. Deterministic.
 std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples);
 
-/// The fits, and for each kind of `known` without one the constants of its nearest relative among them: what a kind
-/// that nobody measured would get. Adapters are like InfiniBand's, NVLinks like another board's.
+/// The fits and, for each kind in `known` without one, a copy of its nearest relative's: what a kind that nobody
+/// measured would get. Links between nodes take InfiniBand's where it has a fit, links inside nodes those of another
+/// NVLink board.
 std::vector<LinkFit> with_relatives(std::vector<LinkFit> fits, const std::vector<LinkFit>& known);
 
-/// The node group with the constants of its links' kinds in place of its own.
+/// The node group with the fits' constants for its kinds of links.
 NodeGroup with_links(NodeGroup group, const std::vector<LinkFit>& fits);
 
 }  // namespace accosim

@@ -53,21 +53,29 @@ bool streams(const GpuKernelSample& sample, Bytes l2) {
   return kind && sample.bytes >= kLargeInCaches * l2;
 }
 
-/// Fits of products, and what each measured product is beside its fit.
-void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
+/// The measured products that the device has a peak for.
+std::vector<KernelSample> product_rows(const GpuSamples& samples, const Device& device, GpuFit& fit) {
   std::vector<KernelSample> rows;
   int without_peak = 0;
   for (const GpuProductSample& sample : samples.products) {
-    if (!has_peak(profile.device(), sample.dtype)) {
+    if (!has_peak(device, sample.dtype)) {
       ++without_peak;
       continue;
     }
-    rows.push_back({kSource, profile.device().name, sample.dtype, gemm_kernel(sample.gemm), sample.time.mean()});
+    rows.push_back({kSource, device.name, sample.dtype, gemm_kernel(sample.gemm), sample.time.mean()});
   }
   if (without_peak > 0)
     fit.notes.push_back(
-        fmt::format("{} products in dtypes that {} has no peak for are left out", without_peak, profile.device().name));
-  // The published constants are of products alone, and need what a step takes beyond them.
+        fmt::format("{} products in dtypes that {} has no peak for are left out", without_peak, device.name));
+  return rows;
+}
+
+bool measured_in(const std::vector<KernelSample>& rows, Dtype dtype) {
+  return std::any_of(rows.begin(), rows.end(), [&](const KernelSample& row) { return row.dtype == dtype; });
+}
+
+/// The published constants are of products alone, and need what a step takes beyond them.
+void set_product_overhead(const std::vector<KernelSample>& rows, GpuProfile& profile, GpuFit& fit) {
   std::string unmeasured;
   bool tensor_cores = false;
   for (const Dtype dtype : {Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8}) {
@@ -86,33 +94,37 @@ void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
   if (tensor_cores && !unmeasured.empty())
     fit.notes.push_back(
         fmt::format("no product in {} was measured: these keep their constants, but no overhead", unmeasured));
+}
+
+/// What each measured product is beside its fit, where steps are trained in the dtype.
+void add_measured_products(const GpuSamples& samples, const std::vector<KernelSample>& rows, Dtype dtype,
+                           const Device& device, GemmFit& gemm, GpuFit& fit) {
+  Device fitted = device;
+  fitted.gemm[static_cast<std::size_t>(dtype)] = gemm;
+  gemm.products = measured_products(samples, fitted, dtype);
+  fitted.gemm[static_cast<std::size_t>(dtype)] = gemm;
+  std::vector<double> errors;
+  for (const KernelSample& sample : rows)
+    if (sample.dtype == dtype) errors.push_back(std::log(kernel_time(sample.kernel, fitted, dtype) / sample.time));
+  fit.rows.push_back({name_of(dtype), fmt::format("{} ratios", gemm.products.size()), errors_of(errors), {}, true});
+}
+
+/// Fits of products, and what each measured product is beside its fit.
+void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
+  const std::vector<KernelSample> rows = product_rows(samples, profile.device(), fit);
+  set_product_overhead(rows, profile, fit);
   if (rows.empty()) return;
-  const std::vector<KernelFit> fits = fit_kernels(rows, {{profile.device().name, profile.device()}});
-  const auto measured = [&](Dtype dtype) {
-    return std::any_of(rows.begin(), rows.end(), [&](const KernelSample& row) { return row.dtype == dtype; });
-  };
-  for (const KernelFit& one : fits) {
-    GpuFitRow row{one.what, fmt::format("{:.3f} of the peak", one.gemm.peak_fraction), one.in, one.out};
-    fit.rows.push_back(row);
+  for (const KernelFit& one : fit_kernels(rows, {{profile.device().name, profile.device()}})) {
+    fit.rows.push_back({one.what, fmt::format("{:.3f} of the peak", one.gemm.peak_fraction), one.in, one.out});
     for (const Dtype dtype : one.dtypes) {
       if (!has_peak(profile.device(), dtype)) continue;
       GemmFit gemm = one.gemm;
       gemm.quality.inherited = false;
-      Device fitted = profile.device();
-      fitted.gemm[static_cast<std::size_t>(dtype)] = gemm;
       const bool trains = dtype == Dtype::kBf16 || dtype == Dtype::kFp32;
-      if (trains && measured(dtype)) {
-        gemm.products = measured_products(samples, fitted, dtype);
-        fitted.gemm[static_cast<std::size_t>(dtype)] = gemm;
-        std::vector<double> errors;
-        for (const KernelSample& sample : rows)
-          if (sample.dtype == dtype)
-            errors.push_back(std::log(kernel_time(sample.kernel, fitted, dtype) / sample.time));
-        fit.rows.push_back(
-            {name_of(dtype), fmt::format("{} ratios", gemm.products.size()), errors_of(errors), {}, true});
-      }
+      if (trains && measured_in(rows, dtype)) add_measured_products(samples, rows, dtype, profile.device(), gemm, fit);
       const std::string text = fmt::format("{}; {}{} kernels, mean error {:.1f} %, of samples left out {:.1f} %",
-                                           profile.measured(), measured(dtype) ? "" : "with the other 16-bit type, ",
+                                           profile.measured(),
+                                           measured_in(rows, dtype) ? "" : "with the other 16-bit type, ",
                                            one.in.samples, 100 * one.in.mean_absolute, 100 * one.out.mean_absolute);
       profile.set_gemm(dtype, gemm, text);
     }

@@ -21,10 +21,11 @@ struct FitErrors {
 };
 FitErrors errors_of(const std::vector<double>& log_ratios);
 
-/// Constants that leave an error of a factor of two explain nothing, and must not replace others: throws ScenarioError.
+/// Throws ScenarioError where the mean absolute error or the spread is above 1: such constants explain nothing and must
+/// not replace others.
 void check_plausible(const std::string& what, const FitErrors& errors);
 
-/// What may be said of so many samples: fewer than ten prove no smaller spread than 0.1.
+/// The spread that so many samples can prove: fewer than ten prove none below 0.1.
 double proven(double spread, int samples);
 
 struct KernelFit {

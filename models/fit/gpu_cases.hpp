@@ -12,10 +12,10 @@ namespace accosim {
 inline constexpr const char* kMeasuredGroup = "measured by us";
 inline constexpr const char* kMeasuredMemoryGroup = "memory measured by us";
 
-/// Cases of every GPU document in the folder (other documents, and a folder that is not there, are nothing): the time
-/// of a micro-batch, of the optimizer, of an update, and what the device held for it. `profile`: to start each fit
-/// from, as fit_gpu() takes it; empty: the shipped one of the GPU, without which its steps cannot be asked. Returns how
-/// many. Throws ScenarioError.
+/// Adds the cases of every GPU document in the folder (other documents and a missing folder add none): the time of a
+/// micro-batch, of the optimizer and of an update, and the memory that the device held for each. `profile`: the profile
+/// that each fit starts from, as for fit_gpu(); empty: the shipped one of the GPU, without which its steps cannot be
+/// predicted. Returns how many were added. Throws ScenarioError.
 int add_gpu_cases(Published& published, const std::string& directory, const std::string& profile = "");
 
 /// The same of one document. `key`: of its source, unique; `url`: where it is.

@@ -13,9 +13,9 @@ namespace accosim {
 
 class GpuProfile {
  public:
-  /// `base`: a whole profile, which has been read without an error. What the driver says of the device goes first: its
-  /// multiprocessors, memory, bandwidth, power limit; and, where it is not the `same` GPU, its name, and that the fits
-  /// are inherited.
+  /// `base`: a complete and valid profile. First takes over what the driver says of the device: multiprocessors,
+  /// memory, bandwidth, power limit. Where it is not the `same` GPU, also its name; then the fits are marked as
+  /// inherited, and kernel tables are dropped.
   GpuProfile(JsonValue base, const GpuSamples& samples, const std::string& base_name, bool same);
 
   void set_number(const char* key, double value, const std::string& source);
@@ -38,8 +38,9 @@ class GpuProfile {
   Device device_;
 };
 
-/// Ratio of each product that was measured in the dtype, as in a step where it was, else cold, to its fit on `device`:
-/// of those too that the fit meets, since one without a ratio takes a part of its neighbour's.
+/// Measured over fitted time (on `device`) of each GEMM measured in the dtype: as in a step, or with a cold L2 where
+/// only that was measured. GEMMs that the fit predicts well are included, since one without a ratio takes a part of its
+/// neighbour's (measured_ratio()).
 std::vector<MeasuredProduct> measured_products(const GpuSamples& samples, const Device& device, Dtype dtype);
 
 }  // namespace accosim

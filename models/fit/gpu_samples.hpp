@@ -1,5 +1,5 @@
-// What accocal measured of a GPU, read from its document (schema accosim.gpu_samples/1): products, memory-bound
-// kernels, launches, copies, interference, collectives, and steps of its own training.
+// What accocal measured on a GPU, read from its document (schema accosim.gpu_samples/1): GEMMs, memory-bound kernels,
+// launches, copies, interference, collectives, and steps of its own training.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct Timing {
 struct GpuProductSample {
   Dtype dtype = Dtype::kBf16;
   Gemm gemm;
-  bool cold = false;  ///< every operand far from the L2; else as in a step
+  bool cold = false;  ///< no operand is in the L2; else as in a step
   Timing time;
 };
 
@@ -55,12 +55,12 @@ struct GpuInterferenceSample {
   int blocks = 0;
   double slowdown = 1;
   std::optional<double> other_slowdown;
-  std::optional<Kernel> of;  ///< the kernel, where its sizes are said
+  std::optional<Kernel> of;  ///< the kernel, where the document gives its sizes
   Dtype dtype = Dtype::kBf16;
 };
 
 struct GpuCollectiveSample {
-  std::string experiment;  ///< what it is, where it is not of GPUs of their own
+  std::string experiment;  ///< how it was run, where the ranks did not each have a GPU of their own
   int ranks = 1, channels = 0;
 };
 
@@ -77,9 +77,9 @@ struct GpuSamples {
   std::string device;  ///< as the driver names it
   int sm_count = 0;
   Bytes memory, l2;
-  BytesPerSecond memory_bandwidth;  ///< by its clocks; 0: not said
+  BytesPerSecond memory_bandwidth;  ///< from memory clock and bus width; 0: unknown
   double power = 0;                 ///< limit of the board, W; 0: not said
-  std::string driver, library;      ///< versions; the library's is that of the products
+  std::string driver, library;      ///< versions; `library` is cuBLASLt's
   std::string commit, date;
   std::string throttled;              ///< why clocks were held down before or after, in words; empty: they were not
   std::vector<std::string> left_out;  ///< what was not measured, and why

@@ -1,5 +1,5 @@
-// What nccl-tests (github.com/NVIDIA/nccl-tests) prints or writes with -J, as samples. Nothing of its environment, of
-// host names or arguments is kept.
+// Reads what nccl-tests (github.com/NVIDIA/nccl-tests) prints, or writes with -J, as samples. Its environment, host
+// names and arguments are not kept.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct NcclTestsOptions {
   std::string fabric = "cluster";
   std::string source = "nccl-tests";
   bool in_place = false;
-  std::string collective;    ///< where the output does not say; empty: from it or the file's name
-  int ranks = 0, nodes = 0;  ///< where the output lists no ranks; 0: from it
+  std::string collective;    ///< used where the output does not name one; empty: by the output or the file's name
+  int ranks = 0, nodes = 0;  ///< used where the output lists no ranks; 0: by the output
 };
 
 inline constexpr std::size_t kMaxNcclTestsBytes = 128 * 1024 * 1024;  ///< of a file; most of it NCCL's own log
@@ -27,12 +27,13 @@ struct NcclTestsImport {
   int skipped = 0;                 ///< rows that were left out
 };
 
-/// The text form of all versions: columns are found by the heading's words; lines that belong to no test are passed
-/// over, as the log of mpirun or of NCCL_DEBUG between them, and so is what mpirun --tag-output puts before each. Or
-/// the JSON form. nccl-tests' size is the full buffer: of an all-gather what is gathered, of a reduce-scatter what is
-/// reduced, of all-to-all one rank's input; so is ours. Rows with wrong results, without a time or whose bandwidth is
-/// not size over time are left out with a note. Keeps at most a million samples; `name` is the file's, for notes and
-/// for the collective. Throws ScenarioError when there is no row at all, or what is needed cannot be found.
+/// Reads the text form of all versions: columns are found by the words of the heading. Skips lines that belong to no
+/// test, such as the logs of mpirun and NCCL_DEBUG, and the prefix that mpirun --tag-output puts before each line. Or
+/// reads the JSON form. nccl-tests' size is the full buffer, as ours is: for an all-gather what is gathered, for a
+/// reduce-scatter what is reduced, for all-to-all one rank's input. Rows with wrong results, without a time, or whose
+/// bandwidth is not size over time are left out with a note. Keeps at most a million samples. `name` is the file's, for
+/// notes and for the collective. Throws ScenarioError when there is no row at all or something required cannot be
+/// found.
 NcclTestsImport import_nccl_tests(std::string_view text, const std::string& name, const NcclTestsOptions& options);
 
 }  // namespace accosim

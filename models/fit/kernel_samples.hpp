@@ -17,7 +17,7 @@ struct KernelSample {
   Seconds time;
 };
 
-/// What is wrong with a kernel of so many; empty when nothing is.
+/// What is wrong with a kernel of so many FLOPs; empty when nothing is.
 std::string wrong_flops(Flops flops);
 
 /// A table of kernels: lines that begin with # are comments, the first other line names the columns, in any order:

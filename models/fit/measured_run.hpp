@@ -15,7 +15,7 @@ namespace accosim {
 
 struct MeasuredSpan {
   int rank = 0;
-  bool communication = false;  ///< on that lane, or on the compute lane
+  bool communication = false;  ///< on the communication lane; else on the compute lane
   std::string label;
   Seconds begin, end;
 };
@@ -35,32 +35,32 @@ struct MeasuredRun {
   int warmup = 0;  ///< synchronous updates before the first overlapped one
   int inner_updates = 1;
   int sequences = 1;        ///< samples of a micro-batch
-  bool fixed = false;       ///< so many micro-batches and no more, then wait
+  bool fixed = false;       ///< exactly micro_batches_per_round, then wait; else at least so many
   bool keep_state = false;  ///< the estimate's moments are not rolled back
   bool bf16 = false;
-  std::map<int, double> slow;  ///< rank: times as long
+  std::map<int, double> slow;  ///< by rank: how many times as long its micro-batches take
   std::vector<MeasuredUpdate> updates;
-  double processor_wait_share = 0;  ///< of the run, in which the worst rank was ready and had no processor
+  double processor_wait_share = 0;  ///< share of the run in which the worst rank was ready to run and had no processor
   std::string network;              ///< loopback, paced or netns; empty: not said
   std::vector<double> rates;        ///< one a rank, B/s; empty: none, or not said
-  int left_out = 0;                 ///< of the first updates, while the pipeline starts
+  int left_out = 0;                 ///< number of updates at the start that do not count, while the pipeline fills
   std::vector<MeasuredSpan> spans;
 };
 
-/// `name` is for errors. Throws ScenarioError with all that is wrong, each with its place: what is read can be played
-/// and drawn. Spans of a lane follow each other.
+/// `name` is for errors. Throws ScenarioError with all that is wrong, each with its place. What is returned can be
+/// simulated and drawn: the spans of a lane do not overlap.
 MeasuredRun read_measured_run(const std::string& text, const std::string& name);
 
-/// Updates between two meetings of the ranks: DiLoCo's outer phase; 1 for the others.
+/// Updates between two meetings of the ranks: DiLoCo's inner updates; 1 for the others.
 int updates_per_mark(const MeasuredRun& run);
 
-/// Mean duration of the steady updates (DiLoCo: of whole outer phases) without the shortest and the longest tenth: what
-/// a stall of the machine or a late wake-up does to one update says nothing of the others.
+/// Mean duration of the steady updates (DiLoCo: of whole outer phases) without the shortest and the longest tenth,
+/// which stalls of the machine and late wake-ups distort.
 Seconds update_time(const MeasuredRun& run);
 /// Mean number of micro-batches of all ranks in a steady update.
 double micro_batches_per_update(const MeasuredRun& run);
 
-/// What is set in a machine's scenario to make it this run.
+/// The settings that turn a machine's scenario into this run.
 std::vector<Setting> settings_of(const MeasuredRun& run);
 
 }  // namespace accosim

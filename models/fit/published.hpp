@@ -17,13 +17,13 @@ namespace accosim {
 /// Where measurements were published: one file.
 struct PublishedSource {
   std::string key;        ///< the file's stem
-  std::string publisher;  ///< who measured: what a fit leaves out together
+  std::string publisher;  ///< who measured; a fit leaves out all of a publisher together
   std::string title, url, commit, licence, description;
 };
 
 /// What a case asks for.
 enum class Asked : std::uint8_t {
-  kNothing,           ///< cannot be asked yet
+  kNothing,           ///< the case cannot be predicted yet
   kStepTime,          ///< of one update, s
   kMicroBatchTime,    ///< forward and backward of one micro-batch on a GPU, no communication, s
   kForwardBackward,   ///< one update without its optimizer, s
@@ -35,9 +35,9 @@ enum class Asked : std::uint8_t {
   kCollectiveTime,    ///< s
   kKernelTime,        ///< s
   kOptimizerTime,     ///< of one step on all parameters, s
-  kMemoryInUse,       ///< what accocal's rank holds on the device, the context left out, B
-  kMemoryMicroBatch,  ///< the same where nothing is communicated
-  kMemoryOptimizer,   ///< the same without activations
+  kMemoryInUse,       ///< what a rank of accocal holds on the device, without the CUDA context, B
+  kMemoryMicroBatch,  ///< the same without the communication buffer
+  kMemoryOptimizer,   ///< the same, also without activations and logits
 };
 const char* name_of(Asked asked);
 
@@ -48,22 +48,22 @@ struct KernelQuery {
 };
 
 struct PublishedCase {
-  std::string id;                     ///< unique: the source's key, "/", and a name of its own
-  std::string group;                  ///< one of published_groups()
-  std::string source;                 ///< PublishedSource::key
-  std::string url;                    ///< of the source, or the case's own
-  std::string device;                 ///< of the (first) GPU; empty where nothing can be asked
-  std::string series;                 ///< cases that one line of a table sums up: a table's rows of one kind
+  std::string id;      ///< unique: the source's key, "/", and a name of its own
+  std::string group;   ///< one of published_groups()
+  std::string source;  ///< PublishedSource::key
+  std::string url;     ///< of the source, or the case's own
+  std::string device;  ///< of the (first) GPU; empty where nothing can be predicted
+  std::string series;  ///< cases that share one line of a report, such as the sizes of one collective on one cluster
   std::string configuration;          ///< in words
   std::string published;              ///< the measured value as its source has it
   char trust = 'A';                   ///< A: exact and fully configured; B: approximate or under-specified
   std::vector<std::string> inferred;  ///< what its source does not say
   std::string explanation;            ///< why the prediction is off
   std::string left_out;               ///< why it is not scored; empty when it is
-  std::string not_expressible;        ///< why it cannot be asked; empty when it can
+  std::string not_expressible;        ///< why it cannot be predicted; empty when it can
 
-  /// Its device's constants are of the same document, so no fit of what others published may see it, nor is it asked
-  /// again where one of those is left out.
+  /// Measured by accocal, with the device's constants fitted to the same document. So no fit to published data may use
+  /// it, and it is not predicted again when something is left out of those fits.
   bool by_us = false;
   Asked asked = Asked::kNothing;
   double measured = 0;                       ///< in the unit of `asked`
@@ -77,7 +77,7 @@ struct PublishedCase {
 
 struct Published {
   std::vector<PublishedSource> sources;  ///< by key
-  std::vector<PublishedCase> cases;      ///< in the order of the files and in them
+  std::vector<PublishedCase> cases;      ///< in the order of the files, and within each file in its own
 };
 
 /// In the order of a report.

@@ -20,7 +20,7 @@ struct PublishedFile {
   std::vector<std::string> inferred;  ///< for all its cases
   Diagnostics& diagnostics;
   References& references;
-  std::set<std::string>& ids;  ///< of all files
+  std::set<std::string>& ids;  ///< taken so far, in all files
   std::vector<PublishedCase>& cases;
 };
 

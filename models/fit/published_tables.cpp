@@ -78,8 +78,10 @@ TimingOverheads read_overheads(ObjectReader& reader) {
   return overheads;
 }
 
-std::map<std::string, std::shared_ptr<const Cluster>> read_clusters(ObjectReader& top, PublishedFile& file) {
-  std::map<std::string, std::shared_ptr<const Cluster>> clusters;
+using Clusters = std::map<std::string, std::shared_ptr<const Cluster>>;
+
+Clusters read_clusters(ObjectReader& top, PublishedFile& file) {
+  Clusters clusters;
   JsonValue* all = top.find("clusters");
   if (all == nullptr) return clusters;
   if (all->kind != JsonKind::kObject) top.fail("clusters", "is no object; write clusters by name");
@@ -117,6 +119,73 @@ void read_unasked_cases(ObjectReader& top, PublishedFile& file, const char* grou
   }
 }
 
+/// What all rows of a table of collectives have in common.
+struct CollectiveTable {
+  PublishedCase common;
+  TimingOverheads overheads;
+  bool leave_out_misaligned = false;
+  std::string algorithm;  ///< "any", or the one that was forced
+};
+
+CollectiveTable read_collective_table(ObjectReader& reader, PublishedFile& file) {
+  CollectiveTable table;
+  table.overheads = read_overheads(reader);
+  table.leave_out_misaligned = reader.boolean("leave_out_misaligned", false);
+  table.algorithm = reader.one_of("algorithm", {"any", "ring", "tree", "NVLS"}, "any");
+  PublishedCase& common = table.common;
+  common.source = file.source.key;
+  common.url = file.source.url;
+  common.asked = Asked::kCollectiveTime;
+  common.trust = reader.one_of("trust", {"A", "B"}, "A")[0];
+  common.inferred = file.inferred;
+  const std::vector<std::string> inferred = read_texts(reader, "inferred");
+  common.inferred.insert(common.inferred.end(), inferred.begin(), inferred.end());
+  common.explanation = reader.text("explanation", std::string(), 2000);
+  common.left_out = reader.text("left_out", std::string(), 2000);
+  common.not_expressible = reader.text("not_expressible", std::string(), 2000);
+  return table;
+}
+
+/// Nothing where the row names none of the clusters.
+std::optional<PublishedCase> read_collective_row(CsvRowReader& row, const CollectiveTable& table,
+                                                 const Clusters& clusters) {
+  const std::string fabric = row.text("fabric"), collective = row.text("collective");
+  const auto cluster = clusters.find(fabric);
+  PublishedCase one = table.common;
+  if (cluster == clusters.end() && one.not_expressible.empty()) {
+    row.fail("fabric", fmt::format("{} is none of the file's \"clusters\"", in_quotes(fabric)));
+    return {};
+  }
+  one.measured = row.time().value;
+  CollectiveQuery& query = one.collective;
+  if (cluster != clusters.end()) {
+    query.cluster = cluster->second;
+    one.device = cluster->second->nodes.front().devices.front().name;
+  }
+  query.bytes = Bytes{row.number("bytes", kCount)};
+  query.ranks = row.integer("ranks", 2, kMostRanks);
+  query.nodes = row.integer("nodes", 1, kMostRanks, 1);
+  if (query.cluster != nullptr) query.offset = table.overheads.of(collective, query.bytes, *query.cluster);
+  const int here = query.ranks / query.nodes;
+  const bool fits = query.cluster == nullptr ||
+                    (query.nodes <= nodes_of(*query.cluster) && here <= query.cluster->nodes.front().gpus);
+  if (here * query.nodes != query.ranks || !fits)
+    row.fail("ranks", fmt::format("{} ranks on {} nodes do not fit the cluster {}", query.ranks, query.nodes,
+                                  in_quotes(fabric)));
+  const std::optional<CollectiveKind> kind = collective_named(collective);
+  if (kind) query.kind = *kind;
+  for (const Algorithm each : {Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls})
+    if (table.algorithm == name_of(each)) query.only = each;
+  if (!kind) row.fail("collective", no_collective(collective));
+  one.group = query.bytes.value < kMiB ? kSmallGroup : kLargeGroup;
+  one.series = fmt::format("{}, {}, {} GPUs", fabric, collective, query.ranks);
+  if (query.nodes > 1) one.series += fmt::format(" on {} nodes", query.nodes);
+  one.configuration = fmt::format("{}, {}", one.series, size_text(query.bytes));
+  one.published = print_quantity(one.measured, Dimension::kTime);
+  one.id = fmt::format("{}/{}", one.source, one.configuration);
+  return one;
+}
+
 const char* kind_of(const Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::kGemm: return "products";
@@ -139,77 +208,27 @@ std::string text_of(const Kernel& kernel) {
 }  // namespace
 
 void read_collective_tables(ObjectReader& top, PublishedFile& file) {
-  const auto clusters = read_clusters(top, file);
-  std::vector<std::string> fabrics;
-  for (const auto& entry : clusters) fabrics.push_back(entry.first);
+  const Clusters clusters = read_clusters(top, file);
   const std::vector<JsonValue*> tables = list_of(top, "tables");
   for (std::size_t t = 0; t < tables.size(); ++t) {
     ObjectReader reader(*tables[t], top.pointer("tables") + pointer_part(t), file.diagnostics);
-    const TimingOverheads overheads = read_overheads(reader);
-    const bool misaligned = reader.boolean("leave_out_misaligned", false);
-    const std::string algorithm = reader.one_of("algorithm", {"any", "ring", "tree", "NVLS"}, "any");
-    const char trust = reader.one_of("trust", {"A", "B"}, "A")[0];
-    const std::vector<std::string> inferred = read_texts(reader, "inferred");
-    const std::string explanation = reader.text("explanation", std::string(), 2000);
-    const std::string left_out = reader.text("left_out", std::string(), 2000);
-    const std::string not_expressible = reader.text("not_expressible", std::string(), 2000);
-    const std::optional<CsvTable> table = table_of(reader, file);
+    const CollectiveTable table = read_collective_table(reader, file);
+    const std::optional<CsvTable> rows = table_of(reader, file);
     reader.finish();
-    if (!table) continue;
+    if (!rows) continue;
     std::vector<std::vector<PublishedCase>> all;  // by series
     std::map<std::string, std::size_t> known;
-    for (const CsvRow& written : table->rows) {
+    for (const CsvRow& written : rows->rows) {
       if (file.diagnostics.enough()) break;
-      CsvRowReader row(*table, written, file.diagnostics);
-      const std::string fabric = row.text("fabric"), collective = row.text("collective");
-      const auto cluster = clusters.find(fabric);
-      if (cluster == clusters.end() && not_expressible.empty()) {
-        row.fail("fabric", fmt::format("{} is none of the file's \"clusters\"", in_quotes(fabric)));
-        continue;
-      }
-      PublishedCase one;
-      one.source = file.source.key;
-      one.url = file.source.url;
-      one.trust = trust;
-      one.inferred = file.inferred;
-      one.inferred.insert(one.inferred.end(), inferred.begin(), inferred.end());
-      one.explanation = explanation;
-      one.asked = Asked::kCollectiveTime;
-      one.measured = row.time().value;
-      one.left_out = left_out;
-      one.not_expressible = not_expressible;
-      CollectiveQuery& query = one.collective;
-      if (cluster != clusters.end()) {
-        query.cluster = cluster->second;
-        one.device = cluster->second->nodes.front().devices.front().name;
-      }
-      query.bytes = Bytes{row.number("bytes", kCount)};
-      query.ranks = row.integer("ranks", 2, kMostRanks);
-      query.nodes = row.integer("nodes", 1, kMostRanks, 1);
-      if (query.cluster != nullptr) query.offset = overheads.of(collective, query.bytes, *query.cluster);
-      const int here = query.ranks / query.nodes;
-      const bool fits = query.cluster == nullptr ||
-                        (query.nodes <= nodes_of(*query.cluster) && here <= query.cluster->nodes.front().gpus);
-      if (here * query.nodes != query.ranks || !fits)
-        row.fail("ranks", fmt::format("{} ranks on {} nodes do not fit the cluster {}", query.ranks, query.nodes,
-                                      in_quotes(fabric)));
-      const std::optional<CollectiveKind> kind = collective_named(collective);
-      if (kind) query.kind = *kind;
-      for (const Algorithm each : {Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls})
-        if (algorithm == name_of(each)) query.only = each;
-      if (!kind) row.fail("collective", no_collective(collective));
-      one.group = query.bytes.value < kMiB ? kSmallGroup : kLargeGroup;
-      one.series = fmt::format("{}, {}, {} GPUs", fabric, collective, query.ranks);
-      if (query.nodes > 1) one.series += fmt::format(" on {} nodes", query.nodes);
-      one.configuration = fmt::format("{}, {}", one.series, size_text(query.bytes));
-      one.published = print_quantity(one.measured, Dimension::kTime);
-      one.id = fmt::format("{}/{}", file.source.key, one.configuration);
-      const auto [at, added] = known.emplace(one.series, all.size());
+      CsvRowReader row(*rows, written, file.diagnostics);
+      std::optional<PublishedCase> one = read_collective_row(row, table, clusters);
+      if (!one) continue;
+      const auto [at, added] = known.emplace(one->series, all.size());
       if (added) all.emplace_back();
-      all[at->second].push_back(std::move(one));
+      all[at->second].push_back(std::move(*one));
     }
     for (std::vector<PublishedCase>& series : all) {
-      if (misaligned) leave_out_misaligned(series);
+      if (table.leave_out_misaligned) leave_out_misaligned(series);
       for (PublishedCase& one : series) add_case(file, std::move(one), tables[t]->origin, reader.pointer());
     }
   }

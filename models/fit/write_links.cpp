@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "models/base/json.hpp"
+#include "models/base/quantity.hpp"
 #include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {
 
-JsonValue rounded(double value) {
+JsonValue rounded(double value, int digits = 4) {
   JsonValue json = json_number(value, {});
-  json.text = fmt::format("{:.4g}", value);
+  json.text = fmt::format("{:.{}g}", value, digits);
   return json;
 }
 
@@ -23,8 +26,8 @@ void set_common(JsonValue& json, double efficiency, Seconds latency, Seconds chu
   json.set("chunk", microseconds(chunk));
   json.set("ll_latency", microseconds(ll.hop));
   json.set("ll_efficiency", rounded(ll.efficiency));
-  json.set("spread", rounded(quality.spread));
-  json.set("spread_small", rounded(quality.spread_small));
+  json.set("spread", rounded(quality.spread, 2));  // which nobody knows better
+  json.set("spread_small", rounded(quality.spread_small, 2));
 }
 
 /// The kind that a file may leave out.
@@ -34,6 +37,29 @@ bool is_kind(const JsonValue& json, const std::string& kind, const std::string& 
 }
 
 }  // namespace
+
+void set_constants(JsonValue& links, const LinkFit& fit) {
+  if (fit.between_nodes) {
+    set_common(links, fit.nics.efficiency, fit.nics.latency, fit.nics.chunk, fit.nics.ll, fit.nics.quality);
+    return;
+  }
+  set_common(links, fit.intra.efficiency, fit.intra.latency, fit.intra.chunk, fit.intra.ll, fit.intra.quality);
+  links.set("launch", microseconds(fit.intra.launch));
+  links.set("turnaround", rounded(fit.intra.turnaround));
+  links.set("all_to_all_efficiency", rounded(fit.intra.exchange));
+  links.set("ll_launch", microseconds(fit.intra.ll.launch));
+  if (fit.intra.multicast > 0) links.set("nvls_efficiency", rounded(fit.intra.multicast));
+}
+
+std::string citation_of(const LinkFit& fit, const std::string& sources) {
+  std::string errors;
+  for (const auto& [of, where] : {std::pair(fit.large, "from 1 MiB"), std::pair(fit.small, "below")})
+    if (of.samples > 0)
+      errors += fmt::format("{}{:.1f} % {}", errors.empty() ? "" : ", ", 100 * of.mean_absolute, where);
+  return fmt::format("accosim fit, {} collectives of {} to {} from {}; mean error {}",
+                     fit.large.samples + fit.small.samples, to_text(Bytes{fit.least}), to_text(Bytes{fit.most}),
+                     sources, errors);
+}
 
 std::string cluster_with_links(const std::string& text, const std::string& file, const std::vector<LinkFit>& fits,
                                const std::string& sources) {
@@ -56,25 +82,10 @@ std::string cluster_with_links(const std::string& text, const std::string& file,
       JsonValue* links = group.find(fit.between_nodes ? "nics" : "intra");
       if (links == nullptr || links->kind != JsonKind::kObject) continue;
       if (!is_kind(*links, fit.between_nodes ? fit.nics.kind : fit.intra.kind, "infiniband")) continue;
-      if (fit.between_nodes) {
-        set_common(*links, fit.nics.efficiency, fit.nics.latency, fit.nics.chunk, fit.nics.ll, fit.nics.quality);
-      } else {
-        set_common(*links, fit.intra.efficiency, fit.intra.latency, fit.intra.chunk, fit.intra.ll, fit.intra.quality);
-        links->set("launch", microseconds(fit.intra.launch));
-        links->set("turnaround", rounded(fit.intra.turnaround));
-        links->set("all_to_all_efficiency", rounded(fit.intra.exchange));
-        links->set("ll_launch", microseconds(fit.intra.ll.launch));
-        if (fit.intra.multicast > 0) links->set("nvls_efficiency", rounded(fit.intra.multicast));
-      }
+      set_constants(*links, fit);
       const std::string pointer = fmt::format("/nodes/{}/{}/", i, fit.between_nodes ? "nics" : "intra");
       for (const char* key : {"efficiency", "latency"}) cited.erase(pointer + key);
-      cited.set(
-          pointer + "efficiency",
-          json_text(fmt::format("accosim fit, {} collectives of {:.3g} to {:.3g} B from {}; mean error {:.1f} % from 1 "
-                                "MiB, {:.1f} % below",
-                                fit.large.samples + fit.small.samples, fit.least, fit.most, sources,
-                                100 * fit.large.mean_absolute, 100 * fit.small.mean_absolute),
-                    {}));
+      cited.set(pointer + "efficiency", json_text(citation_of(fit, sources), {}));
     }
   }
   root.set("sources", std::move(cited));

@@ -4,9 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "models/base/json.hpp"
 #include "models/fit/fit_collectives.hpp"
 
 namespace accosim {
+
+/// The constants of a fit as members of "intra" or "nics" of a node group, with four digits.
+void set_constants(JsonValue& links, const LinkFit& fit);
+/// What the constants were fitted to, and how far off they are there.
+std::string citation_of(const LinkFit& fit, const std::string& sources);
 
 /// The cluster (a JSON object in `text`) with the constants of each node group's links replaced where a fit is of their
 /// kind, with four digits and a citation; all other keys stay as they are. `file` is for errors. Throws ScenarioError

@@ -9,11 +9,11 @@
 
 namespace accosim {
 
-/// A fit as a profile has it, constants with four digits; without its measured products.
+/// A fit as JSON for a profile, constants with four digits; without its measured products.
 JsonValue json_of(const GemmFit& fit);
 
-/// A profile with one constant for all products ("gemm_efficiency") gets it as a fit without shapes of each dtype that
-/// it has a peak for, marked as inherited: what is not measured keeps it beside what is.
+/// Replaces a profile's single "gemm_efficiency" by a fit for each dtype that it has a peak for: that fraction of the
+/// peak for every shape, marked as inherited. So dtypes that were not measured keep it beside those that were.
 void spread_gemm_efficiency(JsonValue& profile, const Device& device);
 
 /// The profile (a JSON object in `text`) with what with_fits() fits anew for `device` in "gemm" and "attention",

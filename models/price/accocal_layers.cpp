@@ -22,9 +22,9 @@ Operator& operator_of(const StepLaunch& launch, Layer& layer) {
   return *found;
 }
 
-Layer layer_of(const char* name, const StepPart& part, Dtype storage) {
+Layer layer_of(LayerKind kind, const StepPart& part, Dtype storage) {
   Layer layer;
-  layer.name = name;
+  layer.kind = kind;
   for (const StepLaunch& each : part.forward) operator_of(each, layer).forward.push_back(kernel_of(each, storage));
   for (const StepLaunch& each : part.backward) operator_of(each, layer).backward.push_back(kernel_of(each, storage));
   for (Operator& op : layer.operators) add_up(op);
@@ -68,13 +68,13 @@ std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z, Dty
   const double d = z.width, t = z.tokens(), td = t * d, square = z.sequences * z.heads * z.context * z.context;
   const Bytes per_token = 2 * t * kWord;  // a norm's mean and scale
 
-  Layer embedding = layer_of("embedding", accocal_embedding(z), storage);
+  Layer embedding = layer_of(LayerKind::kEmbedding, accocal_embedding(z), storage);
   Operator& rows = find(embedding, "embedding");
   rows.parameters = z.vocabulary * d + static_cast<double>(model.max_position_embeddings) * d;
   // The text, columns by their token, where each token begins (one more), the tokens.
   rows.activations = scratch(z, e) + (4 * t + z.sequences + 1) * kWord;
 
-  Layer block = layer_of("block", accocal_block(z), storage);
+  Layer block = layer_of(LayerKind::kBlock, accocal_block(z), storage);
   const auto set = [&](const char* name, double parameters, Bytes activations) {
     Operator& op = find(block, name);
     op.parameters = parameters;
@@ -90,17 +90,14 @@ std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z, Dty
   set("activation", 0, 4 * td * e);
   set("mlp down", 4 * d * d + d, 4 * td * e);
 
-  Layer head = layer_of("head", accocal_head(z), storage);
+  Layer head = layer_of(LayerKind::kHead, accocal_head(z), storage);
   find(head, "final norm").parameters = 2 * d;
   find(head, "final norm").activations = td * e + per_token;
   find(head, "lm head").activations = td * e;
   find(head, "cross entropy").activations = padded_vocabulary(z.vocabulary) * t * e + t * kWord;
 
   std::vector<Layer> layers{embedding};
-  for (int i = 0; i < z.layers; ++i) {
-    layers.push_back(block);
-    layers.back().name = "block " + std::to_string(i);
-  }
+  layers.insert(layers.end(), static_cast<std::size_t>(z.layers), block);
   layers.push_back(head);
   return layers;
 }

@@ -26,7 +26,7 @@ class BillMaker {
 
   void add(const Layer& layer) {
     BilledLayer& billed = bill_.layers.emplace_back();
-    billed.name = layer.name;
+    billed.kind = layer.kind;
     for (const Operator& op : layer.operators) billed.operators.push_back(bill_operator(op));
   }
 

@@ -1,6 +1,6 @@
-// The bill of one micro-batch on one kind of rank: every kernel that it runs, each different one priced once. What
-// layers and operators take, what that time is made of, how far to trust it, what a fit of steps needs: all of it is
-// summed from the bill, and nothing else prices the kernels of a step.
+// The bill of one micro-batch on one kind of rank: every kernel that it runs, with equal kernels priced only once.
+// Everything else is summed from the bill: how long layers and operators take, what bounds them, how far to trust that,
+// and what a fit of steps needs. Nothing else prices the kernels of a step.
 #pragma once
 
 #include <array>
@@ -25,16 +25,17 @@ const char* name_of(Bound bound);  ///< "compute", "memory", "launch"
 struct PricedKernel {
   Kernel kernel;
   Seconds time;  ///< step_time()
-  /// Of arithmetic where collectives hold kHeld[i] multiprocessors; of what only moves memory `time`.
+  /// Time while collectives hold kHeld[i] multiprocessors, for GEMMs and fused attention; for memory-bound kernels
+  /// always `time`.
   std::array<Seconds, kHeld.size()> held;
   Bytes bytes;
   Bound bound = Bound::kMemory;
   Trust trust;
 };
 
-/// A kernel where it runs, once in its layer.
+/// One run of a kernel in its layer.
 struct BillLine {
-  std::size_t kernel = 0;  ///< in Bill::kernels
+  std::size_t kernel = 0;  ///< index in Bill::kernels
   bool backward = false;
 };
 
@@ -51,7 +52,7 @@ struct BilledOperator {
 
 /// Layers whose operators are equal.
 struct BilledLayer {
-  std::string name;                  ///< of the first
+  LayerKind kind = LayerKind::kBlock;
   std::vector<std::size_t> indices;  ///< which of the model's layers
   std::vector<BilledOperator> operators;
 
@@ -61,19 +62,19 @@ struct BilledLayer {
 struct Bill {
   std::vector<PricedKernel> kernels;  ///< each different one once, in the order in which they first run
   std::vector<BilledLayer> layers;    ///< each different one once, in the order in which they come
-  std::vector<std::size_t> layer_of;  ///< one a layer of the model: its place in `layers`
+  std::vector<std::size_t> layer_of;  ///< for each layer of the model its index in `layers`
   Seconds launch_interval;            ///< of the device
-  double slowdown = 1;                ///< of the device; in no time here, since it is that of a layer
-  int prices = 0;                     ///< how many were made for it: one a kernel and a device that it was priced on
+  double slowdown = 1;                ///< of the device; applied to whole layers, so in none of the times here
+  int prices = 0;                     ///< number of prices computed: one per kernel and device that it was priced on
 };
 
-/// Kernels are priced on the device, products and fused attention also on the others of held_devices(). Bound by
-/// launches is what the host takes longer to launch than the GPU to run; by arithmetic what its bytes alone would take
-/// less than half as long for; the rest by memory. `compute` is the matmul dtype; the loader has made sure that the
-/// device has a peak for it.
+/// Prices every kernel on the device, GEMMs and fused attention also on the rest of held_devices(). Launch-bound: the
+/// host takes longer to launch it than the GPU to run it. Compute-bound: GEMMs and attention whose bytes alone would
+/// take less than half of their time. Memory-bound: the rest. `compute` is the matmul dtype; the loader has made sure
+/// that the device has a peak for it.
 Bill bill_of(const std::vector<Layer>& layers, const Device& device, Dtype compute);
 
-/// One a layer of the model, from one a different layer.
+/// Expands a list with one entry per distinct layer (Bill::layers) to one entry per layer of the model.
 template <typename T>
 std::vector<T> each_layer(const Bill& bill, const std::vector<T>& different) {
   std::vector<T> all;

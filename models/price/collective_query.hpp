@@ -1,4 +1,4 @@
-// A collective that somebody measured, as a question to the model.
+// A measured collective, as a case to predict.
 #pragma once
 
 #include <memory>
@@ -13,16 +13,16 @@ struct CollectiveQuery {
   std::shared_ptr<const Cluster> cluster;
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes;                      ///< as nccl-tests counts: the full buffer
-  int ranks = 0;                    ///< in all, equally many on each node
-  int nodes = 1;                    ///< of the cluster's, from the first
-  Seconds offset;                   ///< that the source's way of timing adds
-  std::optional<Algorithm> only{};  ///< that the source forced
+  int ranks = 0;                    ///< in total, the same number on each node
+  int nodes = 1;                    ///< the first so many of the cluster
+  Seconds offset;                   ///< what the source's way of timing adds
+  std::optional<Algorithm> only{};  ///< the algorithm that the source forced
 };
 
-/// Its ranks: the first of each of the first nodes.
+/// The ring of its ranks: the first ranks of each of the first nodes.
 Ring ring_of(const CollectiveQuery& query);
 
-/// With its offset.
+/// The predicted time, `offset` included.
 Seconds collective_time(const CollectiveQuery& query);
 
 }  // namespace accosim

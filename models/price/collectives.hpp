@@ -35,9 +35,8 @@ Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members);
 struct CollectiveCost {
   Seconds latency;      ///< launch, all steps and the pipeline's filling, paid once before the bytes flow
   Seconds intra;        ///< the bytes of all steps through the slowest node's inner links
-  Bytes edge_bytes;     ///< that each edge between two neighbouring nodes carries; 0 on one node. Of a protocol with
-                        ///< flags: with them
-  Bytes sent_per_rank;  ///< mean over the ranks, of data
+  Bytes edge_bytes;     ///< what each edge between neighbouring nodes carries, flags of LL included; 0 on one node
+  Bytes sent_per_rank;  ///< mean over the ranks, payload only
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
 };
@@ -57,10 +56,10 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
 
 /// Achieved bandwidth of all of a node's adapters, one direction.
 BytesPerSecond node_bandwidth(const NodeGroup& group);
-/// Of those that `ranks` of its GPUs reach by themselves: the adapters next to them.
+/// Of the adapters next to `ranks` of its GPUs.
 BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks);
 
-/// What the fabric's core carries when oversubscribed: the bandwidth of all nodes over the oversubscription; 0 when it
+/// Bandwidth of an oversubscribed fabric's core: that of all nodes together over the oversubscription; 0 when the core
 /// never limits.
 BytesPerSecond core_bandwidth(const Cluster& cluster);
 

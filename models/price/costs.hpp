@@ -53,15 +53,15 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec);
 /// Ranks that share one copy of what the schedule shards: all, or in hybrid sharding those of a node.
 int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
 
-/// One optimizer step on `parameters` elements, with the clipping of their gradients where it is asked for. accocal's
-/// by the device's table of it, where that has one.
+/// One optimizer step on `parameters` elements, with gradient clipping where it is asked for. For accocal by the
+/// device's table of its optimizer kernel, where there is one.
 Seconds optimizer_time(const Costs& costs, double parameters, const Device& device);
 
 /// accocal's optimizer as one kernel, which the device may have a table of.
 Kernel own_optimizer(double parameters, Dtype storage);
 
-/// Matrix products run in the schedule's autocast dtype or, without, in that of the parameters; a node group's own
-/// 16-bit precision stands for any other 16-bit one.
+/// GEMMs run in the schedule's autocast dtype or, without one, in the parameters' dtype. Where that is not fp32, a node
+/// group's own precision of at most 16 bits replaces it; fp32 becomes tf32 where the group asks for that.
 Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec);
 
 }  // namespace accosim

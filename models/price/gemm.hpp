@@ -13,7 +13,7 @@ struct Gemm {
   Bytes in{2};                           ///< an element of the operands
   Bytes out{2};                          ///< an element of the result
   bool accumulate = false;               ///< the product is added to what the result holds, which is then read too
-  GemmLayout layout = GemmLayout::kAny;  ///< asked for where single products were measured
+  GemmLayout layout = GemmLayout::kAny;  ///< only needed to find a GEMM that was measured
 
   bool operator==(const Gemm&) const = default;
 };

@@ -1,4 +1,4 @@
-// The device as collectives that run beside computation leave it: with fewer multiprocessors.
+// What a device has left for computation while collectives run beside it: fewer multiprocessors.
 #pragma once
 
 #include <array>
@@ -8,16 +8,16 @@
 
 namespace accosim {
 
-/// Numbers of multiprocessors held by collectives for which kernels are priced; one in between counts as the next, one
-/// beyond as the last.
+/// Numbers of multiprocessors held by collectives, for which kernels are priced; a number in between counts as the next
+/// larger one, one beyond the last as the last.
 inline constexpr std::array<int, 13> kHeld{0, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 72};
 
-/// The device without `sms` of its multiprocessors (an eighth of them stays), those left being as fast each, the memory
-/// as it is.
+/// The device without `sms` of its multiprocessors, but with at least an eighth of them. Each of the rest is as fast as
+/// before, and so is the memory.
 Device without(const Device& device, int sms);
 
-/// The device itself, then without kHeld[1], kHeld[2]...: as many as three collectives may hold. One whose collectives
-/// hold none is by itself.
+/// The device itself, then without kHeld[1], kHeld[2]... multiprocessors, up to what three collectives may hold. Only
+/// the device itself where its collectives hold none.
 std::vector<Device> held_devices(const Device& device);
 
 }  // namespace accosim

@@ -1,4 +1,4 @@
-// The constants are explained in README.md ("Intervals").
+// The constants are explained in README.md ("Uncertainty").
 #include "models/price/interval.hpp"
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 
 namespace accosim {
 
-/// Spreads of computation and of communication, each already times its share of the time that it is a part of. All
-/// kernels err alike (one fit, one clock), all collectives too, and the two have nothing to do with each other.
+/// Spreads of computation and of communication, each already multiplied by its share of the total time. All kernels err
+/// together (one fit, one clock), and so do all collectives; the two are independent.
 struct Spread {
   double compute = 0;
   double communication = 0;
@@ -16,7 +16,7 @@ struct Spread {
   /// Root of the sum of squares.
   double total() const;
 };
-/// Of a ratio of two times: what errs alike cancels. sqrt of the squared differences.
+/// Spread of a ratio of two times: errors that both share cancel. Root of the sum of the squared differences.
 double ratio_spread(const Spread& a, const Spread& b);
 
 /// Quantile of the normal distribution that leaves a tenth on either side.
@@ -30,7 +30,7 @@ Interval interval_80(double value, double spread);
 /// Spread of collectives of so many bytes inside a node or between nodes: the largest of its kinds of links
 /// (LinkQuality).
 double communication_spread(const Cluster& cluster, bool between_nodes, Bytes bytes);
-/// Of what is resident on a GPU: allocator slack and versions of libraries.
+/// Spread of resident memory: allocator slack and versions of libraries.
 inline constexpr double kMemorySpread = 0.08;
 
 }  // namespace accosim

@@ -14,16 +14,16 @@ enum class KernelKind : std::uint8_t { kMemory, kGemm, kAttentionForward, kAtten
 
 struct Kernel {
   KernelKind kind = KernelKind::kMemory;
-  Gemm gemm;                   ///< of kGemm
-  AttentionShape attention;    ///< of the attention kinds; both: forward and backward in one time
-  Bytes bytes;                 ///< of kMemory: read and written
-  double efficiency = 1;       ///< of kMemory: of the achieved streaming bandwidth
-  double work = 0;             ///< of kMemory: its arithmetic, as elements of a gelu
-  int launches = 1;            ///< more than one: equal kernels, or small ones beside it, whose bytes are in `bytes`
-  std::optional<Dtype> dtype;  ///< of kGemm, where it is not the compute dtype; of a `step` kernel its elements'
-  std::optional<StepKernel> step;  ///< of kMemory: a kernel of accocal's, which the device may have a table of
-  double elements = 0;             ///< of `step`: of its main operand
-  double rows = 0;                 ///< of `step`: a column of which it works on as one
+  Gemm gemm;                       ///< of kGemm
+  AttentionShape attention;        ///< of the attention kinds; both: forward and backward in one time
+  Bytes bytes;                     ///< of kMemory: read and written
+  double efficiency = 1;           ///< of kMemory: of the achieved streaming bandwidth
+  double work = 0;                 ///< of kMemory: its arithmetic, counted in elements of a gelu
+  int launches = 1;                ///< above 1: equal kernels, or small ones beside it, whose bytes are in `bytes`
+  std::optional<Dtype> dtype;      ///< of kGemm: where it is not the compute dtype; of a `step` kernel: of its elements
+  std::optional<StepKernel> step;  ///< of kMemory: which of accocal's kernels it is; a device may have a table of it
+  double elements = 0;             ///< of a `step` kernel: elements of its main operand
+  double rows = 0;  ///< of a `step` kernel: length of the columns that it works on; 0: the operand is flat
 
   bool operator==(const Kernel&) const = default;
 };
@@ -35,24 +35,25 @@ Kernel attention_kernel(const AttentionShape& shape, bool backward);
 Flops flops_of(const Kernel& kernel);
 Bytes bytes_of(const Kernel& kernel);
 
-/// The device's measured table for a kernel with `step`, of several that of the nearest rows; nullptr: it has none.
+/// The device's measured table for a `step` kernel; of several, the one with the nearest number of rows. nullptr: there
+/// is none.
 const KernelTable* table_of(const Device& device, const Kernel& kernel);
 
-/// Whether the kernel is smaller or larger than all that the table was measured at, or works on columns of another
-/// length (2 % are none).
+/// Whether the kernel is smaller or larger than everything in the table, or works on columns of another length;
+/// differences of up to 2 % do not count.
 bool outside(const KernelTable& table, const Kernel& kernel);
 
-/// The product as it was measured on the device, layout, sizes and accumulation just these; nullptr: it was not.
+/// The measured GEMM with exactly this layout, these sizes and this accumulation; nullptr: there is none.
 const MeasuredProduct* measured_product(const Gemm& gemm, const Device& device, Dtype dtype);
 
-/// Measured over fitted time of a measured product. One that is up to twice or half as large in one size, and else the
-/// same: the root of the nearest's. Of any other 1.
+/// Measured over fitted time of a GEMM that was measured. For one that differs from measured GEMMs in a single size, by
+/// a factor of two at most: the square root of the nearest one's ratio. For any other 1.
 double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
 
-/// On an idle device, launch by the host excluded. A kernel of which the device has a table: by that. A product:
-/// gemm_time() times its measured_ratio(). Another memory-bound kernel: kKernelOverhead a launch, and
-/// its bytes at the achieved bandwidth overlapped with its work at kElementRate a multiprocessor: 16-bit elements on a
-/// fast memory are not memory-bound any more.
+/// Time on an idle device, without the launch by the host. A kernel that the device has a table of: by the table. A
+/// GEMM: gemm_time() times its measured_ratio(). Any other memory-bound kernel: kKernelOverhead per launch, and its
+/// bytes at the achieved bandwidth overlapped with its arithmetic at kElementRate per multiprocessor, since on a fast
+/// memory kernels on 16-bit elements are no longer memory-bound.
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);
 
 /// In a training step: kernel_time() times the device's overheads; products in fp32 do not load the tensor cores.

@@ -12,7 +12,7 @@ namespace {
 
 Layer embedding_layer(const Model& model, const Sizes& z) {
   Layer layer;
-  layer.name = "embedding";
+  layer.kind = LayerKind::kEmbedding;
   const Bytes rows = z.tokens * z.hidden * z.stream;
   const Bytes ids = z.tokens * Bytes{8};
   const double table = z.vocab * z.hidden;
@@ -44,11 +44,6 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
   return layer;
 }
 
-bool is_attention(const Operator& op) {
-  const bool named = op.name.rfind("attention", 0) == 0 || op.name == "softmax";
-  return named && op.name != "attention norm" && op.name != "attention residual";
-}
-
 void run_again(Operator& op, const std::vector<Kernel>& kernels) {
   op.backward.insert(op.backward.end(), kernels.begin(), kernels.end());
   add_up(op);
@@ -75,9 +70,9 @@ void recompute_all(const Sizes& z, std::vector<Operator>& ops) {
 void recompute_attention(std::vector<Operator>& ops) {
   const Bytes before = kept_by(ops);
   for (Operator& op : ops) {
-    if (!is_attention(op)) continue;
+    if (op.attention == AttentionPart::kNone) continue;
     run_again(op, op.forward);
-    if (op.name == "softmax" || op.name == "attention dropout") op.activations = Bytes{0};
+    if (op.attention == AttentionPart::kScores) op.activations = Bytes{0};
   }
   ops.front().workspace = before - kept_by(ops);
 }
@@ -160,7 +155,7 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
 
 Layer head_layer(const Model& model, const Sizes& z) {
   Layer layer;
-  layer.name = "head";
+  layer.kind = LayerKind::kHead;
   std::vector<Operator>& ops = layer.operators;
   ops.push_back(norm("final norm", model, z));
   Sizes wide = z;
@@ -177,6 +172,16 @@ Layer head_layer(const Model& model, const Sizes& z) {
 
 }  // namespace
 
+const char* name_of(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kEmbedding: return "embedding";
+    case LayerKind::kBlock: return "block";
+    case LayerKind::kHead: return "head";
+    case LayerKind::kMeasured: return "measured";
+  }
+  return "";
+}
+
 double attended_pairs(int sequence_length, int window) {
   const double s = sequence_length;
   const double w = window > 0 && window < sequence_length ? window : s;
@@ -189,7 +194,7 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
     whole.name = "micro-batch";
     whole.parameters = static_cast<double>(model.measured_parameters);
     whole.forward_kernels = whole.backward_kernels = 0;
-    return {Layer{"measured", {whole}}};
+    return {Layer{LayerKind::kMeasured, {whole}}};
   }
   const Sizes z = sizes_of(model, workload);
   if (workload.implementation == Implementation::kAccocal)
@@ -205,7 +210,6 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
     auto same = std::find_if(built.begin(), built.end(), [&](const auto& each) { return each.first == window; });
     if (same == built.end()) same = built.insert(built.end(), {window, block_layer(model, workload, z, window)});
     layers.push_back(same->second);
-    layers.back().name = "block " + std::to_string(i);
   }
   layers.push_back(head_layer(model, z));
   return layers;

@@ -18,22 +18,39 @@ enum class OperatorClass : std::uint8_t {
   kMemory,     ///< elementwise, norms, softmax, embedding, casts: bytes against the achieved bandwidth
 };
 
+/// Operators between q, k, v and the attention's output, which selective recomputation runs again, by what they keep.
+enum class AttentionPart : std::uint8_t {
+  kNone,
+  kProducts,  ///< keeps q, k or v
+  kScores,    ///< keeps sequence x sequence elements per head
+};
+
 struct Operator {
   std::string name;
   OperatorClass cls = OperatorClass::kMemory;
+  AttentionPart attention = AttentionPart::kNone;
   std::vector<Kernel> forward, backward;  ///< the kernels; the four sums below are theirs
   Flops forward_flops, backward_flops;
   Bytes forward_bytes, backward_bytes;  ///< moved to and from device memory
   int forward_kernels = 1, backward_kernels = 1;
   double parameters = 0;
   Bytes activations;  ///< kept from forward to backward
-  Bytes workspace;    ///< more that is live only while its backward runs
+  Bytes workspace;    ///< further memory that is live only while its backward runs
 
   bool operator==(const Operator&) const = default;
 };
 
+enum class LayerKind : std::uint8_t {
+  kEmbedding,
+  kBlock,
+  kHead,      ///< final norm, head and loss
+  kMeasured,  ///< all of a measured model
+};
+/// "embedding", "block", "head", "measured".
+const char* name_of(LayerKind kind);
+
 struct Layer {
-  std::string name;
+  LayerKind kind = LayerKind::kBlock;
   std::vector<Operator> operators;
 };
 

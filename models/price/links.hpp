@@ -1,4 +1,4 @@
-// What NVLinks between GPUs carry when not all are joined alike: the rings that fit on them.
+// How many rings fit on the NVLinks between GPUs that are not all joined alike, and the bandwidth that this gives.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace accosim {
 
-/// Rings, each in one direction, through the first `ranks` GPUs that fit on the links together; a link carries one ring
-/// each way. Where no ring can be closed, a step may pass through another of these GPUs (NCCL's path type NVB). 0 where
-/// there is no ring at all. 2 to 8 ranks.
+/// Number of one-directional rings through the first `ranks` GPUs that the links can carry at the same time; a link
+/// carries one ring each way. Where no ring can be closed, a step may pass through another of these GPUs (NCCL's path
+/// type NVB). 0 where there is no ring at all. 2 to 8 ranks.
 int rings_on(const std::vector<std::vector<int>>& links, int ranks);
 
 /// Bandwidth of all rings through `ranks` of a node's `gpus` GPUs together, one direction, before any efficiency. With

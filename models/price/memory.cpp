@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/spec.hpp"
@@ -29,11 +30,11 @@ double parameters_of(const Layer& layer) {
   return sum;
 }
 
-/// What is resident at one moment, by name.
+/// What is resident at one moment.
 class Moment {
  public:
-  void add(const char* name, Bytes bytes) {
-    if (bytes > Bytes{0}) memory_.parts.push_back({name, bytes});
+  void add(MemoryUse use, Bytes bytes) {
+    if (bytes > Bytes{0}) memory_.parts.push_back({use, bytes});
   }
   const MemoryParts& memory() const { return memory_; }
 
@@ -77,21 +78,22 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   const ScheduleTraits& traits = traits_of(spec);
   const bool flat = traits.sharding == Sharding::kOptimizer;  // gradients are, to be reduced in one piece
   const bool sharded = flat || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
-  moment.add("parameters", z.parameters * z.param);
-  moment.add("gradients", (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
+  moment.add(MemoryUse::kParameters, z.parameters * z.param);
+  moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
-  moment.add("optimizer states", (sharded ? z.shard : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  moment.add(MemoryUse::kOptimizerStates,
+             (sharded ? z.shard : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
   if (traits.delayed) {
     // Carries gradients out and parameters back.
-    moment.add("communication buffer", input.shards * z.shard * std::max(z.param, z.grad));
-    if (z.grad < z.state) moment.add("fp32 gradient of the shard", z.shard * Bytes{4});
+    moment.add(MemoryUse::kCommunicationBuffer, input.shards * z.shard * std::max(z.param, z.grad));
+    if (z.grad < z.state) moment.add(MemoryUse::kFp32GradientShard, z.shard * Bytes{4});
     if (traits.lookahead != Lookahead::kNone)
-      moment.add("clones of optimizer states", z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
+      moment.add(MemoryUse::kStateClones, z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
   } else if (traits.local) {
-    if (traits.outer_step) moment.add("outer parameters and momentum", z.parameters * Bytes{8});
-    moment.add("communication buffer", z.parameters * z.param);
+    if (traits.outer_step) moment.add(MemoryUse::kOuterStates, z.parameters * Bytes{8});
+    moment.add(MemoryUse::kCommunicationBuffer, z.parameters * z.param);
   } else if (spec.overlap == Overlap::kBackward && input.shards > 1) {  // one rank is not wrapped
-    moment.add("gradient buckets", z.parameters * z.grad);
+    moment.add(MemoryUse::kGradientBuckets, z.parameters * z.grad);
   }
 }
 
@@ -100,28 +102,28 @@ void add_accocal_states(Moment& moment, const MemoryInput& input, const Sizes& z
   const ScheduleTraits& traits = traits_of(input.schedule);
   const double padded = input.shards * z.shard;
   const double optimized = traits.sharding == Sharding::kNothing ? z.parameters : z.shard;
-  moment.add("parameters", padded * z.param);
-  moment.add("gradients", padded * z.grad);
-  moment.add("communication buffer", padded * z.param);
-  moment.add("optimizer states", optimized * 3 * Bytes{4});
-  if (traits.lookahead != Lookahead::kNone) moment.add("clones of optimizer states", optimized * 3 * Bytes{4});
-  if (traits.lookahead == Lookahead::kPrediction) moment.add("estimate of the shard", optimized * z.param);
+  moment.add(MemoryUse::kParameters, padded * z.param);
+  moment.add(MemoryUse::kGradients, padded * z.grad);
+  moment.add(MemoryUse::kCommunicationBuffer, padded * z.param);
+  moment.add(MemoryUse::kOptimizerStates, optimized * 3 * Bytes{4});
+  if (traits.lookahead != Lookahead::kNone) moment.add(MemoryUse::kStateClones, optimized * 3 * Bytes{4});
+  if (traits.lookahead == Lookahead::kPrediction) moment.add(MemoryUse::kEstimate, optimized * z.param);
 }
 
 void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
   const bool every = spec.sync == Sync::kEveryMicroBatch;
-  moment.add("parameters", z.parameters * z.param);
+  moment.add(MemoryUse::kParameters, z.parameters * z.param);
   if (every && spec.overlap == Overlap::kBackward) {
-    moment.add("gradients", z.layers[l] * z.grad);
-    moment.add("gradient buckets", std::min(2 * spec.bucket_cap, z.parameters * z.grad));
+    moment.add(MemoryUse::kGradients, z.layers[l] * z.grad);
+    moment.add(MemoryUse::kGradientBuckets, std::min(2 * spec.bucket_cap, z.parameters * z.grad));
   } else {
     const bool whole = z.grads_stay && !every;
-    moment.add("gradients", (whole ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
+    moment.add(MemoryUse::kGradients, (whole ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
   }
-  moment.add("gradient shard", z.shard * z.grad);
+  moment.add(MemoryUse::kGradientShard, z.shard * z.grad);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
-  moment.add("optimizer states", z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  moment.add(MemoryUse::kOptimizerStates, z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
 }
 
 void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
@@ -129,19 +131,19 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   const std::size_t n = z.layers.size(), d = static_cast<std::size_t>(spec.prefetch);
   const Bytes stored = std::max(z.state, z.param);
   const double share = z.shard / z.parameters;
-  moment.add("parameter shard", z.shard * stored);
+  moment.add(MemoryUse::kParameterShard, z.shard * stored);
   // The unit that computes and those gathered ahead; the last unit stays until its own backward is done, tied
   // embeddings to the end.
   double gathered = sum(z.layers, spec.reshard_after_forward ? l - std::min(l, d) : 0, l + 1);
   if (input.tied_embeddings && spec.reshard_after_forward && l > d) gathered += z.layers.front();
-  moment.add("gathered parameters", gathered * z.param);
+  moment.add(MemoryUse::kGatheredParameters, gathered * z.param);
   const bool whole = z.grads_stay && spec.sync == Sync::kLastMicroBatch;
-  moment.add("gradients", whole ? z.parameters * std::max(z.grad, z.reduce) : z.layers[l] * z.grad);
+  moment.add(MemoryUse::kGradients, whole ? z.parameters * std::max(z.grad, z.reduce) : z.layers[l] * z.grad);
   const double in_flight = z.layers[l] + (l + 1 < n ? z.layers[l + 1] : 0);
-  if (input.shards > 1) moment.add("reduction buffers", in_flight * z.reduce);
+  if (input.shards > 1) moment.add(MemoryUse::kReductionBuffers, in_flight * z.reduce);
   const bool shard_stays = z.grads_stay && spec.sync == Sync::kEveryMicroBatch;
-  moment.add("gradient shard", (shard_stays ? z.shard : share * sum(z.layers, l, n)) * stored);
-  moment.add("optimizer states", z.shard * (2 * z.state));
+  moment.add(MemoryUse::kGradientShard, (shard_stays ? z.shard : share * sum(z.layers, l, n)) * stored);
+  moment.add(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
 }
 
 MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
@@ -159,8 +161,8 @@ MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
   for (std::size_t i = 0; i < l; ++i) held += kept(input.layers[i]);
   const bool head = l + 1 == input.layers.size();
   const Bytes here = kept(input.layers[l]) + workspace(input.layers[l]);
-  moment.add("activations", head ? held : held + here);
-  if (head) moment.add("logits and loss", here);
+  moment.add(MemoryUse::kActivations, head ? held : held + here);
+  if (head) moment.add(MemoryUse::kLogitsAndLoss, here);
   return moment.memory();
 }
 
@@ -179,21 +181,44 @@ Bytes memory_formula(const std::string& method, double parameters, int ranks) {
   return Bytes{(formula.whole + formula.sharded / ranks) * parameters};
 }
 
+const char* name_of(MemoryUse use) {
+  switch (use) {
+    case MemoryUse::kParameters: return "parameters";
+    case MemoryUse::kParameterShard: return "parameter shard";
+    case MemoryUse::kGatheredParameters: return "gathered parameters";
+    case MemoryUse::kGradients: return "gradients";
+    case MemoryUse::kGradientShard: return "gradient shard";
+    case MemoryUse::kGradientBuckets: return "gradient buckets";
+    case MemoryUse::kReductionBuffers: return "reduction buffers";
+    case MemoryUse::kFp32GradientShard: return "fp32 gradient of the shard";
+    case MemoryUse::kOptimizerStates: return "optimizer states";
+    case MemoryUse::kStateClones: return "clones of optimizer states";
+    case MemoryUse::kOuterStates: return "outer parameters and momentum";
+    case MemoryUse::kEstimate: return "estimate of the shard";
+    case MemoryUse::kCommunicationBuffer: return "communication buffer";
+    case MemoryUse::kActivations: return "activations";
+    case MemoryUse::kLogitsAndLoss: return "logits and loss";
+    case MemoryUse::kAllocatorSlack: return "allocator slack";
+    case MemoryUse::kReserved: return "reserved";
+  }
+  return "";
+}
+
 Bytes MemoryParts::total() const {
   Bytes sum;
-  for (const auto& part : parts) sum += part.second;
+  for (const MemoryPart& part : parts) sum += part.bytes;
   return sum;
 }
 
-Bytes MemoryParts::part(const std::string& name) const {
-  for (const auto& part : parts)
-    if (part.first == name) return part.second;
+Bytes MemoryParts::part(MemoryUse use) const {
+  for (const MemoryPart& part : parts)
+    if (part.use == use) return part.bytes;
   return Bytes{0};
 }
 
-Bytes MemoryParts::allocated() const { return with_slack() - part("allocator slack"); }
+Bytes MemoryParts::allocated() const { return with_slack() - part(MemoryUse::kAllocatorSlack); }
 
-Bytes MemoryParts::with_slack() const { return total() - part("reserved"); }
+Bytes MemoryParts::with_slack() const { return total() - part(MemoryUse::kReserved); }
 
 MemoryParts resident_memory(const MemoryInput& input) {
   const Sizes z = sizes_of(input);
@@ -202,8 +227,9 @@ MemoryParts resident_memory(const MemoryInput& input) {
     MemoryParts now = at_layer(input, z, l);
     if (now.total() > worst.total()) worst = std::move(now);
   }
-  if (!input.accocal) worst.parts.push_back({"allocator slack", kAllocatorSlack * worst.total()});
-  if (input.device.reserved_memory > Bytes{0}) worst.parts.push_back({"reserved", input.device.reserved_memory});
+  if (!input.accocal) worst.parts.push_back({MemoryUse::kAllocatorSlack, kAllocatorSlack * worst.total()});
+  if (input.device.reserved_memory > Bytes{0})
+    worst.parts.push_back({MemoryUse::kReserved, input.device.reserved_memory});
   return worst;
 }
 

@@ -2,8 +2,8 @@
 // second decides whether it fits.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/base/units.hpp"
@@ -17,11 +17,39 @@ namespace accosim {
 /// slowmo and co2. Throws std::invalid_argument for another. In hybrid sharding `ranks` are those of a node.
 Bytes memory_formula(const std::string& method, double parameters, int ranks);
 
-/// What is resident at the peak, by name, in the order of a report.
+/// What memory is used for.
+enum class MemoryUse : std::uint8_t {
+  kParameters,          ///< whole
+  kParameterShard,      ///< of zero3
+  kGatheredParameters,  ///< of zero3: the units that are gathered at the moment
+  kGradients,
+  kGradientShard,
+  kGradientBuckets,
+  kReductionBuffers,
+  kFp32GradientShard,
+  kOptimizerStates,
+  kStateClones,
+  kOuterStates,
+  kEstimate,
+  kCommunicationBuffer,
+  kActivations,
+  kLogitsAndLoss,
+  kAllocatorSlack,  ///< kAllocatorSlack of all other parts
+  kReserved,        ///< Device::reserved_memory: CUDA context and libraries
+};
+/// "communication buffer".
+const char* name_of(MemoryUse use);
+
+struct MemoryPart {
+  MemoryUse use = MemoryUse::kParameters;
+  Bytes bytes;
+};
+
+/// What is resident at the peak, in the order of a report.
 struct MemoryParts {
-  std::vector<std::pair<std::string, Bytes>> parts;
+  std::vector<MemoryPart> parts;
   Bytes total() const;
-  Bytes part(const std::string& name) const;  ///< 0 where there is none
+  Bytes part(MemoryUse use) const;  ///< 0 where there is none
   /// What PyTorch's max_memory_allocated counts: all but what is reserved and the allocator's slack.
   Bytes allocated() const;
   /// What max_memory_reserved counts: allocated, and the slack.
@@ -38,25 +66,26 @@ struct MemoryInput {
   bool accocal = false;  ///< its own buffers, and no caching allocator
 };
 
-/// At the worst moment of the backward pass, which is walked layer by layer: the activations of the layers that it has
-/// not reached, the workspace of the one where it is, and
-/// - parameters, whole, or in zero3 the shard and the units gathered: the one that computes and those prefetched;
-/// - gradients: flat buffers (zero1, dpu, acco) whole; otherwise as they appear, unless an earlier micro-batch left
-/// them
-///   there (ddp, also zero2 and zero3 when synchronized once); in zero2 the layer's, two buckets and the shard, in
-///   zero3 the unit's, two buffers being reduced and the shard;
-/// - optimizer states m and v and, where these are fp32 and the parameters narrower, a master copy, whole or a shard;
-/// - dpu and acco: the flat communication buffer and an fp32 gradient of the shard; acco: clones of the states; ddp and
-///   zero1 in buckets: the buckets, which PyTorch keeps beside the gradients (gradient_as_bucket_view=False);
-/// - `logits and loss`: what the head keeps and needs, absent when the moment is after its backward;
+/// Memory at the worst moment of the backward pass, which is walked layer by layer: the activations of the layers that
+/// it has not reached, the workspace of the layer that it is in, and
+/// - parameters: whole, or in zero3 the shard (as wide as the optimizer states, so that it is the master copy) and the
+///   gathered units (the one that computes and those prefetched);
+/// - gradients: whole for flat buffers (zero1, dpu, wp, acco); otherwise as they appear, unless an earlier micro-batch
+///   left all of them there (ddp; also zero2 and zero3 when synchronized once). In zero2 those of the layer, two
+///   buckets and the shard; in zero3 those of the unit, two buffers that are being reduced and the shard;
+/// - optimizer states m and v and, where these are fp32 and the parameters narrower, a master copy: whole or a shard;
+/// - dpu, wp and acco: the flat communication buffer and an fp32 gradient of the shard; wp and acco: clones of the
+///   states; diloco and local_sgd: a communication buffer; diloco: outer parameters and momentum; ddp and zero1 in
+///   buckets: the buckets, which PyTorch keeps beside the gradients (gradient_as_bucket_view=False);
+/// - `logits and loss`: what the head keeps and needs, absent when the worst moment comes after the head's backward;
 /// - `reserved`, of the device, and `allocator slack`, kAllocatorSlack of all other parts.
 /// Shards are ceil(P / shards). accocal holds its flat buffers, the master copy and the logits all the time, whatever
 /// the schedule: parameters, gradients and a communication buffer in the storage type, padded to equal shards.
 MemoryParts resident_memory(const MemoryInput& input);
 
 /// What PyTorch's caching allocator holds beyond the tensors at the peak (blocks rounded up, split, kept for another
-/// size), of these: the median by which torchtitan's published peaks of reserved memory exceed what is counted here:
-/// Llama 3.1 8B under FSDP on 8 GPUs, eager 1.16 and compiled 1.09, and on 128 GPUs, 1.12
+/// size), as a fraction of the tensors: the median by which torchtitan's published peaks of reserved memory exceed what
+/// is counted here: Llama 3.1 8B under FSDP on 8 GPUs, eager 1.16 and compiled 1.09, and on 128 GPUs, 1.12
 /// (github.com/pytorch/torchtitan at b5bcd76, benchmarks/llama3_h100_202412_torchtitan.md).
 inline constexpr double kAllocatorSlack = 0.11;
 

@@ -66,6 +66,7 @@ Operator square_product(const char* name, const Gemm& forward, const Gemm& left,
   Operator op;
   op.name = name;
   op.cls = OperatorClass::kGemm;
+  op.attention = AttentionPart::kProducts;
   op.forward = {gemm_kernel(forward)};
   op.backward = {gemm_kernel(left), gemm_kernel(right)};
   return op;
@@ -102,6 +103,7 @@ Operator softmax(const Model& model, const Sizes& z, double square) {
                    {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency, kSoftmaxBackwardWork * square)});
     op.activations = y;
   }
+  op.attention = AttentionPart::kScores;
   return op;
 }
 
@@ -284,6 +286,7 @@ Operator flash_attention(const Model& model, const Sizes& z, int window) {
   Operator op;
   op.name = "attention";
   op.cls = OperatorClass::kAttention;
+  op.attention = AttentionPart::kProducts;
   op.forward = {attention_kernel(shape, false)};
   op.backward = {attention_kernel(shape, true)};
   // q, k, v and the log-sum-exp; its output is counted where it is the next product's input.
@@ -315,6 +318,7 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   if (z.dropout) {
     Operator dropout =
         memory_op("attention dropout", {dropout_kernel(square, z.act, false)}, {dropout_kernel(square, z.act, true)});
+    dropout.attention = AttentionPart::kScores;
     dropout.activations = y + Bytes{square};
     ops.push_back(dropout);
   }

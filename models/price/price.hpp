@@ -1,5 +1,5 @@
-// Layers in seconds, summed from the bill of their kernels: a layer is never faster than the host can launch them. And
-// what no bill holds, since no micro-batch does it: the optimizer and copies.
+// Times of layers, summed from the bill of their kernels: a layer is never faster than the host can launch its kernels.
+// And the times of what is in no micro-batch's bill: the optimizer and copies.
 #pragma once
 
 #include <vector>
@@ -15,23 +15,21 @@ struct LayerTime {
   double parameters = 0;
 };
 
-/// Of one of the bill's layers: sum of the operators or kernels x launch interval, whichever is longer; times the
-/// device's slowdown. Launches are asynchronous: within a layer the host runs ahead of long kernels and falls behind
-/// short ones.
+/// Time of one of the bill's layers: the longer of its operators' sum and kernels x launch interval, times the device's
+/// slowdown. Launches are asynchronous: within a layer the host runs ahead of long kernels and falls behind short ones.
 LayerTime layer_time(const Bill& bill, const BilledLayer& layer);
 
 /// One a layer of the model.
 std::vector<LayerTime> layer_times(const Bill& bill);
 
-/// Time to read `read` and write `write` bytes at the achieved memory bandwidth, at least one launch; nothing costs
-/// nothing. The device's slowdown is not in it: that is of forward and backward alone.
+/// Time to read `read` and write `write` bytes at the achieved memory bandwidth, at least one launch interval; 0 for no
+/// bytes. Without the device's slowdown, which applies to forward and backward alone.
 Seconds memory_time(Bytes read, Bytes write, const Device& device);
 
-/// AdamW on `parameters` elements. Fused: one pass: fp32 master, m and v read and written (24 B), the gradient read in
-/// its dtype, the parameter written in its dtype unless it is the fp32 master itself. PyTorch's foreach: a pass for
-/// each of weight decay, m, v (two), square root, its correction, epsilon (8 B each) and the update (16 B), the
-/// gradient read for m and for v, and the copy of the parameter. A device on which it was measured has it by the
-/// parameter.
+/// AdamW on `parameters` elements. Fused, one pass: fp32 master, m and v read and written (24 B), the gradient read in
+/// its dtype, the parameter written in its dtype unless it is the fp32 master itself. PyTorch's foreach: one pass each
+/// for weight decay, m, v (two), square root, its correction, epsilon (8 B each) and the update (16 B); the gradient is
+/// read for m and for v, and the parameter is copied. A device with a measured time per parameter uses that instead.
 Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device,
                    OptimizerImplementation implementation = OptimizerImplementation::kFused);
 

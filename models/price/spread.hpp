@@ -1,4 +1,4 @@
-// How sure the price of a micro-batch is: a sum over its bill of what the fits of its kernels left over.
+// How uncertain the time of a micro-batch is, from the errors that the fits of its kernels leave.
 #pragma once
 
 #include "models/price/costs.hpp"
@@ -7,28 +7,27 @@ namespace accosim {
 
 /// Shares of a micro-batch's kernel time, 0 to 1.
 struct FitUse {
-  double inherited = 0;  ///< in kernels whose constants were measured on a relative of the device
-  double extrapolated =
-      0;  ///< in kernels more than twice outside the FLOPs that were measured, or outside() their table
+  double inherited = 0;     ///< in kernels whose constants were measured on a relative of the device
+  double extrapolated = 0;  ///< in kernels with Trust::extrapolated
 };
 FitUse fit_use(const RankKind& kind);
 
 /// Standard deviation of the log of a micro-batch's time. Equal kernels err together, different ones independently, so
 ///   variance = kOperators^2 + sum over different kernels of (share of the time x spread)^2
 ///              + (share of memory-bound kernels x kBandwidthSpread)^2 + (share of launch-bound time x kHost)^2
-/// spread being that of the kernel's fit, with kInheritedSpread added in squares where the fit is inherited or
-/// extrapolated. A kernel that was measured by itself counts as a product does, with the spread of its table, at least
-/// kMeasuredSpread, and is extrapolated where it is outside() that; a product measured in just its sizes has
-/// kMeasuredSpread. For accocal's own step kListed stands for kOperators. A device without fits, whose constants are
-/// the user's: kConstantSpread for all products.
+/// where a kernel's spread is that of its fit, combined with kInheritedSpread (root of squares) where the fit is
+/// inherited or extrapolated. A kernel with a measured table counts in the sum over kernels, with the table's spread
+/// but at least kMeasuredSpread, and is extrapolated where it is outside() the table; a GEMM measured at exactly its
+/// sizes has kMeasuredSpread. For accocal's own step kListed replaces kOperators. On a device without fits, whose
+/// constants are the user's, GEMMs and fused attention together have kConstantSpread.
 double compute_spread(const RankKind& kind);
 
-/// The same of the optimizer on all parameters: of accocal's the spread of its table, else kBandwidthSpread.
+/// The same for the optimizer on all parameters: the spread of its table for accocal's own, else kBandwidthSpread.
 double optimizer_spread(const Costs& costs);
 
 inline constexpr double kOperators = 0.08;   ///< what the list of operators misses of a framework's code
-inline constexpr double kListed = 0.03;      ///< the same where every kernel is listed: clocks, the order in the caches
-inline constexpr double kLayerAlone = 0.14;  ///< more than kOperators in one layer's forward or backward by itself
-inline constexpr double kHost = 0.25;        ///< of the host's launches, where these decide
+inline constexpr double kListed = 0.03;      ///< the same where all kernels are listed: clocks, contents of caches
+inline constexpr double kLayerAlone = 0.14;  ///< added (root of squares) for a single layer's forward or backward
+inline constexpr double kHost = 0.25;        ///< of launch-bound time
 
 }  // namespace accosim

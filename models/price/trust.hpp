@@ -25,7 +25,7 @@ struct Trust {
 inline constexpr double kMeasuredSpread = 0.02;   ///< of a kernel that was measured in just its sizes
 inline constexpr double kBandwidthSpread = 0.12;  ///< of memory-bound kernels together
 inline constexpr double kInheritedSpread = 0.1;   ///< more, where a fit is inherited or extrapolated
-inline constexpr double kConstantSpread = 0.15;   ///< of products on a device whose constants are the user's
+inline constexpr double kConstantSpread = 0.15;   ///< of GEMMs and fused attention whose constants are the user's
 
 /// A product that was measured in just its sizes has kMeasuredSpread for a spread, a table at least that, a fit its
 /// own; a price without any of these kBandwidthSpread or kConstantSpread.

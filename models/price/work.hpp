@@ -1,5 +1,5 @@
-// What the time of a piece of computation is made of, so that it can be re-priced while a collective runs on the same
-// GPU: the collective holds multiprocessors and moves memory, and takes neither from the host.
+// What the time of a piece of computation consists of, so that it can be re-priced while a collective runs on the same
+// GPU: the collective holds multiprocessors and uses memory bandwidth, but does not slow the host.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 namespace accosim {
 
 struct Work {
-  double arithmetic = 0;  ///< share of the time alone that products and fused attention take
-  double memory = 0;      ///< share that memory-bound kernels take; what is left of 1 is the host's, which launches
-  /// How many times as long the arithmetic takes where collectives hold kHeld[i] multiprocessors: waves on those left
+  double arithmetic = 0;  ///< share of the undisturbed time that GEMMs and fused attention take
+  double memory = 0;      ///< share that memory-bound kernels take; the rest, up to 1, waits for the host's launches
+  /// How many times as long the arithmetic takes while collectives hold kHeld[i] multiprocessors: waves on those left
   /// over waves on all.
   std::array<double, kHeld.size()> waves = ones();
 
@@ -28,21 +28,21 @@ struct Work {
   }
 };
 
-/// How many times as long `work` takes beside collectives that hold `sms` multiprocessors and move `memory_share` of
-/// the achieved bandwidth: arithmetic x waves + memory / (1 - memory_share), and never less than alone: what the host
-/// leaves idle hides some.
+/// How many times as long `work` takes beside collectives that hold `sms` multiprocessors and use `memory_share` of the
+/// achieved bandwidth: arithmetic x waves + memory / (1 - memory_share). At least 1, since time spent waiting for the
+/// host's launches absorbs some of it.
 double slowdown(const Work& work, int sms, double memory_share);
 
 struct LayerWork {
   Work forward, backward;
 };
-/// Of one of the bill's layers.
+/// The work of one of the bill's layers.
 LayerWork layer_work(const Bill& bill, const BilledLayer& layer);
 
 /// One a layer of the model.
 std::vector<LayerWork> layer_works(const Bill& bill);
 
-/// Of all layers together, weighted by their times. `times` and `works` are one a layer.
+/// The work of all layers together, weighted by their times. `times` and `works` have one entry per layer.
 LayerWork total_work(const std::vector<LayerTime>& times, const std::vector<LayerWork>& works);
 
 /// Copies and the optimizer.

@@ -17,13 +17,13 @@ namespace accosim {
 struct AccocalSizes {
   double sequences = 1, context = 1, width = 1, heads = 1, vocabulary = 1;
   int layers = 1;
-  /// Not accocal's own, whose products are measured too: the inner size of a gated MLP (gate and up side by side), the
-  /// head apart from the embedding, and no biases, as Llama has it; 0: its own.
+  /// 0: accocal's own GPT. Otherwise a model like Llama, whose GEMMs are measured too: the inner size of its gated MLP
+  /// (gate and up side by side); its head is apart from the embedding, and it has no biases.
   double gated = 0;
 
   double tokens() const { return sequences * context; }
   double head_size() const { return width / heads; }
-  double matrices() const { return sequences * heads; }  ///< of attention: one a head of a sequence
+  double matrices() const { return sequences * heads; }  ///< attention matrices: one per head and sequence
   double up() const { return gated > 0 ? 2 * gated : 4 * width; }
   double down() const { return gated > 0 ? gated : 4 * width; }
 };
@@ -32,7 +32,7 @@ struct AccocalSizes {
 enum class AddedTo : std::uint8_t {
   kNothing,
   kStream,  ///< the residual stream, which lies elsewhere
-  kItself,  ///< what was there: a gradient
+  kItself,  ///< the result's old content: it is a gradient
 };
 
 /// C (m x n) = alpha op(A) op(B), column by column.
@@ -43,13 +43,13 @@ struct StepProduct {
   double ldb = 0, ldc = 0;                        ///< elements between the columns as stored; 0: no gaps
   double alpha = 1;
   AddedTo added_to = AddedTo::kNothing;
-  bool bias = false;                      ///< one a row is added
+  bool bias = false;                      ///< whether a bias is added, one per row of C
   bool fresh_a = false, fresh_b = false;  ///< the step has just written it
 };
 
 struct StepLaunch {
   const char* part = "";               ///< the operator that it belongs to
-  std::optional<StepProduct> product;  ///< or else:
+  std::optional<StepProduct> product;  ///< the GEMM; without one, `kernel`
   StepKernel kernel = StepKernel::kCopy;
   double rows = 0, columns = 0;  ///< of the kernel's main operand; a flat one has one column
 };
@@ -69,7 +69,7 @@ std::vector<StepLaunch> accocal_micro_batch(const AccocalSizes& z);
 /// Columns of logits are this far apart: the vocabulary rounded up to a multiple of 64.
 double padded_vocabulary(double vocabulary);
 
-/// What the model lacks to be one that accocal trains, as the end of a sentence ("has ..."); empty: nothing.
+/// What keeps the model from being one that accocal trains, as the end of a sentence ("has ..."); empty: nothing.
 std::string not_for_accocal(const Model& model);
 
 }  // namespace accosim

@@ -18,18 +18,17 @@ const std::vector<std::vector<int>>& cube_mesh();
 /// whose messages are framed for Ethernet and which know neither trees nor LL.
 const std::vector<std::string>& nic_kinds();
 
-/// Steps that a ring's last receive adds at most: a cluster may say so much, and a fit looks no further.
+/// The largest IntraLink::turnaround that a cluster may name and a fit may find.
 inline constexpr double kMostTurnaround = 2;
 
-/// Of one of intra_kinds(); its bandwidth is the caller's. Values by fit_collectives() of the committed tables, which a
-/// test repeats, but for these: pcie is NCCL's own (src/graph/tuning.cc) and SimuMax's; LL of nvlink and cube_mesh,
-/// without a message below 1 MiB, and omnipath, without a table, are where the fits begin and InfiniBand's.
+/// The constants of one of intra_kinds() (constants.hpp); its bandwidth is the caller's.
 IntraLink usual_intra(const std::string& kind);
-/// Of one of nic_kinds(), as above.
+/// The constants of one of nic_kinds(), likewise.
 Nics usual_nics(const std::string& kind);
 
-/// Plain TCP is limited by the host, not by the adapters: at most 95 % of them, and no more than what the sockets of
-/// one node of usual_nics("tcp")'s table carried (nodes of 2 x 200 Gbit/s). `adapters`: all of a node.
+/// Plain TCP is limited by the host, not by the adapters: at most 95 % of their bandwidth, and no more than a node's
+/// sockets carried where usual_nics("tcp") was measured (nodes of 2 x 200 Gbit/s). `adapters`: bandwidth of all of a
+/// node's adapters.
 double tcp_efficiency(BytesPerSecond adapters);
 
 }  // namespace accosim

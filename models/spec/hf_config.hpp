@@ -1,5 +1,5 @@
-// A model as Hugging Face's transformers describes it: config.json of the families of model_families.hpp. What else
-// such a file holds and changes the price is refused by name; the rest is none of our business and is dropped.
+// Reads a model as Hugging Face's transformers describes it: the config.json of a family of model_families.hpp. Keys
+// that would change the price and are not supported are refused by name; all others are dropped.
 #pragma once
 
 #include <optional>

@@ -27,8 +27,8 @@ using KernelCurve = std::vector<KernelPoint>;
 struct KernelTable {
   StepKernel kernel = StepKernel::kCopy;
   Dtype dtype{};
-  double rows = 0;    ///< of its operand; 0: of any
-  KernelCurve times;  ///< with what the step has just written in the L2 cache as far as it fits; not empty
+  double rows = 0;    ///< rows of the main operand; 0: valid for any number
+  KernelCurve times;  ///< with operands that the step has just written in the L2 cache, as far as they fit; not empty
   double spread = 0;  ///< root mean square of the log of predicted over measured time, each inner sample left out
   int samples = 0;
 
@@ -39,11 +39,11 @@ struct KernelTable {
 /// element. The curve has a point.
 Seconds time_at(const KernelCurve& curve, double elements);
 
-/// Sizes of up to this ratio are one.
+/// Sizes that differ by at most this ratio count as equal.
 inline constexpr double kSameSize = 1.02;
 
-/// Of samples in any order: those of nearly the same size (2 %) are one point, their geometric mean, and a point that a
-/// line between its neighbours gives within `tolerance` is not kept.
+/// Makes a curve of samples in any order: samples of nearly the same size (2 %) become one point, their geometric mean,
+/// and a point is dropped where a line between its neighbours predicts it within `tolerance`.
 KernelCurve curve_of(std::vector<KernelPoint> samples, double tolerance = 0.01);
 
 /// log of predicted over measured time of each inner sample by the curve of the others.

@@ -18,7 +18,7 @@ struct BiasRule {
 
 /// What a layer's queries see beside the causal mask.
 enum class WindowRule : std::uint8_t {
-  kFull,     ///< all that stands before them
+  kFull,     ///< all earlier tokens
   kByLayer,  ///< `window_size` and a list of `attention_types`
   kSliding,  ///< a `sliding_window`, in every layer the same
 };
@@ -27,7 +27,7 @@ enum class WindowRule : std::uint8_t {
 enum class EagerSoftmax : std::uint8_t {
   kAsStored,  ///< in the scores' dtype
   kInFp32,    ///< in fp32, and back
-  kClamped,   ///< in the scores' dtype, which are clamped before against the least number
+  kClamped,   ///< in the scores' dtype, after clamping the scores to its lowest number
 };
 
 struct ModelFamily {
@@ -35,7 +35,7 @@ struct ModelFamily {
   bool measured = false;  ///< no layers at all: parameters, and a time that somebody measured
   bool accocal = false;   ///< accocal's own GPT (calibration/train/gpt.hpp) is one of these
 
-  // Keys of the config. nullptr: it has none, and the comment holds.
+  // Keys of the config. nullptr: the config has no such key, and the value is what the comment says.
   const char* layers = "num_hidden_layers";
   const char* hidden_size = "hidden_size";
   const char* heads = "num_attention_heads";
@@ -46,16 +46,16 @@ struct ModelFamily {
   const char* vocabulary = "vocab_size";
   const char* positions = "max_position_embeddings";
   const char* activation = "activation_function";
-  const char* causal = nullptr;  ///< it is
+  const char* causal = nullptr;  ///< always causal
   BiasRule qkv_bias{}, attention_output_bias{}, mlp_bias{};
 
   // What the config may leave out.
-  int inner_size_of_hidden = 0;  ///< times the hidden size; 0: it is never left out
+  int inner_size_of_hidden = 0;  ///< default inner size, as a multiple of the hidden size; 0: the key is required
   const char* usual_activation = "gelu_new";
   bool usually_tied = true;  ///< the head is the embedding's table
 
-  // What it does not say.
-  bool learned_positions = true;  ///< a table of them; or rotary
+  // What the config does not say.
+  bool learned_positions = true;  ///< a table of position embeddings; else rotary
   int more_positions = 0;         ///< rows of that table beyond those that the config names
   bool gated_mlp = false;
   bool rms_norm = false;

@@ -14,7 +14,7 @@ struct Setting {
   JsonValue value;
 };
 
-/// To the value and all that is in it.
+/// Sets the origin of the value and of everything inside it.
 void give_origin(JsonValue& value, const JsonOrigin& origin);
 
 /// Sets one value in the tree. The last key of an object may be new (the reader knows whether it is right); everything

@@ -1,4 +1,4 @@
-// A schedule as accocal runs it, as a scenario would write it: what stands in scenarios that are made of measurements.
+// A schedule as accocal runs it, in the form that a scenario has: for scenarios that are made from measurements.
 #pragma once
 
 #include "models/base/json.hpp"

@@ -40,12 +40,13 @@ class References {
     std::string shown;
   };
 
-  /// Where `text` leads from the folder `from`: a path, or a name: of a file beside (without ".json"), else of one that
-  /// is shipped. A file that is open is not meant by a name: gpt2.json may take the model gpt2. Nothing when it leads
-  /// nowhere, and then `wrong` says why. `base` names the folder in words.
+  /// The file that `text` refers to from the folder `from`: a path, or the name (without ".json") of a file in that
+  /// folder or else of a shipped file. A name never means a file that is open: gpt2.json may take the model gpt2.
+  /// Nothing when there is no such file, and then `wrong` says why. `base` names the folder in words.
   std::optional<Place> locate(const std::string& text, FileKind kind, const Place& from, const std::string& base,
                               std::string& wrong) const;
-  /// The file's tree when it can be read, is of that kind and closes no circle; it is then on the stack of open files.
+  /// The file's tree when it can be read, is of that kind and does not refer back to an open file; it is then pushed on
+  /// the stack of open files.
   std::optional<JsonValue> enter(const JsonValue& reference, FileKind kind, const std::string& pointer);
   void leave() { stack_.pop_back(); }
   bool is_kind(const JsonValue& root, FileKind kind, const Place& place, const JsonValue& reference,
@@ -53,7 +54,7 @@ class References {
   void inherit(JsonValue& device, const std::string& pointer);
 
   Diagnostics& diagnostics_;
-  std::map<std::string, Place> directories_;              ///< of a file as shown: where its references start
+  std::map<std::string, Place> directories_;  ///< by a file's shown name: the folder that its references start from
   std::map<std::string, std::optional<JsonValue>> read_;  ///< by identity
   std::vector<Open> stack_;
   int values_ = 0;  ///< expanded so far

@@ -12,6 +12,7 @@
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/accocal_step.hpp"
+#include "models/spec/constants.hpp"
 #include "models/spec/hf_config.hpp"
 #include "models/spec/overrides.hpp"
 #include "models/spec/references.hpp"
@@ -283,6 +284,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
                        Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
   Training training;
+  training.overheads = constants().overheads;
   training.sequence_length = reader.integer("sequence_length", 1, kMaxInteger);
   training.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger);
   training.gradient_accumulation_steps = reader.integer("gradient_accumulation_steps", 1, kMaxInteger, 1);

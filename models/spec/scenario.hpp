@@ -29,7 +29,7 @@ struct LoadedScenario {
 /// `sets` are "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
 /// it parses as JSON, else text; a file that it names is looked for from the current directory. Throws ScenarioError.
 LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets);
-/// The same with values that are no text of a user's: nothing in them is read as anything but what it is.
+/// The same with values that are trees, not text of the user's, so that nothing in them is parsed.
 LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings);
 
 /// Single parts. Throw ScenarioError.

@@ -13,7 +13,8 @@ namespace accosim {
 /// A whole scenario from its expanded tree; `path` gives it a name where it has none.
 Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics);
 
-/// Nothing when wrong in any way; a text that is left from a failed reference is wrong without a further word.
+/// Nothing when it is wrong in any way. A text in its place is a reference that could not be resolved, which has
+/// already been reported, so it adds no error.
 std::optional<Device> read_device(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics);
 
 /// Node groups take precision, attention and micro-batch size from the training where they do not say.
@@ -23,21 +24,21 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
 /// "architecture", "sm_count", "power" and the fitted constants of kernels, or the constants that stand for them.
 void read_kernel_fits(ObjectReader& reader, Device& device);
 
-/// "products" of a fit of matrix products: {"NT 768x768x4096x1 +": 1.02, ...}, ratios of measured over fitted time by
-/// layout, m x n x k x batch, and a plus where the result is added to.
+/// "products" of a GEMM fit: {"NT 768x768x4096x1 +": 1.02, ...}, ratios of measured over fitted time. Keys are the
+/// layout, the sizes m, n, k and batch, and a plus where the product is added to the result.
 std::vector<MeasuredProduct> read_measured_products(ObjectReader& fit);
 
 /// "kernels": by name, dtype and rows ("any" or a number) {"spread": 0.02, "samples": 20, "times": {"65536": "3 us",
 /// ...}}: times by elements.
 std::vector<KernelTable> read_kernel_tables(ObjectReader& device);
 
-/// Refuses what accocal's own step does not compute in, of a training or of a node group.
+/// Refuses a precision or an attention that accocal's own step does not have, in the training or in a node group.
 void check_own_kernels(ObjectReader& reader, Dtype precision, Attention attention);
 
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics);
 
-/// The cluster is given when it is valid, to check what its devices can do.
+/// `cluster`, where it is valid, is used to check what its devices can do.
 ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const Training& training,
                            const std::optional<Cluster>& cluster, Diagnostics& diagnostics);
 

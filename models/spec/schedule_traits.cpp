@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "models/base/nearest.hpp"
 
@@ -48,10 +49,9 @@ constexpr OtherName kOtherNames[] = {
 constexpr double kState = 12;  // fp32 master, m and v
 constexpr double kHalf = 2;    // parameters, gradients or a buffer, in 16 bits
 
-}  // namespace
-
-const std::vector<ScheduleTraits>& schedules() {
-  static const std::vector<ScheduleTraits> kRows = {
+/// Every update is of the gradients at the parameters that it changes.
+std::vector<ScheduleTraits> synchronous_schedules() {
+  return {
       {.name = "ddp",
        .title = "DDP",
        .formula = {.whole = kHalf + kHalf + kState},
@@ -82,6 +82,12 @@ const std::vector<ScheduleTraits>& schedules() {
        .usual_sync = Sync::kEveryMicroBatch,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "communicators", "shard_group"},
        .trains_as = "zero1"},
+  };
+}
+
+/// Gradients that are late, or replicas that differ between updates.
+std::vector<ScheduleTraits> other_schedules() {
+  return {
       {.name = "dpu",
        .title = "DPU",
        .sharding = Sharding::kOptimizer,
@@ -130,6 +136,16 @@ const std::vector<ScheduleTraits>& schedules() {
        .formula = {.whole = kHalf + kHalf + kState},
        .keys = {"inner_updates"}},
   };
+}
+
+}  // namespace
+
+const std::vector<ScheduleTraits>& schedules() {
+  static const std::vector<ScheduleTraits> kRows = [] {
+    std::vector<ScheduleTraits> rows = synchronous_schedules();
+    for (ScheduleTraits& row : other_schedules()) rows.push_back(std::move(row));
+    return rows;
+  }();
   return kRows;
 }
 

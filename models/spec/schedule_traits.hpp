@@ -1,6 +1,6 @@
-// Every schedule as a row of data: what it shards, when its ranks meet, which keys it takes, what memory it needs. What
-// else wants to know something of a schedule asks its row; its name stands in the row and in its file of sim/schedules
-// alone, so a schedule that is added cannot be forgotten somewhere.
+// Every schedule as a row of data: what it shards, when its ranks meet, which keys it takes, what memory it needs. All
+// other code asks the row; the schedule's name occurs only in its row and in its file in sim/schedules, so that a new
+// schedule cannot be forgotten anywhere.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace accosim {
 /// What is split over the ranks: ZeRO's stages 0 to 3, each with what those before it split.
 enum class Sharding : std::uint8_t { kNothing, kOptimizer, kGradients, kParameters };
 
-/// A second step of the optimizer from the same states, whose parameters gradients are computed at while the real ones
+/// An extra optimizer step from the same states: gradients are computed at its parameters, while the real parameters
 /// are kept. kPrediction: along the gradient of the update itself. kHalfBatch: from the first half of the batch alone.
 enum class Lookahead : std::uint8_t { kNone, kPrediction, kHalfBatch };
 
-/// Where accocal's own step can be scheduled so: nowhere, by its ranks on CPUs, or on GPUs too.
+/// Where accocal can run this schedule: nowhere, on CPUs only, or on GPUs too.
 enum class AccocalRuns : std::uint8_t { kNowhere, kOnCpu, kOnGpu };
 
 /// Model states in bytes an element, as papers compare them: 2 for parameters, gradients and buffers, K = 12 for the
@@ -38,19 +38,19 @@ struct ScheduleTraits {
   bool delayed = false;
   Lookahead lookahead = Lookahead::kNone;
   int rounds = 1;         ///< of an update
-  int stale_updates = 0;  ///< so late is a gradient when it is applied, which nothing makes good
-  bool local = false;     ///< ranks make inner_updates updates by themselves, then meet: one mark in the graph
+  int stale_updates = 0;  ///< by how many updates a gradient is late when applied; nothing makes up for it
+  bool local = false;     ///< ranks make inner_updates updates on their own, then meet: one mark in the graph
   int usual_inner_updates = 1;
-  bool outer_step = false;  ///< where they meet, an optimizer steps on what they moved
+  bool outer_step = false;  ///< where they meet, an outer optimizer steps along the change that they made
   /// For identical ranks the speedup over serial ZeRO-1 at equal samples an update never exceeds it; 0: no such law.
   double most_same_batch = 0;
   MemoryFormula formula;
   Sync usual_sync = Sync::kLastMicroBatch;
   Overlap usual_overlap = Overlap::kNone;
-  std::vector<std::string_view> keys;  ///< that it takes in a file beside those of every schedule
+  std::vector<std::string_view> keys;  ///< keys that it takes in a file besides those of every schedule
   AccocalRuns accocal = AccocalRuns::kNowhere;
-  const char* trains_as = "";          ///< the algorithm of `accocal converge` that makes the same updates; or none
-  const char* trains_as_keeping = "";  ///< the same without rollback_estimate, where that makes others
+  const char* trains_as = "";          ///< the algorithm of `accocal converge` that makes the same updates; empty: none
+  const char* trains_as_keeping = "";  ///< the same without rollback_estimate, where that changes the updates
 
   bool takes(std::string_view key) const;
 };
@@ -65,8 +65,8 @@ const ScheduleTraits* find_schedule(std::string_view name);
 const ScheduleTraits& traits_of(std::string_view name);
 inline const ScheduleTraits& traits_of(const ScheduleSpec& spec) { return traits_of(spec.name); }
 
-/// The plain ones that others are told from: every rank holds all and waits for the all-reduce (DDP); the same with the
-/// optimizer sharded (ZeRO-1).
+/// The plain schedules that others are compared with: every rank holds everything and waits for the all-reduce (DDP);
+/// the same with a sharded optimizer (ZeRO-1).
 const ScheduleTraits& plain_schedule();
 const ScheduleTraits& plain_sharded_schedule();
 /// Is it ZeRO-1 with nothing hidden behind the backward pass?
@@ -78,13 +78,14 @@ inline int updates_per_mark(const ScheduleTraits& traits, int inner_updates) {
 }
 
 std::vector<std::string> schedule_names();
-/// Those that accocal runs, on GPUs alone or anywhere.
+/// Names of the schedules that accocal runs: on CPUs at least or, with kOnGpu, on GPUs too.
 std::vector<std::string> accocal_algorithms(AccocalRuns least = AccocalRuns::kOnCpu);
 
 /// "ddp, zero2 and zero3".
 std::string in_words(const std::vector<std::string>& names, const char* last = " and ");
 
-/// What others call a schedule, and how to write it here, "FULL_SHARD is "zero3"; "; or the nearest name; or nothing.
+/// Advice for a name that is no schedule: what others call so and how to write it here, "FULL_SHARD is "zero3"; "; or
+/// the nearest name; or nothing.
 std::string advice_for_schedule(const std::string& written);
 
 }  // namespace accosim

@@ -19,9 +19,9 @@ struct ShippedFile {
   std::string path;  ///< relative to data_dir()
 };
 
-/// By folder and name; found by looking.
+/// Sorted by folder and name. Lists the folders at every call.
 std::vector<ShippedFile> shipped_files(FileKind kind);
-/// Those that a name stands for: the file's own, or so much of the end of its path ("paper/finetune_2x4_a100").
+/// The files that a name can mean: by the file's name, or by the end of its path ("paper/finetune_2x4_a100").
 std::vector<ShippedFile> shipped_as(FileKind kind, std::string_view name);
 
 /// Where shipped files are: the environment's ACCOSIM_DATA_DIR, else the source tree.

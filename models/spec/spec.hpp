@@ -44,7 +44,7 @@ enum class Optimizer : std::uint8_t { kAdamW };
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
   std::string name;
-  std::string family;  ///< a row of model_families.hpp; one that is measured has the last two members alone
+  std::string family;  ///< a row of model_families.hpp; a measured model has only the last two members
   int num_hidden_layers = 0;
   int hidden_size = 0;
   int num_attention_heads = 0;
@@ -70,7 +70,7 @@ struct Model {
 /// Number of parameters, exact.
 std::int64_t parameter_count(const Model& model);
 
-/// What a fit says of itself.
+/// How good a fit is, and where it holds.
 struct FitQuality {
   double spread = 0;           ///< standard deviation of the log of predicted over measured time
   int samples = 0;             ///< number of measured kernels; 0: unknown
@@ -84,7 +84,7 @@ struct FitQuality {
 enum class GemmLayout : std::uint8_t { kAny, kNN, kTN, kNT, kTT };
 GemmLayout layout_of(bool transpose_a, bool transpose_b);
 
-/// One product that was measured on the device, beside what its fit makes of it.
+/// One GEMM that was measured on the device, and how far its fit is off for it.
 struct MeasuredProduct {
   GemmLayout layout = GemmLayout::kAny;
   bool accumulate = false;
@@ -94,30 +94,30 @@ struct MeasuredProduct {
   bool operator==(const MeasuredProduct&) const = default;
 };
 
-/// Fitted constants of matrix products in one dtype; `gemm_time` has the formula.
+/// Fitted constants of GEMMs in one dtype; `gemm_time` has the formula.
 struct GemmFit {
-  double peak_fraction = 0;    ///< of the peak, in the inner loop of a 256 x 128 tile, at `reference_power`
+  double peak_fraction = 0;    ///< share of the peak in the inner loop of a 256 x 128 tile, at `reference_power`
   double reference_power = 0;  ///< W; 0: the fraction does not depend on the power
-  double streaming = 1;        ///< of the achieved bandwidth, where operands and result bound the kernel
-  double square_tile = 1;      ///< efficiency of a 128 x 128 tile beside that of 256 x 128
+  double streaming = 1;        ///< share of the achieved bandwidth, where reading and writing bounds the kernel
+  double square_tile = 1;      ///< efficiency of a 128 x 128 tile relative to one of 256 x 128
   double narrow_tile = 1;      ///< the same of a tile with an edge of 64
   double quantisation = 1;     ///< share of a last, partly filled wave that costs as much as a full one
   double exposed_result = 0;   ///< share of the result's memory traffic that nothing hides
   double k_fill = 0;           ///< elements of k that filling and draining a tile's pipeline costs
   Seconds fixed;               ///< of a kernel, however small
   FitQuality quality;
-  std::vector<MeasuredProduct> products;  ///< what the fit is corrected by, where they are asked for
+  std::vector<MeasuredProduct> products;  ///< what corrects the fit for GEMMs like these: measured_ratio()
 
   bool operator==(const GemmFit&) const = default;
 };
 
 /// Fitted constants of fused attention in 16 bits; `attention_time` has the formula.
 struct AttentionFit {
-  double forward_fraction = 0;   ///< of the peak, heads of at most 128, at `reference_power`
-  double backward_fraction = 0;  ///< the same, five products counted for the forward's two
+  double forward_fraction = 0;   ///< fraction of the peak for heads of at most 128, at `reference_power`
+  double backward_fraction = 0;  ///< the same backward, counting five products where the forward has two
   double reference_power = 0;    ///< W; 0: the fractions do not depend on the power
   double wide_head = 0;          ///< exponent: a head wider than 128 runs at (128 / width)^wide_head of the rate
-  double tail = 0;               ///< share of the longest block's time that the others do not fill
+  double tail = 0;  ///< share of the longest block's time during which the other blocks leave multiprocessors idle
   Seconds fixed;
   FitQuality quality;
 
@@ -133,20 +133,21 @@ struct Device {
   BytesPerSecond memory_bandwidth;
   double memory_efficiency = 0;  ///< achieved fraction of the memory bandwidth in streaming kernels
   Bytes memory;
-  Bytes reserved_memory;     ///< CUDA context, libraries and allocator slack, never available to tensors
+  Bytes reserved_memory;     ///< CUDA context and library buffers, never available to tensors; the allocator's slack is
+                             ///< not in it
   Seconds launch_interval;   ///< least time between two kernel launches by the host
   std::string architecture;  ///< volta, ampere, hopper...; empty: unknown
-  int sm_count = 0;          ///< multiprocessors; 0: products have no waves
+  int sm_count = 0;          ///< multiprocessors; 0: unknown, GEMMs are not cut into waves
   double power = 0;          ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
   std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
-  std::vector<KernelTable> kernels;                      ///< measured kernels that are no products
+  std::vector<KernelTable> kernels;                      ///< tables of measured kernels that are no GEMMs
   int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
-  double collective_slowdown = 1;  ///< inside a node a collective takes so many times as long while the GPU computes
-  double product_overhead = 1;     ///< in a training step products on tensor cores take so many times as long as alone:
-                                   ///< power under lasting load, cold caches
-  double memory_overhead = 1;      ///< the same of memory-bound kernels: what Training::overheads says
-  double attention_overhead = 1;   ///< the same of fused attention
+  double collective_slowdown = 1;  ///< how many times as long a collective inside a node takes while the GPU computes
+  double product_overhead = 1;     ///< how many times as long GEMMs on tensor cores take in a training step as alone:
+                                   ///< power limit under lasting load, cold caches
+  double memory_overhead = 1;      ///< the same for memory-bound kernels: what Training::overheads says
+  double attention_overhead = 1;   ///< the same for fused attention
   Seconds adamw_time_per_parameter{};  ///< as measured, one pass; 0: priced by the bytes that it moves
   double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
 
@@ -174,8 +175,8 @@ struct IntraLink {
   Seconds latency;        ///< of one step of a ring between neighbours in the node, Simple protocol
   Seconds launch{};       ///< of a collective, whatever its size
   Seconds chunk{};        ///< pipelining costs 2 sqrt(chunk x time of the bytes)
-  double turnaround = 0;  ///< of a ring's step: what its last receive adds
-  double exchange = 0;    ///< what every GPU achieves in an all-to-all, of the bandwidth; 0: as the efficiency
+  double turnaround = 0;  ///< time that a ring's last receive adds, in steps of the ring
+  double exchange = 0;    ///< what every GPU achieves in an all-to-all over the bandwidth; 0: the same as `efficiency`
   double multicast = 0;   ///< NVLS: bus bandwidth of an all-reduce over the bandwidth; 0: the switch cannot reduce
   LowLatency ll{};
   /// NVLinks between GPU i and GPU j, symmetric; empty: a switch, or all joined alike.
@@ -190,9 +191,10 @@ struct Nics {
   double efficiency = 1;
   Seconds latency;  ///< of one step of a ring between neighbours on two nodes, fabric excluded, Simple protocol
   std::string kind{};
-  Seconds chunk{};  ///< as an IntraLink's
-  LowLatency ll{};  ///< its launch is the IntraLink's
-  /// Of a token bucket that shapes the way out: so many bytes pass at once after a pause; it fills at the bandwidth.
+  Seconds chunk{};  ///< as in IntraLink
+  LowLatency ll{};  ///< its launch time is in the IntraLink
+  /// Size of a token bucket that shapes outgoing traffic: so many bytes pass at once after a pause. It refills at
+  /// `bandwidth`.
   Bytes burst{};
   LinkQuality quality{};
 };
@@ -230,13 +232,13 @@ struct Place {
 };
 std::vector<Place> places_of(const Cluster& cluster);
 
-/// In a training step memory-bound kernels take so many times as long as the bytes of the listed operators alone:
-/// frameworks run more than is listed, hand-merged kernels find much in the L2 cache. By fit_steps() of the published
-/// steps, which a test repeats.
+/// How many times as long kernels take in a training step as the model says. Memory-bound ones, relative to the bytes
+/// of the listed operators: frameworks run more than is listed, hand-merged kernels find much in the L2 cache. A loaded
+/// scenario takes these from constants(), which fit_steps() fits to published steps.
 struct Overheads {
-  double pytorch = 1.348;  ///< eager and compiled
-  double fused = 0.6833;
-  double flash_1 = 1.581;  ///< FlashAttention 1, such as Triton's, over FlashAttention 2
+  double pytorch = 1;  ///< memory-bound kernels, eager and compiled
+  double fused = 1;
+  double flash_1 = 1;  ///< attention by FlashAttention 1, such as Triton's, relative to FlashAttention 2
 
   bool operator==(const Overheads&) const = default;
 };
@@ -271,19 +273,19 @@ struct ScheduleSpec {
   std::string label;  ///< unique in the scenario
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
-  Dtype optimizer_dtype = Dtype::kFp32;  ///< of the optimizer's states; fp32 has a master copy of narrower parameters
-  Overlap overlap = Overlap::kNone;      ///< of the gradients' communication with the backward pass, in buckets
+  Dtype optimizer_dtype = Dtype::kFp32;  ///< of the states; fp32 adds a master copy of narrower parameters
+  Overlap overlap = Overlap::kNone;      ///< kBackward: gradients are communicated in buckets during the backward pass
   Bytes bucket_cap;                      ///< full size of a bucket
   Bytes first_bucket;                    ///< size of the first bucket to fill, so that communication starts early
   Sync sync = Sync::kLastMicroBatch;
-  bool count_micro_batches = false;  ///< the ranks add up how many they did before they reduce, as the others do
+  bool count_micro_batches = false;  ///< the ranks first all-reduce their counts, as delayed schedules always do
   std::optional<Dtype> autocast;     ///< compute in this dtype while parameters stay in theirs
   OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
   ShardGroup shard_group = ShardGroup::kWorld;  ///< kNode: hybrid sharding, shards in a node, replicas across
-  Dtype reduce_dtype = Dtype::kBf16;            ///< gradients are reduced in it
+  Dtype reduce_dtype = Dtype::kBf16;            ///< dtype in which gradients are reduced
   int prefetch = 1;                             ///< units gathered ahead of the one that computes
   bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
-  int communicators = 1;                        ///< 2: reductions have one of their own, and do not queue with gathers
+  int communicators = 1;  ///< 2: reductions have a communicator of their own, and do not queue behind all-gathers
   LateCommunication late_communication = LateCommunication::kAccumulate;
   int poll_every = 1;               ///< micro-batches between two looks at "has the communication finished?"
   int micro_batches_per_round = 0;  ///< least number a round

@@ -1,5 +1,5 @@
-// The kernels of accocal's CUDA step that are no matrix products, with its optimizers and what is measured beside them:
-// a row each, which both programs read.
+// The kernels of accocal's CUDA step that are not GEMMs, its optimizers and other kernels that are measured: one row
+// each, which both programs read.
 #pragma once
 
 #include <cstdint>
@@ -35,18 +35,18 @@ inline constexpr int kStepKernelCount = static_cast<int>(StepKernel::kCopy) + 1;
 const char* name_of(StepKernel kernel);
 std::optional<StepKernel> step_kernel(const std::string& name);
 
-/// What a kernel moves if it reads and writes each of its large operands once, for `elements` of its main operand, of
-/// which each has `element` bytes: see the ledger (README.md).
+/// Bytes that a kernel moves if it reads and writes each of its large operands once, for `elements` elements of its
+/// main operand of `element` bytes each: see the ledger (README.md).
 Bytes bytes_of(StepKernel kernel, double elements, Bytes element);
-/// How bytes_of() counts, for people.
+/// The formulas of bytes_of() as text.
 std::string byte_formulas();
 
 /// How many kernels the function of that name launches.
 int launches_of(StepKernel kernel);
-/// Its main operand is so many elements; else a matrix of rows x columns.
+/// Whether its main operand is a flat array; else it is a matrix of rows x columns.
 bool is_flat(StepKernel kernel);
-/// Its time an element depends on how long the columns are that it works on, so that each length has a table of its
-/// own.
+/// Whether its time per element depends on the length of the columns that it works on, so that each length has a table
+/// of its own.
 bool goes_by_rows(StepKernel kernel);
 
 }  // namespace accosim

@@ -47,11 +47,13 @@ std::vector<Option> options() {
   return joined(
       report_options(),
       {{.names = "--machine",
-        .help = "The scenario is a run of accocal train: predict it on this machine (accosim fit SAMPLES -o)"},
+        .help = "Predict a run of accocal train, given in place of a scenario, on this machine (accosim fit SAMPLES -o "
+                "MACHINE)"},
        {.names = "--convergence",
-        .help = "What accocal converge measured: the time to a loss beside the time per token"},
+        .help = "Document of accocal converge: predict the time to a loss too, beside the time per token"},
        {.names = "--critical-batch",
-        .help = "Samples: what a grown batch is worth in your training; default: the convergence file's",
+        .help =
+            "Critical batch of your training, in samples: what a grown batch is worth; default: the convergence file's",
         .value = 0.0,
         .least = 1e-9,
         .most = 1e18,
@@ -77,7 +79,7 @@ Mode of_schedules() {
 
 Verb compare_verb() {
   return {.name = "compare",
-          .help = "Schedules side by side, against the baseline",
+          .help = "Compare schedules with a baseline: time, speedup, memory",
           .options = options(),
           .modes = {of_a_run(), of_schedules()}};
 }

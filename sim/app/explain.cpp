@@ -27,7 +27,7 @@ ExitCode explain_each(const Arguments& arguments) {
 
 Verb explain_verb() {
   return {.name = "explain",
-          .help = "Where the time of one update goes",
+          .help = "Show where the time of one update goes",
           .options = play_options(),
           .modes = {{.reads = names_of(play_options()), .run = explain_each}}};
 }

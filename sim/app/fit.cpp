@@ -14,18 +14,18 @@ std::vector<Option> options() {
   return {
       {.names = "samples",
        .help =
-           "CSV tables of kernels or of collectives, samples of accocal, or a folder of cases; calibration/README.md",
+           "Measurements: CSV tables of kernels or of collectives, samples of accocal, or a folder of published cases "
+           "(calibration/README.md)",
        .value = Texts(),
        .required = true},
       {.names = "-o,--output",
-       .help = "Device profile (may be repeated) or, of collectives, cluster to write the constants into; of "
-               "samples of accocal the profile or the scenario to write",
+       .help = "File to write: from tables of kernels a device profile (may be repeated), from tables of collectives a "
+               "cluster, from cases constants, from samples of accocal a profile or a scenario",
        .value = Texts()},
       {.names = "--cluster",
-       .help = "Cluster that a table's fabric names, a name or a file; may be repeated",
+       .help = "Cluster, by name or file, that a table's column fabric names; may be repeated",
        .value = Texts()},
-      {.names = "--profile",
-       .help = "Of samples that accocal took of a GPU: the device profile to start from, a name or a file"},
+      {.names = "--profile", .help = "With samples of a GPU: the device profile to start from, by name or file"},
       force_option(),
   };
 }
@@ -42,13 +42,11 @@ constexpr const char* kProfileIsOfAGpu = "--profile belongs to samples that acco
 /// The cases of validation: their tables of collectives give the constants of kinds of links.
 Mode of_cases() {
   return {.of = "of a folder of cases",
-          .reads = {"samples"},
+          .reads = {"samples", "--output", "--force"},
           .run = fit_to_cases,
-          .is_meant =
-              [](const Arguments& arguments) {
-                return arguments.texts("samples").size() == 1 && std::filesystem::is_directory(first_path(arguments));
-              },
-          .refusals = {{"--output", "--output takes the constants of tables of kernels; name CSV files"}}};
+          .is_meant = [](const Arguments& arguments) {
+            return arguments.texts("samples").size() == 1 && std::filesystem::is_directory(first_path(arguments));
+          }};
 }
 
 Mode of_a_gpu() {
@@ -94,7 +92,7 @@ Mode of_kernels() {
 
 Verb fit_verb() {
   return {.name = "fit",
-          .help = "Constants of kernels or links from tables of measured ones",
+          .help = "Fit constants of kernels, links or steps to measurements",
           .options = options(),
           .modes = {of_cases(), of_a_gpu(), of_a_machine(), of_collectives(), of_kernels()}};
 }

@@ -1,6 +1,7 @@
 // What the verb `fit` does with each kind of measurement.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <set>
@@ -15,9 +16,12 @@
 #include "models/fit/kernel_samples.hpp"
 #include "models/fit/machine_samples.hpp"
 #include "models/fit/published.hpp"
+#include "models/fit/write_constants.hpp"
 #include "models/fit/write_links.hpp"
 #include "models/fit/write_profile.hpp"
+#include "models/spec/constants.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "reports/fit_text.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
@@ -75,11 +79,29 @@ std::map<std::string, Device> devices_of(const std::vector<KernelSample>& sample
 }  // namespace
 
 ExitCode fit_to_cases(const Arguments& arguments) {
+  const Texts& outputs = arguments.texts("--output");
+  if (outputs.size() > 1) throw ScenarioError({"the constants of cases are written to one --output"});
+  const std::string path = outputs.empty() ? "" : outputs[0];
+  // Kinds of links without a table keep what they have.
+  const OutputKind constants{"they are constants, JSON", ".json", R"({"schema":"accosim.constants/1")", ""};
+  check_outputs({{"--output", path, constants, true}}, {}, arguments.flag("--force"));
+  const std::string before = !path.empty() && std::filesystem::exists(path) ? path : constants_path();
+
   const Published published = load_published(arguments.texts("samples")[0]);
-  write_fits(std::cout, fit_collectives(measured_collectives(published)));
+  const std::vector<LinkFit> links = fit_collectives(measured_collectives(published));
+  write_fits(std::cout, links);
   const ValidateOptions usual;
-  const StepFit steps = fit_steps(step_samples(published, usual.jobs, usual.network));
+  const std::vector<StepSample> samples = step_samples(published, usual.jobs, usual.network);
+  const StepFit steps = fit_steps(samples);
   write_step_fit(std::cout, steps.overheads, steps.products, steps.errors, steps.without);
+  if (path.empty()) return ExitCode::kDone;
+  std::set<std::string> publishers;
+  for (const StepSample& sample : samples) publishers.insert(sample.publisher);
+  const std::string source =
+      fmt::format("accosim fit, {} training steps from {}; mean error {:.1f} %, {:.1f} % with all of these 1",
+                  steps.errors.samples, in_words({publishers.begin(), publishers.end()}),
+                  100 * steps.errors.mean_absolute, 100 * steps.without.mean_absolute);
+  write_whole(path, constants_with_fits(read_json_file(before, before), links, steps.overheads, source));
   return ExitCode::kDone;
 }
 

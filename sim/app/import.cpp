@@ -17,15 +17,25 @@ namespace {
 std::vector<Option> options() {
   const NcclTestsOptions usual;
   return {
-      {.names = "files", .help = "Its output", .value = Texts(), .required = true},
+      {.names = "files", .help = "Files of output", .value = Texts(), .required = true},
       {.names = "-o,--output", .help = "CSV file; default: standard output", .empty = "names no file"},
       force_option(),
-      {.names = "--fabric", .help = "Name of the cluster it ran on", .value = usual.fabric, .default_shown = true},
-      {.names = "--source", .help = "Who measured", .value = usual.source, .default_shown = true},
-      {.names = "--in-place", .help = "Takes the in-place times", .value = usual.in_place},
-      {.names = "--collective", .help = "Of output that does not say, such as all_reduce"},
-      {.names = "--ranks", .help = "Of output that lists none", .value = usual.ranks, .least = 2, .most = 1000000},
-      {.names = "--nodes", .help = "Of output that lists none", .value = usual.nodes, .least = 1, .most = 1000000},
+      {.names = "--fabric", .help = "Name of the cluster that it ran on", .value = usual.fabric, .default_shown = true},
+      {.names = "--source", .help = "Name of whoever measured", .value = usual.source, .default_shown = true},
+      {.names = "--in-place",
+       .help = "Take the in-place times instead of the out-of-place ones",
+       .value = usual.in_place},
+      {.names = "--collective", .help = "Collective, such as all_reduce, where the output does not say"},
+      {.names = "--ranks",
+       .help = "Number of ranks, where the output lists none",
+       .value = usual.ranks,
+       .least = 2,
+       .most = 1000000},
+      {.names = "--nodes",
+       .help = "Number of nodes, where the output lists none",
+       .value = usual.nodes,
+       .least = 1,
+       .most = 1000000},
   };
 }
 
@@ -65,10 +75,11 @@ ExitCode import_files(const Arguments& arguments) {
 
 Verb import_verb() {
   const Verb nccl_tests = {.name = "nccl-tests",
-                           .help = "What nccl-tests prints, or writes with -J",
+                           .help = "Convert what nccl-tests prints, or writes with -J",
                            .options = options(),
                            .modes = {{.reads = names_of(options()), .run = import_files}}};
-  return {.name = "import", .help = "Others' results as tables of samples", .verbs = {nccl_tests}};
+  return {
+      .name = "import", .help = "Convert the output of other benchmarks into tables of samples", .verbs = {nccl_tests}};
 }
 
 }  // namespace accosim

@@ -27,9 +27,9 @@ ExitCode list(const Arguments& arguments) {
 
 Verb list_verb() {
   return {.name = "list",
-          .help = "Devices, models, clusters and scenarios that come with accosim",
+          .help = "List the devices, models, clusters and scenarios that come with accosim",
           .options = {{.names = "kind",
-                       .help = "device, model, cluster or scenario",
+                       .help = "List only these",
                        .choices = {"device", "devices", "model", "models", "cluster", "clusters", "scenario",
                                    "scenarios"}}},
           .modes = {{.reads = {"kind"}, .run = list}}};

@@ -8,15 +8,15 @@ namespace accosim {
 /// Predicts the run of accocal that the arguments name, and draws both.
 ExitCode compare_with_run(const Arguments& arguments);
 
-/// Measures this machine, predicts runs on it, makes them and compares. Bad input when the mean error was to be
-/// checked and is too large.
+/// Measures this machine, predicts runs on it, makes these runs and compares. Exit code for bad input when --check was
+/// given and the mean error is too large.
 ExitCode validate_on_this_machine(const Arguments& arguments);
 
-/// The constants that the cases of validation give.
+/// Fits the constants of links and of training steps to the cases of validation.
 ExitCode fit_to_cases(const Arguments& arguments);
-/// What accocal measured of a GPU becomes a device profile.
+/// Makes a device profile from what accocal measured on a GPU.
 ExitCode fit_to_gpu(const Arguments& arguments);
-/// What accocal measured becomes a scenario of the machine.
+/// Makes a scenario of a machine from what accocal measured there.
 ExitCode fit_to_machine(const Arguments& arguments);
 /// Predicts the collectives of the tables on their clusters, fits the links, and writes the cluster anew where asked.
 ExitCode fit_to_collectives(const Arguments& arguments);

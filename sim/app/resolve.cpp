@@ -17,7 +17,7 @@ ExitCode resolve(const Arguments& arguments) {
 
 Verb resolve_verb() {
   return {.name = "resolve",
-          .help = "The scenario with everything filled in, and where it came from",
+          .help = "Print the scenario with every default filled in, and where each value came from",
           .options = scenario_options(),
           .modes = {{.reads = names_of(scenario_options()), .run = resolve}}};
 }

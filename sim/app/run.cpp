@@ -31,7 +31,7 @@ ExitCode run_each(const Arguments& arguments) {
 
 Verb run_verb() {
   return {.name = "run",
-          .help = "Everything about each schedule by itself",
+          .help = "Show all that is predicted of each schedule",
           .options = report_options(),
           .modes = {{.reads = names_of(report_options()), .run = run_each}}};
 }

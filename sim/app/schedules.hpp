@@ -11,7 +11,7 @@ namespace accosim {
 
 /// The scenario, --set, --schedule and --network.
 std::vector<Option> play_options();
-/// Those, --json and --trace with all that belongs to it.
+/// The same, --json, --force, and --trace with the options that need it.
 std::vector<Option> report_options();
 
 /// Indices of the schedules that --schedule names by label or by name; all without it. Throws ScenarioError.
@@ -22,7 +22,8 @@ struct ChosenSchedules {
   Scenario scenario;
   std::vector<int> indices;
 };
-/// Before the work it throws what would be wrong after it; `inputs` are files besides the scenario's.
+/// Loads the scenario and checks the command line, so that what would fail after the work fails before it. `inputs`:
+/// files that are read besides the scenario's, and must not be overwritten.
 ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs);
 
 }  // namespace accosim

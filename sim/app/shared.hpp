@@ -16,12 +16,12 @@ namespace accosim {
 std::vector<Option> scenario_options();
 /// --network.
 Option network_option(const std::string& help);
-/// --force, of what writes a file.
+/// --force, for verbs that write a file.
 Option force_option();
 
 NetworkKind network_of(const Arguments& arguments);
 
-/// As the standard output's terminal can show it.
+/// Colour and width that suit the terminal behind standard output.
 ConsoleOptions console_options();
 
 /// Throws ScenarioError when the file cannot be read.

@@ -53,14 +53,14 @@ std::vector<Option> trace_options() {
   return {
       {.names = "--trace", .help = "Write a Chrome trace for Perfetto to this file", .empty = "names no file"},
       {.names = "--trace-updates",
-       .help = "Updates in the trace",
+       .help = "Number of updates in the trace",
        .value = 3,
        .least = 1,
        .most = 1000,
        .default_shown = true,
        .needs = "--trace"},
       {.names = "--trace-ranks",
-       .help = "Ranks in the trace, such as 0,1,8-15; all by default",
+       .help = "Ranks in the trace, such as 0,1,8-15; default: all",
        .empty = "names no rank",
        .needs = "--trace"},
   };

@@ -10,14 +10,14 @@
 
 namespace accosim {
 
-/// --trace and what belongs to it.
+/// --trace and the options that need it.
 std::vector<Option> trace_options();
 
 /// What --trace-ranks chooses of the scenario's ranks, in order; empty: all. Throws ScenarioError.
 std::vector<int> traced_ranks(const Scenario& scenario, const Arguments& arguments);
 
-/// Where --trace asks for one. `results` are those of `chosen`: what a trace shows is played anew, rank by rank, at
-/// their prices.
+/// Writes the trace, where --trace asks for one. `results` are those of `chosen`: each schedule is simulated again,
+/// every rank by itself, at their prices.
 void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& results, const Arguments& arguments);
 
 }  // namespace accosim

@@ -20,32 +20,32 @@ namespace {
 /// Which cases.
 std::vector<Option> case_options() {
   return {
-      {.names = "directory", .help = "Folder of measurements; scenarios/validation by default"},
+      {.names = "directory", .help = "Folder of measurements; default: scenarios/validation"},
       {.names = "--samples",
-       .help = "Folder of what accocal measured on GPUs; calibration/samples by default",
+       .help = "Folder of what accocal measured on GPUs; default: calibration/samples",
        .empty = "names no folder"},
       {.names = "--profile",
-       .help = "Of a GPU that no shipped profile is of: the device profile to start the fit of --samples from",
+       .help = "Device profile to start the fit of --samples from, for a GPU that has no shipped profile",
        .needs = "--samples"},
       {.names = "--group", .help = "Only groups whose name contains this"},
       {.names = "--case", .help = "Only cases whose id contains this"},
       {.names = "--leave-out",
-       .help = "Predict again with each source or device out of the fits",
+       .help = "Predict again, with each source or device left out of the fits in turn",
        .choices = {"source", "device"}},
-      {.names = "-j,--jobs", .help = "Processes", .value = ValidateOptions().jobs, .least = 1, .most = 256},
-      network_option("simgrid or reference"),
+      {.names = "-j,--jobs", .help = "Number of processes", .value = ValidateOptions().jobs, .least = 1, .most = 256},
+      network_option("simgrid: flows contend for links; reference: no contention"),
   };
 }
 
 std::vector<Option> live_options() {
   return {
       {.names = "--live",
-       .help = "Instead: measure this machine, predict runs of the real step, make them and compare",
+       .help = "Measure this machine, predict runs of the real step, make them, and compare",
        .value = false,
        .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--json"}},
-      {.names = "--quick", .help = "A short form, about a minute", .value = false, .needs = "--live"},
+      {.names = "--quick", .help = "Fewer runs, in about a minute", .value = false, .needs = "--live"},
       {.names = "--live-network",
-       .help = "netns:RATE, paced:RATE (where namespaces are refused)",
+       .help = "Network of the runs: netns:RATE, or paced:RATE where namespaces are refused",
        .value = std::string("netns:200 Mbit/s"),
        .default_shown = true,
        .needs = "--live"},
@@ -60,7 +60,7 @@ std::vector<Option> outcome_options() {
        .value = false},
       {.names = "--json", .help = "One JSON document instead of text", .value = false},
       {.names = "--markdown",
-       .help = "The page reports/published/validation.md, or live.md",
+       .help = "One Markdown page instead of text: reports/published/validation.md or live.md",
        .value = false,
        .excludes = {"--json"}},
   };
@@ -137,7 +137,7 @@ Mode of_published_cases() {
 
 Verb validate_verb() {
   return {.name = "validate",
-          .help = "Predictions against what others measured, and accocal: errors by group, device and source",
+          .help = "Compare predictions with published measurements, or (--live) with runs of the real step",
           .options = joined(joined(case_options(), live_options()), outcome_options()),
           .modes = {of_this_machine(), of_published_cases()}};
 }

@@ -17,15 +17,15 @@ using Texts = std::vector<std::string>;
 using OptionValue = std::variant<bool, std::string, Texts, int, double>;
 
 struct Option {
-  std::string names;  ///< "--set", "-j,--jobs"; without dashes it stands for itself, by its place in the line
+  std::string names;  ///< "--set", "-j,--jobs"; a name without dashes is a positional argument
   std::string help;
-  OptionValue value = std::string();      ///< where it is not given; its type is what the option takes
+  OptionValue value = std::string();      ///< the default; its type is what the option takes
   std::vector<std::string> choices = {};  ///< the only texts that it takes; empty: any
-  double least = 0, most = 0;             ///< of a number, both allowed
-  std::string empty = {};                 ///< why an empty text is refused: "names no file"; empty: it is not
+  double least = 0, most = 0;             ///< range of a number, both ends included
+  std::string empty = {};                 ///< why an empty text is refused: "names no file"; empty: it is allowed
   bool required = false;
   bool default_shown = false;  ///< in the help
-  std::string needs = {};      ///< the option without which it means nothing
+  std::string needs = {};      ///< an option without which this one has no meaning
   Texts excludes = {};         ///< options that cannot stand beside it
 };
 
@@ -34,7 +34,7 @@ bool contains(const Texts& list, const std::string& word);
 /// The long name, by which the program speaks of it: "--jobs", "scenario".
 std::string name_of(const Option& option);
 Texts names_of(const std::vector<Option>& options);
-/// One list behind the other.
+/// Both lists, one after the other.
 std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>& second);
 
 struct Argument {
@@ -42,12 +42,12 @@ struct Argument {
   bool given = false;  ///< in the command line
 };
 
-/// What the command line says, by the options' names. To ask for an option that is not there is a bug of ours, as is
-/// asking for another type than its own.
+/// The values of the command line, by option name. Asking for an unknown option, or for another type than the option's,
+/// is a bug and throws std::logic_error.
 struct Arguments {
   std::map<std::string, Argument> all;
 
-  /// It was given, and is neither a flag turned off nor an empty text.
+  /// Whether it was given, and is neither a flag turned off nor an empty text.
   bool given(const std::string& name) const;
   bool flag(const std::string& name) const;
   const std::string& text(const std::string& name) const;
@@ -55,16 +55,16 @@ struct Arguments {
   int whole(const std::string& name) const;
   double number(const std::string& name) const;
 };
-/// Nothing is given.
+/// All options at their defaults, none of them given.
 Arguments defaults_of(const std::vector<Option>& options);
 
 /// One of the things that a verb does.
 struct Mode {
-  std::string of = {};  ///< what it is of, where the verb has others: "of a run (--machine)"
+  std::string of = {};  ///< what tells it from the verb's other modes, in messages: "of a run (--machine)"
   Texts reads;          ///< names of options; any other that is given is refused
   ExitCode (*run)(const Arguments&) = nullptr;
-  bool (*is_meant)(const Arguments&) = nullptr;  ///< null: always, when none before it is
-  /// Of an option that it does not read, what the user is told where there is more to say than whose it is.
+  bool (*is_meant)(const Arguments&) = nullptr;  ///< null: always, if no earlier mode is meant
+  /// For options that it does not read: what to tell the user instead of which mode the option belongs to.
   std::map<std::string, std::string> refusals = {};
   ExitCode refused = ExitCode::kBadInput;
 };
@@ -73,17 +73,18 @@ struct Verb {
   std::string name;
   std::string help;
   std::vector<Option> options = {};
-  std::vector<Mode> modes = {};  ///< the first that is meant is run
-  std::vector<Verb> verbs = {};  ///< what it consists of, where it does nothing by itself
+  std::vector<Mode> modes = {};  ///< the first whose is_meant() holds is run
+  std::vector<Verb> verbs = {};  ///< subcommands, where the verb does nothing by itself
 };
 
 /// "--set" and so on, those of its own verbs too.
 Texts flags_of(const Verb& verb);
 
-/// Nothing was given that the mode does not read; else a line for each, with what to write instead.
+/// A line for each given option that the mode does not read, with what to write instead; empty when there is none.
 Texts unread(const Verb& verb, const Mode& mode, const Arguments& arguments);
 
-/// Runs the mode that is meant, with the arguments that it reads and no others; or tells which of them it does not.
+/// Runs the mode that the arguments mean, with the arguments that it reads and no others; or prints which of the given
+/// ones it does not read.
 ExitCode run(const Verb& verb, const Arguments& arguments);
 
 }  // namespace accosim

@@ -1,4 +1,5 @@
-// Fits what a training step takes beyond its kernels alone (Overheads, Device::product_overhead) to published steps.
+// Fits how much longer kernels take in a training step than alone (Overheads, Device::product_overhead) to published
+// steps.
 #pragma once
 
 #include <map>
@@ -15,17 +16,18 @@ namespace accosim {
 /// The same run as if kernels took in a step what they take alone.
 Scenario without_overheads(Scenario scenario);
 
-/// A published step, taken apart as the model has it without any overhead, s of one update on the first GPU.
+/// A published step, split into the parts that the model gives it without any overhead; seconds of one update on the
+/// first GPU.
 struct StepSample {
   std::string publisher;
   std::string device;  ///< as LeftOut has it
   std::string architecture;
   Implementation implementation = Implementation::kEager;
   bool flash_1 = false;
-  double products = 0;   ///< on tensor cores
+  double products = 0;   ///< GEMMs on tensor cores
   double memory = 0;     ///< memory-bound kernels
-  double attention = 0;  ///< fused
-  double others = 0;     ///< products in fp32, and what the host's launches take beyond the kernels
+  double attention = 0;  ///< fused attention
+  double others = 0;     ///< GEMMs in fp32, and time in which launches by the host take longer than the kernels
   double rest = 0;       ///< optimizer, exposed communication
   double measured = 0;
 };
@@ -38,8 +40,9 @@ struct StepFit {
   FitErrors errors;                        ///< with these constants
   FitErrors without;                       ///< with all of them 1
 };
-/// Robust least squares on the logs of sums: overheads x parts + rest. A step that communication hides in part is taken
-/// to grow as its computation does. Five constants; each held to a prior, of spread 0.5 in logs around 1.
+/// Robust least squares on the logs of sums: overheads x parts + rest. Exposed communication is taken to stay as it is:
+/// a step that hides communication grows by as much as its computation. Five constants, each held to a prior around 1
+/// with spread 0.5 in logs.
 StepFit fit_steps(const std::vector<StepSample>& samples);
 
 }  // namespace accosim

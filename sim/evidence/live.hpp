@@ -18,10 +18,10 @@ struct LiveCell {
   int ranks = 2;
   std::string algorithm;
   int micro_batches = 4;   ///< of an update and rank
-  double ratio = 0;        ///< computation of a batch over its communication alone, as predicted
+  double ratio = 0;        ///< predicted: computation of a batch over its communication alone
   Seconds compute_time{};  ///< of a micro-batch that sleeps
-  double slow = 1;         ///< of the last rank
-  bool real = false;       ///< accocal's GPT, which really computes
+  double slow = 1;         ///< how many times as long the last rank takes
+  bool real = false;       ///< trains accocal's GPT instead of sleeping
 };
 
 struct LiveRow {
@@ -29,7 +29,7 @@ struct LiveRow {
   Seconds measured, predicted;
   double micro_batches = 0, predicted_micro_batches = 0;  ///< of an update, all ranks
   int updates = 0;
-  std::string disturbed;  ///< by what the machine did meanwhile: then the run is made again, three times at most
+  std::string disturbed;  ///< what else the machine did meanwhile; then the run is made again, three times at most
   bool counts = true;     ///< undisturbed, or the third try
 
   double error() const { return predicted / measured - 1; }
@@ -40,7 +40,7 @@ struct LiveOptions {
   std::string folder;             ///< for samples and runs; must be there
   std::string network = "netns";  ///< or paced, loopback: where namespaces are refused
   std::string rate = "200 Mbit/s";
-  bool quick = false;  ///< one size of the group, two ratios, few updates
+  bool quick = false;  ///< only one number of ranks, two ratios, few updates
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
@@ -55,7 +55,7 @@ struct LiveResult {
 /// Runs accocal many times: some minutes. Throws std::runtime_error with accocal's own words when it fails.
 LiveResult validate_live(const LiveOptions& options);
 
-/// The scenario of the machine (a file), changed into this run, predicted.
+/// Predicts `run` with the scenario of the machine (a file), changed into this run.
 struct LivePrediction {
   Seconds update_time;
   double micro_batches = 0;  ///< of an update, all ranks

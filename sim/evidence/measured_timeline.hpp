@@ -14,7 +14,7 @@
 namespace accosim {
 
 struct Timeline {
-  EventGraph graph;         ///< of which the trace writer needs ranks, lanes and labels
+  EventGraph graph;         ///< the trace writer uses its ranks, lanes and labels
   std::vector<Span> spans;  ///< in order of their ends; time 0 is where the first update that is shown begins
 };
 

@@ -47,8 +47,9 @@ Bytes asked_part(const MemoryParts& parts, Asked asked) {
   if (asked == Asked::kMemoryAllocated) return parts.allocated();
   Bytes bytes = parts.with_slack();
   if (asked == Asked::kMemoryMicroBatch || asked == Asked::kMemoryOptimizer)
-    bytes -= parts.part("communication buffer");
-  if (asked == Asked::kMemoryOptimizer) bytes -= parts.part("activations") + parts.part("logits and loss");
+    bytes -= parts.part(MemoryUse::kCommunicationBuffer);
+  if (asked == Asked::kMemoryOptimizer)
+    bytes -= parts.part(MemoryUse::kActivations) + parts.part(MemoryUse::kLogitsAndLoss);
   return bytes;
 }
 
@@ -79,7 +80,9 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
   if (one.asked == Asked::kBlockForward || one.asked == Asked::kBlockBackward) {
     // Timed alone, not under the load of training.
     const RankKind kind = price(without_overheads(scenario), spec).kinds.front();
-    const LayerTime& block = kind.times[1];  // after the embedding
+    const auto first = std::find_if(kind.layers.begin(), kind.layers.end(),
+                                    [](const Layer& layer) { return layer.kind == LayerKind::kBlock; });
+    const LayerTime& block = kind.times.at(static_cast<std::size_t>(first - kind.layers.begin()));
     return with_interval((one.asked == Asked::kBlockForward ? block.forward : block.backward).value,
                          std::hypot(compute_spread(kind), kLayerAlone));
   }
@@ -213,10 +216,6 @@ double mean_error(const std::vector<const PublishedCase*>& cases, const std::vec
   }
   return sum / std::max(1, count);
 }
-
-}  // namespace
-
-namespace {
 
 std::vector<KernelSample> samples_but(const Published& published, const LeftOut& left_out) {
   std::vector<KernelSample> samples;

@@ -8,18 +8,19 @@
 #include "models/fit/fit_collectives.hpp"
 #include "models/fit/published.hpp"
 #include "sim/evidence/fit_steps.hpp"
-#include "sim/evidence/validation.hpp"
+#include "sim/evidence/scores.hpp"
 #include "sim/network/network.hpp"
 
 namespace accosim {
 
-/// Samples that the fits may not see. Empty: all may be seen.
+/// What the fits may not see. Empty: they see everything.
 struct LeftOut {
   std::string publisher;
   std::string device;
 };
 
-/// Constants from fits: the same device or links with theirs in place. An empty function changes nothing.
+/// Replaces constants by newly fitted ones: returns the device, or the node group with its links, changed so. An empty
+/// function changes nothing.
 struct Refit {
   std::function<Device(Device)> device;
   std::function<NodeGroup(NodeGroup)> links;
@@ -28,7 +29,7 @@ struct Refit {
 /// Fits everything that is fitted to the published samples but those left out. `steps`: of all scored cases.
 Refit refit(const Published& published, const std::vector<StepSample>& steps, const LeftOut& left_out);
 
-/// What the fits of collectives see.
+/// The published collectives that the fits may use.
 std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out = {});
 
 struct ValidateOptions {
@@ -44,7 +45,7 @@ Validation validate(const Published& published, const ValidateOptions& options);
 /// Fills `left_out` in: each publisher (or device) in turn is left out of all fits, and its cases are predicted again.
 void leave_out_each(Validation& validation, const Published& published, const ValidateOptions& options, bool by_device);
 
-/// "accosim.bounds/1". Throws ScenarioError.
+/// Reads a file of schema accosim.bounds/1. Throws ScenarioError.
 std::vector<ValidationBound> load_bounds(const std::string& path);
 
 }  // namespace accosim

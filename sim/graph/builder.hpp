@@ -1,5 +1,5 @@
-// How a schedule writes a program down: op after op on named lanes, waits by reference, loops around bodies; and the
-// tables that all programs of a graph share, of labels and of collectives.
+// What schedules write their programs with: op after op on named lanes, waits for earlier ops, loops around bodies; and
+// the tables of labels and of collectives that all programs of a graph share.
 #pragma once
 
 #include <initializer_list>
@@ -28,7 +28,7 @@ struct PlanRequest {
   bool operator==(const PlanRequest&) const = default;
 };
 
-/// A group that orders its own collectives. The same ranks may have several.
+/// A group whose collectives are ordered among themselves. The same ranks may have several.
 struct Communicator {
   Scope scope = Scope::kWorld;
   int number = 0;
@@ -55,22 +55,23 @@ class ProgramBuilder {
   /// `work` says how collectives slow it; copies and the optimizer are memory-bound without being told.
   OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, const std::vector<OpRef>& waits = {},
                 int micro_batches = 0, const Work& work = {});
-  /// On the group that the request names; `communicator` tells apart those of equal ranks.
+  /// A collective on the group that the request names; `communicator` tells apart several communicators of the same
+  /// ranks.
   OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {},
                    int communicator = 0);
   OpRef mark(int lane, Mark mark);
-  /// What follows on `lane` repeats until `until` has ended, looked at after every `stride` repetitions and at least
-  /// `min` times; without `until`, min x stride times.
+  /// What follows on `lane` repeats until op `until` has ended, which is checked after every `stride` repetitions; at
+  /// least `min` times `stride` repetitions. Without `until` exactly min x stride.
   void begin_loop(int lane, int min, OpRef until = {-1, 0}, int stride = 1);
   void end_loop(int lane);
-  /// The same with a body on several lanes, which all end a repetition before the next begins on any. Each begins the
+  /// The same for a body on several lanes: all lanes end a repetition before any begins the next. Every lane enters the
   /// loop after `waits`.
   void begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits);
   void end_loop(const std::vector<int>& lanes);
   /// The last op on the lane; {lane, -1} where there is none.
   OpRef last(int lane) const;
 
-  /// Loops that repeat once are left in: the player knows how to play them cheaply.
+  /// The finished program. Loops that repeat only once stay loops: the player plays them cheaply.
   Program take(int micro_batch_size);
 
  private:

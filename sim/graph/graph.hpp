@@ -36,14 +36,15 @@ struct Op {
   std::uint32_t waits = 0;  ///< index of its first wait in Program::waits
   std::uint32_t wait_count = 0;
   Seconds duration;  ///< kCompute, kHost
-  int slot = -1;     ///< kCollective, kTransfer: which of the rank's groups. Loops: the replica, -1 for the rank alone
+  int slot = -1;     ///< kCollective, kTransfer: which of the rank's groups. Loops: the group of replicas that decide
+                     ///< together, -1 for the rank alone
   int plan = 0;      ///< kCollective, kTransfer: which of the group's plans. Loops: index in Program::loops
   int work = -1;     ///< kCompute: index in Program::works; -1 for what nothing slows
 };
 
-/// A body that repeats until op `until` of this rank has finished, which is looked at after every `stride` bodies and
-/// at least `min` times. A look within kTie of that moment is the last one. With until.lane < 0 the body repeats min x
-/// stride times.
+/// A body that repeats until op `until` of this rank has finished, which is checked after every `stride` bodies and at
+/// least `min` times. A check less than kTie before that moment counts as after it. With until.lane < 0 the body
+/// repeats min x stride times.
 struct Loop {
   int min = 1;
   int stride = 1;
@@ -96,10 +97,10 @@ struct Plan {
   };
   std::vector<Flow> flows;
   Bytes sent_per_rank;
-  // What it does to its ranks' GPUs, and they to it.
+  // How it slows the computation on its ranks' GPUs, and they it.
   int sms = 0;  ///< multiprocessors held from a rank's arrival on: its kernel spins until all are there
   BytesPerSecond memory_traffic{0};  ///< of each GPU, from the begin to the end
-  double slowed = 1;                 ///< `fixed` takes so many times as long while a rank of it computes
+  double slowed = 1;                 ///< how many times as long `fixed` takes while one of its ranks computes
 };
 
 struct Group {

@@ -23,8 +23,8 @@ class PlainLoop {
   /// done of the op under way stays done.
   void set_factors(const std::vector<double>& factors, double now, const Emit& emit);
 
-  /// The least number of bodies, a multiple of the loop's stride and at least `min` of these, whose last ends at
-  /// `awaited` or later, or within kTie before it. Throws std::range_error where that is more than a double counts.
+  /// Fixes the number of bodies: the least multiple of the loop's stride, at least `min` of them, whose last body ends
+  /// at `awaited` or later, or within kTie before it. Throws std::range_error where a double cannot count that many.
   void close(double awaited, const Loop& loop);
   bool closed() const { return limit_ >= 0; }
   int index() const { return index_; }

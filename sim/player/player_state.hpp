@@ -1,5 +1,5 @@
-// The state of a play, and the work on it in four parts, a file each. Only these files include it; what others need is
-// in player.hpp.
+// The state of the player, whose functions are in four files. Only these include this header; all others use
+// player.hpp.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class Player {
     double left = 0, since = 0, factor = 1, due = 0;
     int computing = 0;  // ranks that compute beside it
   };
-  /// What happens on one GPU beside each other.
+  /// What runs on one GPU at the same time.
   struct Load {
     int sms = 0;         // multiprocessors that collectives hold
     int moving = 0;      // collectives that move memory
@@ -97,7 +97,8 @@ class Player {
   std::uint32_t new_meeting(int group, int plan);
   void start_flows(std::uint32_t slot);
   void part_done(std::uint32_t slot);
-  /// What of a flow is left to wait for after the tokens that its first link has gathered since it was last in use.
+  /// The bytes of a flow that still take time, once the tokens that its first link gathered while it was idle have let
+  /// the others pass at once.
   Bytes behind_tokens(int link, Bytes bytes);
 
   // ---- what slows what on one GPU: player_pace.cpp ----
@@ -106,12 +107,12 @@ class Player {
   std::vector<double> body_factors(std::uint32_t id) const;
   /// Starts an op of known duration.
   void begin_op(std::uint32_t id, const Op& op, double time);
-  /// What is beside the computations of a rank has changed now: their work done stays done, the rest goes at the new
-  /// pace.
+  /// What runs beside the computations of a rank has just changed: their work so far stays done, the rest goes on at
+  /// the new pace.
   void change_pace(std::uint32_t rank);
   void begin_beside(std::uint32_t slot);
   void end_beside(std::uint32_t slot);
-  /// A lane of the rank has begun (1) or ended (-1) to compute: that slows or frees the collectives beside it.
+  /// A lane of the rank has begun (1) or stopped (-1) computing, which slows down or frees the collectives beside it.
   void computing(std::uint32_t rank, int change) {
     if (interferes_) count_computing(rank, change);
   }
@@ -127,8 +128,8 @@ class Player {
   void close_plain_loop(std::uint32_t id, const Op& op, double awaited);
   void leave_plain_loop(std::uint32_t id, double time);
   void end_body(std::uint32_t rank, const Op& op, double time);
-  /// All lanes of the loop, on all ranks of the replica, have ended their bodies at `time`. Unless `late`, an awaited
-  /// op that has not ended is given until kTie after it.
+  /// All lanes of the loop, on all ranks of the replica group, have ended their bodies at `time`: repeat or leave.
+  /// Unless `late`, the decision waits until kTie later for an awaited op that has not ended.
   void decide(std::uint32_t rank, std::uint32_t loop_index, double time, bool late);
   [[noreturn]] void throw_stuck(std::uint32_t id) const;
 

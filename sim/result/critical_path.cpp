@@ -171,10 +171,6 @@ class PathBuilder {
   std::map<std::string, double> causes_;
 };
 
-std::string layer_kind(const std::string& name) {
-  return name.substr(0, name.find(' '));  // "block 7" is one of the blocks
-}
-
 }  // namespace
 
 CriticalPath critical_path(const SteadyPlay& play) {
@@ -206,14 +202,14 @@ OperatorTable operator_table(const RankKind& kind) {
   for (const BilledLayer& layer : kind.bill.layers)
     for (const BilledOperator& op : layer.operators) {
       const auto same = std::find_if(table.rows.begin(), table.rows.end(), [&](const OperatorRow& row) {
-        return row.layer == layer_kind(layer.name) && row.name == op.name && row.flops == op.flops;
+        return row.layer == name_of(layer.kind) && row.name == op.name && row.flops == op.flops;
       });
       if (same != table.rows.end()) {
         same->count += layer.times();
         continue;
       }
       const double slowdown = kind.bill.slowdown;
-      table.rows.push_back({layer_kind(layer.name), op.name, layer.times(), op.flops, op.bytes, slowdown * op.forward,
+      table.rows.push_back({name_of(layer.kind), op.name, layer.times(), op.flops, op.bytes, slowdown * op.forward,
                             slowdown * op.backward, name_of(op.bound)});
     }
   return table;

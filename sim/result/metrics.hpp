@@ -37,10 +37,10 @@ struct Warning {
   bool operator==(const Warning&) const = default;
 };
 
-/// By a convergence file: what a loss takes, over the baseline.
+/// From a convergence file: what it takes to reach a loss, relative to the baseline.
 struct TimeToLoss {
   bool reached = true;  ///< in the measured runs; else `samples` is a lower bound and `speedup` an upper one
-  double samples = 0;   ///< to the same loss over the baseline's
+  double samples = 0;   ///< samples to the same loss, as a multiple of the baseline's
   double speedup = 0, speedup_low = 0, speedup_high = 0;  ///< of the time to the same loss, with its interval
 };
 
@@ -55,7 +55,8 @@ struct RunResult {
   double tokens_per_second = 0;
   double tokens_per_second_per_gpu = 0;
   std::optional<double> speedup;  ///< per token, over the baseline; absent when nothing is compared
-  /// over the baseline replayed at this schedule\'s samples per update; absent where the baseline cannot do so few
+  /// Over the baseline simulated again at this schedule's samples per update; absent where the baseline cannot do so
+  /// few.
   std::optional<double> speedup_same_batch;
   std::optional<double> published_speedup;  ///< of the scenario file
   std::optional<TimeToLoss> to_loss;        ///< where a convergence file was given

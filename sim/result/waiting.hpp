@@ -1,6 +1,6 @@
-// Ranks of unequal speed that meet make each other wait. Who waits for whom cannot be told from the GPUs: a slow one
-// with a small micro-batch waits for a fast one with a large. So it is read off the play, and what is advised has been
-// played.
+// Ranks of unequal speed make each other wait where they meet. Which rank waits cannot be told from the GPUs alone: a
+// slow one with a small micro-batch waits for a fast one with a large one. So it is read off the simulation, and advice
+// is simulated before it is given.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The groups of ranks that collectives run over, and the ways between nodes that they take: all ranks together share
-// all adapters of their nodes, a rank that is alone in its node has the adapter next to it.
+// The groups of ranks that collectives run over, and their paths between nodes: a group of all ranks uses all adapters
+// of its nodes, a rank that is alone in its node the adapter next to it.
 #pragma once
 
 #include "models/price/costs.hpp"
@@ -8,7 +8,7 @@
 
 namespace accosim {
 
-/// The ring of the first group of a scope, which has the costs of all where the nodes are equal.
+/// The ring of the first group of a scope; where nodes are equal, its costs are those of every group.
 Ring scope_ring(const Costs& costs, Scope scope);
 
 /// Time of a request when every group of its scope makes it at once and nothing else runs: groups of one rank a node

@@ -48,7 +48,7 @@ EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_
 
 // ---- shared by the schedules ----
 
-/// A bucket of gradients: its bytes, and when the backward pass that fills it has come far enough, from its begin.
+/// A bucket of gradients: its bytes, and when it is full, counted from the begin of the backward pass.
 struct Bucket {
   Bytes bytes;
   Seconds ready;
@@ -62,8 +62,8 @@ std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradi
 Seconds shard_optimizer_time(const ScheduleInput& input);
 Seconds full_optimizer_time(const ScheduleInput& input);
 
-/// The end of a backward pass whose buckets are sent one after the other as they fill: c_b = max(c_{b-1}, ready_b) +
-/// T_b.
+/// End of a backward pass whose buckets are sent one after the other as they fill: bucket b has been sent at c_b =
+/// max(c_{b-1}, ready_b) + T_b.
 Seconds overlapped_backward_time(const ScheduleInput& input, CollectiveKind kind);
 
 /// Lanes that all schedules have.
@@ -73,8 +73,8 @@ std::vector<std::string> lane_names();
 
 /// `count` micro-batches, one after the other.
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count);
-/// The updates that a rank makes by itself between two meetings: inner_updates times its micro-batches and the whole
-/// optimizer; and the time of one.
+/// The updates that a rank makes on its own between two meetings: inner_updates times its micro-batches and the
+/// optimizer on all parameters. local_update_time(): of one such update.
 void add_local_updates(ProgramBuilder& program, const ScheduleInput& input);
 Seconds local_update_time(const ScheduleInput& input);
 /// Groups of `poll_every` micro-batches: at least `min_looks` of them, until `until` has ended.
@@ -83,15 +83,16 @@ void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input
 OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
                                  const std::vector<OpRef>& waits);
 
-/// What the communication lane does in one round: an update of the shard; an estimate, whose states are copied out
-/// before and back after; or an update and a prediction from it, the same.
+/// What the communication lane does in one round: an update of the shard; an estimate, with the states saved before and
+/// restored after it; or an update and then a prediction from it, saved and restored likewise.
 enum class Round : std::uint8_t { kUpdate, kEstimate, kPredict };
 
-/// Count the micro-batches, reduce-scatter, step the shard, all-gather. Waits for `swap`.
+/// All-reduces the counts of micro-batches, reduce-scatters, steps the shard, all-gathers. Waits for `swap`.
 OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, OpRef swap, Round round);
-/// Its time alone: T, with the count's all-reduce, and the clones where there are any.
+/// Its time alone, with the all-reduce of the counts, and the copies of the states where there are any.
 Seconds sharded_update_time(const ScheduleInput& input, Round round);
-/// The ranks add up their numbers of micro-batches, where the schedule is told to; after `waits`.
+/// All-reduces the ranks' numbers of micro-batches after the last op of the compute lane, where the spec asks for that
+/// (count_micro_batches); and its time, 0 otherwise.
 void add_count(ProgramBuilder& program, const ScheduleInput& input);
 Seconds count_time(const ScheduleInput& input);
 

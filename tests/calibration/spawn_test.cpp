@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "calibration/ranks/gloo_transport.hpp"
+#include "calibration/ranks/packed.hpp"
 #include "calibration/ranks/ring_transport.hpp"
 
 namespace accocal {
@@ -195,6 +196,21 @@ TEST(RingTransport, StrangersAreTurnedAway) {
   add(0);
   other.join();
   EXPECT_EQ(sums, (std::array<std::int64_t, 2>{3, 3}));
+}
+
+TEST(Packed, TextsComeBackWhateverTheyHold) {
+  const std::string zero("a\0b", 3), long_one(70000, '7');
+  const auto texts = unpacked<4>(packed({zero, "", "3:one\f", long_one}));
+  EXPECT_EQ(texts, (std::array<std::string, 4>{zero, "", "3:one\f", long_one}));
+}
+
+TEST(Packed, WhatIsNotSoManyTextsIsABug) {
+  const std::string two = packed({"one", "three"});
+  EXPECT_EQ(two, "3:one5:three");
+  EXPECT_THROW(unpacked<1>(two), std::logic_error);
+  EXPECT_THROW(unpacked<3>(two), std::logic_error);
+  for (const char* wrong : {"", ":", "3", "3:", "3:on", "-1:", "x:one", "99999999999999999999:one"})
+    EXPECT_THROW(unpacked<1>(wrong), std::logic_error) << wrong;
 }
 
 TEST(RingTransport, ANeighbourThatIsGoneIsNamed) {

@@ -99,6 +99,16 @@ violation README.md 2 "(../share""d/design.md)"
 violation README.md 2 "/wor""k"
 
 make_tree
+for i in $(seq 1 44); do printf '// Why.\n' >"$tree/models/price/more$i.hpp"; done
+bash "$lint" "$tree" >/dev/null || fail 'a folder of 45 files was refused'
+printf '// Why.\n' >"$tree/models/price/more45.hpp"
+bash "$lint" "$tree" | grep -q '^models/price:1: holds 46 ' || fail 'a folder of 46 files passed'
+make_tree
+for i in $(seq 2 500); do printf '// Line %s.\n' "$i" >>"$tree/models/base/units.hpp"; done
+bash "$lint" "$tree" >/dev/null || fail 'a file of 500 lines was refused'
+printf '// One more.\n' >>"$tree/models/base/units.hpp"
+bash "$lint" "$tree" | grep -q '^models/base/units.hpp:501: ' || fail 'a file of 501 lines passed'
+make_tree
 printf '#pragma once\n// Too late.\n' >"$tree/models/base/late.hpp"
 bash "$lint" "$tree" | grep -q '^models/base/late.hpp:1: ' || fail 'a source without an opening comment passed'
 make_tree

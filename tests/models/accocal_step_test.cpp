@@ -174,16 +174,16 @@ TEST(AccocalStep, ARankHoldsItsBuffersAllTheTimeAndNoSlack) {
   const double p = static_cast<double>(parameter_count(model)), shard = std::ceil(p / 4);
   const MemoryParts parts = resident_memory({spec, layers, device, 4, 2, true, true});
   // bf16 parameters, gradients and the communication buffer, padded; 12 bytes of states of the shard and their clones.
-  EXPECT_DOUBLE_EQ((parts.total() - parts.part("activations") - parts.part("logits and loss")).value,
+  EXPECT_DOUBLE_EQ((parts.total() - parts.part(MemoryUse::kActivations) - parts.part(MemoryUse::kLogitsAndLoss)).value,
                    3 * 2 * 4 * shard + 2 * 12 * shard);
-  EXPECT_EQ(parts.part("allocator slack").value, 0);
+  EXPECT_EQ(parts.part(MemoryUse::kAllocatorSlack).value, 0);
   spec = sample_schedule("zero1");
-  EXPECT_DOUBLE_EQ(resident_memory({spec, layers, device, 4, 2, true, true}).part("optimizer states").value,
+  EXPECT_DOUBLE_EQ(resident_memory({spec, layers, device, 4, 2, true, true}).part(MemoryUse::kOptimizerStates).value,
                    12 * shard);
-  EXPECT_DOUBLE_EQ(resident_memory({spec, layers, device, 4, 2, true, true}).part("clones of optimizer states").value,
-                   0);
+  EXPECT_DOUBLE_EQ(resident_memory({spec, layers, device, 4, 2, true, true}).part(MemoryUse::kStateClones).value, 0);
   spec = sample_schedule("ddp");
-  EXPECT_DOUBLE_EQ(resident_memory({spec, layers, device, 4, 2, true, true}).part("optimizer states").value, 12 * p);
+  EXPECT_DOUBLE_EQ(resident_memory({spec, layers, device, 4, 2, true, true}).part(MemoryUse::kOptimizerStates).value,
+                   12 * p);
 }
 
 std::string scenario_with(const std::string& model, const std::string& training, const std::string& schedules) {

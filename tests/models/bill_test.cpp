@@ -48,15 +48,12 @@ const Kernel kTwoPasses = memory_kernel(Bytes{2e9});  // 2 ms and 2 us
 
 /// An embedding and three equal blocks.
 std::vector<Layer> tiny_layers() {
-  const Layer embedding{"embedding", {op_of("lookup", OperatorClass::kMemory, {kPass}, {})}};
-  Layer block{"block 0",
+  const Layer embedding{LayerKind::kEmbedding, {op_of("lookup", OperatorClass::kMemory, {kPass}, {})}};
+  Layer block{LayerKind::kBlock,
               {op_of("product", OperatorClass::kGemm, {kProduct}, {kProduct, kProduct}),
                op_of("norm", OperatorClass::kMemory, {kPass}, {kTwoPasses})}};
   block.operators[0].parameters = 7;
-  std::vector<Layer> layers{embedding, block, block, block};
-  layers[2].name = "block 1";
-  layers[3].name = "block 2";
-  return layers;
+  return {embedding, block, block, block};
 }
 
 TEST(Bill, HoldsEachLayerAndEachKernelOnce) {
@@ -64,7 +61,7 @@ TEST(Bill, HoldsEachLayerAndEachKernelOnce) {
   ASSERT_EQ(bill.layers.size(), 2u);
   EXPECT_EQ(bill.layers[0].indices, std::vector<std::size_t>{0});
   EXPECT_EQ(bill.layers[1].indices, (std::vector<std::size_t>{1, 2, 3}));
-  EXPECT_EQ(bill.layers[1].name, "block 0");
+  EXPECT_EQ(bill.layers[1].kind, LayerKind::kBlock);
   EXPECT_EQ(bill.layer_of, (std::vector<std::size_t>{0, 1, 1, 1}));
   // The embedding's pass is the norm's.
   ASSERT_EQ(bill.kernels.size(), 3u);
@@ -109,7 +106,7 @@ TEST(Bill, SaysWhatDecides) {
   const Kernel small = memory_kernel(Bytes{1e6});         // 2 x (1 + 2) us, and 10 us to launch
   const Kernel tiny = gemm_kernel({1, 10, 10, 10});
   const Layer layer{
-      "layer",
+      LayerKind::kBlock,
       {op_of("product", OperatorClass::kGemm, {kProduct}, {}), op_of("flat", OperatorClass::kGemm, {flat}, {}),
        op_of("pass", OperatorClass::kMemory, {kPass}, {}), op_of("small", OperatorClass::kMemory, {small}, {}),
        op_of("tiny", OperatorClass::kGemm, {tiny}, {}),
@@ -128,7 +125,7 @@ TEST(Bill, HoldsWhatArithmeticTakesBesideCollectives) {
   Device device = plain_device();
   device.sm_count = 96;
   device.collective_sms = 24;
-  const Layer layer{"layer", {op_of("both", OperatorClass::kGemm, {kProduct, kPass, kProduct}, {})}};
+  const Layer layer{LayerKind::kBlock, {op_of("both", OperatorClass::kGemm, {kProduct, kPass, kProduct}, {})}};
   const Bill bill = bill_of({layer}, device, Dtype::kBf16);
   const auto at = [](int sms) { return std::find(kHeld.begin(), kHeld.end(), sms) - kHeld.begin(); };
   EXPECT_DOUBLE_EQ(bill.kernels[0].held[0].value, 11e-3);
@@ -143,7 +140,7 @@ TEST(Bill, HoldsWhatArithmeticTakesBesideCollectives) {
 
 TEST(Bill, SaysHowFarToTrustAPrice) {
   Device device = plain_device();
-  const Layer layer{"layer", {op_of("both", OperatorClass::kGemm, {kProduct, kPass}, {})}};
+  const Layer layer{LayerKind::kBlock, {op_of("both", OperatorClass::kGemm, {kProduct, kPass}, {})}};
   const Bill without_fits = bill_of({layer}, device, Dtype::kBf16);
   EXPECT_EQ(without_fits.kernels[0].trust.basis, Basis::kConstants);
   EXPECT_EQ(without_fits.kernels[0].trust.spread, kConstantSpread);

@@ -59,7 +59,7 @@ Device device() {
   return d;
 }
 
-double part(const MemoryParts& memory, const std::string& name) { return memory.part(name).value; }
+double part(const MemoryParts& memory, MemoryUse use) { return memory.part(use).value; }
 
 /// Three layers on 4 ranks; two micro-batches an update, so that gradients stay from one to the next.
 MemoryParts resident(const ScheduleSpec& spec, const std::vector<Layer>& layers = three_layers(), int shards = 4,
@@ -75,13 +75,13 @@ ScheduleSpec spec_of(const std::string& name) {
 
 TEST(ResidentMemory, PlainDdpHoldsWholeStates) {
   const MemoryParts m = resident(spec_of("ddp"));
-  EXPECT_EQ(part(m, "parameters"), 2000);
-  EXPECT_EQ(part(m, "gradients"), 2000);
-  EXPECT_EQ(part(m, "optimizer states"), 12000);
-  EXPECT_EQ(part(m, "activations"), 30);       // of the layers before the head
-  EXPECT_EQ(part(m, "logits and loss"), 140);  // kept by the head, and what its backward needs
-  EXPECT_EQ(part(m, "reserved"), 7);
-  EXPECT_EQ(part(m, "communication buffer"), 0);
+  EXPECT_EQ(part(m, MemoryUse::kParameters), 2000);
+  EXPECT_EQ(part(m, MemoryUse::kGradients), 2000);
+  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 12000);
+  EXPECT_EQ(part(m, MemoryUse::kActivations), 30);     // of the layers before the head
+  EXPECT_EQ(part(m, MemoryUse::kLogitsAndLoss), 140);  // kept by the head, and what its backward needs
+  EXPECT_EQ(part(m, MemoryUse::kReserved), 7);
+  EXPECT_EQ(part(m, MemoryUse::kCommunicationBuffer), 0);
   EXPECT_EQ(m.allocated().value, 2000 + 2000 + 12000 + 30 + 140);
   EXPECT_DOUBLE_EQ(m.with_slack().value, 16170 * 1.11);
   EXPECT_DOUBLE_EQ(m.total().value, 16170 * 1.11 + 7);
@@ -91,15 +91,15 @@ TEST(ResidentMemory, GradientsOfTheFirstMicroBatchAppearAsActivationsGo) {
   // DDP, one micro-batch. In the head: 400 B of gradients and 170 of activations; in the block 1000 and 30; in the
   // embedding 2000 and 10, the most.
   const MemoryParts m = resident(spec_of("ddp"), three_layers(), 4, 1);
-  EXPECT_EQ(part(m, "gradients"), 2000);
-  EXPECT_EQ(part(m, "activations"), 10);
+  EXPECT_EQ(part(m, MemoryUse::kGradients), 2000);
+  EXPECT_EQ(part(m, MemoryUse::kActivations), 10);
   // With a loss that outweighs them the peak is in the head.
   std::vector<Layer> layers = three_layers();
   layers[2].operators[0].workspace = Bytes{5000};
   const MemoryParts n = resident(spec_of("ddp"), layers, 4, 1);
-  EXPECT_EQ(part(n, "gradients"), 400);
-  EXPECT_EQ(part(n, "activations"), 30);
-  EXPECT_EQ(part(n, "logits and loss"), 5040);
+  EXPECT_EQ(part(n, MemoryUse::kGradients), 400);
+  EXPECT_EQ(part(n, MemoryUse::kActivations), 30);
+  EXPECT_EQ(part(n, MemoryUse::kLogitsAndLoss), 5040);
 }
 
 TEST(ResidentMemory, DdpAsReleasedShardsTheMomentsAndCopiesGradientsIntoBuckets) {
@@ -109,27 +109,27 @@ TEST(ResidentMemory, DdpAsReleasedShardsTheMomentsAndCopiesGradientsIntoBuckets)
   s.overlap = Overlap::kBackward;
   s.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
   const MemoryParts m = resident(s);
-  EXPECT_EQ(part(m, "parameters"), 4000);
-  EXPECT_EQ(part(m, "gradients"), 4000);
-  EXPECT_EQ(part(m, "gradient buckets"), 4000);
-  EXPECT_EQ(part(m, "optimizer states"), 8 * 250);  // m and v; the parameters are their own master copy
-  EXPECT_EQ(part(resident(s, three_layers(), 1, 1), "gradient buckets"), 0);  // one rank is not wrapped
+  EXPECT_EQ(part(m, MemoryUse::kParameters), 4000);
+  EXPECT_EQ(part(m, MemoryUse::kGradients), 4000);
+  EXPECT_EQ(part(m, MemoryUse::kGradientBuckets), 4000);
+  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 8 * 250);  // m and v; the parameters are their own master copy
+  EXPECT_EQ(part(resident(s, three_layers(), 1, 1), MemoryUse::kGradientBuckets), 0);  // one rank is not wrapped
 }
 
 TEST(ResidentMemory, StatesOf16BitsHaveNoMasterCopy) {
   ScheduleSpec s = spec_of("ddp");
   s.optimizer_dtype = Dtype::kBf16;
-  EXPECT_EQ(part(resident(s), "optimizer states"), (2 + 2) * 1000);
+  EXPECT_EQ(part(resident(s), MemoryUse::kOptimizerStates), (2 + 2) * 1000);
 }
 
 TEST(ResidentMemory, Zero1ShardsTheStates) {
   ScheduleSpec s = spec_of("zero1");
-  EXPECT_EQ(part(resident(s), "optimizer states"), 12 * 250);
+  EXPECT_EQ(part(resident(s), MemoryUse::kOptimizerStates), 12 * 250);
   // 1000 over 3 ranks: shards of 334.
-  EXPECT_EQ(part(resident(s, three_layers(), 3), "optimizer states"), 12 * 334);
-  EXPECT_EQ(part(resident(s), "gradient buckets"), 0);
+  EXPECT_EQ(part(resident(s, three_layers(), 3), MemoryUse::kOptimizerStates), 12 * 334);
+  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 0);
   s.overlap = Overlap::kBackward;
-  EXPECT_EQ(part(resident(s), "gradient buckets"), 2000);
+  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 2000);
 }
 
 TEST(ResidentMemory, Zero2HoldsALayersGradientsAndAShard) {
@@ -140,13 +140,13 @@ TEST(ResidentMemory, Zero2HoldsALayersGradientsAndAShard) {
   s.sync = Sync::kEveryMicroBatch;
   s.bucket_cap = Bytes{100};
   const MemoryParts m = resident(s);
-  EXPECT_EQ(part(m, "parameters"), 2000);
-  EXPECT_EQ(part(m, "gradients"), 1000);
-  EXPECT_EQ(part(m, "gradient buckets"), 200);
-  EXPECT_EQ(part(m, "gradient shard"), 500);
-  EXPECT_EQ(part(m, "optimizer states"), 3000);
+  EXPECT_EQ(part(m, MemoryUse::kParameters), 2000);
+  EXPECT_EQ(part(m, MemoryUse::kGradients), 1000);
+  EXPECT_EQ(part(m, MemoryUse::kGradientBuckets), 200);
+  EXPECT_EQ(part(m, MemoryUse::kGradientShard), 500);
+  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 3000);
   s.sync = Sync::kLastMicroBatch;  // whole gradients until then
-  EXPECT_EQ(part(resident(s), "gradients"), 2000);
+  EXPECT_EQ(part(resident(s), MemoryUse::kGradients), 2000);
 }
 
 TEST(ResidentMemory, Zero3HoldsShardsAndTheUnitsAtHand) {
@@ -156,23 +156,23 @@ TEST(ResidentMemory, Zero3HoldsShardsAndTheUnitsAtHand) {
   s.sync = Sync::kEveryMicroBatch;
   s.reduce_dtype = Dtype::kFp32;
   const MemoryParts m = resident(s);
-  EXPECT_EQ(part(m, "parameter shard"), 4 * 250);
-  EXPECT_EQ(part(m, "gathered parameters"), 1000);
-  EXPECT_EQ(part(m, "gradients"), 1000);
-  EXPECT_EQ(part(m, "reduction buffers"), 3200);
-  EXPECT_EQ(part(m, "gradient shard"), 1000);
-  EXPECT_EQ(part(m, "optimizer states"), 8 * 250);
+  EXPECT_EQ(part(m, MemoryUse::kParameterShard), 4 * 250);
+  EXPECT_EQ(part(m, MemoryUse::kGatheredParameters), 1000);
+  EXPECT_EQ(part(m, MemoryUse::kGradients), 1000);
+  EXPECT_EQ(part(m, MemoryUse::kReductionBuffers), 3200);
+  EXPECT_EQ(part(m, MemoryUse::kGradientShard), 1000);
+  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 8 * 250);
   // In the block with one unit ahead, made the worst by its workspace: 500 + 300 gathered.
   std::vector<Layer> layers = three_layers();
   layers[1].operators[0].workspace = Bytes{1e6};
-  EXPECT_EQ(part(resident(s, layers), "gathered parameters"), 2 * 800);
-  EXPECT_EQ(part(resident(s, layers), "reduction buffers"), 4 * 500);
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 800);
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 4 * 500);
   s.prefetch = 0;
-  EXPECT_EQ(part(resident(s, layers), "gathered parameters"), 2 * 300);
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 300);
   s.reshard_after_forward = false;  // the head is done, the others still there
-  EXPECT_EQ(part(resident(s, layers), "gathered parameters"), 2 * 800);
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 800);
   s.sync = Sync::kLastMicroBatch;  // whole gradients, in the dtype of their sum
-  EXPECT_EQ(part(resident(s, layers), "gradients"), 4000);
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGradients), 4000);
 }
 
 TEST(ResidentMemory, TiedEmbeddingsStayGathered) {
@@ -181,8 +181,8 @@ TEST(ResidentMemory, TiedEmbeddingsStayGathered) {
   s.prefetch = 0;
   std::vector<Layer> layers = three_layers();
   layers[2].operators[0].workspace = Bytes{1e6};
-  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, true}), "gathered parameters"), 2 * 700);
-  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, false}), "gathered parameters"), 2 * 200);
+  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, true}), MemoryUse::kGatheredParameters), 2 * 700);
+  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, false}), MemoryUse::kGatheredParameters), 2 * 200);
 }
 
 TEST(ResidentMemory, AccoPeaksAtSixPlusTwentyEightOverN) {
@@ -191,9 +191,9 @@ TEST(ResidentMemory, AccoPeaksAtSixPlusTwentyEightOverN) {
   ScheduleSpec s = spec_of("acco");
   const MemoryParts m = resident(s);
   EXPECT_EQ(m.allocated().value - 30 - 140, 6 * 1000 + 28 * 250);
-  EXPECT_EQ(part(m, "clones of optimizer states"), 12 * 250);
+  EXPECT_EQ(part(m, MemoryUse::kStateClones), 12 * 250);
   s.rollback_estimate = false;
-  EXPECT_EQ(part(resident(s), "clones of optimizer states"), 4 * 250);  // the parameters go back all the same
+  EXPECT_EQ(part(resident(s), MemoryUse::kStateClones), 4 * 250);  // the parameters go back all the same
   // DPU is the same without the estimate, whatever that field says.
   s.rollback_estimate = true;
   s.name = "dpu";
@@ -201,7 +201,7 @@ TEST(ResidentMemory, AccoPeaksAtSixPlusTwentyEightOverN) {
 }
 
 TEST(ResidentMemory, FlatBufferIsPaddedToEqualShards) {
-  EXPECT_EQ(part(resident(spec_of("acco"), three_layers(), 3), "communication buffer"), 2 * 3 * 334);
+  EXPECT_EQ(part(resident(spec_of("acco"), three_layers(), 3), MemoryUse::kCommunicationBuffer), 2 * 3 * 334);
 }
 
 TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
@@ -210,8 +210,8 @@ TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
   std::vector<Layer> layers = three_layers();
   layers[1].operators[0].workspace = Bytes{1000};
   const MemoryParts m = resident(spec_of("ddp"), layers);
-  EXPECT_EQ(part(m, "activations"), 1030);
-  EXPECT_EQ(part(m, "logits and loss"), 0);
+  EXPECT_EQ(part(m, MemoryUse::kActivations), 1030);
+  EXPECT_EQ(part(m, MemoryUse::kLogitsAndLoss), 0);
 }
 
 TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
@@ -219,7 +219,7 @@ TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
   for (Layer& layer : layers) layer.operators[0].activations = layer.operators[0].workspace = Bytes{0};
   for (const char* name : {"ddp", "zero1", "dpu", "acco"}) {
     const MemoryParts m = resident(spec_of(name), layers);
-    const double left_out = part(m, "fp32 gradient of the shard") + part(m, "clones of optimizer states");
+    const double left_out = part(m, MemoryUse::kFp32GradientShard) + part(m, MemoryUse::kStateClones);
     EXPECT_DOUBLE_EQ(m.allocated().value - left_out, memory_formula(name, 1000, 4).value) << name;
   }
 }

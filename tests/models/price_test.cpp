@@ -46,7 +46,7 @@ LayerTime time_of(const Layer& layer, const Device& device, Dtype compute = Dtyp
 }
 
 LayerTime time_of(const Kernel& kernel, const Device& device, Dtype compute = Dtype::kBf16) {
-  return time_of(Layer{"layer", {op_of(kernel)}}, device, compute);
+  return time_of(Layer{LayerKind::kBlock, {op_of(kernel)}}, device, compute);
 }
 
 TEST(Price, ProductBoundByArithmeticTakesFlopsOverTheAchievedRate) {
@@ -84,7 +84,7 @@ TEST(Price, MemoryOperatorsNeedNoPeak) {
 }
 
 TEST(Price, LayerIsTheSumOfItsOperators) {
-  Layer layer{"layer", {op_of(kProduct), op_of(memory_kernel(Bytes{2e9}))}};
+  Layer layer{LayerKind::kBlock, {op_of(kProduct), op_of(memory_kernel(Bytes{2e9}))}};
   layer.operators[0].parameters = 7;
   layer.operators[1].parameters = 5;
   const LayerTime t = time_of(layer, round_device());
@@ -95,7 +95,7 @@ TEST(Price, LayerIsTheSumOfItsOperators) {
 
 TEST(Price, SmallLayerIsBoundByTheHostsLaunches) {
   // Four launches of 10 us against 7 + 3 us of work; backward eight against 20 us.
-  const Layer layer{"layer", {op_of(memory_kernel(Bytes{1e6}, 3)), op_of(memory_kernel(Bytes{1e6}))}};
+  const Layer layer{LayerKind::kBlock, {op_of(memory_kernel(Bytes{1e6}, 3)), op_of(memory_kernel(Bytes{1e6}))}};
   const LayerTime t = time_of(layer, round_device());
   EXPECT_DOUBLE_EQ(t.forward.value, 40e-6);
   EXPECT_DOUBLE_EQ(t.backward.value, 80e-6);
@@ -114,7 +114,7 @@ TEST(Price, AnOperatorWithoutKernelsCostsNothing) {
   Operator op;
   op.forward_kernels = op.backward_kernels = 0;
   op.parameters = 9;
-  const LayerTime t = time_of(Layer{"layer", {op}}, round_device());
+  const LayerTime t = time_of(Layer{LayerKind::kBlock, {op}}, round_device());
   EXPECT_EQ(t.forward.value, 0);
   EXPECT_EQ(t.backward.value, 0);
   EXPECT_EQ(t.parameters, 9);
@@ -156,7 +156,7 @@ TEST(Price, OperatorOfKernelsIsTheirSum) {
   add_up(op);
   const Device d = round_device();
   const double gemm = gemm_time({1, 1000, 1000, 1000}, d, Dtype::kBf16).value;
-  const LayerTime time = time_of(Layer{"layer", {op}}, d);
+  const LayerTime time = time_of(Layer{LayerKind::kBlock, {op}}, d);
   EXPECT_DOUBLE_EQ(time.forward.value, 2e-3 + kKernelOverhead.value + gemm);
   EXPECT_EQ(time.backward.value, 0);
 }
@@ -164,7 +164,7 @@ TEST(Price, OperatorOfKernelsIsTheirSum) {
 TEST(Price, EqualLayersCostTheSameAsOnTheirOwn) {
   std::vector<Layer> layers;
   for (const double bytes : {1e9, 2e9, 1e9, 2e9, 1e9})
-    layers.push_back({"layer", {op_of(memory_kernel(Bytes{bytes}))}});
+    layers.push_back({LayerKind::kBlock, {op_of(memory_kernel(Bytes{bytes}))}});
   const Device d = round_device();
   const std::vector<LayerTime> times = layer_times(bill_of(layers, d, Dtype::kBf16));
   ASSERT_EQ(times.size(), 5u);
@@ -185,7 +185,7 @@ TEST(Price, BetterDeviceIsNeverSlower) {
     shape.head_dim = shape.value_dim = 64;
     shape.pairs = attended_pairs(static_cast<int>(shape.seq), 0);
     const Layer layer{
-        "layer",
+        LayerKind::kBlock,
         {op_of(gemm_kernel({1, size(), size(), size()})), op_of(attention_kernel(shape, false)),
          op_of(memory_kernel(Bytes{std::pow(10, random(3, 10))}, 3)), op_of(attention_kernel(shape, true))}};
     const LayerTime before = time_of(layer, round_device());
@@ -207,7 +207,7 @@ TEST(Price, BetterDeviceIsNeverSlower) {
 }
 
 TEST(Price, EveryLayerIsPriced) {
-  const std::vector<Layer> layers{{"a", {op_of(kProduct)}}, {"b", {op_of(gemm_kernel({2, 5000, 5000, 20000}))}}};
+  const std::vector<Layer> layers{{LayerKind::kBlock, {op_of(kProduct)}}, {LayerKind::kBlock, {op_of(gemm_kernel({2, 5000, 5000, 20000}))}}};
   const std::vector<LayerTime> times = layer_times(bill_of(layers, round_device(), Dtype::kBf16));
   ASSERT_EQ(times.size(), 2u);
   EXPECT_DOUBLE_EQ(times[1].forward.value, 2 * times[0].forward.value);

@@ -23,7 +23,7 @@ RankKind kind_of(std::vector<Kernel> kernels) {
   Operator op;
   op.forward = std::move(kernels);
   add_up(op);
-  kind.layers = {{"layer", {op}}};
+  kind.layers = {{LayerKind::kBlock, {op}}};
   return kind;
 }
 

@@ -226,7 +226,7 @@ RunResult result_of(const char* schedule, const char* label, double speedup) {
   result.speedup_same_batch = speedup;
   result.memory_resident = Bytes{31.4 * kGib};
   result.memory_capacity = Bytes{80 * kGib};
-  result.memory_parts.parts = {{"parameters", Bytes{31.4 * kGib}}};
+  result.memory_parts.parts = {{MemoryUse::kParameters, Bytes{31.4 * kGib}}};
   for (int rank = 0; rank < 8; ++rank) result.ranks.push_back(rank_of(rank, 4));
   return result;
 }

@@ -64,7 +64,7 @@ RunResult full_result() {
   result.memory_formula = Bytes{2e9};
   result.memory_resident = Bytes{3e9};
   result.memory_capacity = Bytes{4e9};
-  result.memory_parts.parts = {{"parameters", Bytes{1e9}}, {"activations", Bytes{2e9}}};
+  result.memory_parts.parts = {{MemoryUse::kParameters, Bytes{1e9}}, {MemoryUse::kActivations, Bytes{2e9}}};
   result.fits = true;
   result.warnings = {{"batch_grown", "the batch doubled", "use fewer micro-batches"}};
   RankResult rank;
@@ -128,7 +128,7 @@ TEST(ResultJson, WhatIsAbsentOrNoNumberIsNull) {
   result.published_speedup.reset();
   result.tokens_per_second = kInfinite;
   result.update_time = Seconds{-kInfinite};
-  result.memory_parts.parts = {{"parameters", Bytes{kNan}}};
+  result.memory_parts.parts = {{MemoryUse::kParameters, Bytes{kNan}}};
   result.ranks[0].idle_fraction = kNan;
   const Json document = Json::parse(written(scenario, {result}));
   EXPECT_TRUE(document.at("baseline").is_null());

@@ -83,7 +83,7 @@ TEST(Slowdown, IsByWavesForProductsAndByTheShareLeftForMemory) {
 }
 
 LayerWork work_of(const Operator& op, const Device& device) {
-  const Bill bill = bill_of({Layer{"", {op}}}, device, Dtype::kBf16);
+  const Bill bill = bill_of({Layer{LayerKind::kBlock, {op}}}, device, Dtype::kBf16);
   return layer_work(bill, bill.layers.front());
 }
 

@@ -123,9 +123,9 @@ TEST(Schedules, LocalSgdSendsItsParametersOnceInSoManyUpdates) {
   const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
   EXPECT_NEAR(result.bytes_sent_per_rank_per_update.value, 4 * P * 7 / 8 / 4, 1e-3);
   EXPECT_EQ(result.memory_formula, Bytes{16 * P});
-  EXPECT_EQ(result.memory_parts.part("communication buffer"), Bytes{2 * P});
-  EXPECT_EQ(result.memory_parts.part("outer parameters and momentum"), Bytes{0});
-  EXPECT_EQ(result.memory_parts.part("optimizer states"), Bytes{12 * P});
+  EXPECT_EQ(result.memory_parts.part(MemoryUse::kCommunicationBuffer), Bytes{2 * P});
+  EXPECT_EQ(result.memory_parts.part(MemoryUse::kOuterStates), Bytes{0});
+  EXPECT_EQ(result.memory_parts.part(MemoryUse::kOptimizerStates), Bytes{12 * P});
 }
 
 TEST(Schedules, LocalSgdsMeanReachesTheCopyThatTheOptimizerStepsFrom) {

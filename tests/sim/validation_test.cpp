@@ -1,5 +1,5 @@
 // Statistics of errors against hand arithmetic, and bounds that must not be passed.
-#include "sim/evidence/validation.hpp"
+#include "sim/evidence/scores.hpp"
 
 #include <gtest/gtest.h>
 

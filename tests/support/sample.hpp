@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "models/spec/constants.hpp"
 #include "models/spec/spec.hpp"
 #include "tests/support/random.hpp"
 
@@ -73,6 +74,7 @@ inline Scenario sample_scenario(int count, int gpus, double nic_gbit = 100) {
   scenario.model = sample_model();
   scenario.cluster.name = "sample";
   scenario.cluster.nodes = {sample_nodes(count, gpus, nic_gbit)};
+  scenario.training.overheads = constants().overheads;  // as a loaded scenario
   scenario.training.sequence_length = 512;
   scenario.training.micro_batch_size = 4;
   scenario.training.gradient_accumulation_steps = 4;

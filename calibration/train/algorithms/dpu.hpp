@@ -11,7 +11,7 @@
 
 namespace accocal {
 
-/// Until the first gradient is on its way.
+/// Everything before the loop: warm-up, and the first gradient moved to the communication buffer.
 template <typename R>
 void begin_delayed(R& rank) {
   for (std::int64_t i = 0; i < rank.options.warmup_updates && !rank.finished(); ++i)
@@ -24,7 +24,8 @@ void begin_delayed(R& rank) {
   });
 }
 
-/// What the round made goes into use, what was accumulated beside it onto the network.
+/// Takes the round's result into use, and moves the gradient that was accumulated meanwhile to the communication
+/// buffer.
 template <typename R>
 typename R::Tally swap_delayed(R& rank) {
   const auto made = rank.tally(rank.communication);

@@ -52,10 +52,10 @@ class Recorder {
 
 class Rank {
  public:
-  // The algorithms' words for them; a rank on a device has others.
+  // Type names that the algorithms use; a rank on a device has its own.
   using Values = FlatBuffer;
   using Sum = GradientSum;
-  /// What an update was made of, on this rank.
+  /// This rank's part of an update.
   struct Tally {
     std::int64_t count = 0;
     double loss = 0;
@@ -78,9 +78,9 @@ class Rank {
   // On the compute thread.
   /// Exactly so many micro-batches into `gradient`.
   void compute(int micro_batches);
-  /// A round's: as many as the options say, looking at whether the communication has ended.
+  /// The micro-batches of a round: as many as the options say, checking whether the communication has ended.
   void compute_round();
-  /// On the communication thread, beside what follows; then wait().
+  /// Starts a job on the communication thread, which runs at the same time as what follows; then call wait().
   void submit(std::function<void()> job);
   void wait();
   void run(std::function<void()> job) {
@@ -89,13 +89,13 @@ class Rank {
   }
   /// A span of the compute thread that moves buffers.
   void swap(const std::function<void()>& body) { compute_lane_.span("swap", update_, body); }
-  /// Kept while the sum makes room for the next.
+  /// Notes what is in the sum, before its buffer is used for the next.
   Tally tally(const GradientSum& sum) const { return {sum.count, sum.loss}; }
-  /// The parameters after one more update are in use. `made` is this rank's part of it, last_total() that of all ranks.
-  /// An observer sees `seen`; nothing where it is null.
+  /// Call it when the parameters of one more update are in use. `made` is this rank's part of it, last_total() that of
+  /// all ranks. An observer is shown `seen`, or nothing where that is null.
   void end_update(const Tally& made, const FlatBuffer* seen);
   void end_update(const Tally& made) { end_update(made, &parameters); }
-  /// Of the parameters' kind, zeros.
+  /// A buffer of zeros like `parameters`.
   std::shared_ptr<FlatBuffer> new_values() const {
     return std::make_shared<FlatBuffer>(parameters.size(), options.storage);
   }

@@ -1,6 +1,6 @@
-// What several algorithms do the same way, in the words of a rank. An algorithm is written once, for ranks on CPUs
-// (rank.hpp) and on GPUs (calibration/device/device_rank.hpp); R is either. Its jobs are given to the communication
-// thread there, to the communication stream here.
+// What several algorithms share, written with a rank's functions. Algorithms are written once, for ranks on CPUs
+// (rank.hpp) and on GPUs (calibration/device/device_rank.hpp); R is either. Jobs go to the communication thread on
+// CPUs, to the communication stream on GPUs.
 #pragma once
 
 #include <cstdint>

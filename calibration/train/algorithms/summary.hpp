@@ -1,4 +1,4 @@
-// What all ranks' records become at the end of a run, on CPUs and on GPUs alike.
+// Combines all ranks' records at the end of a run, on CPUs and on GPUs alike.
 #pragma once
 
 #include <cstdint>

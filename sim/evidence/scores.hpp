@@ -28,7 +28,7 @@ struct ValidationRow {
   bool inside() const { return low <= measured && measured <= high; }
 };
 
-/// Of the scored rows among some. All zero where there is none.
+/// The score of those rows that are scored. All zero where there is none.
 struct ValidationScore {
   int cases = 0;
   double mean = 0;   ///< of the errors' absolute values
@@ -53,11 +53,11 @@ struct ValidationGroup {
   std::vector<ValidationPart> devices, sources, series;
 };
 
-/// What a group may come to at most; committed in scenarios/validation/bounds.json.
+/// The largest mean error that a group may have; committed in scenarios/validation/bounds.json.
 struct ValidationBound {
   std::string group;
   double mean = 0;
-  int cases = 0;  ///< scored, at least
+  int cases = 0;  ///< least number of scored cases
 };
 
 struct ValidationSource {

@@ -1,4 +1,4 @@
-#include "sim/evidence/validation.hpp"
+#include "sim/evidence/scores.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,95 @@
+#include "models/spec/constants.hpp"
+
+#include <functional>
+#include <utility>
+
+#include "models/base/reader.hpp"
+#include "models/spec/fabrics.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/shipped.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr Range kShare{0, 1};
+constexpr Range kMulticast{0, 2};
+constexpr Range kOverhead{0.1, 10};
+
+IntraLink read_intra(ObjectReader& reader, const std::string& kind) {
+  IntraLink link;
+  link.kind = kind;
+  link.efficiency = reader.number("efficiency", kFraction);
+  link.exchange = reader.number("all_to_all_efficiency", kShare);
+  link.latency = reader.seconds("latency");
+  link.launch = reader.seconds("launch");
+  link.chunk = reader.seconds("chunk");
+  link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround});
+  link.multicast = reader.number("nvls_efficiency", kMulticast, 0);
+  link.ll = {reader.seconds("ll_launch"), reader.seconds("ll_latency"), reader.number("ll_efficiency", kShare)};
+  link.quality = {reader.number("spread", kShare), reader.number("spread_small", kShare)};
+  return link;
+}
+
+Nics read_nics(ObjectReader& reader, const std::string& kind) {
+  Nics nics;
+  nics.kind = kind;
+  nics.efficiency = reader.number("efficiency", kFraction);
+  nics.latency = reader.seconds("latency");
+  nics.chunk = reader.seconds("chunk");
+  nics.ll = {Seconds{0}, reader.seconds("ll_latency"), reader.number("ll_efficiency", kShare)};
+  nics.quality = {reader.number("spread", kShare), reader.number("spread_small", kShare)};
+  return nics;
+}
+
+/// An object whose members are objects, each with a "source".
+void read_each(ObjectReader& top, const char* key,
+               const std::function<void(ObjectReader&, const std::string& name)>& read) {
+  JsonValue* const all = top.find(key);
+  if (all == nullptr || all->kind != JsonKind::kObject || all->members.empty())
+    return top.fail(key, "missing, or no object with members; write kinds by name");
+  for (JsonMember& member : all->members) {
+    ObjectReader reader(member.value, top.pointer(key) + pointer_part(member.key), top.diagnostics());
+    if (!reader.good()) continue;
+    read(reader, member.key);
+    reader.text("source", {}, 2000);
+    reader.finish();
+  }
+}
+
+}  // namespace
+
+Constants read_constants(JsonDocument document) {
+  if (!document.whole) throw ScenarioError(document.errors);
+  Diagnostics diagnostics{document.errors};
+  ObjectReader top(document.root, "", diagnostics);
+  top.schema("accosim.constants/1");
+  top.text("description", std::string(), 2000);
+  Constants constants;
+  read_each(top, "intra", [&](ObjectReader& reader, const std::string& kind) {
+    constants.intra.push_back(read_intra(reader, kind));
+  });
+  read_each(top, "nics",
+            [&](ObjectReader& reader, const std::string& kind) { constants.nics.push_back(read_nics(reader, kind)); });
+  if (JsonValue* const overheads = top.find("overheads")) {
+    ObjectReader reader(*overheads, top.pointer("overheads"), diagnostics);
+    constants.overheads.pytorch = reader.number("pytorch", kOverhead);
+    constants.overheads.fused = reader.number("fused", kOverhead);
+    constants.overheads.flash_1 = reader.number("flash_1", kOverhead);
+    reader.text("source", {}, 2000);
+    reader.finish();
+  } else {
+    top.fail("overheads", "missing; write an object with \"pytorch\", \"fused\", \"flash_1\" and their \"source\"");
+  }
+  top.finish();
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  return constants;
+}
+
+std::string constants_path() { return data_dir() + "/calibration/constants.json"; }
+
+const Constants& constants() {
+  static const Constants kConstants = read_constants(read_json_file(constants_path(), constants_path()));
+  return kConstants;
+}
+
+}  // namespace accosim

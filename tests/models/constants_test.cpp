@@ -1,0 +1,157 @@
+// The constants that belong to no device: the committed file is read, what is wrong in one is told at its place, and
+// what a fit writes is read again.
+#include "models/spec/constants.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/fit/write_constants.hpp"
+#include "models/spec/fabrics.hpp"
+#include "models/spec/scenario.hpp"
+#include "tests/support/json.hpp"
+#include "tests/support/random.hpp"
+
+namespace accosim {
+namespace {
+
+const char* const kSmall = R"({"schema": "accosim.constants/1",
+"intra": {"pcie": {"efficiency": 0.7, "all_to_all_efficiency": 0.6, "latency": "5 us", "launch": "13 us", "chunk": "1 us",
+  "turnaround": 0.1, "ll_launch": "12 us", "ll_latency": "2 us", "ll_efficiency": 0.08, "spread": 0.2,
+  "spread_small": 0.3, "source": "me"}},
+"nics": {"tcp": {"efficiency": 0.2, "latency": "17 us", "chunk": "800 us", "ll_latency": "16 us", "ll_efficiency": 0.001,
+  "spread": 0.16, "spread_small": 0.09, "source": "me"}},
+"overheads": {"pytorch": 1.3, "fused": 0.7, "flash_1": 1.6, "source": "me"}})";
+
+std::string errors_of(const std::string& text) {
+  try {
+    read_constants(parse_json(text, "f"));
+  } catch (const ScenarioError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Constants, AreReadInTheirUnitsAndOrder) {
+  const Constants read = read_constants(parse_json(kSmall, "f"));
+  ASSERT_EQ(read.intra.size(), 1U);
+  EXPECT_EQ(read.intra[0].kind, "pcie");
+  EXPECT_DOUBLE_EQ(read.intra[0].launch.value, 13e-6);
+  EXPECT_EQ(read.intra[0].exchange, 0.6);
+  EXPECT_EQ(read.intra[0].multicast, 0);  // which may be left out
+  EXPECT_DOUBLE_EQ(read.intra[0].ll.hop.value, 2e-6);
+  ASSERT_EQ(read.nics.size(), 1U);
+  EXPECT_DOUBLE_EQ(read.nics[0].chunk.value, 800e-6);
+  EXPECT_EQ(read.nics[0].quality.spread_small, 0.09);
+  EXPECT_EQ(read.overheads, (Overheads{1.3, 0.7, 1.6}));
+}
+
+TEST(Constants, OfEveryKindThatIsShippedSayWhatTheyComeFrom) {
+  EXPECT_EQ(intra_kinds(), (std::vector<std::string>{"nvswitch", "nvlink", "cube_mesh", "pcie"}));
+  EXPECT_EQ(nic_kinds(),
+            (std::vector<std::string>{"infiniband", "omnipath", "slingshot", "efa", "tcpx", "tcp", "sockets"}));
+  const Json shipped{read_json_file(constants_path(), "constants.json").root};
+  for (const char* group : {"intra", "nics"})
+    for (const auto& [kind, constants] : shipped[group].members())
+      EXPECT_GT(constants["source"].text().size(), 20U) << kind;
+}
+
+TEST(Constants, EachMistakeIsToldAtItsPlace) {
+  struct Mistake {
+    const char *from, *to, *says;
+  };
+  const Mistake mistakes[] = {
+      {"\"efficiency\": 0.7", "\"efficiency\": 1.7",
+       "f:2:34 /intra/pcie/efficiency: is 1.7; write a number from 0.001 to 1"},
+      {"\"latency\": \"17 us\"", "\"latency\": 17", "/nics/tcp/latency: is the number 17"},
+      {"\"chunk\": \"800 us\"", "\"chunk\": \"-1 us\"", "/nics/tcp/chunk: "},
+      {"\"source\": \"me\"}},\n\"nics\"", "\"soruce\": \"me\"}},\n\"nics\"",
+       "/intra/pcie/soruce: unknown key; did you mean \"source\"?"},
+      {"\"pytorch\": 1.3", "\"pytorch\": NaN", "/overheads/pytorch: NaN is not JSON"},
+      {"\"pytorch\": 1.3", "\"pytorch\": 1e9", "/overheads/pytorch: is 1e9"},
+      {"\"overheads\"", "\"overhead\"", "/overhead"},
+      {"\"nics\": {\"tcp\"", "\"nics\": {}, \"x\": {\"tcp\"", "/nics: missing, or no object with members"},
+      {"accosim.constants/1", "accosim.scenario/1", "/schema: "},
+  };
+  EXPECT_EQ(errors_of(kSmall), "");
+  for (const Mistake& one : mistakes) {
+    std::string text = kSmall;
+    const std::size_t at = text.find(one.from);
+    ASSERT_NE(at, std::string::npos) << one.from;
+    const std::string errors = errors_of(text.replace(at, std::string(one.from).size(), one.to));
+    EXPECT_NE(errors.find(one.says), std::string::npos) << one.to << " says " << errors;
+  }
+}
+
+LinkFit random_fit(bool between, const std::string& kind, Random& random) {
+  LinkFit fit;
+  fit.between_nodes = between;
+  fit.sources = {"somebody", "nobody"};
+  fit.large = {40, 0.1, 0, 0.3, 0.12};
+  fit.small = {20, 0.1, 0, 0.3, 0.11};
+  fit.least = 1024;
+  fit.most = 1e9;
+  const auto micro = [&] { return Seconds{1e-6 * std::pow(10, random.uniform(-1, 2))}; };
+  const auto share = [&] { return random.uniform(0.01, 1); };
+  if (between) {
+    fit.nics.kind = kind;
+    fit.nics.efficiency = share();
+    fit.nics.latency = micro();
+    fit.nics.chunk = micro();
+    fit.nics.ll = {Seconds{0}, micro(), share()};
+    fit.nics.quality = {share(), share()};
+  } else {
+    fit.intra.kind = kind;
+    fit.intra.efficiency = share();
+    fit.intra.exchange = share();
+    fit.intra.latency = micro();
+    fit.intra.launch = micro();
+    fit.intra.chunk = micro();
+    fit.intra.turnaround = random.uniform(0, kMostTurnaround);
+    fit.intra.multicast = random.integer(0, 1) == 0 ? 0 : random.uniform(0.5, 1.5);
+    fit.intra.ll = {micro(), micro(), share()};
+    fit.intra.quality = {share(), share()};
+  }
+  return fit;
+}
+
+void expect_near(double read, double fitted, const char* what) {
+  EXPECT_NEAR(read, fitted, 5e-4 * fitted) << what;  // four digits are written
+}
+
+TEST(Constants, WhatAFitWritesIsReadAgainAndTheRestStays) {
+  Random random(1);
+  for (int round = 0; round < 50; ++round) {
+    const LinkFit board = random_fit(false, "new board", random), tcp = random_fit(true, "tcp", random);
+    const Overheads overheads{random.uniform(0.2, 5), random.uniform(0.2, 5), random.uniform(0.2, 5)};
+    const std::string text = constants_with_fits(parse_json(kSmall, "f"), {board, tcp}, overheads, "many steps");
+    const Constants read = read_constants(parse_json(text, "written"));
+    ASSERT_EQ(read.intra.size(), 2U);
+    EXPECT_EQ(read.intra[0].latency.value, 5e-6);
+    EXPECT_EQ(read.intra[1].kind, "new board");
+    expect_near(read.intra[1].latency.value, board.intra.latency.value, "latency");
+    expect_near(read.intra[1].exchange, board.intra.exchange, "all-to-all");
+    expect_near(read.intra[1].multicast, board.intra.multicast, "NVLS");
+    expect_near(read.intra[1].turnaround, board.intra.turnaround, "turnaround");
+    ASSERT_EQ(read.nics.size(), 1U);
+    expect_near(read.nics[0].efficiency, tcp.nics.efficiency, "efficiency");
+    expect_near(read.nics[0].ll.hop.value, tcp.nics.ll.hop.value, "LL hop");
+    EXPECT_NEAR(read.nics[0].quality.spread, tcp.nics.quality.spread, 0.051 * tcp.nics.quality.spread);  // two digits
+    expect_near(read.overheads.fused, overheads.fused, "fused");
+    const Json written = Json::parse(text);
+    EXPECT_EQ(written["intra"]["pcie"]["source"].text(), "me");
+    EXPECT_NE(written["nics"]["tcp"]["source"].text().find("from nobody and somebody"), std::string::npos);
+    EXPECT_EQ(written["overheads"]["source"].text(), "many steps");
+  }
+}
+
+TEST(Constants, AFitThatExplainsNothingReplacesNone) {
+  Random random(2);
+  LinkFit fit = random_fit(true, "tcp", random);
+  fit.large.mean_absolute = 5;
+  fit.large.spread = 5;
+  EXPECT_THROW(constants_with_fits(parse_json(kSmall, "f"), {fit}, {}, "steps"), ScenarioError);
+}
+
+}  // namespace
+}  // namespace accosim

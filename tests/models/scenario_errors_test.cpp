@@ -1,0 +1,241 @@
+// Scenarios that are refused: every mistake is told with its place and what to write instead.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "tests/models/scenario_files.hpp"
+
+namespace accosim {
+namespace {
+
+TEST_F(ScenarioFiles, ASetThatLeadsNowhereNamesTheNearestKey) {
+  EXPECT_EQ(errors({"/cluster/nodes/0/nic/bandwidth=1 GB/s"}),
+            Lines{"--set /cluster/nodes/0/nic: no such key; did you mean \"nics\"?"});
+  EXPECT_EQ(errors({"/cluster/nodes/1/count=1"}),
+            Lines{"--set /cluster/nodes/1: no such element; write an index from 0 to 0"});
+  EXPECT_EQ(errors({"/training/micro_batch_sise=1"}),
+            Lines{"--set /training/micro_batch_sise: unknown key; did you mean \"micro_batch_size\"?"});
+  EXPECT_EQ(errors({"/name/x=1"}),
+            Lines{"--set /name/x: what is before it is a text and has no keys; check the pointer"});
+  EXPECT_EQ(errors({"training=1"}).size(), 1U);
+  EXPECT_EQ(errors({"/training"}).size(), 1U);
+  EXPECT_EQ(errors({""}).size(), 1U);
+  EXPECT_EQ(errors({"=1"}).size(), 1U);
+  EXPECT_EQ(errors({"/cluster={\"nodes\":"}).size(), 1U);
+  EXPECT_TRUE(any_has(errors({"/training/train_tokens=1e400"}), "--set /training/train_tokens: is the text \"1e400\""));
+}
+
+TEST_F(ScenarioFiles, TenMistakesGiveTenLines) {
+  const std::string path = files.write("bad.json", R"({"schema": "accosim.scenario/1", "name": "bad",
+  "model": "models/tinny.json",
+  "cluster": {"nodes": [{"count": -2, "gpus": 2, "device": "devices/gpu.json",
+    "intra": {"kind": "nvlinc", "bandwidth": "100 GB"},
+    "nics": {"bandwith": "100 Gbit/s"}}]},
+  "training": {"sequence_length": 512.5, "micro_batch_size": "4", "gradient_accumulation_steps": -1, "train_tokens": 0},
+  "schedules": [{"name": "acco"}, {"name": "zero1", "poll_every": 3}]})");
+  Lines expected;
+  const auto expect = [&](const std::string& place, const std::string& what) {
+    expected.push_back(place + ": " + what);
+  };
+  const std::string count = "write a whole number from 1 to 1000000000";
+  expect("bad.json:2:12 /model", "no file \"models/tinny.json\"; did you mean \"tiny.json\"?");
+  expect("bad.json:6:35 /training/sequence_length", "is 512.5; " + count);
+  expect("bad.json:6:62 /training/micro_batch_size", "is the text \"4\"; " + count + ", without quotes");
+  expect("bad.json:6:98 /training/gradient_accumulation_steps", "is -1; " + count);
+  expect("bad.json:6:118 /training/train_tokens", "is 0; write a number above 0, at most 1e+18");
+  expect("bad.json:3:35 /cluster/nodes/0/count", "is -2; write a whole number from 1 to 1048576");
+  expect("bad.json:4:23 /cluster/nodes/0/intra/kind",
+         R"("nvlinc" is not known; did you mean "nvlink"? write one of: "nvswitch", "nvlink", "cube_mesh", "pcie")");
+  expect("bad.json:4:46 /cluster/nodes/0/intra/bandwidth",
+         R"("100 GB" is an amount of data; a bandwidth is written "100 GB/s" (bytes) or "100 Gbit/s" (bits))");
+  expect("bad.json:5:14 /cluster/nodes/0/nics/bandwith", R"(unknown key; did you mean "bandwidth"?)");
+  expect("bad.json:7:53 /schedules/1/poll_every",
+         "unknown key; it belongs to dpu, wp and acco, and zero1 has no such choice; remove it");
+  EXPECT_EQ(errors_of(path), expected);
+}
+
+TEST_F(ScenarioFiles, WhatADeviceCannotDoIsAnErrorThatSaysWhatToWrite) {
+  files.write("devices/fp16.json", R"({"schema": "accosim.device/1", "name": "V", "inherits": "gpu.json"})");
+  const std::string volta = R"({"name": "V", "peak": {"fp32": "15 TFLOP/s", "fp16": "125 TFLOP/s"},
+    "gemm_efficiency": 0.7, "flash_attention_efficiency": 0, "memory_bandwidth": "900 GB/s", "memory_efficiency": 0.8,
+    "memory": "16 GiB", "launch_interval": "4 us"})";
+  const std::string nodes = "[{\"gpus\": 1, \"device\": " + volta;
+  EXPECT_EQ(errors_of(with_nodes(nodes + ", \"attention\": \"naive\"}]")),
+            Lines{"with.json:2:25 /cluster/nodes/0/precision: V cannot compute in bf16 (it has a peak for fp32, fp16); "
+                  "write \"precision\": \"fp16\" for this node group"});
+  EXPECT_TRUE(
+      any_has(errors_of(with_nodes(nodes + ", \"precision\": \"fp16\"}]")), "/attention: V has no fused attention"));
+  EXPECT_TRUE(errors_of(with_nodes(nodes + ", \"precision\": \"fp16\", \"attention\": \"naive\"}]")).empty());
+  const std::vector<std::string> autocast = {"/schedules/0/autocast=bf16"};
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes + ", \"precision\": \"fp16\", \"attention\": \"naive\"}]"), autocast),
+                      "--set /schedules/0/autocast: V in node group \"nodes-0\" cannot compute in bf16"));
+}
+
+TEST_F(ScenarioFiles, LinksThatAreNeededAreAskedFor) {
+  EXPECT_TRUE(any_has(errors_of(with_nodes(R"([{"gpus": 2, "device": "devices/gpu.json"}])")),
+                      "/cluster/nodes/0/intra: missing"));
+  EXPECT_TRUE(any_has(errors_of(with_nodes(R"([{"gpus": 1, "count": 2, "device": "devices/gpu.json"}])")),
+                      "/cluster/nodes/0/nics: missing"));
+  EXPECT_TRUE(any_has(errors_of(with_nodes(R"([{"gpus": 2, "device": ["devices/gpu.json"],
+    "intra": {"kind": "pcie", "bandwidth": "1 GB/s"}}])")),
+                      "lists 1 devices for 2 GPUs"));
+}
+
+TEST_F(ScenarioFiles, SchedulesAreToldApartByLabels) {
+  EXPECT_TRUE(
+      any_has(errors_of(with_schedules(R"([{"name": "acco"}, {"name": "acco"}])")), "is the label of two schedules"));
+  EXPECT_TRUE(errors_of(with_schedules(R"([{"name": "acco"}, {"name": "acco", "label": "b"}])")).empty());
+  EXPECT_TRUE(any_has(errors_of(with_schedules("[]")), "write at least one"));
+  EXPECT_TRUE(any_has(errors_of(with_schedules(R"([{"name": "zero11"}])")), "did you mean \"zero1\"?"));
+  EXPECT_TRUE(any_has(errors_of(with(R"("baseline": "dpp")")), "did you mean \"ddp\"?"));
+  EXPECT_TRUE(any_has(errors_of(with(R"("published": {"aco": 1.2})")), "did you mean \"acco\"?"));
+  EXPECT_TRUE(any_has(errors_of(with(R"("published": {"acco": 0})")), "/published/acco: is 0"));
+}
+
+TEST_F(ScenarioFiles, OtherNamesOfASchedulesLeadToOurs) {
+  const auto said = [&](const std::string& name) {
+    const Lines lines = errors_of(with_schedules("[{\"name\": \"" + name + "\"}]"));
+    return lines.size() == 1 ? lines[0] : "";
+  };
+  for (const char* name : {"fsdp", "FSDP", "fsdp2", "fully_shard"})
+    EXPECT_NE(said(name).find("is \"zero3\"; write one of"), std::string::npos) << said(name);
+  EXPECT_NE(said("hsdp").find("\"zero3\" with \"shard_group\": \"node\""), std::string::npos) << said("hsdp");
+  for (const char* name : {"zero", "deepspeed"})
+    EXPECT_NE(said(name).find("\"zero1\", \"zero2\" or \"zero3\", by its stage"), std::string::npos) << said(name);
+  for (const char* name : {"zero-3", "zero_3", "ZeRO 3"})
+    EXPECT_NE(said(name).find("did you mean \"zero3\"?"), std::string::npos) << said(name);
+  EXPECT_NE(said("ZeRO++").find("is not modelled yet"), std::string::npos);
+  for (const char* name : {"local-sgd", "localsgd", "LocalSGD"})
+    EXPECT_NE(said(name).find("did you mean \"local_sgd\"?"), std::string::npos) << said(name);
+  EXPECT_NE(said("post_local_sgd").find("\"local_sgd\", once it is past its warm-up"), std::string::npos);
+  EXPECT_NE(said("DistributedDataParallel").find("is \"ddp\""), std::string::npos);
+  EXPECT_NE(said("zzz").find("\"zzz\" is not known; write one of"), std::string::npos);
+}
+
+TEST_F(ScenarioFiles, AccoHalvesAnEvenNumberOfSteps) {
+  EXPECT_TRUE(any_has(errors({"/training/gradient_accumulation_steps=3"}), "3 is odd"));
+  EXPECT_EQ(load({"/training/gradient_accumulation_steps=3", "/schedules/3/micro_batches_per_round=2"})
+                .scenario.schedules[3]
+                .micro_batches_per_round,
+            2);
+}
+
+TEST_F(ScenarioFiles, LearnedPositionsLimitTheSequence) {
+  EXPECT_EQ(
+      errors({"/training/sequence_length=129"}),
+      Lines{"--set /training/sequence_length: is 129, and the model has learned 128 positions; write at most that"});
+}
+
+TEST_F(ScenarioFiles, CitationsPointAtWhatIsThere) {
+  EXPECT_EQ(
+      errors({"/cluster/sources={\"/nodes/0/gpus\": \"x\", \"/nodes/1/gpus\": \"x\"}"}),
+      Lines{"--set /cluster/sources/~1nodes~11~1gpus: cites what is not there; write the JSON pointer of a value, "
+            "such as \"/memory\""});
+}
+
+TEST_F(ScenarioFiles, FilesThatIncludeEachOtherAreToldAsAChain) {
+  files.write("devices/a.json", R"({"schema": "accosim.device/1", "inherits": "b.json"})");
+  files.write("devices/b.json", R"({"schema": "accosim.device/1", "inherits": "../devices/./a.json"})");
+  EXPECT_EQ(errors_of(with_nodes(R"([{"gpus": 1, "device": "devices/a.json"}])")),
+            Lines{"devices/b.json:1:44 /cluster/nodes/0/device/inherits/inherits: files that include each other: "
+                  "devices/a.json -> devices/b.json -> devices/a.json; break the circle"});
+  EXPECT_TRUE(
+      any_has(errors_of(files.write("self.json", R"({"schema": "accosim.scenario/1", "cluster": "self.json"})")),
+              "files that include each other: self.json -> self.json"));
+}
+
+TEST_F(ScenarioFiles, ReferencesThatAreNoFilesAreRefused) {
+  EXPECT_TRUE(any_has(errors({"/model=/dev/zero"}), "is not a regular file"));
+  EXPECT_TRUE(any_has(errors({"/model=" + files.path("models")}), "is a directory"));
+  EXPECT_TRUE(any_has(errors({"/model=" + std::string(100000, 'a')}), "is no path"));
+  EXPECT_TRUE(any_has(errors({"/model="}), "is empty"));
+  EXPECT_TRUE(any_has(errors({"/model=\"\\u0000\""}), "is no path"));
+  EXPECT_TRUE(any_has(errors({"/cluster=" + files.path("models/tiny.json")}), "does not say what it is"));
+  EXPECT_TRUE(any_has(errors({"/model=" + files.path("clusters/two.json")}), "name a Hugging Face config.json"));
+  EXPECT_TRUE(any_has(errors({"/cluster/nodes/0/device=A100-SXM4-80G"}), "did you mean \"A100-SXM4-80GB\"?"));
+}
+
+TEST_F(ScenarioFiles, ABadFileIsToldAtItsOwnPlace) {
+  files.write("clusters/two.json", "{\n \"nodes\": [}");
+  EXPECT_EQ(errors(), Lines{"clusters/two.json:2:12 /nodes/0: } where ] should be; close what was opened last first"});
+}
+
+// NaN, a number that is too large and a key that is there twice hide nothing of what else is wrong, in any file.
+TEST_F(ScenarioFiles, AWrongWordHidesNoOtherMistake) {
+  std::string cluster, line;
+  for (std::ifstream in(files.path("clusters/two.json")); std::getline(in, line);) cluster += line + "\n";
+  const std::size_t gpus = cluster.find("\"gpus\": ");
+  ASSERT_NE(gpus, std::string::npos);
+  cluster.insert(gpus, "\"count\": NaN, \"count\": 1e400, \"colour\": 1, ");
+  files.write("clusters/two.json", cluster);
+  const Lines all = errors({"/training/micro_batch_size=-1"});
+  for (const char* says : {"/count: NaN is not JSON", "the key \"count\" is there twice", "1e400 does not fit",
+                           "colour: unknown key", "/training/micro_batch_size: is -1"})
+    EXPECT_TRUE(any_has(all, says)) << says;
+}
+
+TEST_F(ScenarioFiles, WhatIsNoScenarioIsOneMistake) {
+  for (const char* text :
+       {"", "[", "[]", "3", "null", "\"x\"", "{\"schema\": \"accosim.cluster/1\"}", "\xff\xfe{", "\x7f"}) {
+    EXPECT_EQ(errors_of(files.write("no.json", text)).size(), 1U) << text;
+  }
+  EXPECT_EQ(errors_of(files.path("models/tiny.json")).size(), 1U);
+  EXPECT_EQ(errors_of(files.path("none.json")), Lines{"none.json: no such file; check the path"});
+  EXPECT_EQ(errors_of(files.path("")).size(), 1U);
+  EXPECT_FALSE(errors_of("/dev/zero").empty());
+  EXPECT_FALSE(errors_of("").empty());
+}
+
+TEST_F(ScenarioFiles, AThousandErrorsAreToldAsAHundred) {
+  std::string members = "\"k0\": 0";
+  for (int i = 1; i < 50000; ++i) members += ", \"k" + std::to_string(i) + "\": 0";
+  const Lines lines = errors_of(with(members));
+  ASSERT_EQ(lines.size(), 101U);
+  EXPECT_NE(lines.back().find("more errors"), std::string::npos);
+}
+
+TEST_F(ScenarioFiles, FilesNamedThousandsOfTimesAreRefused) {
+  std::string devices = "\"devices/gpu.json\"";
+  for (int i = 1; i < 1024; ++i) devices += ",\"devices/gpu.json\"";
+  std::string nodes = "[";
+  for (int i = 0; i < 40; ++i)
+    nodes += std::string(i > 0 ? "," : "") + "{\"gpus\": 1024, \"device\": [" + devices + "]}";
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes + "]")), "the files together hold more than"));
+}
+
+TEST_F(ScenarioFiles, TooManyGpusAreRefused) {
+  EXPECT_TRUE(any_has(errors({"/cluster/nodes/0/count=600000"}), "has 1200000 GPUs; write at most 1048576"));
+  EXPECT_TRUE(any_has(errors({"/cluster/nodes/0/gpus=1e9"}), "whole number from 1 to 1024"));
+}
+
+// Random damage to a good file: bytes replaced, cut out and doubled. It loads or it tells, in lines that can be
+// printed.
+TEST_F(ScenarioFiles, RandomDamageLoadsOrTells) {
+  const std::string good = kScenario;
+  std::uint64_t state = 2024;
+  const auto next = [&](std::size_t n) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::size_t>(state >> 33) % n;
+  };
+  constexpr char kBytes[] = "{}[]\",:0-9e\\\0\xff";
+  const std::string bytes(kBytes, sizeof kBytes - 1);
+  int told = 0;
+  for (int i = 0; i < 1500; ++i) {
+    std::string text = good;
+    for (std::size_t n = 1 + next(3); n > 0; --n) {
+      const std::size_t at = next(text.size());
+      switch (next(3)) {
+        case 0: text[at] = bytes[next(bytes.size())]; break;
+        case 1: text.erase(at, 1 + next(20)); break;
+        default: text.insert(at, text.substr(at, 1 + next(20)));
+      }
+      if (text.empty()) text = " ";
+    }
+    told += errors_of(files.write("damaged.json", text)).empty() ? 0 : 1;
+  }
+  EXPECT_GT(told, 1000);
+}
+
+}  // namespace
+}  // namespace accosim

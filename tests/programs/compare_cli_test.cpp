@@ -1,0 +1,328 @@
+// compare, run, explain, resolve and traces as a user starts them: what they print, and that predictions have not
+// moved.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "tests/support/accosim_program.hpp"
+#include "tests/support/gpu_document.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace accosim {
+namespace {
+
+// Nothing that a run says can end in a bug of accosim: it is refused with its place.
+TEST(Compare, ARunThatCannotBeIsRefusedWithItsPlace) {
+  const TemporaryFolder folder;
+  const std::string machine = folder
+                                  .write("machine.json", R"({"schema": "accosim.scenario/1",
+    "model": {"model_type": "measured", "parameters": 1000, "micro_batch_time": "10 ms"},
+    "cluster": {"schema": "accosim.cluster/1", "nodes": [{"gpus": 1, "device": {"schema": "accosim.device/1",
+      "peak": {"fp32": "1 TFLOP/s"}, "gemm_efficiency": 1, "flash_attention_efficiency": 0,
+      "memory_bandwidth": "10 GB/s", "memory_efficiency": 1, "memory": "8 GiB", "launch_interval": "0 s"}}]},
+    "training": {"sequence_length": 1, "micro_batch_size": 1, "train_tokens": 1e6, "precision": "fp32",
+      "attention": "naive", "gradient_accumulation_steps": 2}, "schedules": [{"name": "zero1"}]})")
+                                  .string();
+  const auto compared = [&](const std::string& options, const std::string& updates, const std::string& spans) {
+    return accosim({"compare",
+                    folder
+                        .write("run.json", R"({"schema": "accosim.run/1", "algorithm": "acco", "ranks": 1,
+      "parameters": 1000, "options": {"slow": {}, "micro_batches_per_round": )" +
+                                               options + R"(},
+      "updates_left_out": 1, "updates": [)" + updates +
+                                               R"(], "spans": [)" + spans + "]}")
+                        .string(),
+                    "--machine", machine, "--trace", (folder.path / "both.json").string()});
+  };
+  const auto span = [](const std::string& begin, const std::string& end) {
+    return R"({"rank": 0, "lane": "compute", "label": "micro-batch", "begin_s": )" + begin + R"(, "end_s": )" + end +
+           "}";
+  };
+  const std::string two = R"({"seconds": 1, "samples": 4}, {"seconds": 1, "samples": 4})";
+  const ProgramRun good =
+      compared("2", two, span("1", "1.5") + "," + span("1.5", "2") + "," + span("900000", "900001"));
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  // A look every 10^9 micro-batches: so many are predicted, and would be drawn.
+  const ProgramRun endless = compared("2, \"poll_every\": 1000000000", two, "");
+  EXPECT_EQ(endless.exit_code, 1);
+  EXPECT_NE(endless.err.find("more than 2000000 parts"), std::string::npos) << endless.err;
+  for (const ProgramRun& bad :
+       {compared("2000000000", two, ""), compared("2", "", ""), compared("2", two, span("1", "0.5")),
+        compared("2", two, span("1", "2") + "," + span("1.5", "1.6")), compared("2", two, span("1", "1e300"))}) {
+    EXPECT_EQ(bad.exit_code, 1) << bad.err;
+    EXPECT_NE(bad.err.find("run.json:"), std::string::npos) << bad.err;
+    EXPECT_EQ(bad.err.find("a bug"), std::string::npos) << bad.err;
+  }
+}
+
+TEST(Compare, ShardedSchedulesTradeTimeForMemory) {
+  // The more is sharded, and the wider, the less memory; what is gathered again costs time.
+  const Json document = results_of({"compare", "scenarios/llama-2-7b_fsdp_hsdp.json"});
+  const auto memory = [&](const char* label) { return result(document, label)["memory_resident_bytes"].number(); };
+  EXPECT_GT(memory("ZeRO-1"), memory("ZeRO-2"));
+  EXPECT_GT(memory("ZeRO-2"), memory("FSDP"));
+  EXPECT_GT(memory("FSDP, kept"), memory("FSDP"));
+  EXPECT_GT(memory("HSDP"), memory("FSDP"));
+  const auto time = [&](const char* label) { return result(document, label)["update_time_s"].number(); };
+  EXPECT_LT(time("FSDP, kept"), time("FSDP"));
+}
+
+TEST(Compare, FastGpusOfThePaperAccumulateWhileTheSlowOneFinishes) {
+  // The scenario turns interference off: with it, the fast GPUs lose some to the collective's kernels, which wait for
+  // the slow one on their multiprocessors. One of four GPUs is 4 times slower. In the time in which DDP does a
+  // micro-batch on each (4), ACCO's fast GPUs do 4 each and the slow one 1: 13, so 13/4 = 3.25 times the tokens per
+  // second.
+  const Json document = results_of({"compare", "scenarios/paper/hetero_4xa100_one_slow.json"});
+  const Json acco = result(document, "acco");
+  EXPECT_NEAR(acco["speedup"].number(), 3.25, 0.03 * 3.25);
+  int micro_batches = 0;
+  for (const Json& rank : acco["ranks"].elements()) {
+    const Json counts = rank["micro_batches_per_round"];
+    const int expected = rank["rank"] == 3 ? 1 : 4;
+    EXPECT_EQ(counts["mean"], expected);
+    EXPECT_EQ(counts["least"], expected);
+    EXPECT_EQ(counts["most"], expected);
+    micro_batches += expected;
+  }
+  EXPECT_EQ(micro_batches, 13);
+  EXPECT_EQ(acco["ranks"].size(), 4u);
+}
+
+TEST(Compare, PrintsThePapersRatiosBesideItsOwn) {
+  const std::map<std::string, double> published = {
+      {kPaperRows[0], 1.06}, {kPaperRows[1], 1.345}, {kPaperRows[2], 1.72}, {kPaperRows[3], 7.79}};
+  for (const auto& [scenario, ratio] : published) {
+    const Json acco = result(results_of({"compare", scenario}), "acco");
+    EXPECT_EQ(acco["published_speedup"], ratio) << scenario;
+    EXPECT_GT(acco["speedup"].number(), 1) << scenario;
+    const ProgramRun text = accosim({"compare", scenario});
+    EXPECT_NE(text.out.find("published"), std::string::npos) << scenario;
+    std::printf("%-42s published %.3f  predicted %.3f  error %+.1f %%\n", scenario.c_str(), ratio,
+                acco["speedup"].number(), 100 * (acco["speedup"].number() / ratio - 1));
+  }
+}
+
+TEST(Compare, GivesTheSameBytesTwice) {
+  for (const std::string& scenario : shipped_scenarios()) {
+    for (const char* format : {"", "--json"}) {
+      std::vector<std::string> arguments{"compare", scenario};
+      if (*format != '\0') arguments.push_back(format);
+      EXPECT_EQ(accosim(arguments).out, accosim(arguments).out) << scenario;
+    }
+  }
+}
+
+TEST(Compare, TheNetworksAgreeWhereNoLinkIsShared) {
+  for (const std::string& scenario : shipped_scenarios()) {
+    const Json simgrid = results_of({"compare", scenario, "--network", "simgrid"});
+    const Json reference = results_of({"compare", scenario, "--network", "reference"});
+    for (std::size_t i = 0; i < simgrid["results"].size(); ++i) {
+      const double a = simgrid["results"][i]["update_time_s"].number(),
+                   b = reference["results"][i]["update_time_s"].number();
+      EXPECT_NEAR(a / b, 1, 1e-9) << scenario;
+    }
+  }
+}
+
+TEST(Compare, HasEveryMetricOfEverySchedule) {
+  const Json document = results_of({"compare", "scenarios/paper/finetune_2x4_a100.json"});
+  EXPECT_EQ(document["schema"], "accosim.result/1");
+  ASSERT_EQ(document["results"].size(), 4u);
+  for (const Json& entry : document["results"].elements())
+    for (const char* key : {"schedule",
+                            "label",
+                            "update_time_s",
+                            "total_time_s",
+                            "tokens_per_s",
+                            "tokens_per_s_per_gpu",
+                            "speedup",
+                            "speedup_same_batch",
+                            "batch_inflation",
+                            "samples_per_update",
+                            "mfu",
+                            "hfu",
+                            "gpu_idle_fraction",
+                            "exposed_communication_s",
+                            "bytes_sent_per_rank_per_update",
+                            "memory_formula_bytes",
+                            "memory_resident_bytes",
+                            "fits",
+                            "warnings",
+                            "ranks"})
+      EXPECT_TRUE(entry.contains(key) && !entry[key].is_null()) << key;
+}
+
+TEST(Compare, ScheduleChoosesAndSetReplacesThroughFiles) {
+  const std::string scenario = "scenarios/paper/finetune_2x4_a100.json";
+  const Json one = results_of({"compare", scenario, "--schedule", "acco"});
+  ASSERT_EQ(one["results"].size(), 1u);
+  const double slow = one["results"][0]["update_time_s"].number();
+  // Ten times the bandwidth, in a file that the scenario names, with and without quotes around the text.
+  const Json plain =
+      results_of({"compare", scenario, "--schedule", "acco", "--set", "/cluster/nodes/0/nics/bandwidth=1 Tbit/s"});
+  const Json quoted =
+      results_of({"compare", scenario, "--schedule", "acco", "--set", "/cluster/nodes/0/nics/bandwidth=\"1 Tbit/s\""});
+  EXPECT_LT(plain["results"][0]["update_time_s"].number(), slow);
+  EXPECT_EQ(plain, quoted);
+}
+
+TEST(Compare, ASlowNetworkCostsNoTimeNorMemory) {
+  // At 10 Mbit/s a round lasts tens of thousands of micro-batches, and the baseline at that batch as many all-reduces
+  // of hundreds of buckets.
+  const ProgramRun run = accosim({"compare", "scenarios/paper/finetune_2x4_a100.json", "--json", "--set",
+                                  "/cluster/nodes/0/nics/bandwidth=10 Mbit/s"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_LT(run.peak_kib, 512 * 1024);
+  const Json acco = result(Json::parse(run.out), "acco");
+  EXPECT_GT(acco["batch_inflation"].number(), 1000);
+  // The published figure is of another run than this one.
+  EXPECT_TRUE(acco["published_speedup"].is_null());
+}
+
+TEST(Compare, HugeNumbersAreRefusedOrPlayed) {
+  const std::string scenario = "scenarios/paper/finetune_2x4_a100.json";
+  const ProgramRun many = accosim({"compare", scenario, "--set", "/training/gradient_accumulation_steps=1000000"});
+  EXPECT_EQ(many.exit_code, 1);
+  EXPECT_NE(many.err.find("raise its bucket_cap_mb"), std::string::npos) << many.err;
+  for (const char* set : {"/schedules/3/poll_every=1000000000", "/schedules/3/micro_batches_per_round=1000000000"}) {
+    const ProgramRun run = accosim({"compare", scenario, "--schedule", "acco", "--set", set});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_LT(run.peak_kib, 512 * 1024);
+  }
+  const TemporaryFolder folder;
+  const ProgramRun trace = accosim({"run", scenario, "--set", "/cluster/nodes/0/nics/bandwidth=1 kB/s", "--set",
+                                    "/cluster/nodes/0/nics/latency=200 h", "--trace-updates", "9", "--trace",
+                                    (folder.path / "trace.json").string()});
+  EXPECT_EQ(trace.exit_code, 1);
+  EXPECT_NE(trace.err.find("285 years"), std::string::npos) << trace.err;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path)) << "a trace that failed leaves nothing behind";
+}
+
+TEST(Trace, ReplacesATraceAndNothingElse) {
+  const TemporaryFolder folder;
+  const std::string scenario = accosim({"resolve", "scenarios/paper/hetero_4xa100_one_slow.json"}).out;
+  const std::string path = folder.write("scenario.json", scenario).string();
+  const ProgramRun run = accosim({"run", path, "--trace", path});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(text_of(path), scenario);
+  const std::string trace = (folder.path / "trace.json").string();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(accosim({"run", path, "--trace", trace}).exit_code, 0);
+  EXPECT_EQ(accosim({"run", path, "--trace", ""}).exit_code, 2);
+  EXPECT_EQ(accosim({"run", path, "--trace-updates", "5"}).exit_code, 2);
+  EXPECT_EQ(accosim({"run", path, "--trace-ranks", "1"}).exit_code, 2);
+}
+
+TEST(Run, GivesNoComparison) {
+  const Json document = results_of({"run", "scenarios/paper/finetune_2x4_a100.json", "--schedule", "zero1"});
+  EXPECT_TRUE(document["results"][0]["speedup"].is_null());
+}
+
+TEST(Resolve, IsAScenarioThatGivesTheSameResults) {
+  const TemporaryFolder folder;
+  for (const std::string& scenario : shipped_scenarios()) {
+    const ProgramRun resolved = accosim({"resolve", scenario});
+    ASSERT_EQ(resolved.exit_code, 0) << resolved.err;
+    const std::string copy = folder.write("resolved.json", resolved.out).string();
+    EXPECT_EQ(accosim({"resolve", copy}).out, resolved.out) << scenario;
+    EXPECT_EQ(results_of({"compare", copy}), results_of({"compare", scenario})) << scenario;
+  }
+}
+
+TEST(Explain, AccountsForTheUpdate) {
+  for (const std::string& scenario : shipped_scenarios()) {
+    const ProgramRun run = accosim({"explain", scenario});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_NE(run.out.find("forward and backward"), std::string::npos) << scenario;
+    EXPECT_EQ(run.out.find("nothing to do"), std::string::npos) << scenario;
+  }
+}
+
+TEST(Trace, IsValidWithoutOverlapAndInMicroseconds) {
+  const TemporaryFolder folder;
+  for (const std::string& scenario : shipped_scenarios()) {
+    const std::string path = (folder.path / "trace.json").string();
+    const ProgramRun run =
+        accosim({"compare", scenario, "--trace", path, "--trace-updates", "2", "--trace-ranks", "0-3"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const Json trace = Json::parse(text_of(path));
+    std::map<std::pair<std::int64_t, std::int64_t>, double> busy_until;
+    std::map<std::int64_t, int> flows;
+    double end = 0;
+    int slices = 0;
+    for (const Json& event : trace["traceEvents"].elements()) {
+      const std::string phase = event["ph"].text();
+      if (phase == "s") ++flows[event["id"].integer()];
+      if (phase == "f") --flows[event["id"].integer()];
+      if (phase != "X") continue;
+      ++slices;
+      double& until = busy_until[{event["pid"].integer(), event["tid"].integer()}];
+      EXPECT_GE(event["ts"].number(), until - 1e-6) << scenario;
+      until = event["ts"].number() + event["dur"].number();
+      end = std::max(end, until);
+    }
+    EXPECT_GT(slices, 100) << scenario;
+    for (const auto& [id, open] : flows) EXPECT_EQ(open, 0) << "flow " << id;
+    // Microseconds: two updates of the slowest schedule and what comes before them last seconds, not hours.
+    const Json document = results_of({"compare", scenario});
+    double longest = 0;
+    for (const Json& entry : document["results"].elements())
+      longest = std::max(longest, entry["update_time_s"].number());
+    EXPECT_GT(end, 1e6 * longest) << scenario;
+    EXPECT_LT(end, 5e6 * longest) << scenario;
+  }
+}
+
+/// Every number of a golden document against today's, to 1e-9; everything else exactly.
+void expect_same(const Json& golden, const Json& today, const std::string& where) {
+  const JsonKind kind = golden.value().kind;
+  ASSERT_EQ(kind, today.value().kind) << where;
+  if (kind == JsonKind::kNumber) {
+    const double a = golden.number(), b = today.number();
+    EXPECT_NEAR(a, b, 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-12) << where;
+    return;
+  }
+  if (kind == JsonKind::kObject) {
+    ASSERT_EQ(golden.size(), today.size()) << where;
+    for (const auto& [key, value] : golden.members()) {
+      ASSERT_TRUE(today.contains(key)) << where << "/" << key;
+      expect_same(value, today[key], where + "/" + key);
+    }
+  } else if (kind == JsonKind::kArray) {
+    ASSERT_EQ(golden.size(), today.size()) << where;
+    for (std::size_t i = 0; i < golden.size(); ++i) expect_same(golden[i], today[i], where + "/" + std::to_string(i));
+  } else {
+    EXPECT_EQ(golden, today) << where;
+  }
+}
+
+/// With members by their keys, so that only what has moved differs.
+JsonValue sorted(JsonValue value) {
+  std::sort(value.members.begin(), value.members.end(),
+            [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
+  for (JsonMember& member : value.members) member.value = sorted(member.value);
+  for (JsonValue& element : value.elements) element = sorted(element);
+  return value;
+}
+
+TEST(Golden, PredictionsHaveNotMoved) {
+  // UPDATE_GOLDEN=1 writes them anew and fails, so that nobody does it by accident.
+  for (const std::string& scenario : shipped_scenarios()) {
+    const std::filesystem::path file = kRoot / "tests/golden" / std::filesystem::path(scenario).filename();
+    const Json today = results_of({"compare", scenario});
+    if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+      std::ofstream(file) << dump_json(sorted(today.value()), 1) << '\n';
+      ADD_FAILURE() << file << " written; run again without UPDATE_GOLDEN";
+      continue;
+    }
+    ASSERT_TRUE(std::filesystem::exists(file)) << file << " is missing; write it with UPDATE_GOLDEN=1";
+    expect_same(Json::parse(text_of(file)), today, scenario);
+  }
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,278 @@
+// validate, fit and import as a user starts them: what measurements they take, and what they write.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "tests/support/accosim_program.hpp"
+#include "tests/support/gpu_document.hpp"
+#include "tests/support/sanitized.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace accosim {
+namespace {
+
+TEST(Validate, TheCommittedPageIsWhatTheProgramWrites) {
+  const ProgramRun run = accosim({"validate", "--markdown", "--jobs", "2"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/validation.md"))
+      << "accosim validate --markdown > reports/published/validation.md, and look at what moved";
+}
+
+TEST(Validate, NoGroupIsWorseThanItsBound) {
+  const ProgramRun run = accosim({"validate", "--check", "--jobs", "2"});
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+}
+
+TEST(Validate, SamplesThatWereNamedAreThere) {
+  // A folder of ours that is not there is no group; one that the user named, or one without a step, is a mistake.
+  const Scratch scratch;
+  const ProgramRun nowhere = accosim({"validate", "--samples", scratch.path("nowhere"), "--network", "reference"});
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_NE(nowhere.err.find("there is no such folder"), std::string::npos) << nowhere.err;
+  scratch.write("cpu/samples.json", R"({"schema": "accosim.samples/1"})");
+  const ProgramRun none = accosim({"validate", "--samples", scratch.path("cpu"), "--network", "reference"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(none.out, "");
+  EXPECT_NE(none.err.find("no step that accocal measured on a GPU"), std::string::npos) << none.err;
+}
+
+TEST(Validate, LiveTakesNoMeasurementsOfOthers) {
+  // Before anything is measured: the command line is wrong.
+  for (const std::vector<std::string>& other :
+       std::vector<std::vector<std::string>>{{"scenarios/validation"},
+                                             {"--samples", "calibration/samples"},
+                                             {"--group", "memory"},
+                                             {"--case", "x"},
+                                             {"--leave-out", "source"},
+                                             {"--json"}}) {
+    std::vector<std::string> arguments = {"validate", "--live"};
+    arguments.insert(arguments.end(), other.begin(), other.end());
+    const ProgramRun run = accosim(arguments);
+    EXPECT_EQ(run.exit_code, 2) << other.front() << "\n" << run.err;
+    EXPECT_NE(run.err.find("excludes"), std::string::npos) << other.front() << "\n" << run.err;
+  }
+}
+
+TEST(Validate, StepsMeasuredByUsHaveABound) {
+  // A step of 4/3 of its kernels' times is predicted 25 % too short, and 5 % is asked; one of just their times is not.
+  for (const double factor : {1.0, 4.0 / 3}) {
+    const Scratch scratch;
+    GpuDocument document(invented_gpu(), 3);
+    const AccocalSizes sizes = gpt_sizes(6, 768, 1);
+    document.add_step_kernels(sizes, "gpt2");
+    document.add_kernel(StepKernel::kCopy, 4e8, 1, Dtype::kBf16, true);
+    document.add_launch("host_launch", 3e-6);
+    const double parameters = (50304 + 1024) * 768.0 + 6 * (12 * 768.0 * 768 + 13 * 768) + 2 * 768;
+    document.add_step(sizes, "gpt2", "micro_batch", parameters, factor * document.micro_batch(sizes), 0);
+    scratch.write("samples/h200.json", document.text("NVIDIA H200"));
+    const ProgramRun run =
+        accosim({"validate", "--samples", scratch.path("samples"), "--check", "--json", "--jobs", "2"});
+    const Json broken = Json::parse(run.out)["broken_bounds"];
+    ASSERT_EQ(broken.size(), factor > 1 ? 1u : 0u) << broken;
+    EXPECT_EQ(run.exit_code, factor > 1 ? 1 : 0) << run.err;
+    if (factor > 1) {
+      EXPECT_EQ(broken[0].text().find("measured by us: the mean absolute error is"), 0u) << broken;
+    }
+  }
+}
+
+TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "accosim-import";
+  std::filesystem::create_directories(folder);
+  const std::string log = (folder / "all_reduce.log").string(), samples = (folder / "samples.csv").string();
+  std::string text;
+  for (int rank = 0; rank < 8; ++rank)
+    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  1 on  secret device  " + std::to_string(rank) +
+            " [0x07] A100\n";
+  text +=
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+      "#wrong\n";
+  const char* const rows[] = {"65536 1 float sum -1 46.8 1.40 2.45 0 46.8 1.40 2.45 0",
+                              "67108864 1 float sum -1 600 111.85 195.73 0 600 111.85 195.73 0"};
+  for (int i = 0; i < 12; ++i) text += std::string(rows[i % 2]) + "\n";
+  std::ofstream(log) << text;
+  const ProgramRun import = accosim({"import", "nccl-tests", log, "--fabric", "dgx-a100-1x8", "-o", samples});
+  ASSERT_EQ(import.exit_code, 0) << import.err;
+  EXPECT_NE(import.err.find("accosim: wrote " + samples), std::string::npos) << import.err;
+  EXPECT_EQ(text_of(samples).find("secret"), std::string::npos);
+  const std::string fitted = (folder / "fitted.json").string();
+  const ProgramRun fit = accosim({"fit", samples, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", fitted});
+  ASSERT_EQ(fit.exit_code, 0) << fit.err;
+  EXPECT_NE(fit.out.find("12 collectives: mean error"), std::string::npos);
+  EXPECT_NE(text_of(fitted).find("accosim fit, 12 collectives"), std::string::npos);
+  // The cluster that it wrote loads, and predicts the samples better.
+  const ProgramRun again = accosim({"fit", samples, "--cluster", fitted});
+  ASSERT_EQ(again.exit_code, 0);
+  // What the fit says of itself is what the file then gives, but for the four digits that it holds.
+  const std::string mark = "12 collectives: mean error ";
+  const double error = std::stod(again.out.substr(again.out.find(mark) + mark.size()));
+  EXPECT_LT(error, 2);                                         // %; before the fit 6 or more
+  EXPECT_EQ(text_of(fitted).find("nvls"), std::string::npos);  // the switch of an A100 does not reduce
+  EXPECT_EQ(accosim({"import", "nccl-tests", log, "-o", log}).exit_code, 1);
+  EXPECT_EQ(accosim({"import", "nccl-tests", samples}).exit_code, 1);
+  EXPECT_EQ(accosim({"fit", samples}).exit_code, 1);
+  // Five samples make no constants, and so no file.
+  const std::string few = (folder / "few.csv").string(), none = (folder / "none.json").string();
+  const std::string all = text_of(samples);
+  std::size_t end = 0;
+  for (int line = 0; line < 6; ++line) end = all.find('\n', end) + 1;
+  std::ofstream(few) << all.substr(0, end);
+  EXPECT_EQ(accosim({"fit", few, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", none}).exit_code, 1);
+  EXPECT_FALSE(std::filesystem::exists(none));
+  std::filesystem::remove_all(folder);
+}
+
+// A pipe may never end, or never begin, and a file may nest deeper than any stack.
+TEST(Import, WhatIsNoFileIsRefusedUnread) {
+  const TemporaryFolder folder;
+  const std::string pipe = (folder.path / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string deep = folder.write("deep.json", "{\"results\": " + std::string(160'000, '[')).string();
+  for (const std::string& path : {pipe, std::string("/dev/zero"), folder.path.string(), deep}) {
+    const ProgramRun run = accosim({"import", "nccl-tests", path});
+    EXPECT_EQ(run.exit_code, 1) << path << ": " << run.err;
+    EXPECT_EQ(accosim({"fit", path}).exit_code, 1) << path;
+    EXPECT_EQ(accosim({"compare", path, "--machine", path}).exit_code, 1) << path;
+    EXPECT_EQ(accosim({"compare", "scenarios/paper/finetune_2x4_a100.json", "--convergence", path}).exit_code, 1)
+        << path;
+  }
+}
+
+std::vector<std::string> sample_tables() {
+  std::vector<std::string> tables;
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot / "calibration/tables")) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("gemm_", 0) == 0 || name.rfind("attention_", 0) == 0) tables.push_back(entry.path().string());
+  }
+  std::sort(tables.begin(), tables.end());
+  return tables;
+}
+
+TEST(Fit, ShippedTablesGiveTheShippedProfiles) {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = sample_tables();
+  arguments.insert(arguments.begin(), "fit");
+  const std::vector<std::string> parts = {"A100-SXM4-80GB", "H100-SXM", "V100-SXM2-16GB"};
+  for (const std::string& part : parts) {
+    const std::string shipped = text_of(kRoot / "calibration/profiles" / (part + ".json"));
+    arguments.insert(arguments.end(), {"-o", folder.write(part + ".json", shipped).string()});
+  }
+  const ProgramRun run = accosim(arguments);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("each left out"), std::string::npos);
+  for (const std::string& part : parts)
+    EXPECT_EQ(text_of(folder.path / (part + ".json")), text_of(kRoot / "calibration/profiles" / (part + ".json")))
+        << part;
+}
+
+TEST(Fit, ShippedCasesGiveTheShippedConstants) {
+  if (kSanitized) return;  // FitCollectives and FitSteps ask for the same numbers there
+  const TemporaryFolder folder;
+  const std::string written = (folder.path / "constants.json").string();
+  const ProgramRun run = accosim({"fit", "scenarios/validation", "-o", written});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json fitted = Json::parse(text_of(written));
+  const Json shipped = Json::parse(text_of(kRoot / "calibration/constants.json"));
+  for (const char* group : {"intra", "nics"}) {
+    ASSERT_EQ(fitted[group].keys(), shipped[group].keys());
+    for (const auto& [kind, constants] : shipped[group].members()) {
+      EXPECT_EQ(fitted[group][kind].keys(), constants.keys());
+      EXPECT_NEAR(fitted[group][kind]["efficiency"].number(), constants["efficiency"].number(), 2e-3) << kind;
+      EXPECT_NEAR(fitted[group][kind]["spread"].number(), constants["spread"].number(), 0.011) << kind;
+      EXPECT_EQ(fitted[group][kind]["source"].text().substr(0, 16), constants["source"].text().substr(0, 16)) << kind;
+    }
+  }
+  const std::string precious = folder.write("mine.json", "{\"schema\": \"mine\"}").string();
+  EXPECT_EQ(accosim({"fit", "scenarios/validation", "-o", precious}).exit_code, 1);
+  EXPECT_EQ(text_of(precious), "{\"schema\": \"mine\"}");
+}
+
+TEST(Fit, BadSamplesAreToldByTheirLine) {
+  const TemporaryFolder folder;
+  const std::string bad = folder.write("bad.csv", "source,device,kind,dtype\nme,A100-SXM4-80GB,gemm,bf16\n").string();
+  const ProgramRun run = accosim({"fit", bad});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("bad.csv:1:1: batch: there is no such column"), std::string::npos) << run.err;
+  EXPECT_EQ(accosim({"fit", (folder.path / "absent.csv").string()}).exit_code, 1);
+}
+
+TEST(Fit, NeverOverwritesWhatItReads) {
+  const TemporaryFolder folder;
+  const std::string rows =
+      "source,fabric,collective,ranks,nodes,bytes,time_us\nlab,dgx-a100-1x8,all_reduce,8,1,1048576,60\n";
+  const std::string a = folder.write("a.csv", rows).string(), b = folder.write("b.csv", rows).string();
+  const ProgramRun run = accosim({"fit", a, b, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", b});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("is what is read"), std::string::npos) << run.err;
+  EXPECT_EQ(text_of(b), rows);
+}
+
+TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
+  const Scratch scratch;
+  GpuDocument document(invented_gpu(), 3);
+  const AccocalSizes sizes = gpt_sizes(12, 768, 2);
+  document.add_step_kernels(sizes, "gpt2");
+  document.add_kernel(StepKernel::kCopy, 4e8, 1, Dtype::kBf16, true);
+  document.add_kernel(StepKernel::kAdamw, 1e8, 1, Dtype::kBf16, true);
+  document.add_launch("host_launch", 3e-6);
+  const double parameters = (50304 + 1024) * 768.0 + 12 * (12 * 768.0 * 768 + 13 * 768) + 2 * 768;
+  document.add_step(sizes, "gpt2", "micro_batch", parameters, document.micro_batch(sizes), 0);
+  const std::string samples = scratch.write("samples/h200.json", document.text("NVIDIA H200"));
+  const std::string profile = scratch.path("my-gpu.json");
+  const ProgramRun fit = accosim({"fit", samples, "-o", profile});
+  ASSERT_EQ(fit.exit_code, 0) << fit.err;
+  for (const char* said : {"NVIDIA H200, measured 2026-11-21, from the profile H100-SXM", "memory_efficiency",
+                           "norm_forward bf16", "products in bf16", "of the peak"})
+    EXPECT_NE(fit.out.find(said), std::string::npos) << said << "\n" << fit.out;
+
+  // A scenario names the file.
+  const std::string scenario = scratch.write("s.json", R"({"schema": "accosim.scenario/1", "model":
+    {"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "n_positions": 1024, "vocab_size": 50304},
+    "cluster": {"schema": "accosim.cluster/1", "nodes": [{"gpus": 1, "device": "my-gpu.json"}]},
+    "training": {"sequence_length": 1024, "micro_batch_size": 2, "train_tokens": 1e9, "implementation": "accocal"},
+    "schedules": [{"name": "zero1"}]})");
+  const Json result = results_of({"compare", scenario})["results"][0];
+  const double optimizer = 28 * parameters / invented_gpu().memory_rate;
+  EXPECT_NEAR(result["update_time_s"].number(), document.micro_batch(sizes) + optimizer,
+              0.03 * document.micro_batch(sizes));
+
+  // The step is held against the kernels, and a group of its own.
+  const ProgramRun validation = accosim(
+      {"validate", "--samples", scratch.path("samples"), "--group", "measured by us", "--network", "reference"});
+  ASSERT_EQ(validation.exit_code, 0) << validation.err;
+  EXPECT_NE(validation.out.find("measured by us"), std::string::npos) << validation.out;
+  EXPECT_NE(validation.out.find("TFLOP/s"), std::string::npos) << validation.out;
+
+  EXPECT_EQ(accosim({"fit", samples, "-o", samples}).exit_code, 1);
+  EXPECT_EQ(accosim({"fit", samples, "--profile", "A100-SXM4"}).exit_code, 1);
+  EXPECT_EQ(accosim({"fit", samples, samples}).exit_code, 1);
+  EXPECT_EQ(accosim({"fit", "calibration/tables/gemm_rates.csv", "--profile", "H100-SXM"}).exit_code, 1);
+  const ProgramRun unknown = accosim({"fit", scratch.write("b200.json", document.text("NVIDIA B200"))});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_NE(unknown.err.find("no shipped profile is of \"NVIDIA B200\": write --profile"), std::string::npos)
+      << unknown.err;
+}
+
+TEST(Validate, GeneralisationPageIsOfTheseCases) {
+  // Making the page takes minutes, so it is held to the other one only by its number of cases of each group.
+  const std::string page = text_of(kRoot / "reports/published/generalisation.md");
+  const ProgramRun run = accosim({"validate", "--json"});
+  const Json document = Json::parse(run.out);
+  for (const Json& group : document["groups"].elements()) {
+    const Json score = group["score"];
+    const std::string row =
+        "| each | " + score["name"].text() + " | " + std::to_string(score["cases"].integer()) + " | ";
+    std::size_t rows = 0;
+    for (std::size_t at = page.find(row); at != std::string::npos; at = page.find(row, at + 1)) ++rows;
+    EXPECT_EQ(rows, 2u) << row;  // by source and by device
+  }
+}
+
+}  // namespace
+}  // namespace accosim

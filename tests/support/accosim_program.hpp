@@ -1,0 +1,48 @@
+// accosim as a user starts it, in the folder of the sources, and what it prints as JSON.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "build_info/programs.hpp"
+#include "build_info/project.hpp"
+#include "tests/support/json.hpp"
+#include "tests/support/program.hpp"
+
+namespace accosim {
+
+inline const std::filesystem::path kRoot = kSourceFolder;
+
+inline ProgramRun accosim(const std::vector<std::string>& arguments, const std::string& out_file = "") {
+  return run_program(kAccosimProgram, arguments, kRoot, out_file);
+}
+
+inline Json results_of(std::vector<std::string> arguments) {
+  arguments.push_back("--json");
+  const ProgramRun run = accosim(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return Json::parse(run.out);
+}
+
+inline Json result(const Json& document, const std::string& label) {
+  for (const Json& entry : document["results"].elements())
+    if (entry["label"] == label) return entry;
+  ADD_FAILURE() << "no result " << label;
+  return {};
+}
+
+inline const std::vector<std::string> kPaperRows = {
+    "scenarios/paper/pretrain_1x8_h100.json", "scenarios/paper/pretrain_4x8_a100.json",
+    "scenarios/paper/finetune_1x8_a100.json", "scenarios/paper/finetune_2x4_a100.json"};
+
+inline std::vector<std::string> shipped_scenarios() {
+  std::vector<std::string> names = kPaperRows;
+  names.push_back("scenarios/paper/hetero_4xa100_one_slow.json");
+  names.push_back("scenarios/mixed_a100_v100.json");
+  return names;
+}
+
+}  // namespace accosim
