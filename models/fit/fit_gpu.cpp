@@ -122,10 +122,10 @@ void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
       gemm.quality.inherited = false;
       const bool trains = dtype == Dtype::kBf16 || dtype == Dtype::kFp32;
       if (trains && measured_in(rows, dtype)) add_measured_products(samples, rows, dtype, profile.device(), gemm, fit);
-      const std::string text = fmt::format("{}; {}{} kernels, mean error {:.1f} %, of samples left out {:.1f} %",
-                                           profile.measured(),
-                                           measured_in(rows, dtype) ? "" : "with the other 16-bit type, ",
-                                           one.in.samples, 100 * one.in.mean_absolute, 100 * one.out.mean_absolute);
+      const std::string text =
+          fmt::format("{}; {}{} kernels, mean error {:.1f} %, of samples left out {:.1f} %", profile.measured(),
+                      measured_in(rows, dtype) ? "" : "with the other 16-bit type, ", one.in.samples,
+                      100 * one.in.mean_absolute, 100 * one.out.mean_absolute);
       profile.set_gemm(dtype, gemm, text);
     }
   }

@@ -11,6 +11,7 @@
 #include "models/base/text.hpp"
 #include "models/fit/gpu_cases.hpp"
 #include "models/fit/published_kinds.hpp"
+#include "models/spec/model_families.hpp"
 #include "models/spec/overrides.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_parts.hpp"
@@ -80,8 +81,13 @@ void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader
   };
   for (const Metric& metric : kTimes)
     if (measured.has(metric.key)) add(metric.key, metric.asked, measured.seconds(metric.key).value, kTrainingGroup);
-  for (const Metric& metric : kLayers)
-    if (measured.has(metric.key)) add(metric.key, metric.asked, measured.seconds(metric.key).value, kLayerGroup);
+  for (const Metric& metric : kLayers) {
+    if (!measured.has(metric.key)) continue;
+    if (family_of(scenario.model).measured)
+      measured.fail(metric.key, "is of a block, and a measured model has none; write a step_time");
+    else
+      add(metric.key, metric.asked, measured.seconds(metric.key).value, kLayerGroup);
+  }
   // Rates become the time of a step: work of a step over the rate.
   const double tokens = samples_of(scenario) * scenario.training.sequence_length;
   const auto rate = [&](const char* key, double work) {

@@ -20,26 +20,33 @@ JsonValue rounded(double value) {
 
 }  // namespace
 
-std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit>& links, const Overheads& overheads,
-                                const std::string& steps) {
+std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit>& links,
+                                const FittedOverheads& overheads) {
   read_constants(document);  // which tells what is wrong with it
   JsonValue& root = document.root;
+  bool any = false;
   for (const LinkFit& fit : links) {
     const std::string& kind = fit.between_nodes ? fit.nics.kind : fit.intra.kind;
     for (const FitErrors* errors : {&fit.large, &fit.small}) check_plausible(kind, *errors);
     JsonValue& kinds = *root.find(fit.between_nodes ? "nics" : "intra");
-    if (kinds.find(kind) == nullptr) kinds.set(kind, json_object({}));
-    JsonValue& constants = *kinds.find(kind);
-    constants.erase("source");
+    JsonValue constants = json_object({});
     set_constants(constants, fit);
     constants.set("source", json_text(citation_of(fit, in_words({fit.sources.begin(), fit.sources.end()})), {}));
+    kinds.set(kind, std::move(constants));
+    any = true;
   }
   JsonValue& own = *root.find("overheads");
-  own.set("pytorch", rounded(overheads.pytorch));
-  own.set("fused", rounded(overheads.fused));
-  own.set("flash_1", rounded(overheads.flash_1));
-  own.set("source", json_text(steps, {}));
-  return write_json(root) + "\n";
+  for (const auto& [key, value] :
+       {std::pair("pytorch", overheads.pytorch), {"fused", overheads.fused}, {"flash_1", overheads.flash_1}}) {
+    if (!value) continue;
+    own.set(key, rounded(*value));
+    own.set("source", json_text(overheads.source, {}));
+    any = true;
+  }
+  if (!any) throw ScenarioError({"nothing was fitted, so nothing is written: a kind of links needs 10 collectives"});
+  std::string text = write_json(root) + "\n";
+  read_constants(parse_json(text, "the fitted constants"));  // or every later run would fail
+  return text;
 }
 
 }  // namespace accosim

@@ -1,19 +1,26 @@
 // Writes fitted constants that belong to no device: calibration/constants.json.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/base/json.hpp"
 #include "models/fit/fit_collectives.hpp"
-#include "models/spec/spec.hpp"
 
 namespace accosim {
 
-/// The document (schema accosim.constants/1) with the constants of each kind that was fitted and the overheads in place
-/// of its own, with four digits and what they come from; kinds without a fit stay as they are. `steps` says what the
-/// overheads come from. Throws ScenarioError where the document is none or a fit is not plausible.
-std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit>& links, const Overheads& overheads,
-                                const std::string& steps);
+/// The overheads that some measured step says something of.
+struct FittedOverheads {
+  std::optional<double> pytorch, fused, flash_1;
+  std::string source;  ///< what they come from, and how far off they are there
+};
+
+/// The document (schema accosim.constants/1) with what was fitted in place of its own, with four digits (spreads with
+/// two) and what it comes from; kinds and overheads without a fit stay as they are. What a fit does not reach (LL
+/// without small messages) is as in constants(), where fits begin. Throws ScenarioError where the document is none, a
+/// fit is not plausible or nothing was fitted.
+std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit>& links,
+                                const FittedOverheads& overheads);
 
 }  // namespace accosim

@@ -6,6 +6,7 @@
 
 #include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
+#include "models/spec/fabrics.hpp"
 #include "models/spec/scenario.hpp"
 
 namespace accosim {
@@ -81,7 +82,7 @@ std::string cluster_with_links(const std::string& text, const std::string& file,
     for (const LinkFit& fit : fits) {
       JsonValue* links = group.find(fit.between_nodes ? "nics" : "intra");
       if (links == nullptr || links->kind != JsonKind::kObject) continue;
-      if (!is_kind(*links, fit.between_nodes ? fit.nics.kind : fit.intra.kind, "infiniband")) continue;
+      if (!is_kind(*links, fit.between_nodes ? fit.nics.kind : fit.intra.kind, nic_kinds().front())) continue;
       set_constants(*links, fit);
       const std::string pointer = fmt::format("/nodes/{}/{}/", i, fit.between_nodes ? "nics" : "intra");
       for (const char* key : {"efficiency", "latency"}) cited.erase(pointer + key);

@@ -1,9 +1,13 @@
 #include "models/spec/constants.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <functional>
 #include <utility>
 
 #include "models/base/reader.hpp"
+#include "models/base/text.hpp"
 #include "models/spec/fabrics.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/shipped.hpp"
@@ -15,12 +19,20 @@ constexpr Range kShare{0, 1};
 constexpr Range kMulticast{0, 2};
 constexpr Range kOverhead{0.1, 10};
 
+/// Others are in proportion to it, so it is not 0.
+Seconds read_latency(ObjectReader& reader) {
+  constexpr Seconds kLeast{1e-9};
+  const Seconds latency = reader.seconds("latency");
+  if (reader.good("latency") && latency < kLeast) reader.fail("latency", "is next to nothing; write 1 ns or more");
+  return latency;
+}
+
 IntraLink read_intra(ObjectReader& reader, const std::string& kind) {
   IntraLink link;
   link.kind = kind;
   link.efficiency = reader.number("efficiency", kFraction);
   link.exchange = reader.number("all_to_all_efficiency", kShare);
-  link.latency = reader.seconds("latency");
+  link.latency = read_latency(reader);
   link.launch = reader.seconds("launch");
   link.chunk = reader.seconds("chunk");
   link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround});
@@ -34,7 +46,7 @@ Nics read_nics(ObjectReader& reader, const std::string& kind) {
   Nics nics;
   nics.kind = kind;
   nics.efficiency = reader.number("efficiency", kFraction);
-  nics.latency = reader.seconds("latency");
+  nics.latency = read_latency(reader);
   nics.chunk = reader.seconds("chunk");
   nics.ll = {Seconds{0}, reader.seconds("ll_latency"), reader.number("ll_efficiency", kShare)};
   nics.quality = {reader.number("spread", kShare), reader.number("spread_small", kShare)};
@@ -50,6 +62,8 @@ void read_each(ObjectReader& top, const char* key,
   for (JsonMember& member : all->members) {
     ObjectReader reader(member.value, top.pointer(key) + pointer_part(member.key), top.diagnostics());
     if (!reader.good()) continue;
+    if (member.key.empty() || printable(member.key) != member.key)
+      top.fail(key, "has a kind without a name that can be printed; name it");
     read(reader, member.key);
     reader.text("source", {}, 2000);
     reader.finish();
@@ -70,6 +84,9 @@ Constants read_constants(JsonDocument document) {
   });
   read_each(top, "nics",
             [&](ObjectReader& reader, const std::string& kind) { constants.nics.push_back(read_nics(reader, kind)); });
+  const auto is_lone = [](const IntraLink& link) { return link.kind == kLoneGpuKind; };
+  if (top.good("intra") && std::none_of(constants.intra.begin(), constants.intra.end(), is_lone))
+    top.fail("intra", fmt::format("lacks \"{}\", whose launches nodes of one GPU take; add it", kLoneGpuKind));
   if (JsonValue* const overheads = top.find("overheads")) {
     ObjectReader reader(*overheads, top.pointer("overheads"), diagnostics);
     constants.overheads.pytorch = reader.number("pytorch", kOverhead);

@@ -8,7 +8,9 @@
 
 namespace accosim {
 
-/// nvswitch, nvlink, cube_mesh, pcie.
+/// A node of one GPU takes the launches of its collectives from this kind.
+inline constexpr const char* kLoneGpuKind = "nvlink";
+/// The kinds inside a node that constants() has, in its order: nvswitch, nvlink, cube_mesh, pcie.
 const std::vector<std::string>& intra_kinds();
 /// The hybrid cube mesh of DGX-1 with V100 and of cloud machines like it (NVIDIA DGX-1 With Tesla V100 System
 /// Architecture, WP-08437-002, figure 5): NVLinks between each two of 8 GPUs; every GPU has 6.

@@ -194,8 +194,8 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
                 "missing; a node of several GPUs needs \"intra\": {\"kind\": \"nvswitch\", \"bandwidth\": "
                 "\"300 GB/s\"}");
   } else {  // a collective is launched there too
-    group.intra.launch = usual_intra("nvlink").launch;
-    group.intra.ll.launch = usual_intra("nvlink").ll.launch;
+    group.intra.launch = usual_intra(kLoneGpuKind).launch;
+    group.intra.ll.launch = usual_intra(kLoneGpuKind).ll.launch;
   }
   if (JsonValue* nics = reader.find("nics")) {
     group.nics = read_nics(*nics, reader.pointer("nics"), diagnostics);

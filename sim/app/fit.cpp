@@ -42,7 +42,7 @@ constexpr const char* kProfileIsOfAGpu = "--profile belongs to samples that acco
 /// The cases of validation: their tables of collectives give the constants of kinds of links.
 Mode of_cases() {
   return {.of = "of a folder of cases",
-          .reads = {"samples", "--output", "--force"},
+          .reads = {"samples", "--output"},
           .run = fit_to_cases,
           .is_meant = [](const Arguments& arguments) {
             return arguments.texts("samples").size() == 1 && std::filesystem::is_directory(first_path(arguments));

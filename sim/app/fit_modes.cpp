@@ -76,32 +76,48 @@ std::map<std::string, Device> devices_of(const std::vector<KernelSample>& sample
   return devices;
 }
 
+/// Those of kernels that some step has.
+FittedOverheads fitted_overheads(const std::vector<StepSample>& samples, const StepFit& fit) {
+  FittedOverheads overheads;
+  std::set<std::string> publishers;
+  for (const StepSample& sample : samples) {
+    publishers.insert(sample.publisher);
+    (sample.implementation == Implementation::kFused ? overheads.fused : overheads.pytorch) =
+        sample.implementation == Implementation::kFused ? fit.overheads.fused : fit.overheads.pytorch;
+    if (sample.flash_1) overheads.flash_1 = fit.overheads.flash_1;
+  }
+  overheads.source =
+      fmt::format("accosim fit, {} training steps from {}; mean error {:.1f} %, {:.1f} % with all of these 1",
+                  fit.errors.samples, in_words({publishers.begin(), publishers.end()}), 100 * fit.errors.mean_absolute,
+                  100 * fit.without.mean_absolute);
+  return overheads;
+}
+
 }  // namespace
 
 ExitCode fit_to_cases(const Arguments& arguments) {
   const Texts& outputs = arguments.texts("--output");
   if (outputs.size() > 1) throw ScenarioError({"the constants of cases are written to one --output"});
   const std::string path = outputs.empty() ? "" : outputs[0];
-  // Kinds of links without a table keep what they have.
-  const OutputKind constants{"they are constants, JSON", ".json", R"({"schema":"accosim.constants/1")", ""};
-  check_outputs({{"--output", path, constants, true}}, {}, arguments.flag("--force"));
-  const std::string before = !path.empty() && std::filesystem::exists(path) ? path : constants_path();
+  check_outputs({{"--output", path, {"they are constants, JSON", ".json", "", ""}, true}}, {}, false);
+  // What is not fitted stays as it is there.
+  std::error_code none;
+  const bool written =
+      !path.empty() && std::filesystem::is_regular_file(path, none) && std::filesystem::file_size(path, none) > 0;
+  const std::string before = written ? path : constants_path();
+  JsonDocument document = read_json_file(before, before);
+  read_constants(document);
 
   const Published published = load_published(arguments.texts("samples")[0]);
   const std::vector<LinkFit> links = fit_collectives(measured_collectives(published));
-  write_fits(std::cout, links);
+  print([&](std::ostream& out) { write_fits(out, links); });
   const ValidateOptions usual;
   const std::vector<StepSample> samples = step_samples(published, usual.jobs, usual.network);
   const StepFit steps = fit_steps(samples);
   write_step_fit(std::cout, steps.overheads, steps.products, steps.errors, steps.without);
   if (path.empty()) return ExitCode::kDone;
-  std::set<std::string> publishers;
-  for (const StepSample& sample : samples) publishers.insert(sample.publisher);
-  const std::string source =
-      fmt::format("accosim fit, {} training steps from {}; mean error {:.1f} %, {:.1f} % with all of these 1",
-                  steps.errors.samples, in_words({publishers.begin(), publishers.end()}),
-                  100 * steps.errors.mean_absolute, 100 * steps.without.mean_absolute);
-  write_whole(path, constants_with_fits(read_json_file(before, before), links, steps.overheads, source));
+  check_plausible("training steps", steps.errors);
+  write_whole(path, constants_with_fits(std::move(document), links, fitted_overheads(samples, steps)));
   return ExitCode::kDone;
 }
 
@@ -152,7 +168,7 @@ ExitCode fit_to_collectives(const Arguments& arguments) {
   print([&](std::ostream& out) { write_predictions(out, samples); });
   const std::vector<LinkFit> fits = fit_collectives(samples);
   std::cout << "\n";
-  write_fits(std::cout, fits);
+  print([&](std::ostream& out) { write_fits(out, fits); });
   if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
   if (outputs.empty()) return ExitCode::kDone;
   if (fits.empty())

@@ -36,7 +36,7 @@ function is_impl(path) { return path ~ /\.(cpp|cu)$/ }
 function folder_of(path) { return match(path, /\/[^\/]*$/) ? substr(path, 1, RSTART - 1) : "." }
 
 function own_header_allowed(header, to) {
-  if (from ~ /^tests/) return 1
+  if (from ~ /^tests($|\/)/) return 1
   if (to == from) return 1
   if (to == "build_info") return is_impl(FILENAME)  # generated: models/base/build_info.cmake
   return index(" " sees[from] " ", " " to " ") > 0
@@ -48,7 +48,7 @@ function home_elsewhere(header) {
   if (header ~ /^CLI\//) return FILENAME ~ /^(sim\/app\/command_line|calibration\/main)\.cpp$/ ? "" : "CLI11 is at home in sim/app/command_line.cpp and in calibration/main.cpp"
   if (header ~ /^nlohmann\//) return FILENAME ~ /^(models\/base\/json|tests\/models\/json_test)\.cpp$/ ? "" : "JSON is read and written with models/base/json.hpp; nlohmann is at home in models/base/json.cpp, and in the test that holds ours against it"
   if (header ~ /^Eigen\//) return (is_impl(FILENAME) && from ~ /^(models|calibration)/) || FILENAME == "calibration/train/gpt_passes.hpp" ? "" : "Eigen stays in .cpp files of models and calibration, and in calibration/train/gpt_passes.hpp"
-  if (header ~ /^(gtest|gmock)\//) return from ~ /^tests/ ? "" : "GoogleTest stays in tests"
+  if (header ~ /^(gtest|gmock)\//) return from ~ /^tests($|\/)/ ? "" : "GoogleTest stays in tests"
   if (header ~ /^(cuda|nccl|cublas|nvtx|nvml|cupti)/) return from == "calibration/cuda" ? "" : "CUDA and NCCL stay in calibration/cuda"
   if (header ~ /^fmt\//) return ""
   if (header ~ /\// && header !~ /^(sys|netinet|arpa|linux|sanitizer)\//) return from ~ /^calibration/ ? "" : "it has no home in the include table (tests/lint/includes.awk)"
@@ -57,7 +57,7 @@ function home_elsewhere(header) {
 
 FNR == 1 {
   from = folder_of(FILENAME)
-  if (from !~ /^tests/ && !(from in sees)) wrong("no folder of the include table; put it into one, or give " from " a row in tests/lint/includes.awk")
+  if (from !~ /^tests($|\/)/ && !(from in sees)) wrong("no folder of the include table; put it into one, or give " from " a row in tests/lint/includes.awk")
 }
 
 /^[ \t]*#[ \t]*include[ \t]*"/ {

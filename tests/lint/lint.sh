@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Keeps the house in order where a compiler cannot: which folder may include which, where each heavy header has its only
 # home, that folders and files stay small, that nothing asks for a schedule or a family of models by its name, that files
-# say why they exist, that typedef, (void) and assert are not used, and that no text names a place outside the project. `lint.sh ROOT` prints `file:line: what is wrong; what would be right` for each violation and
-# exits 1 if there is any.
+# say why they exist, that typedef, (void) and assert are not used, and that no text names a place outside the project.
+# `lint.sh ROOT` prints `file:line: what is wrong; what would be right` for each violation and exits 1 if there is any.
 set -u
 root=${1:?usage: lint.sh ROOT}
 lint=$(dirname -- "$(readlink -f -- "$0")")

@@ -16,7 +16,7 @@ namespace accosim {
 namespace {
 
 const char* const kSmall = R"({"schema": "accosim.constants/1",
-"intra": {"pcie": {"efficiency": 0.7, "all_to_all_efficiency": 0.6, "latency": "5 us", "launch": "13 us", "chunk": "1 us",
+"intra": {"nvlink": {"efficiency": 0.7, "all_to_all_efficiency": 0.6, "latency": "5 us", "launch": "13 us", "chunk": "1 us",
   "turnaround": 0.1, "ll_launch": "12 us", "ll_latency": "2 us", "ll_efficiency": 0.08, "spread": 0.2,
   "spread_small": 0.3, "source": "me"}},
 "nics": {"tcp": {"efficiency": 0.2, "latency": "17 us", "chunk": "800 us", "ll_latency": "16 us", "ll_efficiency": 0.001,
@@ -35,7 +35,7 @@ std::string errors_of(const std::string& text) {
 TEST(Constants, AreReadInTheirUnitsAndOrder) {
   const Constants read = read_constants(parse_json(kSmall, "f"));
   ASSERT_EQ(read.intra.size(), 1U);
-  EXPECT_EQ(read.intra[0].kind, "pcie");
+  EXPECT_EQ(read.intra[0].kind, "nvlink");
   EXPECT_DOUBLE_EQ(read.intra[0].launch.value, 13e-6);
   EXPECT_EQ(read.intra[0].exchange, 0.6);
   EXPECT_EQ(read.intra[0].multicast, 0);  // which may be left out
@@ -62,15 +62,19 @@ TEST(Constants, EachMistakeIsToldAtItsPlace) {
   };
   const Mistake mistakes[] = {
       {"\"efficiency\": 0.7", "\"efficiency\": 1.7",
-       "f:2:34 /intra/pcie/efficiency: is 1.7; write a number from 0.001 to 1"},
+       "f:2:36 /intra/nvlink/efficiency: is 1.7; write a number from 0.001 to 1"},
       {"\"latency\": \"17 us\"", "\"latency\": 17", "/nics/tcp/latency: is the number 17"},
       {"\"chunk\": \"800 us\"", "\"chunk\": \"-1 us\"", "/nics/tcp/chunk: "},
       {"\"source\": \"me\"}},\n\"nics\"", "\"soruce\": \"me\"}},\n\"nics\"",
-       "/intra/pcie/soruce: unknown key; did you mean \"source\"?"},
+       "/intra/nvlink/soruce: unknown key; did you mean \"source\"?"},
       {"\"pytorch\": 1.3", "\"pytorch\": NaN", "/overheads/pytorch: NaN is not JSON"},
       {"\"pytorch\": 1.3", "\"pytorch\": 1e9", "/overheads/pytorch: is 1e9"},
       {"\"overheads\"", "\"overhead\"", "/overhead"},
       {"\"nics\": {\"tcp\"", "\"nics\": {}, \"x\": {\"tcp\"", "/nics: missing, or no object with members"},
+      {"\"latency\": \"17 us\"", "\"latency\": \"0 us\"", "/nics/tcp/latency: is next to nothing; write 1 ns or more"},
+      {"{\"nvlink\"", "{\"pcie\"", "/intra: lacks \"nvlink\", whose launches nodes of one GPU take"},
+      {"{\"tcp\"", "{\"t\\u001bp\"", "/nics: has a kind without a name that can be printed"},
+      {"{\"tcp\"", "{\"\"", "/nics: has a kind without a name that can be printed"},
       {"accosim.constants/1", "accosim.scenario/1", "/schema: "},
   };
   EXPECT_EQ(errors_of(kSmall), "");
@@ -123,8 +127,8 @@ TEST(Constants, WhatAFitWritesIsReadAgainAndTheRestStays) {
   Random random(1);
   for (int round = 0; round < 50; ++round) {
     const LinkFit board = random_fit(false, "new board", random), tcp = random_fit(true, "tcp", random);
-    const Overheads overheads{random.uniform(0.2, 5), random.uniform(0.2, 5), random.uniform(0.2, 5)};
-    const std::string text = constants_with_fits(parse_json(kSmall, "f"), {board, tcp}, overheads, "many steps");
+    const FittedOverheads overheads{{}, random.uniform(0.2, 5), random.uniform(0.2, 5), "many steps"};
+    const std::string text = constants_with_fits(parse_json(kSmall, "f"), {board, tcp}, overheads);
     const Constants read = read_constants(parse_json(text, "written"));
     ASSERT_EQ(read.intra.size(), 2U);
     EXPECT_EQ(read.intra[0].latency.value, 5e-6);
@@ -137,9 +141,10 @@ TEST(Constants, WhatAFitWritesIsReadAgainAndTheRestStays) {
     expect_near(read.nics[0].efficiency, tcp.nics.efficiency, "efficiency");
     expect_near(read.nics[0].ll.hop.value, tcp.nics.ll.hop.value, "LL hop");
     EXPECT_NEAR(read.nics[0].quality.spread, tcp.nics.quality.spread, 0.051 * tcp.nics.quality.spread);  // two digits
-    expect_near(read.overheads.fused, overheads.fused, "fused");
+    EXPECT_EQ(read.overheads.pytorch, 1.3);
+    expect_near(read.overheads.fused, *overheads.fused, "fused");
     const Json written = Json::parse(text);
-    EXPECT_EQ(written["intra"]["pcie"]["source"].text(), "me");
+    EXPECT_EQ(written["intra"]["nvlink"]["source"].text(), "me");
     EXPECT_NE(written["nics"]["tcp"]["source"].text().find("from nobody and somebody"), std::string::npos);
     EXPECT_EQ(written["overheads"]["source"].text(), "many steps");
   }
@@ -150,7 +155,16 @@ TEST(Constants, AFitThatExplainsNothingReplacesNone) {
   LinkFit fit = random_fit(true, "tcp", random);
   fit.large.mean_absolute = 5;
   fit.large.spread = 5;
-  EXPECT_THROW(constants_with_fits(parse_json(kSmall, "f"), {fit}, {}, "steps"), ScenarioError);
+  EXPECT_THROW(constants_with_fits(parse_json(kSmall, "f"), {fit}, {}), ScenarioError);
+}
+
+TEST(Constants, WithoutStepsTheOverheadsStayAndWithoutAnythingNothingIsWritten) {
+  Random random(3);
+  const std::string text = constants_with_fits(parse_json(kSmall, "f"), {random_fit(true, "tcp", random)}, {});
+  EXPECT_EQ(read_constants(parse_json(text, "written")).overheads, (Overheads{1.3, 0.7, 1.6}));
+  EXPECT_EQ(Json::parse(text)["overheads"]["source"].text(), "me");
+  EXPECT_THROW(constants_with_fits(parse_json(kSmall, "f"), {}, {}), ScenarioError);
+  EXPECT_THROW(constants_with_fits(parse_json("{}", "f"), {}, {}), ScenarioError);
 }
 
 }  // namespace

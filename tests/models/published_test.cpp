@@ -51,6 +51,16 @@ TEST(Published, RatesBecomeTheTimeOfAStep) {
   EXPECT_EQ(published.sources.at(0).publisher, "runs");
 }
 
+TEST(Published, ABlocksTimeIsNotAskedOfAMeasuredModel) {
+  const Scratch scratch;
+  const std::string errors = errors_of([&] {
+    training(scratch, R"({"id": "a", "set": {"/model": {"model_type": "measured", "parameters": 1e9,
+                          "micro_batch_time": "1 s"}}, "measured": {"block_forward_time": "1 ms"}})");
+  });
+  EXPECT_NE(errors.find("/block_forward_time: is of a block, and a measured model has none"), std::string::npos)
+      << errors;
+}
+
 TEST(Published, ACaseNamesItsScheduleAndReplacesValues) {
   const Scratch scratch;
   const Published published =

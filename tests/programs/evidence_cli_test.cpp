@@ -188,9 +188,13 @@ TEST(Fit, ShippedCasesGiveTheShippedConstants) {
       EXPECT_EQ(fitted[group][kind]["source"].text().substr(0, 16), constants["source"].text().substr(0, 16)) << kind;
     }
   }
+  EXPECT_EQ(accosim({"fit", "scenarios/validation", "-o", "/dev/null"}).exit_code, 0);
   const std::string precious = folder.write("mine.json", "{\"schema\": \"mine\"}").string();
   EXPECT_EQ(accosim({"fit", "scenarios/validation", "-o", precious}).exit_code, 1);
   EXPECT_EQ(text_of(precious), "{\"schema\": \"mine\"}");
+  const ProgramRun empty = accosim({"fit", "scenarios/validation", "-o", folder.write("empty.json", "").string()});
+  EXPECT_EQ(empty.exit_code, 0) << empty.err;
+  EXPECT_EQ(text_of(folder.path / "empty.json"), text_of(written));
 }
 
 TEST(Fit, BadSamplesAreToldByTheirLine) {

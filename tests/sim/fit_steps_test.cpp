@@ -46,7 +46,7 @@ TEST(FitSteps, FindsTheOverheadsThatMadeTheSteps) {
   EXPECT_LT(fit.errors.mean_absolute, 0.01);
 }
 
-TEST(FitSteps, WithoutStepsNothingChanges) {
+TEST(FitSteps, WithoutStepsNothingIsFitted) {
   const StepFit fit = fit_steps({});
   EXPECT_EQ(fit.overheads, Overheads{});
   EXPECT_TRUE(fit.products.empty());
