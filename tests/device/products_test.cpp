@@ -83,6 +83,27 @@ double bound(const Product& p, double magnitude, double largest, double value, c
   return sum + half * (std::abs(value) + sum) + (results.bytes == 2 ? 0x1p-25 : 0);
 }
 
+// alpha times a row of A with a column of B: its sum, the sum of its terms' magnitudes, and the largest of these.
+struct Element {
+  double sum = 0, magnitude = 0, largest = 0;
+};
+Element element_of(const Product& p, const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b,
+                   std::int64_t batch, std::int64_t column, std::int64_t row) {
+  const ProductShape s = shape_of(p);
+  const Storage operands = operands_of(p.type);
+  Element element;
+  for (std::int64_t i = 0; i < p.k; ++i) {
+    const std::int64_t at_a = p.transpose_a ? i + row * s.a.leading : row + i * s.a.leading;
+    const std::int64_t at_b = p.transpose_b ? column + i * s.b.leading : i + column * s.b.leading;
+    const double term = operands.get(a, batch * s.a.stride + at_a) * operands.get(b, batch * s.b.stride + at_b);
+    element.sum += term;
+    element.magnitude += std::abs(term);
+    element.largest = std::max(element.largest, std::abs(term));
+  }
+  const double alpha = static_cast<double>(p.alpha);
+  return {alpha * element.sum, std::abs(alpha) * element.magnitude, std::abs(alpha) * element.largest};
+}
+
 void expect_product(const Product& p, bool with_bias, Added added, Random& random) {
   const std::string what = describe(p) + (with_bias ? ", bias" : "") + (added == Added::kInPlace ? ", in place" : "");
   const ProductShape s = shape_of(p);
@@ -106,20 +127,7 @@ void expect_product(const Product& p, bool with_bias, Added added, Random& rando
   for (std::int64_t batch = 0; batch < p.batch; ++batch) {
     for (std::int64_t column = 0; column < p.n; ++column) {
       for (std::int64_t row = 0; row < p.m; ++row) {
-        double sum = 0, magnitude = 0, largest = 0;
-        for (std::int64_t i = 0; i < p.k; ++i) {
-          const double product =
-              operands.get(a, batch * s.a.stride + (p.transpose_a ? i + row * s.a.leading : row + i * s.a.leading)) *
-              operands.get(b,
-                           batch * s.b.stride + (p.transpose_b ? column + i * s.b.leading : i + column * s.b.leading));
-          sum += product;
-          magnitude += std::abs(product);
-          largest = std::max(largest, std::abs(product));
-        }
-        const double alpha = static_cast<double>(p.alpha);
-        sum *= alpha;
-        magnitude *= std::abs(alpha);
-        largest *= std::abs(alpha);
+        auto [sum, magnitude, largest] = element_of(p, a, b, batch, column, row);
         const std::int64_t at = batch * s.c.stride + column * s.c.leading + row;
         if (added != Added::kNothing) {
           sum += static_cast<double>(p.beta) * results.get(d, at);
@@ -138,12 +146,9 @@ void expect_product(const Product& p, bool with_bias, Added added, Random& rando
       }
     }
   }
-  for (std::size_t i = 0; i < c.size(); ++i) {
-    if (!written[i] && c[i] != before[i]) {
-      ADD_FAILURE() << what << ": wrote between its columns";
-      break;
-    }
-  }
+  bool gaps_kept = true;
+  for (std::size_t i = 0; i < c.size(); ++i) gaps_kept = gaps_kept && (written[i] || c[i] == before[i]);
+  EXPECT_TRUE(gaps_kept) << what << ": wrote between its columns";
 }
 
 // Sizes that are no multiples of anything, and gaps.
