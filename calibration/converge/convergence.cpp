@@ -339,8 +339,7 @@ void compare_algorithms(const Plan& plan, ConvergenceReport& report) {
   }
 }
 
-void compare_batches(const Plan& plan, ConvergenceReport& report,
-                     const std::function<void(const std::string&)>& say) {
+void compare_batches(const Plan& plan, ConvergenceReport& report, const std::function<void(const std::string&)>& say) {
   std::vector<std::vector<Curve>> curves;
   const auto add = [&](double factor, std::size_t first) {
     const auto samples = static_cast<std::int64_t>(factor * static_cast<double>(report.batch_samples));

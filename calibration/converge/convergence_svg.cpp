@@ -144,8 +144,8 @@ std::string over_updates(const ConvergenceReport& report, const std::vector<Curv
 
 std::string differences_from_ddp(const ConvergenceReport& report, double updates) {
   const Panel panel{410, 720, updates, -3, 8};
-  std::string svg = axes(
-      panel, "Loss over DDP's, paired by seed, with 90 % intervals (cut at the edges); dashed: +-0.5 %", 1, " %");
+  std::string svg =
+      axes(panel, "Loss over DDP's, paired by seed, with 90 % intervals (cut at the edges); dashed: +-0.5 %", 1, " %");
   for (const double limit : {-100 * kEquivalent, 100 * kEquivalent}) {
     svg += fmt::format(
         "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#333333\" stroke-dasharray=\"5 4\"/>\n",

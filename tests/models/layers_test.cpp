@@ -1,12 +1,13 @@
 // Do the operators add up to what the literature and arithmetic say of a transformer: parameters, FLOPs, bytes,
 // activations? Expectations are derived in the comments, from sizes that stay small enough to follow.
+#include "models/price/layers.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <string>
 
-#include "models/price/layers.hpp"
 #include "tests/models/sample_models.hpp"
 
 namespace accosim {

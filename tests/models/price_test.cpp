@@ -207,7 +207,8 @@ TEST(Price, BetterDeviceIsNeverSlower) {
 }
 
 TEST(Price, EveryLayerIsPriced) {
-  const std::vector<Layer> layers{{LayerKind::kBlock, {op_of(kProduct)}}, {LayerKind::kBlock, {op_of(gemm_kernel({2, 5000, 5000, 20000}))}}};
+  const std::vector<Layer> layers{{LayerKind::kBlock, {op_of(kProduct)}},
+                                  {LayerKind::kBlock, {op_of(gemm_kernel({2, 5000, 5000, 20000}))}}};
   const std::vector<LayerTime> times = layer_times(bill_of(layers, round_device(), Dtype::kBf16));
   ASSERT_EQ(times.size(), 2u);
   EXPECT_DOUBLE_EQ(times[1].forward.value, 2 * times[0].forward.value);

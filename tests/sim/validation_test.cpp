@@ -1,8 +1,7 @@
 // Statistics of errors against hand arithmetic, and bounds that must not be passed.
-#include "sim/evidence/scores.hpp"
-
 #include <gtest/gtest.h>
 
+#include "sim/evidence/scores.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {
