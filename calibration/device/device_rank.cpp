@@ -9,7 +9,7 @@
 #include "calibration/base/machine.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/ranks/bf16.hpp"
-#include "calibration/train/algorithms/summary.hpp"
+#include "calibration/train/summary.hpp"
 
 namespace accocal {
 namespace {

@@ -1,4 +1,4 @@
-// What every algorithm is written with, on a device: as Rank in calibration/train/algorithms/rank.hpp, with two streams
+// What every algorithm is written with, on a device: as Rank in calibration/train/rank.hpp, with two streams
 // in the place of two threads. Everything is given to a stream and nothing is waited for, but where the host has to
 // decide.
 //

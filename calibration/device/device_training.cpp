@@ -3,10 +3,10 @@
 
 #include "calibration/base/names.hpp"
 #include "calibration/device/device_rank.hpp"
-#include "calibration/train/algorithms/acco.hpp"
-#include "calibration/train/algorithms/ddp.hpp"
-#include "calibration/train/algorithms/dpu.hpp"
-#include "calibration/train/algorithms/summary.hpp"
+#include "calibration/train/acco.hpp"
+#include "calibration/train/ddp.hpp"
+#include "calibration/train/dpu.hpp"
+#include "calibration/train/summary.hpp"
 #include "models/base/errors.hpp"
 
 namespace accocal {

@@ -7,11 +7,11 @@
 #include <cstdlib>
 
 #include "calibration/base/names.hpp"
-#include "calibration/train/algorithms/acco.hpp"
-#include "calibration/train/algorithms/ddp.hpp"
-#include "calibration/train/algorithms/dpu.hpp"
-#include "calibration/train/algorithms/rank.hpp"
-#include "calibration/train/algorithms/summary.hpp"
+#include "calibration/train/acco.hpp"
+#include "calibration/train/ddp.hpp"
+#include "calibration/train/dpu.hpp"
+#include "calibration/train/rank.hpp"
+#include "calibration/train/summary.hpp"
 #include "models/base/errors.hpp"
 
 namespace accocal {

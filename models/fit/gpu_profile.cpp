@@ -6,18 +6,13 @@
 #include <map>
 
 #include "models/base/quantity.hpp"
+#include "models/fit/rounded.hpp"
 #include "models/fit/write_profile.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_parts.hpp"
 
 namespace accosim {
 namespace {
-
-JsonValue rounded(double value) {
-  JsonValue json = json_number(value, {});
-  json.text = fmt::format("{:.4g}", value);
-  return json;
-}
 
 JsonValue time_text(Seconds time) {
   const double us = 1e6 * time.value;

@@ -4,22 +4,13 @@
 
 #include <utility>
 
+#include "models/fit/rounded.hpp"
 #include "models/fit/write_links.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
-namespace {
-
-JsonValue rounded(double value) {
-  JsonValue json = json_number(value, {});
-  json.text = fmt::format("{:.4g}", value);
-  return json;
-}
-
-}  // namespace
-
 std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit>& links,
                                 const FittedOverheads& overheads) {
   read_constants(document);  // which tells what is wrong with it

@@ -6,17 +6,12 @@
 
 #include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
+#include "models/fit/rounded.hpp"
 #include "models/spec/fabrics.hpp"
 #include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {
-
-JsonValue rounded(double value, int digits = 4) {
-  JsonValue json = json_number(value, {});
-  json.text = fmt::format("{:.{}g}", value, digits);
-  return json;
-}
 
 JsonValue microseconds(Seconds time) { return json_text(fmt::format("{:.4g} us", 1e6 * time.value), {}); }
 

@@ -4,17 +4,11 @@
 
 #include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
+#include "models/fit/rounded.hpp"
 #include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {
-
-/// A number as it is written: a few digits are all that a fit is good for.
-JsonValue rounded(double value) {
-  JsonValue json = json_number(value, {});
-  json.text = fmt::format("{:.4g}", value);
-  return json;
-}
 
 JsonValue watts(double power) { return json_text(print_quantity(power, Dimension::kPower), {}); }
 

@@ -22,8 +22,6 @@ BEGIN {
   sees["calibration/base"] = "models/base models/spec"
   sees["calibration/ranks"] = sees["calibration/base"] " calibration/base"
   sees["calibration/train"] = sees["calibration/ranks"] " calibration/ranks"
-  sees["calibration/train/algorithms"] = sees["calibration/train"] " calibration/train"
-  sees["calibration/train"] = sees["calibration/train"] " calibration/train/algorithms"  # a rank's loop and its rounds
   sees["calibration/converge"] = sees["calibration/train"] " calibration/train"
   sees["calibration/device"] = sees["calibration/converge"]
   sees["calibration/measure"] = sees["calibration/device"] " calibration/device"

@@ -25,14 +25,23 @@ std::map<std::string, Json> profiles() {
   return all;
 }
 
+/// `own` over `base`: objects member by member, as profiles inherit; anything else as a whole.
+JsonValue over(JsonValue base, const JsonValue& own) {
+  for (const JsonMember& member : own.members) {
+    const JsonValue* const inherited = base.find(member.key);
+    const bool merged =
+        inherited != nullptr && inherited->kind == JsonKind::kObject && member.value.kind == JsonKind::kObject;
+    base.set(member.key, merged ? over(*inherited, member.value) : member.value);
+  }
+  return base;
+}
+
 /// The profile with what it inherits; its own keys win.
 Json whole(const std::map<std::string, Json>& all, const std::string& name, int depth = 0) {
   Json profile = all.at(name + ".json");
   if (depth > 8) throw std::runtime_error("profiles that inherit from each other: " + name);
   if (!profile.contains("inherits")) return profile;
-  JsonValue base = whole(all, profile["inherits"].text(), depth + 1).value();
-  for (const JsonMember& member : profile.value().members) base.set(member.key, member.value);
-  return Json(std::move(base));
+  return Json(over(whole(all, profile["inherits"].text(), depth + 1).value(), profile.value()));
 }
 
 bool is_text(const std::string& key) {

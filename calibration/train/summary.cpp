@@ -1,5 +1,5 @@
 // Sums by the collectives; spans as texts, a line each.
-#include "calibration/train/algorithms/summary.hpp"
+#include "calibration/train/summary.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "calibration/train/algorithms/rank.hpp"
+#include "calibration/train/rank.hpp"
 
 namespace accocal {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "calibration/train/algorithms/round.hpp"
+#include "calibration/train/round.hpp"
 
 namespace accocal {
 

@@ -6,7 +6,7 @@
 // when first[t] is sent, and second[t] is added to it.
 #pragma once
 
-#include "calibration/train/algorithms/round.hpp"
+#include "calibration/train/round.hpp"
 
 namespace accocal {
 

@@ -3,7 +3,7 @@
 // DDP reduces gradients to every rank, which then takes the same step; ZeRO-1 shares the step and gathers the result.
 #pragma once
 
-#include "calibration/train/algorithms/round.hpp"
+#include "calibration/train/round.hpp"
 
 namespace accocal {
 

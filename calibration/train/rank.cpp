@@ -1,6 +1,6 @@
 // Which thread touches what: the compute thread everything outside a job, the communication thread what its job names;
 // submit() and wait() order the two. Only compute_round() runs beside a job, on `parameters` and `gradient`.
-#include "calibration/train/algorithms/rank.hpp"
+#include "calibration/train/rank.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +9,7 @@
 
 #include "calibration/base/denormals.hpp"
 #include "calibration/base/machine.hpp"
-#include "calibration/train/algorithms/summary.hpp"
+#include "calibration/train/summary.hpp"
 
 namespace accocal {
 namespace {
