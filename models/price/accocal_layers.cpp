@@ -71,6 +71,7 @@ std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z, Dty
   Layer embedding = layer_of(LayerKind::kEmbedding, accocal_embedding(z), storage);
   Operator& rows = find(embedding, "embedding");
   rows.parameters = z.vocabulary * d + static_cast<double>(model.max_position_embeddings) * d;
+  rows.tensors = {rows.parameters};
   // The text, columns by their token, where each token begins (one more), the tokens.
   rows.activations = scratch(z, e) + (4 * t + z.sequences + 1) * kWord;
 
@@ -78,6 +79,7 @@ std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z, Dty
   const auto set = [&](const char* name, double parameters, Bytes activations) {
     Operator& op = find(block, name);
     op.parameters = parameters;
+    op.tensors = {parameters};
     op.activations = activations;
   };
   set("attention norm", 2 * d, td * e + per_token);
@@ -92,6 +94,7 @@ std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z, Dty
 
   Layer head = layer_of(LayerKind::kHead, accocal_head(z), storage);
   find(head, "final norm").parameters = 2 * d;
+  find(head, "final norm").tensors = {2 * d};
   find(head, "final norm").activations = td * e + per_token;
   find(head, "lm head").activations = td * e;
   find(head, "cross entropy").activations = padded_vocabulary(z.vocabulary) * t * e + t * kWord;

@@ -44,6 +44,8 @@ class BillMaker {
     billed.flops = op.forward_flops + op.backward_flops;
     billed.bytes = op.forward_bytes + op.backward_bytes;
     billed.parameters = op.parameters;
+    billed.tensors = op.tensors;
+    billed.beside_all = op.beside_all;
     billed.bound =
         bound_of(op.cls == OperatorClass::kMemory, billed.forward + billed.backward,
                  (op.forward_kernels + op.backward_kernels) * bill_.launch_interval, billed.bytes / bandwidth_);

@@ -47,6 +47,8 @@ struct BilledOperator {
   Flops flops;  ///< forward and backward
   Bytes bytes;  ///< the same
   double parameters = 0;
+  std::vector<double> tensors;  ///< as the operator's
+  bool beside_all = false;
   Bound bound = Bound::kMemory;
 };
 

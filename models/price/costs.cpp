@@ -6,13 +6,11 @@
 
 namespace accosim {
 
-Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec) {
-  const Dtype asked = spec.autocast.value_or(spec.parameter_dtype);
-  if (asked != Dtype::kFp32) {
-    const bool narrow = bytes_of(group.precision) <= Bytes{2};
-    return narrow ? group.precision : asked;
-  }
-  // fp32 parameters without autocast: tf32 where the group asks for it.
+Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec, const Training& training) {
+  const bool narrow = bytes_of(group.precision) <= Bytes{2};
+  if (training.autocast != Autocast::kNone)
+    return narrow && group.precision != training.precision ? group.precision : dtype_of(training.autocast);
+  if (spec.parameter_dtype != Dtype::kFp32) return narrow ? group.precision : spec.parameter_dtype;
   return group.precision == Dtype::kTf32 ? Dtype::kTf32 : Dtype::kFp32;
 }
 
@@ -79,6 +77,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.interference = scenario.training.interference;
   costs.places = places_of(scenario.cluster);
   costs.parameters = static_cast<double>(parameter_count(scenario.model));
+  costs.buffers = buffer_bytes(scenario.model, scenario.training.implementation);
   costs.parameter_dtype = spec.parameter_dtype;
   costs.gradient_dtype = spec.gradient_dtype;
   costs.optimizer_implementation = scenario.training.optimizer_implementation;
@@ -98,13 +97,14 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
       if (group.attention == Attention::kFlash1) device.attention_overhead = scenario.training.overheads.flash_1;
       Workload workload{group.micro_batch_size,
                         scenario.training.sequence_length,
-                        compute_dtype(group, spec),
+                        compute_dtype(group, spec, scenario.training),
                         spec.parameter_dtype,
                         spec.gradient_dtype,
                         group.attention,
                         scenario.training.activation_recompute,
                         scenario.training.implementation,
-                        scenario.training.dropout};
+                        scenario.training.dropout,
+                        scenario.training.autocast != Autocast::kNone};
       int found = -1;
       for (std::size_t k = 0; k < costs.kinds.size() && found < 0; ++k)
         if (costs.kinds[k].workload == workload && costs.kinds[k].device == device) found = static_cast<int>(k);

@@ -37,6 +37,7 @@ struct Costs {
   Ring world;  ///< all ranks
   bool interference = true;
   double parameters = 0;
+  Bytes buffers;  ///< of the model's modules
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
@@ -60,8 +61,9 @@ Seconds optimizer_time(const Costs& costs, double parameters, const Device& devi
 /// accocal's optimizer as one kernel, which the device may have a table of.
 Kernel own_optimizer(double parameters, Dtype storage);
 
-/// GEMMs run in the schedule's autocast dtype or, without one, in the parameters' dtype. Where that is not fp32, a node
-/// group's own precision of at most 16 bits replaces it; fp32 becomes tf32 where the group asks for that.
-Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec);
+/// GEMMs run in autocast's dtype or, without it, in the parameters' dtype. Where that is not fp32, a node group's own
+/// precision of at most 16 bits replaces it, under autocast where it is not the training's; fp32 becomes tf32 where the
+/// group asks for that.
+Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec, const Training& training);
 
 }  // namespace accosim

@@ -22,6 +22,7 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
   token.forward = {memory_kernel(ids + 2 * rows)};
   token.backward = {memory_kernel(ids + 3 * rows + table * z.param, 2)};
   token.parameters = table;
+  token.tensors = {table};
   token.activations = ids;
   add_up(token);
   layer.operators.push_back(token);
@@ -35,6 +36,7 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
     position.forward = {memory_kernel(3 * looked_up + 2 * rows, 2)};
     position.backward = {memory_kernel(rows + 3 * looked_up + positions * z.param, 3)};
     position.parameters = positions;
+    position.tensors = {positions};
     add_up(position);
     layer.operators.push_back(position);
     parameters += positions;
@@ -115,7 +117,7 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
                                                                               : std::vector<double>{z.ffn, z.ffn};
 
   ops.push_back(norm("attention norm", model, z));
-  ops.push_back(product("qkv projection", z, z.hidden, projections, model.qkv_bias ? qkv : 0));
+  ops.push_back(product("qkv projection", z, z.hidden, projections, model.qkv_bias ? qkv : 0, norm_output(model, z)));
   if (!model.learned_positions) ops.push_back(rotary(z));
   if (z.repeated) ops.push_back(repeat_key_value(z));
   if (workload.attention != Attention::kNaive)
@@ -124,24 +126,25 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
     add_naive_attention(model, z, ops);
   for (Operator& op : ops)
     if (op.cls == OperatorClass::kGemm && op.parameters == 0) op = in_16_bits(std::move(op), z);
-  ops.push_back(product("output projection", z, z.query, {z.hidden}, model.attention_output_bias ? z.hidden : 0));
+  ops.push_back(
+      product("output projection", z, z.query, {z.hidden}, model.attention_output_bias ? z.hidden : 0, z.act));
   ops.push_back(residual("attention residual", z));
   ops.push_back(norm("mlp norm", model, z));
   const double up_columns = (model.gated_mlp ? 2 : 1) * z.ffn;
-  ops.push_back(product("mlp up", z, z.hidden, up, model.mlp_bias ? up_columns : 0));
+  ops.push_back(product("mlp up", z, z.hidden, up, model.mlp_bias ? up_columns : 0, norm_output(model, z)));
   ops.push_back(activation(model, z));
-  ops.push_back(product("mlp down", z, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0));
+  ops.push_back(product("mlp down", z, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0, activation_output(model, z)));
   ops.push_back(residual("mlp residual", z));
 
   const int matrices = static_cast<int>(projections.size() + up.size()) + 2;
   double weights = 0, norms = 0, biases = 0;
   for (const Operator& op : ops) (op.cls == OperatorClass::kGemm ? weights : norms) += op.parameters;
-  if (z.cast) ops.push_back(autocast(z, weights, 2 * z.tokens * z.hidden, matrices + 2));
   biases = (model.qkv_bias ? qkv : 0) + (model.attention_output_bias ? z.hidden : 0) +
            (model.mlp_bias ? up_columns + z.hidden : 0);
   const int vectors = (model.qkv_bias ? static_cast<int>(projections.size()) : 0) +
                       (model.attention_output_bias ? 1 : 0) + (model.mlp_bias ? static_cast<int>(up.size()) + 1 : 0) +
                       (model.rms_norm ? 2 : 4);
+  if (z.cast) ops.push_back(autocast(z, weights, matrices + vectors - (model.rms_norm ? 2 : 4)));
 
   switch (workload.recompute) {
     case Recompute::kNone: break;
@@ -160,11 +163,14 @@ Layer head_layer(const Model& model, const Sizes& z) {
   ops.push_back(norm("final norm", model, z));
   Sizes wide = z;
   wide.fp8 = false;
-  ops.push_back(in_16_bits(product("lm head", wide, z.hidden, {z.vocab}, 0), z));
+  ops.push_back(in_16_bits(product("lm head", wide, z.hidden, {z.vocab}, 0, norm_output(model, z)), z));
   const double table = ops.back().parameters;
-  if (model.tie_word_embeddings) ops.back().parameters = 0;
+  if (model.tie_word_embeddings) {
+    ops.back().parameters = 0;
+    ops.back().tensors.clear();
+  }
   ops.push_back(cross_entropy(z));
-  if (z.cast) ops.push_back(autocast(z, table, z.tokens * z.hidden, 2));
+  if (z.cast) ops.push_back(autocast(z, table, 1));
   // A tied table gets its gradient here too, and once more in the embedding.
   ops.push_back(accumulate(z, table, norm_parameters(model), 1, model.rms_norm ? 1 : 2));
   return layer;
@@ -193,6 +199,7 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
     Operator whole;
     whole.name = "micro-batch";
     whole.parameters = static_cast<double>(model.measured_parameters);
+    whole.tensors = {whole.parameters};
     whole.forward_kernels = whole.backward_kernels = 0;
     return {Layer{LayerKind::kMeasured, {whole}}};
   }
@@ -213,6 +220,12 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
   }
   layers.push_back(head_layer(model, z));
   return layers;
+}
+
+Bytes buffer_bytes(const Model& model, Implementation implementation) {
+  if (implementation != Implementation::kEager || !family_of(model).mask_buffers) return Bytes{0};
+  const double positions = model.max_position_embeddings;
+  return Bytes{model.num_hidden_layers * positions * positions};
 }
 
 Flops model_flops(const Model& model, const Workload& workload) {

@@ -34,8 +34,10 @@ struct Operator {
   Bytes forward_bytes, backward_bytes;  ///< moved to and from device memory
   int forward_kernels = 1, backward_kernels = 1;
   double parameters = 0;
-  Bytes activations;  ///< kept from forward to backward
-  Bytes workspace;    ///< further memory that is live only while its backward runs
+  std::vector<double> tensors;  ///< their elements, a tensor each, in the order in which a module registers them
+  bool beside_all = false;      ///< its kernels run with those of the layer's other operators: a cast or a sum for each
+  Bytes activations;            ///< kept from forward to backward
+  Bytes workspace;              ///< further memory that is live only while its backward runs
 
   bool operator==(const Operator&) const = default;
 };
@@ -65,6 +67,7 @@ struct Workload {
   Recompute recompute = Recompute::kNone;
   Implementation implementation = Implementation::kEager;
   double dropout = 0;
+  bool autocast = false;  ///< `compute` is torch.autocast's, whatever the parameters' dtype
 
   bool operator==(const Workload&) const = default;
 };
@@ -77,9 +80,16 @@ struct Workload {
 /// A measured model is one layer that holds its parameters and costs nothing: its time is known.
 ///
 /// Element sizes: matmuls and what lies between them in `compute` (fp8 matmuls still exchange 16-bit activations).
-/// Under autocast, that is with a wider `parameter_dtype`, the residual stream and the norms stay in the parameters'
-/// dtype, softmax runs in fp32 and casts appear around the matmuls, as torch.autocast does.
+/// Under autocast each kernel has the dtype that torch.autocast's lists give it (aten/src/ATen/autocast_mode.h): matrix
+/// products and their outputs are in `compute`, layer norm, softmax, pow and the loss in fp32, and all else in the
+/// dtype of what it gets; so the residual stream is in the parameters' dtype. In eager code an activation is cast by a
+/// kernel of its own for each consumer of another dtype; compiled and fused code casts where it computes. Parameters
+/// are cast once a micro-batch, and backward mirrors forward.
 std::vector<Layer> layers_of(const Model& model, const Workload& workload);
+
+/// What the modules of eager code register as buffers: the causal masks of transformers' gpt2 and gpt_neo, a byte for
+/// each pair of positions and layer.
+Bytes buffer_bytes(const Model& model, Implementation implementation);
 
 /// Floating-point operations of one micro-batch that the model needs, forward and backward, without recomputation:
 /// matrix products and attention (causal attention counted at the half it computes). For a model with untied embeddings

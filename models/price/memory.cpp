@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/price/partition.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/spec.hpp"
 
@@ -81,8 +82,11 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   moment.add(MemoryUse::kParameters, z.parameters * z.param);
   moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
+  const double owned = spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy
+                           ? largest_share(input.layers, input.shards)
+                           : z.shard;
   moment.add(MemoryUse::kOptimizerStates,
-             (sharded ? z.shard : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+             (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
   if (traits.delayed) {
     // Carries gradients out and parameters back.
     moment.add(MemoryUse::kCommunicationBuffer, input.shards * z.shard * std::max(z.param, z.grad));
@@ -92,7 +96,8 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   } else if (traits.local) {
     if (traits.outer_step) moment.add(MemoryUse::kOuterStates, z.parameters * Bytes{8});
     moment.add(MemoryUse::kCommunicationBuffer, z.parameters * z.param);
-  } else if (spec.overlap == Overlap::kBackward && input.shards > 1) {  // one rank is not wrapped
+  } else if (spec.overlap == Overlap::kBackward && input.shards > 1 && !spec.gradient_as_bucket_view) {
+    // One rank is not wrapped.
     moment.add(MemoryUse::kGradientBuckets, z.parameters * z.grad);
   }
 }
@@ -110,13 +115,24 @@ void add_accocal_states(Moment& moment, const MemoryInput& input, const Sizes& z
   if (traits.lookahead == Lookahead::kPrediction) moment.add(MemoryUse::kEstimate, optimized * z.param);
 }
 
+/// Two buckets of ZeRO-2, the one that fills and the one that is sent.
+Bytes bucket_bytes(const MemoryInput& input, const Sizes& z, std::size_t l) {
+  const Bytes all = z.parameters * z.grad;
+  switch (input.schedule.buckets) {
+    case Buckets::kTensors: return std::min(2 * input.schedule.bucket_cap, all);
+    case Buckets::kUnits: return (z.layers[l] + (l + 1 < z.layers.size() ? z.layers[l + 1] : 0)) * z.grad;
+    case Buckets::kWhole: return all;
+  }
+  return all;
+}
+
 void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
   const bool every = spec.sync == Sync::kEveryMicroBatch;
   moment.add(MemoryUse::kParameters, z.parameters * z.param);
   if (every && spec.overlap == Overlap::kBackward) {
     moment.add(MemoryUse::kGradients, z.layers[l] * z.grad);
-    moment.add(MemoryUse::kGradientBuckets, std::min(2 * spec.bucket_cap, z.parameters * z.grad));
+    moment.add(MemoryUse::kGradientBuckets, bucket_bytes(input, z, l));
   } else {
     const bool whole = z.grads_stay && !every;
     moment.add(MemoryUse::kGradients, (whole ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);

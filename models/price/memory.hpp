@@ -76,11 +76,12 @@ struct MemoryInput {
 /// - optimizer states m and v and, where these are fp32 and the parameters narrower, a master copy: whole or a shard;
 /// - dpu, wp and acco: the flat communication buffer and an fp32 gradient of the shard; wp and acco: clones of the
 ///   states; diloco and local_sgd: a communication buffer; diloco: outer parameters and momentum; ddp and zero1 in
-///   buckets: the buckets, which PyTorch keeps beside the gradients (gradient_as_bucket_view=False);
+///   buckets: the buckets, which PyTorch keeps beside the gradients unless gradient_as_bucket_view is set;
 /// - `logits and loss`: what the head keeps and needs, absent when the worst moment comes after the head's backward;
 /// - `reserved`, of the device, and `allocator slack`, kAllocatorSlack of all other parts.
-/// Shards are ceil(P / shards). accocal holds its flat buffers, the master copy and the logits all the time, whatever
-/// the schedule: parameters, gradients and a communication buffer in the storage type, padded to equal shards.
+/// Shards are ceil(P / shards), and with ZeroRedundancyOptimizer the largest_share() of whole tensors. accocal holds
+/// its flat buffers, the master copy and the logits all the time, whatever the schedule: parameters, gradients and a
+/// communication buffer in the storage type, padded to equal shards.
 MemoryParts resident_memory(const MemoryInput& input);
 
 /// What PyTorch's caching allocator holds beyond the tensors at the peak (blocks rounded up, split, kept for another

@@ -72,37 +72,47 @@ Operator square_product(const char* name, const Gemm& forward, const Gemm& left,
   return op;
 }
 
-/// Of the scores of attention. Eager: scale, mask and softmax r w each, backward r r w and twice r w; in fp32 where
-/// autocast or the model's own code asks for it, and then back. Merged: r w, a causal kernel of Megatron's reads only
-/// half; backward r r w.
-Operator softmax(const Model& model, const Sizes& z, double square) {
-  const EagerSoftmax rule = family_of(model).softmax;
+/// Whether the model's own code keeps the scores of attention in fp32 though everything else has 16 bits. Autocast
+/// takes them back to 16 bits.
+bool wide_scores(const Model& model, const Sizes& z) {
   const bool eager = z.implementation == Implementation::kEager;
+  return eager && family_of(model).fp32_scores && !z.autocast && z.act < kWord;
+}
+
+/// Of the scores of attention, in eager code. Scale and mask r w each; softmax r w, in fp32 where autocast or the
+/// model's own code asks for it, and then back to what the values have; backward mirrors that. From 16 bits to fp32
+/// the kernel of softmax casts fp16 itself, and bf16 is cast by a kernel before it (aten/src/ATen/native/SoftMax.cpp).
+Operator eager_softmax(const Model& model, const Sizes& z, double square) {
+  const EagerSoftmax rule = family_of(model).softmax;
+  const bool clamped = rule == EagerSoftmax::kClamped;
+  const Bytes score = wide_scores(model, z) ? kWord : z.act;
+  const Bytes wide = z.autocast || rule == EagerSoftmax::kInFp32 ? kWord : score;
+  const Bytes y = square * score, out = square * wide, value = square * z.act;
+  const Bytes cast = out > y && z.bf16 ? y + out : Bytes{0};
+  const Bytes in = cast > Bytes{0} ? out : y;
+  const Bytes back = out > value ? out + value : Bytes{0};
+  const int casts = (cast > Bytes{0} ? 1 : 0) + (back > Bytes{0} ? 1 : 0);
+  // Clamped: mask and torch.max against the least number, in the place of scale and mask. The backward of that maximum
+  // compares, halves, selects, compares and fills: 36 bytes and more an element of fp32, as ten passes.
+  Operator op = memory_op("softmax",
+                          {memory_kernel(4 * y, 2), memory_kernel(cast + in + out + back, 1 + casts, kSoftmaxEfficiency,
+                                                                  clamped ? 0 : kSoftmaxWork * square)},
+                          {memory_kernel(back + 2 * out + in + cast, 1 + casts, kSoftmaxEfficiency),
+                           clamped ? memory_kernel(10 * y, 5) : memory_kernel(4 * y, 2)});
+  op.activations = out + (out > value ? value : Bytes{0}) + (clamped ? 2 : 0) * y;  // masked scores, clamped copy
+  op.attention = AttentionPart::kScores;
+  return op;
+}
+
+/// Merged: r w, a causal kernel of Megatron's reads only half; backward r r w.
+Operator softmax(const Model& model, const Sizes& z, double square) {
+  if (z.implementation == Implementation::kEager) return eager_softmax(model, z, square);
   const Bytes y = square * z.act;
-  Operator op;
-  if (eager && rule == EagerSoftmax::kClamped) {
-    // Adds the mask, clamps with torch.max against the least number, softmax: r w each. The backward of that maximum
-    // compares, halves, selects, compares and fills: 36 bytes and more an element of fp32, as ten passes.
-    op = memory_op("softmax", {memory_kernel(4 * y, 2), memory_kernel(2 * y, 1, kSoftmaxEfficiency)},
-                   {memory_kernel(3 * y, 1, kSoftmaxEfficiency), memory_kernel(10 * y, 5)});
-    op.activations = 3 * y;  // the masked scores and their clamped copy for the maximum, and the output
-  } else if (eager) {
-    const Bytes out = square * (z.cast || rule == EagerSoftmax::kInFp32 ? kWord : z.act);
-    const Bytes back = out > y ? out + y : Bytes{0};
-    const Bytes to_wide = z.cast && out > y ? y + out : Bytes{0};  // autocast's; a dtype argument is softmax's own
-    const Bytes in = z.cast ? out : y;
-    op = memory_op("softmax",
-                   {memory_kernel(4 * y, 2), memory_kernel(to_wide + in + out + back, back > Bytes{0} ? 2 : 1,
-                                                           kSoftmaxEfficiency, kSoftmaxWork * square)},
-                   {memory_kernel(to_wide + 2 * out + in + back, back > Bytes{0} ? 2 : 1, kSoftmaxEfficiency),
-                    memory_kernel(4 * y, 2)});
-    op.activations = out + (out > y ? y : Bytes{0});
-  } else {
-    const bool half = z.implementation == Implementation::kFused && model.causal;
-    op = memory_op("softmax", {memory_kernel((half ? 1.5 : 2) * y, 1, kSoftmaxEfficiency, kSoftmaxWork * square)},
-                   {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency, kSoftmaxBackwardWork * square)});
-    op.activations = y;
-  }
+  const bool half = z.implementation == Implementation::kFused && model.causal;
+  Operator op =
+      memory_op("softmax", {memory_kernel((half ? 1.5 : 2) * y, 1, kSoftmaxEfficiency, kSoftmaxWork * square)},
+                {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency, kSoftmaxBackwardWork * square)});
+  op.activations = y;
   op.attention = AttentionPart::kScores;
   return op;
 }
@@ -126,7 +136,9 @@ Sizes sizes_of(const Model& model, const Workload& workload) {
   z.param = bytes_of(workload.parameter_dtype);
   z.stream = std::max(z.act, z.param);
   z.grad = bytes_of(workload.gradient_dtype);
+  z.autocast = workload.autocast;
   z.cast = z.param > z.act;
+  z.bf16 = workload.compute == Dtype::kBf16;
   z.fp8 = workload.compute == Dtype::kFp8;
   z.dropout = workload.dropout > 0;
   z.implementation = workload.implementation;
@@ -166,17 +178,38 @@ Operator norm(const char* name, const Model& model, const Sizes& z) {
   if (model.rms_norm && z.implementation == Implementation::kEager) {
     op = eager_rms_norm(name, z);
   } else {
-    // forward r w; backward: dx r r w, and the gradients of weight and bias r r
+    // forward r w; backward: dx r r w, and the gradients of weight and bias r r. Under autocast eager code computes it
+    // in fp32: what has 16 bits is cast before, the input and both vectors, and its gradients after.
     const double n = z.tokens * z.hidden;
-    op = memory_op(name, {memory_kernel(2 * x, 1, kNormEfficiency, kNormWork * n)},
-                   {memory_kernel(5 * x, 2, kNormBackwardEfficiency, kNormBackwardWork * n)});
-    op.activations = x;
+    const bool widened = z.autocast && z.implementation == Implementation::kEager && z.stream < kWord;
+    const Bytes in = widened ? n * kWord : x, out = n * norm_output(model, z);
+    op = memory_op(name, {memory_kernel(in + out, 1, kNormEfficiency, kNormWork * n)},
+                   {memory_kernel(3 * in + 2 * out, 2, kNormBackwardEfficiency, kNormBackwardWork * n)});
+    if (widened) {
+      const Kernel casts = memory_kernel(x + in + norm_parameters(model) * (z.param + kWord), 3);
+      op.forward.insert(op.forward.begin(), casts);
+      op.backward.push_back(casts);
+      add_up(op);
+    }
+    op.activations = in;
   }
   op.parameters = norm_parameters(model);
+  op.tensors.assign(model.rms_norm ? 1 : 2, z.hidden);
   return op;
 }
 
-Operator product(const char* name, const Sizes& z, double in, const std::vector<double>& outs, double bias) {
+Bytes norm_output(const Model& model, const Sizes& z) {
+  if (z.implementation != Implementation::kEager) return z.act;  // the cast is in the norm's kernel
+  return z.autocast && !model.rms_norm ? kWord : z.stream;
+}
+
+Bytes activation_output(const Model& model, const Sizes& z) {
+  const bool written_out = model.activation == Activation::kGeluNew && !model.gated_mlp;
+  return z.autocast && written_out && z.implementation == Implementation::kEager ? kWord : z.act;
+}
+
+Operator product(const char* name, const Sizes& z, double in, const std::vector<double>& outs, double bias,
+                 Bytes element) {
   Operator op;
   op.name = name;
   op.cls = OperatorClass::kGemm;
@@ -184,6 +217,9 @@ Operator product(const char* name, const Sizes& z, double in, const std::vector<
   double all = 0;
   const Bytes operand = z.fp8 ? Bytes{1} : z.act;
   const bool fused = z.implementation == Implementation::kFused;
+  const int casts = element > z.act ? static_cast<int>(outs.size()) : 0;  // of the input, for each GEMM
+  const Kernel cast = memory_kernel(casts * t * in * (element + z.act), casts);
+  if (casts > 0) op.forward.push_back(cast);
   if (z.fp8) op.forward.push_back(fp8_cast(t * in, fused));
   for (const double out : outs) {
     all += out;
@@ -199,11 +235,16 @@ Operator product(const char* name, const Sizes& z, double in, const std::vector<
   }
   if (bias > 0)  // its gradient is a sum over the tokens
     op.backward.push_back(memory_kernel(t * all * z.act, static_cast<int>(outs.size())));
+  if (casts > 0) op.backward.push_back(cast);
   if (outs.size() > 1)  // the gradients of the shared input are added: two reads and a write each
-    op.backward.push_back(
-        memory_kernel(3.0 * static_cast<double>(outs.size() - 1) * t * in * z.act, static_cast<int>(outs.size()) - 1));
+    op.backward.push_back(memory_kernel(3.0 * static_cast<double>(outs.size() - 1) * t * in * element,
+                                        static_cast<int>(outs.size()) - 1));
   op.parameters = in * all + bias;
-  op.activations = t * in * z.act;
+  for (const double out : outs) {
+    op.tensors.push_back(in * out);
+    if (bias > 0) op.tensors.push_back(out);
+  }
+  op.activations = std::max(1, casts) * t * in * z.act;
   add_up(op);
   return op;
 }
@@ -215,6 +256,7 @@ Operator residual(const char* name, const Sizes& z) {
   switch (z.implementation) {
     case Implementation::kEager:
       op = memory_op(name, {memory_kernel(sum)}, {memory_kernel(3 * n * z.stream)});
+      if (z.stream > z.act) op.backward.push_back(memory_kernel(n * (z.stream + z.act)));  // the branch's is narrower
       if (z.dropout) {
         op.forward.insert(op.forward.begin(), dropout_kernel(n, z.act, false));
         op.backward.push_back(dropout_kernel(n, z.act, true));
@@ -262,6 +304,16 @@ Operator activation(const Model& model, const Sizes& z) {
     return op;
   }
   if (model.activation == Activation::kRelu) return merged_activation(name, 0, 2 * wide, 3 * wide, Bytes{0});
+  if (activation_output(model, z) > z.act) {
+    // The same as below: x / 2 stays in 16 bits; x is cast for pow, which and the six kernels after it write fp32. The
+    // sum and the last product read 16 bits and fp32. Bytes an element: x/2 4, cast 6, pow 8, product 8, sum 10,
+    // product 8, tanh 8, + 1 8, product 10. Backward: of the last product 12 + 10, tanh 12, products 8 + 8, pow 28,
+    // x/2 4; the three gradients of x/2, of the sum and of pow's cast are cast, 6 each, and added in 16 bits, 12. Keeps
+    // x and tanh and 1 + tanh in fp32, and x / 2.
+    Operator op = memory_op(name, {memory_kernel(Bytes{70 * n}, 9)}, {memory_kernel(Bytes{112 * n}, 14)});
+    op.activations = Bytes{14 * n};
+    return op;
+  }
   if (model.activation == Activation::kGeluNew && eager) {
     // 0.5 x (1 + tanh(c (x + 0.044715 x^3))): pow, three products with a constant, two sums, tanh, a product. Keeps x,
     // tanh, 1 + tanh and x / 2.
@@ -302,15 +354,22 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   const Bytes kv = z.tokens * (z.repeated ? z.query : z.key_value) * z.act;
   const bool eager = z.implementation == Implementation::kEager;
   const Bytes y = square * z.act;
-  Operator scores = square_product("attention scores", {b, s, s, d, z.act, z.act, false},
-                                   {b, s, d, s, z.act, z.act, false}, {b, s, d, s, z.act, z.act, false});
+  const bool wide = wide_scores(model, z);
+  const Bytes e = wide ? kWord : z.act;
+  Operator scores = square_product("attention scores", {b, s, s, d, e, e, false}, {b, s, d, s, e, e, false},
+                                   {b, s, d, s, e, e, false});
   if (eager && family_of(model).fp32_scores && z.act < kWord) {
-    // Its code casts q and k to fp32, and autocast, under which it is trained, casts them back for the product.
-    const Bytes casts = 2 * (q + kv) + 2 * z.tokens * (z.query + z.key_value) * kWord;
-    scores.forward.push_back(memory_kernel(casts, 4));
-    scores.backward.push_back(memory_kernel(casts, 4));
+    // Its code casts q and k to fp32, and autocast casts them back for the product.
+    const Bytes up = q + kv + z.tokens * (z.query + z.key_value) * kWord;
+    const Kernel casts = memory_kernel((wide ? 1 : 2) * up, wide ? 2 : 4);
+    scores.forward.push_back(casts);
+    scores.backward.push_back(casts);
   }
-  scores.activations = q + kv;
+  if (wide)
+    for (std::vector<Kernel>* kernels : {&scores.forward, &scores.backward})
+      for (Kernel& kernel : *kernels)
+        if (kernel.kind == KernelKind::kGemm) kernel.dtype = Dtype::kFp32;
+  scores.activations = wide ? z.tokens * (z.query + z.key_value) * kWord : q + kv;
   add_up(scores);
   ops.push_back(scores);
 
@@ -332,10 +391,11 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   ops.push_back(context);
 }
 
-Operator autocast(const Sizes& z, double matrices, double inputs, int tensors) {
-  const Bytes both = (matrices + inputs) * (z.param + z.act);
+Operator autocast(const Sizes& z, double parameters, int tensors) {
+  const Bytes both = parameters * (z.param + z.act);
   Operator op = memory_op("autocast", {memory_kernel(both, tensors)}, {memory_kernel(both, tensors)});
-  op.activations = matrices * z.act;
+  op.activations = parameters * z.act;
+  op.beside_all = true;
   return op;
 }
 
@@ -343,7 +403,9 @@ Operator accumulate(const Sizes& z, double matrices, double vectors, int matrix_
   const bool merged = z.implementation == Implementation::kFused && !z.cast;
   const double parameters = vectors + (merged ? 0 : matrices);
   const int tensors = vector_tensors + (merged ? 0 : matrix_tensors);
-  return memory_op("gradient accumulation", {}, {memory_kernel(parameters * (z.param + 2 * z.grad), tensors)});
+  Operator op = memory_op("gradient accumulation", {}, {memory_kernel(parameters * (z.param + 2 * z.grad), tensors)});
+  op.beside_all = true;
+  return op;
 }
 
 Operator cross_entropy(const Sizes& z) {

@@ -17,7 +17,9 @@ struct Sizes {
   Bytes stream;   ///< an element of the residual stream
   Bytes param;    ///< a stored parameter
   Bytes grad;     ///< a stored gradient
-  bool cast;      ///< autocast: stored parameters are wider than the matmuls
+  bool autocast;  ///< torch.autocast is on
+  bool cast;      ///< and stored parameters are wider than the matmuls
+  bool bf16;      ///< the matmuls are in bf16
   bool dropout;   ///< its probability is above 0
   bool fp8;       ///< the GEMMs of the blocks run in fp8; everything else is in 16 bits
   bool repeated;  ///< whether the keys and values of grouped-query attention are copied for every head
@@ -31,11 +33,15 @@ void add_up(Operator& op);
 double norm_parameters(const Model& model);
 /// Keeps its input; eager RMSNorm keeps the input's fp32 copy and the normalised tensor instead.
 Operator norm(const char* name, const Model& model, const Sizes& z);
-/// GEMMs that share one input (tokens x in), with `outs` columns each. Backward: dX = dY W' and dW = X' dY. `bias` is
-/// the number of its elements. Keeps its input. In fp8 each operand is scaled and cast first: torchao reads it for its
-/// largest value, casts it, and transposes what a GEMM needs in the other order; merged code (Transformer Engine,
-/// delayed scaling) casts and transposes in one pass.
-Operator product(const char* name, const Sizes& z, double in, const std::vector<double>& outs, double bias);
+/// An element of what a norm, or the activation of an MLP, writes.
+Bytes norm_output(const Model& model, const Sizes& z);
+Bytes activation_output(const Model& model, const Sizes& z);
+/// GEMMs that share one input (tokens x in, `element` each), with `outs` columns each. Backward: dX = dY W' and
+/// dW = X' dY. `bias` is the number of its elements. Keeps its input, cast for each GEMM where it is wider. In fp8 each
+/// operand is scaled and cast first: torchao reads it for its largest value, casts it, and transposes what a GEMM needs
+/// in the other order; merged code (Transformer Engine, delayed scaling) casts and transposes in one pass.
+Operator product(const char* name, const Sizes& z, double in, const std::vector<double>& outs, double bias,
+                 Bytes element);
 /// stream + dropout(branch); backward adds the gradients of the two paths. Keeps dropout's mask, a byte an element.
 Operator residual(const char* name, const Sizes& z);
 Operator rotary(const Sizes& z);
@@ -45,10 +51,9 @@ Operator repeat_key_value(const Sizes& z);
 Operator flash_attention(const Model& model, const Sizes& z, int window);
 /// Scores, softmax, dropout and context, on all sequence x sequence pairs, though the mask hides half of them.
 void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operator>& ops);
-/// What torch.autocast does around the GEMMs of a layer: casts the matrices from their stored dtype to that of the
-/// matmuls (and keeps the copy until the backward pass) and their gradients back; the same for the `inputs` that arrive
-/// in the residual stream's dtype.
-Operator autocast(const Sizes& z, double matrices, double inputs, int tensors);
+/// What torch.autocast does with the parameters of the GEMMs of a layer: casts them from their stored dtype to that of
+/// the matmuls, keeps the copies until the backward pass, and casts their gradients back.
+Operator autocast(const Sizes& z, double parameters, int tensors);
 /// Adds each weight gradient, which its kernel writes as a tensor of its own, to the stored one: reads both, writes the
 /// stored one. Merged implementations accumulate the matrices' gradients in the GEMM itself.
 Operator accumulate(const Sizes& z, double matrices, double vectors, int matrix_tensors, int vector_tensors);

@@ -5,6 +5,23 @@
 
 namespace accosim {
 
+namespace {
+
+std::vector<GradientTensor> gradients_of(const BilledLayer& layer) {
+  Seconds all, done;
+  for (const BilledOperator& op : layer.operators)
+    if (!op.beside_all) all += op.backward;
+  std::vector<GradientTensor> gradients;
+  for (auto op = layer.operators.rbegin(); op != layer.operators.rend(); ++op) {
+    if (!op->beside_all) done += op->backward;
+    for (auto elements = op->tensors.rbegin(); elements != op->tensors.rend(); ++elements)
+      gradients.push_back({*elements, all > Seconds{0} ? done / all : 1});
+  }
+  return gradients;
+}
+
+}  // namespace
+
 LayerTime layer_time(const Bill& bill, const BilledLayer& layer) {
   LayerTime time;
   double forward_launches = 0, backward_launches = 0;
@@ -17,6 +34,7 @@ LayerTime layer_time(const Bill& bill, const BilledLayer& layer) {
   }
   time.forward = bill.slowdown * std::max(time.forward, forward_launches * bill.launch_interval);
   time.backward = bill.slowdown * std::max(time.backward, backward_launches * bill.launch_interval);
+  time.gradients = gradients_of(layer);
   return time;
 }
 

@@ -10,13 +10,22 @@
 
 namespace accosim {
 
+/// The gradient of one parameter tensor.
+struct GradientTensor {
+  double elements = 0;
+  double ready = 1;  ///< share of its layer's backward pass after which it is complete
+};
+
 struct LayerTime {
   Seconds forward, backward;
   double parameters = 0;
+  std::vector<GradientTensor> gradients{};  ///< in the order in which they become ready
 };
 
 /// Time of one of the bill's layers: the longer of its operators' sum and kernels x launch interval, times the device's
 /// slowdown. Launches are asynchronous: within a layer the host runs ahead of long kernels and falls behind short ones.
+/// The gradients of an operator are ready when its backward kernels are done, which run last operator first; what runs
+/// beside all of them is spread evenly.
 LayerTime layer_time(const Bill& bill, const BilledLayer& layer);
 
 /// One a layer of the model.

@@ -17,7 +17,8 @@ constexpr ModelFamily kGpt2{.name = "gpt2",
                             .causal = "causal",
                             .inner_size_of_hidden = 4,
                             .one_qkv_matrix = true,
-                            .softmax = EagerSoftmax::kAsStored};
+                            .softmax = EagerSoftmax::kAsStored,
+                            .mask_buffers = true};
 
 constexpr ModelFamily kGptNeo{.name = "gpt_neo",
                               .layers = "num_layers",
@@ -25,7 +26,8 @@ constexpr ModelFamily kGptNeo{.name = "gpt_neo",
                               .qkv_bias = {nullptr, false},
                               .inner_size_of_hidden = 4,
                               .windows = WindowRule::kByLayer,
-                              .fp32_scores = true};
+                              .fp32_scores = true,
+                              .mask_buffers = true};
 
 constexpr ModelFamily kOpt{.name = "opt",
                            .embedding_width = "word_embed_proj_dim",

@@ -65,6 +65,7 @@ struct ModelFamily {
   bool one_qkv_matrix = false;  ///< queries, keys and values are one product; or three
   bool fp32_scores = false;     ///< casts queries and keys to fp32 for the scores
   EagerSoftmax softmax = EagerSoftmax::kInFp32;
+  bool mask_buffers = false;  ///< every layer registers a boolean mask of positions x positions as a buffer
 };
 
 /// In the order in which messages name them.

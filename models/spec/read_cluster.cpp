@@ -143,7 +143,7 @@ std::vector<Device> read_devices(ObjectReader& group, int gpus) {
 }
 
 /// What the group asks for and a device of it cannot do.
-void check_abilities(ObjectReader& reader, const NodeGroup& group) {
+void check_abilities(ObjectReader& reader, const NodeGroup& group, const Training& training) {
   if (!reader.good("precision") || !reader.good("attention")) return;
   for (const Device& device : group.devices) {
     if (group.precision == Dtype::kFp8 && !device.peak[static_cast<std::size_t>(Dtype::kBf16)]) {
@@ -163,6 +163,15 @@ void check_abilities(ObjectReader& reader, const NodeGroup& group) {
                                                          : fmt::format("; write \"precision\": \"{}\" for this node "
                                                                        "group",
                                                                        other)));
+      return;
+    }
+    const bool own_16_bits = group.precision != training.precision && bytes_of(group.precision) <= Bytes{2};
+    if (training.autocast != Autocast::kNone && !own_16_bits &&
+        !device.peak[static_cast<std::size_t>(dtype_of(training.autocast))]) {
+      reader.fail("precision",
+                  fmt::format("{} cannot compute in autocast's {} (it has a peak for {}); write a 16-bit \"precision\" "
+                              "that it has for this node group, which autocast then takes",
+                              printable(device.name), name_of(training.autocast), dtypes_of(device)));
       return;
     }
     if (group.attention != Attention::kNaive && !device.attention && device.flash_attention_efficiency == 0) {
@@ -205,7 +214,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   } else {
     links = false;
   }
-  check_abilities(reader, group);
+  check_abilities(reader, group, training);
   const bool as_all = group.precision == training.precision && group.attention == training.attention;
   if (training.implementation == Implementation::kAccocal && !as_all)
     check_own_kernels(reader, group.precision, group.attention);

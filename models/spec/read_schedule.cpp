@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/base/text.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/scenario_parts.hpp"
 #include "models/spec/schedule_traits.hpp"
 
@@ -11,9 +12,6 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr Range kBucketMiB{0, 1e6, true};
-// PyTorch's DistributedDataParallel: bucket_cap_mb and kDefaultFirstBucketBytes.
-constexpr double kBucketCapMiB = 25;
-constexpr double kFirstBucketMiB = 1;
 constexpr int kMostPrefetch = 1024;
 
 /// What the value of a key is read from, and into.
@@ -35,47 +33,117 @@ void read_sync(const Reading& of) {
                                   std::optional<Sync>(of.traits.usual_sync));
 }
 
+double ranks_of(const std::optional<Cluster>& cluster) {
+  double ranks = 0;
+  if (cluster)
+    for (const NodeGroup& group : cluster->nodes) ranks += 1.0 * group.count * group.gpus;
+  return ranks;
+}
+
+/// What the framework does where the schedule says nothing; `overlap` as it was chosen, where it was.
+CommunicationDefaults defaults_of(const Reading& of, std::optional<Overlap> overlap = {}) {
+  return communication_defaults(of.training.framework, of.traits, overlap, bytes_of(of.spec.gradient_dtype),
+                                ranks_of(of.cluster));
+}
+
+/// Reads a key, and where it was absent says whose default it has.
+template <class Read>
+auto with_source(const Reading& of, const char* key, const std::string& source, Read read) {
+  const bool written = of.reader.has(key);
+  auto value = read();
+  if (JsonValue* const now = of.reader.find(key); !written && now != nullptr) now->origin = origin_named(source);
+  return value;
+}
+
 /// accocal reduces the gradients in one piece after the last micro-batch.
 void read_overlap(const Reading& of) {
   const bool own = is_own_step(of.training);
-  of.spec.overlap = of.reader.choice("overlap", {Overlap::kNone, Overlap::kBackward},
-                                     std::optional<Overlap>(own ? Overlap::kNone : of.traits.usual_overlap));
+  const CommunicationDefaults defaults = defaults_of(of);
+  of.spec.overlap = with_source(of, "overlap", own ? "default" : defaults.source, [&] {
+    return of.reader.choice("overlap", {Overlap::kNone, Overlap::kBackward},
+                            std::optional<Overlap>(own ? Overlap::kNone : defaults.overlap));
+  });
   if (own && of.spec.overlap == Overlap::kBackward)
     of.reader.fail("overlap", "is \"backward\", and accocal reduces gradients after it; write \"none\"");
 }
 
-Bytes read_bucket(const Reading& of, const char* key, double usual_mib) {
-  if (!is_own_step(of.training)) return Bytes{of.reader.number(key, kBucketMiB, usual_mib) * kMiB};
-  if (of.reader.has(key)) of.reader.fail(key, "accocal reduces gradients in one piece; leave it out");
-  return Bytes{0};
+/// Whether the key has no meaning here, which is an error where it was written.
+bool refused(const Reading& of, const char* key, bool wrong, const char* what) {
+  if (wrong && of.reader.has(key)) of.reader.fail(key, what);
+  return wrong;
 }
 
-void read_bucket_cap(const Reading& of) { of.spec.bucket_cap = read_bucket(of, "bucket_cap_mb", kBucketCapMiB); }
+constexpr const char* kOnePiece = "accocal reduces gradients in one piece; leave it out";
+
+void read_buckets(const Reading& of) {
+  if (refused(of, "buckets", is_own_step(of.training), kOnePiece)) return;
+  const CommunicationDefaults defaults = defaults_of(of, of.spec.overlap);
+  const bool sized = of.reader.has("bucket_cap_mb") || of.reader.has("first_bucket_mb");
+  of.spec.buckets = with_source(of, "buckets", defaults.source, [&] {
+    return of.reader.choice("buckets", {Buckets::kTensors, Buckets::kUnits, Buckets::kWhole},
+                            std::optional<Buckets>(sized ? Buckets::kTensors : defaults.buckets));
+  });
+}
+
+Bytes read_bucket(const Reading& of, const char* key, double usual_elements) {
+  if (refused(of, key, is_own_step(of.training), kOnePiece)) return Bytes{0};
+  if (refused(of, key, of.spec.buckets != Buckets::kTensors,
+              "is the size of buckets of tensors, and here they have none; write \"buckets\": \"tensors\", or leave "
+              "it out"))
+    return Bytes{0};
+  const double usual_mib = usual_elements * bytes_of(of.spec.gradient_dtype).value / kMiB;
+  return Bytes{with_source(of, key, defaults_of(of).source, [&] { return of.reader.number(key, kBucketMiB, usual_mib); }) *
+               kMiB};
+}
+
+void read_bucket_cap(const Reading& of) {
+  of.spec.bucket_cap = read_bucket(of, "bucket_cap_mb", defaults_of(of, of.spec.overlap).bucket_elements);
+}
 
 void read_first_bucket(const Reading& of) {
-  of.spec.first_bucket = read_bucket(of, "first_bucket_mb", kFirstBucketMiB);
+  of.spec.first_bucket = read_bucket(of, "first_bucket_mb", defaults_of(of, of.spec.overlap).first_bucket_elements);
+}
+
+void read_reduction(const Reading& of) {
+  if (refused(of, "reduction", is_own_step(of.training), "accocal reduce-scatters; leave it out")) return;
+  const CommunicationDefaults defaults = defaults_of(of);
+  of.spec.reduction = with_source(of, "reduction", defaults.source, [&] {
+    return of.reader.choice("reduction", {Reduction::kReduceScatter, Reduction::kAllReduce},
+                            std::optional<Reduction>(defaults.reduction));
+  });
+}
+
+/// Absent: the parameters are gathered in one piece.
+void read_gather_bucket(const Reading& of) {
+  const char* const key = "gather_bucket_mb";
+  if (refused(of, key, is_own_step(of.training), "accocal gathers in one piece; leave it out")) return;
+  const CommunicationDefaults defaults = defaults_of(of);
+  if (defaults.gather_elements == 0 && !of.reader.has(key)) return;
+  const double usual_mib = defaults.gather_elements * bytes_of(of.spec.parameter_dtype).value / kMiB;
+  const std::optional<double> fallback = usual_mib > 0 ? std::optional<double>(usual_mib) : std::nullopt;
+  of.spec.gather_cap =
+      Bytes{with_source(of, key, defaults.source, [&] { return of.reader.number(key, kBucketMiB, fallback); }) * kMiB};
+}
+
+void read_bucket_view(const Reading& of) {
+  const char* const key = "gradient_as_bucket_view";
+  if (refused(of, key, is_own_step(of.training), kOnePiece)) return;
+  of.spec.gradient_as_bucket_view = with_source(
+      of, key, defaults_of(of).source, [&] { return of.reader.boolean(key, default_bucket_view(of.training.framework)); });
+}
+
+/// Only PyTorch's DDP does it.
+void read_broadcast_buffers(const Reading& of) {
+  const char* const key = "broadcast_buffers";
+  const bool other = of.training.framework != Framework::kPytorch || is_own_step(of.training);
+  if (refused(of, key, other, "is a choice of PyTorch's DistributedDataParallel; leave it out")) return;
+  of.spec.broadcast_buffers = with_source(of, key, defaults_of(of).source, [&] { return of.reader.boolean(key, true); });
 }
 
 void read_optimizer_sharding(const Reading& of) {
   of.spec.optimizer_sharding =
       of.reader.choice("optimizer_sharding", {OptimizerSharding::kNone, OptimizerSharding::kZeroRedundancy},
                        std::optional<OptimizerSharding>(OptimizerSharding::kNone));
-}
-
-void read_autocast(const Reading& of) {
-  if (!of.reader.has("autocast")) return;
-  of.spec.autocast = of.reader.choice<Dtype>("autocast", {Dtype::kFp16, Dtype::kBf16});
-  if (!of.cluster || !of.reader.good("autocast")) return;
-  for (const NodeGroup& group : of.cluster->nodes) {
-    for (const Device& device : group.devices) {
-      if (device.peak[static_cast<std::size_t>(*of.spec.autocast)]) continue;
-      of.reader.fail("autocast", fmt::format("{} in node group {} cannot compute in {} (it has a peak for {}); write a "
-                                             "dtype that all devices have",
-                                             printable(device.name), in_quotes(group.name), name_of(*of.spec.autocast),
-                                             dtypes_of(device)));
-      return;
-    }
-  }
 }
 
 void read_count(const Reading& of) {
@@ -135,10 +203,14 @@ struct Key {
 constexpr Key kKeys[] = {
     {"sync", read_sync},
     {"overlap", read_overlap},
+    {"buckets", read_buckets},
     {"bucket_cap_mb", read_bucket_cap},
     {"first_bucket_mb", read_first_bucket},
+    {"reduction", read_reduction},
+    {"gather_bucket_mb", read_gather_bucket},
+    {"gradient_as_bucket_view", read_bucket_view},
+    {"broadcast_buffers", read_broadcast_buffers},
     {"optimizer_sharding", read_optimizer_sharding},
-    {"autocast", read_autocast},
     {"count_micro_batches", read_count},
     {"reduce_dtype", read_reduce_dtype},
     {"prefetch", [](const Reading& of) { of.spec.prefetch = of.reader.integer("prefetch", 0, kMostPrefetch, 1); }},
@@ -168,6 +240,7 @@ std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule) {
     notes[key.name] =
         fmt::format("it belongs to {}, and {} has no such choice; remove it", in_words(owners), schedule.name);
   }
+  notes["autocast"] = "it holds for the whole training; write \"autocast\" in \"training\" and remove it here";
   return notes;
 }
 
@@ -181,7 +254,6 @@ void check_own_step(const Reading& of) {
     reader.fail("parameter_dtype", "is fp16, and accocal stores bf16 or fp32; write one of these");
   if (of.spec.gradient_dtype != of.spec.parameter_dtype)
     reader.fail("gradient_dtype", "is not that of the parameters, and accocal's is; leave it out");
-  if (of.spec.autocast) reader.fail("autocast", "is not what accocal's implementation does; leave it out");
 }
 
 }  // namespace
@@ -198,10 +270,18 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   const bool fp8 = training.precision == Dtype::kFp8;
   const Dtype usual = half ? training.precision : fp8 ? Dtype::kBf16 : Dtype::kFp32;
   spec.parameter_dtype = reader.choice("parameter_dtype", stored_dtypes(), std::optional<Dtype>(usual));
-  spec.gradient_dtype = reader.choice("gradient_dtype", stored_dtypes(), std::optional<Dtype>(spec.parameter_dtype));
+  const ScheduleTraits* const traits = find_schedule(spec.name);
+  const Dtype gradients = traits != nullptr ? default_gradient_dtype(training.framework, *traits, spec.parameter_dtype)
+                                            : spec.parameter_dtype;
+  const bool own_gradients = reader.has("gradient_dtype");
+  spec.gradient_dtype = reader.choice("gradient_dtype", stored_dtypes(), std::optional<Dtype>(gradients));
   spec.optimizer_dtype = reader.choice("optimizer_dtype", stored_dtypes(), std::optional<Dtype>(Dtype::kFp32));
   if (!known) return spec;  // nobody can tell whose the other keys are
   const Reading of{reader, spec, traits_of(spec), training, cluster};
+  if (!own_gradients && gradients != spec.parameter_dtype)
+    reader.find("gradient_dtype")->origin = origin_named(defaults_of(of).source);
+  const std::string missing = lacking(training.framework, of.traits);
+  if (!missing.empty()) reader.fail("name", missing);
   for (const Key& key : kKeys)
     if (of.traits.takes(key.name)) key.read(of);
   if (is_own_step(training)) check_own_step(of);

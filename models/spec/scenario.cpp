@@ -13,6 +13,7 @@
 #include "models/base/text.hpp"
 #include "models/spec/accocal_step.hpp"
 #include "models/spec/constants.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/hf_config.hpp"
 #include "models/spec/overrides.hpp"
 #include "models/spec/references.hpp"
@@ -140,9 +141,10 @@ double collectives_of(const ScheduleSpec& spec, const Training& training, const 
   if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
   if (!traits->takes("bucket_cap_mb")) return 0;
   const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
-  const bool bucketed = spec.overlap == Overlap::kBackward && spec.bucket_cap > Bytes{0};
-  return (bucketed ? std::ceil(gradients / spec.bucket_cap) + 1 : 1) *
-         (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
+  const double buckets = spec.buckets == Buckets::kTensors ? std::ceil(gradients / spec.bucket_cap) + 1
+                         : spec.buckets == Buckets::kUnits ? model.num_hidden_layers + 2
+                                                           : 1;
+  return buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
 }
 
 void check_collectives(const Scenario& scenario, const Model& model, ObjectReader& top) {
@@ -267,6 +269,8 @@ void check_own_step(ObjectReader& reader, const Training& training, const std::o
          "keeps all activations; write \"none\"");
   refuse("optimizer_implementation", training.optimizer_implementation != OptimizerImplementation::kFused,
          "has AdamW in one kernel; write \"fused\"");
+  refuse("autocast", training.autocast != Autocast::kNone, "casts nothing; write \"none\"");
+  refuse("framework", training.framework != Framework::kPytorch, "is run by accocal; leave the framework out");
   refuse("dropout", training.dropout > 0, "has no dropout; write 0");
   refuse("gradient_clipping", training.gradient_clipping, "does not clip gradients; write false");
 }
@@ -280,6 +284,18 @@ void check_own_kernels(ObjectReader& reader, Dtype precision, Attention attentio
     reader.fail("attention", "accocal's step has products and a softmax; write \"naive\"");
 }
 
+/// accocal has one kernel; otherwise the framework's own.
+static void read_optimizer_implementation(ObjectReader& reader, Training& training) {
+  const char* const key = "optimizer_implementation";
+  const bool own = training.implementation == Implementation::kAccocal, written = reader.has(key);
+  const OptimizerImplementation usual = own ? OptimizerImplementation::kFused : default_optimizer(training.framework);
+  training.optimizer_implementation =
+      reader.choice(key, {OptimizerImplementation::kFused, OptimizerImplementation::kForeach},
+                    std::optional<OptimizerImplementation>(usual));
+  if (written || own || reader.find(key) == nullptr) return;
+  reader.find(key)->origin = origin_named(fmt::format("default of {}", title_of(training.framework)));
+}
+
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
@@ -291,6 +307,10 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.train_tokens = reader.number("train_tokens", Range{0, 1e18, true});
   training.precision = reader.choice("precision", {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8},
                                      std::optional<Dtype>(Dtype::kBf16));
+  training.autocast = reader.choice("autocast", {Autocast::kNone, Autocast::kFp16, Autocast::kBf16},
+                                    std::optional<Autocast>(Autocast::kNone));
+  if (training.precision == Dtype::kFp8 && training.autocast != Autocast::kNone)
+    reader.fail("autocast", "fp8 says itself what is cast; write \"none\"");
   training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
   const JsonValue* const implementation = reader.find("implementation");
   const bool own_step = implementation != nullptr && implementation->text == name_of(Implementation::kAccocal);
@@ -303,9 +323,9 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
       "implementation",
       {Implementation::kEager, Implementation::kCompiled, Implementation::kFused, Implementation::kAccocal},
       std::optional<Implementation>(Implementation::kEager));
-  training.optimizer_implementation =
-      reader.choice("optimizer_implementation", {OptimizerImplementation::kFused, OptimizerImplementation::kForeach},
-                    std::optional<OptimizerImplementation>(OptimizerImplementation::kFused));
+  training.framework = reader.choice("framework", {Framework::kPytorch, Framework::kDeepspeed, Framework::kMegatron},
+                                     std::optional<Framework>(Framework::kPytorch));
+  read_optimizer_implementation(reader, training);
   training.dropout = reader.number("dropout", Range{0, 0.999}, 0);
   training.gradient_clipping = reader.boolean("gradient_clipping", false);
   if (reader.has("launch_interval")) training.launch_interval = reader.seconds("launch_interval");

@@ -56,15 +56,16 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .title = "DDP",
        .formula = {.whole = kHalf + kHalf + kState},
        .usual_overlap = Overlap::kBackward,
-       .keys = {"sync", "overlap", "bucket_cap_mb", "first_bucket_mb", "optimizer_sharding", "autocast",
-                "count_micro_batches"},
+       .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
+                "broadcast_buffers", "optimizer_sharding", "count_micro_batches"},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "ddp"},
       {.name = "zero1",
        .title = "ZeRO-1",
        .sharding = Sharding::kOptimizer,
        .formula = {.whole = kHalf + kHalf, .sharded = kState},
-       .keys = {"overlap", "bucket_cap_mb", "first_bucket_mb", "count_micro_batches"},
+       .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "reduction", "gather_bucket_mb",
+                "count_micro_batches"},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "zero1"},
       {.name = "zero2",
@@ -73,7 +74,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .formula = {.whole = kHalf, .sharded = kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
        .usual_overlap = Overlap::kBackward,
-       .keys = {"sync", "overlap", "bucket_cap_mb", "first_bucket_mb"},
+       .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "reduction", "gather_bucket_mb"},
        .trains_as = "zero1"},  // sharding changes no update
       {.name = "zero3",
        .title = "ZeRO-3",
@@ -169,7 +170,8 @@ const ScheduleTraits& plain_schedule() { return traits_of("ddp"); }
 const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
 
 bool is_serial_sharded(const ScheduleSpec& spec) {
-  return spec.name == plain_sharded_schedule().name && spec.overlap == Overlap::kNone;
+  return spec.name == plain_sharded_schedule().name && spec.overlap == Overlap::kNone &&
+         spec.buckets == Buckets::kWhole && spec.reduction == Reduction::kReduceScatter && spec.gather_cap == Bytes{0};
 }
 
 std::vector<std::string> schedule_names() {

@@ -69,7 +69,7 @@ inline const ScheduleTraits& traits_of(const ScheduleSpec& spec) { return traits
 /// the same with a sharded optimizer (ZeRO-1).
 const ScheduleTraits& plain_schedule();
 const ScheduleTraits& plain_sharded_schedule();
-/// Is it ZeRO-1 with nothing hidden behind the backward pass?
+/// Is it ZeRO-1 with nothing hidden behind the backward pass, a reduce-scatter and an all-gather of everything?
 bool is_serial_sharded(const ScheduleSpec& spec);
 
 /// Updates between two marks in the graph and in accocal's runs.

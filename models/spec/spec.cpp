@@ -96,6 +96,15 @@ const char* name_of(Activation activation) {
   return "";
 }
 
+const char* name_of(Autocast autocast) {
+  switch (autocast) {
+    case Autocast::kNone: return "none";
+    case Autocast::kFp16: return "fp16";
+    case Autocast::kBf16: return "bf16";
+  }
+  return "";
+}
+
 const char* name_of(OptimizerImplementation implementation) {
   switch (implementation) {
     case OptimizerImplementation::kFused: return "fused";
@@ -116,6 +125,28 @@ const char* name_of(Overlap overlap) {
   switch (overlap) {
     case Overlap::kNone: return "none";
     case Overlap::kBackward: return "backward";
+  }
+  return "";
+}
+
+const char* name_of(Buckets buckets) {
+  switch (buckets) {
+    case Buckets::kTensors: return "tensors";
+    case Buckets::kUnits: return "units";
+    case Buckets::kWhole: return "whole";
+  }
+  return "";
+}
+
+const char* name_of(Reduction reduction) {
+  return reduction == Reduction::kReduceScatter ? "reduce_scatter" : "all_reduce";
+}
+
+const char* name_of(Framework framework) {
+  switch (framework) {
+    case Framework::kPytorch: return "pytorch";
+    case Framework::kDeepspeed: return "deepspeed";
+    case Framework::kMegatron: return "megatron";
   }
   return "";
 }

@@ -37,6 +37,13 @@ enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull };
 /// hand-written merged kernels (Megatron, Apex), or accocal's own CUDA step, kernel by kernel (accocal_step.hpp).
 enum class Implementation : std::uint8_t { kEager, kCompiled, kFused, kAccocal };
 enum class Activation : std::uint8_t { kGelu, kGeluNew, kRelu, kSilu };
+/// torch.autocast: the matrix products run in 16 bits while parameters stay as they are stored.
+enum class Autocast : std::uint8_t { kNone, kFp16, kBf16 };
+constexpr Dtype dtype_of(Autocast autocast) {  ///< not of kNone
+  return autocast == Autocast::kFp16 ? Dtype::kFp16 : Dtype::kBf16;
+}
+/// Who runs the step: the choices that nobody made are its own (models/spec/frameworks.hpp).
+enum class Framework : std::uint8_t { kPytorch, kDeepspeed, kMegatron };
 /// AdamW in one pass over the memory, or PyTorch's multi-tensor functions, a pass each.
 enum class OptimizerImplementation : std::uint8_t { kFused, kForeach };
 enum class Optimizer : std::uint8_t { kAdamW };
@@ -249,11 +256,13 @@ struct Training {
   int gradient_accumulation_steps = 1;
   double train_tokens = 0;
   Dtype precision = Dtype::kBf16;
+  Autocast autocast = Autocast::kNone;
   Optimizer optimizer = Optimizer::kAdamW;
   Attention attention = Attention::kFlash;
   Recompute activation_recompute = Recompute::kNone;
   bool interference = true;  ///< collectives and computation on one GPU slow each other
   Implementation implementation = Implementation::kEager;
+  Framework framework = Framework::kPytorch;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
   double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
   bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
@@ -263,6 +272,11 @@ struct Training {
 
 enum class Sync : std::uint8_t { kLastMicroBatch, kEveryMicroBatch };
 enum class Overlap : std::uint8_t { kNone, kBackward };
+/// What gradients are reduced in: buckets of whole tensors that close when they reach their size, a bucket for each
+/// unit (the embedding, a block, the head), or all in one piece.
+enum class Buckets : std::uint8_t { kTensors, kUnits, kWhole };
+/// How the gradients of a sharded optimizer are reduced: to their owners, or to every rank.
+enum class Reduction : std::uint8_t { kReduceScatter, kAllReduce };
 enum class OptimizerSharding : std::uint8_t { kNone, kZeroRedundancy };
 enum class LateCommunication : std::uint8_t { kWait, kAccumulate };
 enum class ShardGroup : std::uint8_t { kWorld, kNode };  ///< the ranks that share one copy of what is sharded
@@ -275,11 +289,15 @@ struct ScheduleSpec {
   Dtype gradient_dtype = Dtype::kBf16;
   Dtype optimizer_dtype = Dtype::kFp32;  ///< of the states; fp32 adds a master copy of narrower parameters
   Overlap overlap = Overlap::kNone;      ///< kBackward: gradients are communicated in buckets during the backward pass
-  Bytes bucket_cap;                      ///< full size of a bucket
-  Bytes first_bucket;                    ///< size of the first bucket to fill, so that communication starts early
+  Buckets buckets = Buckets::kWhole;
+  Bytes bucket_cap;    ///< of Buckets::kTensors: a bucket closes when it reaches this
+  Bytes first_bucket;  ///< the same of the first bucket to fill, so that communication starts early
+  Reduction reduction = Reduction::kReduceScatter;
+  Bytes gather_cap;                      ///< parameters are gathered in pieces of this size; 0: in one
+  bool gradient_as_bucket_view = false;  ///< gradients are views of DDP's buckets and need no copy back
+  bool broadcast_buffers = false;        ///< rank 0's, before a forward pass whose gradients are reduced
   Sync sync = Sync::kLastMicroBatch;
   bool count_micro_batches = false;  ///< the ranks first all-reduce their counts, as delayed schedules always do
-  std::optional<Dtype> autocast;     ///< compute in this dtype while parameters stay in theirs
   OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
   ShardGroup shard_group = ShardGroup::kWorld;  ///< kNode: hybrid sharding, shards in a node, replicas across
   Dtype reduce_dtype = Dtype::kBf16;            ///< dtype in which gradients are reduced
@@ -311,9 +329,13 @@ const char* name_of(Recompute recompute);
 const char* name_of(Optimizer optimizer);
 const char* name_of(Implementation implementation);
 const char* name_of(Activation activation);
+const char* name_of(Autocast autocast);
 const char* name_of(OptimizerImplementation implementation);
 const char* name_of(Sync sync);
 const char* name_of(Overlap overlap);
+const char* name_of(Buckets buckets);
+const char* name_of(Reduction reduction);
+const char* name_of(Framework framework);
 const char* name_of(OptimizerSharding sharding);
 const char* name_of(LateCommunication late);
 const char* name_of(ShardGroup group);

@@ -1,30 +1,36 @@
 // Data parallel with replicated parameters: gradients are all-reduced, in one piece after the last backward or in
 // buckets while it runs, after the last micro-batch of an update (PyTorch's no_sync) or after every one. The optimizer
-// runs on all parameters everywhere, or (ZeroRedundancyOptimizer) on a rank's share, whose owner then broadcasts it.
+// runs on all parameters everywhere, or (ZeroRedundancyOptimizer) on a rank's tensors, whose owner then broadcasts
+// them.
+#include "models/price/partition.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
 
-// ZeroRedundancyOptimizer: every rank broadcasts its share, one after the other.
-PlanRequest owners_broadcast(const Costs& costs) {
-  return {CollectiveKind::kBroadcast, costs.parameter_bytes(), costs.ranks()};
+/// ZeroRedundancyOptimizer: for one rank after the other, a broadcast for each tensor that it owns, all queued at once.
+/// In the order of their sizes here, which changes no sum.
+std::vector<PlanRequest> owners_broadcasts(const ScheduleInput& input) {
+  std::vector<PlanRequest> requests;
+  for (const auto& [elements, count] : tensor_sizes(tensors_of(input.kind.layers)))
+    requests.push_back({CollectiveKind::kBroadcast, count * elements * bytes_of(input.costs.parameter_dtype), count});
+  return requests;
 }
 
 bool is_sharded(const ScheduleInput& input) {
   return input.spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
 }
 
-/// One micro-batch and the all-reduce of its gradients; returns the op after which they are there.
-OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput& input, OpRef wait) {
-  if (input.spec.overlap == Overlap::kBackward)
-    return add_overlapped_micro_batch(program, input, CollectiveKind::kAllReduce, {wait});
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {wait}, 0, input.kind.work.forward);
-  const OpRef gradients = program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1,
-                                          input.kind.work.backward);
-  add_count(program, input);
-  return program.collective(kCommunicationLane, "all-reduce",
-                            {CollectiveKind::kAllReduce, input.costs.gradient_bytes()}, {gradients});
+/// The rank with the most elements is the last to step, and no broadcast ends before every rank has joined it.
+Seconds owner_optimizer_time(const ScheduleInput& input) {
+  return optimizer_time(input.costs, largest_share(input.kind.layers, input.costs.ranks()), input.kind.device);
+}
+
+void add_sharded_optimizer(ProgramBuilder& program, const ScheduleInput& input, OpRef ready) {
+  OpRef sent = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, owner_optimizer_time(input), {ready});
+  for (const PlanRequest& request : owners_broadcasts(input))
+    sent = program.collective(kCommunicationLane, "broadcast of parameters", request, {sent});
+  program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {sent});
 }
 
 }  // namespace
@@ -37,34 +43,25 @@ Program build_ddp(const ScheduleInput& input, Tables& tables) {
     if (!every) add_micro_batches(program, input, input.accumulation_steps - 1);
     for (int i = 0; i < (every ? input.accumulation_steps : 1); ++i)
       ready = add_synchronized_micro_batch(program, input, ready);
-    if (is_sharded(input)) {
-      const OpRef stepped =
-          program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input), {ready});
-      ready =
-          program.collective(kCommunicationLane, "broadcast of parameters", owners_broadcast(input.costs), {stepped});
-      program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {ready});
-    } else {
+    if (is_sharded(input))
+      add_sharded_optimizer(program, input, ready);
+    else
       program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input), {ready});
-    }
     program.mark(kComputeLane, Mark::kUpdate);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }
 
-/// A t + T_ar + O without overlap; with it, the backward of a synchronized micro-batch and its buckets take
-/// overlapped_backward_time(). Every micro-batch synchronized: A times. Sharded: O / N + the owners' broadcasts.
+/// (A - 1) t + S + O, S being synchronized_micro_batch_time(); every micro-batch synchronized: A S + O. Sharded: the
+/// optimizer on the largest share + the owners' broadcasts.
 Seconds ddp_closed_form(const ScheduleInput& input) {
-  const Seconds t = input.kind.forward + input.kind.backward;
-  const Seconds synchronized =
-      input.spec.overlap == Overlap::kBackward
-          ? input.kind.forward + overlapped_backward_time(input, CollectiveKind::kAllReduce)
-          : t + count_time(input) +
-                request_time(input.costs, {CollectiveKind::kAllReduce, input.costs.gradient_bytes()});
+  const Seconds t = input.kind.forward + input.kind.backward, S = synchronized_micro_batch_time(input);
   const int A = input.accumulation_steps;
-  const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * synchronized : (A - 1) * t + synchronized;
-  return gradients + (is_sharded(input)
-                          ? shard_optimizer_time(input) + request_time(input.costs, owners_broadcast(input.costs))
-                          : full_optimizer_time(input));
+  const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * S : (A - 1) * t + S;
+  if (!is_sharded(input)) return gradients + full_optimizer_time(input);
+  Seconds broadcasts;
+  for (const PlanRequest& request : owners_broadcasts(input)) broadcasts += request_time(input.costs, request);
+  return gradients + owner_optimizer_time(input) + broadcasts;
 }
 
 }  // namespace accosim

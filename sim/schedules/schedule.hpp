@@ -48,23 +48,21 @@ EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_
 
 // ---- shared by the schedules ----
 
-/// A bucket of gradients: its bytes, and when it is full, counted from the begin of the backward pass.
+/// A bucket of gradients, of whole tensors.
 struct Bucket {
   Bytes bytes;
-  Seconds ready;
+  Seconds ready;                ///< when its last tensor is, counted from the begin of the backward pass
+  std::vector<double> tensors;  ///< their elements
 };
 
-/// Gradients in the order of the backward pass, cut into buckets: a first small one, then full ones, as PyTorch's DDP.
-/// A layer's gradient is taken to appear evenly over its backward, so buckets may end inside of a layer.
-std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradient_element, Bytes first, Bytes cap);
+/// Gradients in the order in which they become ready, in the buckets that the spec asks for. Buckets of tensors close
+/// when they reach their size, the first at first_bucket, so they exceed it by up to a tensor, as those of PyTorch's
+/// DDP after its first step (torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size).
+std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradient_element, const ScheduleSpec& spec);
 
 /// The optimizer on one rank's shard, and on all parameters.
 Seconds shard_optimizer_time(const ScheduleInput& input);
 Seconds full_optimizer_time(const ScheduleInput& input);
-
-/// End of a backward pass whose buckets are sent one after the other as they fill: bucket b has been sent at c_b =
-/// max(c_{b-1}, ready_b) + T_b.
-Seconds overlapped_backward_time(const ScheduleInput& input, CollectiveKind kind);
 
 /// Lanes that all schedules have.
 inline constexpr int kComputeLane = 0;
@@ -79,9 +77,16 @@ void add_local_updates(ProgramBuilder& program, const ScheduleInput& input);
 Seconds local_update_time(const ScheduleInput& input);
 /// Groups of `poll_every` micro-batches: at least `min_looks` of them, until `until` has ended.
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until);
-/// One micro-batch whose gradients are sent bucket by bucket; returns the last bucket's op.
-OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
-                                 const std::vector<OpRef>& waits);
+/// One micro-batch and the reduction of its gradients, in buckets while the backward pass runs or after it; returns the
+/// op after which they are there. DDP first broadcasts rank 0's buffers; it multiplies each gradient by 1/n into its
+/// bucket, in the backward pass, and copies all of them back when the last bucket is there, unless gradients are views
+/// of the buckets.
+OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput& input, OpRef wait);
+/// Its time alone: buffers, forward, and c_last + copies back; bucket b has been sent at c_b = max(c_{b-1}, ready_b) +
+/// T_b, ready_b counting the copies into the buckets up to b. Without overlap all are sent after the backward pass.
+Seconds synchronized_micro_batch_time(const ScheduleInput& input);
+/// The all-gather of all parameters by a sharded optimizer, in the pieces that the spec asks for.
+PlanRequest parameter_gather(const ScheduleInput& input);
 
 /// What the communication lane does in one round: an update of the shard; an estimate, with the states saved before and
 /// restored after it; or an update and then a prediction from it, saved and restored likewise.

@@ -1,30 +1,38 @@
 // The parts that schedules are made of.
 #include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
 
+#include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 
 std::vector<std::string> lane_names() { return {"compute", "communication"}; }
 
-std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradient_element, Bytes first, Bytes cap) {
+std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradient_element, const ScheduleSpec& spec) {
   std::vector<Bucket> buckets;
-  Bytes filled, limit = first;
-  Seconds now;
+  Bucket filling;
+  Seconds begin;
+  const auto close = [&] {
+    if (filling.tensors.empty()) return;
+    buckets.push_back(std::move(filling));
+    filling = {};
+  };
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    const Bytes bytes = layer->parameters * gradient_element;
-    Bytes left = bytes;
-    while (left > Bytes{0} && filled + left >= limit) {
-      left -= limit - filled;
-      buckets.push_back({limit, now + (1 - left / bytes) * layer->backward});
-      filled = Bytes{0};
-      limit = cap;
+    for (const GradientTensor& tensor : layer->gradients) {
+      filling.bytes += tensor.elements * gradient_element;
+      filling.ready = begin + tensor.ready * layer->backward;
+      filling.tensors.push_back(tensor.elements);
+      const Bytes limit = buckets.empty() ? spec.first_bucket : spec.bucket_cap;
+      if (spec.buckets == Buckets::kTensors && filling.bytes >= limit) close();
     }
-    filled += left;
-    now += layer->backward;
+    begin += layer->backward;
+    if (spec.buckets == Buckets::kUnits) close();
   }
-  if (filled > Bytes{0}) buckets.push_back({filled, now});
-  buckets.back().ready = now;  // against rounding: the last one is complete when the pass is
+  close();
+  if (!buckets.empty()) buckets.back().ready = begin;  // against rounding: the last one is complete when the pass is
   return buckets;
 }
 
@@ -64,30 +72,135 @@ void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input
   program.end_loop(kComputeLane);
 }
 
-OpRef add_overlapped_micro_batch(ProgramBuilder& program, const ScheduleInput& input, CollectiveKind kind,
-                                 const std::vector<OpRef>& waits) {
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, waits, 0, input.kind.work.forward);
-  const std::vector<Bucket> buckets = buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype),
-                                                 input.spec.first_bucket, input.spec.bucket_cap);
-  const char* name = kind == CollectiveKind::kAllReduce ? "all-reduce of a bucket" : "reduce-scatter of a bucket";
+namespace {
+
+// PyTorch flattens buffers for their broadcast into pieces of this size (nn/parallel/distributed.py,
+// broadcast_bucket_size).
+constexpr double kBufferPiece = 250 * 1024.0 * 1024.0;
+
+std::vector<Bucket> gradient_buckets(const ScheduleInput& input) {
+  return buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype), input.spec);
+}
+
+CollectiveKind reduction_of(const ScheduleSpec& spec) {
+  const bool whole = traits_of(spec).sharding == Sharding::kNothing || spec.reduction == Reduction::kAllReduce;
+  return whole ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter;
+}
+
+/// Whether gradients pass through buckets beside them; one rank is not wrapped in DDP.
+bool has_bucket_copies(const ScheduleInput& input) {
+  return traits_of(input.spec).takes("gradient_as_bucket_view") && input.spec.buckets == Buckets::kTensors &&
+         input.costs.ranks() > 1;
+}
+
+/// Every gradient of the bucket read and written once, by a kernel each.
+Seconds copies_time(const ScheduleInput& input, const Bucket& bucket) {
+  Seconds time;
+  for (const double elements : bucket.tensors) {
+    const Bytes bytes = elements * bytes_of(input.costs.gradient_dtype);
+    time += memory_time(bytes, bytes, input.kind.device);
+  }
+  return time;
+}
+
+Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
+  return has_bucket_copies(input) ? copies_time(input, bucket) : Seconds{0};
+}
+
+Seconds copies_back(const ScheduleInput& input, const std::vector<Bucket>& buckets) {
+  Seconds time;
+  if (!has_bucket_copies(input) || input.spec.gradient_as_bucket_view) return time;
+  for (const Bucket& bucket : buckets) time += copies_time(input, bucket);
+  return time;
+}
+
+Bytes broadcast_buffers(const ScheduleInput& input) {
+  return input.spec.broadcast_buffers && input.costs.ranks() > 1 ? input.costs.buffers : Bytes{0};
+}
+
+PlanRequest buffers_request(Bytes buffers) {
+  return {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece))};
+}
+
+/// Flattened, sent, and copied out of the flat buffer.
+OpRef add_buffers(ProgramBuilder& program, const ScheduleInput& input, OpRef wait) {
+  const Bytes buffers = broadcast_buffers(input);
+  if (buffers == Bytes{0}) return wait;
+  const Seconds copy = memory_time(buffers, buffers, input.kind.device);
+  const OpRef flat = program.compute(kComputeLane, "flatten buffers", OpClass::kCopy, copy, {wait});
+  const OpRef sent = program.collective(kCommunicationLane, "broadcast of buffers", buffers_request(buffers), {flat});
+  return program.compute(kComputeLane, "copy buffers back", OpClass::kCopy, copy, {sent});
+}
+
+Seconds buffers_time(const ScheduleInput& input) {
+  const Bytes buffers = broadcast_buffers(input);
+  if (buffers == Bytes{0}) return Seconds{0};
+  return 2 * memory_time(buffers, buffers, input.kind.device) + request_time(input.costs, buffers_request(buffers));
+}
+
+/// "all-reduce of a bucket".
+std::string name_of_reduction(CollectiveKind kind, bool whole) {
+  const std::string name = kind == CollectiveKind::kAllReduce ? "all-reduce" : "reduce-scatter";
+  return whole ? name : name + " of a bucket";
+}
+
+}  // namespace
+
+OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput& input, OpRef wait) {
+  const std::vector<Bucket> buckets = gradient_buckets(input);
+  const CollectiveKind kind = reduction_of(input.spec);
+  const std::string name = name_of_reduction(kind, input.spec.buckets == Buckets::kWhole);
+  const bool overlap = input.spec.overlap == Overlap::kBackward;
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {add_buffers(program, input, wait)},
+                  0, input.kind.work.forward);
   Seconds done;
   OpRef sent{kCommunicationLane, -1};
   for (const Bucket& bucket : buckets) {
     const bool last = &bucket == &buckets.back();
-    const OpRef filled = program.compute(kComputeLane, "backward", OpClass::kBackward, bucket.ready - done, {},
-                                         last ? 1 : 0, input.kind.work.backward);
-    sent = program.collective(kCommunicationLane, name, {kind, bucket.bytes}, {filled});
+    if (!overlap && !last) continue;
+    OpRef filled = program.compute(kComputeLane, "backward", OpClass::kBackward, bucket.ready - done, {}, last ? 1 : 0,
+                                   input.kind.work.backward);
+    if (const Seconds copies = copies_into(input, bucket); overlap && copies > Seconds{0})
+      filled = program.compute(kComputeLane, "copy gradients into bucket", OpClass::kCopy, copies);
+    if (overlap) sent = program.collective(kCommunicationLane, name, {kind, bucket.bytes}, {filled});
     done = bucket.ready;
   }
-  return sent;
+  if (!overlap) {
+    Seconds copies;
+    for (const Bucket& bucket : buckets) copies += copies_into(input, bucket);
+    if (copies > Seconds{0}) program.compute(kComputeLane, "copy gradients into buckets", OpClass::kCopy, copies);
+    add_count(program, input);
+    for (const Bucket& bucket : buckets)
+      sent = program.collective(kCommunicationLane, name, {kind, bucket.bytes}, {program.last(kComputeLane)});
+  }
+  const Seconds back = copies_back(input, buckets);
+  if (back == Seconds{0}) return sent;
+  return program.compute(kComputeLane, "copy gradients back", OpClass::kCopy, back, {sent});
 }
 
-Seconds overlapped_backward_time(const ScheduleInput& input, CollectiveKind kind) {
-  Seconds sent;
-  for (const Bucket& bucket : buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype),
-                                         input.spec.first_bucket, input.spec.bucket_cap))
-    sent = std::max(sent, bucket.ready) + request_time(input.costs, {kind, bucket.bytes});
-  return sent;
+Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
+  const std::vector<Bucket> buckets = gradient_buckets(input);
+  const bool overlap = input.spec.overlap == Overlap::kBackward;
+  Seconds copies, sent;
+  if (!overlap) {
+    for (const Bucket& bucket : buckets) copies += copies_into(input, bucket);
+    sent = input.kind.backward + copies + count_time(input);
+  }
+  for (const Bucket& bucket : buckets) {
+    if (overlap) {
+      copies += copies_into(input, bucket);
+      sent = std::max(sent, bucket.ready + copies);
+    }
+    sent += request_time(input.costs, {reduction_of(input.spec), bucket.bytes});
+  }
+  return buffers_time(input) + input.kind.forward + sent + copies_back(input, buckets);
+}
+
+PlanRequest parameter_gather(const ScheduleInput& input) {
+  const Bytes bytes = input.costs.parameter_bytes(), cap = input.spec.gather_cap;
+  // As many pieces as fit whole (DeepSpeed's runtime/utils.py, all_gather_dp_groups).
+  const double pieces = cap > Bytes{0} ? std::max(1.0, std::floor(bytes / cap)) : 1;
+  return {CollectiveKind::kAllGather, bytes, static_cast<int>(pieces)};
 }
 
 namespace {

@@ -13,17 +13,8 @@ const std::vector<int>& lanes() {
 }
 
 /// One micro-batch whose gradients are reduced before the next one begins, as DeepSpeed's backward() does.
-void add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput& input) {
-  OpRef reduced;
-  if (input.spec.overlap == Overlap::kBackward) {
-    reduced = add_overlapped_micro_batch(program, input, CollectiveKind::kReduceScatter, {});
-  } else {
-    program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
-    const OpRef gradients = program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1,
-                                            input.kind.work.backward);
-    reduced = program.collective(kCommunicationLane, "reduce-scatter",
-                                 {CollectiveKind::kReduceScatter, input.costs.gradient_bytes()}, {gradients});
-  }
+void add_reduced_micro_batch(ProgramBuilder& program, const ScheduleInput& input) {
+  const OpRef reduced = add_synchronized_micro_batch(program, input, {kCommunicationLane, -1});
   program.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced});
 }
 
@@ -35,29 +26,22 @@ Program build_zero2(const ScheduleInput& input, Tables& tables) {
   for (int update = 0; update < input.updates; ++update) {
     if (!every) add_micro_batches(program, input, input.accumulation_steps - 1);
     program.begin_loop(lanes(), every ? input.accumulation_steps : 1, {program.last(kComputeLane)});
-    add_synchronized_micro_batch(program, input);
+    add_reduced_micro_batch(program, input);
     program.end_loop(lanes());
     const OpRef stepped = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
-    const OpRef gathered = program.collective(kCommunicationLane, "all-gather",
-                                              {CollectiveKind::kAllGather, input.costs.parameter_bytes()}, {stepped});
+    const OpRef gathered = program.collective(kCommunicationLane, "all-gather", parameter_gather(input), {stepped});
     program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {gathered});
     program.mark(kComputeLane, Mark::kUpdate);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }
 
-/// A S + O / N + T_ag, or (A - 1) t + S + O / N + T_ag when synchronized once; S is t + T_rs or, with overlap, the
-/// forward and overlapped_backward_time().
+/// A S + O / N + T_ag, or (A - 1) t + S + O / N + T_ag when synchronized once; S is synchronized_micro_batch_time().
 Seconds zero2_closed_form(const ScheduleInput& input) {
-  const Costs& costs = input.costs;
-  const Seconds t = input.kind.forward + input.kind.backward;
-  const Seconds S = input.spec.overlap == Overlap::kBackward
-                        ? input.kind.forward + overlapped_backward_time(input, CollectiveKind::kReduceScatter)
-                        : t + request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()});
+  const Seconds t = input.kind.forward + input.kind.backward, S = synchronized_micro_batch_time(input);
   const int A = input.accumulation_steps;
   const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * S : (A - 1) * t + S;
-  return gradients + shard_optimizer_time(input) +
-         request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes()});
+  return gradients + shard_optimizer_time(input) + request_time(input.costs, parameter_gather(input));
 }
 
 }  // namespace accosim

@@ -143,25 +143,6 @@ TEST(Layers, GradientsAreAccumulatedInTheirDtype) {
   EXPECT_EQ(find(layers_of(gpt2(), w)[1], "gradient accumulation").forward_bytes.value, 0);
 }
 
-TEST(Layers, AutocastCopiesTheWeightsAndKeepsAWideStream) {
-  Workload w{2, 128};
-  const Layer plain = layers_of(gpt2(), w)[1];
-  EXPECT_FALSE(has(plain, "autocast"));
-  w.parameter_dtype = w.gradient_dtype = Dtype::kFp32;
-  const Layer cast = layers_of(gpt2(), w)[1];
-  // A block's matrices and their biases: read as fp32, written as bf16, and so the two norms' outputs.
-  const double weights = 768 * 2304 + 2304 + 768 * 768 + 768 + 2 * 768 * 3072 + 3072 + 768;
-  const double inputs = 2.0 * 2 * 128 * 768;
-  EXPECT_EQ(find(cast, "autocast").forward_bytes.value, 6 * (weights + inputs));
-  EXPECT_EQ(find(cast, "autocast").backward_bytes.value, 6 * (weights + inputs));
-  EXPECT_EQ(find(cast, "autocast").activations.value, 2 * weights);  // PyTorch keeps the copies for the backward pass
-  EXPECT_EQ(find(cast, "attention norm").forward_bytes.value, 2 * find(plain, "attention norm").forward_bytes.value);
-  EXPECT_EQ(find(cast, "qkv projection").forward_bytes.value, find(plain, "qkv projection").forward_bytes.value);
-  // fp32 matmuls on fp32 parameters cast nothing.
-  w.compute = Dtype::kTf32;
-  EXPECT_FALSE(has(layers_of(gpt2(), w)[1], "autocast"));
-}
-
 TEST(Layers, Fp8CastsTheOperandsOfTheBlocksProductsAndLeavesTheRestInBf16) {
   Workload w{2, 128};
   w.compute = Dtype::kFp8;

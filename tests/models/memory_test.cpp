@@ -46,6 +46,7 @@ std::vector<Layer> three_layers() {
   for (std::size_t i = 0; i < 3; ++i) {
     Operator op;
     op.parameters = parameters[i];
+    op.tensors = {parameters[i] - 100, 100};
     op.activations = Bytes{kept[i]};
     layers[i].operators.push_back(op);
   }
@@ -105,15 +106,18 @@ TEST(ResidentMemory, GradientsOfTheFirstMicroBatchAppearAsActivationsGo) {
 TEST(ResidentMemory, DdpAsReleasedShardsTheMomentsAndCopiesGradientsIntoBuckets) {
   ScheduleSpec s = spec_of("ddp");
   s.parameter_dtype = s.gradient_dtype = Dtype::kFp32;
-  s.autocast = Dtype::kBf16;
   s.overlap = Overlap::kBackward;
   s.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
   const MemoryParts m = resident(s);
   EXPECT_EQ(part(m, MemoryUse::kParameters), 4000);
   EXPECT_EQ(part(m, MemoryUse::kGradients), 4000);
   EXPECT_EQ(part(m, MemoryUse::kGradientBuckets), 4000);
-  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 8 * 250);  // m and v; the parameters are their own master copy
+  // m and v, as the parameters are their own master copy, of whole tensors: 400, 200, 100, 100, 100 and 100 on four
+  // ranks are at least 400 on one of them.
+  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 8 * 400);
   EXPECT_EQ(part(resident(s, three_layers(), 1, 1), MemoryUse::kGradientBuckets), 0);  // one rank is not wrapped
+  s.gradient_as_bucket_view = true;
+  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 0);
 }
 
 TEST(ResidentMemory, StatesOf16BitsHaveNoMasterCopy) {
@@ -138,6 +142,7 @@ TEST(ResidentMemory, Zero2HoldsALayersGradientsAndAShard) {
   ScheduleSpec s = spec_of("zero2");
   s.overlap = Overlap::kBackward;
   s.sync = Sync::kEveryMicroBatch;
+  s.buckets = Buckets::kTensors;
   s.bucket_cap = Bytes{100};
   const MemoryParts m = resident(s);
   EXPECT_EQ(part(m, MemoryUse::kParameters), 2000);
@@ -145,6 +150,8 @@ TEST(ResidentMemory, Zero2HoldsALayersGradientsAndAShard) {
   EXPECT_EQ(part(m, MemoryUse::kGradientBuckets), 200);
   EXPECT_EQ(part(m, MemoryUse::kGradientShard), 500);
   EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 3000);
+  s.buckets = Buckets::kUnits;  // the embedding's and the block's before it, 500 and 300 elements
+  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 1600);
   s.sync = Sync::kLastMicroBatch;  // whole gradients until then
   EXPECT_EQ(part(resident(s), MemoryUse::kGradients), 2000);
 }

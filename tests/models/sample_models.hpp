@@ -113,6 +113,7 @@ inline Workload random_workload(Random& random) {
   w.compute = (random.integer(0, 1) == 1) ? Dtype::kBf16 : Dtype::kFp16;
   w.parameter_dtype = (random.integer(0, 1) == 1) ? Dtype::kFp32 : w.compute;
   w.gradient_dtype = w.parameter_dtype;
+  w.autocast = w.parameter_dtype != w.compute || random.integer(0, 1) == 1;
   w.attention = (random.integer(0, 1) == 1) ? Attention::kFlash : Attention::kNaive;
   w.recompute = (random.integer(0, 1) == 1) ? Recompute::kFull : Recompute::kNone;
   return w;

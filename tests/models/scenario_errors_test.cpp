@@ -67,9 +67,20 @@ TEST_F(ScenarioFiles, WhatADeviceCannotDoIsAnErrorThatSaysWhatToWrite) {
   EXPECT_TRUE(
       any_has(errors_of(with_nodes(nodes + ", \"precision\": \"fp16\"}]")), "/attention: V has no fused attention"));
   EXPECT_TRUE(errors_of(with_nodes(nodes + ", \"precision\": \"fp16\", \"attention\": \"naive\"}]")).empty());
-  const std::vector<std::string> autocast = {"/schedules/0/autocast=bf16"};
-  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes + ", \"precision\": \"fp16\", \"attention\": \"naive\"}]"), autocast),
-                      "--set /schedules/0/autocast: V in node group \"nodes-0\" cannot compute in bf16"));
+  const std::vector<std::string> autocast = {"/training/precision=fp32", "/training/autocast=bf16"};
+  EXPECT_TRUE(
+      any_has(errors_of(with_nodes(nodes + ", \"attention\": \"naive\"}]"), autocast),
+              "/cluster/nodes/0/precision: V cannot compute in autocast's bf16 (it has a peak for fp32, fp16)"));
+  // A group's own 16 bits are what autocast takes there.
+  EXPECT_TRUE(errors_of(with_nodes(nodes + ", \"precision\": \"fp16\", \"attention\": \"naive\"}]"), autocast).empty());
+}
+
+TEST_F(ScenarioFiles, AutocastIsTheTrainingsAndNoSchedules) {
+  EXPECT_TRUE(any_has(errors_of(with_schedules(R"([{"name": "ddp", "autocast": "bf16"}])")),
+                      "/schedules/0/autocast: unknown key; it holds for the whole training; write \"autocast\" in "
+                      "\"training\" and remove it here"));
+  const std::vector<std::string> fp8 = {"/training/precision=fp8", "/training/autocast=bf16"};
+  EXPECT_TRUE(any_has(errors_of(with_schedules(R"([{"name": "ddp"}])"), fp8), "fp8 says itself what is cast"));
 }
 
 TEST_F(ScenarioFiles, LinksThatAreNeededAreAskedFor) {

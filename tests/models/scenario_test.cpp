@@ -46,7 +46,14 @@ TEST_F(ScenarioFiles, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(ddp.bucket_cap.value, 25.0 * 1024 * 1024);
   EXPECT_EQ(ddp.first_bucket.value, 1024.0 * 1024);
   EXPECT_EQ(ddp.parameter_dtype, Dtype::kBf16);
-  EXPECT_FALSE(ddp.autocast.has_value());
+  EXPECT_EQ(s.training.autocast, Autocast::kNone);
+  EXPECT_EQ(s.training.framework, Framework::kPytorch);
+  EXPECT_EQ(s.training.optimizer_implementation, OptimizerImplementation::kForeach);
+  EXPECT_EQ(ddp.buckets, Buckets::kTensors);
+  EXPECT_TRUE(ddp.broadcast_buffers);
+  EXPECT_FALSE(ddp.gradient_as_bucket_view);
+  EXPECT_EQ(s.schedules[1].buckets, Buckets::kWhole);
+  EXPECT_EQ(s.schedules[1].reduction, Reduction::kReduceScatter);
   EXPECT_EQ(s.schedules[1].overlap, Overlap::kNone);
   EXPECT_EQ(s.schedules[2].late_communication, LateCommunication::kAccumulate);
   EXPECT_EQ(s.schedules[3].micro_batches_per_round, 2);
@@ -127,7 +134,7 @@ TEST_F(ScenarioFiles, ResolvedSaysWhereEachValueCameFrom) {
         "\"/model/n_layer\": \"" + directory + "models/tiny.json:1:35\"",
         "\"/cluster/nodes/0/device/launch_interval\": \"" + directory + "devices/gpu.json:3:68\"",
         std::string("\"/cluster/nodes/0/nics/bandwidth\": \"--set\""),
-        std::string("\"/schedules/0/overlap\": \"default\"")}) {
+        std::string("\"/schedules/0/sync\": \"default\"")}) {
     EXPECT_NE(resolved.find(part), std::string::npos) << part;
   }
 }
@@ -165,7 +172,7 @@ TEST(Scenarios, ThePapersRowsAreAsThePaperSays) {
   const ScheduleSpec& released = s.schedules[0];
   EXPECT_EQ(released.parameter_dtype, Dtype::kFp32);
   EXPECT_EQ(released.gradient_dtype, Dtype::kFp32);
-  EXPECT_EQ(released.autocast, Dtype::kBf16);
+  EXPECT_EQ(s.training.autocast, Autocast::kBf16);
   EXPECT_EQ(released.sync, Sync::kEveryMicroBatch);
   EXPECT_EQ(released.overlap, Overlap::kBackward);
   EXPECT_EQ(released.optimizer_sharding, OptimizerSharding::kZeroRedundancy);

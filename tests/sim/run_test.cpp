@@ -233,20 +233,23 @@ TEST(Costs, KindsDifferByWorkloadToo) {
 TEST(Costs, MatmulsRunInTheDtypeThatFrameworksWouldUse) {
   NodeGroup group = sample_nodes(1, 1);
   ScheduleSpec spec = sample_schedule("ddp");
-  EXPECT_EQ(compute_dtype(group, spec), Dtype::kBf16);
+  Training training;
+  EXPECT_EQ(compute_dtype(group, spec, training), Dtype::kBf16);
   group.precision = Dtype::kFp16;  // a group's own 16-bit dtype
-  EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp16);
+  EXPECT_EQ(compute_dtype(group, spec, training), Dtype::kFp16);
+  training.autocast = Autocast::kBf16;  // takes it too
+  EXPECT_EQ(compute_dtype(group, spec, training), Dtype::kFp16);
+  training.autocast = Autocast::kNone;
   spec.parameter_dtype = Dtype::kFp32;
-  EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp32);
+  EXPECT_EQ(compute_dtype(group, spec, training), Dtype::kFp32);
   group.precision = Dtype::kTf32;
-  EXPECT_EQ(compute_dtype(group, spec), Dtype::kTf32);
-  group.precision = Dtype::kFp16;
-  spec.autocast = Dtype::kBf16;
-  EXPECT_EQ(compute_dtype(group, spec), Dtype::kFp16);
-  for (const Dtype precision : {Dtype::kFp32, Dtype::kTf32}) {  // what a schedule asks for is not forgotten
-    group.precision = precision;
-    EXPECT_EQ(compute_dtype(group, spec), Dtype::kBf16);
-    EXPECT_EQ(compute_dtype(group, sample_schedule("zero1")), Dtype::kBf16);
+  EXPECT_EQ(compute_dtype(group, spec, training), Dtype::kTf32);
+  // Autocast's own dtype, whatever the parameters are stored in; also where all groups have the training's 16 bits.
+  training.autocast = Autocast::kFp16;
+  for (const Dtype precision : {Dtype::kFp32, Dtype::kTf32, Dtype::kBf16}) {
+    group.precision = training.precision = precision;
+    EXPECT_EQ(compute_dtype(group, spec, training), Dtype::kFp16);
+    EXPECT_EQ(compute_dtype(group, sample_schedule("zero1"), training), Dtype::kFp16);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "models/price/partition.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
@@ -22,9 +23,18 @@ std::vector<ScheduleSpec> variants(const Scenario& scenario) {
   for (ScheduleSpec spec : scenario.schedules) {
     specs.push_back(spec);
     if (spec.name == "ddp" || spec.name == "zero1") {
-      spec.overlap = Overlap::kBackward;
+      for (const Buckets buckets : {Buckets::kTensors, Buckets::kUnits, Buckets::kWhole}) {
+        spec.buckets = buckets;
+        spec.overlap = Overlap::kBackward;
+        specs.push_back(spec);
+        spec.overlap = Overlap::kNone;
+        specs.push_back(spec);
+      }
+      spec.gather_cap = Bytes{1e7};
+      spec.reduction = Reduction::kAllReduce;
+      spec.gradient_as_bucket_view = true;
+      spec.buckets = Buckets::kTensors;
       specs.push_back(spec);
-      spec.overlap = Overlap::kNone;
       spec.count_micro_batches = true;
       specs.push_back(spec);
     }
@@ -50,9 +60,10 @@ std::vector<ScheduleSpec> variants(const Scenario& scenario) {
   }
   ScheduleSpec released = sample_schedule("ddp", "as released");
   released.overlap = Overlap::kBackward;
+  released.buckets = Buckets::kTensors;
+  released.broadcast_buffers = true;
   released.sync = Sync::kEveryMicroBatch;
   released.parameter_dtype = released.gradient_dtype = Dtype::kFp32;
-  released.autocast = Dtype::kBf16;
   released.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
   specs.push_back(released);
   released.overlap = Overlap::kNone;
@@ -263,8 +274,11 @@ TEST(Schedules, ReleasedDdpReducesEveryMicroBatchThenOwnersBroadcast) {
   spec.sync = Sync::kEveryMicroBatch;
   spec.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
   const EventGraph graph = build(spec, price(scenario, spec), 2, 1);
-  EXPECT_EQ(op_names(graph, kCommunicationLane),
-            (std::vector<std::string>{"all-reduce", "all-reduce", "broadcast of parameters"}));
+  // A broadcast for each tensor, those of one size in one op.
+  const std::vector<double> tensors = tensors_of(layers_of(scenario.model, Workload{}));
+  std::vector<std::string> expected(2 + tensor_sizes(tensors).size(), "broadcast of parameters");
+  expected[0] = expected[1] = "all-reduce";
+  EXPECT_EQ(op_names(graph, kCommunicationLane), expected);
   EXPECT_EQ(op_names(graph, kComputeLane), (std::vector<std::string>{"forward", "backward", "forward", "backward",
                                                                      "optimizer", "wait for parameters", "update"}));
 }
@@ -296,42 +310,6 @@ TEST(Schedules, GradientsAndParametersTravelInTheirOwnDtypes) {
     const double P = static_cast<double>(parameter_count(scenario.model));
     EXPECT_NEAR(run_schedule(scenario, spec, NetworkKind::kReference).bytes_sent_per_rank_per_update.value,
                 6 * P * 7 / 8 + counts, 1e-3);
-  }
-}
-
-TEST(Buckets, HoldAllGradientsInTheOrderOfTheBackwardPass) {
-  // Two layers of 10 and 6 elements of 2 B, backward 1 s and 3 s. Backward order: the 6 elements (12 B) over 3 s, then
-  // 20 B over 1 s. First bucket of 4 B: ready at 1 s. Then 16 B: 8 B at 3 s and 8 of the 20 B, at 3.4 s. The last 12 B
-  // at 4 s.
-  const std::vector<LayerTime> layers{{Seconds{1}, Seconds{1}, 10}, {Seconds{1}, Seconds{3}, 6}};
-  const std::vector<Bucket> buckets = buckets_of(layers, Bytes{2}, Bytes{4}, Bytes{16});
-  ASSERT_EQ(buckets.size(), 3u);
-  EXPECT_DOUBLE_EQ(buckets[0].bytes.value, 4);
-  EXPECT_DOUBLE_EQ(buckets[0].ready.value, 1);
-  EXPECT_DOUBLE_EQ(buckets[1].bytes.value, 16);
-  EXPECT_DOUBLE_EQ(buckets[1].ready.value, 3.4);
-  EXPECT_DOUBLE_EQ(buckets[2].bytes.value, 12);
-  EXPECT_DOUBLE_EQ(buckets[2].ready.value, 4);
-}
-
-TEST(Buckets, KeepEveryByteAndNeverGoBackInTime) {
-  for (int seed = 0; seed < 100; ++seed) {
-    Random random(seed);
-    std::vector<LayerTime> layers;
-    double elements = 0, time = 0;
-    for (int i = random.integer(1, 10); i > 0; --i) {
-      layers.push_back({Seconds{1}, Seconds{random.uniform(0, 1)}, std::floor(random.uniform(0, 1e6))});
-      elements += layers.back().parameters;
-      time += layers.back().backward.value;
-    }
-    double bytes = 0, last = 0;
-    for (const Bucket& bucket : buckets_of(layers, Bytes{4}, Bytes{1e4}, Bytes{random.uniform(1e4, 1e6)})) {
-      EXPECT_GE(bucket.ready.value, last);
-      bytes += bucket.bytes.value;
-      last = bucket.ready.value;
-    }
-    EXPECT_NEAR(bytes, 4 * elements, 1e-3);
-    EXPECT_NEAR(last, time, 1e-12);
   }
 }
 

@@ -17,6 +17,8 @@ ScheduleSpec random_zero2(Random& random) {
   ScheduleSpec spec = sample_schedule("zero2");
   spec.overlap = random.integer(0, 1) == 1 ? Overlap::kBackward : Overlap::kNone;
   spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
+  spec.buckets = static_cast<Buckets>(random.integer(0, 2));
+  spec.reduction = random.integer(0, 1) == 1 ? Reduction::kAllReduce : Reduction::kReduceScatter;
   return spec;
 }
 

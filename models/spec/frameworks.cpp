@@ -1,0 +1,79 @@
+// Read in PyTorch 2.5, and in the masters of DeepSpeed and Megatron-LM of August 2026.
+#include "models/spec/frameworks.hpp"
+
+#include <algorithm>
+
+namespace accosim {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kTorchBucket = 25 * kMiB;      // bytes: bucket_cap_mb
+constexpr double kTorchFirstBucket = kMiB;      // bytes: kDefaultFirstBucketBytes
+constexpr double kDeepspeedElements = 5e8;      // reduce_bucket_size and allgather_bucket_size
+constexpr double kMegatronElements = 40e6;      // or, with more ranks than 40,
+constexpr double kMegatronElementsARank = 1e6;  // so that a rank's part stays large
+
+bool is_megatrons(const ScheduleTraits& schedule) {
+  return schedule.name == plain_schedule().name || schedule.name == plain_sharded_schedule().name;
+}
+
+}  // namespace
+
+CommunicationDefaults communication_defaults(Framework framework, const ScheduleTraits& schedule,
+                                             std::optional<Overlap> overlap, Bytes gradient, double ranks) {
+  CommunicationDefaults usual;
+  const bool whole_gradients = schedule.sharding == Sharding::kNothing;
+  switch (framework) {
+    case Framework::kPytorch:
+      usual.overlap = overlap.value_or(schedule.usual_overlap);
+      if (usual.overlap == Overlap::kBackward) usual.buckets = whole_gradients ? Buckets::kTensors : Buckets::kUnits;
+      usual.bucket_elements = kTorchBucket / gradient.value;
+      usual.first_bucket_elements = kTorchFirstBucket / gradient.value;
+      usual.source = whole_gradients ? "default of PyTorch's DistributedDataParallel (torch/nn/parallel/distributed.py)"
+                                     : "default of PyTorch, whose fully_shard reduces a unit at a time";
+      break;
+    case Framework::kDeepspeed:
+      usual.overlap = overlap.value_or(Overlap::kNone);
+      usual.buckets = Buckets::kTensors;
+      usual.bucket_elements = usual.first_bucket_elements = usual.gather_elements = kDeepspeedElements;
+      usual.reduction = Reduction::kAllReduce;
+      usual.source = "default of DeepSpeed (runtime/zero/config.py)";
+      break;
+    case Framework::kMegatron:
+      usual.overlap = overlap.value_or(Overlap::kNone);
+      if (usual.overlap == Overlap::kBackward) usual.buckets = Buckets::kTensors;
+      usual.bucket_elements = usual.first_bucket_elements = std::max(kMegatronElements, kMegatronElementsARank * ranks);
+      usual.source = "default of Megatron-LM (megatron/training/arguments.py)";
+      break;
+  }
+  return usual;
+}
+
+Dtype default_gradient_dtype(Framework framework, const ScheduleTraits& schedule, Dtype parameters) {
+  const bool widened = framework == Framework::kMegatron && is_megatrons(schedule) && parameters == Dtype::kBf16;
+  return widened ? Dtype::kFp32 : parameters;
+}
+
+bool default_bucket_view(Framework framework) { return framework == Framework::kMegatron; }
+
+OptimizerImplementation default_optimizer(Framework framework) {
+  return framework == Framework::kPytorch ? OptimizerImplementation::kForeach : OptimizerImplementation::kFused;
+}
+
+const char* title_of(Framework framework) {
+  switch (framework) {
+    case Framework::kPytorch: return "PyTorch";
+    case Framework::kDeepspeed: return "DeepSpeed";
+    case Framework::kMegatron: return "Megatron-LM";
+  }
+  return "";
+}
+
+std::string lacking(Framework framework, const ScheduleTraits& schedule) {
+  if (framework == Framework::kMegatron && schedule.sharding == Sharding::kGradients)
+    return "Megatron-LM has no ZeRO-2; write \"" + std::string(plain_sharded_schedule().name) +
+           "\", its distributed optimizer, or another framework";
+  return "";
+}
+
+}  // namespace accosim

@@ -1,0 +1,52 @@
+// What the frameworks that run a training step do unless they are told otherwise, including what they leave off. A
+// scenario says who runs the step (training.framework), and every choice that it does not make is the framework's.
+#pragma once
+
+#include <string>
+
+#include "models/spec/schedule_traits.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// How a schedule's gradients are communicated, and its parameters gathered.
+struct CommunicationDefaults {
+  Overlap overlap = Overlap::kNone;
+  Buckets buckets = Buckets::kWhole;
+  double bucket_elements = 0;  ///< a bucket closes when it holds as many; of Buckets::kTensors
+  double first_bucket_elements = 0;
+  Reduction reduction = Reduction::kReduceScatter;
+  double gather_elements = 0;  ///< parameters gathered at once; 0: all
+  std::string source;          ///< which default of which framework, and the file that says so
+};
+
+/// `overlap`: as the user chose it, or the framework's own. `gradient`: of an element of the gradients, which turns
+/// PyTorch's sizes in MiB into elements. `ranks`: of the data dimension.
+///
+/// PyTorch: DistributedDataParallel's buckets of 25 MiB, the first of 1 MiB (torch/nn/parallel/distributed.py); it has
+/// no ZeRO-1 or ZeRO-2 with buckets, and fully_shard reduces a unit at a time.
+/// DeepSpeed: 5e8 elements, all-reduced, with overlap_comm off (runtime/zero/config.py, stage_1_and_2.py).
+/// Megatron-LM: one bucket, or with --overlap-grad-reduce buckets of max(40e6, 1e6 x ranks) elements
+/// (core/distributed/distributed_data_parallel.py).
+CommunicationDefaults communication_defaults(Framework framework, const ScheduleTraits& schedule,
+                                             std::optional<Overlap> overlap, Bytes gradient, double ranks);
+
+/// The dtype of stored and reduced gradients where the parameters are in `parameters`: Megatron-LM's DDP and
+/// distributed optimizer keep those of bf16 in fp32 (megatron/training/arguments.py:
+/// accumulate_allreduce_grads_in_fp32).
+Dtype default_gradient_dtype(Framework framework, const ScheduleTraits& schedule, Dtype parameters);
+
+/// Whether gradients are views of what is reduced: not in PyTorch's DDP, nor in DeepSpeed, which flattens a bucket and
+/// copies it back (runtime/engine.py, allreduce_and_copy); in Megatron-LM they are.
+bool default_bucket_view(Framework framework);
+
+/// AdamW of torch.optim is foreach; DeepSpeed and Megatron-LM take fused ones.
+OptimizerImplementation default_optimizer(Framework framework);
+
+/// "PyTorch", "DeepSpeed", "Megatron-LM".
+const char* title_of(Framework framework);
+
+/// Why the framework has no such schedule and what to write instead; empty where it has one.
+std::string lacking(Framework framework, const ScheduleTraits& schedule);
+
+}  // namespace accosim

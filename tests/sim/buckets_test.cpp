@@ -1,0 +1,188 @@
+// Do gradients travel tensor by tensor, as PyTorch's DDP and its ZeroRedundancyOptimizer send them, and in the pieces
+// of other frameworks?
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "models/price/partition.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/shipped.hpp"
+#include "sim/result/run.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+ScheduleSpec in_buckets(double first, double cap) {
+  ScheduleSpec spec;
+  spec.buckets = Buckets::kTensors;
+  spec.first_bucket = Bytes{first};
+  spec.bucket_cap = Bytes{cap};
+  return spec;
+}
+
+/// An embedding whose table of 9 is ready last, and a block of four tensors.
+std::vector<LayerTime> two_layers() {
+  return {{Seconds{1}, Seconds{1}, 9, {{9, 1}}}, {Seconds{1}, Seconds{4}, 8, {{1, 0.25}, {3, 0.25}, {2, 0.5}, {2, 1}}}};
+}
+
+TEST(Buckets, CloseWhenATensorReachesTheirSize) {
+  // Elements of 2 B. First bucket of 4 B: 2 B are less; with the next 6 it holds 8 >= 4 and closes, a quarter of 4 s
+  // into the backward pass. Then 7 B: 4 at 2 s, 8 >= 7 at 4 s. The table of 18 B at 5 s is a bucket of its own.
+  const std::vector<Bucket> buckets = buckets_of(two_layers(), Bytes{2}, in_buckets(4, 7));
+  ASSERT_EQ(buckets.size(), 3u);
+  EXPECT_EQ(buckets[0].bytes.value, 8);
+  EXPECT_EQ(buckets[0].ready.value, 1);
+  EXPECT_EQ(buckets[0].tensors, (std::vector<double>{1, 3}));
+  EXPECT_EQ(buckets[1].bytes.value, 8);
+  EXPECT_EQ(buckets[1].ready.value, 4);
+  EXPECT_EQ(buckets[2].bytes.value, 18);
+  EXPECT_EQ(buckets[2].ready.value, 5);
+}
+
+TEST(Buckets, AreUnitsOrOne) {
+  ScheduleSpec spec = in_buckets(4, 7);
+  spec.buckets = Buckets::kUnits;
+  const std::vector<Bucket> units = buckets_of(two_layers(), Bytes{2}, spec);
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_EQ(units[0].bytes.value, 16);
+  EXPECT_EQ(units[0].ready.value, 4);
+  EXPECT_EQ(units[1].bytes.value, 18);
+  spec.buckets = Buckets::kWhole;
+  const std::vector<Bucket> whole = buckets_of(two_layers(), Bytes{2}, spec);
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole[0].bytes.value, 34);
+  EXPECT_EQ(whole[0].ready.value, 5);
+}
+
+TEST(Buckets, OfGptNeoEndWithTheTiedTableThatNothingHides) {
+  // 50257 x 768 in fp32 are 154 MB; the position table of 1024 x 768, 3 MB, is ready just before it.
+  const Scenario scenario = load_scenario(data_dir() + "/scenarios/paper/pretrain_4x8_a100.json", {}).scenario;
+  const ScheduleSpec& released = scenario.schedules[0];
+  const Costs costs = price(scenario, released);
+  const std::vector<Bucket> buckets = buckets_of(costs.kinds[0].times, Bytes{4}, released);
+  EXPECT_EQ(buckets.back().tensors.back(), 50257.0 * 768);
+  EXPECT_GE(buckets.back().bytes.value, 4 * 50257.0 * 768);
+  EXPECT_DOUBLE_EQ(buckets.back().ready.value, costs.kinds[0].backward.value);
+  // The first to be full is the final norm's vectors and what follows them, at least 1 MiB; no bucket but the last
+  // stays below its size, and none but the last exceeds it by more than the largest matrix, 768 x 3072.
+  const double matrix = 4 * 768.0 * 3072;
+  EXPECT_GE(buckets[0].bytes.value, 0x1p20);
+  EXPECT_LT(buckets[0].bytes.value, 0x1p20 + matrix);
+  for (std::size_t i = 1; i + 1 < buckets.size(); ++i) {
+    EXPECT_GE(buckets[i].bytes.value, 25 * 0x1p20);
+    EXPECT_LT(buckets[i].bytes.value, 25 * 0x1p20 + matrix);
+  }
+  double elements = 0;
+  for (const Bucket& bucket : buckets) elements += std::accumulate(bucket.tensors.begin(), bucket.tensors.end(), 0.0);
+  EXPECT_EQ(elements, static_cast<double>(parameter_count(scenario.model)));
+}
+
+TEST(Buckets, KeepEveryByteAndNeverGoBackInTime) {
+  for (int seed = 0; seed < 100; ++seed) {
+    Random random(seed);
+    std::vector<LayerTime> layers;
+    double elements = 0, time = 0;
+    for (int i = random.integer(1, 10); i > 0; --i) {
+      LayerTime layer{Seconds{1}, Seconds{random.uniform(0, 1)}};
+      for (int tensors = random.integer(1, 5), t = 1; t <= tensors; ++t)
+        layer.gradients.push_back({std::floor(random.uniform(1, 1e6)), 1.0 * t / tensors});
+      for (const GradientTensor& tensor : layer.gradients) elements += tensor.elements;
+      time += layer.backward.value;
+      layers.push_back(layer);
+    }
+    double bytes = 0, last = 0;
+    for (const Bucket& bucket : buckets_of(layers, Bytes{4}, in_buckets(1e4, random.uniform(1e4, 1e6)))) {
+      EXPECT_GE(bucket.ready.value, last);
+      bytes += bucket.bytes.value;
+      last = bucket.ready.value;
+    }
+    EXPECT_NEAR(bytes, 4 * elements, 1e-3);
+    EXPECT_NEAR(last, time, 1e-12);
+  }
+}
+
+/// Two ranks, fp32 parameters and gradients, DDP with its buckets.
+Scenario ddp_scenario() {
+  Scenario scenario = sample_scenario(1, 2);
+  scenario.training.interference = false;
+  ScheduleSpec spec = sample_schedule("ddp");
+  spec.overlap = Overlap::kBackward;
+  spec.buckets = Buckets::kTensors;
+  spec.parameter_dtype = spec.gradient_dtype = Dtype::kFp32;
+  scenario.schedules = {spec};
+  scenario.baseline = spec.label;
+  return scenario;
+}
+
+Seconds synchronized(const Scenario& scenario) {
+  const Costs costs = price(scenario, scenario.schedules[0]);
+  return synchronized_micro_batch_time({scenario.schedules[0], costs, costs.kinds[0], 1, 1});
+}
+
+TEST(Ddp, CopiesEveryGradientIntoItsBucketAndBackUnlessItIsAView) {
+  // What copying back costs: every gradient read and written by a kernel of its own.
+  Scenario scenario = ddp_scenario();
+  const Costs costs = price(scenario, scenario.schedules[0]);
+  Seconds back;
+  for (const double elements : tensors_of(costs.kinds[0].layers))
+    back += memory_time(Bytes{4 * elements}, Bytes{4 * elements}, costs.kinds[0].device);
+  const Seconds copied = synchronized(scenario);
+  scenario.schedules[0].gradient_as_bucket_view = true;
+  EXPECT_NEAR((copied - synchronized(scenario)).value, back.value, 1e-12);
+  // Copying into the buckets delays the last one by as much.
+  scenario.schedules[0].buckets = Buckets::kUnits;  // which are no buckets of DDP's
+  const Seconds without = synchronized(scenario);
+  scenario.schedules[0].buckets = Buckets::kTensors;
+  EXPECT_GT(synchronized(scenario), without);
+}
+
+TEST(Ddp, BroadcastsItsBuffersBeforeAForwardThatSynchronises) {
+  // GPT-Neo: 2 layers of 64 x 64 booleans are 8192 B, flattened, sent in one piece, and copied back.
+  Scenario scenario = ddp_scenario();
+  scenario.model.family = "gpt_neo";
+  scenario.model.max_position_embeddings = 64;
+  scenario.model.num_hidden_layers = 2;
+  EXPECT_EQ(buffer_bytes(scenario.model, Implementation::kEager).value, 8192);
+  EXPECT_EQ(buffer_bytes(scenario.model, Implementation::kCompiled).value, 0);
+  const Seconds without = synchronized(scenario);
+  scenario.schedules[0].broadcast_buffers = true;
+  const Costs costs = price(scenario, scenario.schedules[0]);
+  const Bytes buffers{8192};
+  const Seconds expected = 2 * memory_time(buffers, buffers, costs.kinds[0].device) +
+                           request_time(costs, {CollectiveKind::kBroadcast, buffers});
+  EXPECT_NEAR((synchronized(scenario) - without).value, expected.value, 1e-12);
+}
+
+TEST(ZeroRedundancy, GivesTheLargestTensorsFirstToTheRankWithTheLeast) {
+  // 9 to rank 0; 5 to rank 1; 4 to rank 2; then 4 to rank 2 (4 < 5 < 9), which has 8; 3 to rank 1: 8; 1 to rank 1, the
+  // lower of two with 8: 9.
+  EXPECT_EQ(zero_redundancy_shares({1, 4, 9, 3, 4, 5}, 3), (std::vector<double>{9, 9, 8}));
+  EXPECT_EQ(zero_redundancy_shares({2, 1}, 4), (std::vector<double>{2, 1, 0, 0}));
+  // No share is below the largest tensor's: on 8 ranks GPT-Neo's table of 38.6 M of 124 M elements is the largest.
+  std::vector<double> gpt_neo(1, 50257.0 * 768);
+  for (int layer = 0; layer < 12; ++layer) {
+    gpt_neo.insert(gpt_neo.end(), 4, 768.0 * 768);
+    gpt_neo.insert(gpt_neo.end(), 2, 768.0 * 3072);
+  }
+  EXPECT_EQ(zero_redundancy_shares(gpt_neo, 8)[0], 50257.0 * 768);
+}
+
+TEST(ZeroRedundancy, BroadcastsTensorByTensor) {
+  // As many bytes as in one piece, but a latency for each tensor.
+  Scenario scenario = ddp_scenario();
+  ScheduleSpec& spec = scenario.schedules[0];
+  spec.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  const Costs costs = price(scenario, spec);
+  const ScheduleInput input{spec, costs, costs.kinds[0], 1, 1};
+  Seconds broadcasts;
+  for (const double elements : tensors_of(costs.kinds[0].layers))
+    broadcasts += request_time(costs, {CollectiveKind::kBroadcast, Bytes{4 * elements}});
+  const Seconds step = optimizer_time(costs, largest_share(costs.kinds[0].layers, 2), costs.kinds[0].device);
+  EXPECT_NEAR(ddp_closed_form(input).value, (synchronized(scenario) + step + broadcasts).value, 1e-9);
+}
+
+}  // namespace
+}  // namespace accosim
