@@ -184,5 +184,51 @@ TEST(ZeroRedundancy, BroadcastsTensorByTensor) {
   EXPECT_NEAR(ddp_closed_form(input).value, (synchronized(scenario) + step + broadcasts).value, 1e-9);
 }
 
+/// Llama 2 7B on 128 nodes of 8 A100, two micro-batches an update.
+RunResult on_1024_gpus(const std::string& framework, const std::string& schedule, const std::string& overlap) {
+  const Scenario scenario =
+      load_scenario(
+          data_dir() + "/scenarios/llama-2-7b_fsdp_hsdp.json",
+          {"/cluster/nodes/0/count=128", "/training/framework=" + framework,
+           R"(/schedules=[{"name": ")" + schedule + R"(", "overlap": ")" + overlap + R"("}])", "/baseline=" + schedule})
+          .scenario;
+  return run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
+}
+
+TEST(OnAThousandGpus, EachFrameworkSendsWhatItsDefaultsSay) {
+  // A rank sends (n-1)/n of a buffer in a reduce-scatter or an all-gather, twice that in an all-reduce. P parameters.
+  const double sent = 6738415616.0 * 1023 / 1024;
+  const auto per_parameter = [&](const std::string& framework, const std::string& schedule) {
+    return on_1024_gpus(framework, schedule, "none").bytes_sent_per_rank_per_update.value / sent;
+  };
+  // ZeRO-2 in PyTorch: two reduce-scatters of bf16 and an all-gather.
+  EXPECT_NEAR(per_parameter("pytorch", "zero2"), 2 * 2 + 2, 1e-9);
+  // DeepSpeed's all-reduces both times. ZeRO-1 reduces once an update.
+  EXPECT_NEAR(per_parameter("deepspeed", "zero2"), 2 * 4 + 2, 1e-9);
+  EXPECT_NEAR(per_parameter("deepspeed", "zero1"), 4 + 2, 1e-9);
+  EXPECT_NEAR(per_parameter("pytorch", "zero1"), 2 + 2, 1e-9);
+  // Megatron-LM reduce-scatters fp32 and gathers bf16.
+  EXPECT_NEAR(per_parameter("megatron", "zero1"), 4 + 2, 1e-9);
+}
+
+TEST(OnAThousandGpus, EachFrameworkSendsAsManyMessagesAsItsBucketsSay) {
+  const auto buckets = [](const std::string& framework, const std::string& schedule) {
+    const Scenario scenario = load_scenario(data_dir() + "/scenarios/llama-2-7b_fsdp_hsdp.json",
+                                            {"/cluster/nodes/0/count=128", "/training/framework=" + framework,
+                                             R"(/schedules=[{"name": ")" + schedule + R"(", "overlap": "backward"}])",
+                                             "/baseline=" + schedule})
+                                  .scenario;
+    const Costs costs = price(scenario, scenario.schedules[0]);
+    return buckets_of(costs.kinds[0].times, bytes_of(costs.gradient_dtype), scenario.schedules[0]).size();
+  };
+  EXPECT_EQ(buckets("pytorch", "zero2"), 34u);  // 32 blocks, the embedding and the head
+  // DeepSpeed: a closed bucket has 500 M elements and at most one matrix more, 545.1 M. 6738 M are then at least 12
+  // closed ones and the rest, and at most 13 and the rest.
+  EXPECT_GE(buckets("deepspeed", "zero2"), 13u);
+  EXPECT_LE(buckets("deepspeed", "zero2"), 14u);
+  // Megatron-LM: 1,024e6 elements on 1,024 ranks: 6 closed ones hold at least 6144 M, and the rest is the last.
+  EXPECT_EQ(buckets("megatron", "zero1"), 7u);
+}
+
 }  // namespace
 }  // namespace accosim
