@@ -41,17 +41,25 @@ std::vector<Column> comparison_columns(const Scenario& scenario, const std::vect
   });
   add("update", "", [](const RunResult& r) { return Cell{human_time(r.update_time)}; });
   add("all tokens", "h:mm:ss", [](const RunResult& r) { return Cell{human_clock(r.total_time)}; });
+  const bool another =
+      std::any_of(results.begin(), results.end(), [](const RunResult& r) { return r.published_of_another_run; });
+  const char* const ours = another ? "of another run" : "(our error)";
+  if (any(&RunResult::published_time)) {
+    add("published", ours, [](const RunResult& r) {
+      if (!r.published_time) return Cell{"-"};
+      return Cell{fmt::format("{} ({})", human_clock(*r.published_time), human_error(*r.time_error()))};
+    });
+  }
   if (any(&RunResult::speedup)) {
     add("speedup", "per token", [](const RunResult& r) {
       return Cell{factor_or_dash(r.speedup), r.speedup.value_or(0) > 1.005 ? Style::kGood : Style::kPlain};
     });
   }
   if (any(&RunResult::published_speedup)) {
-    add("published", "(our error)", [](const RunResult& r) {
+    add("published", ours, [](const RunResult& r) {
       if (!r.published_speedup) return Cell{"-"};
       if (!r.speedup) return Cell{human_factor(*r.published_speedup)};
-      return Cell{fmt::format("{} ({})", human_factor(*r.published_speedup),
-                              human_error(*r.speedup / *r.published_speedup - 1))};
+      return Cell{fmt::format("{} ({})", human_factor(*r.published_speedup), human_error(*r.speedup_error()))};
     });
   }
   if (any(&RunResult::speedup_same_batch)) {

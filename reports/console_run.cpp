@@ -35,10 +35,15 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
     metric("speedup at the same batch", human_factor(*result.speedup_same_batch),
            "over the baseline played with as many samples per update");
   }
+  const std::string another = result.published_of_another_run ? ", of another run than the published one" : "";
   if (result.published_speedup) {
-    metric("published speedup", human_factor(*result.published_speedup),
-           result.speedup ? "our error " + human_error(*result.speedup / *result.published_speedup - 1)
-                          : "as the scenario states it");
+    metric(
+        "published speedup", human_factor(*result.published_speedup),
+        result.speedup ? "our error " + human_error(*result.speedup_error()) + another : "as the scenario states it");
+  }
+  if (result.published_time) {
+    metric("published time", human_clock(*result.published_time),
+           "our error " + human_error(*result.time_error()) + another);
   }
   metric("batch growth", human_factor(result.batch_inflation), "samples per update over those asked for");
   metric("samples per update", human_count(result.samples_per_update), "sequences between two updates, all ranks");

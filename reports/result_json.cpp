@@ -34,6 +34,10 @@ JsonValue body_of(const RunResult& result) {
     body.set("speedup_to_loss_high", to_loss.speedup_high);
   }
   body.set("published_speedup", result.published_speedup);
+  body.set("published_speedup_error", result.speedup_error());
+  body.set("published_time_s", result.published_time ? JsonValue(result.published_time->value) : JsonValue());
+  body.set("published_time_error", result.time_error());
+  body.set("published_of_another_run", result.published_of_another_run);
   body.set("batch_inflation", result.batch_inflation);
   body.set("samples_per_update", result.samples_per_update);
   body.set("micro_batches_per_update", result.micro_batches_per_update);

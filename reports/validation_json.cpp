@@ -1,6 +1,7 @@
 // The validation report as JSON.
 #include <fmt/format.h>
 
+#include <optional>
 #include <ostream>
 
 #include "models/base/json.hpp"
@@ -9,15 +10,25 @@
 namespace accosim {
 namespace {
 
+std::string optional_json(const std::optional<double>& value) { return value ? digits_json(*value) : "null"; }
+
+std::string interval_json(const std::optional<IntervalScore>& score) {
+  if (!score) return "null";
+  return fmt::format(R"({{"inside": {}, "median_width": {}, "log_score": {}}})", digits_json(score->inside),
+                     digits_json(score->width), digits_json(score->log_score));
+}
+
 std::string score_json(const std::string& name, const ValidationScore& score) {
   const bool any = score.cases > 0;
   const auto number = [&](double value) { return any ? digits_json(value) : std::string("null"); };
   return fmt::format(
-      R"({{"name": {}, "cases": {}, "mean_absolute_error": {}, "bias": {}, "worst": {}, "worst_case": {}, )"
-      R"("within_20_percent": {}, "inside_80_percent_interval": {}, "left_out": {}, "not_expressible": {}}})",
-      quoted_json(name), score.cases, number(score.mean), number(score.bias), number(score.worst),
-      any ? quoted_json(score.worst_id) : "null", number(score.within_20), number(score.inside), score.left_out,
-      score.not_expressible);
+      R"({{"name": {}, "cases": {}, "error_without_source": {}, "mean_absolute_error": {}, "bias": {}, "worst": {}, )"
+      R"("worst_case": {}, "within_20_percent": {}, "interval_80_percent_without_source": {}, )"
+      R"("interval_80_percent": {}, "left_out": {}, "not_expressible": {}}})",
+      quoted_json(name), score.cases, optional_json(score.mean_without), number(score.mean), number(score.bias),
+      number(score.worst), any ? quoted_json(score.worst_id) : "null", number(score.within_20),
+      interval_json(score.interval_without), interval_json(any ? std::optional(score.interval) : std::nullopt),
+      score.left_out, score.not_expressible);
 }
 
 const char* unit_name(ValidationUnit unit) {
@@ -26,16 +37,22 @@ const char* unit_name(ValidationUnit unit) {
 
 std::string row_json(const ValidationRow& row) {
   const auto number = [&](double value) { return row.expressed() ? digits_json(value) : std::string("null"); };
+  const auto without = [&](double ValidationPrediction::*member) {
+    return row.without ? digits_json((*row.without).*member) : std::string("null");
+  };
   std::string inferred;
   for (const std::string& text : row.inferred) inferred += (inferred.empty() ? "" : ", ") + quoted_json(text);
   return fmt::format(
       R"({{"id": {}, "group": {}, "source": {}, "device": {}, "configuration": {}, "metric": {}, "unit": "{}", )"
-      R"("measured": {}, "predicted": {}, "low": {}, "high": {}, "error": {}, "scored": {}, "trust": "{}", )"
+      R"("measured": {}, "predicted": {}, "low": {}, "high": {}, "error": {}, "predicted_without_source": {}, )"
+      R"("low_without_source": {}, "high_without_source": {}, "error_without_source": {}, "scored": {}, "trust": "{}", )"
       R"("published": {}, "inferred": [{}], "explanation": {}, "left_out": {}, "not_expressible": {}}})",
       quoted_json(row.id), quoted_json(row.group), quoted_json(row.source), quoted_json(row.device),
       quoted_json(row.configuration), quoted_json(row.metric), unit_name(row.unit), number(row.measured),
-      number(row.predicted), number(row.low), number(row.high), number(row.expressed() ? row.error() : 0), row.scored(),
-      row.trust, quoted_json(row.published), inferred, quoted_json(row.explanation), quoted_json(row.left_out),
+      number(row.with.value), number(row.with.low), number(row.with.high), number(row.expressed() ? row.error() : 0),
+      without(&ValidationPrediction::value), without(&ValidationPrediction::low), without(&ValidationPrediction::high),
+      optional_json(row.without ? std::optional(row.error_without()) : std::nullopt), row.scored(), row.trust,
+      quoted_json(row.published), inferred, quoted_json(row.explanation), quoted_json(row.left_out),
       quoted_json(row.not_expressible));
 }
 

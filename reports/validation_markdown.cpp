@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/base/text.hpp"
+#include "models/fit/published.hpp"
 #include "reports/validation_report.hpp"
 
 namespace accosim {
@@ -31,17 +32,42 @@ std::string in_link(const std::string& url) {
 }
 
 std::string score_cells(const ValidationScore& score) {
-  if (score.cases == 0) return fmt::format("0 | | | | | | {} | {}", score.left_out, score.not_expressible);
-  return fmt::format("{} | {} | {} | {} | {} | {} | {} | {}", score.cases, percent(score.mean),
+  if (score.cases == 0) return fmt::format("0 | | | | | | | {} | {}", score.left_out, score.not_expressible);
+  return fmt::format("{} | {} | {} | {} | {} | {} | {} | {} | {}", score.cases,
+                     score.mean_without ? percent(*score.mean_without) : "-", percent(score.mean),
                      signed_percent(score.bias), signed_percent(score.worst), percent(score.within_20),
-                     percent(score.inside), score.left_out, score.not_expressible);
+                     percent(score.interval.inside), score.left_out, score.not_expressible);
 }
 
 void write_score_heading(std::ostream& out, const std::string& what) {
   out << "\n| " << what
-      << " | cases | mean abs. error | bias | worst | within 20 % | in the 80 % interval | left out | not expressible "
-         "|\n"
-      << "|---|---|---|---|---|---|---|---|---|\n";
+      << " | cases | mean abs. error, source left out | fitted | bias | worst | within 20 % | in the 80 % interval | "
+         "left out | not expressible |\n"
+      << "|---|---|---|---|---|---|---|---|---|---|\n";
+}
+
+/// Of every group that is scored, with each source left out and with everything fitted.
+void write_intervals(std::ostream& out, const Validation& validation) {
+  out << "\n## How good the intervals are\n\n"
+         "Of each case's 80 % interval: the share of measurements inside, which should be 80 %; the median of its "
+         "upper "
+         "end over\n"
+         "its lower one; and the mean log score, less being better: wide intervals pay for their width, narrow ones "
+         "for "
+         "what\n"
+         "they miss (the negative log density of log(measured / predicted) under the interval's log-normal, in nats; "
+         "Gneiting and\nRaftery 2007, JASA 102).\n\n"
+         "| group | inside, source left out | width | log score | inside, fitted | width | log score |\n"
+         "|---|---|---|---|---|---|---|\n";
+  const auto cells = [](const IntervalScore& score) {
+    return fmt::format("{} | {:.2f}x | {:+.2f}", percent(score.inside), score.width, score.log_score);
+  };
+  for (const ValidationGroup& group : validation.groups) {
+    if (group.score.cases == 0) continue;
+    out << fmt::format("| {} | {} | {} |\n", in_markdown(group.name),
+                       group.score.interval_without ? cells(*group.score.interval_without) : "- | - | -",
+                       cells(group.score.interval));
+  }
 }
 
 void write_parts(std::ostream& out, const std::string& what, const std::vector<ValidationPart>& parts) {
@@ -61,20 +87,44 @@ void write_cases(std::ostream& out, const Validation& validation, const std::str
     if (known == notes.end()) notes.push_back(text);
     return fmt::format("{}", at + 1);
   };
-  out << "\n| case | configuration | trust | measured | predicted | error | 80 % interval | inferred | why |\n"
-      << "|---|---|---|---|---|---|---|---|---|\n";
+  out << "\n| case | configuration | trust | measured | predicted | error, source left out | fitted | 80 % interval | "
+         "inferred | why |\n"
+      << "|---|---|---|---|---|---|---|---|---|---|\n";
   for (const ValidationRow& row : validation.rows) {
     if (row.group != group || !row.expressed()) continue;
     std::string inferred;
     for (const std::string& text : row.inferred) inferred += (inferred.empty() ? "" : ", ") + note(text);
     const std::string why = row.left_out.empty() ? row.explanation : "not scored: " + row.left_out;
-    out << fmt::format("| {} | {} | {} | {} | {} | {} | {} to {}{} | {} | {} |\n", in_markdown(row.id),
+    out << fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} to {}{} | {} | {} |\n", in_markdown(row.id),
                        in_markdown(row.configuration), row.trust, value_text(row, row.measured),
-                       value_text(row, row.predicted), signed_percent(row.error()), value_text(row, row.low),
-                       value_text(row, row.high), row.inside() ? "" : " (missed)", inferred, in_markdown(why));
+                       value_text(row, row.with.value), row.without ? signed_percent(row.error_without()) : "-",
+                       signed_percent(row.error()), value_text(row, row.with.low), value_text(row, row.with.high),
+                       row.with.holds(row.measured) ? "" : " (missed)", inferred, in_markdown(why));
   }
   if (!notes.empty()) out << "\nInferred:\n\n";
   for (std::size_t i = 0; i < notes.size(); ++i) out << i + 1 << ". " << in_markdown(notes[i]) << '\n';
+}
+
+/// Beside another program's figures, which say nothing of what is true.
+void write_simulated(std::ostream& out, const Validation& validation, const std::string& group) {
+  out << "\nWhat other programs printed, not what anybody measured: compared, never scored, and in no fit.\n\n";
+  for (const ValidationSource& source : validation.sources)
+    if (!source.simulated.empty()) out << fmt::format("- {}: {}\n", in_code(source.key), in_markdown(source.simulated));
+  double mean = 0, bias = 0;
+  int rows = 0;
+  for (const ValidationRow& row : validation.rows) {
+    if (row.group != group || !row.expressed()) continue;
+    mean += std::abs(row.error()), bias += row.error();
+    ++rows;
+  }
+  if (rows > 0)
+    out << fmt::format("\n{} compared: we are off from them by {} in the mean, with a bias of {}.\n", rows,
+                       percent(mean / rows), signed_percent(bias / rows));
+  out << "\n| case | configuration | theirs | ours | difference |\n|---|---|---|---|---|\n";
+  for (const ValidationRow& row : validation.rows)
+    if (row.group == group && row.expressed())
+      out << fmt::format("| {} | {} | {} | {} | {} |\n", in_markdown(row.id), in_markdown(row.configuration),
+                         value_text(row, row.measured), value_text(row, row.with.value), signed_percent(row.error()));
 }
 
 void write_reasons(std::ostream& out, const Validation& validation) {
@@ -82,7 +132,7 @@ void write_reasons(std::ostream& out, const Validation& validation) {
   for (const ValidationRow& row : validation.rows) {
     if (!row.expressed())
       not_expressible[row.not_expressible].push_back(&row);
-    else if (!row.scored())
+    else if (!row.scored() && row.group != kSimulatorGroup)
       left_out[row.left_out].push_back(&row);
   }
   out << "\n## Left out of the scores, by rule\n";
@@ -145,12 +195,22 @@ void write_validation_markdown(std::ostream& out, const Validation& validation) 
          "Written by `accosim validate --markdown`; a test holds the file to what the program writes. Errors are\n"
          "predicted over measured, less one: above 0 is predicted too slow (too large). Rates are compared as the time "
          "of\n"
-         "a step. Trust: A exact and fully configured, B approximate or under-specified, as the collectors judged.\n";
+         "a step. The first error is the one that a case of your own may have: each source is predicted with constants "
+         "fitted\n"
+         "to all other sources. `fitted` beside it is by the shipped constants, which saw it; so are the columns after "
+         "it.\n"
+         "Trust: A exact and fully configured, B approximate or under-specified, as the collectors judged.\n";
   write_score_heading(out, "group");
   for (const ValidationGroup& group : validation.groups)
-    out << "| " << in_markdown(group.name) << " | " << score_cells(group.score) << " |\n";
+    if (group.name != kSimulatorGroup)
+      out << "| " << in_markdown(group.name) << " | " << score_cells(group.score) << " |\n";
+  write_intervals(out, validation);
   for (const ValidationGroup& group : validation.groups) {
     out << "\n## " << static_cast<char>(std::toupper(group.name[0])) << in_markdown(group.name.substr(1)) << '\n';
+    if (group.name == kSimulatorGroup) {
+      write_simulated(out, validation, group.name);
+      continue;
+    }
     write_parts(out, "device", group.devices);
     write_parts(out, "source", group.sources);
     if (group.series.empty())

@@ -20,9 +20,10 @@ std::string signed_percent(double fraction) { return fmt::format("{:+.1f}%", 100
 Column column(const char* head, const char* sub_head = "", bool left = false) { return {head, sub_head, {}, left}; }
 
 struct ScoreTable {
-  Column name = column("", "", true), cases = column("cases"), mean = column("mean", "|error|"), bias = column("bias"),
-         worst = column("worst"), within = column("within", "20 %"), inside = column("in 80 %", "interv."),
-         out = column("left", "out"), no = column("not", "asked");
+  Column name = column("", "", true), cases = column("cases"), without = column("error with", "source out"),
+         mean = column("error", "fitted"), bias = column("bias"), worst = column("worst"),
+         within = column("within", "20 %"), inside = column("in 80 %", "interv."), width = column("median", "width"),
+         log_score = column("log", "score"), out = column("left", "out"), no = column("not", "asked");
 
   void add_part(const ValidationPart& part, Style style = Style::kPlain) {
     if (part.score.cases + part.score.left_out > 0) add("  " + part.name, part.score, style);
@@ -31,33 +32,40 @@ struct ScoreTable {
     const bool any = score.cases > 0;
     name.cells.push_back({label, style});
     cases.cells.push_back({fmt::format("{}", score.cases), style});
+    without.cells.push_back({score.mean_without ? percent(*score.mean_without) : "-", style});
     mean.cells.push_back({any ? percent(score.mean) : "-", style});
     bias.cells.push_back({any ? signed_percent(score.bias) : "-", style});
     worst.cells.push_back({any ? signed_percent(score.worst) : "-", style});
     within.cells.push_back({any ? percent(score.within_20) : "-", style});
-    inside.cells.push_back({any ? percent(score.inside) : "-", style});
+    // With the source left out where it was: these are what a new case may rely on.
+    const IntervalScore& interval = score.interval_without ? *score.interval_without : score.interval;
+    inside.cells.push_back({any ? percent(interval.inside) : "-", style});
+    width.cells.push_back({any ? fmt::format("{:.2f}x", interval.width) : "-", style});
+    log_score.cells.push_back({any ? fmt::format("{:+.2f}", interval.log_score) : "-", style});
     out.cells.push_back({fmt::format("{}", score.left_out), style});
     no.cells.push_back({fmt::format("{}", score.not_expressible), style});
   }
   void write(std::ostream& stream, const ConsoleOptions& options) const {
-    write_table(stream, {name, cases, mean, bias, worst, within, inside, out, no}, options);
+    write_table(stream, {name, cases, without, mean, bias, worst, within, inside, width, log_score, out, no}, options);
   }
 };
 
 void write_rows(std::ostream& out, const std::vector<const ValidationRow*>& rows, const ConsoleOptions& options) {
   Column id = column("case", "", true), measured = column("measured"), predicted = column("predicted"),
-         error = column("error"), interval = column("80 %", "interval");
+         without = column("error with", "source out"), error = column("error", "fitted"),
+         interval = column("80 %", "interval");
   for (const ValidationRow* row : rows) {
     const Style style = !row->scored()                            ? Style::kDim
                         : std::abs(row->error()) > kToBeExplained ? Style::kBad
                                                                   : Style::kPlain;
     id.cells.push_back({row->id, style});
     measured.cells.push_back({row->expressed() ? value_text(*row, row->measured) : row->published, style});
-    predicted.cells.push_back({row->expressed() ? value_text(*row, row->predicted) : "-", style});
+    predicted.cells.push_back({row->expressed() ? value_text(*row, row->with.value) : "-", style});
+    without.cells.push_back({row->without ? signed_percent(row->error_without()) : "-", style});
     error.cells.push_back({row->expressed() ? signed_percent(row->error()) : "-", style});
-    interval.cells.push_back({!row->expressed() ? "-" : row->inside() ? "holds" : "missed", style});
+    interval.cells.push_back({!row->expressed() ? "-" : row->with.holds(row->measured) ? "holds" : "missed", style});
   }
-  write_table(out, {id, measured, predicted, error, interval}, options);
+  write_table(out, {id, measured, predicted, without, error, interval}, options);
 }
 
 void write_left_out(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {

@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "models/base/nearest.hpp"
@@ -125,6 +126,27 @@ double value_of(std::string_view mantissa, long exponent, const Unit& unit) {
   return scaled;
 }
 
+/// "3 h 46 min", in seconds: whole hours, and minutes below 60.
+std::optional<double> hours_and_minutes(std::string_view text) {
+  constexpr std::size_t kMostDigits = 6;
+  const auto whole = [&](std::string_view unit) -> std::optional<double> {
+    std::size_t digits = 0;
+    while (digits < text.size() && is_digit(text[digits])) ++digits;
+    if (digits == 0 || digits > kMostDigits) return std::nullopt;
+    const double value = std::stod(std::string(text.substr(0, digits)));
+    text.remove_prefix(digits);
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    if (text.substr(0, unit.size()) != unit) return std::nullopt;
+    text.remove_prefix(unit.size());
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    return value;
+  };
+  const std::optional<double> hours = whole("h");
+  const std::optional<double> minutes = hours ? whole("min") : std::nullopt;
+  if (!minutes || *minutes >= 60 || !text.empty()) return std::nullopt;
+  return 3600 * *hours + 60 * *minutes;
+}
+
 /// Spelling without case, slash and the "p" of "per", to find what a wrong spelling may have meant.
 std::string loose(std::string_view unit) {
   std::string out;
@@ -208,6 +230,8 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
       return fail(fmt::format("{} is out of range; write a value that exists", in_quotes(whole)));
     return ParsedQuantity{value, {}};
   }
+  if (const auto time = hours_and_minutes(text); time && dimension == Dimension::kTime)
+    return ParsedQuantity{*time, {}};
   if (other != nullptr) {
     return fail(fmt::format("{} is {}; {}", in_quotes(whole), noun_of(other->dimension), how_to_write(dimension)));
   }

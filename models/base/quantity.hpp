@@ -19,8 +19,8 @@ struct ParsedQuantity {
   std::string error;
 };
 
-/// A number, optional blanks, a unit. The value is the double nearest to what is written wherever the unit is a power
-/// of ten. Finite and not negative.
+/// A number, optional blanks, a unit; a time may also be hours and minutes, "3 h 46 min". The value is the double
+/// nearest to what is written wherever the unit is a power of ten. Finite and not negative.
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
 
 /// The shortest text that parses back to the same double, in the unit that people use. `value` is finite and >= 0.

@@ -124,7 +124,7 @@ class LinksFit {
     return out;
   }
 
-  LinkFit whole(Samples samples) const {
+  LinkFit whole(Samples samples, CrossValidation cross) const {
     LinkFit fit;
     fit.between_nodes = between_;
     const Parameters p = this->fit(samples);
@@ -138,16 +138,7 @@ class LinksFit {
     }
     fit.large = errors_of(large);
     fit.small = errors_of(small);
-    std::vector<double> out;
-    for (std::size_t fold = 0; fold < kCollectiveFolds && samples.size() > 2 * kCollectiveFolds; ++fold) {
-      Samples rest, left;
-      for (std::size_t i = 0; i < samples.size(); ++i)
-        (i % kCollectiveFolds == fold ? left : rest).push_back(samples[i]);
-      const Parameters without = this->fit(std::move(rest));
-      const std::vector<double> errors = residuals(left, without);
-      out.insert(out.end(), errors.begin(), errors.end());
-    }
-    fit.out = errors_of(out);
+    if (cross == CrossValidation::kYes) fit.out = left_out(samples);
     if (between_) {
       fit.nics = nics_of(usual_nics(kind_), p), set_quality(fit.nics.quality, fit);
     } else {
@@ -160,6 +151,19 @@ class LinksFit {
   }
 
  private:
+  FitErrors left_out(const Samples& samples) const {
+    std::vector<double> out;
+    for (std::size_t fold = 0; fold < kCollectiveFolds && samples.size() > 2 * kCollectiveFolds; ++fold) {
+      Samples rest, left;
+      for (std::size_t i = 0; i < samples.size(); ++i)
+        (i % kCollectiveFolds == fold ? left : rest).push_back(samples[i]);
+      const Parameters without = this->fit(std::move(rest));
+      const std::vector<double> errors = residuals(left, without);
+      out.insert(out.end(), errors.begin(), errors.end());
+    }
+    return errors_of(out);
+  }
+
   /// Few samples prove no small spread: what a kind has without them stands until there are enough.
   static void set_quality(LinkQuality& quality, const LinkFit& fit) {
     constexpr int kProof = 10;
@@ -174,8 +178,9 @@ class LinksFit {
 
 }  // namespace
 
-std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples) {
-  std::vector<LinkFit> fits;
+std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples, std::vector<LinkFit> known,
+                                     CrossValidation cross) {
+  std::vector<LinkFit> fits = std::move(known);
   for (const bool between : {false, true}) {
     std::map<std::string, Samples> by_kind;
     std::map<std::string, std::set<std::string>> sources;
@@ -190,7 +195,7 @@ std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samp
     }
     for (auto& [kind, of_kind] : by_kind) {
       if (of_kind.size() < kFewest) continue;
-      fits.push_back(LinksFit(between, kind).whole(std::move(of_kind)));
+      fits.push_back(LinksFit(between, kind).whole(std::move(of_kind), cross));
       fits.back().sources = sources[kind];
     }
   }
@@ -212,6 +217,9 @@ std::vector<LinkFit> with_relatives(std::vector<LinkFit> fits, const std::vector
       if (relative == fits.end()) continue;
       LinkFit copy = *relative;
       (copy.between_nodes ? copy.nics.kind : copy.intra.kind) = name(each);
+      LinkQuality& quality = copy.between_nodes ? copy.nics.quality : copy.intra.quality;
+      quality.spread = std::max(quality.spread, LinkQuality().spread);  // of links that nobody measured
+      quality.spread_small = std::max(quality.spread_small, LinkQuality().spread_small);
       fits.push_back(std::move(copy));
       break;
     }

@@ -24,19 +24,20 @@ struct LinkFit {
   Nics nics;        ///< the same for links between nodes
   FitErrors large;  ///< with all samples in the fit: those from 1 MiB
   FitErrors small;  ///< the same below 1 MiB
-  FitErrors out;    ///< cross-validation in kCollectiveFolds parts: each sample predicted by a fit without its part
+  FitErrors out;    ///< each sample by a fit without its part, in kCollectiveFolds parts; where it was asked for
   double least = 0, most = 0;  ///< smallest and largest sample, bytes
   std::set<std::string> sources;
 };
 inline constexpr int kCollectiveFolds = 5;
 
 /// One fit for each kind with at least 10 samples, sorted by name, links inside nodes first; other kinds keep their
-/// usual constants. Deterministic.
-std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples);
+/// usual constants. `known`: fits of other kinds, which stand and come first. Deterministic.
+std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples, std::vector<LinkFit> known = {},
+                                     CrossValidation cross = CrossValidation::kYes);
 
 /// The fits and, for each kind in `known` without one, a copy of its nearest relative's: what a kind that nobody
-/// measured would get. Links between nodes take InfiniBand's where it has a fit, links inside nodes those of another
-/// NVLink board.
+/// measured would get, with the spread of such a kind where its own is smaller. Links between nodes take InfiniBand's
+/// where it has a fit, links inside nodes those of another NVLink board.
 std::vector<LinkFit> with_relatives(std::vector<LinkFit> fits, const std::vector<LinkFit>& known);
 
 /// The node group with the fits' constants for its kinds of links.

@@ -92,19 +92,12 @@ class GroupFit {
     return out;
   }
 
-  KernelFit whole() const {
+  KernelFit whole(CrossValidation cross) const {
     KernelFit fit;
     const Parameters p = this->fit(samples_);
     const std::vector<double> in = residuals(samples_, p);
     fit.in = errors_of(in);
-    std::vector<double> out;
-    for (std::size_t fold = 0; fold < kFolds && samples_.size() > kFolds; ++fold) {
-      Chosen rest, left;
-      for (std::size_t i = 0; i < samples_.size(); ++i) (i % kFolds == fold ? left : rest).push_back(samples_[i]);
-      const std::vector<double> errors = residuals(left, this->fit(rest));
-      out.insert(out.end(), errors.begin(), errors.end());
-    }
-    fit.out = errors_of(out);
+    if (cross == CrossValidation::kYes) fit.out = left_out();
     std::map<std::string, std::vector<double>> by;
     FitQuality quality{fit.in.spread, fit.in.samples, 0, 0, false};
     quality.spread = proven(quality.spread, fit.in.samples);
@@ -123,6 +116,18 @@ class GroupFit {
   }
 
  private:
+  /// Each sample by a fit of the others, in kFolds parts.
+  FitErrors left_out() const {
+    std::vector<double> out;
+    for (std::size_t fold = 0; fold < kFolds && samples_.size() > kFolds; ++fold) {
+      Chosen rest, left;
+      for (std::size_t i = 0; i < samples_.size(); ++i) (i % kFolds == fold ? left : rest).push_back(samples_[i]);
+      const std::vector<double> errors = residuals(left, this->fit(rest));
+      out.insert(out.end(), errors.begin(), errors.end());
+    }
+    return errors_of(out);
+  }
+
   Device set(Device device, const Parameters& p) const {
     if (attention_)
       device.attention = attention_of(p, power_);
@@ -195,8 +200,8 @@ std::vector<double> log_ratios(const std::vector<KernelSample>& samples, const s
 }
 
 std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
-                                   const std::map<std::string, Device>& devices,
-                                   const std::vector<std::string>& bounds) {
+                                   const std::map<std::string, Device>& devices, const std::vector<std::string>& bounds,
+                                   CrossValidation cross) {
   std::set<std::string> architectures;
   for (const KernelSample& sample : samples) {
     const auto device = devices.find(sample.device);
@@ -215,7 +220,7 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
           chosen.push_back(&sample);
       }
       if (chosen.empty()) return;
-      KernelFit fit = GroupFit(attention, chosen, devices).whole();
+      KernelFit fit = GroupFit(attention, chosen, devices).whole(cross);
       fit.architecture = architecture;
       fit.what = what;
       fit.dtypes = dtypes;

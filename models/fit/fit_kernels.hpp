@@ -2,6 +2,7 @@
 // time, so that a short kernel counts as much as a long one and a few odd rows do not decide.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,10 +36,16 @@ struct KernelFit {
   GemmFit gemm;                         ///< of a gemm fit
   AttentionFit attention;               ///< of an attention fit
   FitErrors in;                         ///< all samples in
-  FitErrors out;                        ///< each sample by a fit of the others, in kFolds parts
+  FitErrors out;                        ///< each sample by a fit of the others, in kFolds parts; where it was asked for
   std::map<std::string, FitErrors> by;  ///< "source device": errors with all samples in
 };
 inline constexpr int kFolds = 10;
+
+/// Whether a fit is also tried on samples that it did not see, which takes as long again for each part.
+enum class CrossValidation : std::uint8_t { kYes, kNo };
+
+/// Sources that are no samples of usual shapes: the best ones of a search.
+inline const std::vector<std::string> kBestShapes = {"mamf"};
 
 /// `devices` by name: what the samples name; a sample of another device is an error (std::invalid_argument). Devices of
 /// one architecture share constants, but for their power. fp16 and bf16 are one: the same tensor cores. An architecture
@@ -47,7 +54,8 @@ inline constexpr int kFolds = 10;
 /// the same samples in the same order give the same constants.
 std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::map<std::string, Device>& devices,
-                                   const std::vector<std::string>& bounds = {"mamf"});
+                                   const std::vector<std::string>& bounds = kBestShapes,
+                                   CrossValidation cross = CrossValidation::kYes);
 
 /// The device with the fits of its architecture in place of its own. Where a dtype has none, the nearest: 16 bits for
 /// tf32 and fp8, tf32 for 16 bits; marked as inherited, as is a fit without a sample of this device.

@@ -116,7 +116,7 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
   const bool known = !profile.empty() || known_gpu(samples.device);
   const GpuFit fit = known ? fit_gpu(samples, profile) : GpuFit{};
   const std::string title = fmt::format("accocal measure on {}, {}", samples.device, samples.date);
-  published.sources.push_back({key, key, title, url, samples.commit, "", ""});
+  published.sources.push_back({key, key, title, url, samples.commit, "", "", {}});
   std::set<std::string> ids;
   for (const GpuStepSample& step : samples.steps) {
     PublishedCase one;

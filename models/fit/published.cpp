@@ -70,7 +70,7 @@ void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader
     PublishedCase one = shared;
     one.asked = asked;
     one.measured = value;
-    one.group = group;
+    if (file.source.simulated.empty()) one.group = group;
     const JsonValue& written = *measured.value().find(key);
     if (!(value > 0))
       return file.diagnostics.add(written.origin, measured.pointer(key), "is not above 0; write what was measured");
@@ -149,6 +149,27 @@ int schedule_of(ObjectReader& reader, const Scenario& scenario, const char* fall
   return found == labels.end() ? 0 : static_cast<int>(found - labels.begin());
 }
 
+/// Whether a simulator made the figures of the file, and how that shows.
+std::string read_simulated(ObjectReader& top) {
+  constexpr std::size_t kLeast = 20;
+  if (!top.has("made_by")) {
+    if (top.has("how_it_shows"))
+      top.fail("how_it_shows", "is of a simulator's output; write \"made_by\": \"simulator\" too");
+    top.find("how_it_shows");
+    return "";
+  }
+  const std::string how = top.text("how_it_shows", std::string(), kLongText);
+  const std::string made_by = top.one_of("made_by", {"measurement", "simulator"}, "");
+  if (made_by == "measurement" && top.has("how_it_shows"))
+    top.fail("how_it_shows", "is of a simulator's output, and these are measurements; leave it out");
+  if (made_by != "simulator") return "";
+  if (how.size() < kLeast)
+    top.fail("how_it_shows",
+             "missing or too short; say in 20 characters or more how these figures show that a "
+             "simulator made them");
+  return how;
+}
+
 std::vector<std::string> kinds() { return {"training", "speedups", "collectives", "kernels"}; }
 
 void read_file(const std::string& path, const std::string& shown, std::set<std::string>& ids, Published& published,
@@ -178,6 +199,9 @@ void read_file(const std::string& path, const std::string& shown, std::set<std::
   file.source.description = top.text("description", std::string(), kLongText);
   file.inferred = read_texts(top, "inferred");
   const std::string kind = top.one_of("kind", kinds(), "");
+  file.source.simulated = read_simulated(top);
+  if (!file.source.simulated.empty() && kind != "training")
+    top.fail("made_by", "only files of training runs may be a simulator's; leave out the others");
   if (kind == "training") read_training_cases(top, file);
   if (kind == "speedups") read_speedup_cases(top, file);
   if (kind == "collectives") read_collective_tables(top, file);
@@ -199,6 +223,7 @@ const char* name_of(Asked asked) {
     case Asked::kMemoryAllocated: return "memory allocated";
     case Asked::kMemoryReserved: return "memory reserved";
     case Asked::kSpeedup: return "speedup";
+    case Asked::kRunTime: return "run time";
     case Asked::kCollectiveTime: return "collective time";
     case Asked::kKernelTime: return "kernel time";
     case Asked::kOptimizerTime: return "optimizer time";
@@ -210,9 +235,9 @@ const char* name_of(Asked asked) {
 }
 
 const std::vector<std::string>& published_groups() {
-  static const std::vector<std::string> kGroups = {kTrainingGroup, kMemoryGroup,   kLargeGroup,
-                                                   kSmallGroup,    kKernelGroup,   kLayerGroup,
-                                                   kPaperGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
+  static const std::vector<std::string> kGroups = {
+      kTrainingGroup, kMemoryGroup,     kLargeGroup,     kSmallGroup,    kKernelGroup,        kLayerGroup,
+      kPaperGroup,    kPaperTimesGroup, kSimulatorGroup, kMeasuredGroup, kMeasuredMemoryGroup};
   return kGroups;
 }
 
@@ -239,7 +264,8 @@ std::vector<std::string> read_texts(ObjectReader& reader, const char* key) {
 PublishedCase read_case(ObjectReader& reader, PublishedFile& file, const char* group) {
   PublishedCase one;
   one.id = file.source.key + "/" + reader.text("id", {}, 200);
-  one.group = group;
+  const bool simulated = !file.source.simulated.empty();
+  one.group = simulated ? kSimulatorGroup : group;
   one.source = file.source.key;
   one.url = reader.text("url", file.source.url, kLongText);
   one.trust = reader.one_of("trust", {"A", "B"}, "A")[0];
@@ -248,6 +274,9 @@ PublishedCase read_case(ObjectReader& reader, PublishedFile& file, const char* g
   one.explanation = reader.text("explanation", std::string(), kLongText);
   one.left_out = reader.text("left_out", std::string(), kLongText);
   one.not_expressible = reader.text("not_expressible", std::string(), kLongText);
+  if (simulated && !one.left_out.empty())
+    reader.fail("left_out", "nothing of a simulator's output is scored anyway; leave it out");
+  if (simulated) one.left_out = "a simulator's output, not a measurement";
   if (!one.not_expressible.empty()) {
     one.configuration = reader.text("configuration", {}, kLongText);
     one.published = reader.text("published", {}, kLongText);
@@ -296,9 +325,20 @@ void read_speedup_cases(ObjectReader& top, PublishedFile& file) {
     ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
     PublishedCase one = read_case(reader, file, kPaperGroup);
     const std::string name = reader.text("scenario_file");
-    one.measured = reader.number("speedup", kPositive);
-    one.published = fmt::format("{}x", shortest(one.measured));
-    one.asked = Asked::kSpeedup;
+    const bool time = reader.has("run_time");
+    if (time && reader.has("speedup")) reader.fail("run_time", "a case is either a speedup or a time; write two cases");
+    if (time) {
+      one.asked = Asked::kRunTime;
+      one.group = kPaperTimesGroup;
+      one.measured = reader.seconds("run_time").value;
+      if (reader.good("run_time") && !(one.measured > 0))
+        reader.fail("run_time", "is not above 0; write what was published");
+      one.published = one.measured > 0 ? reader.find("run_time")->text : "";
+    } else {
+      one.asked = Asked::kSpeedup;
+      one.measured = reader.number("speedup", kPositive);
+      one.published = fmt::format("{}x", shortest(one.measured));
+    }
     if (!reader.good("scenario_file")) continue;
     try {
       one.scenario =
@@ -311,8 +351,8 @@ void read_speedup_cases(ObjectReader& top, PublishedFile& file) {
     reader.finish();
     one.device = one.scenario->cluster.nodes.front().devices.front().name;
     one.configuration =
-        configuration_of(*one.scenario, one.scenario->schedules[static_cast<std::size_t>(one.schedule)]) + ", over " +
-        one.scenario->baseline;
+        configuration_of(*one.scenario, one.scenario->schedules[static_cast<std::size_t>(one.schedule)]);
+    if (!time) one.configuration += ", over " + one.scenario->baseline;
     add_case(file, std::move(one), list[i]->origin, reader.pointer());
   }
 }

@@ -19,6 +19,7 @@ struct PublishedSource {
   std::string key;        ///< the file's stem
   std::string publisher;  ///< who measured; a fit leaves out all of a publisher together
   std::string title, url, commit, licence, description;
+  std::string simulated;  ///< how its figures show that a simulator made them; empty: measurements
 };
 
 /// What a case asks for.
@@ -32,6 +33,7 @@ enum class Asked : std::uint8_t {
   kMemoryAllocated,   ///< peak of the tensors on a GPU, B
   kMemoryReserved,    ///< peak of what the framework's allocator took, B
   kSpeedup,           ///< per token over the scenario's baseline
+  kRunTime,           ///< of all the scenario's train_tokens, s
   kCollectiveTime,    ///< s
   kKernelTime,        ///< s
   kOptimizerTime,     ///< of one step on all parameters, s
@@ -89,6 +91,8 @@ inline constexpr const char* kSmallGroup = "collectives below 1 MiB";
 inline constexpr const char* kKernelGroup = "kernels";
 inline constexpr const char* kLayerGroup = "layers";
 inline constexpr const char* kPaperGroup = "ACCO paper";
+inline constexpr const char* kPaperTimesGroup = "ACCO paper, times of runs";
+inline constexpr const char* kSimulatorGroup = "other simulators";  ///< compared; never scored, never in a fit
 
 /// All files of schema accosim.validation/1 in the folder. Throws ScenarioError with everything that is wrong.
 Published load_published(const std::string& directory);

@@ -118,13 +118,33 @@ std::vector<ScheduleSpec> read_schedules(ObjectReader& top, const Training& trai
   return specs;
 }
 
-std::map<std::string, double> read_published(ObjectReader& top, const std::vector<std::string>& labels) {
-  std::map<std::string, double> published;
+/// `{"acco": 7.79}`, a speedup, or `{"acco": {"speedup": 7.79, "time": "29 min"}}`.
+std::map<std::string, PublishedRun> read_published(ObjectReader& top, const std::vector<std::string>& labels) {
+  constexpr Range kSpeedups{0, 1e6, true};
+  std::map<std::string, PublishedRun> published;
   JsonValue* value = top.find("published");
   if (value == nullptr) return published;
   ObjectReader reader(*value, top.pointer("published"), top.diagnostics());
   for (const std::string& label : labels) {
-    if (reader.has(label)) published[label] = reader.number(label, Range{0, 1e6, true});
+    JsonValue* of = reader.find(label);
+    if (of == nullptr) continue;
+    PublishedRun& run = published[label];
+    if (of->kind == JsonKind::kText) {
+      reader.fail(label, "is neither a speedup nor an object; write {\"time\": \"3 h 46 min\"}");
+      continue;
+    }
+    if (of->kind != JsonKind::kObject) {
+      run.speedup = reader.number(label, kSpeedups);
+      continue;
+    }
+    ObjectReader own(*of, reader.pointer(label), top.diagnostics());
+    if (own.has("speedup")) run.speedup = own.number("speedup", kSpeedups);
+    if (own.has("time")) run.time = own.seconds("time");
+    if (run.time && !(*run.time > Seconds{0}) && own.good("time"))
+      own.fail("time", "is not above 0; write what was published");
+    if (!own.has("speedup") && !own.has("time"))
+      reader.fail(label, "says nothing; write a \"speedup\", a \"time\" or both");
+    own.finish();
   }
   reader.finish();
   return published;

@@ -311,6 +311,12 @@ struct ScheduleSpec {
   int inner_updates = 1;            ///< that every rank makes by itself before the ranks meet
 };
 
+/// What was published of a schedule's run, printed beside the prediction.
+struct PublishedRun {
+  std::optional<double> speedup;  ///< over the baseline
+  std::optional<Seconds> time;    ///< of the whole run, all train_tokens
+};
+
 struct Scenario {
   std::string name;
   std::string description;
@@ -319,7 +325,8 @@ struct Scenario {
   Training training;
   std::string baseline;  ///< label of the schedule that the others are compared with
   std::vector<ScheduleSpec> schedules;
-  std::map<std::string, double> published;  ///< a label's published speedup over the baseline, printed beside ours
+  std::map<std::string, PublishedRun> published;  ///< by label
+  bool published_of_another_run = false;          ///< settings were replaced after the file was read (--set)
 };
 
 /// Names as the files spell them.

@@ -20,7 +20,8 @@ std::vector<Option> options() {
        .required = true},
       {.names = "-o,--output",
        .help = "File to write: from tables of kernels a device profile (may be repeated), from tables of collectives a "
-               "cluster, from cases constants, from samples of accocal a profile or a scenario",
+               "cluster, from cases constants and then profiles for their product_overhead, from samples of accocal a "
+               "profile or a scenario",
        .value = Texts()},
       {.names = "--cluster",
        .help = "Cluster, by name or file, that a table's column fabric names; may be repeated",

@@ -26,6 +26,7 @@
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/evidence/fit_steps.hpp"
+#include "sim/evidence/refit.hpp"
 #include "sim/evidence/validate.hpp"
 
 namespace accosim {
@@ -97,9 +98,13 @@ FittedOverheads fitted_overheads(const std::vector<StepSample>& samples, const S
 
 ExitCode fit_to_cases(const Arguments& arguments) {
   const Texts& outputs = arguments.texts("--output");
-  if (outputs.size() > 1) throw ScenarioError({"the constants of cases are written to one --output"});
   const std::string path = outputs.empty() ? "" : outputs[0];
-  check_outputs({{"--output", path, {"they are constants, JSON", ".json", "", ""}, true}}, {}, false);
+  std::vector<Output> files = {{"--output", path, {"they are constants, JSON", ".json", "", ""}, true}};
+  for (std::size_t i = 1; i < outputs.size(); ++i)
+    files.push_back({"--output", outputs[i], {"it is a profile, JSON", ".json", "{", ""}, true});
+  check_outputs(files, {}, false);
+  std::vector<Device> devices;
+  for (std::size_t i = 1; i < outputs.size(); ++i) devices.push_back(load_device(outputs[i]));
   // What is not fitted stays as it is there.
   std::error_code none;
   const bool written =
@@ -117,7 +122,14 @@ ExitCode fit_to_cases(const Arguments& arguments) {
   write_step_fit(std::cout, steps.overheads, steps.products, steps.errors, steps.without);
   if (path.empty()) return ExitCode::kDone;
   check_plausible("training steps", steps.errors);
-  write_whole(path, constants_with_fits(std::move(document), links, fitted_overheads(samples, steps)));
+  Texts texts = {constants_with_fits(std::move(document), links, fitted_overheads(samples, steps))};
+  for (std::size_t i = 1; i < outputs.size(); ++i) {
+    texts.push_back(read_file(outputs[i]));
+    const auto product = steps.products.find(devices[i - 1].architecture);
+    if (product != steps.products.end())
+      texts.back() = profile_with_overhead(texts.back(), outputs[i], product->second);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) write_whole(outputs[i], texts[i]);
   return ExitCode::kDone;
 }
 

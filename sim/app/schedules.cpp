@@ -57,8 +57,8 @@ ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs) {
   check_outputs({{"--trace", arguments.text("--trace"), trace_kind()}}, loaded.files, arguments.flag("--force"));
   traced_ranks(scenario, arguments);
   if (!sets.empty() && !scenario.published.empty()) {
-    std::cerr << "accosim: published speedups are left out: with --set this is another run than the published one\n";
-    scenario.published.clear();
+    std::cerr << "accosim: with --set this is another run than the published one: errors are of both differences\n";
+    scenario.published_of_another_run = true;
   }
   std::vector<int> chosen = chosen_schedules(scenario, arguments.texts("--schedule"));
   return {std::move(scenario), std::move(chosen)};

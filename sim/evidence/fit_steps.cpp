@@ -79,13 +79,16 @@ double predicted(const StepSample& sample, const Parameters& p) {
 
 }  // namespace
 
+bool is_step_sample(const PublishedCase& one) {
+  return one.scored() && !one.by_us && (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
+}
+
 std::vector<StepSample> step_samples(const Published& published, int jobs, NetworkKind network) {
   std::map<std::string, std::string> publishers;
   for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
   std::vector<const PublishedCase*> cases;
   for (const PublishedCase& one : published.cases)
-    if (one.scored() && !one.by_us && (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime))
-      cases.push_back(&one);
+    if (is_step_sample(one)) cases.push_back(&one);
   const std::vector<std::string> texts = in_children(jobs, cases.size(), [&](std::size_t i) {
     const Parts parts = parts_of(*cases[i], network);
     return std::string(reinterpret_cast<const char*>(&parts), sizeof parts);

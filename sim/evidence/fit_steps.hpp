@@ -31,6 +31,8 @@ struct StepSample {
   double rest = 0;       ///< optimizer, exposed communication
   double measured = 0;
 };
+/// Whether the fit may see the case: scored, the time of a step or of a micro-batch, and not measured by us.
+bool is_step_sample(const PublishedCase& one);
 /// Of the scored cases that measure the time of a step or of a micro-batch. Plays each once, in children.
 std::vector<StepSample> step_samples(const Published& published, int jobs, NetworkKind network);
 

@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <numbers>
+
+#include "models/base/statistics.hpp"
+#include "models/price/interval.hpp"
 
 namespace accosim {
 namespace {
@@ -30,10 +35,39 @@ std::vector<ValidationPart> parts_of(const std::vector<const ValidationRow*>& ro
   return scores;
 }
 
+IntervalScore interval_score(const std::vector<std::pair<double, const ValidationPrediction*>>& predictions) {
+  IntervalScore score;
+  std::vector<double> widths;
+  const double n = static_cast<double>(predictions.size());
+  for (const auto& [measured, predicted] : predictions) {
+    score.inside += (predicted->holds(measured) ? 1 : 0) / n;
+    score.log_score += predicted->log_score(measured) / n;
+    widths.push_back(predicted->high / predicted->low);
+  }
+  score.width = median(std::move(widths));
+  return score;
+}
+
+void add_weighted(LeftOutRow& total, const LeftOutRow& row) {
+  const double cases = total.cases + row.cases;
+  total.mean_with = (total.mean_with * total.cases + row.mean_with * row.cases) / cases;
+  total.mean_without = (total.mean_without * total.cases + row.mean_without * row.cases) / cases;
+  total.cases += row.cases;
+}
+
 }  // namespace
+
+double ValidationPrediction::log_score(double measured) const {
+  constexpr double kLeast = 0.001;
+  const double s = std::max(kLeast, std::log(high / low) / (2 * kEightyPercent));
+  const double off = (std::log(measured) - std::log(low * high) / 2) / s;
+  return std::log(s * std::sqrt(2 * std::numbers::pi)) + off * off / 2;
+}
 
 ValidationScore score_of(const std::vector<const ValidationRow*>& rows) {
   ValidationScore score;
+  std::vector<std::pair<double, const ValidationPrediction*>> with, without;
+  double mean_without = 0;
   for (const ValidationRow* row : rows) {
     if (!row->expressed()) ++score.not_expressible;
     if (row->expressed() && !row->scored()) ++score.left_out;
@@ -43,7 +77,11 @@ ValidationScore score_of(const std::vector<const ValidationRow*>& rows) {
     score.mean += std::abs(error);
     score.bias += error;
     score.within_20 += std::abs(error) <= 0.2 ? 1 : 0;
-    score.inside += row->inside() ? 1 : 0;
+    with.emplace_back(row->measured, &row->with);
+    if (row->without) {
+      without.emplace_back(row->measured, &*row->without);
+      mean_without += std::abs(row->error_without());
+    }
     if (score.worst_id.empty() || std::abs(error) > std::abs(score.worst)) {
       score.worst = error;
       score.worst_id = row->id;
@@ -53,7 +91,11 @@ ValidationScore score_of(const std::vector<const ValidationRow*>& rows) {
     score.mean /= score.cases;
     score.bias /= score.cases;
     score.within_20 /= score.cases;
-    score.inside /= score.cases;
+    score.interval = interval_score(with);
+    if (without.size() == with.size()) {
+      score.mean_without = mean_without / score.cases;
+      score.interval_without = interval_score(without);
+    }
   }
   return score;
 }
@@ -80,6 +122,7 @@ std::vector<std::string> broken_bounds(const Validation& validation, const std::
     const auto bound = std::find_if(validation.bounds.begin(), validation.bounds.end(),
                                     [&](const ValidationBound& each) { return each.group == group.name; });
     if (bound == validation.bounds.end()) {
+      if (group.score.cases == 0) continue;
       broken.push_back(
           fmt::format("{}: no bound is given, so nothing holds it; add \"{}\" to bounds.json", group.name, group.name));
       continue;
@@ -87,6 +130,10 @@ std::vector<std::string> broken_bounds(const Validation& validation, const std::
     if (group.score.mean > bound->mean)
       broken.push_back(fmt::format("{}: the mean absolute error is {:.2f} %, its bound is {:.2f} %", group.name,
                                    100 * group.score.mean, 100 * bound->mean));
+    if (bound->mean_without && group.score.mean_without && *group.score.mean_without > *bound->mean_without)
+      broken.push_back(
+          fmt::format("{}: the mean absolute error with the source left out is {:.2f} %, its bound is {:.2f} %",
+                      group.name, 100 * *group.score.mean_without, 100 * *bound->mean_without));
     if (group.score.cases < bound->cases)
       broken.push_back(
           fmt::format("{}: {} cases are scored, there were {}", group.name, group.score.cases, bound->cases));
@@ -99,16 +146,25 @@ std::vector<std::string> broken_bounds(const Validation& validation, const std::
   return broken;
 }
 
+std::vector<LeftOutRow> left_out_rows(const std::vector<LeftOutRow>& rows, const std::vector<std::string>& names) {
+  std::map<std::string, std::map<std::ptrdiff_t, LeftOutRow>> by_name;
+  for (const LeftOutRow& row : rows) {
+    const std::ptrdiff_t group = std::find(names.begin(), names.end(), row.group) - names.begin();
+    add_weighted(by_name[row.left_out].emplace(group, LeftOutRow{row.left_out, row.group, 0, 0, 0}).first->second, row);
+  }
+  std::vector<LeftOutRow> merged;
+  for (const auto& [name, groups] : by_name)
+    for (const auto& [group, row] : groups) merged.push_back(row);
+  return merged;
+}
+
 std::vector<LeftOutRow> left_out_totals(const Validation& validation) {
   std::vector<LeftOutRow> totals;
   for (const LeftOutRow& row : validation.left_out) {
     auto total =
         std::find_if(totals.begin(), totals.end(), [&](const LeftOutRow& each) { return each.group == row.group; });
     if (total == totals.end()) total = totals.insert(totals.end(), {"each", row.group, 0, 0, 0});
-    const double cases = total->cases + row.cases;
-    total->mean_with = (total->mean_with * total->cases + row.mean_with * row.cases) / cases;
-    total->mean_without = (total->mean_without * total->cases + row.mean_without * row.cases) / cases;
-    total->cases += row.cases;
+    add_weighted(*total, row);
   }
   return totals;
 }

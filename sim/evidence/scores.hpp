@@ -2,6 +2,7 @@
 // values, for the reports.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,20 @@
 namespace accosim {
 
 enum class ValidationUnit { kSeconds, kBytes, kRatio };
+
+/// A predicted value with its 80 % interval, in the row's unit.
+struct ValidationPrediction {
+  double value = 0, low = 0, high = 0;
+
+  double error(double measured) const { return value / measured - 1; }  ///< above 0: predicted too large
+  bool holds(double measured) const { return low <= measured && measured <= high; }
+  /// Negative log of the predictive density of y = log(measured / value): the interval's log-normal makes y normal,
+  /// with mean m = log(low high) / 2 - log(value) and standard deviation s = log(high / low) / (2 x 1.28155), so log(s
+  /// sqrt(2 pi)) + ((y - m) / s)^2 / 2, in nats; less is better. A proper score (Gneiting and Raftery 2007, "Strictly
+  /// Proper Scoring Rules, Prediction, and Estimation", JASA 102, section 4.1): wide intervals, which always hold, pay
+  /// for it in log(s), and narrow ones for what they miss. s is at least 0.001: no prediction is surer.
+  double log_score(double measured) const;
+};
 
 /// One published measurement beside its prediction.
 struct ValidationRow {
@@ -19,25 +34,35 @@ struct ValidationRow {
   std::string left_out;         ///< why it is not scored
   std::string not_expressible;  ///< why there is no prediction
   ValidationUnit unit = ValidationUnit::kSeconds;
-  double measured = 0, predicted = 0;
-  double low = 0, high = 0;  ///< 80 % interval of the prediction
+  double measured = 0;
+  ValidationPrediction with;                    ///< by the shipped constants, some of which are fitted to this source
+  std::optional<ValidationPrediction> without;  ///< by constants fitted to all other sources, where that was asked for
 
   bool expressed() const { return not_expressible.empty(); }
   bool scored() const { return expressed() && left_out.empty(); }
-  double error() const { return predicted / measured - 1; }  ///< above 0: predicted too large
-  bool inside() const { return low <= measured && measured <= high; }
+  double error() const { return with.error(measured); }
+  double error_without() const { return without.value().error(measured); }
 };
 
-/// The score of those rows that are scored. All zero where there is none.
+/// How good 80 % intervals are.
+struct IntervalScore {
+  double inside = 0;     ///< share of the measurements in their interval
+  double width = 1;      ///< median of high over low
+  double log_score = 0;  ///< mean of ValidationPrediction::log_score
+};
+
+/// The score of those rows that are scored. Of no meaning where there is none.
 struct ValidationScore {
   int cases = 0;
-  double mean = 0;   ///< of the errors' absolute values
-  double bias = 0;   ///< mean of the errors
-  double worst = 0;  ///< the error that is largest either way
+  std::optional<double> mean_without;             ///< of the errors' absolute values, each with its source left out
+  std::optional<IntervalScore> interval_without;  ///< likewise; both only where every case has such a prediction
+  double mean = 0;                                ///< of the absolute values, by the shipped constants, as what follows
+  double bias = 0;                                ///< mean of the errors
+  double worst = 0;                               ///< the error that is largest either way
   std::string worst_id;
   double within_20 = 0;  ///< share of the cases whose error is at most 20 % either way
-  double inside = 0;     ///< share of the cases in their 80 % interval
-  int left_out = 0;      ///< expressed, and not scored by a stated rule
+  IntervalScore interval;
+  int left_out = 0;  ///< expressed, and not scored by a stated rule
   int not_expressible = 0;
 };
 
@@ -57,11 +82,13 @@ struct ValidationGroup {
 struct ValidationBound {
   std::string group;
   double mean = 0;
-  int cases = 0;  ///< least number of scored cases
+  int cases = 0;                       ///< least number of scored cases
+  std::optional<double> mean_without;  ///< the largest with the source left out
 };
 
 struct ValidationSource {
   std::string key, title, url, commit, licence, description;
+  std::string simulated;  ///< how its figures show that a simulator made them
 };
 
 /// A group's error on what was left out of the fits, beside the error of the same cases with everything in.
@@ -90,6 +117,9 @@ std::vector<ValidationGroup> groups_of(const std::vector<ValidationRow>& rows, c
 std::vector<std::string> broken_bounds(const Validation& validation, const std::vector<std::string>& explained);
 
 inline constexpr double kToBeExplained = 0.25;
+
+/// Rows of the same name and group in one, means weighted by cases, sorted by name; groups in the order of `names`.
+std::vector<LeftOutRow> left_out_rows(const std::vector<LeftOutRow>& rows, const std::vector<std::string>& names);
 
 /// One row a group, over all that was left out ("each"), means weighted by cases.
 std::vector<LeftOutRow> left_out_totals(const Validation& validation);

@@ -4,171 +4,17 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <memory>
-#include <numeric>
 #include <optional>
 
 #include "models/base/reader.hpp"
-#include "models/fit/fit_kernels.hpp"
-#include "models/fit/kernel_samples.hpp"
-#include "models/price/interval.hpp"
-#include "models/price/price.hpp"
-#include "models/price/spread.hpp"
 #include "models/spec/references.hpp"
 #include "models/spec/scenario.hpp"
+#include "sim/evidence/predict.hpp"
+#include "sim/evidence/refit.hpp"
 #include "sim/result/parallel.hpp"
-#include "sim/result/run.hpp"
-#include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
-
-struct Predicted {
-  double value = 0, low = 0, high = 0;
-};
-
-Predicted with_interval(double value, double spread) {
-  const Interval interval = interval_80(value, spread);
-  return {value, interval.low, interval.high};
-}
-
-bool is_memory(Asked asked) {
-  switch (asked) {
-    case Asked::kMemoryAllocated:
-    case Asked::kMemoryReserved:
-    case Asked::kMemoryInUse:
-    case Asked::kMemoryMicroBatch:
-    case Asked::kMemoryOptimizer: return true;
-    default: return false;
-  }
-}
-
-Bytes asked_part(const MemoryParts& parts, Asked asked) {
-  if (asked == Asked::kMemoryAllocated) return parts.allocated();
-  Bytes bytes = parts.with_slack();
-  if (asked == Asked::kMemoryMicroBatch || asked == Asked::kMemoryOptimizer)
-    bytes -= parts.part(MemoryUse::kCommunicationBuffer);
-  if (asked == Asked::kMemoryOptimizer)
-    bytes -= parts.part(MemoryUse::kActivations) + parts.part(MemoryUse::kLogitsAndLoss);
-  return bytes;
-}
-
-Predicted predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Asked asked) {
-  const Costs costs = price(scenario, spec);
-  double most = 0;
-  for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec),
-                                               scenario.training.gradient_accumulation_steps, kind.tied_embeddings,
-                                               scenario.training.implementation == Implementation::kAccocal});
-    most = std::max(most, asked_part(parts, asked).value);
-  }
-  return with_interval(most, kMemorySpread);
-}
-
-Predicted predict_training(const PublishedCase& one, const Scenario& scenario, NetworkKind network) {
-  const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(one.schedule)];
-  if (is_memory(one.asked)) return predict_memory(scenario, spec, one.asked);
-  if (one.asked == Asked::kOptimizerTime) {
-    const Costs costs = price(scenario, spec);
-    return with_interval(optimizer_time(costs, costs.parameters, costs.kinds.front().device).value,
-                         optimizer_spread(costs));
-  }
-  if (one.asked == Asked::kMicroBatchTime) {
-    const RankKind kind = price(scenario, spec).kinds.front();
-    return with_interval((kind.forward + kind.backward).value, compute_spread(kind));
-  }
-  if (one.asked == Asked::kBlockForward || one.asked == Asked::kBlockBackward) {
-    // Timed alone, not under the load of training.
-    const RankKind kind = price(without_overheads(scenario), spec).kinds.front();
-    const auto first = std::find_if(kind.layers.begin(), kind.layers.end(),
-                                    [](const Layer& layer) { return layer.kind == LayerKind::kBlock; });
-    const LayerTime& block = kind.times.at(static_cast<std::size_t>(first - kind.layers.begin()));
-    return with_interval((one.asked == Asked::kBlockForward ? block.forward : block.backward).value,
-                         std::hypot(compute_spread(kind), kLayerAlone));
-  }
-  if (one.asked == Asked::kSpeedup) {
-    const RunResult result = run_schedule(scenario, spec, network);
-    const auto base = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                                   [&](const ScheduleSpec& each) { return each.label == scenario.baseline; });
-    const RunResult baseline = run_schedule(scenario, *base, network);
-    return with_interval(result.tokens_per_second / baseline.tokens_per_second,
-                         ratio_spread(result.spread, baseline.spread));
-  }
-  const RunResult result = run_schedule(scenario, spec, network);
-  double time = result.update_time.value;
-  if (one.asked == Asked::kForwardBackward) {
-    const ScheduleInput input{spec, *result.costs, result.costs->kinds.front(), 1, 1};
-    time -= full_optimizer_time(input).value;
-  }
-  return with_interval(time, result.spread.total());
-}
-
-Predicted predict_collective(CollectiveQuery query, Cluster cluster) {
-  query.cluster = std::make_shared<const Cluster>(std::move(cluster));
-  return with_interval(collective_time(query).value,
-                       communication_spread(*query.cluster, query.nodes > 1, query.bytes));
-}
-
-double kernel_spread(const KernelQuery& query) {
-  const Device& device = *query.device;
-  const bool gemm = query.kernel.kind == KernelKind::kGemm;
-  const auto& product = device.gemm[static_cast<std::size_t>(query.dtype)];
-  const FitQuality* quality =
-      gemm ? (product ? &product->quality : nullptr) : (device.attention ? &device.attention->quality : nullptr);
-  if (quality == nullptr) return kConstantSpread;
-  return quality->inherited ? std::hypot(quality->spread, kInheritedSpread) : quality->spread;
-}
-
-Predicted predict_kernel(KernelQuery query, const Device& device) {
-  query.device = std::make_shared<const Device>(device);
-  return with_interval(kernel_time(query.kernel, device, query.dtype).value, kernel_spread(query));
-}
-
-Cluster refitted(Cluster cluster, const Refit& refit) {
-  for (NodeGroup& group : cluster.nodes) {
-    if (refit.links) group = refit.links(group);
-    for (Device& device : group.devices) {
-      if (refit.device) device = refit.device(device);
-      if (!refit.steps) continue;
-      const auto product = refit.steps->products.find(device.architecture);
-      device.product_overhead = product == refit.steps->products.end() ? 1 : product->second;
-    }
-  }
-  return cluster;
-}
-
-Predicted predict(const PublishedCase& one, const Refit& refit, NetworkKind network) {
-  if (one.asked == Asked::kCollectiveTime)
-    return predict_collective(one.collective, refitted(*one.collective.cluster, refit));
-  if (one.asked == Asked::kKernelTime)
-    return predict_kernel(one.kernel, refit.device ? refit.device(*one.kernel.device) : *one.kernel.device);
-  Scenario scenario = *one.scenario;
-  scenario.cluster = refitted(scenario.cluster, refit);
-  if (refit.steps) scenario.training.overheads = refit.steps->overheads;
-  return predict_training(one, scenario, network);
-}
-
-bool plays(const PublishedCase& one) { return one.scenario != nullptr; }
-
-/// Of the cases at `indices`. Those that play go to children, one each at a time; the others cost microseconds.
-std::vector<Predicted> predict_all(const std::vector<const PublishedCase*>& cases, const Refit& refit,
-                                   const ValidateOptions& options) {
-  std::vector<Predicted> predicted(cases.size());
-  std::vector<std::size_t> played;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (plays(*cases[i]))
-      played.push_back(i);
-    else
-      predicted[i] = predict(*cases[i], refit, options.network);
-  }
-  const std::vector<std::string> texts = in_children(options.jobs, played.size(), [&](std::size_t i) {
-    const Predicted one = predict(*cases[played[i]], refit, options.network);
-    return std::string(reinterpret_cast<const char*>(&one), sizeof one);
-  });
-  for (std::size_t i = 0; i < played.size(); ++i)
-    std::memcpy(&predicted[played[i]], texts[i].data(), sizeof(Predicted));
-  return predicted;
-}
 
 ValidationUnit unit_of(Asked asked) {
   if (asked == Asked::kSpeedup) return ValidationUnit::kRatio;
@@ -205,111 +51,108 @@ std::vector<const PublishedCase*> chosen(const Published& published, const Valid
   return cases;
 }
 
-double mean_error(const std::vector<const PublishedCase*>& cases, const std::vector<Predicted>& predicted,
-                  const std::string& group) {
-  double sum = 0;
-  int count = 0;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (cases[i]->group != group) continue;
-    sum += std::abs(predicted[i].value / cases[i]->measured - 1);
-    ++count;
+/// What the fits make of each case's constants is asked for.
+RefitParts parts_of(const std::vector<const PublishedCase*>& cases) {
+  RefitParts parts;
+  for (const PublishedCase* one : cases) {
+    const bool plays = one->scenario != nullptr;
+    parts.kernels |= plays || one->asked == Asked::kKernelTime;
+    parts.links |= plays || one->asked == Asked::kCollectiveTime;
+    parts.steps |= plays;
   }
-  return sum / std::max(1, count);
+  return parts;
 }
 
-std::vector<KernelSample> samples_but(const Published& published, const LeftOut& left_out) {
-  std::vector<KernelSample> samples;
+/// The cases of one publisher, or of one device.
+struct Part {
+  LeftOut left_out;
+  std::vector<std::size_t> cases;  ///< indices
+  int samples = 0;                 ///< that the fits must do without
+};
+
+/// Those of which some fit sees something, the longest first, so that children end at about the same time.
+std::vector<Part> seen_parts(const Published& published, const std::vector<const PublishedCase*>& cases,
+                             const Refits& refits, bool by_device) {
   std::map<std::string, std::string> publishers;
   for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
-  for (const PublishedCase& one : published.cases) {
-    if (one.asked != Asked::kKernelTime || !one.scored()) continue;
-    const std::string& publisher = publishers[one.source];
-    if (publisher != left_out.publisher && one.device != left_out.device)
-      samples.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
+  std::map<std::string, Part> by_name;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (cases[i]->by_us || !cases[i]->not_expressible.empty()) continue;
+    const std::string& name = by_device ? cases[i]->device : publishers[cases[i]->source];
+    Part& part = by_name[name];
+    part.left_out = by_device ? LeftOut{"", name} : LeftOut{name, ""};
+    part.cases.push_back(i);
   }
-  return samples;
+  std::vector<Part> parts;
+  for (auto& [name, part] : by_name) {
+    part.samples = refits.samples_of(part.left_out);
+    if (part.samples > 0) parts.push_back(std::move(part));
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.samples > b.samples; });
+  return parts;
 }
 
-/// Where nothing of the device's architecture was fitted: the same dtype of another one, else any fit.
-Device with_nearest(Device device, const std::vector<KernelFit>& fits) {
-  for (std::size_t i = 0; i < device.gemm.size(); ++i) {
-    if (!device.peak[i] || device.gemm[i]) continue;
-    const KernelFit* nearest = nullptr;
-    for (const KernelFit& fit : fits) {
-      if (fit.dtypes.empty()) continue;
-      const bool same = std::find(fit.dtypes.begin(), fit.dtypes.end(), static_cast<Dtype>(i)) != fit.dtypes.end();
-      if (nearest == nullptr || same) nearest = &fit;
-      if (same) break;
+/// Each case as the constants predict it that its publisher (or device) had no part in; nothing where the fits see
+/// nothing of it, so that the shipped constants are these.
+std::vector<std::optional<Predicted>> predict_without(const Published& published,
+                                                      const std::vector<const PublishedCase*>& cases,
+                                                      const ValidateOptions& options, bool by_device) {
+  std::vector<std::optional<Predicted>> predicted(cases.size());
+  Refits refits(published);
+  const std::vector<Part> parts = seen_parts(published, cases, refits, by_device);
+  if (parts.empty()) return predicted;
+  std::vector<const PublishedCase*> seen;
+  for (const Part& part : parts)
+    for (const std::size_t i : part.cases) seen.push_back(cases[i]);
+  const RefitParts wanted = parts_of(seen);
+  refits.fit_all(wanted,
+                 wanted.steps ? step_samples(published, options.jobs, options.network) : std::vector<StepSample>());
+  const std::vector<std::string> texts = in_children(options.jobs, parts.size(), [&](std::size_t i) {
+    const Refit refit = refits.without(parts[i].left_out);
+    std::string text;
+    for (const std::size_t at : parts[i].cases) {
+      const Predicted one = predict(*cases[at], refit, options.network);
+      text.append(reinterpret_cast<const char*>(&one), sizeof one);
     }
-    if (nearest == nullptr) continue;
-    device.gemm[i] = nearest->gemm;
-    device.gemm[i]->quality.inherited = true;
-  }
-  for (const KernelFit& fit : fits) {
-    if (device.attention || !fit.dtypes.empty()) continue;
-    device.attention = fit.attention;
-    device.attention->quality.inherited = true;
-  }
-  return device;
+    return text;
+  });
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (std::size_t j = 0; j < parts[i].cases.size(); ++j) {
+      Predicted one;
+      std::memcpy(&one, texts[i].data() + j * sizeof one, sizeof one);
+      predicted[parts[i].cases[j]] = one;
+    }
+  return predicted;
+}
+
+std::vector<const PublishedCase*> expressed_of(const std::vector<const PublishedCase*>& cases) {
+  std::vector<const PublishedCase*> expressed;
+  for (const PublishedCase* one : cases)
+    if (one->not_expressible.empty()) expressed.push_back(one);
+  return expressed;
 }
 
 }  // namespace
-
-std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out) {
-  std::vector<MeasuredCollective> samples;
-  std::map<std::string, std::string> publishers;
-  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
-  for (const PublishedCase& one : published.cases) {
-    if (one.asked != Asked::kCollectiveTime || !one.scored()) continue;
-    const std::string& publisher = publishers[one.source];
-    if (publisher != left_out.publisher && one.device != left_out.device)
-      samples.push_back({publisher, one.collective, Seconds{one.measured}});
-  }
-  return samples;
-}
-
-/// `known`: the fits of links with nothing left out.
-Refit refit(const Published& published, const std::vector<StepSample>& steps, const LeftOut& left_out,
-            const std::vector<LinkFit>& known) {
-  const std::vector<KernelSample> samples = samples_but(published, left_out);
-  std::map<std::string, Device> devices;
-  for (const PublishedCase& one : published.cases)
-    if (one.asked == Asked::kKernelTime) devices.emplace(one.device, *one.kernel.device);
-  const std::vector<KernelFit> fits = fit_kernels(samples, devices);
-  // A kind that only this source measured must not keep its constants, which came from it.
-  const std::vector<LinkFit> link_fits =
-      with_relatives(fit_collectives(measured_collectives(published, left_out)), known);
-  std::vector<StepSample> seen;
-  for (const StepSample& sample : steps)
-    if (sample.publisher != left_out.publisher && sample.device != left_out.device) seen.push_back(sample);
-  Refit refit;
-  refit.steps = fit_steps(seen);
-  refit.links = [link_fits](NodeGroup group) { return with_links(std::move(group), link_fits); };
-  refit.device = [fits](Device device) {
-    device.gemm = {};
-    device.attention.reset();
-    return with_nearest(with_fits(std::move(device), fits), fits);
-  };
-  return refit;
-}
 
 Validation validate(const Published& published, const ValidateOptions& options) {
   Validation validation;
   for (const PublishedSource& source : published.sources)
     validation.sources.push_back(
-        {source.key, source.title, source.url, source.commit, source.licence, source.description});
+        {source.key, source.title, source.url, source.commit, source.licence, source.description, source.simulated});
   const std::vector<const PublishedCase*> cases = chosen(published, options);
-  std::vector<const PublishedCase*> expressed;
-  for (const PublishedCase* one : cases)
-    if (one->not_expressible.empty()) expressed.push_back(one);
-  const std::vector<Predicted> predicted = predict_all(expressed, Refit{}, options);
+  const std::vector<const PublishedCase*> expressed = expressed_of(cases);
+  const std::vector<Predicted> predicted = predict_all(expressed, Refit{}, options.jobs, options.network);
+  std::vector<std::optional<Predicted>> without(expressed.size());
+  if (options.without_source) without = predict_without(published, expressed, options, false);
   std::size_t next = 0;
   for (const PublishedCase* one : cases) {
     ValidationRow row = row_of(*one);
     if (row.expressed()) {
-      row.predicted = predicted[next].value;
-      row.low = predicted[next].low;
-      row.high = predicted[next].high;
+      row.with = {predicted[next].value, predicted[next].low, predicted[next].high};
+      // Where the fits saw nothing of the source, they are without it already. What we measured ourselves has the
+      // constants of the same document, and none without it.
+      if (options.without_source && !one->by_us) row.without = row.with;
+      if (without[next]) row.without = {without[next]->value, without[next]->low, without[next]->high};
       ++next;
     }
     validation.rows.push_back(std::move(row));
@@ -323,39 +166,23 @@ void leave_out_each(Validation& validation, const Published& published, const Va
   validation.left_out_by = by_device ? "device" : "source";
   std::map<std::string, std::string> publishers;
   for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
-  const auto name_of_case = [&](const PublishedCase& one) { return by_device ? one.device : publishers[one.source]; };
-  std::vector<std::string> names;
-  std::vector<const PublishedCase*> scored;
-  for (const PublishedCase* one : chosen(published, options)) {
-    if (!one->scored() || one->by_us) continue;
-    scored.push_back(one);
-    if (std::find(names.begin(), names.end(), name_of_case(*one)) == names.end()) names.push_back(name_of_case(*one));
+  const std::vector<const PublishedCase*> expressed = expressed_of(chosen(published, options));
+  std::vector<std::optional<Predicted>> without(expressed.size());
+  if (by_device) without = predict_without(published, expressed, options, true);
+  std::size_t next = 0;
+  for (const ValidationRow& row : validation.rows) {
+    if (!row.expressed()) continue;
+    const PublishedCase& one = *expressed[next];
+    const std::optional<Predicted>& other = without[next++];
+    if (!row.scored() || one.by_us) continue;
+    const double mean_with = std::abs(row.error());
+    double mean_without = mean_with;
+    if (!by_device && row.without) mean_without = std::abs(row.error_without());
+    if (other) mean_without = std::abs(other->value / row.measured - 1);
+    validation.left_out.push_back(
+        {by_device ? one.device : publishers[one.source], row.group, 1, mean_with, mean_without});
   }
-  const std::vector<StepSample> steps = step_samples(published, options.jobs, options.network);
-  const std::vector<LinkFit> links = fit_collectives(measured_collectives(published, {}));
-  const Refit all = refit(published, steps, {}, links);
-  for (const std::string& name : names) {
-    std::vector<const PublishedCase*> cases;
-    for (const PublishedCase* one : scored)
-      if (name_of_case(*one) == name) cases.push_back(one);
-    const LeftOut left_out = by_device ? LeftOut{"", name} : LeftOut{name, ""};
-    const auto is_left_out = [&](const StepSample& sample) {
-      return sample.publisher == left_out.publisher || sample.device == left_out.device;
-    };
-    const bool fitted = std::any_of(steps.begin(), steps.end(), is_left_out) ||
-                        samples_but(published, left_out).size() < samples_but(published, {}).size() ||
-                        measured_collectives(published, left_out).size() < measured_collectives(published, {}).size();
-    const Refit rest = fitted ? refit(published, steps, left_out, links) : all;  // a fit takes seconds
-    const std::vector<Predicted> with = predict_all(cases, all, options);
-    const std::vector<Predicted> without = predict_all(cases, rest, options);
-    for (const std::string& group : published_groups()) {
-      const auto count =
-          std::count_if(cases.begin(), cases.end(), [&](const PublishedCase* one) { return one->group == group; });
-      if (count == 0) continue;
-      validation.left_out.push_back(
-          {name, group, static_cast<int>(count), mean_error(cases, with, group), mean_error(cases, without, group)});
-    }
-  }
+  validation.left_out = left_out_rows(validation.left_out, published_groups());
 }
 
 std::vector<ValidationBound> load_bounds(const std::string& path) {
@@ -373,6 +200,7 @@ std::vector<ValidationBound> load_bounds(const std::string& path) {
       bound.group = name;
       bound.mean = group.number("mean", Range{0, 100, true});
       bound.cases = group.integer("cases", 0, kMaxInteger);
+      if (group.has("without_source")) bound.mean_without = group.number("without_source", Range{0, 100, true});
       group.finish();
       bounds.push_back(bound);
     }

@@ -1,48 +1,30 @@
 // Holds predictions against what others measured.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "models/fit/fit_collectives.hpp"
 #include "models/fit/published.hpp"
-#include "sim/evidence/fit_steps.hpp"
 #include "sim/evidence/scores.hpp"
 #include "sim/network/network.hpp"
 
 namespace accosim {
 
-/// What the fits may not see. Empty: they see everything.
-struct LeftOut {
-  std::string publisher;
-  std::string device;
-};
-
-/// Replaces constants by newly fitted ones: returns the device, or the node group with its links, changed so. An empty
-/// function changes nothing.
-struct Refit {
-  std::function<Device(Device)> device;
-  std::function<NodeGroup(NodeGroup)> links;
-  std::optional<StepFit> steps;
-};
-/// Fits everything that is fitted to the published samples but those left out. `steps`: of all scored cases.
-Refit refit(const Published& published, const std::vector<StepSample>& steps, const LeftOut& left_out);
-
-/// The published collectives that the fits may use.
-std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out = {});
-
 struct ValidateOptions {
   std::string group;  ///< only groups whose name contains it; empty: all
   std::string id;     ///< only cases whose id contains it
-  int jobs = 1;
+  int jobs = 1;       ///< processes at a time
   NetworkKind network = NetworkKind::kSimgrid;
+  /// Also with each case's source left out of all fits. Fits again what that source was part of, for each of them:
+  /// seconds, where the rest takes one.
+  bool without_source = true;
 };
 
 /// Predicts the cases that can be expressed, and scores them. Bounds are not checked.
 Validation validate(const Published& published, const ValidateOptions& options);
 
-/// Fills `left_out` in: each publisher (or device) in turn is left out of all fits, and its cases are predicted again.
+/// Fills `left_out` in, from the rows that validate() made with the same options: each publisher (or device) in turn is
+/// left out of all fits, and its cases are predicted again.
 void leave_out_each(Validation& validation, const Published& published, const ValidateOptions& options, bool by_device);
 
 /// Reads a file of schema accosim.bounds/1. Throws ScenarioError.

@@ -59,6 +59,8 @@ struct RunResult {
   /// few.
   std::optional<double> speedup_same_batch;
   std::optional<double> published_speedup;  ///< of the scenario file
+  std::optional<Seconds> published_time;    ///< of the whole run, likewise
+  bool published_of_another_run = false;    ///< settings were replaced (--set), so that the two are not the same run
   std::optional<TimeToLoss> to_loss;        ///< where a convergence file was given
   double batch_inflation = 1;               ///< samples per update over those asked for
   double samples_per_update = 0;
@@ -76,6 +78,14 @@ struct RunResult {
   std::vector<Warning> warnings;
   std::vector<RankResult> ranks;
   std::shared_ptr<const Costs> costs;  ///< what it was played at: for a trace, and for questions about a part
+
+  /// Prediction over what was published, less 1; absent where either is.
+  std::optional<double> speedup_error() const {
+    return speedup && published_speedup ? std::optional(*speedup / *published_speedup - 1) : std::nullopt;
+  }
+  std::optional<double> time_error() const {
+    return published_time ? std::optional(total_time / *published_time - 1) : std::nullopt;
+  }
 };
 
 }  // namespace accosim

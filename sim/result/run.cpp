@@ -161,8 +161,11 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
                             measure.least_per_round, measure.most_per_round, measure.micro_batches_per_update,
                             measure.idle_fraction});
   }
-  if (const auto published = scenario.published.find(spec.label); published != scenario.published.end())
-    result.published_speedup = published->second;
+  if (const auto published = scenario.published.find(spec.label); published != scenario.published.end()) {
+    result.published_speedup = published->second.speedup;
+    result.published_time = published->second.time;
+    result.published_of_another_run = scenario.published_of_another_run;
+  }
   result.warnings = warnings_of(scenario, spec, play, result, network);
   return result;
 }

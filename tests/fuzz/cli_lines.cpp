@@ -35,7 +35,7 @@ constexpr const char* kLines[] = {
     "accosim validate {cases} --network reference",
     "accosim validate {cases} --json --group {word} --case {word}",
     "accosim validate {cases} --markdown -j {count} --check",
-    "accosim validate --samples {samples} --profile {profile} --case h100 --network reference",
+    "accosim validate --samples {samples} --profile {profile} --case h100 --network reference --leave-out none",
     "accosim validate --live --quick --live-network {rate} {word} --group {word} --json",
     "accosim fit {kernels} -o {profile_out}",
     "accosim fit {kernels} {kernels}",

@@ -76,11 +76,13 @@ TEST(FitCollectives, AKindThatOnlyTheLeftOutMeasuredTakesItsRelativesConstants) 
   efa.nics.efficiency = 0.4;
   infiniband.nics.kind = "infiniband";
   infiniband.nics.efficiency = 0.9;
+  infiniband.nics.quality = {0.05, 0.06};
   mesh.intra.kind = "cube_mesh";
   board.intra.kind = "nvswitch";
   board.intra.efficiency = 0.8;
   const std::vector<LinkFit> fits = with_relatives({infiniband, board}, {infiniband, efa, mesh, board});
   ASSERT_EQ(fits.size(), 4u);
+  EXPECT_EQ(fits[0].nics.quality.spread, 0.05);  // which was measured
   NodeGroup group;
   group.nics.kind = "efa";
   group.nics.efficiency = 0.4;
@@ -89,6 +91,9 @@ TEST(FitCollectives, AKindThatOnlyTheLeftOutMeasuredTakesItsRelativesConstants) 
   EXPECT_EQ(group.nics.efficiency, 0.9);
   EXPECT_EQ(group.nics.kind, "efa");
   EXPECT_EQ(group.intra.efficiency, 0.8);
+  // A small spread was the relative's own; what nobody measured has that of such a kind.
+  EXPECT_EQ(group.nics.quality.spread, LinkQuality().spread);
+  EXPECT_EQ(group.nics.quality.spread_small, LinkQuality().spread_small);
   EXPECT_TRUE(with_relatives({}, {efa}).empty());  // nobody to take them from
 }
 
@@ -104,7 +109,7 @@ TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
   for (const PublishedCase& one : published.cases)
     if (one.asked == Asked::kCollectiveTime && one.scored())
       samples.push_back({one.source, one.collective, Seconds{one.measured}});
-  const std::vector<LinkFit> fits = fit_collectives(samples);
+  const std::vector<LinkFit> fits = fit_collectives(samples, {}, CrossValidation::kNo);
   EXPECT_GE(fits.size(), 8u);
   const auto near = [](double fitted, double shipped, const std::string& what) {
     EXPECT_NEAR(fitted, shipped, 0.002 * shipped) << what;  // four digits are shipped

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "build_info/project.hpp"
 #include "models/spec/scenario.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -84,6 +85,71 @@ TEST(Published, WhatCannotBeAskedKeepsItsConfigurationAndItsReason) {
   EXPECT_EQ(one.asked, Asked::kNothing);
   EXPECT_EQ(one.not_expressible, "a bicycle");
   EXPECT_EQ(one.published, "20 km/h");
+}
+
+Published made_by(const Scratch& scratch, const std::string& head, const std::string& cases) {
+  scratch.write("v/runs.json",
+                std::string(kHead) + head + R"("kind": "training", )" + kScenario + "\"cases\": [" + cases + "]}\n");
+  return load_published(scratch.path("v"));
+}
+
+TEST(Published, ASimulatorsOutputIsAGroupOfItsOwnAndScoresNothing) {
+  const Scratch scratch;
+  const std::string head = R"("made_by": "simulator", "how_it_shows": "times are linear in the layers", )";
+  const Published published =
+      made_by(scratch, head,
+              R"({"id": "a", "measured": {"step_time": "1 s", "memory_reserved": "2 GiB"}}, )"
+              R"({"id": "b", "not_expressible": "no", "configuration": "c", "published": "p"})");
+  ASSERT_EQ(published.cases.size(), 3u);
+  for (const PublishedCase& one : published.cases) {
+    EXPECT_EQ(one.group, kSimulatorGroup) << one.id;
+    EXPECT_FALSE(one.scored()) << one.id;
+  }
+  EXPECT_EQ(published.cases[0].asked, Asked::kStepTime);  // which is predicted all the same
+  EXPECT_EQ(published.sources.at(0).simulated, "times are linear in the layers");
+}
+
+TEST(Published, WhoMadeTheFiguresIsSaidRightOrRefused) {
+  const Scratch scratch;
+  const std::string one = R"({"id": "a", "measured": {"step_time": "1 s"}})";
+  const auto wrong = [&](const std::string& head, const std::string& cases) {
+    return errors_of([&] { made_by(scratch, head, cases); });
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
+  };
+  EXPECT_TRUE(made_by(scratch, R"("made_by": "measurement", )", one).cases.at(0).scored());
+  has(wrong(R"("made_by": "simulatr", )", one), "/made_by: \"simulatr\" is not known; did you mean \"simulator\"?");
+  has(wrong(R"("made_by": "simulator", )", one), "/how_it_shows: missing or too short; say in 20 characters or more");
+  has(wrong(R"("made_by": "simulator", "how_it_shows": "it does", )", one), "/how_it_shows: missing or too short");
+  has(wrong(R"("how_it_shows": "times are linear in the layers", )", one), "write \"made_by\": \"simulator\" too");
+  has(wrong(R"("made_by": "measurement", "how_it_shows": "times are linear in the layers", )", one), "leave it out");
+  has(wrong(R"("made_by": "simulator", "how_it_shows": "times are linear in the layers", )",
+            R"({"id": "a", "left_out": "odd", "measured": {"step_time": "1 s"}})"),
+      "/cases/0/left_out: nothing of a simulator's output is scored anyway");
+  scratch.write("v/runs.json", std::string(kHead) + R"("kind": "speedups", "made_by": "simulator",
+    "how_it_shows": "times are linear in the layers", "cases": []})");
+  has(errors_of([&] { load_published(scratch.path("v")); }), "/made_by: only files of training runs");
+}
+
+TEST(Published, ARunIsAskedForItsSpeedupOrItsTime) {
+  const Scratch scratch;
+  const auto load = [&](const std::string& asked) {
+    scratch.write("v/runs.json",
+                  std::string(kHead) + R"("kind": "speedups", "cases": [{"id": "a", "scenario_file": ")" +
+                      std::string(kSourceFolder) + R"(/scenarios/paper/finetune_2x4_a100.json", "schedule": "acco", )" +
+                      asked + "}]}");
+    return load_published(scratch.path("v"));
+  };
+  const PublishedCase time = load(R"("run_time": "3 h 46 min")").cases.at(0);
+  EXPECT_EQ(time.asked, Asked::kRunTime);
+  EXPECT_EQ(time.group, kPaperTimesGroup);
+  EXPECT_EQ(time.measured, 3 * 3600 + 46 * 60);
+  EXPECT_EQ(time.published, "3 h 46 min");
+  EXPECT_EQ(load(R"("speedup": 7.79)").cases.at(0).asked, Asked::kSpeedup);
+  EXPECT_NE(errors_of([&] { load(R"("speedup": 7.79, "run_time": "29 min")"); }).find("write two cases"),
+            std::string::npos);
+  EXPECT_NE(errors_of([&] { load(R"("run_time": "0 s")"); }).find("/run_time: is not above 0"), std::string::npos);
 }
 
 TEST(Published, NonsenseIsRefusedAtItsPlace) {

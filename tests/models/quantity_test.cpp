@@ -46,6 +46,17 @@ TEST(Quantity, MicrosecondsHaveThreeSpellings) {
   EXPECT_EQ(parsed("1.5 min", Dimension::kTime), 90);
 }
 
+TEST(Quantity, LongTimesAreHoursAndMinutes) {
+  EXPECT_EQ(parsed("3 h 46 min", Dimension::kTime), 3 * 3600 + 46 * 60);
+  EXPECT_EQ(parsed(" 14h 41min ", Dimension::kTime), 14 * 3600 + 41 * 60);
+  EXPECT_EQ(parsed("0 h 25 min", Dimension::kTime), 25 * 60);
+  // Not a sum of any two: minutes are below 60, hours come first, and both are whole.
+  for (const char* text : {"3 h 60 min", "46 min 3 h", "3.5 h 1 min", "3 h 1.5 min", "3 h 46", "3 h 46 s",
+                           "3 h 46 min 5 s", "1234567 h 1 min", "3 h min"})
+    error_of(text, Dimension::kTime);
+  error_of("3 h 46 min", Dimension::kData);
+}
+
 TEST(Quantity, FlopRatesHaveTwoSpellings) {
   EXPECT_EQ(parsed("312 TFLOP/s", Dimension::kCompute), 312e12);
   EXPECT_EQ(parsed("312 TFLOPS", Dimension::kCompute), 312e12);

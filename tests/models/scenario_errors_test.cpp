@@ -102,6 +102,18 @@ TEST_F(ScenarioFiles, SchedulesAreToldApartByLabels) {
   EXPECT_TRUE(any_has(errors_of(with(R"("baseline": "dpp")")), "did you mean \"ddp\"?"));
   EXPECT_TRUE(any_has(errors_of(with(R"("published": {"aco": 1.2})")), "did you mean \"acco\"?"));
   EXPECT_TRUE(any_has(errors_of(with(R"("published": {"acco": 0})")), "/published/acco: is 0"));
+  const auto published = [&](const std::string& of_acco) {
+    return errors_of(with(R"("published": {"acco": )" + of_acco + "}"));
+  };
+  EXPECT_TRUE(published("1.2").empty());
+  EXPECT_TRUE(published(R"({"speedup": 1.2, "time": "3 h 46 min"})").empty());
+  EXPECT_TRUE(published(R"({"time": "29 min"})").empty());
+  EXPECT_TRUE(any_has(published("{}"), "/published/acco: says nothing; write a \"speedup\", a \"time\" or both"));
+  EXPECT_TRUE(any_has(published(R"("29 min")"), "write {\"time\": \"3 h 46 min\"}"));
+  EXPECT_TRUE(any_has(published(R"({"time": "29"})"), "/published/acco/time: "));
+  EXPECT_TRUE(any_has(published(R"({"time": "0 s"})"), "/published/acco/time: is not above 0"));
+  EXPECT_TRUE(any_has(published(R"({"speedup": -1})"), "/published/acco/speedup: is -1"));
+  EXPECT_TRUE(any_has(published(R"({"hours": 1, "time": "1 h"})"), "/published/acco/hours: unknown key"));
 }
 
 TEST_F(ScenarioFiles, OtherNamesOfASchedulesLeadToOurs) {

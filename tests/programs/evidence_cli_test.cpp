@@ -17,15 +17,11 @@ namespace accosim {
 namespace {
 
 TEST(Validate, TheCommittedPageIsWhatTheProgramWrites) {
-  const ProgramRun run = accosim({"validate", "--markdown", "--jobs", "2"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  // And no group is worse than its bound: in one run, since all fits are made again.
+  const ProgramRun run = accosim({"validate", "--markdown", "--check", "--jobs", "2"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/validation.md"))
       << "accosim validate --markdown > reports/published/validation.md, and look at what moved";
-}
-
-TEST(Validate, NoGroupIsWorseThanItsBound) {
-  const ProgramRun run = accosim({"validate", "--check", "--jobs", "2"});
-  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
 }
 
 TEST(Validate, SamplesThatWereNamedAreThere) {
@@ -71,8 +67,8 @@ TEST(Validate, StepsMeasuredByUsHaveABound) {
     const double parameters = (50304 + 1024) * 768.0 + 6 * (12 * 768.0 * 768 + 13 * 768) + 2 * 768;
     document.add_step(sizes, "gpt2", "micro_batch", parameters, factor * document.micro_batch(sizes), 0);
     scratch.write("samples/h200.json", document.text("NVIDIA H200"));
-    const ProgramRun run =
-        accosim({"validate", "--samples", scratch.path("samples"), "--check", "--json", "--jobs", "2"});
+    const ProgramRun run = accosim(
+        {"validate", "--samples", scratch.path("samples"), "--check", "--json", "--jobs", "2", "--leave-out", "none"});
     const Json broken = Json::parse(run.out)["broken_bounds"];
     ASSERT_EQ(broken.size(), factor > 1 ? 1u : 0u) << broken;
     EXPECT_EQ(run.exit_code, factor > 1 ? 1 : 0) << run.err;
@@ -264,12 +260,13 @@ TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
 }
 
 TEST(Validate, GeneralisationPageIsOfTheseCases) {
-  // Making the page takes minutes, so it is held to the other one only by its number of cases of each group.
+  // It is held to the other page only by its number of cases of each group.
   const std::string page = text_of(kRoot / "reports/published/generalisation.md");
-  const ProgramRun run = accosim({"validate", "--json"});
+  const ProgramRun run = accosim({"validate", "--json", "--leave-out", "none"});
   const Json document = Json::parse(run.out);
   for (const Json& group : document["groups"].elements()) {
     const Json score = group["score"];
+    if (score["cases"].integer() == 0) continue;
     const std::string row =
         "| each | " + score["name"].text() + " | " + std::to_string(score["cases"].integer()) + " | ";
     std::size_t rows = 0;

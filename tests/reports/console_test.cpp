@@ -288,6 +288,18 @@ TEST(Comparison, PublishedSpeedupStandsBesideOursWithTheError) {
   EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "1.72x (-5.0 %)"));
 }
 
+TEST(Comparison, PublishedTimesStandBesideOursAndAnotherRunIsCalledSo) {
+  RunResult acco = result_of("acco", "ACCO", 1.634);
+  acco.total_time = Seconds{5400};
+  acco.published_time = Seconds{6000};  // 5400 / 6000 - 1 = -0.1
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "1:40:00 (-10.0 %)"));
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "(our error)"));
+  acco.published_of_another_run = true;
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "1:40:00 (-10.0 %)"));
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "of another run"));
+  EXPECT_FALSE(has(compared(paper_like(), {acco}, 160), "(our error)"));
+}
+
 TEST(Comparison, WhatDoesNotFitIsMarkedAndColourIsTheCallersChoice) {
   RunResult ddp = result_of("ddp", "DDP", 1);
   EXPECT_FALSE(has(compared(paper_like(), {ddp}, 160), "OOM"));

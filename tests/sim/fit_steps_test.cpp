@@ -52,6 +52,17 @@ TEST(FitSteps, WithoutStepsNothingIsFitted) {
   EXPECT_TRUE(fit.products.empty());
 }
 
+TEST(FitSteps, ASimulatorsOutputIsNoSample) {
+  const Published published = load_published(std::string(kSourceFolder).append("/scenarios/validation"));
+  int simulated = 0;
+  for (const PublishedCase& one : published.cases) {
+    if (one.group != kSimulatorGroup) continue;
+    EXPECT_FALSE(is_step_sample(one)) << one.id;
+    simulated += one.not_expressible.empty() ? 1 : 0;
+  }
+  EXPECT_EQ(simulated, 39);
+}
+
 TEST(FitSteps, ShippedCasesGiveTheShippedOverheads) {
   const Published published = load_published(std::string(kSourceFolder).append("/scenarios/validation"));
   const StepFit fit = fit_steps(step_samples(published, 2, NetworkKind::kReference));

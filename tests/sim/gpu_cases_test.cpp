@@ -62,7 +62,7 @@ TEST(GpuCases, AStepIsPredictedToBeTheSumOfItsKernels) {
   for (const char* sequences : {"1", "2", "4"}) {
     const std::string id = fmt::format("gpt2 {}x1024 micro_batch, 50304 words", sequences);
     EXPECT_NEAR(row_of(validation, id).error(), 0, 0.03) << id;
-    EXPECT_TRUE(row_of(validation, id).inside()) << id;
+    EXPECT_TRUE(row_of(validation, id).with.holds(row_of(validation, id).measured)) << id;
   }
   EXPECT_NEAR(row_of(validation, "gpt2 1x1024 optimizer, 50304 words").error(), 0, 0.04);
   // bf16 parameters and gradients, fp32 master, m and v: 16 bytes, with what the fit knows of no library.
@@ -88,7 +88,7 @@ TEST(GpuCases, AMicroBatchHoldsItsStatesAndActivations) {
   const double expected = 16 * parameters_of(gpt_sizes(6, 768, 1)) + 6 * (2 * (16 * t * d + 12 * t * 1024) + 16 * t) +
                           2 * 2 * t * d + 8 * t + 2 * 50304 * t + 4 * t + 2 * (10 * t * d + 12 * t * 1024) +
                           4 * (4 * t + 2) + 32 * 1024 * 1024;
-  EXPECT_NEAR(row_of(validation, "gpt2 1x1024 micro_batch, 50304 words memory").predicted / expected, 1, 1e-9);
+  EXPECT_NEAR(row_of(validation, "gpt2 1x1024 micro_batch, 50304 words memory").with.value / expected, 1, 1e-9);
 }
 
 TEST(GpuCases, AnUpdateIsItsMicroBatchesAndItsOptimizer) {
@@ -102,10 +102,10 @@ TEST(GpuCases, AnUpdateIsItsMicroBatchesAndItsOptimizer) {
   ValidateOptions options;
   options.network = NetworkKind::kReference;
   const Validation validation = validate(published_of(document), options);
-  const double micro_batch = row_of(validation, "gpt2 1x1024 micro_batch, 50304 words").predicted;
-  const double optimizer = row_of(validation, "gpt2 1x1024 optimizer, 50304 words").predicted;
+  const double micro_batch = row_of(validation, "gpt2 1x1024 micro_batch, 50304 words").with.value;
+  const double optimizer = row_of(validation, "gpt2 1x1024 optimizer, 50304 words").with.value;
   // And a swap or two of the buffers at most, and the launch of collectives that move nothing.
-  EXPECT_NEAR(row_of(validation, "gpt2 1x1024 update zero1 of 4, 50304 words").predicted, 4 * micro_batch + optimizer,
+  EXPECT_NEAR(row_of(validation, "gpt2 1x1024 update zero1 of 4, 50304 words").with.value, 4 * micro_batch + optimizer,
               0.02 * micro_batch);
 }
 
@@ -121,13 +121,13 @@ TEST(GpuCases, OnOneGpuAnUpdateOfEveryAlgorithmIsItsMicroBatchesAndItsOptimizerO
   ValidateOptions options;
   options.network = NetworkKind::kReference;
   const Validation validation = validate(published_of(document), options);
-  const double micro_batch = row_of(validation, "gpt2 1x1024 micro_batch, 50304 words").predicted;
-  const double optimizer = row_of(validation, "gpt2 1x1024 optimizer, 50304 words").predicted;
+  const double micro_batch = row_of(validation, "gpt2 1x1024 micro_batch, 50304 words").with.value;
+  const double optimizer = row_of(validation, "gpt2 1x1024 optimizer, 50304 words").with.value;
   // acco's optimizer runs beside its micro-batches, so that only copies of its buffers are added; ddp's after them.
-  const double acco = row_of(validation, "gpt2 1x1024 update acco of 4, 50304 words").predicted;
+  const double acco = row_of(validation, "gpt2 1x1024 update acco of 4, 50304 words").with.value;
   EXPECT_GT(acco, 4 * micro_batch);
   EXPECT_LT(acco, 4 * micro_batch + 0.9 * optimizer);
-  EXPECT_NEAR(row_of(validation, "gpt2 1x1024 update ddp of 4, 50304 words").predicted, 4 * micro_batch + optimizer,
+  EXPECT_NEAR(row_of(validation, "gpt2 1x1024 update ddp of 4, 50304 words").with.value, 4 * micro_batch + optimizer,
               0.02 * micro_batch);
 }
 

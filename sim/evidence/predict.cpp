@@ -1,0 +1,167 @@
+#include "sim/evidence/predict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "models/price/interval.hpp"
+#include "models/price/price.hpp"
+#include "models/price/spread.hpp"
+#include "sim/evidence/fit_steps.hpp"
+#include "sim/result/parallel.hpp"
+#include "sim/result/run.hpp"
+#include "sim/schedules/schedule.hpp"
+
+namespace accosim {
+namespace {
+
+Predicted with_interval(double value, double spread) {
+  const Interval interval = interval_80(value, spread);
+  return {value, interval.low, interval.high};
+}
+
+Bytes asked_part(const MemoryParts& parts, Asked asked) {
+  if (asked == Asked::kMemoryAllocated) return parts.allocated();
+  Bytes bytes = parts.with_slack();
+  if (asked == Asked::kMemoryMicroBatch || asked == Asked::kMemoryOptimizer)
+    bytes -= parts.part(MemoryUse::kCommunicationBuffer);
+  if (asked == Asked::kMemoryOptimizer)
+    bytes -= parts.part(MemoryUse::kActivations) + parts.part(MemoryUse::kLogitsAndLoss);
+  return bytes;
+}
+
+Predicted predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Asked asked) {
+  const Costs costs = price(scenario, spec);
+  double most = 0;
+  for (const RankKind& kind : costs.kinds) {
+    const MemoryParts parts = resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec),
+                                               scenario.training.gradient_accumulation_steps, kind.tied_embeddings,
+                                               scenario.training.implementation == Implementation::kAccocal});
+    most = std::max(most, asked_part(parts, asked).value);
+  }
+  return with_interval(most, kMemorySpread);
+}
+
+Predicted predict_training(const PublishedCase& one, const Scenario& scenario, NetworkKind network) {
+  const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(one.schedule)];
+  if (is_memory(one.asked)) return predict_memory(scenario, spec, one.asked);
+  if (one.asked == Asked::kOptimizerTime) {
+    const Costs costs = price(scenario, spec);
+    return with_interval(optimizer_time(costs, costs.parameters, costs.kinds.front().device).value,
+                         optimizer_spread(costs));
+  }
+  if (one.asked == Asked::kMicroBatchTime) {
+    const RankKind kind = price(scenario, spec).kinds.front();
+    return with_interval((kind.forward + kind.backward).value, compute_spread(kind));
+  }
+  if (one.asked == Asked::kBlockForward || one.asked == Asked::kBlockBackward) {
+    // Timed alone, not under the load of training.
+    const RankKind kind = price(without_overheads(scenario), spec).kinds.front();
+    const auto first = std::find_if(kind.layers.begin(), kind.layers.end(),
+                                    [](const Layer& layer) { return layer.kind == LayerKind::kBlock; });
+    const LayerTime& block = kind.times.at(static_cast<std::size_t>(first - kind.layers.begin()));
+    return with_interval((one.asked == Asked::kBlockForward ? block.forward : block.backward).value,
+                         std::hypot(compute_spread(kind), kLayerAlone));
+  }
+  if (one.asked == Asked::kSpeedup) {
+    const RunResult result = run_schedule(scenario, spec, network);
+    const auto base = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
+                                   [&](const ScheduleSpec& each) { return each.label == scenario.baseline; });
+    const RunResult baseline = run_schedule(scenario, *base, network);
+    return with_interval(result.tokens_per_second / baseline.tokens_per_second,
+                         ratio_spread(result.spread, baseline.spread));
+  }
+  const RunResult result = run_schedule(scenario, spec, network);
+  double time = one.asked == Asked::kRunTime ? result.total_time.value : result.update_time.value;
+  if (one.asked == Asked::kForwardBackward) {
+    const ScheduleInput input{spec, *result.costs, result.costs->kinds.front(), 1, 1};
+    time -= full_optimizer_time(input).value;
+  }
+  return with_interval(time, result.spread.total());
+}
+
+Predicted predict_collective(CollectiveQuery query, Cluster cluster) {
+  query.cluster = std::make_shared<const Cluster>(std::move(cluster));
+  return with_interval(collective_time(query).value,
+                       communication_spread(*query.cluster, query.nodes > 1, query.bytes));
+}
+
+double kernel_spread(const KernelQuery& query) {
+  const Device& device = *query.device;
+  const bool gemm = query.kernel.kind == KernelKind::kGemm;
+  const auto& product = device.gemm[static_cast<std::size_t>(query.dtype)];
+  const FitQuality* quality =
+      gemm ? (product ? &product->quality : nullptr) : (device.attention ? &device.attention->quality : nullptr);
+  if (quality == nullptr) return kConstantSpread;
+  return quality->inherited ? std::hypot(quality->spread, kInheritedSpread) : quality->spread;
+}
+
+Predicted predict_kernel(KernelQuery query, const Device& device) {
+  query.device = std::make_shared<const Device>(device);
+  return with_interval(kernel_time(query.kernel, device, query.dtype).value, kernel_spread(query));
+}
+
+Cluster refitted(Cluster cluster, const Refit& refit) {
+  for (NodeGroup& group : cluster.nodes) {
+    if (refit.links) group = refit.links(group);
+    for (Device& device : group.devices) {
+      if (refit.device) device = refit.device(device);
+      if (!refit.steps) continue;
+      const auto product = refit.steps->products.find(device.architecture);
+      device.product_overhead = product == refit.steps->products.end() ? 1 : product->second;
+    }
+  }
+  return cluster;
+}
+
+}  // namespace
+
+bool is_memory(Asked asked) {
+  switch (asked) {
+    case Asked::kMemoryAllocated:
+    case Asked::kMemoryReserved:
+    case Asked::kMemoryInUse:
+    case Asked::kMemoryMicroBatch:
+    case Asked::kMemoryOptimizer: return true;
+    default: return false;
+  }
+}
+
+Predicted predict(const PublishedCase& one, const Refit& refit, NetworkKind network) {
+  if (one.asked == Asked::kCollectiveTime)
+    return predict_collective(one.collective, refitted(*one.collective.cluster, refit));
+  if (one.asked == Asked::kKernelTime)
+    return predict_kernel(one.kernel, refit.device ? refit.device(*one.kernel.device) : *one.kernel.device);
+  Scenario scenario = *one.scenario;
+  scenario.cluster = refitted(scenario.cluster, refit);
+  if (refit.steps) scenario.training.overheads = refit.steps->overheads;
+  return predict_training(one, scenario, network);
+}
+
+namespace {
+
+bool plays(const PublishedCase& one) { return one.scenario != nullptr; }
+
+}  // namespace
+
+std::vector<Predicted> predict_all(const std::vector<const PublishedCase*>& cases, const Refit& refit, int jobs,
+                                   NetworkKind network) {
+  std::vector<Predicted> predicted(cases.size());
+  std::vector<std::size_t> played;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (plays(*cases[i]))
+      played.push_back(i);
+    else
+      predicted[i] = predict(*cases[i], refit, network);
+  }
+  const std::vector<std::string> texts = in_children(jobs, played.size(), [&](std::size_t i) {
+    const Predicted one = predict(*cases[played[i]], refit, network);
+    return std::string(reinterpret_cast<const char*>(&one), sizeof one);
+  });
+  for (std::size_t i = 0; i < played.size(); ++i)
+    std::memcpy(&predicted[played[i]], texts[i].data(), sizeof(Predicted));
+  return predicted;
+}
+
+}  // namespace accosim

@@ -1,0 +1,166 @@
+#include "sim/evidence/refit.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace accosim {
+namespace {
+
+std::map<std::string, std::string> publishers_of(const Published& published) {
+  std::map<std::string, std::string> publishers;
+  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  return publishers;
+}
+
+/// Whether the fit is of such kernels.
+bool is_of(const KernelFit& fit, const KernelSample& sample, const Device& device) {
+  if (fit.architecture != device.architecture) return false;
+  if (sample.kernel.kind != KernelKind::kGemm) return fit.dtypes.empty();
+  return std::find(fit.dtypes.begin(), fit.dtypes.end(), sample.dtype) != fit.dtypes.end();
+}
+
+bool between_nodes(const MeasuredCollective& measured) { return measured.query.nodes > 1; }
+const NodeGroup& first_group(const MeasuredCollective& measured) { return measured.query.cluster->nodes.front(); }
+
+/// Where nothing of the device's architecture was fitted: the same dtype of another one, else any fit.
+Device with_nearest(Device device, const std::vector<KernelFit>& fits) {
+  for (std::size_t i = 0; i < device.gemm.size(); ++i) {
+    if (!device.peak[i] || device.gemm[i]) continue;
+    const KernelFit* nearest = nullptr;
+    for (const KernelFit& fit : fits) {
+      if (fit.dtypes.empty()) continue;
+      const bool same = std::find(fit.dtypes.begin(), fit.dtypes.end(), static_cast<Dtype>(i)) != fit.dtypes.end();
+      if (nearest == nullptr || same) nearest = &fit;
+      if (same) break;
+    }
+    if (nearest == nullptr) continue;
+    device.gemm[i] = nearest->gemm;
+    device.gemm[i]->quality.inherited = true;
+  }
+  for (const KernelFit& fit : fits) {
+    if (device.attention || !fit.dtypes.empty()) continue;
+    device.attention = fit.attention;
+    device.attention->quality.inherited = true;
+  }
+  return device;
+}
+
+}  // namespace
+
+std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out) {
+  std::map<std::string, std::string> publishers = publishers_of(published);
+  std::vector<MeasuredCollective> samples;
+  for (const PublishedCase& one : published.cases) {
+    if (one.asked != Asked::kCollectiveTime || !one.scored()) continue;
+    const std::string& publisher = publishers[one.source];
+    if (!left_out.holds(publisher, one.device)) samples.push_back({publisher, one.collective, Seconds{one.measured}});
+  }
+  return samples;
+}
+
+Refits::Refits(const Published& published) {
+  std::map<std::string, std::string> publishers = publishers_of(published);
+  for (const PublishedCase& one : published.cases) {
+    const std::string& publisher = publishers[one.source];
+    if (one.asked == Asked::kKernelTime) devices_.emplace(one.device, *one.kernel.device);
+    if (!one.scored()) continue;
+    if (one.asked == Asked::kKernelTime)
+      kernels_.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
+    if (one.asked == Asked::kCollectiveTime)
+      collectives_.push_back({one.device, {publisher, one.collective, Seconds{one.measured}}});
+    if (is_step_sample(one)) step_cases_.push_back({publisher, one.device});
+  }
+}
+
+int Refits::samples_of(const LeftOut& left_out) const {
+  std::ptrdiff_t samples = 0;
+  samples += std::count_if(kernels_.begin(), kernels_.end(),
+                           [&](const KernelSample& sample) { return left_out.holds(sample.source, sample.device); });
+  samples += std::count_if(collectives_.begin(), collectives_.end(),
+                           [&](const Collective& each) { return left_out.holds(each.measured.source, each.device); });
+  samples += std::count_if(step_cases_.begin(), step_cases_.end(),
+                           [&](const LeftOut& each) { return left_out.holds(each.publisher, each.device); });
+  return static_cast<int>(samples);
+}
+
+bool Refits::sees(const LeftOut& left_out) const { return samples_of(left_out) > 0; }
+
+void Refits::fit_all(const RefitParts& parts, std::vector<StepSample> steps) {
+  parts_ = parts;
+  steps_ = std::move(steps);
+  if (parts.kernels) kernel_fits_ = fit_kernels(kernels_, devices_, kBestShapes, CrossValidation::kNo);
+  if (!parts.links) return;
+  std::vector<MeasuredCollective> samples;
+  for (const Collective& each : collectives_) samples.push_back(each.measured);
+  link_fits_ = fit_collectives(samples, {}, CrossValidation::kNo);
+}
+
+std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
+  const auto is_left_out = [&](const KernelSample& sample) { return left_out.holds(sample.source, sample.device); };
+  std::vector<KernelFit> fits;
+  for (const KernelFit& known : kernel_fits_) {
+    std::vector<KernelSample> own;
+    for (const KernelSample& sample : kernels_)
+      if (is_of(known, sample, devices_.at(sample.device))) own.push_back(sample);
+    const std::size_t all = own.size();
+    own.erase(std::remove_if(own.begin(), own.end(), is_left_out), own.end());
+    if (own.size() == all) {
+      fits.push_back(known);
+      continue;
+    }
+    for (KernelFit& fit : fit_kernels(own, devices_, kBestShapes, CrossValidation::kNo)) fits.push_back(std::move(fit));
+  }
+  return fits;
+}
+
+std::vector<LinkFit> Refits::links_without(const LeftOut& left_out) const {
+  // The kinds that saw what is left out; and links between nodes whose samples were taken on nodes of such a kind,
+  // since they are fitted with the links inside nodes fixed.
+  std::set<std::string> intra, nics;
+  for (const Collective& each : collectives_) {
+    const bool out = left_out.holds(each.measured.source, each.device);
+    if (out && between_nodes(each.measured)) nics.insert(first_group(each.measured).nics.kind);
+    if (out && !between_nodes(each.measured)) intra.insert(first_group(each.measured).intra.kind);
+  }
+  for (const Collective& each : collectives_)
+    if (between_nodes(each.measured) && intra.count(first_group(each.measured).intra.kind) > 0)
+      nics.insert(first_group(each.measured).nics.kind);
+  std::vector<LinkFit> standing;
+  for (const LinkFit& fit : link_fits_)
+    if (fit.between_nodes ? nics.count(fit.nics.kind) == 0 : intra.count(fit.intra.kind) == 0) standing.push_back(fit);
+  std::vector<MeasuredCollective> rest;
+  for (const Collective& each : collectives_) {
+    const NodeGroup& group = first_group(each.measured);
+    const bool again =
+        between_nodes(each.measured) ? nics.count(group.nics.kind) > 0 : intra.count(group.intra.kind) > 0;
+    if (again && !left_out.holds(each.measured.source, each.device)) rest.push_back(each.measured);
+  }
+  return fit_collectives(rest, std::move(standing), CrossValidation::kNo);
+}
+
+Refit Refits::without(const LeftOut& left_out) const {
+  Refit refit;
+  if (parts_.steps) {
+    std::vector<StepSample> seen;
+    for (const StepSample& sample : steps_)
+      if (!left_out.holds(sample.publisher, sample.device)) seen.push_back(sample);
+    refit.steps = fit_steps(seen);
+  }
+  if (parts_.links) {
+    // A kind that only this source measured must not keep its constants, which came from it.
+    refit.links = [fits = with_relatives(links_without(left_out), link_fits_)](NodeGroup group) {
+      return with_links(std::move(group), fits);
+    };
+  }
+  if (parts_.kernels) {
+    refit.device = [fits = kernels_without(left_out)](Device device) {
+      device.gemm = {};
+      device.attention.reset();
+      return with_nearest(with_fits(std::move(device), fits), fits);
+    };
+  }
+  return refit;
+}
+
+}  // namespace accosim

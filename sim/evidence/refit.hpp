@@ -1,0 +1,80 @@
+// What the fits would have given, had they not seen some of the published measurements: how far off predictions are for
+// those whom nobody has measured yet.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/fit/fit_collectives.hpp"
+#include "models/fit/fit_kernels.hpp"
+#include "models/fit/published.hpp"
+#include "sim/evidence/fit_steps.hpp"
+
+namespace accosim {
+
+/// What the fits may not see. Empty: they see everything.
+struct LeftOut {
+  std::string publisher;
+  std::string device;
+
+  bool holds(const std::string& of_publisher, const std::string& of_device) const {
+    return of_publisher == publisher || of_device == device;
+  }
+};
+
+/// Replaces constants by newly fitted ones: returns the device, or the node group with its links, changed so. An empty
+/// function changes nothing.
+struct Refit {
+  std::function<Device(Device)> device;
+  std::function<NodeGroup(NodeGroup)> links;
+  std::optional<StepFit> steps;
+};
+
+/// The published collectives that the fits may use.
+std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out = {});
+
+/// Which constants are asked for; fits of the others are saved.
+struct RefitParts {
+  bool kernels = false, links = false, steps = false;
+};
+
+/// Everything that is fitted to published measurements, fitted once to all of them, and again without some: only those
+/// fits that saw what is left out. A kind of links whose samples are all left out gets its nearest relative's
+/// constants, a device without kernels of its architecture another one's. No cross-validation: a fit takes a tenth of
+/// what fit_kernels() needs with it.
+class Refits {
+ public:
+  /// Fits nothing yet.
+  explicit Refits(const Published& published);
+
+  /// Whether any fit sees something of it.
+  bool sees(const LeftOut& left_out) const;
+  /// How many samples the fits must do without: what a refit costs, roughly.
+  int samples_of(const LeftOut& left_out) const;
+  /// Fits `parts` to everything. `steps`: of step_samples(); needed where parts.steps is asked for.
+  void fit_all(const RefitParts& parts, std::vector<StepSample> steps);
+  /// Needs fit_all().
+  Refit without(const LeftOut& left_out) const;
+
+ private:
+  std::vector<KernelFit> kernels_without(const LeftOut& left_out) const;
+  std::vector<LinkFit> links_without(const LeftOut& left_out) const;
+
+  struct Collective {
+    std::string device;
+    MeasuredCollective measured;
+  };
+  RefitParts parts_;
+  std::vector<KernelSample> kernels_;
+  std::map<std::string, Device> devices_;
+  std::vector<Collective> collectives_;
+  std::vector<LeftOut> step_cases_;  ///< who measured a step, and on what
+  std::vector<StepSample> steps_;
+  std::vector<KernelFit> kernel_fits_;  ///< with nothing left out
+  std::vector<LinkFit> link_fits_;
+};
+
+}  // namespace accosim
