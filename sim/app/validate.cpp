@@ -12,10 +12,13 @@
 #include "models/fit/gpu_cases.hpp"
 #include "models/fit/published.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/shipped.hpp"
+#include "reports/paper_rows_markdown.hpp"
 #include "reports/validation_report.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/verbs.hpp"
+#include "sim/evidence/paper_rows.hpp"
 
 namespace accosim {
 namespace {
@@ -147,6 +150,30 @@ Mode of_this_machine() {
           .refused = ExitCode::kBadCommandLine};
 }
 
+std::vector<Option> row_options() {
+  return {{.names = "--paper-rows",
+           .help = "The rows of the ACCO paper with each mechanism of the released code left out in turn, as Markdown: "
+                   "reports/published/acco-rows.md",
+           .value = false,
+           .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--live", "--json"}}};
+}
+
+ExitCode write_rows(const Arguments& arguments) {
+  std::vector<std::string> paths;
+  for (const ShippedFile& file : shipped_files(FileKind::kScenario))
+    if (file.path.rfind("scenarios/paper/", 0) == 0) paths.push_back(data_dir() + "/" + file.path);
+  write_paper_rows(std::cout, paper_rows(paths, arguments.whole("--jobs"), network_of(arguments)));
+  return ExitCode::kDone;
+}
+
+Mode of_paper_rows() {
+  return {.of = "of the ACCO paper's rows (--paper-rows)",
+          .reads = {"--paper-rows", "--jobs", "--network"},
+          .run = write_rows,
+          .is_meant = [](const Arguments& arguments) { return arguments.given("--paper-rows"); },
+          .refused = ExitCode::kBadCommandLine};
+}
+
 Mode of_published_cases() {
   return {.of = "of what others measured",
           .reads = names_of(joined(case_options(), outcome_options())),
@@ -158,8 +185,8 @@ Mode of_published_cases() {
 Verb validate_verb() {
   return {.name = "validate",
           .help = "Compare predictions with published measurements, or (--live) with runs of the real step",
-          .options = joined(joined(case_options(), live_options()), outcome_options()),
-          .modes = {of_this_machine(), of_published_cases()}};
+          .options = joined(joined(joined(case_options(), live_options()), row_options()), outcome_options()),
+          .modes = {of_this_machine(), of_paper_rows(), of_published_cases()}};
 }
 
 }  // namespace accosim

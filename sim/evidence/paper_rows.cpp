@@ -1,0 +1,116 @@
+// Each play in a child of its own, since SimGrid allows one simulation a process.
+#include "sim/evidence/paper_rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "sim/result/parallel.hpp"
+#include "sim/result/run.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr const char* kAcco = "acco";
+
+const ScheduleSpec* labelled(const Scenario& scenario, const std::string& label) {
+  const auto found = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
+                                  [&](const ScheduleSpec& spec) { return spec.label == label; });
+  return found == scenario.schedules.end() ? nullptr : &*found;
+}
+
+/// One prediction: a row's baseline or ACCO, with a mechanism left out or none (-1).
+struct Play {
+  std::size_t row = 0;
+  int mechanism = -1;
+  bool acco = false;
+};
+
+struct Times {
+  double run = 0, update = 0;
+};
+
+/// Adds what is played anew; a schedule that the mechanism is not of takes as long as before.
+void add_plays(std::vector<Play>& plays, std::size_t row) {
+  plays.push_back({row, -1, false});
+  plays.push_back({row, -1, true});
+  for (std::size_t i = 0; i < mechanisms().size(); ++i) {
+    if (mechanisms()[i].of_baseline) plays.push_back({row, static_cast<int>(i), false});
+    if (mechanisms()[i].of_acco) plays.push_back({row, static_cast<int>(i), true});
+  }
+}
+
+Times played(const std::string& path, const Play& play, NetworkKind network) {
+  const std::vector<std::string> none;
+  const std::vector<std::string>& settings =
+      play.mechanism < 0 ? none : mechanisms()[static_cast<std::size_t>(play.mechanism)].settings;
+  const Scenario scenario = load_scenario(path, settings).scenario;
+  const ScheduleSpec& spec = *labelled(scenario, play.acco ? kAcco : scenario.baseline);
+  const RunResult result = run_schedule(scenario, spec, network);
+  return {scenario.training.train_tokens / result.tokens_per_second, result.update_time.value};
+}
+
+Seconds counts_time(const Scenario& scenario) {
+  const ScheduleSpec& spec = *labelled(scenario, kAcco);
+  const Costs costs = price(scenario, spec);
+  return traits_of(spec).rounds * collective_time(CollectiveKind::kAllReduce, Bytes{4}, costs.cluster, costs.world);
+}
+
+}  // namespace
+
+const std::vector<Mechanism>& mechanisms() {
+  static const std::vector<Mechanism> kAll = {
+      {"autocast's casts and kernels in fp32", {"/training/autocast=none"}, false, true},
+      {"an all-reduce after every micro-batch", {"/schedules/0/sync=last_micro_batch"}, true, false},
+      {"whole tensors in buckets, beside the backward pass",
+       {"/schedules/0/overlap=none", "/schedules/0/buckets=whole"},
+       true,
+       false},
+      {"gradients copied back out of the buckets", {"/schedules/0/gradient_as_bucket_view=true"}, true, false},
+      {"broadcast of buffers", {"/schedules/0/broadcast_buffers=false"}, true, false},
+      {"shares of the optimizer, broadcast tensor by tensor", {"/schedules/0/optimizer_sharding=none"}, true, false},
+      {"AdamW in a pass for each step", {"/training/optimizer_implementation=fused"}, true, true},
+      {"communication that slows computation", {"/training/interference=false"}, true, true},
+  };
+  return kAll;
+}
+
+std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs, NetworkKind network) {
+  std::vector<PaperRow> rows;
+  std::vector<std::string> kept;
+  std::vector<Play> plays;
+  for (const std::string& path : paths) {
+    const Scenario scenario = load_scenario(path, {}).scenario;
+    const auto acco = scenario.published.find(kAcco), baseline = scenario.published.find(scenario.baseline);
+    const bool timed = acco != scenario.published.end() && baseline != scenario.published.end() && acco->second.time &&
+                       baseline->second.time && labelled(scenario, kAcco) != nullptr;
+    if (!timed) continue;
+    PaperRow row;
+    row.name = scenario.name;
+    row.baseline = scenario.baseline;
+    row.published_baseline = baseline->second;
+    row.published_acco = acco->second;
+    row.counts = counts_time(scenario);
+    add_plays(plays, rows.size());
+    rows.push_back(row);
+    kept.push_back(path);
+  }
+  const std::vector<std::string> texts = in_children(jobs, plays.size(), [&](std::size_t i) {
+    const Times times = played(kept[plays[i].row], plays[i], network);
+    return std::string(reinterpret_cast<const char*>(&times), sizeof times);
+  });
+  for (std::size_t i = 0; i < plays.size(); ++i) {
+    const Play& play = plays[i];
+    PaperRow& row = rows[play.row];
+    Times times;
+    std::memcpy(&times, texts[i].data(), sizeof times);
+    if (play.mechanism < 0 && play.acco) row.update = Seconds{times.update};
+    if (play.mechanism >= 0 && row.without.empty()) row.without.assign(mechanisms().size(), row.all);
+    RowTimes& to = play.mechanism < 0 ? row.all : row.without[static_cast<std::size_t>(play.mechanism)];
+    (play.acco ? to.acco : to.baseline) = Seconds{times.run};
+  }
+  return rows;
+}
+
+}  // namespace accosim
