@@ -25,7 +25,10 @@ FitErrors errors_of(const std::vector<double>& log_ratios);
 /// not replace others.
 void check_plausible(const std::string& what, const FitErrors& errors);
 
-/// The spread that so many samples can prove: fewer than ten prove none below 0.1.
+/// Kernels that a fit needs to stand on its own; fewer move the usual constants a little (fit_kernels()).
+inline constexpr int kFewestKernels = 10;
+
+/// The spread that so many samples can prove: fewer than kFewestKernels prove none below 0.1.
 double proven(double spread, int samples);
 
 struct KernelFit {
@@ -39,6 +42,9 @@ struct KernelFit {
   std::map<std::string, FitErrors> by;  ///< "source device": errors with all samples in
 };
 inline constexpr int kFolds = 10;
+
+/// What to say of a fit from fewer than kFewestKernels kernels; empty where there are enough.
+std::string too_few(const KernelFit& fit);
 
 /// `devices` by name: what the samples name; a sample of another device is an error (std::invalid_argument). Devices of
 /// one architecture share constants, but for their power. fp16 and bf16 are one: the same tensor cores. An architecture
