@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -94,18 +95,24 @@ Change recompute(Recompute what) {
   };
 }
 
-/// The micro-batch halved until it fits, or is one sequence; the samples of an update stay.
+/// The least number above 1 by which every node group's micro-batch can be divided; 1: there is none.
+int least_divisor(const std::vector<NodeGroup>& groups) {
+  int common = 0;
+  for (const NodeGroup& group : groups) common = std::gcd(common, group.micro_batch_size);
+  for (int divisor = 2; divisor <= common; ++divisor)
+    if (common % divisor == 0) return divisor;
+  return 1;
+}
+
+/// The micro-batch divided until it fits, or cannot be divided further; the samples of an update stay.
 std::optional<Changed> smaller_micro_batch(const Trial& trial) {
   Changed changed{"", trial};
   std::vector<NodeGroup>& groups = changed.trial.scenario.cluster.nodes;
   Training& training = changed.trial.scenario.training;
-  const auto divisible = [&] {
-    return std::all_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.micro_batch_size % 2 == 0; });
-  };
-  while (divisible()) {
-    for (NodeGroup& group : groups) group.micro_batch_size /= 2;
-    training.gradient_accumulation_steps *= 2;
-    changed.trial.spec.micro_batches_per_round *= 2;
+  for (int divisor = least_divisor(groups); divisor > 1; divisor = least_divisor(groups)) {
+    for (NodeGroup& group : groups) group.micro_batch_size /= divisor;
+    training.gradient_accumulation_steps *= divisor;
+    changed.trial.spec.micro_batches_per_round *= divisor;
     const int size = groups.front().micro_batch_size, parts = trial.scenario.cluster.nodes.front().micro_batch_size;
     const bool equal = std::all_of(groups.begin(), groups.end(),
                                    [&](const NodeGroup& group) { return group.micro_batch_size == size; });
@@ -147,7 +154,8 @@ std::vector<Change> sharded_schedules() {
 /// Least loss of time first; the most sharded schedule last, for it is another training.
 std::vector<Change> changes_together() {
   std::vector<Change> changes = {fuse_attention, compile, smaller_micro_batch, recompute(Recompute::kFull)};
-  changes.push_back(sharded_schedules().back());
+  for (const ScheduleTraits& traits : schedules())
+    if (traits.sharding == Sharding::kParameters) changes.push_back(schedule(traits));
   return changes;
 }
 

@@ -18,12 +18,12 @@ struct WayToFit {
 
 struct WaysToFit {
   std::vector<WayToFit> alone;  ///< those that save anything; those that fit first, then by time
-  std::vector<WayToFit>
-      together;  ///< where none fits alone: one after the other, each with all before it, until it fits
+  /// Where none fits alone: one after the other, each with all before it, until it fits.
+  std::vector<WayToFit> together;
 };
 
-/// Tries on `spec` fused attention, compiled code, recomputation, half of the micro-batch (as often as it takes, with
-/// as many more accumulation steps), and schedules that shard more. Leaves out what is set already, what the scenario
+/// Tries on `spec` fused attention, compiled code, recomputation, a micro-batch divided as often as it takes (with as
+/// many more accumulation steps), and schedules that shard more. Leaves out what is set already, what the scenario
 /// cannot have, and what saves less than 0.05 GiB. Prices memory and the closed form of the update; plays nothing, so
 /// times are without interference and for the slowest kind of rank.
 WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec);

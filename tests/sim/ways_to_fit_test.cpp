@@ -90,7 +90,7 @@ TEST(WaysToFit, FullRecomputationRepeatsTheForward) {
   EXPECT_LT(full->time_ratio, 1.36);
 }
 
-TEST(WaysToFit, AMicroBatchIsHalvedUntilItFitsAndTheBatchStays) {
+TEST(WaysToFit, AMicroBatchIsDividedUntilItFitsAndTheBatchStays) {
   Scenario scenario = scenario_with(80);
   const ScheduleSpec zero1 = sample_schedule("zero1");
   Scenario two = scenario;
@@ -104,6 +104,13 @@ TEST(WaysToFit, AMicroBatchIsHalvedUntilItFitsAndTheBatchStays) {
   EXPECT_TRUE(way->fits());
   EXPECT_TRUE(ways.alone.front().fits());
   EXPECT_TRUE(ways.together.empty()) << "one is enough";
+}
+
+TEST(WaysToFit, AnOddMicroBatchIsDividedByWhatDividesIt) {
+  Scenario scenario = scenario_with(1);  // fits nothing
+  scenario.cluster.nodes[0].micro_batch_size = 9;
+  EXPECT_TRUE(find(ways_to_fit(scenario, sample_schedule("zero1")),
+                   "micro_batch_size 1 with gradient_accumulation_steps 36"));  // 9 x 4 samples
 }
 
 TEST(WaysToFit, SeveralAreTriedTogetherWhereNoneIsEnough) {
