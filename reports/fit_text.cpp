@@ -24,6 +24,7 @@ void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
     const FitQuality& quality = fit.dtypes.empty() ? fit.attention.quality : fit.gemm.quality;
     out << fmt::format("\n{} {}, kernels of {:.2g} to {:.2g} FLOP\n", fit.architecture, fit.what, quality.least,
                        quality.most);
+    if (const std::string warning = too_few(fit); !warning.empty()) out << "  " << warning << "\n";
     write_errors(out, "all samples in", fit.in);
     if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kFolds), fit.out);
     for (const auto& [name, errors] : fit.by) write_errors(out, name, errors);

@@ -109,7 +109,12 @@ class PartName {
 };
 
 [[noreturn]] void refuse(const std::string& path, int error) {
-  throw BadEnvironment(fmt::format("{}: cannot be written: {}", printable(path, 300), std::strerror(error)));
+  std::error_code none;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const bool absent = error == ENOENT && !folder.empty() && !std::filesystem::exists(folder, none);
+  throw BadEnvironment(
+      fmt::format("{}: cannot be written: {}{}", printable(path, 300), std::strerror(error),
+                  absent ? fmt::format("; make the folder {} first", printable(folder.string(), 300)) : std::string()));
 }
 
 bool is_same(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }

@@ -60,7 +60,7 @@ Nics nics_of(Nics nics, const Parameters& p) {
   return nics;
 }
 
-/// A sample with a cluster of its own that has no devices, so that its links can be changed cheaply.
+/// A sample with a cluster of its own whose devices are bare, so that its links can be changed cheaply.
 struct Sample {
   Cluster cluster;
   Ring ring;
@@ -81,6 +81,10 @@ Sample light(const MeasuredCollective& measured) {
     NodeGroup bare;
     bare.count = group.count;
     bare.gpus = group.gpus;
+    for (const Device& device : group.devices) {
+      bare.devices.emplace_back();
+      bare.devices.back().collective_sms = device.collective_sms;
+    }
     bare.intra = group.intra;
     bare.nics = group.nics;
     sample.cluster.nodes.push_back(std::move(bare));

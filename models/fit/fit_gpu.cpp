@@ -115,6 +115,7 @@ void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
   set_product_overhead(rows, profile, fit);
   if (rows.empty()) return;
   for (const KernelFit& one : fit_kernels(rows, {{profile.device().name, profile.device()}})) {
+    if (std::string warning = too_few(one); !warning.empty()) fit.notes.push_back(std::move(warning));
     fit.rows.push_back({one.what, fmt::format("{:.3f} of the peak", one.gemm.peak_fraction), one.in, one.out});
     for (const Dtype dtype : one.dtypes) {
       if (!has_peak(profile.device(), dtype)) continue;
@@ -382,6 +383,7 @@ GpuFit fit_gpu(const GpuSamples& samples, const std::string& base) {
   GpuFit fit;
   fit.base = base.empty() ? known->profile : base;
   const bool same = known && known->same && (base.empty() || base == known->profile);
+  fit.part = same ? fit.base : samples.device;
   JsonValue tree = base_tree(fit.base);
   device_of(tree);  // what is wrong with the profile is told before anything is changed
   GpuProfile profile(std::move(tree), samples, fit.base, same);

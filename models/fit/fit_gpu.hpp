@@ -38,6 +38,7 @@ struct GpuInterferenceRow {
 
 struct GpuFit {
   std::string base;     ///< the profile that it started from
+  std::string part;     ///< what was measured: the base where that is of the same GPU, else as the driver calls it
   std::string profile;  ///< JSON, schema accosim.device/1
   Device device;        ///< the same profile as it is read back
   std::vector<GpuFitRow> rows;

@@ -170,9 +170,16 @@ void check_plausible(const std::string& what, const FitErrors& errors) {
 }
 
 double proven(double spread, int samples) {
-  constexpr int kProof = 10;
   constexpr double kUnproven = 0.1;
-  return samples < kProof ? std::max(spread, kUnproven) : spread;
+  return samples < kFewestKernels ? std::max(spread, kUnproven) : spread;
+}
+
+std::string too_few(const KernelFit& fit) {
+  if (fit.in.samples >= kFewestKernels) return {};
+  return fmt::format(
+      "warning: {} rests on {} kernel{}, and a fit needs {} to stand on its own: these are the usual "
+      "constants, moved a little; measure more shapes",
+      fit.what, fit.in.samples, fit.in.samples == 1 ? "" : "s", kFewestKernels);
 }
 
 FitErrors errors_of(const std::vector<double>& log_ratios) {

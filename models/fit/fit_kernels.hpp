@@ -26,7 +26,10 @@ FitErrors errors_of(const std::vector<double>& log_ratios);
 /// not replace others.
 void check_plausible(const std::string& what, const FitErrors& errors);
 
-/// The spread that so many samples can prove: fewer than ten prove none below 0.1.
+/// Kernels that a fit needs to stand on its own; fewer move the usual constants a little (fit_kernels()).
+inline constexpr int kFewestKernels = 10;
+
+/// The spread that so many samples can prove: fewer than kFewestKernels prove none below 0.1.
 double proven(double spread, int samples);
 
 struct KernelFit {
@@ -46,6 +49,9 @@ enum class CrossValidation : std::uint8_t { kYes, kNo };
 
 /// Sources that are no samples of usual shapes: the best ones of a search.
 inline const std::vector<std::string> kBestShapes = {"mamf"};
+
+/// What to say of a fit from fewer than kFewestKernels kernels; empty where there are enough.
+std::string too_few(const KernelFit& fit);
 
 /// `devices` by name: what the samples name; a sample of another device is an error (std::invalid_argument). Devices of
 /// one architecture share constants, but for their power. fp16 and bf16 are one: the same tensor cores. An architecture

@@ -126,7 +126,7 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
     one.group = kMeasuredGroup;
     one.source = key;
     one.url = url;
-    one.device = known ? fit.device.name : samples.device;
+    one.device = known ? fit.part : samples.device;
     one.by_us = true;
     if (!known) {
       one.configuration = configuration_of(step, samples.device);

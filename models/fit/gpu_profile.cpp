@@ -61,8 +61,9 @@ std::string citation_of(const GpuSamples& samples) {
 GpuProfile::GpuProfile(JsonValue base, const GpuSamples& samples, const std::string& base_name, bool same)
     : root_(std::move(base)), measured_(citation_of(samples)) {
   root_.set("schema", json_text("accosim.device/1", {}));
+  // Its own name, so that nothing takes its predictions for the shipped profile's.
+  root_.set("name", json_text((same ? base_name : samples.device) + ", measured", {}));
   if (!same) {
-    root_.set("name", json_text(samples.device, {}));
     if (JsonValue* sources = root_.find("sources"))
       for (JsonMember& source : sources->members)
         source.value.text = fmt::format("as {}: {}", base_name, source.value.text);

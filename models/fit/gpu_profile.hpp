@@ -14,8 +14,8 @@ namespace accosim {
 class GpuProfile {
  public:
   /// `base`: a complete and valid profile. First takes over what the driver says of the device: multiprocessors,
-  /// memory, bandwidth, power limit. Where it is not the `same` GPU, also its name; then the fits are marked as
-  /// inherited, and kernel tables are dropped.
+  /// memory, bandwidth, power limit. Its name is "H100-SXM, measured" or, where the base is not of the `same` GPU,
+  /// "NVIDIA H200, measured"; then the fits are marked as inherited, and kernel tables are dropped.
   GpuProfile(JsonValue base, const GpuSamples& samples, const std::string& base_name, bool same);
 
   void set_number(const char* key, double value, const std::string& source);

@@ -89,7 +89,7 @@ Clusters read_clusters(ObjectReader& top, PublishedFile& file) {
     const std::string pointer = top.pointer("clusters") + pointer_part(member.key);
     file.references.expand_cluster(member.value, pointer);
     if (member.value.kind == JsonKind::kText) continue;  // which has been reported
-    const std::optional<Cluster> cluster = read_cluster(member.value, pointer, Training{}, file.diagnostics);
+    const std::optional<Cluster> cluster = read_cluster(member.value, pointer, any_training(), file.diagnostics);
     if (cluster) clusters[member.key] = std::make_shared<const Cluster>(*cluster);
   }
   return clusters;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 
+#include "models/price/channels.hpp"
 #include "models/price/links.hpp"
 
 namespace accosim {
@@ -101,8 +102,23 @@ BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const
   return core > BytesPerSecond{0} ? std::min(slowest, core / edges_of(kind, ring)) : slowest;
 }
 
+/// Share of the bandwidth that a collective on few of the communicator's channels has.
+struct Share {
+  double inside = 1, edge = 1;
+};
+
+/// Inside nodes each channel carries its part; between nodes it uses one adapter. LL's bandwidths are those of few
+/// channels already: it is measured where it is used, which is where channels have been dropped.
+Share share_of(Protocol protocol, int own, int communicator, const Cluster& cluster, const Ring& ring) {
+  if (protocol != Protocol::kSimple || own == communicator) return {};
+  int adapters = own;
+  for (std::size_t i = 0; i < ring.node.size() && ring.node.size() > 1; ++i)
+    adapters = std::max(adapters, adapters_of(group_of(cluster, ring, i), ring.ranks_here[i]));
+  return {static_cast<double>(own) / communicator, static_cast<double>(own) / adapters};
+}
+
 /// Simple, or LL whose flags are counted as bytes.
-CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, BytesPerSecond edge) {
+CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, BytesPerSecond edge, const Share& share) {
   const bool simple = protocol == Protocol::kSimple;
   CollectiveCost cost;
   cost.algorithm = way.algorithm;
@@ -113,7 +129,7 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
   if (way.algorithm == Algorithm::kNvls) inside = path.multicast;
   cost.latency = (simple ? path.launch : path.ll_launch) + way.steps * (simple ? path.hop : path.ll_hop) +
                  way.net_steps * (simple ? path.net_hop : path.ll_net_hop);
-  if (inside > BytesPerSecond{0}) cost.intra = way.inside / inside;
+  if (inside > BytesPerSecond{0}) cost.intra = way.inside / (share.inside * inside);
   if (simple && way.algorithm == Algorithm::kRing && way.steps > 0)
     cost.intra = (1 + path.turnaround / (way.steps + way.net_steps)) * cost.intra;
   cost.edge_bytes = simple ? way.edge : way.edge / path.ll_net;
@@ -122,6 +138,8 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
     if (way.edge > Bytes{0}) bytes = std::max(bytes, way.edge / edge);
     cost.latency += Seconds{2 * std::sqrt(path.chunk.value * bytes.value)};
   }
+  // What few channels cost between nodes is taken as latency: the network shares out bandwidth, not channels.
+  if (cost.edge_bytes > Bytes{0}) cost.latency += (1 / share.edge - 1) * (cost.edge_bytes / edge);
   return cost;
 }
 
@@ -216,7 +234,11 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
   Seconds least;
   bool any = false;
-  const auto consider = [&](const CollectiveCost& cost) {
+  const int communicator = communicator_channels(cluster, ring);
+  const auto consider = [&](const Way& way, Protocol protocol) {
+    const int channels = channels_of(kind, bytes, ring.ranks, way.algorithm, protocol, communicator);
+    CollectiveCost cost = cost_of(way, protocol, path, edge, share_of(protocol, channels, communicator, cluster, ring));
+    cost.channels = channels;
     const Seconds time = collective_time(kind, cost, cluster, ring);
     if (any && time >= least) return;
     any = true;
@@ -231,8 +253,8 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
     Way simple = way;
     // Measured on boards without a switch: up and down take turns, and two nodes are no faster than a ring.
     if (way.algorithm == Algorithm::kTree && !path.switches && ring.node.size() == 2) simple.edge = 2 * way.edge;
-    consider(cost_of(simple, Protocol::kSimple, path, edge));
-    if (path.ll && way.algorithm != Algorithm::kNvls) consider(cost_of(way, Protocol::kLowLatency, path, edge));
+    consider(simple, Protocol::kSimple);
+    if (path.ll && way.algorithm != Algorithm::kNvls) consider(way, Protocol::kLowLatency);
   }
   const double n = ring.ranks;
   const double passes = kind == CollectiveKind::kAllReduce ? 2 : 1;
@@ -242,9 +264,12 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
 
 BytesPerSecond node_bandwidth(const NodeGroup& group) { return node_bandwidth(group, group.gpus); }
 
+int adapters_of(const NodeGroup& group, int ranks) {
+  return static_cast<int>((std::int64_t{group.nics.count} * ranks + group.gpus - 1) / group.gpus);
+}
+
 BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks) {
-  const std::int64_t adapters = (std::int64_t{group.nics.count} * ranks + group.gpus - 1) / group.gpus;
-  return static_cast<double>(adapters) * group.nics.efficiency * group.nics.bandwidth;
+  return static_cast<double>(adapters_of(group, ranks)) * group.nics.efficiency * group.nics.bandwidth;
 }
 
 BytesPerSecond core_bandwidth(const Cluster& cluster) {

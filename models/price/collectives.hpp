@@ -39,6 +39,7 @@ struct CollectiveCost {
   Bytes sent_per_rank;  ///< mean over the ranks, payload only
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
+  int channels = 0;  ///< channels_of(): each holds a multiprocessor; 0: it takes none
 };
 
 /// The fastest, alone on the fabric, of NCCL's ways (src/graph/tuning.cc takes the least of estimated times too):
@@ -54,6 +55,8 @@ struct CollectiveCost {
 CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                                std::optional<Algorithm> only = {});
 
+/// Adapters next to `ranks` of a node's GPUs, at least one.
+int adapters_of(const NodeGroup& group, int ranks);
 /// Achieved bandwidth of all of a node's adapters, one direction.
 BytesPerSecond node_bandwidth(const NodeGroup& group);
 /// Of the adapters next to `ranks` of its GPUs.

@@ -94,7 +94,8 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
     for (Device device : group.devices) {
       if (scenario.training.launch_interval) device.launch_interval = *scenario.training.launch_interval;
       device.memory_overhead = memory_overhead(scenario.training);
-      if (group.attention == Attention::kFlash1) device.attention_overhead = scenario.training.overheads.flash_1;
+      if (group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient)
+        device.attention_overhead = scenario.training.overheads.flash_1;
       Workload workload{group.micro_batch_size,
                         scenario.training.sequence_length,
                         compute_dtype(group, spec, scenario.training),

@@ -10,7 +10,7 @@ namespace accosim {
 
 /// Numbers of multiprocessors held by collectives, for which kernels are priced; a number in between counts as the next
 /// larger one, one beyond the last as the last.
-inline constexpr std::array<int, 13> kHeld{0, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 72};
+inline constexpr std::array<int, 14> kHeld{0, 1, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 72};
 
 /// The device without `sms` of its multiprocessors, but with at least an eighth of them. Each of the rest is as fast as
 /// before, and so is the memory.

@@ -142,6 +142,12 @@ std::vector<Device> read_devices(ObjectReader& group, int gpus) {
   return devices;
 }
 
+/// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing (github.com/Dao-AILab/flash-attention, README).
+bool lacks(const Device& device, Attention attention) {
+  if (device.architecture == "volta") return attention == Attention::kFlash || attention == Attention::kFlash1;
+  return device.architecture == "turing" && attention == Attention::kFlash;
+}
+
 /// What the group asks for and a device of it cannot do.
 void check_abilities(ObjectReader& reader, const NodeGroup& group, const Training& training) {
   if (!reader.good("precision") || !reader.good("attention")) return;
@@ -174,6 +180,15 @@ void check_abilities(ObjectReader& reader, const NodeGroup& group, const Trainin
                               printable(device.name), name_of(training.autocast), dtypes_of(device)));
       return;
     }
+    if (lacks(device, group.attention)) {
+      reader.fail(
+          "attention",
+          fmt::format("{} does not run on {}, which is {}; write \"attention\": \"memory_efficient\" (PyTorch's, "
+                      "which runs there) or \"naive\" for this node group",
+                      group.attention == Attention::kFlash ? "FlashAttention 2 (flash)" : "FlashAttention 1 (flash_1)",
+                      printable(device.name), device.architecture));
+      return;
+    }
     if (group.attention != Attention::kNaive && !device.attention && device.flash_attention_efficiency == 0) {
       reader.fail("attention", fmt::format("{} has no fused attention (flash_attention_efficiency is 0); write "
                                            "\"attention\": \"naive\" for this node group",
@@ -191,8 +206,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.count = reader.integer("count", 1, kMaxNodes, 1);
   group.gpus = reader.integer("gpus", 1, kMaxGpusPerNode);
   group.precision = reader.choice("precision", compute_dtypes(), std::optional<Dtype>(training.precision));
-  group.attention = reader.choice("attention", {Attention::kNaive, Attention::kFlash, Attention::kFlash1},
-                                  std::optional<Attention>(training.attention));
+  group.attention = reader.choice("attention", all_attentions(), std::optional<Attention>(training.attention));
   group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
   group.devices = read_devices(reader, group.gpus);
   if (JsonValue* intra = reader.find("intra")) {

@@ -252,6 +252,24 @@ void References::expand_device(JsonValue& device, const std::string& pointer) {
   leave();
 }
 
+namespace {
+
+/// Of a base whose fits were measured on another part than the device: they are a relative's.
+void mark_inherited(JsonValue& base, const JsonValue& device) {
+  static constexpr const char* kOfThePart[] = {"peak", "architecture", "sm_count", "power", "memory_bandwidth"};
+  const bool same = std::none_of(std::begin(kOfThePart), std::end(kOfThePart),
+                                 [&](const char* key) { return device.find(key) != nullptr; });
+  if (same) return;
+  const auto mark = [](JsonValue& fit) {
+    if (fit.kind == JsonKind::kObject) fit.set("inherited", json_bool(true, default_origin()));
+  };
+  if (JsonValue* gemm = base.find("gemm"); gemm != nullptr && gemm->kind == JsonKind::kObject)
+    for (JsonMember& fit : gemm->members) mark(fit.value);
+  if (JsonValue* attention = base.find("attention")) mark(*attention);
+}
+
+}  // namespace
+
 /// The base with the device's own keys laid over it; of "peak", "gemm" and "sources" the single members. A citation for
 /// a number that the device replaces goes with the number.
 void References::inherit(JsonValue& device, const std::string& pointer) {
@@ -291,6 +309,7 @@ void References::inherit(JsonValue& device, const std::string& pointer) {
     base.set("name", json_text(of + " (modified)", default_origin()));
   }
   base.origin = device.origin;
+  mark_inherited(base, device);
   for (JsonMember& member : device.members) {
     if (member.key == "inherits") continue;
     JsonValue* old = base.find(member.key);

@@ -334,7 +334,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.optimizer = reader.choice("optimizer", {Optimizer::kAdamW}, std::optional<Optimizer>(Optimizer::kAdamW));
   const JsonValue* const implementation = reader.find("implementation");
   const bool own_step = implementation != nullptr && implementation->text == name_of(Implementation::kAccocal);
-  training.attention = reader.choice("attention", {Attention::kNaive, Attention::kFlash, Attention::kFlash1},
+  training.attention = reader.choice("attention", all_attentions(),
                                      std::optional<Attention>(own_step ? Attention::kNaive : Attention::kFlash));
   training.activation_recompute = reader.choice(
       "activation_recompute", {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull},
@@ -438,16 +438,20 @@ Model load_model(const std::string& name_or_path) {
   return *model;
 }
 
+Training any_training() {
+  Training any;
+  any.precision = Dtype::kFp32;
+  any.attention = Attention::kNaive;
+  return any;
+}
+
 Cluster load_cluster(const std::string& name_or_path) {
   Diagnostics diagnostics;
   References references(diagnostics);
   const std::string path = file_of(FileKind::kCluster, name_or_path, references, diagnostics);
   JsonValue value = open_part(references, path, diagnostics);
   references.expand_cluster(value, "");
-  Training any;  // only the links are asked for: what every device can do
-  any.precision = Dtype::kFp32;
-  any.attention = Attention::kNaive;
-  const std::optional<Cluster> cluster = read_cluster(value, "", any, diagnostics);
+  const std::optional<Cluster> cluster = read_cluster(value, "", any_training(), diagnostics);
   throw_if_wrong(diagnostics);
   return *cluster;
 }

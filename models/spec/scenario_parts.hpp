@@ -17,6 +17,9 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
 /// already been reported, so it adds no error.
 std::optional<Device> read_device(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics);
 
+/// What every device can do: for a cluster of which only the links are asked for.
+Training any_training();
+
 /// Node groups take precision, attention and micro-batch size from the training where they do not say.
 std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer, const Training& training,
                                     Diagnostics& diagnostics);

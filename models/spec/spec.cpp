@@ -55,8 +55,15 @@ const char* name_of(Attention attention) {
     case Attention::kNaive: return "naive";
     case Attention::kFlash: return "flash";
     case Attention::kFlash1: return "flash_1";
+    case Attention::kMemoryEfficient: return "memory_efficient";
   }
   return "";
+}
+
+const std::vector<Attention>& all_attentions() {
+  static const std::vector<Attention> kAll = {Attention::kNaive, Attention::kFlash, Attention::kFlash1,
+                                              Attention::kMemoryEfficient};
+  return kAll;
 }
 
 const char* name_of(Recompute recompute) {

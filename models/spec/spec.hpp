@@ -29,7 +29,9 @@ constexpr Bytes bytes_of(Dtype dtype) {
   return Bytes{0};
 }
 
-enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1 };
+/// Products and a softmax, or one fused kernel: FlashAttention 2, FlashAttention 1 such as Triton's, or PyTorch's
+/// memory-efficient attention (xFormers'), which runs where FlashAttention does not.
+enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1, kMemoryEfficient };
 /// What the backward pass recomputes: nothing; the attention between its projections; everything but attention and
 /// every other matrix product (torchtitan's selective_op); everything but a block's input.
 enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull };
@@ -245,7 +247,8 @@ std::vector<Place> places_of(const Cluster& cluster);
 struct Overheads {
   double pytorch = 1;  ///< memory-bound kernels, eager and compiled
   double fused = 1;
-  double flash_1 = 1;  ///< attention by FlashAttention 1, such as Triton's, relative to FlashAttention 2
+  double flash_1 = 1;  ///< attention by FlashAttention 1, such as Triton's, relative to FlashAttention 2; PyTorch's
+                       ///< memory-efficient attention, which nobody measured for us, is taken to be the same
 
   bool operator==(const Overheads&) const = default;
 };
@@ -332,6 +335,8 @@ struct Scenario {
 /// Names as the files spell them.
 const char* name_of(Dtype dtype);
 const char* name_of(Attention attention);
+/// All values, as files may have them.
+const std::vector<Attention>& all_attentions();
 const char* name_of(Recompute recompute);
 const char* name_of(Optimizer optimizer);
 const char* name_of(Implementation implementation);

@@ -146,6 +146,12 @@ ExitCode fit_to_gpu(const Arguments& arguments) {
   if (outputs.empty()) return ExitCode::kDone;
   for (const GpuFitRow& row : fit.rows) check_plausible(row.what, row.in);
   write_whole(outputs[0], fit.profile);
+  print([&](std::ostream& out) {
+    out << fmt::format(
+        "\n{} is device \"{}\"; a cluster takes it as \"device\": \"{}\", a scenario also with --set "
+        "/cluster/nodes/0/device={}\n",
+        outputs[0], fit.device.name, outputs[0], outputs[0]);
+  });
   return ExitCode::kDone;
 }
 
@@ -201,9 +207,9 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
   for (const std::string& path : outputs)
     profiles.push_back({"--output", path, {"it is a profile, JSON", ".json", "{", ""}, true});
   check_outputs(profiles, files, arguments.flag("--force"));
+  const std::vector<KernelSample> samples = read_kernels(files);  // first: what is wrong with an input is said of it
   std::vector<Device> fitted;
   for (const std::string& path : outputs) fitted.push_back(load_device(path));
-  const std::vector<KernelSample> samples = read_kernels(files);
   const std::vector<KernelFit> fits = fit_kernels(samples, devices_of(samples));
   print([&](std::ostream& out) { write_fits(out, fits); });
   Texts texts;

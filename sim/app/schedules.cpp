@@ -5,7 +5,9 @@
 
 #include <iostream>
 
+#include "models/base/nearest.hpp"
 #include "models/base/outputs.hpp"
+#include "models/base/text.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/trace.hpp"
@@ -37,10 +39,13 @@ std::vector<int> chosen_schedules(const Scenario& scenario, const Texts& wanted)
     if (!any) choose([&](const ScheduleSpec& spec) { return spec.name == want; });
     if (any) continue;
     std::string labels;
-    for (const ScheduleSpec& spec : scenario.schedules)
+    Texts known;
+    for (const ScheduleSpec& spec : scenario.schedules) {
       labels += fmt::format("{}\"{}\"", labels.empty() ? "" : ", ", spec.label);
-    errors.push_back(
-        fmt::format("--schedule {}: the scenario has no such schedule; its schedules are {}", want, labels));
+      known.insert(known.end(), {spec.label, spec.name});
+    }
+    errors.push_back(fmt::format("--schedule {}: the scenario has no such schedule; {}its schedules are {}",
+                                 printable(want), did_you_mean(want, known), labels));
   }
   if (!errors.empty()) throw ScenarioError(errors);
   std::vector<int> indices;

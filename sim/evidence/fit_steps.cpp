@@ -100,8 +100,9 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
     const PublishedCase& one = *cases[i];
     const NodeGroup& group = one.scenario->cluster.nodes.front();
     samples.push_back({publishers[one.source], one.device, group.devices.front().architecture,
-                       one.scenario->training.implementation, group.attention == Attention::kFlash1, parts.products,
-                       parts.memory, parts.attention, parts.others, parts.rest, one.measured});
+                       one.scenario->training.implementation,
+                       group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient,
+                       parts.products, parts.memory, parts.attention, parts.others, parts.rest, one.measured});
   }
   return samples;
 }

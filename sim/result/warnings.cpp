@@ -10,6 +10,7 @@
 #include "models/price/spread.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/waiting.hpp"
+#include "sim/result/ways_to_fit.hpp"
 
 namespace accosim {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 constexpr double kMuchInflation = 1.05;
 constexpr double kMuchExposed = 0.25;
 constexpr double kMuchFitted = 0.25;
+constexpr double kLittleSaved = 0.001;  ///< of what is resident
 
 bool launching_takes_longer(const Bill& bill, const BilledLayer& layer) {
   Seconds launching, computing;
@@ -37,17 +39,36 @@ bool is_launch_bound(const RankKind& kind) {
   return waiting > 0.5 * (kind.forward + kind.backward);
 }
 
+/// Such as selective recomputation, which is of scores and softmax, under fused attention, which keeps neither.
+std::optional<Warning> recompute_saves_nothing(const Scenario& scenario, const ScheduleSpec& spec,
+                                               const RunResult& result) {
+  const Recompute set = scenario.training.activation_recompute;
+  if (set == Recompute::kNone) return std::nullopt;
+  const RecomputeGain gain = recompute_gain(scenario, spec);
+  if (gain.saves > kLittleSaved * result.memory_resident) return std::nullopt;
+  const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
+  const bool fused = std::none_of(groups.begin(), groups.end(),
+                                  [](const NodeGroup& group) { return group.attention == Attention::kNaive; });
+  return Warning{
+      "recompute_saves_nothing",
+      fmt::format("activation_recompute {} saves no memory and takes {:.3f} times the time{}", name_of(set),
+                  gain.time_ratio,
+                  set == Recompute::kSelective && fused ? ": fused attention keeps no scores to recompute" : ""),
+      "set activation_recompute to none, or to full where memory is short"};
+}
+
 }  // namespace
 
 std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
                                  const RunResult& result, NetworkKind network) {
   std::vector<Warning> warnings;
   if (!result.fits)
-    warnings.push_back(
-        {"does_not_fit",
-         fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
-                     result.memory_capacity.value / 0x1p30),
-         "lower micro_batch_size, set activation_recompute to full, or choose a schedule that shards more"});
+    warnings.push_back({"does_not_fit",
+                        fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
+                                    result.memory_capacity.value / 0x1p30),
+                        in_words(ways_to_fit(scenario, spec))});
+  if (std::optional<Warning> warning = recompute_saves_nothing(scenario, spec, result))
+    warnings.push_back(std::move(*warning));
   const int asked = play.accumulation_steps;
   const ScheduleTraits& traits = traits_of(spec);
   if (traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)

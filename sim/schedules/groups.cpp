@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
@@ -103,6 +102,7 @@ Plan plan_of(const PlanRequest& request, const Costs& costs, const Ring& ring, c
   plan.latency = request.count * one.latency;
   plan.fixed = request.count * one.intra;
   plan.sent_per_rank = request.count * one.sent_per_rank;
+  if (costs.interference) plan.sms = one.channels;
   // A broadcast is a chain: the ring without the edge that closes it.
   const std::size_t used = edges.size() - (request.kind == CollectiveKind::kBroadcast ? 1 : 0);
   if (one.edge_bytes.value > 0)
@@ -110,25 +110,11 @@ Plan plan_of(const PlanRequest& request, const Costs& costs, const Ring& ring, c
   return plan;
 }
 
-// NCCL makes two channels for each adapter that a ring between nodes uses (a maintainer in github.com/NVIDIA/nccl issue
-// 438), so 2 with one adapter and 16 on a DGX with eight (issue 689).
-constexpr int kChannelsPerAdapter = 2;
-
-/// What a plan does to the GPUs of its ranks and they to it. All ranks have the channels of the one with the fewest.
+/// What a plan does to the memory of its ranks' GPUs, and their computation to it.
 void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs, const std::vector<int>& members) {
   if (!costs.interference || plan.sent_per_rank <= Bytes{0}) return;
-  const bool between_nodes = costs.places[members.front()].node != costs.places[members.back()].node;
-  plan.sms = std::numeric_limits<int>::max();
-  for (const int rank : members) {
-    const Device& device = costs.kinds[costs.kind_of[rank]].device;
-    plan.sms = std::min(plan.sms, device.collective_sms);
-    plan.slowed = std::max(plan.slowed, device.collective_slowdown);
-    if (!between_nodes) continue;
-    const NodeGroup& group = costs.cluster.nodes[costs.places[rank].group];
-    const int adapters =
-        request.scope == Scope::kReplicas ? std::max(1, group.nics.count / group.gpus) : group.nics.count;
-    plan.sms = std::min(plan.sms, kChannelsPerAdapter * adapters);
-  }
+  for (const int rank : members)
+    plan.slowed = std::max(plan.slowed, costs.kinds[costs.kind_of[rank]].device.collective_slowdown);
   const Seconds alone = request_time(costs, request);
   if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
 }

@@ -51,7 +51,7 @@ class FitGpu : public testing::Test {
 TEST_F(FitGpu, FindsTheConstantsThatMadeTheSamples) {
   const InventedGpu gpu = invented_gpu();
   const Device& device = invented().device;
-  EXPECT_EQ(device.name, "H100-SXM");
+  EXPECT_EQ(device.name, "H100-SXM, measured");  // not the shipped profile's
   // Large streams pass at the memory's rate but for the fixed 2 us; 2 % of noise on each, the median of many.
   EXPECT_NEAR(device.memory_efficiency * device.memory_bandwidth.value / gpu.memory_rate, 1, 0.02);
   EXPECT_NEAR(device.launch_interval.value / gpu.launch, 1, 0.02);
@@ -263,7 +263,8 @@ TEST_F(FitGpu, ARelativeHasItsOwnNameAndInheritsTheRest) {
   document.add_launch("host_launch", 3e-6);
   const GpuFit fit = fit_of(document, "NVIDIA H200");
   EXPECT_EQ(fit.base, "H100-SXM");
-  EXPECT_EQ(fit.device.name, "NVIDIA H200");
+  EXPECT_EQ(fit.device.name, "NVIDIA H200, measured");
+  EXPECT_EQ(fit.part, "NVIDIA H200");
   EXPECT_EQ(fit.device.memory, Bytes{85e9});
   for (const auto& gemm : fit.device.gemm) EXPECT_TRUE(!gemm || gemm->quality.inherited);
   EXPECT_TRUE(fit.device.attention->quality.inherited);
@@ -276,7 +277,7 @@ TEST_F(FitGpu, AnUnknownGpuNeedsAProfile) {
   GpuDocument document(invented_gpu(), 7);
   document.add_launch("host_launch", 3e-6);
   EXPECT_THROW(fit_of(document, "NVIDIA B200"), ScenarioError);
-  EXPECT_EQ(fit_of(document, "NVIDIA B200", "A100-SXM4-80GB").device.name, "NVIDIA B200");
+  EXPECT_EQ(fit_of(document, "NVIDIA B200", "A100-SXM4-80GB").device.name, "NVIDIA B200, measured");
   EXPECT_THROW(fit_of(document, "NVIDIA B200", "A100-SXM4-80GBB"), ScenarioError);
   const Scratch scratch;
   const std::string path = scratch.write("mine.json", R"({"schema": "accosim.device/1", "name": "mine",
@@ -288,6 +289,10 @@ TEST_F(FitGpu, AnUnknownGpuNeedsAProfile) {
   const GpuFit fit = fit_of(document, "NVIDIA B200", path);
   EXPECT_TRUE(fit.device.gemm[static_cast<std::size_t>(Dtype::kBf16)]);
   EXPECT_EQ(fit.notes.front().rfind("no large copy", 0), 0u);
+  const auto says = [](const std::string& note) {
+    return note.find("rests on 3 kernels, and a fit needs 10 to stand on its own") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(fit.notes.begin(), fit.notes.end(), says));
   EXPECT_NE(std::find_if(fit.notes.begin(), fit.notes.end(),
                          [](const std::string& note) { return note.rfind("1 products in dtypes", 0) == 0; }),
             fit.notes.end());

@@ -107,6 +107,17 @@ TEST(FitKernels, FewSamplesStayNearTheUsualAndProveNoSmallSpread) {
   EXPECT_LT(fits[0].gemm.narrow_tile, 0.9);
 }
 
+TEST(FitKernels, TooFewSamplesAreSaid) {
+  const Device device = device_named("A", 400);
+  const auto said = [&](int count) {
+    return too_few(fit_kernels(samples_of(device, count, 0.02, 3), {{"A", device}}).front());
+  };
+  EXPECT_EQ(said(3).rfind("warning: gemm fp16 and bf16 rests on 3 kernels, and a fit needs 10", 0), 0u) << said(3);
+  EXPECT_NE(said(1).find("on 1 kernel,"), std::string::npos) << said(1);
+  EXPECT_NE(said(9), "");
+  EXPECT_EQ(said(10), "");
+}
+
 TEST(FitKernels, IsTheSameTwiceAndLeavesBoundsOut) {
   const Device device = device_named("a", 400);
   std::vector<KernelSample> samples = samples_of(device, 50, 0.1, 7);

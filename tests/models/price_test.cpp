@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "models/price/costs.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/operators.hpp"
+#include "tests/support/sample.hpp"
 
 namespace accosim {
 namespace {
@@ -212,6 +214,19 @@ TEST(Price, EveryLayerIsPriced) {
   const std::vector<LayerTime> times = layer_times(bill_of(layers, round_device(), Dtype::kBf16));
   ASSERT_EQ(times.size(), 2u);
   EXPECT_DOUBLE_EQ(times[1].forward.value, 2 * times[0].forward.value);
+}
+
+TEST(Price, MemoryEfficientAttentionIsPricedAsFlashAttention1) {
+  // Fused attention times what steps with FlashAttention 1 gave; the rest of the micro-batch stays.
+  Scenario scenario = sample_scenario(1, 2);
+  const auto backward = [&](Attention attention, double factor) {
+    scenario.cluster.nodes[0].attention = attention;
+    scenario.training.overheads.flash_1 = factor;
+    return price(scenario, scenario.schedules[0]).kinds[0].backward.value;
+  };
+  EXPECT_EQ(backward(Attention::kMemoryEfficient, 1.6), backward(Attention::kFlash1, 1.6));
+  EXPECT_EQ(backward(Attention::kMemoryEfficient, 1), backward(Attention::kFlash, 1));
+  EXPECT_GT(backward(Attention::kMemoryEfficient, 1.6), backward(Attention::kFlash, 1.6));
 }
 
 }  // namespace

@@ -83,6 +83,41 @@ TEST_F(ScenarioFiles, AutocastIsTheTrainingsAndNoSchedules) {
   EXPECT_TRUE(any_has(errors_of(with_schedules(R"([{"name": "ddp"}])"), fp8), "fp8 says itself what is cast"));
 }
 
+TEST_F(ScenarioFiles, FlashAttentionIsRefusedWhereItDoesNotRun) {
+  const auto said = [&](const std::string& device, const std::string& attention) {
+    return errors_of(with_nodes(R"([{"gpus": 1, "device": )" + device + R"(, "precision": "fp16", "attention": ")" +
+                                attention + "\"}]"));
+  };
+  EXPECT_EQ(
+      said(R"("V100-SXM2-32GB")", "flash"),
+      Lines{"with.json:2:99 /cluster/nodes/0/attention: FlashAttention 2 (flash) does not run on V100-SXM2-32GB, "
+            "which is volta; write \"attention\": \"memory_efficient\" (PyTorch's, which runs there) or \"naive\" for "
+            "this node group"});
+  EXPECT_TRUE(any_has(said(R"("V100-SXM2-32GB")", "flash_1"), "FlashAttention 1 (flash_1) does not run"));
+  const char* const turing = R"({"inherits": "V100-SXM2-32GB", "name": "T", "architecture": "turing"})";
+  EXPECT_TRUE(any_has(said(turing, "flash"), "which is turing"));
+  EXPECT_TRUE(said(turing, "flash_1").empty());
+  for (const char* runs : {"memory_efficient", "naive"}) EXPECT_TRUE(said(R"("V100-SXM2-32GB")", runs).empty()) << runs;
+}
+
+TEST_F(ScenarioFiles, FitsOfAnotherPartAreInherited) {
+  const auto fits = [&](const std::string& keys) {
+    const Scenario s =
+        load_scenario(
+            with_nodes(R"([{"gpus": 1, "device": {"inherits": "A100-SXM4-80GB", "name": "mine")" + keys + "}}]"), {})
+            .scenario;
+    const Device& device = s.cluster.nodes[0].devices[0];
+    std::string marked;
+    if (device.gemm[static_cast<std::size_t>(Dtype::kBf16)]->quality.inherited) marked += "bf16 ";
+    if (device.attention->quality.inherited) marked += "attention";
+    return marked;
+  };
+  EXPECT_EQ(fits(R"(, "slowdown": 2, "memory": "40 GiB", "collective_sms": 8)"), "") << "the same part";
+  EXPECT_EQ(fits(R"(, "sm_count": 100)"), "bf16 attention");
+  EXPECT_EQ(fits(R"(, "peak": {"bf16": "200 TFLOP/s"})"), "bf16 attention");
+  EXPECT_EQ(fits(R"(, "sm_count": 100, "gemm": {"bf16": {"peak_fraction": 0.5}})"), "attention") << "its own";
+}
+
 TEST_F(ScenarioFiles, LinksThatAreNeededAreAskedFor) {
   EXPECT_TRUE(any_has(errors_of(with_nodes(R"([{"gpus": 2, "device": "devices/gpu.json"}])")),
                       "/cluster/nodes/0/intra: missing"));

@@ -327,7 +327,8 @@ TEST(WholeFile, RefusesWhatCannotBeReplaced) {
   const std::string at = folder.path.string();
   const auto error = [&](const std::string& path) { return what_of([&] { check_writable(path); }); };
   EXPECT_EQ(error(at), at + ": cannot be written: Is a directory");
-  EXPECT_EQ(error(at + "/none/file"), at + "/none/file: cannot be written: No such file or directory");
+  EXPECT_EQ(error(at + "/none/file"),
+            at + "/none/file: cannot be written: No such file or directory; make the folder " + at + "/none first");
   EXPECT_EQ(error(folder.write("file", "") / "more"), at + "/file/more: cannot be written: Not a directory");
   EXPECT_EQ(error(""), ": cannot be written: Invalid argument");
   fs::create_symlink("circle", folder.path / "circle");

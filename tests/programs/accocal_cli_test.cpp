@@ -126,7 +126,9 @@ TEST(AccocalMeasure, AFullDiskIsTold) {
 TEST(AccocalMeasure, AnOutputThatCannotBeIsToldBeforeAnythingIsMeasured) {
   const ProgramRun nowhere = accocal({"measure", "-o", "/nonexistent/samples.json"});
   EXPECT_EQ(nowhere.exit_code, 4);
-  EXPECT_EQ(nowhere.err, "accocal: /nonexistent/samples.json: cannot be written: No such file or directory\n");
+  EXPECT_EQ(nowhere.err,
+            "accocal: /nonexistent/samples.json: cannot be written: No such file or directory; "
+            "make the folder /nonexistent first\n");
   const ProgramRun folder = accocal({"measure", "-o", "/tmp"});
   EXPECT_EQ(folder.exit_code, 4);
   EXPECT_EQ(folder.err, "accocal: /tmp: cannot be written: Is a directory\n");

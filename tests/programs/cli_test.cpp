@@ -48,7 +48,12 @@ TEST(Exit, CodesSayWhoseFaultItWas) {
   const ProgramRun schedule = accosim({"compare", "scenarios/mixed_a100_v100.json", "--schedule", "zero9"});
   EXPECT_EQ(schedule.exit_code, 1);
   EXPECT_NE(schedule.err.find("its schedules are \"ddp\""), std::string::npos) << schedule.err;
-  EXPECT_EQ(accosim({"run", "scenarios/mixed_a100_v100.json", "--trace", "/no/such/folder/trace.json"}).exit_code, 4);
+  const ProgramRun upper = accosim({"compare", "scenarios/mixed_a100_v100.json", "--schedule", "ACCO"});
+  EXPECT_NE(upper.err.find("did you mean \"acco\"?"), std::string::npos) << upper.err;
+  const ProgramRun nowhere =
+      accosim({"run", "scenarios/mixed_a100_v100.json", "--trace", "/no/such/folder/trace.json"});
+  EXPECT_EQ(nowhere.exit_code, 4);
+  EXPECT_NE(nowhere.err.find("make the folder /no/such/folder first"), std::string::npos) << nowhere.err;
   EXPECT_EQ(accosim({"list"}, "/dev/full").exit_code, 4);
 }
 

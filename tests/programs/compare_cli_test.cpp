@@ -73,24 +73,53 @@ TEST(Compare, ShardedSchedulesTradeTimeForMemory) {
 }
 
 TEST(Compare, FastGpusOfThePaperAccumulateWhileTheSlowOneFinishes) {
-  // The scenario turns interference off: with it, the fast GPUs lose some to the collective's kernels, which wait for
-  // the slow one on their multiprocessors. One of four GPUs is 4 times slower. In the time in which DDP does a
-  // micro-batch on each (4), ACCO's fast GPUs do 4 each and the slow one 1: 13, so 13/4 = 3.25 times the tokens per
-  // second.
+  // One of four GPUs is 4 times slower. In the time in which DDP does a micro-batch on each (4), ACCO's fast GPUs do 4
+  // each and the slow one 1: 13, so 13/4 = 3.25 times the tokens per second. The count of micro-batches waits for the
+  // slow GPU on one of their 108 multiprocessors, so four micro-batches take them a little longer than the slow one
+  // takes for its one: in a few rounds of a hundred they do 3.
   const Json document = results_of({"compare", "scenarios/paper/hetero_4xa100_one_slow.json"});
   const Json acco = result(document, "acco");
   EXPECT_NEAR(acco["speedup"].number(), 3.25, 0.03 * 3.25);
-  int micro_batches = 0;
+  double micro_batches = 0;
   for (const Json& rank : acco["ranks"].elements()) {
     const Json counts = rank["micro_batches_per_round"];
-    const int expected = rank["rank"] == 3 ? 1 : 4;
-    EXPECT_EQ(counts["mean"], expected);
-    EXPECT_EQ(counts["least"], expected);
-    EXPECT_EQ(counts["most"], expected);
-    micro_batches += expected;
+    const bool slow = rank["rank"] == 3;
+    EXPECT_NEAR(counts["mean"].number(), slow ? 1 : 4, slow ? 0 : 0.05);
+    EXPECT_EQ(counts["least"], slow ? 1 : 3);
+    EXPECT_EQ(counts["most"], slow ? 1 : 4);
+    micro_batches += counts["mean"].number();
   }
-  EXPECT_EQ(micro_batches, 13);
+  EXPECT_NEAR(micro_batches, 13, 3 * 0.05);
   EXPECT_EQ(acco["ranks"].size(), 4u);
+}
+
+TEST(Compare, AStragglerCostsAccoOnlyItsOwnShare) {
+  // One of 32 GPUs takes x times as long. ZeRO-1 waits for it: an update of A micro-batches of time t takes x A t + R,
+  // R being what is not computation (its exposed communication, the optimizer); so A t = T(2) - T(1), and with e = R /
+  // (A t) it takes (x + e) A t. ACCO hides R and nobody waits: in a time A t, 31 GPUs do A micro-batches each and the
+  // slow one A / x, (31 + 1/x) A instead of 32 A. Per token the gain is (x + e) (31 + 1/x) / 32. Collectives hold
+  // multiprocessors meanwhile; the count of micro-batches, which waits for the slow GPU most of the time, only one.
+  const std::vector<std::string> network = {"/nics/count=8", "/nics/bandwidth=200 Gbit/s"};
+  for (const bool dgx : {false, true}) {
+    const auto run = [&](double x, const char* label) {
+      std::vector<std::string> words = {"compare", "straggler_4x8_a100", "--schedule", "zero1", "--schedule", "acco"};
+      const auto set = [&](const std::string& value) {
+        words.insert(words.end(), {"--set", "/cluster/nodes/" + value});
+      };
+      set("1/device/0/slowdown=" + std::to_string(x));
+      for (const char* group : {"0", "1"})
+        if (dgx) set(group + network[0]), set(group + network[1]);
+      return result(results_of(words), label);
+    };
+    const double update = run(1, "zero1")["update_time_s"].number();
+    const double computing = run(2, "zero1")["update_time_s"].number() - update;
+    const double e = update / computing - 1;
+    EXPECT_GT(e, dgx ? 0.003 : 0.02);
+    for (const double x : {1.0, 1.1, 1.3, 1.5, 2.0}) {
+      const double law = (x + e) * (31 + 1 / x) / 32;
+      EXPECT_NEAR(run(x, "acco")["speedup"].number(), law, 0.01 * law) << x << (dgx ? " on a DGX's network" : "");
+    }
+  }
 }
 
 TEST(Compare, PrintsThePapersRatiosAndTimesBesideItsOwn) {

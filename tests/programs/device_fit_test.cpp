@@ -56,6 +56,10 @@ TEST(DeviceFit, ReadsTheWholeDocumentThatAccocalWrites) {
   for (const char* said : {"gemm fp16 and bf16", "norm_backward bf16", "adamw_time_per_parameter", "launch_interval",
                            "copy to_device, pinned", "beside"})
     EXPECT_NE(fit.out.find(said), std::string::npos) << said << "\n" << fit.out;
+  EXPECT_NE(fit.out.find(", measured\"; a cluster takes it as \"device\": \"" + profile), std::string::npos) << fit.out;
+  const ProgramRun used = accosim({"compare", "slow_network_4x8_a100", "--schedule", "zero1", "--set",
+                                   "/training/attention=naive", "--set", "/cluster/nodes/0/device=" + profile});
+  EXPECT_NE(used.out.find(", measured"), std::string::npos) << used.out << used.err;
   // Every kernel of a step has its table.
   const Json kernels = Json::parse(accosim::text_of(profile))["kernels"];
   for (const char* kernel : {"embed_forward", "embed_backward", "norm_forward", "norm_backward", "bias_backward",

@@ -309,6 +309,14 @@ TEST(Input, ThatNeverEndsOrNeverBeginsIsRefusedAtOnce) {
   close(listens);
 }
 
+TEST(Input, ThatIsEmptyIsToldBeforeTheOutput) {
+  const TemporaryFolder folder;
+  const std::string empty = folder.write("empty.csv", "").string();
+  const ProgramRun run = accosim({"fit", empty, "-o", (folder.path / "none.json").string()});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.err, empty + ": holds no rows; write one below the heading\n");
+}
+
 TEST(Hostile, WhatIsRepeatedReachesNoTerminalAsItIs) {
   const std::string escape = "\x1b[31m\xc2\x9b\x07";
   const std::vector<Words> of_accosim = {{"compare", escape},

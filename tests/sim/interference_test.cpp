@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -334,6 +335,33 @@ TEST(Interference, ARingBetweenNodesHasTwoChannelsAnAdapter) {
     EXPECT_EQ(most(hybrid.groups[3]), replicas);
     const ScheduleSpec zero1 = sample_schedule("zero1");
     EXPECT_EQ(most(build(zero1, price(scenario, zero1), 1, 1).groups[0]), world);
+  }
+}
+
+TEST(Interference, ACountThatWaitsHoldsOneMultiprocessorAndAllBehindIt) {
+  // One of 8 GPUs is 3 times slower. The others' counts of 4 bytes spin on one channel until it comes; their
+  // reduce-scatters, which would take 16 (8 adapters), are behind them on the same lane.
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.training.interference = true;
+  scenario.cluster.nodes[0].nics.count = 8;
+  scenario.cluster.nodes[0].count = 1;
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  for (NodeGroup& group : scenario.cluster.nodes)
+    for (Device& device : group.devices) device.sm_count = 100, device.collective_sms = 24;
+  scenario.cluster.nodes[1].devices[3].slowdown = 3;
+  const ScheduleSpec acco = sample_schedule("acco");
+  const EventGraph graph = build(acco, price(scenario, acco), 4, 4);
+  std::set<int> held;
+  for (const Plan& plan : graph.groups[0].plans) held.insert(plan.sms);
+  EXPECT_EQ(held, (std::set<int>{1, 16}));
+  const std::vector<Span> slow = named(graph, 7, "all-reduce of counts"),
+                          fast = named(graph, 0, "all-reduce of counts");
+  const std::vector<Span> behind = named(graph, 0, "reduce-scatter");
+  ASSERT_EQ(fast.size(), slow.size());
+  ASSERT_EQ(fast.size(), behind.size());
+  for (std::size_t round = 1; round < fast.size(); ++round) {
+    EXPECT_DOUBLE_EQ(fast[round].end.value, slow[round].end.value);
+    EXPECT_GE(behind[round].begin, slow[round].begin);
   }
 }
 

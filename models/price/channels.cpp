@@ -1,0 +1,41 @@
+#include "models/price/channels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace accosim {
+namespace {
+
+constexpr int kChannelsPerAdapter = 2;
+constexpr double kThreads = 512;
+constexpr double kSimpleThreshold = 64, kLowLatencyThreshold = 8;  // bytes a thread
+
+}  // namespace
+
+int communicator_channels(const Cluster& cluster, const Ring& ring) {
+  int channels = std::numeric_limits<int>::max();
+  std::vector<bool> seen(cluster.nodes.size(), false);
+  for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    const NodeGroup& group = cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
+    if (ring.node.size() > 1)
+      channels = std::min(channels, kChannelsPerAdapter * adapters_of(group, ring.ranks_here[i]));
+    if (seen[static_cast<std::size_t>(ring.node_group[i])]) continue;
+    seen[static_cast<std::size_t>(ring.node_group[i])] = true;
+    for (const Device& device : group.devices) channels = std::min(channels, device.collective_sms);
+  }
+  return channels == std::numeric_limits<int>::max() ? 0 : channels;
+}
+
+int channels_of(CollectiveKind kind, Bytes bytes, int ranks, Algorithm algorithm, Protocol protocol, int channels) {
+  if (kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendRecv || algorithm == Algorithm::kNvls)
+    return channels;
+  double of_one = kThreads * kSimpleThreshold;
+  if (protocol == Protocol::kLowLatency)
+    of_one = kThreads * kLowLatencyThreshold * (algorithm == Algorithm::kRing ? ranks : 1);
+  const double fits = std::min(std::floor(bytes.value / of_one), static_cast<double>(channels));
+  return std::min(channels, std::max(1, static_cast<int>(fits)));
+}
+
+}  // namespace accosim

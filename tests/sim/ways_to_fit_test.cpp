@@ -1,0 +1,151 @@
+// Is each way to make a schedule fit one that was tried, with what it brings?
+#include "sim/result/ways_to_fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim/result/run.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr NetworkKind kReference = NetworkKind::kReference;
+
+/// GPT of 36 blocks of 1280 on one node of 8, 8 sequences of 512 a micro-batch; every GPU has `gib`.
+Scenario scenario_with(double gib) {
+  Scenario scenario = sample_scenario(1, 8);
+  scenario.model = sample_model(36, 1280);
+  scenario.cluster.nodes[0].micro_batch_size = scenario.training.micro_batch_size = 8;
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{gib * 0x1p30};
+  return scenario;
+}
+
+double resident(const Scenario& scenario, const ScheduleSpec& spec) {
+  return run_schedule(scenario, spec, kReference).memory_resident.value;
+}
+
+const WayToFit* find(const WaysToFit& ways, const std::string& change) {
+  const auto way =
+      std::find_if(ways.alone.begin(), ways.alone.end(), [&](const WayToFit& each) { return each.change == change; });
+  return way == ways.alone.end() ? nullptr : &*way;
+}
+
+TEST(WaysToFit, SaveWhatTheyWereTriedToSave) {
+  // Each against the resident memory of the scenario in which only that is changed.
+  Scenario scenario = scenario_with(8);
+  scenario.cluster.nodes[0].attention = Attention::kNaive;
+  scenario.model.activation = Activation::kGeluNew;  // eight kernels in eager code, which keep what they made
+  const ScheduleSpec ddp = sample_schedule("ddp");
+  const WaysToFit ways = ways_to_fit(scenario, ddp);
+  const double now = resident(scenario, ddp);
+  const auto expect = [&](const std::string& change, const Scenario& changed, const ScheduleSpec& spec) {
+    const WayToFit* const way = find(ways, change);
+    ASSERT_TRUE(way) << change;
+    const double then = resident(changed, spec);
+    EXPECT_NEAR(way->saves.value, now - then, 1) << change;
+    EXPECT_EQ(way->fits(), then <= 8 * 0x1p30) << change;
+  };
+  Scenario changed = scenario;
+  changed.cluster.nodes[0].attention = Attention::kFlash;
+  expect("attention flash", changed, ddp);
+  changed = scenario;
+  changed.training.implementation = Implementation::kCompiled;
+  expect("implementation compiled", changed, ddp);
+  for (const Recompute recompute : {Recompute::kSelective, Recompute::kFull}) {
+    changed = scenario;
+    changed.training.activation_recompute = recompute;
+    expect(std::string("activation_recompute ") + name_of(recompute), changed, ddp);
+  }
+  ScheduleSpec zero3 = sample_schedule("zero3");
+  zero3.sync = Sync::kEveryMicroBatch;
+  expect("schedule zero3", scenario, zero3);
+  EXPECT_TRUE(find(ways, "schedule zero1") && find(ways, "schedule zero2"));
+}
+
+TEST(WaysToFit, LeaveOutWhatIsSetOrSavesNothing) {
+  Scenario scenario = scenario_with(8);  // flash
+  const ScheduleSpec zero1 = sample_schedule("zero1");
+  WaysToFit ways = ways_to_fit(scenario, zero1);
+  EXPECT_FALSE(find(ways, "attention flash"));
+  EXPECT_FALSE(find(ways, "activation_recompute selective")) << "there are no scores to recompute";
+  EXPECT_FALSE(find(ways, "schedule zero1"));
+  EXPECT_TRUE(find(ways, "activation_recompute full"));
+  scenario.training.activation_recompute = Recompute::kFull;
+  scenario.training.implementation = Implementation::kCompiled;
+  ways = ways_to_fit(scenario, zero1);
+  EXPECT_FALSE(find(ways, "activation_recompute full"));
+  EXPECT_FALSE(find(ways, "implementation compiled"));
+}
+
+TEST(WaysToFit, FullRecomputationRepeatsTheForward) {
+  // No communication to speak of: an update of A micro-batches is A (f + b), f forward and b backward, and with full
+  // recomputation A (2 f + b) and a little less, for the last product of a block is not repeated; f is a third of it.
+  const WaysToFit ways = ways_to_fit(scenario_with(8), sample_schedule("zero1"));
+  const WayToFit* const full = find(ways, "activation_recompute full");
+  ASSERT_TRUE(full);
+  EXPECT_GT(full->time_ratio, 1.2);
+  EXPECT_LT(full->time_ratio, 1.36);
+}
+
+TEST(WaysToFit, AMicroBatchIsDividedUntilItFitsAndTheBatchStays) {
+  Scenario scenario = scenario_with(80);
+  const ScheduleSpec zero1 = sample_schedule("zero1");
+  Scenario two = scenario;
+  two.cluster.nodes[0].micro_batch_size = 2;
+  two.training.gradient_accumulation_steps = 16;
+  const double needed = resident(two, zero1);
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{needed + 1};
+  const WaysToFit ways = ways_to_fit(scenario, zero1);
+  const WayToFit* const way = find(ways, "micro_batch_size 2 with gradient_accumulation_steps 16");  // 8 x 4 samples
+  ASSERT_TRUE(way);
+  EXPECT_TRUE(way->fits());
+  EXPECT_TRUE(ways.alone.front().fits());
+  EXPECT_TRUE(ways.together.empty()) << "one is enough";
+}
+
+TEST(WaysToFit, AnOddMicroBatchIsDividedByWhatDividesIt) {
+  Scenario scenario = scenario_with(1);  // fits nothing
+  scenario.cluster.nodes[0].micro_batch_size = 9;
+  EXPECT_TRUE(find(ways_to_fit(scenario, sample_schedule("zero1")),
+                   "micro_batch_size 1 with gradient_accumulation_steps 36"));  // 9 x 4 samples
+}
+
+TEST(WaysToFit, SeveralAreTriedTogetherWhereNoneIsEnough) {
+  Scenario scenario = scenario_with(80);
+  const ScheduleSpec ddp = sample_schedule("ddp");
+  // States of 16 B a parameter on every rank do not fit into 8 GiB whatever the activations, zero3's eighths do, but
+  // not with the activations of 8 sequences.
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{8 * 0x1p30};
+  const WaysToFit ways = ways_to_fit(scenario, ddp);
+  ASSERT_FALSE(ways.alone.empty());
+  EXPECT_FALSE(ways.alone.front().fits());
+  ASSERT_GT(ways.together.size(), 1u);
+  EXPECT_EQ(ways.together.back().change, "schedule zero3");
+  EXPECT_TRUE(ways.together.back().fits());
+  EXPECT_NE(in_words(ways).find("together these do: "), std::string::npos) << in_words(ways);
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{1.5 * 0x1p30};
+  EXPECT_NE(in_words(ways_to_fit(scenario, ddp)).find("they still lack "), std::string::npos);
+}
+
+TEST(RecomputeGain, OfSelectiveUnderFusedAttentionIsNothingAndSaid) {
+  const auto warns = [](const Scenario& scenario) {
+    const RunResult result = run_schedule(scenario, scenario.schedules[0], kReference);
+    return std::any_of(result.warnings.begin(), result.warnings.end(),
+                       [](const Warning& warning) { return warning.code == "recompute_saves_nothing"; });
+  };
+  Scenario scenario = scenario_with(80);
+  EXPECT_FALSE(warns(scenario));
+  scenario.training.activation_recompute = Recompute::kSelective;
+  EXPECT_TRUE(warns(scenario));
+  scenario.cluster.nodes[0].attention = Attention::kNaive;
+  EXPECT_FALSE(warns(scenario));
+  scenario.cluster.nodes[0].attention = Attention::kFlash;
+  scenario.training.activation_recompute = Recompute::kFull;
+  EXPECT_FALSE(warns(scenario));
+}
+
+}  // namespace
+}  // namespace accosim
