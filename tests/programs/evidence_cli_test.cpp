@@ -24,6 +24,38 @@ TEST(Validate, TheCommittedPageIsWhatTheProgramWrites) {
       << "accosim validate --markdown > reports/published/validation.md, and look at what moved";
 }
 
+TEST(Validate, TheCommittedRowsOfThePaperAreWhatTheProgramWrites) {
+  const ProgramRun run = accosim({"validate", "--paper-rows"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/acco-rows.md"))
+      << "accosim validate --paper-rows > reports/published/acco-rows.md, and look at what moved";
+  // Whatever else is asked for would change nothing.
+  for (const std::vector<std::string>& other :
+       std::vector<std::vector<std::string>>{{"--group", "memory"}, {"--markdown"}, {"--json"}, {"--live"}}) {
+    std::vector<std::string> arguments = {"validate", "--paper-rows"};
+    arguments.insert(arguments.end(), other.begin(), other.end());
+    EXPECT_EQ(accosim(arguments).exit_code, 2) << other.front();
+  }
+}
+
+TEST(Validate, ARowWithoutAMechanismIsTheScenarioWithItsSetting) {
+  // Table of the 2x4 row: the baseline without its owners' broadcasts, as `compare` with the same --set has it.
+  const std::string page = text_of(kRoot / "reports/published/acco-rows.md");
+  const std::size_t row = page.find("## finetune_2x4_a100");
+  ASSERT_NE(row, std::string::npos);
+  const std::string setting = "/schedules/0/optimizer_sharding=none";
+  const std::size_t cell = page.find("`--set " + setting, row);
+  ASSERT_NE(cell, std::string::npos);
+  const std::string line = page.substr(page.rfind('\n', cell) + 1, cell - page.rfind('\n', cell) - 1);
+  const ProgramRun run = accosim({"compare", "finetune_2x4_a100", "--json", "--set", setting});
+  for (const auto& result : Json::parse(run.out)["results"].elements())
+    if (result["label"] == "acco") {
+      char speedup[32];
+      std::snprintf(speedup, sizeof speedup, "| %.2fx |", result["speedup"].number());
+      EXPECT_NE(line.find(speedup), std::string::npos) << line << " has no " << speedup;
+    }
+}
+
 TEST(Validate, SamplesThatWereNamedAreThere) {
   // A folder of ours that is not there is no group; one that the user named, or one without a step, is a mistake.
   const Scratch scratch;
