@@ -19,6 +19,7 @@ constexpr double kSoftmaxEfficiency = 0.9, kSoftmaxWork = 0.5, kSoftmaxBackwardW
 constexpr double kDropoutEfficiency = 0.92, kDropoutWork = 0.85;  ///< forward: it draws random numbers
 constexpr double kNormEfficiency = 0.85, kNormWork = 0.8;
 constexpr double kNormBackwardEfficiency = 0.55, kNormBackwardWork = 2;  ///< sums over the tokens for weight and bias
+constexpr double kMaskWork = 2.75;  ///< a mask that is broadcast over heads: an index is computed for each element
 constexpr Bytes kWord{4};                                                ///< fp32
 
 Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward) {
@@ -72,6 +73,20 @@ Operator square_product(const char* name, const Gemm& forward, const Gemm& left,
   return op;
 }
 
+/// Merged code on 32-bit tensors: Megatron's softmax kernel takes 16 bits, and torch's takes its place, after
+/// masked_fill_ in place on the product's view (r w). An in-place change of a view makes autograd copy the gradient of
+/// the whole: softmax r r w; into zeros of the product's shape (w, r w); CopySlices: a copy, the slice's clone,
+/// masked_fill's clone and its fill, and the copy back, r w each.
+Operator softmax_in_32_bits(double square) {
+  const Bytes y = square * kWord;
+  const Kernel fill = memory_kernel(2 * y, 1, 1, kMaskWork * square);
+  Operator op = memory_op("softmax", {fill, memory_kernel(2 * y, 1, kSoftmaxEfficiency)},
+                          {memory_kernel(3 * y, 1, kSoftmaxEfficiency), memory_kernel(11 * y, 6), fill});
+  op.activations = y;
+  op.attention = AttentionPart::kScores;
+  return op;
+}
+
 /// Of the scores of attention. Eager: scale, mask and softmax r w each, backward r r w and twice r w; in fp32 where
 /// autocast or the model's own code asks for it, and then back. Merged: r w, a causal kernel of Megatron's reads only
 /// half; backward r r w.
@@ -79,6 +94,7 @@ Operator softmax(const Model& model, const Sizes& z, double square) {
   const EagerSoftmax rule = family_of(model).softmax;
   const bool eager = z.implementation == Implementation::kEager;
   const Bytes y = square * z.act;
+  if (z.implementation == Implementation::kFused && z.act == kWord) return softmax_in_32_bits(square);
   Operator op;
   if (eager && rule == EagerSoftmax::kClamped) {
     // Adds the mask, clamps with torch.max against the least number, softmax: r w each. The backward of that maximum
