@@ -47,7 +47,7 @@ std::string citation(const std::vector<KernelFit>& fits, const std::string& arch
     if (fit.out.samples > 0) text += fmt::format(", of samples left out {:.1f} %", 100 * fit.out.mean_absolute);
     return text;
   }
-  return "accosim fit";
+  return "accosim fit: no kernel of this dtype was measured; pooled from the fits of other dtypes and architectures";
 }
 
 /// Whether a fit takes the place of what the profile had: what was measured on the device does not give way to a

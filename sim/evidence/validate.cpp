@@ -11,6 +11,7 @@
 #include "models/base/reader.hpp"
 #include "models/fit/fit_kernels.hpp"
 #include "models/fit/kernel_samples.hpp"
+#include "models/fit/pooled_kernels.hpp"
 #include "models/price/interval.hpp"
 #include "models/price/price.hpp"
 #include "models/price/spread.hpp"
@@ -230,29 +231,6 @@ std::vector<KernelSample> samples_but(const Published& published, const LeftOut&
   return samples;
 }
 
-/// Where nothing of the device's architecture was fitted: the same dtype of another one, else any fit.
-Device with_nearest(Device device, const std::vector<KernelFit>& fits) {
-  for (std::size_t i = 0; i < device.gemm.size(); ++i) {
-    if (!device.peak[i] || device.gemm[i]) continue;
-    const KernelFit* nearest = nullptr;
-    for (const KernelFit& fit : fits) {
-      if (fit.dtypes.empty()) continue;
-      const bool same = std::find(fit.dtypes.begin(), fit.dtypes.end(), static_cast<Dtype>(i)) != fit.dtypes.end();
-      if (nearest == nullptr || same) nearest = &fit;
-      if (same) break;
-    }
-    if (nearest == nullptr) continue;
-    device.gemm[i] = nearest->gemm;
-    device.gemm[i]->quality.inherited = true;
-  }
-  for (const KernelFit& fit : fits) {
-    if (device.attention || !fit.dtypes.empty()) continue;
-    device.attention = fit.attention;
-    device.attention->quality.inherited = true;
-  }
-  return device;
-}
-
 }  // namespace
 
 std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out) {
@@ -288,7 +266,7 @@ Refit refit(const Published& published, const std::vector<StepSample>& steps, co
   refit.device = [fits](Device device) {
     device.gemm = {};
     device.attention.reset();
-    return with_nearest(with_fits(std::move(device), fits), fits);
+    return with_pooled(with_fits(std::move(device), fits), fits);
   };
   return refit;
 }
