@@ -154,9 +154,15 @@ GemmFit gemm_of(const Parameters& p, double power) {
   return fit;
 }
 
+std::vector<std::vector<Dtype>> gemm_dtypes() {
+  std::vector<std::vector<Dtype>> all;
+  for (const Group& group : gemm_groups()) all.push_back(group.dtypes);
+  return all;
+}
+
 Parameters constants_of(const GemmFit& fit) {
-  return {fit.peak_fraction,  fit.streaming, fit.square_tile,    fit.narrow_tile, fit.quantisation,
-          fit.exposed_result, fit.k_fill,    fit.fixed.value};
+  return {fit.peak_fraction, fit.streaming,      fit.square_tile, fit.narrow_tile,
+          fit.quantisation,  fit.exposed_result, fit.k_fill,      fit.fixed.value};
 }
 
 void check_plausible(const std::string& what, const FitErrors& errors) {
@@ -231,7 +237,7 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
   return fits;
 }
 
-Device with_fits(Device device, const std::vector<KernelFit>& fits) {
+Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others) {
   const auto measured = [&](const KernelFit& fit) {
     return std::any_of(fit.by.begin(), fit.by.end(),
                        [&](const auto& each) { return each.first.substr(each.first.find(' ') + 1) == device.name; });
@@ -249,9 +255,10 @@ Device with_fits(Device device, const std::vector<KernelFit>& fits) {
     device.gemm[static_cast<std::size_t>(i)] = fit->gemm;
     device.gemm[static_cast<std::size_t>(i)]->quality.inherited = !measured(*fit);
   }
+  const std::vector<KernelFit> pool = with_others(fits, others);
   for (int i = 0; i < kDtypeCount && known; ++i) {
     std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(i)];
-    if (device.peak[static_cast<std::size_t>(i)] && !fit) fit = pooled_gemm(fits, device, static_cast<Dtype>(i));
+    if (device.peak[static_cast<std::size_t>(i)] && !fit) fit = pooled_gemm(pool, device, static_cast<Dtype>(i));
   }
   for (const KernelFit& fit : fits) {
     if (fit.architecture != device.architecture || !fit.dtypes.empty()) continue;

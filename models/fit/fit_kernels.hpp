@@ -31,6 +31,8 @@ double proven(double spread, int samples);
 
 /// The constants of GemmFit that are fitted, in its order, with their priors: what the fits with many samples agree on.
 const std::vector<Parameter>& gemm_parameters();
+/// Classes of dtypes that share a fit: fp16 and bf16 do.
+std::vector<std::vector<Dtype>> gemm_dtypes();
 GemmFit gemm_of(const Parameters& constants, double reference_power);
 Parameters constants_of(const GemmFit& fit);
 
@@ -56,9 +58,9 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::vector<std::string>& bounds = {"mamf"});
 
 /// The device with the fits of its architecture in place of its own. A dtype that has none and had none before takes
-/// pooled_gemm(), where the architecture has a fit of another. Marked as inherited, as is a fit without a sample of
-/// this device.
-Device with_fits(Device device, const std::vector<KernelFit>& fits);
+/// pooled_gemm() of these and `others`, where the architecture has a fit of another. Marked as inherited, as is a fit
+/// without a sample of this device.
+Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others = {});
 
 /// log of predicted over measured time of each sample on the device it names.
 std::vector<double> log_ratios(const std::vector<KernelSample>& samples, const std::map<std::string, Device>& devices);

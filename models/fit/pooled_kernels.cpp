@@ -62,8 +62,8 @@ double constant_at(const Pool& pool, std::size_t i, const Parameter& prior, Eige
   return std::clamp(prior.usual * std::exp(effects[0] + own + effects[units]), prior.least, prior.most);
 }
 
-/// What the constants of the pool are worth, and the power that they are for: that of the architecture's fit of the same
-/// units, else the device's own, since CUDA cores draw another power than tensor cores.
+/// What the constants of the pool are worth, and the power that they are for: that of the architecture's fit of the
+/// same units, else the device's own, since CUDA cores draw another power than tensor cores.
 void describe(const Pool& pool, const Device& device, Eigen::Index units, GemmFit& gemm) {
   double squares = 0, weights = 0;
   FitQuality& quality = gemm.quality;
@@ -97,6 +97,32 @@ GemmFit pooled_gemm(const std::vector<KernelFit>& fits, const Device& device, Dt
   GemmFit gemm = gemm_of(constants, 0);
   describe(pool, device, units, gemm);
   return gemm;
+}
+
+std::vector<KernelFit> with_others(std::vector<KernelFit> fits, const std::vector<KernelFit>& others) {
+  for (const KernelFit& other : others) {
+    const bool known = std::any_of(fits.begin(), fits.end(), [&](const KernelFit& fit) {
+      return fit.architecture == other.architecture && fit.dtypes == other.dtypes;
+    });
+    if (!known) fits.push_back(other);
+  }
+  return fits;
+}
+
+std::vector<KernelFit> fits_of(const std::vector<Device>& profiles) {
+  std::vector<KernelFit> fits;
+  for (const Device& device : profiles)
+    for (const std::vector<Dtype>& dtypes : gemm_dtypes()) {
+      const std::optional<GemmFit>& gemm = device.gemm[static_cast<std::size_t>(dtypes.front())];
+      if (!gemm || gemm->quality.inherited || gemm->quality.samples == 0) continue;
+      KernelFit fit;
+      fit.architecture = device.architecture;
+      fit.dtypes = dtypes;
+      fit.gemm = *gemm;
+      fit.in.samples = gemm->quality.samples;
+      fits = with_others(std::move(fits), {fit});
+    }
+  return fits;
 }
 
 Device with_pooled(Device device, const std::vector<KernelFit>& fits) {

@@ -1,5 +1,5 @@
-// Constants of GEMMs for an architecture and a dtype that nobody measured: from the fits of all others together, so that
-// no single one of them stands for what it is not.
+// Constants of GEMMs for an architecture and a dtype that nobody measured: from the fits of all others together, so
+// that no single one of them stands for what it is not.
 #pragma once
 
 #include <vector>
@@ -17,5 +17,12 @@ GemmFit pooled_gemm(const std::vector<KernelFit>& fits, const Device& device, Dt
 /// Fills what the device lacks: pooled constants for dtypes that it has a peak and no fit for, and the first fit of
 /// attention. Nothing where there is no fit of the kind.
 Device with_pooled(Device device, const std::vector<KernelFit>& fits);
+
+/// The GEMM fits that profiles hold of kernels that were measured on them, one of an architecture and a class of
+/// dtypes, to pool the fits of a user's GPU with.
+std::vector<KernelFit> fits_of(const std::vector<Device>& profiles);
+
+/// `fits`, and those of `others` whose architecture and dtypes have none among them.
+std::vector<KernelFit> with_others(std::vector<KernelFit> fits, const std::vector<KernelFit>& others);
 
 }  // namespace accosim

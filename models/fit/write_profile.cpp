@@ -89,14 +89,14 @@ void spread_gemm_efficiency(JsonValue& profile, const Device& device) {
 }
 
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
-                              const std::vector<KernelFit>& fits) {
+                              const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others) {
   JsonDocument document = parse_json(text, file);
   if (!document.errors.empty()) throw ScenarioError(document.errors);
   JsonValue& root = document.root;
   if (root.kind != JsonKind::kObject) throw ScenarioError({file + ": is no object; name a device profile"});
   if (root.find("sources") == nullptr) root.set("sources", json_object({}));
   for (const KernelFit& fit : fits) check_plausible(fit.architecture + " " + fit.what, fit.in);
-  const Device fitted = with_fits(device, fits);
+  const Device fitted = with_fits(device, fits, others);
 
   const auto object_at = [&](const char* key) -> JsonValue& {
     if (root.find(key) == nullptr) root.set(key, json_object({}));

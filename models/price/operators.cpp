@@ -20,7 +20,7 @@ constexpr double kDropoutEfficiency = 0.92, kDropoutWork = 0.85;  ///< forward: 
 constexpr double kNormEfficiency = 0.85, kNormWork = 0.8;
 constexpr double kNormBackwardEfficiency = 0.55, kNormBackwardWork = 2;  ///< sums over the tokens for weight and bias
 constexpr double kMaskWork = 2.75;  ///< a mask that is broadcast over heads: an index is computed for each element
-constexpr Bytes kWord{4};                                                ///< fp32
+constexpr Bytes kWord{4};           ///< fp32
 
 Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward) {
   Operator op;
