@@ -171,7 +171,7 @@ void write_generalisation(std::ostream& out, const Validation& validation) {
       "all constants\nfitted to everything, and with them fitted to everything else. A kind of links that nothing "
       "else measured then has the\nconstants of its nearest relative (InfiniBand's, those of another board), and "
       "kernels "
-      "those of the nearest architecture:\nwhere the two figures are far apart, the constants are one {}'s, and "
+      "those pooled from all other fits:\nwhere the two figures are far apart, the constants are one {}'s, and "
       "another of its kind may be off by as much.\n",
       what, what, what);
   const auto row = [&](const LeftOutRow& each) {

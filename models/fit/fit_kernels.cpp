@@ -7,26 +7,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "models/base/minimise.hpp"
+#include "models/fit/pooled_kernels.hpp"
 #include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {
-
-// What the fits with many samples agree on.
-const std::vector<Parameter>& gemm_parameters() {
-  static const std::vector<Parameter> kAll = {
-      {0.8, 0, 0.05, 1},        // peak_fraction
-      {0.85, 0.2, 0.2, 1.1},    // streaming
-      {0.95, 0.1, 0.3, 1.05},   // square_tile
-      {0.6, 0.3, 0.2, 1},       // narrow_tile
-      {0.7, 0.4, 0.01, 1},      // quantisation
-      {0.3, 0.7, 0.001, 1},     // exposed_result
-      {20, 1, 0.1, 500},        // k_fill
-      {4e-6, 0.5, 5e-7, 2e-5},  // fixed
-  };
-  return kAll;
-}
 
 const std::vector<Parameter>& attention_parameters() {
   static const std::vector<Parameter> kAll = {
@@ -37,20 +22,6 @@ const std::vector<Parameter>& attention_parameters() {
       {4e-6, 0.5, 5e-7, 5e-5},  // fixed
   };
   return kAll;
-}
-
-GemmFit gemm_of(const Parameters& p, double power) {
-  GemmFit fit;
-  fit.peak_fraction = p[0];
-  fit.reference_power = power;
-  fit.streaming = p[1];
-  fit.square_tile = p[2];
-  fit.narrow_tile = p[3];
-  fit.quantisation = p[4];
-  fit.exposed_result = p[5];
-  fit.k_fill = p[6];
-  fit.fixed = Seconds{p[7]};
-  return fit;
 }
 
 AttentionFit attention_of(const Parameters& p, double power) {
@@ -160,6 +131,45 @@ bool contains(const std::vector<Dtype>& all, Dtype dtype) {
 
 }  // namespace
 
+const std::vector<Parameter>& gemm_parameters() {
+  static const std::vector<Parameter> kAll = {
+      {0.8, 0, 0.05, 1},        // peak_fraction
+      {0.85, 0.2, 0.2, 1.1},    // streaming
+      {0.95, 0.1, 0.3, 1.05},   // square_tile
+      {0.6, 0.3, 0.2, 1},       // narrow_tile
+      {0.7, 0.4, 0.01, 1},      // quantisation
+      {0.3, 0.7, 0.001, 1},     // exposed_result
+      {20, 1, 0.1, 500},        // k_fill
+      {4e-6, 0.5, 5e-7, 2e-5},  // fixed
+  };
+  return kAll;
+}
+
+GemmFit gemm_of(const Parameters& p, double power) {
+  GemmFit fit;
+  fit.peak_fraction = p[0];
+  fit.reference_power = power;
+  fit.streaming = p[1];
+  fit.square_tile = p[2];
+  fit.narrow_tile = p[3];
+  fit.quantisation = p[4];
+  fit.exposed_result = p[5];
+  fit.k_fill = p[6];
+  fit.fixed = Seconds{p[7]};
+  return fit;
+}
+
+std::vector<std::vector<Dtype>> gemm_dtypes() {
+  std::vector<std::vector<Dtype>> all;
+  for (const Group& group : gemm_groups()) all.push_back(group.dtypes);
+  return all;
+}
+
+Parameters constants_of(const GemmFit& fit) {
+  return {fit.peak_fraction, fit.streaming,      fit.square_tile, fit.narrow_tile,
+          fit.quantisation,  fit.exposed_result, fit.k_fill,      fit.fixed.value};
+}
+
 void check_plausible(const std::string& what, const FitErrors& errors) {
   constexpr double kTooFar = 1;
   if (errors.samples > 0 && !(errors.mean_absolute <= kTooFar && errors.spread <= kTooFar))
@@ -239,7 +249,7 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
   return fits;
 }
 
-Device with_fits(Device device, const std::vector<KernelFit>& fits) {
+Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others) {
   const auto measured = [&](const KernelFit& fit) {
     return std::any_of(fit.by.begin(), fit.by.end(),
                        [&](const auto& each) { return each.first.substr(each.first.find(' ') + 1) == device.name; });
@@ -249,16 +259,18 @@ Device with_fits(Device device, const std::vector<KernelFit>& fits) {
       if (fit.architecture == device.architecture && contains(fit.dtypes, dtype)) return &fit;
     return nullptr;
   };
+  bool known = false;
   for (int i = 0; i < kDtypeCount; ++i) {
-    const Dtype dtype = static_cast<Dtype>(i);
-    if (!device.peak[static_cast<std::size_t>(i)]) continue;
-    const KernelFit* fit = of(dtype);
-    const bool own = fit != nullptr && measured(*fit);
-    if (fit == nullptr && (dtype == Dtype::kTf32 || dtype == Dtype::kFp8)) fit = of(Dtype::kBf16);
-    if (fit == nullptr && (dtype == Dtype::kFp16 || dtype == Dtype::kBf16)) fit = of(Dtype::kTf32);
-    if (fit == nullptr) continue;
+    const KernelFit* const fit = of(static_cast<Dtype>(i));
+    if (fit == nullptr || !device.peak[static_cast<std::size_t>(i)]) continue;
+    known = true;
     device.gemm[static_cast<std::size_t>(i)] = fit->gemm;
-    device.gemm[static_cast<std::size_t>(i)]->quality.inherited = !own;
+    device.gemm[static_cast<std::size_t>(i)]->quality.inherited = !measured(*fit);
+  }
+  const std::vector<KernelFit> pool = with_others(fits, others);
+  for (int i = 0; i < kDtypeCount && known; ++i) {
+    std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(i)];
+    if (device.peak[static_cast<std::size_t>(i)] && !fit) fit = pooled_gemm(pool, device, static_cast<Dtype>(i));
   }
   for (const KernelFit& fit : fits) {
     if (fit.architecture != device.architecture || !fit.dtypes.empty()) continue;

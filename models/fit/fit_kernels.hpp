@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/minimise.hpp"
 #include "models/fit/kernel_samples.hpp"
 #include "models/spec/spec.hpp"
 
@@ -31,6 +32,13 @@ inline constexpr int kFewestKernels = 10;
 
 /// The spread that so many samples can prove: fewer than kFewestKernels prove none below 0.1.
 double proven(double spread, int samples);
+
+/// The constants of GemmFit that are fitted, in its order, with their priors: what the fits with many samples agree on.
+const std::vector<Parameter>& gemm_parameters();
+/// Classes of dtypes that share a fit: fp16 and bf16 do.
+std::vector<std::vector<Dtype>> gemm_dtypes();
+GemmFit gemm_of(const Parameters& constants, double reference_power);
+Parameters constants_of(const GemmFit& fit);
 
 struct KernelFit {
   std::string architecture;
@@ -63,9 +71,10 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::vector<std::string>& bounds = kBestShapes,
                                    CrossValidation cross = CrossValidation::kYes);
 
-/// The device with the fits of its architecture in place of its own. Where a dtype has none, the nearest: 16 bits for
-/// tf32 and fp8, tf32 for 16 bits; marked as inherited, as is a fit without a sample of this device.
-Device with_fits(Device device, const std::vector<KernelFit>& fits);
+/// The device with the fits of its architecture in place of its own. A dtype that has none and had none before takes
+/// pooled_gemm() of these and `others`, where the architecture has a fit of another. Marked as inherited, as is a fit
+/// without a sample of this device.
+Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others = {});
 
 /// log of predicted over measured time of each sample on the device it names.
 std::vector<double> log_ratios(const std::vector<KernelSample>& samples, const std::map<std::string, Device>& devices);

@@ -48,6 +48,13 @@ double samples_of(const Scenario& scenario) {
   return samples * scenario.training.gradient_accumulation_steps;
 }
 
+std::string recomputation_of(const Training& training) {
+  const std::string what = name_of(training.activation_recompute);
+  const RecomputedBlocks& blocks = training.recomputed_blocks;
+  if (blocks.every > 1) return fmt::format("{} (1 block of {})", what, blocks.every);
+  return blocks.fraction < 1 ? fmt::format("{} ({:.3g} of the blocks)", what, blocks.fraction) : what;
+}
+
 std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec) {
   const Training& training = scenario.training;
   const std::string gpus =
@@ -57,7 +64,7 @@ std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec)
   if (training.gradient_accumulation_steps > 1) text += fmt::format(" x {}", training.gradient_accumulation_steps);
   text += fmt::format(", {}", name_of(scenario.cluster.nodes.front().precision));
   if (training.activation_recompute != Recompute::kNone)
-    text += fmt::format(", {} recomputation", name_of(training.activation_recompute));
+    text += fmt::format(", {} recomputation", recomputation_of(training));
   return text;
 }
 

@@ -47,7 +47,7 @@ std::string citation(const std::vector<KernelFit>& fits, const std::string& arch
     if (fit.out.samples > 0) text += fmt::format(", of samples left out {:.1f} %", 100 * fit.out.mean_absolute);
     return text;
   }
-  return "accosim fit";
+  return "accosim fit: no kernel of this dtype was measured; pooled from the fits of other dtypes and architectures";
 }
 
 /// Whether a fit takes the place of what the profile had: what was measured on the device does not give way to a
@@ -99,14 +99,14 @@ std::string profile_with_overhead(const std::string& text, const std::string& fi
 }
 
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
-                              const std::vector<KernelFit>& fits) {
+                              const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others) {
   JsonDocument document = parse_json(text, file);
   if (!document.errors.empty()) throw ScenarioError(document.errors);
   JsonValue& root = document.root;
   if (root.kind != JsonKind::kObject) throw ScenarioError({file + ": is no object; name a device profile"});
   if (root.find("sources") == nullptr) root.set("sources", json_object({}));
   for (const KernelFit& fit : fits) check_plausible(fit.architecture + " " + fit.what, fit.in);
-  const Device fitted = with_fits(device, fits);
+  const Device fitted = with_fits(device, fits, others);
 
   const auto object_at = [&](const char* key) -> JsonValue& {
     if (root.find(key) == nullptr) root.set(key, json_object({}));

@@ -18,10 +18,10 @@ void spread_gemm_efficiency(JsonValue& profile, const Device& device);
 
 /// The profile (a JSON object in `text`) with what with_fits() fits anew for `device` in "gemm" and "attention",
 /// constants with four digits, and a citation for each; what was not fitted, and all other keys, stay as they are, and
-/// so does a fit of the device's own kernels where there is only a relative's. `file` is for errors. Throws
-/// ScenarioError when the text is no JSON object.
+/// so does a fit of the device's own kernels where there is only a relative's. `others` are pooled with `fits` for
+/// dtypes that neither has. `file` is for errors. Throws ScenarioError when the text is no JSON object.
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
-                              const std::vector<KernelFit>& fits);
+                              const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others = {});
 
 /// The profile with a fitted product_overhead (fit_steps() in sim/evidence) in place of its own. One that has none of
 /// its own stays as it is: it inherits another's, or is measured under load. Throws ScenarioError where the text is no

@@ -105,7 +105,8 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
                         scenario.training.activation_recompute,
                         scenario.training.implementation,
                         scenario.training.dropout,
-                        scenario.training.autocast != Autocast::kNone};
+                        scenario.training.autocast != Autocast::kNone,
+                        scenario.training.recomputed_blocks};
       int found = -1;
       for (std::size_t k = 0; k < costs.kinds.size() && found < 0; ++k)
         if (costs.kinds[k].workload == workload && costs.kinds[k].device == device) found = static_cast<int>(k);

@@ -2,6 +2,7 @@
 #include "models/price/layers.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/price/accocal_layers.hpp"
 #include "models/price/operators.hpp"
@@ -57,11 +58,17 @@ Bytes kept_by(const std::vector<Operator>& ops) {
   return sum;
 }
 
+/// Of the last product, whose output only the sum behind it reads, the backward pass needs the input alone. A dropout
+/// between them keeps its mask, so that both run again.
+bool is_behind_the_last_need(const Operator& op, const Sizes& z) {
+  return !z.dropout && (op.name == "mlp down" || op.name == "mlp residual");
+}
+
 /// Only the block's input is kept, which its first norm reads.
-void recompute_all(const Sizes& z, std::vector<Operator>& ops) {
+void recompute_all(const Sizes& z, bool early_stop, std::vector<Operator>& ops) {
   const Bytes before = kept_by(ops);
   for (Operator& op : ops) {
-    run_again(op, op.forward);
+    if (!early_stop || !is_behind_the_last_need(op, z)) run_again(op, op.forward);
     op.activations = Bytes{0};
   }
   ops.front().activations = z.tokens * z.hidden * z.stream;
@@ -104,7 +111,7 @@ void recompute_operators(const Sizes& z, std::vector<Operator>& ops) {
   ops.front().workspace = std::max(Bytes{0}, before - kept);
 }
 
-Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, int window) {
+Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, int window, bool recomputed) {
   Layer layer;
   std::vector<Operator>& ops = layer.operators;
   const double qkv = z.query + 2 * z.key_value;
@@ -146,11 +153,12 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
                       (model.rms_norm ? 2 : 4);
   if (z.cast) ops.push_back(autocast(z, weights, matrices + vectors - (model.rms_norm ? 2 : 4)));
 
-  switch (workload.recompute) {
+  switch (recomputed ? workload.recompute : Recompute::kNone) {
     case Recompute::kNone: break;
     case Recompute::kSelective: recompute_attention(ops); break;
     case Recompute::kSelectiveOp: recompute_operators(z, ops); break;
-    case Recompute::kFull: recompute_all(z, ops); break;
+    case Recompute::kFull: recompute_all(z, false, ops); break;
+    case Recompute::kFullEarlyStop: recompute_all(z, true, ops); break;
   }
   ops.push_back(accumulate(z, weights - biases, norms + biases, matrices, vectors));
   return layer;
@@ -194,6 +202,11 @@ double attended_pairs(int sequence_length, int window) {
   return w * s - w * w / 2;
 }
 
+bool is_recomputed(const RecomputedBlocks& blocks, int index) {
+  const auto reached = [&](int i) { return std::floor(i * blocks.fraction + 0.5); };
+  return (index + 1) % blocks.every == 0 && reached(index + 1) > reached(index);
+}
+
 std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
   if (family_of(model).measured) {
     Operator whole;
@@ -210,12 +223,15 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
   std::vector<Layer> layers;
   layers.reserve(static_cast<std::size_t>(model.num_hidden_layers) + 2);
   layers.push_back(embedding_layer(model, z));
-  std::vector<std::pair<int, Layer>> built;  // by window: equal blocks are built once
+  using Kind = std::pair<int, bool>;
+  std::vector<std::pair<Kind, Layer>> built;  // by window and recomputation: equal blocks are built once
   for (int i = 0; i < model.num_hidden_layers; ++i) {
     const std::size_t index = static_cast<std::size_t>(i);
     const int window = index < model.attention_window.size() ? model.attention_window[index] : 0;
-    auto same = std::find_if(built.begin(), built.end(), [&](const auto& each) { return each.first == window; });
-    if (same == built.end()) same = built.insert(built.end(), {window, block_layer(model, workload, z, window)});
+    const Kind kind{window, is_recomputed(workload.recomputed_blocks, i)};
+    auto same = std::find_if(built.begin(), built.end(), [&](const auto& each) { return each.first == kind; });
+    if (same == built.end())
+      same = built.insert(built.end(), {kind, block_layer(model, workload, z, window, kind.second)});
     layers.push_back(same->second);
   }
   layers.push_back(head_layer(model, z));

@@ -68,6 +68,7 @@ struct Workload {
   Implementation implementation = Implementation::kEager;
   double dropout = 0;
   bool autocast = false;  ///< `compute` is torch.autocast's, whatever the parameters' dtype
+  RecomputedBlocks recomputed_blocks{};
 
   bool operator==(const Workload&) const = default;
 };
@@ -100,5 +101,10 @@ Flops model_flops(const Model& model, const Workload& workload);
 /// (query, key) pairs of one sequence that a causal mask with a local window leaves: the area under min(x, window), so
 /// that full causal attention (window 0) is exactly half of the square: s^2 / 2, or w s - w^2 / 2.
 double attended_pairs(int sequence_length, int window);
+
+/// Whether the block numbered `index` from 0 is among them. Every k-th: k, 2 k... counted from 1, as torchtitan's
+/// selective_ac_option does. A fraction p: where i p + 1/2, i counted from 1, reaches another whole number, as
+/// fms-fsdp's selective_checkpointing does: of 1/3 the second of each three.
+bool is_recomputed(const RecomputedBlocks& blocks, int index);
 
 }  // namespace accosim

@@ -19,7 +19,8 @@ constexpr double kSoftmaxEfficiency = 0.9, kSoftmaxWork = 0.5, kSoftmaxBackwardW
 constexpr double kDropoutEfficiency = 0.92, kDropoutWork = 0.85;  ///< forward: it draws random numbers
 constexpr double kNormEfficiency = 0.85, kNormWork = 0.8;
 constexpr double kNormBackwardEfficiency = 0.55, kNormBackwardWork = 2;  ///< sums over the tokens for weight and bias
-constexpr Bytes kWord{4};                                                ///< fp32
+constexpr double kMaskWork = 2.75;  ///< a mask that is broadcast over heads: an index is computed for each element
+constexpr Bytes kWord{4};           ///< fp32
 
 Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward) {
   Operator op;
@@ -69,6 +70,20 @@ Operator square_product(const char* name, const Gemm& forward, const Gemm& left,
   op.attention = AttentionPart::kProducts;
   op.forward = {gemm_kernel(forward)};
   op.backward = {gemm_kernel(left), gemm_kernel(right)};
+  return op;
+}
+
+/// Merged code on 32-bit tensors: Megatron's softmax kernel takes 16 bits, and torch's takes its place, after
+/// masked_fill_ in place on the product's view (r w). An in-place change of a view makes autograd copy the gradient of
+/// the whole: softmax r r w; into zeros of the product's shape (w, r w); CopySlices: a copy, the slice's clone,
+/// masked_fill's clone and its fill, and the copy back, r w each.
+Operator softmax_in_32_bits(double square) {
+  const Bytes y = square * kWord;
+  const Kernel fill = memory_kernel(2 * y, 1, 1, kMaskWork * square);
+  Operator op = memory_op("softmax", {fill, memory_kernel(2 * y, 1, kSoftmaxEfficiency)},
+                          {memory_kernel(3 * y, 1, kSoftmaxEfficiency), memory_kernel(11 * y, 6), fill});
+  op.activations = y;
+  op.attention = AttentionPart::kScores;
   return op;
 }
 

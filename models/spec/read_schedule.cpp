@@ -92,8 +92,9 @@ Bytes read_bucket(const Reading& of, const char* key, double usual_elements) {
               "it out"))
     return Bytes{0};
   const double usual_mib = usual_elements * bytes_of(of.spec.gradient_dtype).value / kMiB;
-  return Bytes{with_source(of, key, defaults_of(of).source, [&] { return of.reader.number(key, kBucketMiB, usual_mib); }) *
-               kMiB};
+  return Bytes{
+      with_source(of, key, defaults_of(of).source, [&] { return of.reader.number(key, kBucketMiB, usual_mib); }) *
+      kMiB};
 }
 
 void read_bucket_cap(const Reading& of) {
@@ -128,8 +129,9 @@ void read_gather_bucket(const Reading& of) {
 void read_bucket_view(const Reading& of) {
   const char* const key = "gradient_as_bucket_view";
   if (refused(of, key, is_own_step(of.training), kOnePiece)) return;
-  of.spec.gradient_as_bucket_view = with_source(
-      of, key, defaults_of(of).source, [&] { return of.reader.boolean(key, default_bucket_view(of.training.framework)); });
+  of.spec.gradient_as_bucket_view = with_source(of, key, defaults_of(of).source, [&] {
+    return of.reader.boolean(key, default_bucket_view(of.training.framework));
+  });
 }
 
 /// Only PyTorch's DDP does it.
@@ -137,7 +139,8 @@ void read_broadcast_buffers(const Reading& of) {
   const char* const key = "broadcast_buffers";
   const bool other = of.training.framework != Framework::kPytorch || is_own_step(of.training);
   if (refused(of, key, other, "is a choice of PyTorch's DistributedDataParallel; leave it out")) return;
-  of.spec.broadcast_buffers = with_source(of, key, defaults_of(of).source, [&] { return of.reader.boolean(key, true); });
+  of.spec.broadcast_buffers =
+      with_source(of, key, defaults_of(of).source, [&] { return of.reader.boolean(key, true); });
 }
 
 void read_optimizer_sharding(const Reading& of) {

@@ -275,6 +275,23 @@ ScenarioError::ScenarioError(std::vector<std::string> all)
 
 namespace {
 
+/// Which blocks "full" and "full_early_stop" are of.
+RecomputedBlocks read_recomputed_blocks(ObjectReader& reader, Recompute recompute, const std::optional<Model>& model) {
+  const bool every = reader.has("recompute_every"), fraction = reader.has("recompute_fraction");
+  RecomputedBlocks blocks;
+  if (every) blocks.every = reader.integer("recompute_every", 1, kMaxInteger);
+  if (fraction) blocks.fraction = reader.number("recompute_fraction", Range{0, 1, true});
+  const char* const key = every ? "recompute_every" : "recompute_fraction";
+  const bool whole = recompute == Recompute::kFull || recompute == Recompute::kFullEarlyStop;
+  if ((every || fraction) && !whole && reader.good("activation_recompute"))
+    reader.fail(key, "is of whole blocks; write activation_recompute full or full_early_stop, or leave it out");
+  if (every && fraction) reader.fail("recompute_fraction", "says the same as recompute_every; write one of them");
+  if (every && model && reader.good("recompute_every") && blocks.every > model->num_hidden_layers)
+    reader.fail("recompute_every", fmt::format("is {}, and the model has {} blocks; write at most that", blocks.every,
+                                               model->num_hidden_layers));
+  return blocks;
+}
+
 /// What accocal's own step cannot do.
 void check_own_step(ObjectReader& reader, const Training& training, const std::optional<Model>& model) {
   const auto refuse = [&](const char* key, bool wrong, const char* what) {
@@ -337,8 +354,10 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.attention = reader.choice("attention", all_attentions(),
                                      std::optional<Attention>(own_step ? Attention::kNaive : Attention::kFlash));
   training.activation_recompute = reader.choice(
-      "activation_recompute", {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull},
+      "activation_recompute",
+      {Recompute::kNone, Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFull, Recompute::kFullEarlyStop},
       std::optional<Recompute>(Recompute::kNone));
+  training.recomputed_blocks = read_recomputed_blocks(reader, training.activation_recompute, model);
   training.implementation = reader.choice(
       "implementation",
       {Implementation::kEager, Implementation::kCompiled, Implementation::kFused, Implementation::kAccocal},

@@ -72,6 +72,7 @@ const char* name_of(Recompute recompute) {
     case Recompute::kSelective: return "selective";
     case Recompute::kSelectiveOp: return "selective_op";
     case Recompute::kFull: return "full";
+    case Recompute::kFullEarlyStop: return "full_early_stop";
   }
   return "";
 }

@@ -33,8 +33,16 @@ constexpr Bytes bytes_of(Dtype dtype) {
 /// memory-efficient attention (xFormers'), which runs where FlashAttention does not.
 enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1, kMemoryEfficient };
 /// What the backward pass recomputes: nothing; the attention between its projections; everything but attention and
-/// every other matrix product (torchtitan's selective_op); everything but a block's input.
-enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull };
+/// every other matrix product (torchtitan's selective_op); everything but a block's input; the same, but ending where
+/// the last tensor is there that the backward pass needs.
+enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull, kFullEarlyStop };
+/// Which blocks are recomputed, where whole blocks are: every k-th, or a share of them, spread evenly.
+struct RecomputedBlocks {
+  int every = 1;
+  double fraction = 1;
+
+  bool operator==(const RecomputedBlocks&) const = default;
+};
 /// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
 /// hand-written merged kernels (Megatron, Apex), or accocal's own CUDA step, kernel by kernel (accocal_step.hpp).
 enum class Implementation : std::uint8_t { kEager, kCompiled, kFused, kAccocal };
@@ -263,6 +271,7 @@ struct Training {
   Optimizer optimizer = Optimizer::kAdamW;
   Attention attention = Attention::kFlash;
   Recompute activation_recompute = Recompute::kNone;
+  RecomputedBlocks recomputed_blocks{};
   bool interference = true;  ///< collectives and computation on one GPU slow each other
   Implementation implementation = Implementation::kEager;
   Framework framework = Framework::kPytorch;

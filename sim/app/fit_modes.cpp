@@ -15,6 +15,7 @@
 #include "models/fit/fit_kernels.hpp"
 #include "models/fit/kernel_samples.hpp"
 #include "models/fit/machine_samples.hpp"
+#include "models/fit/pooled_kernels.hpp"
 #include "models/fit/published.hpp"
 #include "models/fit/write_constants.hpp"
 #include "models/fit/write_links.hpp"
@@ -22,6 +23,7 @@
 #include "models/spec/constants.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/shipped.hpp"
 #include "reports/fit_text.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
@@ -200,6 +202,16 @@ ExitCode fit_to_collectives(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
+namespace {
+
+std::vector<Device> shipped_devices() {
+  std::vector<Device> devices;
+  for (const ShippedFile& file : shipped_files(FileKind::kDevice)) devices.push_back(load_device(file.name));
+  return devices;
+}
+
+}  // namespace
+
 ExitCode fit_to_kernels(const Arguments& arguments) {
   const Texts &outputs = arguments.texts("--output"), &files = arguments.texts("samples");
   // Profiles take the new constants in place of their old ones, and keep the rest.
@@ -212,9 +224,10 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
   for (const std::string& path : outputs) fitted.push_back(load_device(path));
   const std::vector<KernelFit> fits = fit_kernels(samples, devices_of(samples));
   print([&](std::ostream& out) { write_fits(out, fits); });
+  const std::vector<KernelFit> shipped = fits_of(shipped_devices());
   Texts texts;
   for (std::size_t i = 0; i < fitted.size(); ++i)
-    texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits));
+    texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits, shipped));
   for (std::size_t i = 0; i < texts.size(); ++i) write_whole(outputs[i], texts[i]);
   return ExitCode::kDone;
 }

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "models/fit/pooled_kernels.hpp"
+
 namespace accosim {
 namespace {
 
@@ -22,29 +24,6 @@ bool is_of(const KernelFit& fit, const KernelSample& sample, const Device& devic
 
 bool between_nodes(const MeasuredCollective& measured) { return measured.query.nodes > 1; }
 const NodeGroup& first_group(const MeasuredCollective& measured) { return measured.query.cluster->nodes.front(); }
-
-/// Where nothing of the device's architecture was fitted: the same dtype of another one, else any fit.
-Device with_nearest(Device device, const std::vector<KernelFit>& fits) {
-  for (std::size_t i = 0; i < device.gemm.size(); ++i) {
-    if (!device.peak[i] || device.gemm[i]) continue;
-    const KernelFit* nearest = nullptr;
-    for (const KernelFit& fit : fits) {
-      if (fit.dtypes.empty()) continue;
-      const bool same = std::find(fit.dtypes.begin(), fit.dtypes.end(), static_cast<Dtype>(i)) != fit.dtypes.end();
-      if (nearest == nullptr || same) nearest = &fit;
-      if (same) break;
-    }
-    if (nearest == nullptr) continue;
-    device.gemm[i] = nearest->gemm;
-    device.gemm[i]->quality.inherited = true;
-  }
-  for (const KernelFit& fit : fits) {
-    if (device.attention || !fit.dtypes.empty()) continue;
-    device.attention = fit.attention;
-    device.attention->quality.inherited = true;
-  }
-  return device;
-}
 
 }  // namespace
 
@@ -157,7 +136,7 @@ Refit Refits::without(const LeftOut& left_out) const {
     refit.device = [fits = kernels_without(left_out)](Device device) {
       device.gemm = {};
       device.attention.reset();
-      return with_nearest(with_fits(std::move(device), fits), fits);
+      return with_pooled(with_fits(std::move(device), fits), fits);
     };
   }
   return refit;

@@ -207,6 +207,88 @@ TEST(Layers, RecomputationRepeatsTheForwardAndKeepsOnlyTheInput) {
   }
 }
 
+TEST(Layers, OfSixBlocksEverySecondIsRecomputed) {
+  // Llama, 6 blocks, 3 sequences of 32 = 96 tokens. Elements of a block's matrices: q and o 64 x 64 each, k and v 64 x
+  // 16 each, gate, up and down 64 x 100 each: 29440. Forward 2 x 96 x 29440 = 5652480 FLOPs and causal attention 4 x 3
+  // x 8 x 8 x 32^2 / 2 = 393216; backward twice the one and 2.5 times the other: 12288000. Recomputed blocks: the
+  // second, fourth and sixth, which add a forward and keep 96 x 64 elements of 2 bytes.
+  const Model m = llama(6, 64, 8, 2, 100, 10);
+  Workload w{3, 32};
+  w.recompute = Recompute::kFull;
+  w.recomputed_blocks.every = 2;
+  const std::vector<Layer> layers = layers_of(m, w);
+  const Layer whole = layers[1];
+  for (std::size_t block = 1; block <= 6; ++block) {
+    const bool again = block % 2 == 0;
+    EXPECT_EQ(backward_flops(layers[block]), 12288000 + (again ? 5652480 + 393216 : 0)) << block;
+    EXPECT_EQ(activations(layers[block]), again ? 2.0 * 96 * 64 : activations(whole)) << block;
+    const auto kernels = [](const Layer& layer, int Operator::*of) {
+      int sum = 0;
+      for (const Operator& op : layer.operators) sum += op.*of;
+      return sum;
+    };
+    EXPECT_EQ(kernels(layers[block], &Operator::backward_kernels),
+              kernels(whole, &Operator::backward_kernels) + (again ? kernels(whole, &Operator::forward_kernels) : 0));
+  }
+  EXPECT_GT(activations(whole), 2.0 * 96 * 64);
+  EXPECT_EQ(layers.front().operators, layers_of(m, Workload{3, 32}).front().operators);
+}
+
+TEST(Layers, AShareOfTheBlocksIsSpreadEvenly) {
+  // fms-fsdp's examples: 1/2 is the first of each two, 1/3 the second of each three, 2/3 the first and third.
+  const auto recomputed = [](RecomputedBlocks blocks) {
+    std::string which;
+    for (int i = 0; i < 12; ++i) which += is_recomputed(blocks, i) ? 'x' : '.';
+    return which;
+  };
+  EXPECT_EQ(recomputed({1, 1}), "xxxxxxxxxxxx");
+  EXPECT_EQ(recomputed({1, 0.5}), "x.x.x.x.x.x.");
+  EXPECT_EQ(recomputed({1, 0.3333}), ".x..x..x..x.");
+  EXPECT_EQ(recomputed({1, 0.6667}), "x.xx.xx.xx.x");
+  EXPECT_EQ(recomputed({1, 0.25}), ".x...x...x..");
+  EXPECT_EQ(recomputed({4, 1}), "...x...x...x");
+  EXPECT_EQ(recomputed({12, 1}), "...........x");
+}
+
+TEST(Layers, ARecomputationThatStopsEarlyLeavesOutTheLastProduct) {
+  // The block of above: of its forward neither down, 2 x 96 x 100 x 64 = 1228800 FLOPs, nor the sum behind it (three
+  // times 96 x 64 elements of 2 bytes, a kernel). A dropout between them keeps its mask, for which both run.
+  const Model m = llama(1, 64, 8, 2, 100, 10);
+  Workload w{3, 32};
+  w.recompute = Recompute::kFull;
+  const Layer to_the_end = layers_of(m, w)[1];
+  w.recompute = Recompute::kFullEarlyStop;
+  const Layer early = layers_of(m, w)[1];
+  EXPECT_EQ(backward_flops(to_the_end) - backward_flops(early), 1228800);
+  EXPECT_EQ(find(to_the_end, "mlp residual").backward_bytes.value - find(early, "mlp residual").backward_bytes.value,
+            3.0 * 96 * 64 * 2);
+  EXPECT_EQ(activations(early), activations(to_the_end));
+  w.dropout = 0.1;
+  const Layer masked = layers_of(m, w)[1];
+  w.recompute = Recompute::kFull;
+  EXPECT_EQ(masked.operators, layers_of(m, w)[1].operators);
+}
+
+TEST(Layers, MergedSoftmaxOn32BitsIsTorchsWithAMaskInPlaceOnAView) {
+  // 2 x 12 heads x 64^2 scores of 4 bytes: y. Forward: the mask in place, r w, and softmax, r w: 4 y in two kernels.
+  // Backward: softmax 3 y; zeros y and a copy 2 y; a copy, a clone, masked_fill's clone, its fill and the copy back, 2
+  // y each: 16 y in eight kernels. In 16 bits Megatron's kernel is one each way.
+  Workload w{2, 64};
+  w.attention = Attention::kNaive;
+  w.implementation = Implementation::kFused;
+  w.compute = Dtype::kTf32;
+  w.parameter_dtype = w.gradient_dtype = Dtype::kFp32;
+  const double y = 4.0 * 2 * 12 * 64 * 64;
+  const Operator wide = find(layers_of(gpt2(), w)[1], "softmax");
+  EXPECT_EQ(wide.forward_bytes.value, 4 * y);
+  EXPECT_EQ(wide.backward_bytes.value, 16 * y);
+  EXPECT_EQ(wide.forward_kernels, 2);
+  EXPECT_EQ(wide.backward_kernels, 8);
+  EXPECT_EQ(wide.activations.value, y);
+  w.compute = w.parameter_dtype = w.gradient_dtype = Dtype::kBf16;
+  EXPECT_EQ(find(layers_of(gpt2(), w)[1], "softmax").backward_kernels, 1);
+}
+
 TEST(Layers, EveryQuantityIsFiniteAndNotNegativeAndGrowsWithTheBatch) {
   Random random{5};
   for (int i = 0; i < 200; ++i) {

@@ -55,6 +55,23 @@ TEST_F(ScenarioFiles, TenMistakesGiveTenLines) {
   EXPECT_EQ(errors_of(path), expected);
 }
 
+TEST_F(ScenarioFiles, WhichBlocksAreRecomputedIsSaidOnceAndOfWholeBlocks) {
+  const auto of = [&](const std::string& value) { return "/training/activation_recompute=" + value; };
+  EXPECT_TRUE(errors({of("full"), "/training/recompute_every=2"}).empty());
+  EXPECT_TRUE(errors({of("full_early_stop"), "/training/recompute_fraction=0.25"}).empty());
+  EXPECT_TRUE(any_has(errors({of("selective"), "/training/recompute_every=2"}),
+                      "/training/recompute_every: is of whole blocks; write activation_recompute full or "
+                      "full_early_stop, or leave it out"));
+  EXPECT_TRUE(any_has(errors({"/training/recompute_fraction=0.5"}), "recompute_fraction: is of whole blocks"));
+  EXPECT_TRUE(any_has(errors({of("full"), "/training/recompute_every=2", "/training/recompute_fraction=0.5"}),
+                      "recompute_fraction: says the same as recompute_every; write one of them"));
+  EXPECT_TRUE(
+      any_has(errors({of("full"), "/training/recompute_every=1000"}), "recompute_every: is 1000, and the model"));
+  EXPECT_TRUE(any_has(errors({of("full"), "/training/recompute_every=0"}), "recompute_every: is 0"));
+  EXPECT_TRUE(any_has(errors({of("full"), "/training/recompute_fraction=0"}), "recompute_fraction: is 0"));
+  EXPECT_TRUE(any_has(errors({of("full"), "/training/recompute_fraction=1.5"}), "recompute_fraction: is 1.5"));
+}
+
 TEST_F(ScenarioFiles, WhatADeviceCannotDoIsAnErrorThatSaysWhatToWrite) {
   files.write("devices/fp16.json", R"({"schema": "accosim.device/1", "name": "V", "inherits": "gpu.json"})");
   const std::string volta = R"({"name": "V", "peak": {"fp32": "15 TFLOP/s", "fp16": "125 TFLOP/s"},

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/price/partition.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
-#include "models/price/partition.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"
 
