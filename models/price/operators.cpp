@@ -122,6 +122,7 @@ Operator eager_softmax(const Model& model, const Sizes& z, double square) {
 /// Merged: r w, a causal kernel of Megatron's reads only half; backward r r w.
 Operator softmax(const Model& model, const Sizes& z, double square) {
   if (z.implementation == Implementation::kEager) return eager_softmax(model, z, square);
+  if (z.implementation == Implementation::kFused && z.act == kWord) return softmax_in_32_bits(square);
   const Bytes y = square * z.act;
   const bool half = z.implementation == Implementation::kFused && model.causal;
   Operator op =
