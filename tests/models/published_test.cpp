@@ -61,6 +61,19 @@ TEST(Published, ABlocksTimeIsNotAskedOfAMeasuredModel) {
       << errors;
 }
 
+TEST(Published, AModelThatIsWrongIsToldOnceWhateverAsksForItsBlocks) {
+  // The second case meets the same mistake, which is told already, and then has no model to ask about blocks.
+  const Scratch scratch;
+  std::string text = std::string(kHead) + R"("kind": "training", )" + kScenario +
+                     R"("cases": [{"id": "a", "measured": {"block_forward_time": "1 ms"}},
+                                  {"id": "b", "measured": {"block_forward_time": "1 ms"}}]})";
+  text.replace(text.find("n_layer"), 7, "n_lager");
+  scratch.write("v/runs.json", text);
+  const std::string errors = errors_of([&] { load_published(scratch.path("v")); });
+  EXPECT_NE(errors.find("/model/n_layer: missing"), std::string::npos) << errors;
+  EXPECT_EQ(errors.find("/model/n_layer: missing"), errors.rfind("/model/n_layer: missing")) << errors;
+}
+
 TEST(Published, ACaseNamesItsScheduleAndReplacesValues) {
   const Scratch scratch;
   const Published published =
