@@ -70,8 +70,8 @@ TEST(Published, AModelThatIsWrongIsToldOnceWhateverAsksForItsBlocks) {
   text.replace(text.find("n_layer"), 7, "n_lager");
   scratch.write("v/runs.json", text);
   const std::string errors = errors_of([&] { load_published(scratch.path("v")); });
-  EXPECT_NE(errors.find("/model/n_layer: missing"), std::string::npos) << errors;
-  EXPECT_EQ(errors.find("/model/n_layer: missing"), errors.rfind("/model/n_layer: missing")) << errors;
+  EXPECT_NE(errors.find("/model/n_lager: unknown key"), std::string::npos) << errors;
+  EXPECT_EQ(errors.find("/model/n_lager: unknown key"), errors.rfind("/model/n_lager: unknown key")) << errors;
 }
 
 TEST(Published, ACaseNamesItsScheduleAndReplacesValues) {
