@@ -139,10 +139,10 @@ std::shared_ptr<const Scenario> scenario_of(ObjectReader& reader, ObjectReader& 
     }
   }
   Scenario scenario = read_scenario(tree, name, file.diagnostics);
-  // A file that cannot be read is told once, by the first case that names it.
+  // A file or a model that cannot be read is told once, by the first case that names it.
   const auto hollow = [](const NodeGroup& group) { return group.devices.empty(); };
-  if (file.diagnostics.errors.size() != errors || holds_refused(tree) || scenario.schedules.empty() ||
-      scenario.cluster.nodes.empty() ||
+  if (file.diagnostics.errors.size() != errors || holds_refused(tree) || scenario.model.family.empty() ||
+      scenario.schedules.empty() || scenario.cluster.nodes.empty() ||
       std::any_of(scenario.cluster.nodes.begin(), scenario.cluster.nodes.end(), hollow))
     return nullptr;
   return std::make_shared<const Scenario>(std::move(scenario));

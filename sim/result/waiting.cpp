@@ -112,7 +112,8 @@ std::string better_micro_batch(const Scenario& scenario, const ScheduleSpec& spe
     return text;
   };
   // What waits has time for more, if it has room; what is waited for can do less.
-  const int most = static_cast<int>(std::min(size(waiting) * ratio, kMostTried));
+  constexpr double kRounding = 1 + 1e-9;  // a ratio of 3 may be 2.999...
+  const int most = static_cast<int>(std::min(size(waiting) * ratio * kRounding, kMostTried));
   const int fitting = largest_that_fits(scenario, spec, waiting.group, size(waiting), most + 1);
   std::vector<int> sizes = {std::min(fitting, most)};
   if (fitting > most) sizes.push_back(fitting);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/models/sample_models.hpp"
+
 namespace accosim {
 namespace {
 
@@ -101,6 +103,29 @@ TEST(ResidentMemory, GradientsOfTheFirstMicroBatchAppearAsActivationsGo) {
   EXPECT_EQ(part(n, MemoryUse::kGradients), 400);
   EXPECT_EQ(part(n, MemoryUse::kActivations), 30);
   EXPECT_EQ(part(n, MemoryUse::kLogitsAndLoss), 5040);
+}
+
+TEST(ResidentMemory, RecomputedBlocksKeepTheirInputAndTheOthersAll) {
+  // Llama of 6 blocks, merged kernels, 96 tokens in 16 bits. A block keeps 96 (2 x 64 x 3 + 2 x 2 x 16 + 4 x 8 +
+  // 2 x 64 x 3 + 6 x 100) = 140544 bytes (see Layers), a recomputed one 96 x 64 x 2 = 12288, the embedding 96 ids of 8.
+  // The worst moment is in the sixth block, where all are still held. It is recomputed, so it holds what a whole one
+  // keeps. None: six whole. All: five inputs and a whole. Every second: blocks 1, 3, 5 and 6 whole, 2 and 4 inputs.
+  const double whole = 140544, input = 12288, ids = 768;
+  Workload w{3, 32};
+  w.implementation = Implementation::kFused;
+  const auto activations = [&](Recompute recompute, RecomputedBlocks blocks) {
+    w.recompute = recompute;
+    w.recomputed_blocks = blocks;
+    const std::vector<Layer> layers = layers_of(llama(6, 64, 8, 2, 100, 10), w);
+    return part(resident(spec_of("ddp"), layers), MemoryUse::kActivations);
+  };
+  EXPECT_EQ(activations(Recompute::kNone, {}), ids + 6 * whole);
+  EXPECT_EQ(activations(Recompute::kFull, {}), ids + 5 * input + whole);
+  EXPECT_EQ(activations(Recompute::kFull, {2, 1}), ids + 4 * whole + 2 * input);
+  EXPECT_EQ(activations(Recompute::kFullEarlyStop, {2, 1}), ids + 4 * whole + 2 * input);
+  // A third, the second of each three: blocks 2 and 5. Whole are 1, 3, 4, 6; where block 6 is computed 2 and 5 are
+  // inputs.
+  EXPECT_EQ(activations(Recompute::kFull, {1, 0.3333}), ids + 4 * whole + 2 * input);
 }
 
 TEST(ResidentMemory, DdpAsReleasedShardsTheMomentsAndCopiesGradientsIntoBuckets) {

@@ -62,6 +62,19 @@ TEST(Published, ABlocksTimeIsNotAskedOfAMeasuredModel) {
       << errors;
 }
 
+TEST(Published, AModelThatIsWrongIsToldOnceWhateverAsksForItsBlocks) {
+  // The second case meets the same mistake, which is told already, and then has no model to ask about blocks.
+  const Scratch scratch;
+  std::string text = std::string(kHead) + R"("kind": "training", )" + kScenario +
+                     R"("cases": [{"id": "a", "measured": {"block_forward_time": "1 ms"}},
+                                  {"id": "b", "measured": {"block_forward_time": "1 ms"}}]})";
+  text.replace(text.find("n_layer"), 7, "n_lager");
+  scratch.write("v/runs.json", text);
+  const std::string errors = errors_of([&] { load_published(scratch.path("v")); });
+  EXPECT_NE(errors.find("/model/n_lager: unknown key"), std::string::npos) << errors;
+  EXPECT_EQ(errors.find("/model/n_lager: unknown key"), errors.rfind("/model/n_lager: unknown key")) << errors;
+}
+
 TEST(Published, ACaseNamesItsScheduleAndReplacesValues) {
   const Scratch scratch;
   const Published published =
