@@ -242,9 +242,9 @@ const char* name_of(Asked asked) {
 }
 
 const std::vector<std::string>& published_groups() {
-  static const std::vector<std::string> kGroups = {
-      kTrainingGroup, kMemoryGroup,     kLargeGroup,     kSmallGroup,    kKernelGroup,        kLayerGroup,
-      kPaperGroup,    kPaperTimesGroup, kSimulatorGroup, kMeasuredGroup, kMeasuredMemoryGroup};
+  static const std::vector<std::string> kGroups = {kTrainingGroup, kMemoryGroup,        kLargeGroup, kSmallGroup,
+                                                   kKernelGroup,   kLayerGroup,         kPaperGroup, kSimulatorGroup,
+                                                   kMeasuredGroup, kMeasuredMemoryGroup};
   return kGroups;
 }
 
@@ -336,7 +336,6 @@ void read_speedup_cases(ObjectReader& top, PublishedFile& file) {
     if (time && reader.has("speedup")) reader.fail("run_time", "a case is either a speedup or a time; write two cases");
     if (time) {
       one.asked = Asked::kRunTime;
-      one.group = kPaperTimesGroup;
       one.measured = reader.seconds("run_time").value;
       if (reader.good("run_time") && !(one.measured > 0))
         reader.fail("run_time", "is not above 0; write what was published");

@@ -90,8 +90,8 @@ inline constexpr const char* kLargeGroup = "collectives from 1 MiB";
 inline constexpr const char* kSmallGroup = "collectives below 1 MiB";
 inline constexpr const char* kKernelGroup = "kernels";
 inline constexpr const char* kLayerGroup = "layers";
+/// Ratios and times of its rows: a ratio alone can be right where both times are wrong.
 inline constexpr const char* kPaperGroup = "ACCO paper";
-inline constexpr const char* kPaperTimesGroup = "ACCO paper, times of runs";
 inline constexpr const char* kSimulatorGroup = "other simulators";  ///< compared; never scored, never in a fit
 
 /// All files of schema accosim.validation/1 in the folder. Throws ScenarioError with everything that is wrong.

@@ -94,9 +94,10 @@ bool wide_scores(const Model& model, const Sizes& z) {
   return eager && family_of(model).fp32_scores && !z.autocast && z.act < kWord;
 }
 
-/// Of the scores of attention, in eager code. Scale and mask r w each; softmax r w, in fp32 where autocast or the
-/// model's own code asks for it, and then back to what the values have; backward mirrors that. From 16 bits to fp32
-/// the kernel of softmax casts fp16 itself, and bf16 is cast by a kernel before it (aten/src/ATen/native/SoftMax.cpp).
+/// Of the scores of attention, in eager code. Scale and mask r w each, the mask broadcast over the heads; softmax r w,
+/// in fp32 where autocast or the model's own code asks for it, and then back to what the values have; backward mirrors
+/// that. From 16 bits to fp32 the kernel of softmax casts fp16 itself, and bf16 is cast by a kernel before it
+/// (aten/src/ATen/native/SoftMax.cpp).
 Operator eager_softmax(const Model& model, const Sizes& z, double square) {
   const EagerSoftmax rule = family_of(model).softmax;
   const bool clamped = rule == EagerSoftmax::kClamped;
@@ -109,11 +110,12 @@ Operator eager_softmax(const Model& model, const Sizes& z, double square) {
   const int casts = (cast > Bytes{0} ? 1 : 0) + (back > Bytes{0} ? 1 : 0);
   // Clamped: mask and torch.max against the least number, in the place of scale and mask. The backward of that maximum
   // compares, halves, selects, compares and fills: 36 bytes and more an element of fp32, as ten passes.
-  Operator op = memory_op("softmax",
-                          {memory_kernel(4 * y, 2), memory_kernel(cast + in + out + back, 1 + casts, kSoftmaxEfficiency,
-                                                                  clamped ? 0 : kSoftmaxWork * square)},
-                          {memory_kernel(back + 2 * out + in + cast, 1 + casts, kSoftmaxEfficiency),
-                           clamped ? memory_kernel(10 * y, 5) : memory_kernel(4 * y, 2)});
+  Operator op = memory_op(
+      "softmax",
+      {memory_kernel(4 * y, 2, 1, kMaskWork * square),
+       memory_kernel(cast + in + out + back, 1 + casts, kSoftmaxEfficiency, clamped ? 0 : kSoftmaxWork * square)},
+      {memory_kernel(back + 2 * out + in + cast, 1 + casts, kSoftmaxEfficiency),
+       clamped ? memory_kernel(10 * y, 5) : memory_kernel(4 * y, 2, 1, kMaskWork * square)});
   op.activations = out + (out > value ? value : Bytes{0}) + (clamped ? 2 : 0) * y;  // masked scores, clamped copy
   op.attention = AttentionPart::kScores;
   return op;

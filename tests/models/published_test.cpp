@@ -156,7 +156,7 @@ TEST(Published, ARunIsAskedForItsSpeedupOrItsTime) {
   };
   const PublishedCase time = load(R"("run_time": "3 h 46 min")").cases.at(0);
   EXPECT_EQ(time.asked, Asked::kRunTime);
-  EXPECT_EQ(time.group, kPaperTimesGroup);
+  EXPECT_EQ(time.group, kPaperGroup);
   EXPECT_EQ(time.measured, 3 * 3600 + 46 * 60);
   EXPECT_EQ(time.published, "3 h 46 min");
   EXPECT_EQ(load(R"("speedup": 7.79)").cases.at(0).asked, Asked::kSpeedup);
