@@ -12,12 +12,18 @@
 namespace accosim {
 namespace {
 
-constexpr const char* kAcco = "acco";
-
-const ScheduleSpec* labelled(const Scenario& scenario, const std::string& label) {
-  const auto found = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                                  [&](const ScheduleSpec& spec) { return spec.label == label; });
+template <class Is>
+const ScheduleSpec* first(const Scenario& scenario, Is is) {
+  const auto found = std::find_if(scenario.schedules.begin(), scenario.schedules.end(), is);
   return found == scenario.schedules.end() ? nullptr : &*found;
+}
+
+const ScheduleSpec* acco_of(const Scenario& scenario) {
+  return first(scenario, [](const ScheduleSpec& spec) { return traits_of(spec).lookahead == Lookahead::kHalfBatch; });
+}
+
+const ScheduleSpec* baseline_of(const Scenario& scenario) {
+  return first(scenario, [&](const ScheduleSpec& spec) { return spec.label == scenario.baseline; });
 }
 
 /// One prediction: a row's baseline or ACCO, with a mechanism left out or none (-1).
@@ -46,13 +52,13 @@ Times played(const std::string& path, const Play& play, NetworkKind network) {
   const std::vector<std::string>& settings =
       play.mechanism < 0 ? none : mechanisms()[static_cast<std::size_t>(play.mechanism)].settings;
   const Scenario scenario = load_scenario(path, settings).scenario;
-  const ScheduleSpec& spec = *labelled(scenario, play.acco ? kAcco : scenario.baseline);
+  const ScheduleSpec& spec = play.acco ? *acco_of(scenario) : *baseline_of(scenario);
   const RunResult result = run_schedule(scenario, spec, network);
   return {scenario.training.train_tokens / result.tokens_per_second, result.update_time.value};
 }
 
 Seconds counts_time(const Scenario& scenario) {
-  const ScheduleSpec& spec = *labelled(scenario, kAcco);
+  const ScheduleSpec& spec = *acco_of(scenario);
   const Costs costs = price(scenario, spec);
   return traits_of(spec).rounds * collective_time(CollectiveKind::kAllReduce, Bytes{4}, costs.cluster, costs.world);
 }
@@ -82,9 +88,11 @@ std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs
   std::vector<Play> plays;
   for (const std::string& path : paths) {
     const Scenario scenario = load_scenario(path, {}).scenario;
-    const auto acco = scenario.published.find(kAcco), baseline = scenario.published.find(scenario.baseline);
+    const ScheduleSpec* const spec = acco_of(scenario);
+    const auto acco = scenario.published.find(spec == nullptr ? "" : spec->label),
+               baseline = scenario.published.find(scenario.baseline);
     const bool timed = acco != scenario.published.end() && baseline != scenario.published.end() && acco->second.time &&
-                       baseline->second.time && labelled(scenario, kAcco) != nullptr;
+                       baseline->second.time;
     if (!timed) continue;
     PaperRow row;
     row.name = scenario.name;

@@ -35,7 +35,7 @@ struct PaperRow {
   Seconds counts;  ///< of which the all-reduces of the counts take so long alone, on the communication lane
 };
 
-/// Of each scenario whose baseline and "acco" have published times. `paths` name scenarios.
+/// Of each scenario whose baseline and ACCO have published times. `paths` name scenarios.
 std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs, NetworkKind network);
 
 }  // namespace accosim

@@ -113,9 +113,11 @@ TEST(Verbs, AllThatIsRefusedIsToldAtOnce) {
   const Mode& live = verb.modes.front();
   EXPECT_EQ(
       unread(verb, live, arguments_with(verb, {"--live", "--network", "--jobs"})),
-      (Texts{"--jobs belongs to validate of what others measured; leave it out of validate of this machine (--live)",
-             "--network belongs to validate of what others measured; leave it out of validate of this machine "
-             "(--live)"}));
+      (Texts{
+          "--jobs belongs to validate of the ACCO paper's rows (--paper-rows), validate of what others measured; leave "
+          "it out of validate of this machine (--live)",
+          "--network belongs to validate of the ACCO paper's rows (--paper-rows), validate of what others measured; "
+          "leave it out of validate of this machine (--live)"}));
 }
 
 TEST(Verbs, AModeMaySayMoreThanWhoseAnOptionIs) {
@@ -166,6 +168,7 @@ std::map<std::string, Texts> lines_of_modes(const TemporaryFolder& folder) {
       {"compare of a run (--machine)", {"compare", "run.json", "--machine", "machine.json"}},
       {"compare of schedules", {"compare", "finetune_2x4_a100"}},
       {"validate of this machine (--live)", {"validate", "--live"}},
+      {"validate of the ACCO paper's rows (--paper-rows)", {"validate", "--paper-rows"}},
       {"validate of what others measured", {"validate"}},
       {"fit of a folder of cases", {"fit", folder.path.string()}},
       {"fit of samples of a GPU", fit("gpu.json", R"({"schema": "accosim.gpu_samples/1"})")},
@@ -184,8 +187,9 @@ TEST(Verbs, TheProgramRefusesWhatAModeWouldIgnore) {
     for (const Mode& mode : verb.modes)
       for (const Option& option : verb.options) {
         const std::string name = name_of(option);
-        // --machine and --live mean another mode, and so does what needs them.
-        const bool chooses = name == "--machine" || name == "--live" || option.needs == "--live";
+        // --machine, --live and --paper-rows mean another mode, and so does what needs them.
+        const bool chooses =
+            name == "--machine" || name == "--live" || name == "--paper-rows" || option.needs == "--live";
         if (contains(mode.reads, name) || chooses) continue;
         Texts words = lines.at(line_of(verb, mode));
         if (!option.needs.empty())
