@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/price/spread.hpp"
+
 namespace accosim {
 
 double Spread::total() const { return std::hypot(compute, communication); }
 
 double ratio_spread(const Spread& a, const Spread& b) {
-  return std::hypot(a.compute - b.compute, a.communication - b.communication);
+  return std::hypot(a.compute - b.compute, a.communication - b.communication, kOperators);
 }
 
 Interval interval_80(double value, double spread) {
