@@ -193,7 +193,7 @@ std::string unknown_unit(std::string_view unit, std::string_view number, Dimensi
 
 std::string how_to_write(Dimension dimension) {
   switch (dimension) {
-    case Dimension::kTime: return "a time is written \"3 us\", \"1.5 ms\" or \"2 s\"";
+    case Dimension::kTime: return "a time is written \"3 us\", \"1.5 ms\", \"2 s\" or \"3 h 46 min\"";
     case Dimension::kData: return "an amount of data is written \"80 GB\" (decimal) or \"80 GiB\" (binary)";
     case Dimension::kBandwidth: return "a bandwidth is written \"100 GB/s\" (bytes) or \"100 Gbit/s\" (bits)";
     case Dimension::kCompute: return "a rate of computation is written \"312 TFLOP/s\"";

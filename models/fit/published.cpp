@@ -241,6 +241,12 @@ const char* name_of(Asked asked) {
   return "";
 }
 
+std::map<std::string, std::string> publishers_of(const Published& published) {
+  std::map<std::string, std::string> publishers;
+  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  return publishers;
+}
+
 const std::vector<std::string>& published_groups() {
   static const std::vector<std::string> kGroups = {kTrainingGroup, kMemoryGroup,        kLargeGroup, kSmallGroup,
                                                    kKernelGroup,   kLayerGroup,         kPaperGroup, kSimulatorGroup,

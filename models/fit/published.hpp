@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -81,6 +82,9 @@ struct Published {
   std::vector<PublishedSource> sources;  ///< by key
   std::vector<PublishedCase> cases;      ///< in the order of the files, and within each file in its own
 };
+
+/// Of each source's key.
+std::map<std::string, std::string> publishers_of(const Published& published);
 
 /// In the order of a report.
 const std::vector<std::string>& published_groups();

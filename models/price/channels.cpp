@@ -9,6 +9,7 @@ namespace accosim {
 namespace {
 
 constexpr int kChannelsPerAdapter = 2;
+constexpr int kMostNvls = 16;  // src/enqueue.cc: "NVLS should not need more than 16 channels to get peak BW"
 constexpr double kThreads = 512;
 constexpr double kSimpleThreshold = 64, kLowLatencyThreshold = 8;  // bytes a thread
 
@@ -29,8 +30,8 @@ int communicator_channels(const Cluster& cluster, const Ring& ring) {
 }
 
 int channels_of(CollectiveKind kind, Bytes bytes, int ranks, Algorithm algorithm, Protocol protocol, int channels) {
-  if (kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendRecv || algorithm == Algorithm::kNvls)
-    return channels;
+  if (kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendRecv) return channels;
+  if (algorithm == Algorithm::kNvls) channels = std::min(channels, kMostNvls);
   double of_one = kThreads * kSimpleThreshold;
   if (protocol == Protocol::kLowLatency)
     of_one = kThreads * kLowLatencyThreshold * (algorithm == Algorithm::kRing ? ranks : 1);

@@ -15,7 +15,9 @@ int communicator_channels(const Cluster& cluster, const Ring& ring);
 /// or a tree drops channels, down to one, while bytes < channels x threads x threshold (src/enqueue.cc, getAlgoInfo in
 /// 2.18 to 2.20): 512 threads; a threshold of 64 bytes a thread for Simple, 8 for LL, times the ranks for LL in a ring.
 /// So a channel gets at least 32 KiB (Simple), 4 KiB (LL, tree) or 4 KiB x ranks (LL, ring), and 4 bytes get one
-/// channel. NVLS and exchanges keep the communicator's: they are dealt by other rules, which are not modelled.
+/// channel. NCCL gives NVLS channels of its own, 16 at most, whatever the bytes, but takes LL for what is small; where
+/// NVLS is priced as faster, it has the channels that Simple would need. Exchanges keep the communicator's: they are
+/// dealt by other rules, which are not modelled.
 int channels_of(CollectiveKind kind, Bytes bytes, int ranks, Algorithm algorithm, Protocol protocol, int channels);
 
 }  // namespace accosim

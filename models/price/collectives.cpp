@@ -237,7 +237,10 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   const int communicator = communicator_channels(cluster, ring);
   const auto consider = [&](const Way& way, Protocol protocol) {
     const int channels = channels_of(kind, bytes, ring.ranks, way.algorithm, protocol, communicator);
-    CollectiveCost cost = cost_of(way, protocol, path, edge, share_of(protocol, channels, communicator, cluster, ring));
+    // What few channels carry is not known of NVLS, whose switch does the work.
+    const Share share =
+        way.algorithm == Algorithm::kNvls ? Share{} : share_of(protocol, channels, communicator, cluster, ring);
+    CollectiveCost cost = cost_of(way, protocol, path, edge, share);
     cost.channels = channels;
     const Seconds time = collective_time(kind, cost, cluster, ring);
     if (any && time >= least) return;

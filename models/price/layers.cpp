@@ -60,9 +60,7 @@ Bytes kept_by(const std::vector<Operator>& ops) {
 
 /// Of the last product, whose output only the sum behind it reads, the backward pass needs the input alone. A dropout
 /// between them keeps its mask, so that both run again.
-bool is_behind_the_last_need(const Operator& op, const Sizes& z) {
-  return !z.dropout && (op.name == "mlp down" || op.name == "mlp residual");
-}
+bool is_behind_the_last_need(const Operator& op, const Sizes& z) { return !z.dropout && op.before_the_sum; }
 
 /// Only the block's input is kept, which its first norm reads.
 void recompute_all(const Sizes& z, bool early_stop, std::vector<Operator>& ops) {
@@ -141,7 +139,9 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
   ops.push_back(product("mlp up", z, z.hidden, up, model.mlp_bias ? up_columns : 0, norm_output(model, z)));
   ops.push_back(activation(model, z));
   ops.push_back(product("mlp down", z, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0, activation_output(model, z)));
+  ops.back().before_the_sum = true;
   ops.push_back(residual("mlp residual", z));
+  ops.back().before_the_sum = true;
 
   const int matrices = static_cast<int>(projections.size() + up.size()) + 2;
   double weights = 0, norms = 0, biases = 0;

@@ -36,6 +36,7 @@ struct Operator {
   double parameters = 0;
   std::vector<double> tensors;  ///< their elements, a tensor each, in the order in which a module registers them
   bool beside_all = false;      ///< its kernels run with those of the layer's other operators: a cast or a sum for each
+  bool before_the_sum = false;  ///< the block's last product, or the sum with the stream that alone reads it
   Bytes activations;            ///< kept from forward to backward
   Bytes workspace;              ///< further memory that is live only while its backward runs
 

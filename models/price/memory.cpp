@@ -74,6 +74,13 @@ double sum(const std::vector<double>& values, std::size_t from, std::size_t to) 
 }
 
 /// Where at most the optimizer is sharded, the backward pass being in layer l.
+/// Buckets beside the gradients of ddp and zero1: PyTorch's stay, all of them, where they are sent while others fill;
+/// else there is one at a time.
+Bytes kept_buckets(const ScheduleSpec& spec, const Sizes& z) {
+  const Bytes all = z.parameters * z.grad;
+  return spec.overlap == Overlap::kNone && spec.buckets == Buckets::kTensors ? std::min(spec.bucket_cap, all) : all;
+}
+
 void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
   const ScheduleTraits& traits = traits_of(spec);
@@ -96,9 +103,8 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   } else if (traits.local) {
     if (traits.outer_step) moment.add(MemoryUse::kOuterStates, z.parameters * Bytes{8});
     moment.add(MemoryUse::kCommunicationBuffer, z.parameters * z.param);
-  } else if (spec.overlap == Overlap::kBackward && input.shards > 1 && !spec.gradient_as_bucket_view) {
-    // One rank is not wrapped.
-    moment.add(MemoryUse::kGradientBuckets, z.parameters * z.grad);
+  } else if (has_bucket_copies(spec) && input.shards > 1) {  // one rank is not wrapped
+    moment.add(MemoryUse::kGradientBuckets, kept_buckets(spec, z));
   }
 }
 
@@ -115,22 +121,24 @@ void add_accocal_states(Moment& moment, const MemoryInput& input, const Sizes& z
   if (traits.lookahead == Lookahead::kPrediction) moment.add(MemoryUse::kEstimate, optimized * z.param);
 }
 
-/// Two buckets of ZeRO-2, the one that fills and the one that is sent.
+/// Buckets of ZeRO-2 in layer l: the one that fills and, where it is sent beside the backward pass, the one before it.
 Bytes bucket_bytes(const MemoryInput& input, const Sizes& z, std::size_t l) {
-  const Bytes all = z.parameters * z.grad;
-  switch (input.schedule.buckets) {
-    case Buckets::kTensors: return std::min(2 * input.schedule.bucket_cap, all);
-    case Buckets::kUnits: return (z.layers[l] + (l + 1 < z.layers.size() ? z.layers[l + 1] : 0)) * z.grad;
-    case Buckets::kWhole: return all;
+  const ScheduleSpec& spec = input.schedule;
+  const Bytes so_far = sum(z.layers, l, z.layers.size()) * z.grad;
+  const bool two = spec.overlap == Overlap::kBackward;
+  switch (spec.buckets) {
+    case Buckets::kTensors: return std::min((two ? 2 : 1) * spec.bucket_cap, z.parameters * z.grad);
+    case Buckets::kUnits: return (z.layers[l] + (two && l + 1 < z.layers.size() ? z.layers[l + 1] : 0)) * z.grad;
+    case Buckets::kWhole: return so_far;
   }
-  return all;
+  return so_far;
 }
 
 void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
   const bool every = spec.sync == Sync::kEveryMicroBatch;
   moment.add(MemoryUse::kParameters, z.parameters * z.param);
-  if (every && spec.overlap == Overlap::kBackward) {
+  if (every && (spec.overlap == Overlap::kBackward || spec.buckets != Buckets::kWhole)) {
     moment.add(MemoryUse::kGradients, z.layers[l] * z.grad);
     moment.add(MemoryUse::kGradientBuckets, bucket_bytes(input, z, l));
   } else {

@@ -29,21 +29,28 @@ CommunicationDefaults communication_defaults(Framework framework, const Schedule
       if (usual.overlap == Overlap::kBackward) usual.buckets = whole_gradients ? Buckets::kTensors : Buckets::kUnits;
       usual.bucket_elements = kTorchBucket / gradient.value;
       usual.first_bucket_elements = kTorchFirstBucket / gradient.value;
-      usual.source = whole_gradients ? "default of PyTorch's DistributedDataParallel (torch/nn/parallel/distributed.py)"
-                                     : "default of PyTorch, whose fully_shard reduces a unit at a time";
+      usual.bucket_source = "default of PyTorch's DistributedDataParallel (torch/nn/parallel/distributed.py)";
+      usual.reduction_source = "default";
+      if (whole_gradients) usual.source = usual.bucket_source;
+      if (!whole_gradients)
+        usual.source = usual.overlap == Overlap::kBackward
+                           ? "default of PyTorch, whose fully_shard reduces a unit at a time"
+                           : "default: PyTorch has no such schedule, and the plain one hides nothing";
       break;
     case Framework::kDeepspeed:
       usual.overlap = overlap.value_or(Overlap::kNone);
       usual.buckets = Buckets::kTensors;
       usual.bucket_elements = usual.first_bucket_elements = usual.gather_elements = kDeepspeedElements;
       usual.reduction = Reduction::kAllReduce;
-      usual.source = "default of DeepSpeed (runtime/zero/config.py)";
+      usual.source = usual.bucket_source = "default of DeepSpeed (runtime/zero/config.py)";
+      usual.reduction_source = "default of DeepSpeed (runtime/zero/stage_1_and_2.py)";
       break;
     case Framework::kMegatron:
       usual.overlap = overlap.value_or(Overlap::kNone);
       if (usual.overlap == Overlap::kBackward) usual.buckets = Buckets::kTensors;
       usual.bucket_elements = usual.first_bucket_elements = std::max(kMegatronElements, kMegatronElementsARank * ranks);
-      usual.source = "default of Megatron-LM (megatron/training/arguments.py)";
+      usual.source = usual.reduction_source = "default of Megatron-LM (megatron/training/arguments.py)";
+      usual.bucket_source = "default of Megatron-LM (megatron/core/distributed/distributed_data_parallel.py)";
       break;
   }
   return usual;

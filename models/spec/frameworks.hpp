@@ -17,7 +17,10 @@ struct CommunicationDefaults {
   double first_bucket_elements = 0;
   Reduction reduction = Reduction::kReduceScatter;
   double gather_elements = 0;  ///< parameters gathered at once; 0: all
-  std::string source;          ///< which default of which framework, and the file that says so
+  // Whose default, and the file that says so.
+  std::string source;         ///< of overlap, buckets and gathers
+  std::string bucket_source;  ///< of the sizes
+  std::string reduction_source;
 };
 
 /// `overlap`: as the user chose it, or the framework's own. `gradient`: of an element of the gradients, which turns

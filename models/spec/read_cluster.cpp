@@ -228,6 +228,8 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   } else {
     links = false;
   }
+  if (group.precision == Dtype::kFp8 && training.autocast != Autocast::kNone)
+    reader.fail("precision", "fp8 says itself what is cast, and the training has autocast; write another precision");
   check_abilities(reader, group, training);
   const bool as_all = group.precision == training.precision && group.attention == training.attention;
   if (training.implementation == Implementation::kAccocal && !as_all)

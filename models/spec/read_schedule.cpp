@@ -79,7 +79,7 @@ void read_buckets(const Reading& of) {
   if (refused(of, "buckets", is_own_step(of.training), kOnePiece)) return;
   const CommunicationDefaults defaults = defaults_of(of, of.spec.overlap);
   const bool sized = of.reader.has("bucket_cap_mb") || of.reader.has("first_bucket_mb");
-  of.spec.buckets = with_source(of, "buckets", defaults.source, [&] {
+  of.spec.buckets = with_source(of, "buckets", sized ? "default, where a size is given" : defaults.source, [&] {
     return of.reader.choice("buckets", {Buckets::kTensors, Buckets::kUnits, Buckets::kWhole},
                             std::optional<Buckets>(sized ? Buckets::kTensors : defaults.buckets));
   });
@@ -101,14 +101,18 @@ void read_bucket_cap(const Reading& of) {
   of.spec.bucket_cap = read_bucket(of, "bucket_cap_mb", defaults_of(of, of.spec.overlap).bucket_elements);
 }
 
+/// A framework without a first bucket of its own has them all of one size, which may be the user's.
 void read_first_bucket(const Reading& of) {
-  of.spec.first_bucket = read_bucket(of, "first_bucket_mb", defaults_of(of, of.spec.overlap).first_bucket_elements);
+  const CommunicationDefaults defaults = defaults_of(of, of.spec.overlap);
+  const bool own = defaults.first_bucket_elements != defaults.bucket_elements;
+  const double cap_elements = of.spec.bucket_cap / bytes_of(of.spec.gradient_dtype);
+  of.spec.first_bucket = read_bucket(of, "first_bucket_mb", own ? defaults.first_bucket_elements : cap_elements);
 }
 
 void read_reduction(const Reading& of) {
   if (refused(of, "reduction", is_own_step(of.training), "accocal reduce-scatters; leave it out")) return;
   const CommunicationDefaults defaults = defaults_of(of);
-  of.spec.reduction = with_source(of, "reduction", defaults.source, [&] {
+  of.spec.reduction = with_source(of, "reduction", defaults.reduction_source, [&] {
     return of.reader.choice("reduction", {Reduction::kReduceScatter, Reduction::kAllReduce},
                             std::optional<Reduction>(defaults.reduction));
   });
@@ -147,12 +151,18 @@ void read_optimizer_sharding(const Reading& of) {
   of.spec.optimizer_sharding =
       of.reader.choice("optimizer_sharding", {OptimizerSharding::kNone, OptimizerSharding::kZeroRedundancy},
                        std::optional<OptimizerSharding>(OptimizerSharding::kNone));
+  if (of.spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy && of.training.framework != Framework::kPytorch)
+    of.reader.fail("optimizer_sharding",
+                   fmt::format("zero_redundancy is PyTorch's, and {} runs the step; write \"none\", or the schedule {}",
+                               title_of(of.training.framework), plain_sharded_schedule().name));
 }
 
 void read_count(const Reading& of) {
   of.spec.count_micro_batches = of.reader.boolean("count_micro_batches", false);
   if (of.spec.count_micro_batches && of.spec.overlap == Overlap::kBackward)
     of.reader.fail("count_micro_batches", "belongs to gradients reduced in one piece; write \"overlap\": \"none\"");
+  else if (of.spec.count_micro_batches && of.spec.buckets != Buckets::kWhole)
+    of.reader.fail("count_micro_batches", "belongs to gradients reduced in one piece; write \"buckets\": \"whole\"");
 }
 
 void read_reduce_dtype(const Reading& of) {

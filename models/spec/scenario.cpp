@@ -161,10 +161,15 @@ double collectives_of(const ScheduleSpec& spec, const Training& training, const 
   if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
   if (!traits->takes("bucket_cap_mb")) return 0;
   const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
-  const double buckets = spec.buckets == Buckets::kTensors ? std::ceil(gradients / spec.bucket_cap) + 1
+  // A tensor is never cut, and a block has at most 18: seven matrices, their biases and two norms of two vectors.
+  const double tensors = 18.0 * (model.num_hidden_layers + 2);
+  const double buckets = spec.buckets == Buckets::kTensors
+                             ? std::min(std::ceil(gradients / spec.bucket_cap) + 1, tensors)
                          : spec.buckets == Buckets::kUnits ? model.num_hidden_layers + 2
                                                            : 1;
-  return buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
+  const Bytes parameters = static_cast<double>(parameter_count(model)) * bytes_of(spec.parameter_dtype);
+  const double gathers = spec.gather_cap > Bytes{0} ? std::ceil(parameters / spec.gather_cap) : 0;
+  return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
 }
 
 void check_collectives(const Scenario& scenario, const Model& model, ObjectReader& top) {
@@ -175,7 +180,7 @@ void check_collectives(const Scenario& scenario, const Model& model, ObjectReade
     top.fail("schedules",
              fmt::format("{} would send {:.0f} {} in an update; at most {:.0f}: {}lower gradient_accumulation_steps",
                          in_quotes(spec.label), collectives, units ? "units" : "buckets", kMostBuckets,
-                         units ? "" : "raise its bucket_cap_mb, or "));
+                         units ? "" : "raise its bucket_cap_mb or gather_bucket_mb, or "));
   }
 }
 
@@ -321,8 +326,10 @@ void check_own_kernels(ObjectReader& reader, Dtype precision, Attention attentio
     reader.fail("attention", "accocal's step has products and a softmax; write \"naive\"");
 }
 
+namespace {
+
 /// accocal has one kernel; otherwise the framework's own.
-static void read_optimizer_implementation(ObjectReader& reader, Training& training) {
+void read_optimizer_implementation(ObjectReader& reader, Training& training) {
   const char* const key = "optimizer_implementation";
   const bool own = training.implementation == Implementation::kAccocal, written = reader.has(key);
   const OptimizerImplementation usual = own ? OptimizerImplementation::kFused : default_optimizer(training.framework);
@@ -332,6 +339,8 @@ static void read_optimizer_implementation(ObjectReader& reader, Training& traini
   if (written || own || reader.find(key) == nullptr) return;
   reader.find(key)->origin = origin_named(fmt::format("default of {}", title_of(training.framework)));
 }
+
+}  // namespace
 
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics) {

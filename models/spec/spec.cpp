@@ -129,6 +129,11 @@ const char* name_of(Sync sync) {
   return "";
 }
 
+bool has_bucket_copies(const ScheduleSpec& spec) {
+  const bool one_buffer = spec.overlap == Overlap::kNone && spec.buckets == Buckets::kWhole;
+  return !spec.gradient_as_bucket_view && !one_buffer;
+}
+
 const char* name_of(Overlap overlap) {
   switch (overlap) {
     case Overlap::kNone: return "none";

@@ -306,7 +306,7 @@ struct ScheduleSpec {
   Bytes first_bucket;  ///< the same of the first bucket to fill, so that communication starts early
   Reduction reduction = Reduction::kReduceScatter;
   Bytes gather_cap;                      ///< parameters are gathered in pieces of this size; 0: in one
-  bool gradient_as_bucket_view = false;  ///< gradients are views of DDP's buckets and need no copy back
+  bool gradient_as_bucket_view = false;  ///< gradients are views of what is reduced, and are not copied there
   bool broadcast_buffers = false;        ///< rank 0's, before a forward pass whose gradients are reduced
   Sync sync = Sync::kLastMicroBatch;
   bool count_micro_batches = false;  ///< the ranks first all-reduce their counts, as delayed schedules always do
@@ -353,6 +353,10 @@ const char* name_of(Activation activation);
 const char* name_of(Autocast autocast);
 const char* name_of(OptimizerImplementation implementation);
 const char* name_of(Sync sync);
+/// Whether gradients are copied into buckets beside them. Those that are reduced in one piece after the backward pass
+/// lie in one buffer.
+bool has_bucket_copies(const ScheduleSpec& spec);
+
 const char* name_of(Overlap overlap);
 const char* name_of(Buckets buckets);
 const char* name_of(Reduction reduction);

@@ -12,6 +12,7 @@
 #include "models/fit/gpu_cases.hpp"
 #include "models/fit/published.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
 #include "reports/paper_rows_markdown.hpp"
 #include "reports/validation_report.hpp"
@@ -127,7 +128,8 @@ ExitCode validate_published(const Arguments& arguments) {
                                    .network = network_of(arguments),
                                    .without_source = leave_out != "none" && (shipped || !leave_out.empty())};
   Validation validation = validate(published, options);
-  if (validation.rows.empty()) throw ScenarioError({"no case has such a group and id"});
+  if (validation.rows.empty())
+    throw ScenarioError({"no case has such a group and id; groups are " + in_words(published_groups())});
   if (arguments.flag("--check")) {
     if (!options.group.empty() || !options.id.empty())
       throw ScenarioError({"--check is of all cases; leave out --group and --case"});

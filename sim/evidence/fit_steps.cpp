@@ -84,22 +84,18 @@ bool is_step_sample(const PublishedCase& one) {
 }
 
 std::vector<StepSample> step_samples(const Published& published, int jobs, NetworkKind network) {
-  std::map<std::string, std::string> publishers;
-  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  const std::map<std::string, std::string> publishers = publishers_of(published);
   std::vector<const PublishedCase*> cases;
   for (const PublishedCase& one : published.cases)
     if (is_step_sample(one)) cases.push_back(&one);
-  const std::vector<std::string> texts = in_children(jobs, cases.size(), [&](std::size_t i) {
-    const Parts parts = parts_of(*cases[i], network);
-    return std::string(reinterpret_cast<const char*>(&parts), sizeof parts);
-  });
+  const std::vector<Parts> all =
+      values_in_children<Parts>(jobs, cases.size(), [&](std::size_t i) { return parts_of(*cases[i], network); });
   std::vector<StepSample> samples;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    Parts parts;
-    std::memcpy(&parts, texts[i].data(), sizeof parts);
+    const Parts& parts = all[i];
     const PublishedCase& one = *cases[i];
     const NodeGroup& group = one.scenario->cluster.nodes.front();
-    samples.push_back({publishers[one.source], one.device, group.devices.front().architecture,
+    samples.push_back({publishers.at(one.source), one.device, group.devices.front().architecture,
                        one.scenario->training.implementation,
                        group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient,
                        parts.products, parts.memory, parts.attention, parts.others, parts.rest, one.measured});

@@ -2,7 +2,6 @@
 #include "sim/evidence/paper_rows.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -34,8 +33,17 @@ struct Play {
 };
 
 struct Times {
-  double run = 0, update = 0;
+  double run = 0, update = 0, exposed = 0;
 };
+
+/// A mechanism's settings for this scenario.
+std::vector<std::string> settings_of(const Scenario& scenario, const Mechanism& mechanism) {
+  const std::string index = std::to_string(baseline_of(scenario) - scenario.schedules.data());
+  std::vector<std::string> settings = mechanism.settings;
+  for (std::string& setting : settings)
+    if (const std::size_t at = setting.find("{}"); at != std::string::npos) setting.replace(at, 2, index);
+  return settings;
+}
 
 /// Adds what is played anew; a schedule that the mechanism is not of takes as long as before.
 void add_plays(std::vector<Play>& plays, std::size_t row) {
@@ -48,13 +56,14 @@ void add_plays(std::vector<Play>& plays, std::size_t row) {
 }
 
 Times played(const std::string& path, const Play& play, NetworkKind network) {
-  const std::vector<std::string> none;
-  const std::vector<std::string>& settings =
-      play.mechanism < 0 ? none : mechanisms()[static_cast<std::size_t>(play.mechanism)].settings;
-  const Scenario scenario = load_scenario(path, settings).scenario;
+  Scenario scenario = load_scenario(path, {}).scenario;
+  if (play.mechanism >= 0) {
+    const Mechanism& mechanism = mechanisms()[static_cast<std::size_t>(play.mechanism)];
+    scenario = load_scenario(path, settings_of(scenario, mechanism)).scenario;
+  }
   const ScheduleSpec& spec = play.acco ? *acco_of(scenario) : *baseline_of(scenario);
   const RunResult result = run_schedule(scenario, spec, network);
-  return {scenario.training.train_tokens / result.tokens_per_second, result.update_time.value};
+  return {result.total_time.value, result.update_time.value, result.exposed_communication.value};
 }
 
 Seconds counts_time(const Scenario& scenario) {
@@ -68,15 +77,16 @@ Seconds counts_time(const Scenario& scenario) {
 const std::vector<Mechanism>& mechanisms() {
   static const std::vector<Mechanism> kAll = {
       {"autocast's casts and kernels in fp32", {"/training/autocast=none"}, false, true},
-      {"an all-reduce after every micro-batch", {"/schedules/0/sync=last_micro_batch"}, true, false},
-      {"whole tensors in buckets, beside the backward pass",
-       {"/schedules/0/overlap=none", "/schedules/0/buckets=whole"},
+      {"an all-reduce after every micro-batch", {"/schedules/{}/sync=last_micro_batch"}, true, false},
+      {"communication beside the backward pass",
+       {"/schedules/{}/overlap=none", "/schedules/{}/buckets=tensors"},
        true,
        false},
-      {"gradients copied back out of the buckets", {"/schedules/0/gradient_as_bucket_view=true"}, true, false},
-      {"broadcast of buffers", {"/schedules/0/broadcast_buffers=false"}, true, false},
-      {"shares of the optimizer, broadcast tensor by tensor", {"/schedules/0/optimizer_sharding=none"}, true, false},
-      {"AdamW in a pass for each step", {"/training/optimizer_implementation=fused"}, true, true},
+      {"buckets of 25 MiB, not one for each block", {"/schedules/{}/buckets=units"}, true, false},
+      {"gradients copied back out of the buckets", {"/schedules/{}/gradient_as_bucket_view=true"}, true, false},
+      {"broadcast of buffers", {"/schedules/{}/broadcast_buffers=false"}, true, false},
+      {"shares of the optimizer, broadcast tensor by tensor", {"/schedules/{}/optimizer_sharding=none"}, true, false},
+      {"AdamW in several passes over the memory", {"/training/optimizer_implementation=fused"}, true, true},
       {"communication that slows computation", {"/training/interference=false"}, true, true},
   };
   return kAll;
@@ -100,20 +110,18 @@ std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs
     row.published_baseline = baseline->second;
     row.published_acco = acco->second;
     row.counts = counts_time(scenario);
+    for (const Mechanism& mechanism : mechanisms()) row.settings.push_back(settings_of(scenario, mechanism));
     add_plays(plays, rows.size());
     rows.push_back(row);
     kept.push_back(path);
   }
-  const std::vector<std::string> texts = in_children(jobs, plays.size(), [&](std::size_t i) {
-    const Times times = played(kept[plays[i].row], plays[i], network);
-    return std::string(reinterpret_cast<const char*>(&times), sizeof times);
-  });
+  const std::vector<Times> all = values_in_children<Times>(
+      jobs, plays.size(), [&](std::size_t i) { return played(kept[plays[i].row], plays[i], network); });
   for (std::size_t i = 0; i < plays.size(); ++i) {
     const Play& play = plays[i];
     PaperRow& row = rows[play.row];
-    Times times;
-    std::memcpy(&times, texts[i].data(), sizeof times);
-    if (play.mechanism < 0 && play.acco) row.update = Seconds{times.update};
+    const Times& times = all[i];
+    if (play.mechanism < 0 && play.acco) row.update = Seconds{times.update}, row.exposed = Seconds{times.exposed};
     if (play.mechanism >= 0 && row.without.empty()) row.without.assign(mechanisms().size(), row.all);
     RowTimes& to = play.mechanism < 0 ? row.all : row.without[static_cast<std::size_t>(play.mechanism)];
     (play.acco ? to.acco : to.baseline) = Seconds{times.run};

@@ -14,7 +14,7 @@ namespace accosim {
 
 struct Mechanism {
   std::string name;                   ///< "broadcast of buffers"
-  std::vector<std::string> settings;  ///< that leave it out: "/schedules/0/broadcast_buffers=false"
+  std::vector<std::string> settings;  ///< that leave it out: "/schedules/{}/sync=...", {} being the baseline's index
   bool of_baseline = false;           ///< it is the baseline's, or
   bool of_acco = false;               ///< ACCO's, or both
 };
@@ -29,10 +29,12 @@ struct PaperRow {
   std::string name;      ///< of the scenario
   std::string baseline;  ///< its label
   PublishedRun published_baseline, published_acco;
-  RowTimes all;                   ///< with every mechanism
-  std::vector<RowTimes> without;  ///< one a mechanism
-  Seconds update;                 ///< one of ACCO's
-  Seconds counts;  ///< of which the all-reduces of the counts take so long alone, on the communication lane
+  RowTimes all;                                    ///< with every mechanism
+  std::vector<RowTimes> without;                   ///< one a mechanism
+  std::vector<std::vector<std::string>> settings;  ///< of each, as --set takes them
+  Seconds update;                                  ///< one of ACCO's
+  Seconds exposed;                                 ///< its communication that no computation hides
+  Seconds counts;  ///< the all-reduces of its counts of micro-batches, alone on the network
 };
 
 /// Of each scenario whose baseline and ACCO have published times. `paths` name scenarios.

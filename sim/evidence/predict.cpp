@@ -155,12 +155,9 @@ std::vector<Predicted> predict_all(const std::vector<const PublishedCase*>& case
     else
       predicted[i] = predict(*cases[i], refit, network);
   }
-  const std::vector<std::string> texts = in_children(jobs, played.size(), [&](std::size_t i) {
-    const Predicted one = predict(*cases[played[i]], refit, network);
-    return std::string(reinterpret_cast<const char*>(&one), sizeof one);
-  });
-  for (std::size_t i = 0; i < played.size(); ++i)
-    std::memcpy(&predicted[played[i]], texts[i].data(), sizeof(Predicted));
+  const std::vector<Predicted> values = values_in_children<Predicted>(
+      jobs, played.size(), [&](std::size_t i) { return predict(*cases[played[i]], refit, network); });
+  for (std::size_t i = 0; i < played.size(); ++i) predicted[played[i]] = values[i];
   return predicted;
 }
 

@@ -9,12 +9,6 @@
 namespace accosim {
 namespace {
 
-std::map<std::string, std::string> publishers_of(const Published& published) {
-  std::map<std::string, std::string> publishers;
-  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
-  return publishers;
-}
-
 /// Whether the fit is of such kernels.
 bool is_of(const KernelFit& fit, const KernelSample& sample, const Device& device) {
   if (fit.architecture != device.architecture) return false;

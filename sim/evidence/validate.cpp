@@ -73,12 +73,11 @@ struct Part {
 /// Those of which some fit sees something, the longest first, so that children end at about the same time.
 std::vector<Part> seen_parts(const Published& published, const std::vector<const PublishedCase*>& cases,
                              const Refits& refits, bool by_device) {
-  std::map<std::string, std::string> publishers;
-  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  const std::map<std::string, std::string> publishers = publishers_of(published);
   std::map<std::string, Part> by_name;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (cases[i]->by_us || !cases[i]->not_expressible.empty()) continue;
-    const std::string& name = by_device ? cases[i]->device : publishers[cases[i]->source];
+    const std::string& name = by_device ? cases[i]->device : publishers.at(cases[i]->source);
     Part& part = by_name[name];
     part.left_out = by_device ? LeftOut{"", name} : LeftOut{name, ""};
     part.cases.push_back(i);
@@ -164,8 +163,7 @@ Validation validate(const Published& published, const ValidateOptions& options) 
 void leave_out_each(Validation& validation, const Published& published, const ValidateOptions& options,
                     bool by_device) {
   validation.left_out_by = by_device ? "device" : "source";
-  std::map<std::string, std::string> publishers;
-  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  const std::map<std::string, std::string> publishers = publishers_of(published);
   const std::vector<const PublishedCase*> expressed = expressed_of(chosen(published, options));
   std::vector<std::optional<Predicted>> without(expressed.size());
   if (by_device) without = predict_without(published, expressed, options, true);
@@ -180,7 +178,7 @@ void leave_out_each(Validation& validation, const Published& published, const Va
     if (!by_device && row.without) mean_without = std::abs(row.error_without());
     if (other) mean_without = std::abs(other->value / row.measured - 1);
     validation.left_out.push_back(
-        {by_device ? one.device : publishers[one.source], row.group, 1, mean_with, mean_without});
+        {by_device ? one.device : publishers.at(one.source), row.group, 1, mean_with, mean_without});
   }
   validation.left_out = left_out_rows(validation.left_out, published_groups());
 }

@@ -29,7 +29,7 @@ struct Trial {
 
 struct Need {
   Bytes room;    ///< on the GPU that has least; negative: it does not fit
-  Seconds time;  ///< of an update: the closed form, for the slowest kind of rank
+  Seconds time;  ///< per sample of a rank: the closed form, for the slowest kind of rank
 };
 
 Need need_of(const Trial& trial) {
@@ -38,7 +38,9 @@ Need need_of(const Trial& trial) {
   Need need{Bytes{std::numeric_limits<double>::infinity()}, Seconds{0}};
   for (const RankKind& kind : costs.kinds) {
     need.room = std::min(need.room, kind.device.memory - memory_of(costs, kind, trial.spec, steps).total());
-    need.time = std::max(need.time, closed_form({trial.spec, costs, kind, steps, 1}));
+    const ScheduleInput input{trial.spec, costs, kind, steps, 1};
+    const double samples = closed_form_micro_batches(input) * kind.workload.micro_batch_size;
+    need.time = std::max(need.time, closed_form(input) / samples);
   }
   return need;
 }
@@ -70,7 +72,7 @@ std::optional<Changed> fuse_attention(const Trial& trial) {
     if (group.attention != Attention::kNaive || !fused) continue;
     group.attention = *fused;
     if (changed.name.find(name_of(*fused)) == std::string::npos)
-      changed.name += (changed.name.empty() ? "attention " : " or ") + std::string(name_of(*fused));
+      changed.name += (changed.name.empty() ? "attention " : " and ") + std::string(name_of(*fused));
   }
   if (changed.name.empty()) return std::nullopt;
   return changed;

@@ -12,7 +12,7 @@ struct WayToFit {
   std::string change;     ///< as a scenario writes it: "activation_recompute full", "schedule zero3"
   Bytes saves;            ///< more room on the GPU that has least; may be negative for `together`
   Bytes room;             ///< that is then left on the GPU that has least; negative: it does not fit
-  double time_ratio = 1;  ///< closed form of an update of as many samples, over that without the change
+  double time_ratio = 1;  ///< closed form of the time per sample, over that without the change
   bool fits() const { return room >= Bytes{0}; }
 };
 
@@ -24,7 +24,7 @@ struct WaysToFit {
 
 /// Tries on `spec` fused attention, compiled code, recomputation, a micro-batch divided as often as it takes (with as
 /// many more accumulation steps), and schedules that shard more. Leaves out what is set already, what the scenario
-/// cannot have, and what saves less than 0.05 GiB. Prices memory and the closed form of the update; plays nothing, so
+/// cannot have, and what saves less than 0.05 GiB. Prices memory and the schedule's closed form; plays nothing, so
 /// times are without interference and for the slowest kind of rank.
 WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec);
 

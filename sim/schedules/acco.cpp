@@ -40,6 +40,22 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
   return program.take(input.kind.workload.micro_batch_size);
 }
 
+namespace {
+
+/// Looks of the round at its communication, each after poll_every micro-batches.
+double looks_of(const ScheduleInput& input, bool estimate) {
+  const Seconds p = input.spec.poll_every * (input.kind.forward + input.kind.backward);
+  const Seconds T = sharded_update_time(input, round_of(estimate));
+  return std::max<double>(least_looks(input), std::ceil((T - kTie) / p));
+}
+
+}  // namespace
+
+double acco_micro_batches(const ScheduleInput& input) {
+  if (input.spec.late_communication == LateCommunication::kWait) return 2 * input.spec.micro_batches_per_round;
+  return input.spec.poll_every * (looks_of(input, true) + looks_of(input, false));
+}
+
 /// Two rounds, each p max(m, ceil(T_r / p)) + s_r, or waiting max(m t, T_r) + s_r: p the time between two looks, m the
 /// least number of them, T_r with the clones in the estimate's round, s_r with the clearing of gradients there.
 Seconds acco_closed_form(const ScheduleInput& input) {
@@ -50,7 +66,7 @@ Seconds acco_closed_form(const ScheduleInput& input) {
     if (input.spec.late_communication == LateCommunication::kWait)
       update += std::max(input.spec.micro_batches_per_round * (1.0 / input.spec.poll_every * p), T);
     else
-      update += std::max<double>(least_looks(input), std::ceil((T - kTie) / p)) * p;
+      update += looks_of(input, estimate) * p;
     update += swap_time(input, estimate);
   }
   return update;

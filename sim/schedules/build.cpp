@@ -9,20 +9,21 @@
 namespace accosim {
 namespace {
 
-/// What a row of models/spec/schedule_traits.cpp is here: the two functions of its file.
+/// What a row of models/spec/schedule_traits.cpp is here: the functions of its file.
 struct Functions {
   const char* name;
   Program (*build)(const ScheduleInput& input, Tables& tables);
   Seconds (*closed_form)(const ScheduleInput& input);
+  double (*micro_batches)(const ScheduleInput& input) = nullptr;  ///< of an update; none: those asked for
 };
 constexpr Functions kFunctions[] = {
     {"ddp", build_ddp, ddp_closed_form},
     {"zero1", build_zero1, zero1_closed_form},
     {"zero2", build_zero2, zero2_closed_form},
     {"zero3", build_zero3, zero3_closed_form},
-    {"dpu", build_dpu, dpu_closed_form},
-    {"wp", build_dpu, dpu_closed_form},
-    {"acco", build_acco, acco_closed_form},
+    {"dpu", build_dpu, dpu_closed_form, dpu_micro_batches},
+    {"wp", build_dpu, dpu_closed_form, dpu_micro_batches},
+    {"acco", build_acco, acco_closed_form, acco_micro_batches},
     {"diloco", build_diloco, diloco_closed_form},
     {"local_sgd", build_local_sgd, local_sgd_closed_form},
 };
@@ -49,5 +50,10 @@ EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_
 }
 
 Seconds closed_form(const ScheduleInput& input) { return functions_of(input.spec).closed_form(input); }
+
+double closed_form_micro_batches(const ScheduleInput& input) {
+  const auto counted = functions_of(input.spec).micro_batches;
+  return counted == nullptr ? input.accumulation_steps : counted(input);
+}
 
 }  // namespace accosim

@@ -2,6 +2,8 @@
 // buckets while it runs, after the last micro-batch of an update (PyTorch's no_sync) or after every one. The optimizer
 // runs on all parameters everywhere, or (ZeroRedundancyOptimizer) on a rank's tensors, whose owner then broadcasts
 // them.
+#include <string>
+
 #include "models/price/partition.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -29,7 +31,8 @@ Seconds owner_optimizer_time(const ScheduleInput& input) {
 void add_sharded_optimizer(ProgramBuilder& program, const ScheduleInput& input, OpRef ready) {
   OpRef sent = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, owner_optimizer_time(input), {ready});
   for (const PlanRequest& request : owners_broadcasts(input))
-    sent = program.collective(kCommunicationLane, "broadcast of parameters", request, {sent});
+    sent = program.collective(kCommunicationLane, "broadcast of " + std::to_string(request.count) + " tensors", request,
+                              {sent});
   program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {sent});
 }
 

@@ -40,6 +40,13 @@ Program build_dpu(const ScheduleInput& input, Tables& tables) {
   return program.take(input.kind.workload.micro_batch_size);
 }
 
+double dpu_micro_batches(const ScheduleInput& input) {
+  if (input.spec.late_communication == LateCommunication::kWait) return input.accumulation_steps;
+  const Seconds p = input.spec.poll_every * (input.kind.forward + input.kind.backward);
+  const Seconds T = sharded_update_time(input, round_of(input.spec));
+  return input.spec.poll_every * std::max<double>(least_looks(input), std::ceil((T - kTie) / p));
+}
+
 /// max(A t, T) + s when waiting; p max(m, ceil(T / p)) + s when accumulating, p the time between two looks, m the least
 /// number of them. T of weight prediction has a second step of the shard and the clones.
 Seconds dpu_closed_form(const ScheduleInput& input) {
@@ -47,8 +54,7 @@ Seconds dpu_closed_form(const ScheduleInput& input) {
   const Seconds t = input.kind.forward + input.kind.backward;
   const Seconds T = sharded_update_time(input, round), s = swap_time(input, true);
   if (input.spec.late_communication == LateCommunication::kWait) return std::max(input.accumulation_steps * t, T) + s;
-  const Seconds p = input.spec.poll_every * t;
-  return std::max<double>(least_looks(input), std::ceil((T - kTie) / p)) * p + s;
+  return dpu_micro_batches(input) * t + s;
 }
 
 }  // namespace accosim

@@ -42,6 +42,11 @@ Seconds acco_closed_form(const ScheduleInput& input);
 Seconds diloco_closed_form(const ScheduleInput& input);
 Seconds local_sgd_closed_form(const ScheduleInput& input);
 Seconds closed_form(const ScheduleInput& input);  ///< of the schedule that the spec names
+/// Micro-batches of a rank in the update that closed_form() is of: those asked for, or more where a schedule
+/// accumulates while its communication is late.
+double closed_form_micro_batches(const ScheduleInput& input);
+double dpu_micro_batches(const ScheduleInput& input);
+double acco_micro_batches(const ScheduleInput& input);
 
 /// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use.
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates);
@@ -80,7 +85,7 @@ void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input
 /// One micro-batch and the reduction of its gradients, in buckets while the backward pass runs or after it; returns the
 /// op after which they are there. DDP first broadcasts rank 0's buffers; it multiplies each gradient by 1/n into its
 /// bucket, in the backward pass, and copies all of them back when the last bucket is there, unless gradients are views
-/// of the buckets.
+/// of the buckets. A sharded optimizer's gradients are copied into buckets too, and not back.
 OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput& input, OpRef wait);
 /// Its time alone: buffers, forward, and c_last + copies back; bucket b has been sent at c_b = max(c_{b-1}, ready_b) +
 /// T_b, ready_b counting the copies into the buckets up to b. Without overlap all are sent after the backward pass.

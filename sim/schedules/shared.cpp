@@ -87,10 +87,9 @@ CollectiveKind reduction_of(const ScheduleSpec& spec) {
   return whole ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter;
 }
 
-/// Whether gradients pass through buckets beside them; one rank is not wrapped in DDP.
-bool has_bucket_copies(const ScheduleInput& input) {
-  return traits_of(input.spec).takes("gradient_as_bucket_view") && input.spec.buckets == Buckets::kTensors &&
-         input.costs.ranks() > 1;
+/// PyTorch's DDP scales by 1/n what it is given, also in views; others fold that into what they read or write anyway.
+bool is_ddp_bucket(const ScheduleSpec& spec) {
+  return traits_of(spec).sharding == Sharding::kNothing && spec.buckets == Buckets::kTensors;
 }
 
 /// Every gradient of the bucket read and written once, by a kernel each.
@@ -103,13 +102,17 @@ Seconds copies_time(const ScheduleInput& input, const Bucket& bucket) {
   return time;
 }
 
+/// With its scaling; what is a view is scaled where it is. One rank is not wrapped in DDP.
 Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
-  return has_bucket_copies(input) ? copies_time(input, bucket) : Seconds{0};
+  const bool scaled = has_bucket_copies(input.spec) || is_ddp_bucket(input.spec);
+  return scaled && input.costs.ranks() > 1 ? copies_time(input, bucket) : Seconds{0};
 }
 
 Seconds copies_back(const ScheduleInput& input, const std::vector<Bucket>& buckets) {
   Seconds time;
-  if (!has_bucket_copies(input) || input.spec.gradient_as_bucket_view) return time;
+  // A sharded optimizer reads its part where it was reduced.
+  const bool whole = traits_of(input.spec).sharding == Sharding::kNothing;
+  if (!whole || !has_bucket_copies(input.spec) || input.costs.ranks() == 1) return time;
   for (const Bucket& bucket : buckets) time += copies_time(input, bucket);
   return time;
 }

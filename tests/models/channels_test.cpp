@@ -63,8 +63,16 @@ TEST(Channels, AreDroppedWhileEachWouldHaveLessThanItsThreshold) {
   EXPECT_EQ(ring(64 * kKiB, Protocol::kLowLatency, 32), 1);
 }
 
-TEST(Channels, OtherAlgorithmsKeepTheCommunicators) {
-  EXPECT_EQ(channels_of(CollectiveKind::kAllReduce, Bytes{4}, 8, Algorithm::kNvls, Protocol::kSimple, 16), 16);
+TEST(Channels, OfNvlsAreSixteenAtMostAndOneForFourBytes) {
+  const auto nvls = [](double bytes) {
+    return channels_of(CollectiveKind::kAllReduce, Bytes{bytes}, 8, Algorithm::kNvls, Protocol::kSimple, 24);
+  };
+  EXPECT_EQ(nvls(4), 1);
+  EXPECT_EQ(nvls(64 * kKiB), 2);
+  EXPECT_EQ(nvls(1e9), 16);
+}
+
+TEST(Channels, ExchangesKeepTheCommunicators) {
   EXPECT_EQ(channels_of(CollectiveKind::kAllToAll, Bytes{4}, 8, Algorithm::kExchange, Protocol::kSimple, 16), 16);
 }
 

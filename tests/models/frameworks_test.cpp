@@ -88,9 +88,25 @@ TEST(Frameworks, WhatTheyDoNotHaveIsRefused) {
   spec_of("zero2", Framework::kMegatron, {}, 8, &errors);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_NE(errors[0].find("Megatron-LM has no ZeRO-2; write \"zero1\", its distributed optimizer"), std::string::npos);
+  spec_of("ddp", Framework::kMegatron, {{"optimizer_sharding", "zero_redundancy"}}, 8, &errors);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].find("zero_redundancy is PyTorch's, and Megatron-LM runs the step"), std::string::npos);
   spec_of("ddp", Framework::kDeepspeed, {{"broadcast_buffers", "true"}}, 8, &errors);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_NE(errors[0].find("is a choice of PyTorch's DistributedDataParallel"), std::string::npos);
+}
+
+TEST(Frameworks, ASizeOfTheUsersIsThatOfAllBucketsWhereTheFirstHasNoneOfItsOwn) {
+  const auto first_of = [](Framework framework) {
+    JsonValue value = json_object({{"name", "zero1"}, {"overlap", "backward"}, {"bucket_cap_mb", 25}});
+    Training training;
+    training.framework = framework;
+    Diagnostics diagnostics;
+    return read_schedule(value, "", training, std::nullopt, diagnostics).first_bucket.value / kMiB;
+  };
+  EXPECT_EQ(first_of(Framework::kPytorch), 1);
+  EXPECT_EQ(first_of(Framework::kDeepspeed), 25);
+  EXPECT_EQ(first_of(Framework::kMegatron), 25);
 }
 
 TEST(Frameworks, ASizeWithoutBucketsOfTensorsIsRefused) {

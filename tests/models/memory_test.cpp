@@ -159,6 +159,14 @@ TEST(ResidentMemory, Zero1ShardsTheStates) {
   EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 0);
   s.overlap = Overlap::kBackward;
   EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 2000);
+  s.gradient_as_bucket_view = true;  // Megatron-LM's
+  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 0);
+  // Without overlap one bucket at a time lies beside the gradients (DeepSpeed's).
+  s.gradient_as_bucket_view = false;
+  s.overlap = Overlap::kNone;
+  s.buckets = Buckets::kTensors;
+  s.bucket_cap = Bytes{300};
+  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 300);
 }
 
 TEST(ResidentMemory, Zero2HoldsALayersGradientsAndAShard) {

@@ -48,12 +48,15 @@ TEST(Validate, ARowWithoutAMechanismIsTheScenarioWithItsSetting) {
   ASSERT_NE(cell, std::string::npos);
   const std::string line = page.substr(page.rfind('\n', cell) + 1, cell - page.rfind('\n', cell) - 1);
   const ProgramRun run = accosim({"compare", "finetune_2x4_a100", "--json", "--set", setting});
+  int compared = 0;
   for (const auto& result : Json::parse(run.out)["results"].elements())
     if (result["label"] == "acco") {
       char speedup[32];
       std::snprintf(speedup, sizeof speedup, "| %.2fx |", result["speedup"].number());
       EXPECT_NE(line.find(speedup), std::string::npos) << line << " has no " << speedup;
+      ++compared;
     }
+  EXPECT_EQ(compared, 1);
 }
 
 TEST(Validate, SamplesThatWereNamedAreThere) {

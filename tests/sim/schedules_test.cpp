@@ -82,6 +82,9 @@ TEST(Schedules, SteadyTimeIsTheClosedFormOnBothNetworks) {
         const SteadyPlay play = play_steady(scenario, spec, steps, network);
         const Seconds expected = closed_form({spec, play.costs, play.costs.kinds[0], steps, 1});
         ASSERT_TRUE(play.measured.periodic) << spec.label << " seed " << seed;
+        const double mine = closed_form_micro_batches({spec, play.costs, play.costs.kinds[0], steps, 1});
+        const double sequences = mine * play.costs.kinds[0].workload.micro_batch_size * play.costs.ranks();
+        EXPECT_NEAR(samples_per_update(play) / sequences, 1, 1e-9) << spec.label << " seed " << seed;
         EXPECT_NEAR(play.measured.update_time / expected, 1, 1e-6) << spec.label << " seed " << seed;
         times[static_cast<int>(network == NetworkKind::kSimgrid)] = play.measured.update_time.value;
       }
@@ -276,8 +279,9 @@ TEST(Schedules, ReleasedDdpReducesEveryMicroBatchThenOwnersBroadcast) {
   const EventGraph graph = build(spec, price(scenario, spec), 2, 1);
   // A broadcast for each tensor, those of one size in one op.
   const std::vector<double> tensors = tensors_of(layers_of(scenario.model, Workload{}));
-  std::vector<std::string> expected(2 + tensor_sizes(tensors).size(), "broadcast of parameters");
-  expected[0] = expected[1] = "all-reduce";
+  std::vector<std::string> expected(2, "all-reduce");
+  for (const auto& [elements, count] : tensor_sizes(tensors))
+    expected.push_back("broadcast of " + std::to_string(count) + " tensors");
   EXPECT_EQ(op_names(graph, kCommunicationLane), expected);
   EXPECT_EQ(op_names(graph, kComputeLane), (std::vector<std::string>{"forward", "backward", "forward", "backward",
                                                                      "optimizer", "wait for parameters", "update"}));

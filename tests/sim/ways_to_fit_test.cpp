@@ -82,7 +82,8 @@ TEST(WaysToFit, LeaveOutWhatIsSetOrSavesNothing) {
 
 TEST(WaysToFit, FullRecomputationRepeatsTheForward) {
   // No communication to speak of: an update of A micro-batches is A (f + b), f forward and b backward, and with full
-  // recomputation A (2 f + b) and a little less, for the last product of a block is not repeated; f is a third of it.
+  // recomputation A (2 f + b), f being about a third of f + b: 4/3. Head, embedding and optimizer, a tenth here, are
+  // not repeated.
   const WaysToFit ways = ways_to_fit(scenario_with(8), sample_schedule("zero1"));
   const WayToFit* const full = find(ways, "activation_recompute full");
   ASSERT_TRUE(full);
