@@ -117,7 +117,7 @@ std::vector<ScheduleSpec> read_schedules(ObjectReader& top, const Training& trai
   return specs;
 }
 
-/// `{"acco": 7.79}`, a speedup, or `{"acco": {"speedup": 7.79, "time": "29 min"}}`.
+/// `{"LABEL": 7.79}`, a speedup, or `{"LABEL": {"speedup": 7.79, "time": "29 min"}}`.
 std::map<std::string, PublishedRun> read_published(ObjectReader& top, const std::vector<std::string>& labels) {
   constexpr Range kSpeedups{0, 1e6, true};
   std::map<std::string, PublishedRun> published;
