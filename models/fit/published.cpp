@@ -159,15 +159,14 @@ int schedule_of(ObjectReader& reader, const Scenario& scenario, const char* fall
 /// Whether a simulator made the figures of the file, and how that shows.
 std::string read_simulated(ObjectReader& top) {
   constexpr std::size_t kLeast = 20;
+  const bool said = top.has("how_it_shows");
   if (!top.has("made_by")) {
-    if (top.has("how_it_shows"))
-      top.fail("how_it_shows", "is of a simulator's output; write \"made_by\": \"simulator\" too");
-    top.find("how_it_shows");
+    if (said) top.fail("how_it_shows", "is of a simulator's output; write \"made_by\": \"simulator\" too");
     return "";
   }
   const std::string how = top.text("how_it_shows", std::string(), kLongText);
   const std::string made_by = top.one_of("made_by", {"measurement", "simulator"}, "");
-  if (made_by == "measurement" && top.has("how_it_shows"))
+  if (made_by == "measurement" && said)
     top.fail("how_it_shows", "is of a simulator's output, and these are measurements; leave it out");
   if (made_by != "simulator") return "";
   if (how.size() < kLeast)

@@ -105,11 +105,11 @@ TEST(Validate, StepsMeasuredByUsHaveABound) {
     const ProgramRun run = accosim(
         {"validate", "--samples", scratch.path("samples"), "--check", "--json", "--jobs", "2", "--leave-out", "none"});
     const Json broken = Json::parse(run.out)["broken_bounds"];
-    ASSERT_EQ(broken.size(), factor > 1 ? 1u : 0u) << broken;
-    EXPECT_EQ(run.exit_code, factor > 1 ? 1 : 0) << run.err;
-    if (factor > 1) {
-      EXPECT_EQ(broken[0].text().find("measured by us: the mean absolute error is"), 0u) << broken;
-    }
+    int ours = 0;  // other groups have their bounds, which another test holds
+    for (const Json& each : broken.elements())
+      ours += each.text().rfind("measured by us: the mean absolute error is", 0) == 0 ? 1 : 0;
+    EXPECT_EQ(ours, factor > 1 ? 1 : 0) << broken;
+    EXPECT_EQ(run.exit_code, broken.size() > 0 ? 1 : 0) << run.err;
   }
 }
 

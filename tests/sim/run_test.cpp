@@ -183,12 +183,16 @@ TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
   ASSERT_NE(roomy, nullptr);
   EXPECT_EQ(roomy->message.find("sample GPU of \"fast\" wait for sample GPU (3 times slower) of \"slow\": "), 0U)
       << roomy->message;
-  // In the time of 4 on a slow one 12 on a fast, and one more, since kernels also take what does not grow with the
-  // batch: 17 samples instead of 8 in hardly more.
-  EXPECT_EQ(setting_in(roomy->advice), "/cluster/nodes/0/micro_batch_size=13") << roomy->advice;
+  // In the time of 4 on a slow one 12 on a fast: 16 samples instead of 8 in hardly more. Or 13: kernels take some time
+  // whatever their size, on the slow ones three times as much.
   Scenario followed = scenario;
-  followed.cluster.nodes[0].micro_batch_size = 13;
-  EXPECT_GT(run_schedule(followed, zero1, kReference).tokens_per_second, 1.8 * before.tokens_per_second);
+  const auto rate = [&](int samples) {
+    followed.cluster.nodes[0].micro_batch_size = samples;
+    return run_schedule(followed, zero1, kReference).tokens_per_second;
+  };
+  const char* const best = rate(13) > rate(12) ? "13" : "12";
+  EXPECT_EQ(setting_in(roomy->advice), std::string("/cluster/nodes/0/micro_batch_size=") + best) << roomy->advice;
+  EXPECT_GT(rate(12), 1.8 * before.tokens_per_second);
 
   // The same without room for another sample: a slow one does 1 sample (of 3 times 1) while a fast one does 4.
   const Costs costs = price(scenario, zero1);
