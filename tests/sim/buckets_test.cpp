@@ -224,6 +224,7 @@ RunResult on_1024_gpus(const std::string& framework, const std::string& schedule
   const Scenario scenario =
       load_scenario(data_dir() + "/scenarios/llama-2-7b_fsdp_hsdp.json",
                     {"/cluster/nodes/0/count=128", "/training/framework=" + framework,
+                     "/training/sequence_length=" + std::to_string(sequence),
                      R"(/schedules=[{"name": ")" + schedule + R"(", "overlap": ")" + overlap + "\"" + more + "}]",
                      "/baseline=" + schedule})
           .scenario;
