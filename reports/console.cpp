@@ -26,6 +26,24 @@ std::string factor_or_dash(const std::optional<double>& value) { return value ? 
 /// Gibibytes without the unit.
 std::string gib(Bytes bytes) { return fmt::format("{:.1f}", bytes.value / (1024.0 * 1024 * 1024)); }
 
+Cell published_time(const RunResult& r) {
+  if (!r.published_time) return Cell{"-"};
+  return Cell{fmt::format("{} ({})", human_clock(*r.published_time), human_error(*r.time_error()))};
+}
+
+Cell published_speedup(const RunResult& r) {
+  if (!r.published_speedup) return Cell{"-"};
+  if (!r.speedup) return Cell{human_factor(*r.published_speedup)};
+  return Cell{fmt::format("{} ({})", human_factor(*r.published_speedup), human_error(*r.speedup_error()))};
+}
+
+Cell speedup_to_loss(const RunResult& r) {
+  if (!r.to_loss) return Cell{"-"};
+  if (!r.to_loss->reached) return Cell{"< " + human_factor(r.to_loss->speedup)};
+  return Cell{fmt::format("{} ({} - {})", human_factor(r.to_loss->speedup), human_factor(r.to_loss->speedup_low),
+                          human_factor(r.to_loss->speedup_high))};
+}
+
 std::vector<Column> comparison_columns(const Scenario& scenario, const std::vector<RunResult>& results) {
   std::vector<Column> columns;
   const auto add = [&](const char* head, const char* sub_head, const std::function<Cell(const RunResult&)>& cell) {
@@ -44,24 +62,13 @@ std::vector<Column> comparison_columns(const Scenario& scenario, const std::vect
   const bool another =
       std::any_of(results.begin(), results.end(), [](const RunResult& r) { return r.published_of_another_run; });
   const char* const ours = another ? "of another run" : "(our error)";
-  if (any(&RunResult::published_time)) {
-    add("published", ours, [](const RunResult& r) {
-      if (!r.published_time) return Cell{"-"};
-      return Cell{fmt::format("{} ({})", human_clock(*r.published_time), human_error(*r.time_error()))};
-    });
-  }
+  if (any(&RunResult::published_time)) add("published", ours, published_time);
   if (any(&RunResult::speedup)) {
     add("speedup", "per token", [](const RunResult& r) {
       return Cell{factor_or_dash(r.speedup), r.speedup.value_or(0) > 1.005 ? Style::kGood : Style::kPlain};
     });
   }
-  if (any(&RunResult::published_speedup)) {
-    add("published", ours, [](const RunResult& r) {
-      if (!r.published_speedup) return Cell{"-"};
-      if (!r.speedup) return Cell{human_factor(*r.published_speedup)};
-      return Cell{fmt::format("{} ({})", human_factor(*r.published_speedup), human_error(*r.speedup_error()))};
-    });
-  }
+  if (any(&RunResult::published_speedup)) add("published", ours, published_speedup);
   if (any(&RunResult::speedup_same_batch)) {
     add("speedup", "same batch", [](const RunResult& r) { return Cell{factor_or_dash(r.speedup_same_batch)}; });
   }
@@ -70,12 +77,7 @@ std::vector<Column> comparison_columns(const Scenario& scenario, const std::vect
       if (!r.to_loss) return Cell{"-"};
       return Cell{(r.to_loss->reached ? "" : "> ") + human_factor(r.to_loss->samples)};
     });
-    add("speedup", "to loss", [](const RunResult& r) {
-      if (!r.to_loss) return Cell{"-"};
-      if (!r.to_loss->reached) return Cell{"< " + human_factor(r.to_loss->speedup)};
-      return Cell{fmt::format("{} ({} - {})", human_factor(r.to_loss->speedup), human_factor(r.to_loss->speedup_low),
-                              human_factor(r.to_loss->speedup_high))};
-    });
+    add("speedup", "to loss", speedup_to_loss);
   }
   add("batch", "grown", [](const RunResult& r) { return Cell{human_factor(r.batch_inflation)}; });
   add("tokens", "per s", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second)}; });

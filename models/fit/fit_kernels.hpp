@@ -37,7 +37,8 @@ double proven(double spread, int samples);
 const std::vector<Parameter>& gemm_parameters();
 /// Classes of dtypes that share a fit: fp16 and bf16 do.
 std::vector<std::vector<Dtype>> gemm_dtypes();
-GemmFit gemm_of(const Parameters& constants, double reference_power);
+/// `p`: the constants; `power`: GemmFit::reference_power, W.
+GemmFit gemm_of(const Parameters& p, double power);
 Parameters constants_of(const GemmFit& fit);
 
 struct KernelFit {

@@ -164,7 +164,7 @@ std::string read_simulated(ObjectReader& top) {
     if (said) top.fail("how_it_shows", "is of a simulator's output; write \"made_by\": \"simulator\" too");
     return "";
   }
-  const std::string how = top.text("how_it_shows", std::string(), kLongText);
+  std::string how = top.text("how_it_shows", std::string(), kLongText);
   const std::string made_by = top.one_of("made_by", {"measurement", "simulator"}, "");
   if (made_by == "measurement" && said)
     top.fail("how_it_shows", "is of a simulator's output, and these are measurements; leave it out");

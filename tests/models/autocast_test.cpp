@@ -9,8 +9,8 @@ namespace {
 
 // 2 sequences of 128 tokens, 12 heads.
 constexpr double kTokens = 256, kHidden = 768, kInner = 3072;
-constexpr double n = kTokens * kHidden, x = kTokens * kInner;  // elements of the stream, and inside the MLP
-constexpr double kSquare = 2.0 * 12 * 128 * 128;               // scores
+constexpr double kStream = kTokens * kHidden, kWide = kTokens * kInner;  // elements of the stream, inside the MLP
+constexpr double kSquare = 2.0 * 12 * 128 * 128;                         // scores
 
 Model gpt_neo() {
   Model m = gpt2();
@@ -40,27 +40,27 @@ void expect(const Operator& op, double forward, int forward_kernels, double back
 TEST(Autocast, LayerNormRunsInFp32) {
   // bf16 parameters: the input (2 -> 4 B) and both vectors are cast by three kernels; the norm reads and writes fp32.
   // Backward: dx reads two and writes one, the sums read two: 5 x 4 B; then the three casts back.
-  const double casts = 6 * n + 2 * kHidden * 6;
+  const double casts = 6 * kStream + 2 * kHidden * 6;
   const Layer narrow = block_of(under(true, Dtype::kBf16));
-  expect(find(narrow, "attention norm"), casts + 8 * n, 4, 20 * n + casts, 5);
-  EXPECT_EQ(find(narrow, "attention norm").activations.value, 4 * n);
+  expect(find(narrow, "attention norm"), casts + 8 * kStream, 4, 20 * kStream + casts, 5);
+  EXPECT_EQ(find(narrow, "attention norm").activations.value, 4 * kStream);
   // fp32 parameters: the stream is fp32 and needs no cast.
-  expect(find(block_of(under(true, Dtype::kFp32)), "attention norm"), 8 * n, 1, 20 * n, 2);
+  expect(find(block_of(under(true, Dtype::kFp32)), "attention norm"), 8 * kStream, 1, 20 * kStream, 2);
   // Without autocast it stays in 16 bits.
-  expect(find(block_of(under(false, Dtype::kBf16)), "attention norm"), 4 * n, 1, 10 * n, 2);
+  expect(find(block_of(under(false, Dtype::kBf16)), "attention norm"), 4 * kStream, 1, 10 * kStream, 2);
 }
 
 TEST(Autocast, GptNeoCastsANormsOutputForQueriesKeysAndValuesEach) {
   // Three casts of 6 B an element. Three GEMMs read n and h h elements and write n. Backward: twice three GEMMs; three
   // casts back; two sums of fp32 gradients, 12 B each. All three copies are kept.
   const Operator& qkv = find(block_of(under(true, Dtype::kBf16)), "qkv projection");
-  const double gemm = 2 * (2 * n + kHidden * kHidden);
-  expect(qkv, 18 * n + 3 * gemm, 6, 6 * gemm + 18 * n + 24 * n, 11);
-  EXPECT_EQ(qkv.activations.value, 6 * n);
+  const double gemm = 2 * (2 * kStream + kHidden * kHidden);
+  expect(qkv, 18 * kStream + 3 * gemm, 6, 6 * gemm + 18 * kStream + 24 * kStream, 11);
+  EXPECT_EQ(qkv.activations.value, 6 * kStream);
   // Without autocast: no casts, and sums in 16 bits.
   const Operator& plain = find(block_of(under(false, Dtype::kBf16)), "qkv projection");
-  expect(plain, 3 * gemm, 3, 6 * gemm + 12 * n, 8);
-  EXPECT_EQ(plain.activations.value, 2 * n);
+  expect(plain, 3 * gemm, 3, 6 * gemm + 12 * kStream, 8);
+  EXPECT_EQ(plain.activations.value, 2 * kStream);
   // GPT-2 has one matrix, so one cast.
   Workload w = under(true, Dtype::kBf16);
   EXPECT_EQ(find(layers_of(gpt2(), w)[1], "qkv projection").forward_kernels, 2);
@@ -73,13 +73,13 @@ TEST(Autocast, NewGeluIsAChainInFp32) {
   // x is cast 6; constant 8; pow: x^2 8, times 3 8, times the gradient 12; its cast 6; x/2 4; two sums in 16 bits 12:
   // 112 in 14 kernels.
   const Layer block = block_of(under(true, Dtype::kBf16));
-  expect(find(block, "activation"), 70 * x, 9, 112 * x, 14);
-  EXPECT_EQ(find(block, "activation").activations.value, 14 * x);  // pow's input, tanh, 1 + tanh; x/2
-  const double gemm = 2 * (x + kInner * kHidden + n);
-  EXPECT_EQ(find(block, "mlp down").forward_bytes.value, 6 * x + gemm);
+  expect(find(block, "activation"), 70 * kWide, 9, 112 * kWide, 14);
+  EXPECT_EQ(find(block, "activation").activations.value, 14 * kWide);  // pow's input, tanh, 1 + tanh; x/2
+  const double gemm = 2 * (kWide + kInner * kHidden + kStream);
+  EXPECT_EQ(find(block, "mlp down").forward_bytes.value, 6 * kWide + gemm);
   EXPECT_EQ(find(block, "mlp down").forward_kernels, 2);
   // The same with fp32 parameters, whose products are in 16 bits too.
-  expect(find(block_of(under(true, Dtype::kFp32)), "activation"), 70 * x, 9, 112 * x, 14);
+  expect(find(block_of(under(true, Dtype::kFp32)), "activation"), 70 * kWide, 9, 112 * kWide, 14);
 }
 
 TEST(Autocast, SoftmaxRunsInFp32) {
@@ -102,12 +102,12 @@ TEST(Autocast, SoftmaxRunsInFp32) {
 TEST(Autocast, GptNeoComputesItsScoresInFp32WithoutIt) {
   // With it q and k are cast to fp32 by the model's code and back by autocast: 2 x 2 x 6 B.
   const Operator& with = find(block_of(under(true, Dtype::kBf16)), "attention scores");
-  EXPECT_EQ(with.forward_bytes.value, 24 * n + 2 * (2 * n + kSquare));
+  EXPECT_EQ(with.forward_bytes.value, 24 * kStream + 2 * (2 * kStream + kSquare));
   EXPECT_EQ(with.forward_kernels, 5);
   EXPECT_FALSE(with.forward[0].dtype.has_value());
   // Without it they stay there: 2 x 6 B, and a GEMM in fp32.
   const Operator& without = find(block_of(under(false, Dtype::kBf16)), "attention scores");
-  EXPECT_EQ(without.forward_bytes.value, 12 * n + 4 * (2 * n + kSquare));
+  EXPECT_EQ(without.forward_bytes.value, 12 * kStream + 4 * (2 * kStream + kSquare));
   EXPECT_EQ(without.forward_kernels, 3);
   EXPECT_EQ(without.forward[0].dtype, Dtype::kFp32);
   // fp32 scores: scale and mask 8 each, softmax 8, back to the values' 16 bits 6.
@@ -130,8 +130,8 @@ TEST(Autocast, ParametersAreCastOnceAMicroBatchAndKept) {
 TEST(Autocast, TheResidualStreamIsInTheParametersDtype) {
   // fp32 stream, 16-bit branch: 4 + 2 read and 4 written; backward two gradients of 4 read, one written, and the
   // branch's cast, 6.
-  expect(find(block_of(under(true, Dtype::kFp32)), "mlp residual"), 10 * n, 1, 18 * n, 2);
-  expect(find(block_of(under(true, Dtype::kBf16)), "mlp residual"), 6 * n, 1, 6 * n, 1);
+  expect(find(block_of(under(true, Dtype::kFp32)), "mlp residual"), 10 * kStream, 1, 18 * kStream, 2);
+  expect(find(block_of(under(true, Dtype::kBf16)), "mlp residual"), 6 * kStream, 1, 6 * kStream, 1);
 }
 
 TEST(Autocast, CompiledCodeCastsWhereItComputes) {
@@ -139,7 +139,7 @@ TEST(Autocast, CompiledCodeCastsWhereItComputes) {
   Workload w = under(true, Dtype::kFp32);
   w.implementation = Implementation::kCompiled;
   const Layer block = block_of(w);
-  expect(find(block, "attention norm"), 6 * n, 1, (3 * 4 + 2 * 2) * n, 2);
+  expect(find(block, "attention norm"), 6 * kStream, 1, (3 * 4 + 2 * 2) * kStream, 2);
   EXPECT_EQ(find(block, "qkv projection").forward_kernels, 3);
   EXPECT_EQ(find(block, "mlp down").forward_kernels, 1);
   EXPECT_TRUE(has(block, "autocast"));

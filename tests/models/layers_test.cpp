@@ -217,7 +217,7 @@ TEST(Layers, OfSixBlocksEverySecondIsRecomputed) {
   w.recompute = Recompute::kFull;
   w.recomputed_blocks.every = 2;
   const std::vector<Layer> layers = layers_of(m, w);
-  const Layer whole = layers[1];
+  const Layer& whole = layers[1];
   for (std::size_t block = 1; block <= 6; ++block) {
     const bool again = block % 2 == 0;
     EXPECT_EQ(backward_flops(layers[block]), 12288000 + (again ? 5652480 + 393216 : 0)) << block;
