@@ -16,8 +16,8 @@ struct Spread {
   /// Root of the sum of squares.
   double total() const;
 };
-/// Spread of the ratio of two schedules' times: errors that both share cancel, but not what the list of operators misses
-/// of the code that each runs by itself (kOperators). Root of the sum of its square and the squared differences.
+/// Spread of the ratio of two schedules' times: errors that both share cancel, but not what the list of operators
+/// misses of the code that each runs by itself (kOperators). Root of the sum of its square and the squared differences.
 double ratio_spread(const Spread& a, const Spread& b);
 
 /// Quantile of the normal distribution that leaves a tenth on either side.
