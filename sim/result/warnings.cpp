@@ -57,6 +57,19 @@ std::optional<Warning> recompute_saves_nothing(const Scenario& scenario, const S
       "set activation_recompute to none, or to full where memory is short"};
 }
 
+/// Parameters stored in fp32 take the GEMMs with them, whatever `precision` says.
+std::optional<Warning> computes_in_fp32(const Scenario& scenario, const ScheduleSpec& spec) {
+  const Training& training = scenario.training;
+  const bool asked_for_less = bytes_of(training.precision) <= Bytes{2};
+  if (!asked_for_less || spec.parameter_dtype != Dtype::kFp32 || training.autocast != Autocast::kNone)
+    return std::nullopt;
+  const char* const half = training.precision == Dtype::kFp16 ? "fp16" : "bf16";
+  return Warning{
+      "computes_in_fp32",
+      fmt::format("parameters are stored in fp32, so GEMMs run in fp32 and not in {}", name_of(training.precision)),
+      fmt::format("set training.autocast to {0}, or parameter_dtype to {0}", half)};
+}
+
 }  // namespace
 
 std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
@@ -67,8 +80,9 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
                         fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
                                     result.memory_capacity.value / 0x1p30),
                         in_words(ways_to_fit(scenario, spec))});
-  if (std::optional<Warning> warning = recompute_saves_nothing(scenario, spec, result))
-    warnings.push_back(std::move(*warning));
+  for (const std::optional<Warning>& warning :
+       {computes_in_fp32(scenario, spec), recompute_saves_nothing(scenario, spec, result)})
+    if (warning) warnings.push_back(*warning);
   const int asked = play.accumulation_steps;
   const ScheduleTraits& traits = traits_of(spec);
   if (traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)

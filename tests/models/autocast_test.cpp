@@ -53,12 +53,12 @@ TEST(Autocast, LayerNormRunsInFp32) {
 TEST(Autocast, GptNeoCastsANormsOutputForQueriesKeysAndValuesEach) {
   // Three casts of 6 B an element. Three GEMMs read n and h h elements and write n. Backward: twice three GEMMs; three
   // casts back; two sums of fp32 gradients, 12 B each. All three copies are kept.
-  const Operator& qkv = find(block_of(under(true, Dtype::kBf16)), "qkv projection");
+  const Operator qkv = find(block_of(under(true, Dtype::kBf16)), "qkv projection");
   const double gemm = 2 * (2 * kStream + kHidden * kHidden);
   expect(qkv, 18 * kStream + 3 * gemm, 6, 6 * gemm + 18 * kStream + 24 * kStream, 11);
   EXPECT_EQ(qkv.activations.value, 6 * kStream);
   // Without autocast: no casts, and sums in 16 bits.
-  const Operator& plain = find(block_of(under(false, Dtype::kBf16)), "qkv projection");
+  const Operator plain = find(block_of(under(false, Dtype::kBf16)), "qkv projection");
   expect(plain, 3 * gemm, 3, 6 * gemm + 12 * kStream, 8);
   EXPECT_EQ(plain.activations.value, 2 * kStream);
   // GPT-2 has one matrix, so one cast.
@@ -101,12 +101,12 @@ TEST(Autocast, SoftmaxRunsInFp32) {
 
 TEST(Autocast, GptNeoComputesItsScoresInFp32WithoutIt) {
   // With it q and k are cast to fp32 by the model's code and back by autocast: 2 x 2 x 6 B.
-  const Operator& with = find(block_of(under(true, Dtype::kBf16)), "attention scores");
+  const Operator with = find(block_of(under(true, Dtype::kBf16)), "attention scores");
   EXPECT_EQ(with.forward_bytes.value, 24 * kStream + 2 * (2 * kStream + kSquare));
   EXPECT_EQ(with.forward_kernels, 5);
   EXPECT_FALSE(with.forward[0].dtype.has_value());
   // Without it they stay there: 2 x 6 B, and a GEMM in fp32.
-  const Operator& without = find(block_of(under(false, Dtype::kBf16)), "attention scores");
+  const Operator without = find(block_of(under(false, Dtype::kBf16)), "attention scores");
   EXPECT_EQ(without.forward_bytes.value, 12 * kStream + 4 * (2 * kStream + kSquare));
   EXPECT_EQ(without.forward_kernels, 3);
   EXPECT_EQ(without.forward[0].dtype, Dtype::kFp32);

@@ -148,5 +148,23 @@ TEST(RecomputeGain, OfSelectiveUnderFusedAttentionIsNothingAndSaid) {
   EXPECT_FALSE(warns(scenario));
 }
 
+TEST(Warnings, ParametersInFp32ThatTakeTheProductsWithThemAreTold) {
+  Scenario scenario = scenario_with(80);
+  ScheduleSpec ddp = sample_schedule("ddp");
+  const auto told = [&] {
+    const RunResult result = run_schedule(scenario, ddp, kReference);
+    return std::any_of(result.warnings.begin(), result.warnings.end(),
+                       [](const Warning& warning) { return warning.code == "computes_in_fp32"; });
+  };
+  EXPECT_FALSE(told());
+  ddp.parameter_dtype = ddp.gradient_dtype = Dtype::kFp32;
+  EXPECT_TRUE(told());
+  scenario.training.autocast = Autocast::kBf16;
+  EXPECT_FALSE(told());
+  scenario.training.autocast = Autocast::kNone;
+  scenario.training.precision = Dtype::kFp32;
+  EXPECT_FALSE(told());
+}
+
 }  // namespace
 }  // namespace accosim
