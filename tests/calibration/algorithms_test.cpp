@@ -383,11 +383,17 @@ TEST(Training, OnlyOverlappedAlgorithmsComputeWhileCommunicating) {
   for (const Algorithm algorithm :
        {Algorithm::kDdp, Algorithm::kZero1, Algorithm::kDiloco, Algorithm::kDpu, Algorithm::kWp, Algorithm::kAcco}) {
     options.algorithm = algorithm;
-    TrainingResult result;
-    trained(options, 2, make, &result);
     const bool overlapped =
         algorithm == Algorithm::kDpu || algorithm == Algorithm::kWp || algorithm == Algorithm::kAcco;
-    EXPECT_EQ(computes_while_communicating(result), overlapped) << name_of(algorithm);
+    // On a busy machine the communication may get no processor until the computation is done; not every time.
+    constexpr int kTries = 20;
+    TrainingResult result;
+    bool both = false;
+    for (int i = 0; i < (overlapped ? kTries : 1) && !both; ++i) {
+      trained(options, 2, make, &result);
+      both = computes_while_communicating(result);
+    }
+    EXPECT_EQ(both, overlapped) << name_of(algorithm);
     for (const TrainingSpan& span : result.spans) EXPECT_LE(span.begin, span.end);
   }
 }
