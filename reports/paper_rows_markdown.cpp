@@ -52,7 +52,7 @@ void write_row(std::ostream& out, const PaperRow& row) {
   const char* const hidden = row.exposed > Seconds{0} ? "which is not all hidden" : "all of it hidden";
   out << fmt::format(
       "\nThe all-reduces of the counts of micro-batches take {} of acco's communication in an update of {}, {} behind "
-      "computation\n({} exposed).\n",
+      "computation ({} exposed).\n",
       human_time(row.counts), human_time(row.update), hidden, human_time(row.exposed));
 }
 

@@ -73,14 +73,20 @@ double sum(const std::vector<double>& values, std::size_t from, std::size_t to) 
   return total;
 }
 
-/// Where at most the optimizer is sharded, the backward pass being in layer l.
-/// Buckets beside the gradients of ddp and zero1: PyTorch's stay, all of them, where they are sent while others fill;
-/// else there is one at a time.
-Bytes kept_buckets(const ScheduleSpec& spec, const Sizes& z) {
-  const Bytes all = z.parameters * z.grad;
-  return spec.overlap == Overlap::kNone && spec.buckets == Buckets::kTensors ? std::min(spec.bucket_cap, all) : all;
+/// Buckets in layer l: the one that fills and, where it is sent beside the backward pass, the one before it.
+Bytes bucket_bytes(const MemoryInput& input, const Sizes& z, std::size_t l) {
+  const ScheduleSpec& spec = input.schedule;
+  const Bytes so_far = sum(z.layers, l, z.layers.size()) * z.grad;
+  const bool two = spec.overlap == Overlap::kBackward;
+  switch (spec.buckets) {
+    case Buckets::kTensors: return std::min((two ? 2 : 1) * spec.bucket_cap, z.parameters * z.grad);
+    case Buckets::kUnits: return (z.layers[l] + (two && l + 1 < z.layers.size() ? z.layers[l + 1] : 0)) * z.grad;
+    case Buckets::kWhole: return so_far;
+  }
+  return so_far;
 }
 
+/// Where at most the optimizer is sharded, the backward pass being in layer l.
 void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
   const ScheduleTraits& traits = traits_of(spec);
@@ -104,7 +110,9 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
     if (traits.outer_step) moment.add(MemoryUse::kOuterStates, z.parameters * Bytes{8});
     moment.add(MemoryUse::kCommunicationBuffer, z.parameters * z.param);
   } else if (has_bucket_copies(spec) && input.shards > 1) {  // one rank is not wrapped
-    moment.add(MemoryUse::kGradientBuckets, kept_buckets(spec, z));
+    // PyTorch's DDP keeps all of its buckets.
+    const bool all = traits.sharding == Sharding::kNothing && spec.overlap == Overlap::kBackward;
+    moment.add(MemoryUse::kGradientBuckets, all ? z.parameters * z.grad : bucket_bytes(input, z, l));
   }
 }
 
@@ -119,19 +127,6 @@ void add_accocal_states(Moment& moment, const MemoryInput& input, const Sizes& z
   moment.add(MemoryUse::kOptimizerStates, optimized * 3 * Bytes{4});
   if (traits.lookahead != Lookahead::kNone) moment.add(MemoryUse::kStateClones, optimized * 3 * Bytes{4});
   if (traits.lookahead == Lookahead::kPrediction) moment.add(MemoryUse::kEstimate, optimized * z.param);
-}
-
-/// Buckets of ZeRO-2 in layer l: the one that fills and, where it is sent beside the backward pass, the one before it.
-Bytes bucket_bytes(const MemoryInput& input, const Sizes& z, std::size_t l) {
-  const ScheduleSpec& spec = input.schedule;
-  const Bytes so_far = sum(z.layers, l, z.layers.size()) * z.grad;
-  const bool two = spec.overlap == Overlap::kBackward;
-  switch (spec.buckets) {
-    case Buckets::kTensors: return std::min((two ? 2 : 1) * spec.bucket_cap, z.parameters * z.grad);
-    case Buckets::kUnits: return (z.layers[l] + (two && l + 1 < z.layers.size() ? z.layers[l + 1] : 0)) * z.grad;
-    case Buckets::kWhole: return so_far;
-  }
-  return so_far;
 }
 
 void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {

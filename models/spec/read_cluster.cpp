@@ -142,12 +142,6 @@ std::vector<Device> read_devices(ObjectReader& group, int gpus) {
   return devices;
 }
 
-/// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing (github.com/Dao-AILab/flash-attention, README).
-bool lacks(const Device& device, Attention attention) {
-  if (device.architecture == "volta") return attention == Attention::kFlash || attention == Attention::kFlash1;
-  return device.architecture == "turing" && attention == Attention::kFlash;
-}
-
 /// What the group asks for and a device of it cannot do.
 void check_abilities(ObjectReader& reader, const NodeGroup& group, const Training& training) {
   if (!reader.good("precision") || !reader.good("attention")) return;
@@ -180,7 +174,7 @@ void check_abilities(ObjectReader& reader, const NodeGroup& group, const Trainin
                               printable(device.name), name_of(training.autocast), dtypes_of(device)));
       return;
     }
-    if (lacks(device, group.attention)) {
+    if (!runs_on(device.architecture, group.attention)) {
       reader.fail(
           "attention",
           fmt::format("{} does not run on {}, which is {}; write \"attention\": \"memory_efficient\" (PyTorch's, "

@@ -92,9 +92,8 @@ Bytes read_bucket(const Reading& of, const char* key, double usual_elements) {
               "it out"))
     return Bytes{0};
   const double usual_mib = usual_elements * bytes_of(of.spec.gradient_dtype).value / kMiB;
-  return Bytes{
-      with_source(of, key, defaults_of(of).source, [&] { return of.reader.number(key, kBucketMiB, usual_mib); }) *
-      kMiB};
+  const std::string source = defaults_of(of).bucket_source;
+  return Bytes{with_source(of, key, source, [&] { return of.reader.number(key, kBucketMiB, usual_mib); }) * kMiB};
 }
 
 void read_bucket_cap(const Reading& of) {

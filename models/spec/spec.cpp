@@ -129,6 +129,11 @@ const char* name_of(Sync sync) {
   return "";
 }
 
+bool runs_on(const std::string& architecture, Attention attention) {
+  if (architecture == "volta") return attention != Attention::kFlash && attention != Attention::kFlash1;
+  return architecture != "turing" || attention != Attention::kFlash;
+}
+
 bool has_bucket_copies(const ScheduleSpec& spec) {
   const bool one_buffer = spec.overlap == Overlap::kNone && spec.buckets == Buckets::kWhole;
   return !spec.gradient_as_bucket_view && !one_buffer;

@@ -32,6 +32,9 @@ constexpr Bytes bytes_of(Dtype dtype) {
 /// Products and a softmax, or one fused kernel: FlashAttention 2, FlashAttention 1 such as Triton's, or PyTorch's
 /// memory-efficient attention (xFormers'), which runs where FlashAttention does not.
 enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1, kMemoryEfficient };
+/// Whether there is such a kernel for the architecture ("volta", "ampere"...; "": unknown, and taken to have all).
+/// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing (github.com/Dao-AILab/flash-attention, README).
+bool runs_on(const std::string& architecture, Attention attention);
 /// What the backward pass recomputes: nothing; the attention between its projections; everything but attention and
 /// every other matrix product (torchtitan's selective_op); everything but a block's input; the same, but ending where
 /// the last tensor is there that the backward pass needs.

@@ -40,9 +40,9 @@ std::vector<Option> case_options() {
       {.names = "--group", .help = "Only groups whose name contains this"},
       {.names = "--case", .help = "Only cases whose id contains this"},
       {.names = "--leave-out",
-       .help =
-           "Also a table of what each source or device, left out of the fits, is predicted without it; none: nothing "
-           "is fitted again, errors are those of the shipped constants",
+       .help = "Leave out each source or device in turn, fit to the rest, and tell how well what was left out is "
+               "predicted; "
+               "none: keep the shipped constants",
        .choices = {"source", "device", "none"}},
       {.names = "-j,--jobs",
        .help = "Number of processes; default: as many as this machine runs at a time",

@@ -1,7 +1,6 @@
 #include "sim/evidence/fit_steps.hpp"
 
 #include <cmath>
-#include <cstring>
 
 #include "models/base/minimise.hpp"
 #include "models/price/costs.hpp"

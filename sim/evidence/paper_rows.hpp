@@ -2,7 +2,6 @@
 // with one of them left out, by a setting that anybody can repeat with --set.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

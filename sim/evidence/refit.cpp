@@ -22,20 +22,20 @@ const NodeGroup& first_group(const MeasuredCollective& measured) { return measur
 }  // namespace
 
 std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out) {
-  std::map<std::string, std::string> publishers = publishers_of(published);
+  const std::map<std::string, std::string> publishers = publishers_of(published);
   std::vector<MeasuredCollective> samples;
   for (const PublishedCase& one : published.cases) {
     if (one.asked != Asked::kCollectiveTime || !one.scored()) continue;
-    const std::string& publisher = publishers[one.source];
+    const std::string& publisher = publishers.at(one.source);
     if (!left_out.holds(publisher, one.device)) samples.push_back({publisher, one.collective, Seconds{one.measured}});
   }
   return samples;
 }
 
 Refits::Refits(const Published& published) {
-  std::map<std::string, std::string> publishers = publishers_of(published);
+  const std::map<std::string, std::string> publishers = publishers_of(published);
   for (const PublishedCase& one : published.cases) {
-    const std::string& publisher = publishers[one.source];
+    const std::string& publisher = publishers.at(one.source);
     if (one.asked == Asked::kKernelTime) devices_.emplace(one.device, *one.kernel.device);
     if (!one.scored()) continue;
     if (one.asked == Asked::kKernelTime)

@@ -70,45 +70,28 @@ std::optional<Warning> computes_in_fp32(const Scenario& scenario, const Schedule
       fmt::format("set training.autocast to {0}, or parameter_dtype to {0}", half)};
 }
 
-}  // namespace
-
-std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                                 const RunResult& result, NetworkKind network) {
-  std::vector<Warning> warnings;
-  if (!result.fits)
-    warnings.push_back({"does_not_fit",
-                        fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
-                                    result.memory_capacity.value / 0x1p30),
-                        in_words(ways_to_fit(scenario, spec))});
-  for (const std::optional<Warning>& warning :
-       {computes_in_fp32(scenario, spec), recompute_saves_nothing(scenario, spec, result)})
-    if (warning) warnings.push_back(*warning);
+/// What an update holds is not what was asked for: because of the rounds' least, or because someone waits.
+std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result) {
   const int asked = play.accumulation_steps;
   const ScheduleTraits& traits = traits_of(spec);
   if (traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)
-    warnings.push_back({"rounds_set_the_batch",
-                        fmt::format("two rounds of at least {} micro-batches each stand against {} that "
-                                    "gradient_accumulation_steps asks for",
-                                    spec.micro_batches_per_round, asked),
-                        "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"});
-  else if (result.batch_inflation > kMuchInflation)
-    warnings.push_back({"batch_grows",
-                        fmt::format("communication is late or ranks are unequal, so an update holds {:.2f} times the "
-                                    "samples asked for",
-                                    result.batch_inflation),
-                        "judge by speedup_same_batch; raise gradient_accumulation_steps to the batch you would train "
-                        "with, or use a faster network"});
-  const double exposed = result.exposed_communication / result.update_time;
-  if (exposed > kMuchExposed)
-    warnings.push_back({"communication_exposed",
-                        fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
-                        "raise gradient_accumulation_steps, overlap communication, or use a faster network"});
-  if (std::optional<Warning> warning = ranks_wait(scenario, spec, play, network))
-    warnings.push_back(std::move(*warning));
-  if (std::any_of(play.costs.kinds.begin(), play.costs.kinds.end(), is_launch_bound))
-    warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
-                        "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
-  for (const RankKind& kind : play.costs.kinds) {
+    return Warning{"rounds_set_the_batch",
+                   fmt::format("two rounds of at least {} micro-batches each stand against {} that "
+                               "gradient_accumulation_steps asks for",
+                               spec.micro_batches_per_round, asked),
+                   "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"};
+  if (result.batch_inflation <= kMuchInflation) return std::nullopt;
+  return Warning{"batch_grows",
+                 fmt::format("communication is late or ranks are unequal, so an update holds {:.2f} times the "
+                             "samples asked for",
+                             result.batch_inflation),
+                 "judge by speedup_same_batch; raise gradient_accumulation_steps to the batch you would train "
+                 "with, or use a faster network"};
+}
+
+/// Kernels outside of what was measured, and constants that another part lent.
+void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>& warnings) {
+  for (const RankKind& kind : kinds) {
     const FitUse use = fit_use(kind);
     if (use.extrapolated > kMuchFitted)
       warnings.push_back(
@@ -124,7 +107,34 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
                                       100 * use.inherited, kind.device.name),
                           "expect some 10 % more error; measure kernels on the part itself and run accosim fit"});
   }
-  if (traits.stale_updates > 0)
+}
+
+}  // namespace
+
+std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
+                                 const RunResult& result, NetworkKind network) {
+  std::vector<Warning> warnings;
+  if (!result.fits)
+    warnings.push_back({"does_not_fit",
+                        fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
+                                    result.memory_capacity.value / 0x1p30),
+                        in_words(ways_to_fit(scenario, spec))});
+  for (const std::optional<Warning>& warning :
+       {computes_in_fp32(scenario, spec), recompute_saves_nothing(scenario, spec, result)})
+    if (warning) warnings.push_back(*warning);
+  if (std::optional<Warning> warning = batch_differs(spec, play, result)) warnings.push_back(std::move(*warning));
+  const double exposed = result.exposed_communication / result.update_time;
+  if (exposed > kMuchExposed)
+    warnings.push_back({"communication_exposed",
+                        fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
+                        "raise gradient_accumulation_steps, overlap communication, or use a faster network"});
+  if (std::optional<Warning> warning = ranks_wait(scenario, spec, play, network))
+    warnings.push_back(std::move(*warning));
+  if (std::any_of(play.costs.kinds.begin(), play.costs.kinds.end(), is_launch_bound))
+    warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
+                        "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
+  warn_of_constants(play.costs.kinds, warnings);
+  if (traits_of(spec).stale_updates > 0)
     warnings.push_back({"stale_gradients",
                         "every gradient is one update late, which this prediction does not charge for",
                         "expect to need warm-up steps or more samples for the same loss; acco corrects the delay"});

@@ -56,12 +56,12 @@ bool is_own_step(const Trial& trial) { return trial.scenario.training.implementa
 
 /// Fused attention that the group's devices run; nothing where one has none.
 std::optional<Attention> fused_on(const NodeGroup& group) {
-  bool old = false;
+  Attention fused = Attention::kFlash;
   for (const Device& device : group.devices) {
     if (!device.attention && device.flash_attention_efficiency == 0) return std::nullopt;
-    old = old || device.architecture == "volta" || device.architecture == "turing";
+    if (!runs_on(device.architecture, fused)) fused = Attention::kMemoryEfficient;
   }
-  return old ? Attention::kMemoryEfficient : Attention::kFlash;
+  return fused;
 }
 
 std::optional<Changed> fuse_attention(const Trial& trial) {

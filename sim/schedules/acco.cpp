@@ -4,19 +4,11 @@
 // parameters. A rank accumulates until the communication has finished, so fast ranks do more micro-batches than slow
 // ones.
 #include <algorithm>
-#include <cmath>
 
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
-
-/// Looks at the communication per round, at least.
-int least_looks(const ScheduleInput& input) {
-  // The scenario gives the round's micro-batches; a replay at another batch keeps two equal rounds.
-  const int least = input.spec.micro_batches_per_round;
-  return (least + input.spec.poll_every - 1) / input.spec.poll_every;
-}
 
 Round round_of(bool estimate) { return estimate ? Round::kEstimate : Round::kUpdate; }
 
@@ -32,7 +24,7 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
     if (input.spec.late_communication == LateCommunication::kWait)
       add_micro_batches(program, input, input.spec.micro_batches_per_round);
     else
-      add_micro_batches_until(program, input, least_looks(input), communicated);
+      add_micro_batches_until(program, input, input.spec.micro_batches_per_round, communicated);
     // After the estimate the sum of gradients starts anew; after the update it goes on, to hold both halves.
     swap = add_swap(program, input, communicated, estimate);
     program.mark(kComputeLane, estimate ? Mark::kRound : Mark::kUpdate);
@@ -42,31 +34,27 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
 
 namespace {
 
-/// Looks of the round at its communication, each after poll_every micro-batches.
-double looks_of(const ScheduleInput& input, bool estimate) {
-  const Seconds p = input.spec.poll_every * (input.kind.forward + input.kind.backward);
-  const Seconds T = sharded_update_time(input, round_of(estimate));
-  return std::max<double>(least_looks(input), std::ceil((T - kTie) / p));
+double micro_batches_of(const ScheduleInput& input, bool estimate) {
+  const int least = input.spec.micro_batches_per_round;
+  if (input.spec.late_communication == LateCommunication::kWait) return least;
+  return micro_batches_until(input, least, sharded_update_time(input, round_of(estimate)));
 }
 
 }  // namespace
 
 double acco_micro_batches(const ScheduleInput& input) {
-  if (input.spec.late_communication == LateCommunication::kWait) return 2 * input.spec.micro_batches_per_round;
-  return input.spec.poll_every * (looks_of(input, true) + looks_of(input, false));
+  return micro_batches_of(input, true) + micro_batches_of(input, false);
 }
 
-/// Two rounds, each p max(m, ceil(T_r / p)) + s_r, or waiting max(m t, T_r) + s_r: p the time between two looks, m the
-/// least number of them, T_r with the clones in the estimate's round, s_r with the clearing of gradients there.
+/// Two rounds: max(m t, T_r) + s_r each when waiting, micro_batches_until(m, T_r) t + s_r when accumulating. T_r has
+/// the clones in the estimate's round, s_r the clearing of gradients there.
 Seconds acco_closed_form(const ScheduleInput& input) {
-  const Seconds p = input.spec.poll_every * (input.kind.forward + input.kind.backward);
+  const Seconds t = input.kind.forward + input.kind.backward;
+  const bool waits = input.spec.late_communication == LateCommunication::kWait;
   Seconds update;
   for (const bool estimate : {true, false}) {
-    const Seconds T = sharded_update_time(input, round_of(estimate));
-    if (input.spec.late_communication == LateCommunication::kWait)
-      update += std::max(input.spec.micro_batches_per_round * (1.0 / input.spec.poll_every * p), T);
-    else
-      update += looks_of(input, estimate) * p;
+    const Seconds computation = micro_batches_of(input, estimate) * t;
+    update += waits ? std::max(computation, sharded_update_time(input, round_of(estimate))) : computation;
     update += swap_time(input, estimate);
   }
   return update;

@@ -4,7 +4,6 @@
 // the ACCO paper has it) is the same with a second optimizer step along the same gradient, whose parameters are what is
 // gathered; the states go back afterwards.
 #include <algorithm>
-#include <cmath>
 
 #include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -14,11 +13,6 @@ namespace {
 
 Round round_of(const ScheduleSpec& spec) {
   return traits_of(spec).lookahead == Lookahead::kPrediction ? Round::kPredict : Round::kUpdate;
-}
-
-/// Looks at the communication per update, at least.
-int least_looks(const ScheduleInput& input) {
-  return (input.accumulation_steps + input.spec.poll_every - 1) / input.spec.poll_every;
 }
 
 }  // namespace
@@ -33,7 +27,7 @@ Program build_dpu(const ScheduleInput& input, Tables& tables) {
     if (input.spec.late_communication == LateCommunication::kWait)
       add_micro_batches(program, input, input.accumulation_steps);
     else
-      add_micro_batches_until(program, input, least_looks(input), communicated);
+      add_micro_batches_until(program, input, input.accumulation_steps, communicated);
     swap = add_swap(program, input, communicated, true);
     program.mark(kComputeLane, Mark::kUpdate);
   }
@@ -42,13 +36,11 @@ Program build_dpu(const ScheduleInput& input, Tables& tables) {
 
 double dpu_micro_batches(const ScheduleInput& input) {
   if (input.spec.late_communication == LateCommunication::kWait) return input.accumulation_steps;
-  const Seconds p = input.spec.poll_every * (input.kind.forward + input.kind.backward);
-  const Seconds T = sharded_update_time(input, round_of(input.spec));
-  return input.spec.poll_every * std::max<double>(least_looks(input), std::ceil((T - kTie) / p));
+  return micro_batches_until(input, input.accumulation_steps, sharded_update_time(input, round_of(input.spec)));
 }
 
-/// max(A t, T) + s when waiting; p max(m, ceil(T / p)) + s when accumulating, p the time between two looks, m the least
-/// number of them. T of weight prediction has a second step of the shard and the clones.
+/// max(A t, T) + s when waiting, micro_batches_until(A, T) t + s when accumulating. T of weight prediction has a second
+/// step of the shard and the clones.
 Seconds dpu_closed_form(const ScheduleInput& input) {
   const Round round = round_of(input.spec);
   const Seconds t = input.kind.forward + input.kind.backward;

@@ -80,8 +80,11 @@ void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int 
 /// optimizer on all parameters. local_update_time(): of one such update.
 void add_local_updates(ProgramBuilder& program, const ScheduleInput& input);
 Seconds local_update_time(const ScheduleInput& input);
-/// Groups of `poll_every` micro-batches: at least `min_looks` of them, until `until` has ended.
-void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until);
+/// Whole groups of `poll_every` micro-batches, at least `least` micro-batches, until `until` has ended.
+void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int least, OpRef until);
+/// How many micro-batches those are beside communication that takes `communication`: k max(ceil(least / k),
+/// ceil(communication / p)), k = poll_every and p the time of k micro-batches.
+double micro_batches_until(const ScheduleInput& input, int least, Seconds communication);
 /// One micro-batch and the reduction of its gradients, in buckets while the backward pass runs or after it; returns the
 /// op after which they are there. DDP first broadcasts rank 0's buffers; it multiplies each gradient by 1/n into its
 /// bucket, in the backward pass, and copies all of them back when the last bucket is there, unless gradients are views

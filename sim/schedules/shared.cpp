@@ -65,11 +65,24 @@ Seconds local_update_time(const ScheduleInput& input) {
   return input.accumulation_steps * (input.kind.forward + input.kind.backward) + full_optimizer_time(input);
 }
 
-void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int min_looks, OpRef until) {
-  program.begin_loop(kComputeLane, min_looks, until, input.spec.poll_every);
+namespace {
+
+int least_looks(const ScheduleInput& input, int least) {
+  return (least + input.spec.poll_every - 1) / input.spec.poll_every;
+}
+
+}  // namespace
+
+void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int least, OpRef until) {
+  program.begin_loop(kComputeLane, least_looks(input, least), until, input.spec.poll_every);
   program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
   program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
   program.end_loop(kComputeLane);
+}
+
+double micro_batches_until(const ScheduleInput& input, int least, Seconds communication) {
+  const Seconds p = input.spec.poll_every * (input.kind.forward + input.kind.backward);
+  return input.spec.poll_every * std::max<double>(least_looks(input, least), std::ceil((communication - kTie) / p));
 }
 
 namespace {

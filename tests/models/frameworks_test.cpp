@@ -136,5 +136,13 @@ TEST_F(ScenarioFiles, ResolveSaysWhoseDefaultEachIs) {
   EXPECT_EQ(origins["/schedules/0/parameter_dtype"].text(), "default");
 }
 
+TEST_F(ScenarioFiles, ResolveSaysWhereTheSizeOfABucketComesFrom) {
+  const std::string path = with_schedules(R"([{"name": "zero1", "overlap": "backward"}])");
+  const LoadedScenario loaded = load_scenario(path, {"/training/framework=megatron"});
+  const Json origins = Json::parse(loaded.resolved)["origins"];
+  EXPECT_EQ(origins["/schedules/0/bucket_cap_mb"].text(),
+            "default of Megatron-LM (megatron/core/distributed/distributed_data_parallel.py)");
+}
+
 }  // namespace
 }  // namespace accosim
