@@ -1,6 +1,8 @@
 #include "models/price/costs.hpp"
 
+#include <deque>
 #include <numeric>
+#include <utility>
 
 #include "models/spec/model_families.hpp"
 
@@ -50,6 +52,75 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
   return kind;
 }
 
+/// The kind on a device that is the same but for its slowdown, which is of forward and backward.
+RankKind slowed(RankKind kind, double slowdown) {
+  kind.device.slowdown = kind.bill.slowdown = slowdown;
+  kind.forward = kind.backward = Seconds{0};
+  for (LayerTime& time : kind.times) {
+    time.forward = slowdown * time.forward;
+    time.backward = slowdown * time.backward;
+    kind.forward += time.forward;
+    kind.backward += time.backward;
+  }
+  return kind;
+}
+
+constexpr std::size_t kMostLengths = 33;
+
+std::vector<LengthCost> length_costs(const Model& model, const RankKind& kind, const Unsteady& unsteady) {
+  std::vector<LengthCost> costs;
+  const int whole = kind.workload.sequence_length;
+  for (const int tokens : padded_lengths(unsteady.lengths, whole, kMostLengths)) {
+    if (tokens == whole) {
+      costs.push_back({tokens, 1, 1, kind.model_flops, kind.hardware_flops});
+      continue;
+    }
+    Workload workload = kind.workload;
+    workload.sequence_length = tokens;
+    const RankKind shorter = price_kind(model, workload, kind.device);
+    costs.push_back({tokens, shorter.forward / kind.forward, shorter.backward / kind.backward, shorter.model_flops,
+                     shorter.hardware_flops});
+  }
+  return costs;
+}
+
+/// Kinds of ranks, each device and workload priced once: devices that differ by their slowdown alone share the pricing.
+class KindPrices {
+ public:
+  KindPrices(const Model& model, const Unsteady& unsteady) : model_(model), unsteady_(unsteady) {}
+
+  /// Its index in the costs' kinds.
+  int kind_of(Costs& costs, const Workload& workload, const Device& device) {
+    for (std::size_t k = 0; k < costs.kinds.size(); ++k)
+      if (costs.kinds[k].workload == workload && costs.kinds[k].device == device) return static_cast<int>(k);
+    const Priced& priced = priced_as(workload, device);
+    costs.kinds.push_back(family_of(model_).measured ? price_kind(model_, workload, device)
+                                                     : slowed(priced.kind, device.slowdown));
+    costs.pace.micro_batch_size.push_back(workload.micro_batch_size);
+    costs.pace.lengths.push_back(priced.lengths);
+    return static_cast<int>(costs.kinds.size()) - 1;
+  }
+
+ private:
+  struct Priced {
+    RankKind kind;  // without slowdown
+    std::vector<LengthCost> lengths;
+  };
+
+  const Priced& priced_as(const Workload& workload, Device device) {
+    device.slowdown = 1;
+    for (const Priced& each : priced_)
+      if (each.kind.workload == workload && each.kind.device == device) return each;
+    RankKind kind = price_kind(model_, workload, device);
+    std::vector<LengthCost> lengths = length_costs(model_, kind, unsteady_);
+    return priced_.emplace_back(Priced{std::move(kind), std::move(lengths)});
+  }
+
+  const Model& model_;
+  const Unsteady& unsteady_;
+  std::deque<Priced> priced_;
+};
+
 }  // namespace
 
 Kernel own_optimizer(double parameters, Dtype storage) {
@@ -87,6 +158,11 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   std::iota(members.begin(), members.end(), 0);
   costs.world = ring_of(costs.places, members);
 
+  costs.pace.unsteady = scenario.training.unsteady;
+  costs.pace.below = cumulative_shares(scenario.training.unsteady.lengths.histogram);
+  costs.pace.sequence_length = scenario.training.sequence_length;
+  KindPrices prices(scenario.model, scenario.training.unsteady);
+
   // Kinds by node group and GPU of the node; equal ones are merged.
   std::vector<std::vector<int>> kinds(scenario.cluster.nodes.size());
   for (std::size_t g = 0; g < kinds.size(); ++g) {
@@ -107,14 +183,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
                         scenario.training.dropout,
                         scenario.training.autocast != Autocast::kNone,
                         scenario.training.recomputed_blocks};
-      int found = -1;
-      for (std::size_t k = 0; k < costs.kinds.size() && found < 0; ++k)
-        if (costs.kinds[k].workload == workload && costs.kinds[k].device == device) found = static_cast<int>(k);
-      if (found < 0) {
-        found = static_cast<int>(costs.kinds.size());
-        costs.kinds.push_back(price_kind(scenario.model, workload, device));
-      }
-      kinds[g].push_back(found);
+      kinds[g].push_back(prices.kind_of(costs, workload, device));
     }
   }
   for (const Place& place : costs.places) costs.kind_of.push_back(kinds[place.group][place.gpu]);

@@ -8,6 +8,7 @@
 #include "models/price/bill.hpp"
 #include "models/price/collectives.hpp"
 #include "models/price/layers.hpp"
+#include "models/price/pace.hpp"
 #include "models/price/price.hpp"
 #include "models/price/work.hpp"
 #include "models/spec/spec.hpp"
@@ -43,6 +44,7 @@ struct Costs {
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
   bool gradient_clipping = false;
   Implementation implementation = Implementation::kEager;
+  Pace pace;  ///< how micro-batches differ from the priced ones
 
   int ranks() const { return static_cast<int>(places.size()); }
   Bytes parameter_bytes() const { return parameters * bytes_of(parameter_dtype); }

@@ -232,6 +232,7 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   top.find("baseline");
   scenario.training = training;
   if (model) check_collectives(scenario, *model, top);
+  if (model && cluster) check_unsteady(training.unsteady, *model, static_cast<int>(places_of(*cluster).size()), top);
   top.finish();
   if (model) scenario.model = std::move(*model);
   if (cluster) scenario.cluster = std::move(*cluster);
@@ -378,6 +379,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.gradient_clipping = reader.boolean("gradient_clipping", false);
   if (reader.has("launch_interval")) training.launch_interval = reader.seconds("launch_interval");
   training.interference = reader.boolean("interference", true);
+  training.unsteady = read_unsteady(reader, training.sequence_length);
   if (training.implementation == Implementation::kAccocal) check_own_step(reader, training, model);
   // After an error no schedule shall complain about a count that nobody wrote.
   if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;

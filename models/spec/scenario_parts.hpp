@@ -38,6 +38,13 @@ std::vector<KernelTable> read_kernel_tables(ObjectReader& device);
 /// Refuses a precision or an attention that accocal's own step does not have, in the training or in a node group.
 void check_own_kernels(ObjectReader& reader, Dtype precision, Attention attention);
 
+/// "sequence_lengths", "compute_jitter", "stragglers", "pauses" and "seed" of a training.
+Unsteady read_unsteady(ObjectReader& training, int sequence_length);
+
+/// Pauses of ranks that are not there, and lengths of a model whose time is known at one length alone; `top` is the
+/// scenario.
+void check_unsteady(const Unsteady& unsteady, const Model& model, int ranks, ObjectReader& top);
+
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics);
 

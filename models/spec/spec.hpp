@@ -11,6 +11,7 @@
 
 #include "models/base/units.hpp"
 #include "models/spec/kernel_table.hpp"
+#include "models/spec/unsteady.hpp"
 
 namespace accosim {
 
@@ -283,6 +284,7 @@ struct Training {
   bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
   std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
   Overheads overheads{};
+  Unsteady unsteady{};  ///< what makes steps unlike each other
 };
 
 enum class Sync : std::uint8_t { kLastMicroBatch, kEveryMicroBatch };

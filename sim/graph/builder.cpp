@@ -77,6 +77,13 @@ OpRef ProgramBuilder::mark(int lane, Mark mark) {
   return add(lane, op, {});
 }
 
+OpRef ProgramBuilder::pause(int lane) {
+  Op op;
+  op.kind = OpKind::kHost;
+  op.label = tables_.label("pause", OpClass::kPause);
+  return add(lane, op, {});
+}
+
 void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
   begin_loop(std::vector<int>{lane}, min, {});
   program_.loops.back().until = until;

@@ -60,6 +60,8 @@ class ProgramBuilder {
   OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {},
                    int communicator = 0);
   OpRef mark(int lane, Mark mark);
+  /// As long as the graph's pace says, for this rank and after this update.
+  OpRef pause(int lane);
   /// What follows on `lane` repeats until op `until` has ended, which is checked after every `stride` repetitions; at
   /// least `min` times `stride` repetitions. Without `until` exactly min x stride.
   void begin_loop(int lane, int min, OpRef until = {-1, 0}, int stride = 1);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "models/price/pace.hpp"
 #include "models/price/work.hpp"
 
 namespace accosim {
@@ -23,7 +24,7 @@ enum class OpKind : std::uint8_t {
 };
 
 /// What the time of an op counts as.
-enum class OpClass : std::uint8_t { kForward, kBackward, kOptimizer, kCopy, kCommunication, kMark };
+enum class OpClass : std::uint8_t { kForward, kBackward, kOptimizer, kCopy, kCommunication, kPause, kMark };
 
 struct OpRef {
   int lane = 0;
@@ -35,7 +36,7 @@ struct Op {
   std::uint16_t label = 0;  ///< index in EventGraph::labels
   std::uint32_t waits = 0;  ///< index of its first wait in Program::waits
   std::uint32_t wait_count = 0;
-  Seconds duration;  ///< kCompute, kHost
+  Seconds duration;  ///< kCompute, kHost: before the graph's pace changes it
   int slot = -1;     ///< kCollective, kTransfer: which of the rank's groups. Loops: the group of replicas that decide
                      ///< together, -1 for the rank alone
   int plan = 0;      ///< kCollective, kTransfer: which of the group's plans. Loops: index in Program::loops
@@ -122,6 +123,8 @@ struct EventGraph {
   std::vector<Link> links;
   std::vector<Path> paths;
   int updates_per_mark = 1;  ///< a mark ends so many updates: DiLoCo's inner ones
+  /// What forward, backward and pauses take instead of their `duration`. Its kinds of ranks are the programs.
+  Pace pace;
 };
 
 }  // namespace accosim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -20,6 +21,8 @@ std::vector<int> number(const std::vector<Signature>& signatures, std::size_t& c
   count = numbers.size();
   return colours;
 }
+
+bool holds(const std::vector<int>& ranks, int rank) { return std::binary_search(ranks.begin(), ranks.end(), rank); }
 
 bool uses_network(const Group& group) {
   return std::any_of(group.plans.begin(), group.plans.end(), [](const Plan& plan) { return !plan.flows.empty(); });
@@ -52,8 +55,12 @@ Colours refine(const EventGraph& graph) {
   Colours colours;
   std::size_t ranks = 0, groups = 0;
   colours.group = first_group_colours(graph, groups);
-  std::vector<int> programs;
-  for (const Rank& rank : graph.ranks) programs.push_back(rank.program);
+  std::vector<std::vector<int>> programs;  // and which of the pauses are the rank's
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+    programs.push_back({graph.ranks[r].program});
+    for (const PlacedPause& pause : graph.pace.pauses)
+      programs.back().push_back(pause.ranks.empty() || holds(pause.ranks, static_cast<int>(r)) ? 1 : 0);
+  }
   colours.rank = number(programs, ranks);
   for (;;) {
     std::vector<std::vector<int>> rank_signatures, group_signatures;
@@ -150,6 +157,11 @@ EventGraph fold_flows(const EventGraph& graph) {
 }
 
 Folded fold(const EventGraph& graph) {
+  if (graph.pace.drawn()) {  // no two ranks are alike
+    Folded whole{fold_flows(graph), std::vector<int>(graph.ranks.size())};
+    std::iota(whole.class_of.begin(), whole.class_of.end(), 0);
+    return whole;
+  }
   const Colours colours = refine(graph);
   Folded folded;
   folded.graph = fold_flows(graph);
@@ -177,6 +189,11 @@ Folded fold(const EventGraph& graph) {
     folded.graph.ranks.push_back(std::move(rank));
   }
   folded.graph.groups = std::move(groups);
+  for (PlacedPause& pause : folded.graph.pace.pauses) {
+    std::set<int> classes;
+    for (const int rank : pause.ranks) classes.insert(colours.rank[static_cast<std::size_t>(rank)]);
+    pause.ranks.assign(classes.begin(), classes.end());
+  }
   return folded;
 }
 

@@ -13,9 +13,10 @@
 namespace accosim {
 namespace {
 
-/// A loop whose repetitions need no events: one lane, ops of known duration, which wait for nothing and which nobody
-/// waits for. Its end is computed when the awaited op has ended.
-bool is_plain(const Program& program, const Loop& loop) {
+/// A loop whose repetitions need no events: one lane, ops of known and equal duration, which wait for nothing and which
+/// nobody waits for. Its end is computed when the awaited op has ended.
+bool is_plain(const Program& program, const Loop& loop, const Pace& pace) {
+  if (pace.drawn()) return false;
   if (loop.parts.size() != 1) return false;
   const auto lane = loop.parts[0].lane;
   const auto begin = loop.parts[0].begin;
@@ -50,7 +51,7 @@ Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sin
     : graph_(graph), network_kind_(network), sink_(sink) {
   for (const Program& program : graph.programs) {
     std::vector<bool> plain;
-    for (const Loop& loop : program.loops) plain.push_back(is_plain(program, loop));
+    for (const Loop& loop : program.loops) plain.push_back(is_plain(program, loop, graph.pace));
     plain_programs_.push_back(std::move(plain));
     enclosing_.push_back(enclosing_loops(program));
   }
@@ -76,6 +77,7 @@ Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sin
   for (const Group& group : graph.groups)
     for (const Plan& plan : group.plans)
       interferes_ = interferes_ || plan.sms > 0 || plan.memory_traffic.value > 0 || plan.slowed > 1;
+  prepare_ranks();
   if (interferes_) {
     loads_.resize(graph.ranks.size());
     running_.resize(lanes_.size());
@@ -174,6 +176,7 @@ void Player::finish(std::uint32_t id, double time) {
   const auto index = static_cast<int>(lane.position++);
   lane.ended = time;
   ++executed_;
+  if (unsteady_) note_end(lane.rank, lane.ops[index]);
   const std::uint32_t first = first_lane_[lane.rank], last = first_lane_[lane.rank + 1];
   for (std::uint32_t other = first; other < last; ++other) {
     const State state = lanes_[other].state;
@@ -247,7 +250,7 @@ void Player::timer_event(std::uint32_t slot, double event_time) {
 void Player::begin_op(std::uint32_t id, const Op& op, double time) {
   Lane& lane = lanes_[id];
   lane.state = State::kBusy;
-  double duration = op.duration.value;
+  double duration = unsteady_ ? duration_of(lane, op, time) : op.duration.value;
   if (interferes_ && op.kind == OpKind::kCompute) {
     running_[id] = {duration, time, factor(lane, op)};
     duration *= running_[id].factor;

@@ -1,4 +1,4 @@
-// The state of the player, whose functions are in four files. Only these include this header; all others use
+// The state of the player, whose functions are in five files. Only these include this header; all others use
 // player.hpp.
 #pragma once
 
@@ -65,6 +65,13 @@ class Player {
   struct Running {
     double left = 0, since = 0, factor = 1;
   };
+  /// What a rank has come to, where the graph's pace is not steady.
+  struct Progress {
+    std::int64_t micro_batches = 0, updates = 0;  // ended
+    MicroBatch now;                               // the one under way
+    double gpu = 1;
+    SlowWindows slow;
+  };
   struct Timer {
     enum Kind : std::uint8_t { kFlows, kFixed, kDecision } kind;
     std::uint32_t meeting;  // kFlows, kFixed
@@ -91,6 +98,13 @@ class Player {
   void lane_event(std::uint32_t id, double time);
   std::uint32_t add_timer(const Timer& timer);
   void timer_event(std::uint32_t slot, double event_time);
+
+  // ---- micro-batches that are not alike, pauses: player_unsteady.cpp ----
+  void prepare_ranks();
+  /// Of the op under way, begun at `time`.
+  double duration_of(const Lane& lane, const Op& op, double time);
+  /// The rank has ended an op: its next micro-batch is another.
+  void note_end(std::uint32_t rank, const Op& op);
 
   // ---- collectives: player_meetings.cpp ----
   void meet(std::uint32_t id, const Op& op);
@@ -147,6 +161,8 @@ class Player {
   std::vector<std::uint32_t> first_lane_, first_loop_, first_slot_;  // by rank
   std::vector<LoopState> loops_;
   std::vector<PlainLoop> plain_;  // by lane
+  bool unsteady_ = false;
+  std::vector<Progress> progress_;  // by rank
   bool interferes_ = false;
   std::vector<Load> loads_;       // by rank
   std::vector<Running> running_;  // by lane

@@ -38,6 +38,8 @@ std::vector<History> histories(const EventGraph& graph, const std::vector<Span>&
         history.micro_batches.push_back(std::exchange(in_update[span.rank], 0));
         history.rounds.push_back(std::exchange(rounds[span.rank], {}));
       }
+    } else if (label.cls == OpClass::kPause) {
+      continue;  // nothing is computed
     } else if (label.cls == OpClass::kCommunication) {
       history.communicating.emplace_back(span.begin.value, span.end.value);
       const Rank& rank = graph.ranks[span.rank];
@@ -126,6 +128,8 @@ RankMeasure measure_rank(const History& history, int first, int last, int update
     }
     micro_batches += history.micro_batches[k];
   }
+  for (int k = 0; k <= first; ++k) result.first_micro_batch += history.micro_batches[k];
+  result.last_micro_batch = result.first_micro_batch + micro_batches;
   result.micro_batches_per_update = static_cast<double>(micro_batches) / updates;
   result.micro_batches_per_round = static_cast<double>(micro_batches) / static_cast<double>(rounds);
   const std::vector<Interval> busy = merged(history.busy, from, to);
@@ -139,6 +143,23 @@ RankMeasure measure_rank(const History& history, int first, int last, int update
 
 }  // namespace
 
+double band_of_mean(const std::vector<Seconds>& durations) {
+  constexpr std::size_t kBatches = 8;
+  const std::size_t size = durations.size() / kBatches;
+  if (size < 2) return 0;
+  std::vector<double> means;
+  for (std::size_t batch = 0; batch < kBatches; ++batch) {
+    double sum = 0;
+    for (std::size_t i = 0; i < size; ++i) sum += durations[batch * size + i].value;
+    means.push_back(sum / static_cast<double>(size));
+  }
+  double mean = 0, squares = 0;
+  for (const double each : means) mean += each / kBatches;
+  for (const double each : means) squares += (each - mean) * (each - mean);
+  constexpr double kStudent = 1.415;  // 80 % within so many standard errors, of 7 degrees of freedom
+  return kStudent * std::sqrt(squares / (kBatches - 1) / kBatches) / mean;
+}
+
 Measured measure(const EventGraph& graph, const std::vector<Span>& spans) {
   const std::vector<History> ranks = histories(graph, spans);
   const int updates = static_cast<int>(ranks.front().time.size());
@@ -147,15 +168,18 @@ Measured measure(const EventGraph& graph, const std::vector<Span>& spans) {
       throw std::logic_error("a play without enough updates to measure");
   Measured measured;
   const int period = period_of(ranks, updates);
-  measured.periodic = period > 0;
+  measured.periodic = period > 0 && !graph.pace.unsteady.varies();
   measured.last = updates - 1;
-  measured.first = measured.periodic ? measured.last - period : measured.last / 2;
+  const int settling = graph.pace.drawn() ? std::min(4, measured.last / 4) : measured.last / 2;
+  measured.first = measured.periodic ? measured.last - period : settling;
   double sum = 0, weight = 0;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     measured.ranks.push_back(measure_rank(ranks[r], measured.first, measured.last, graph.updates_per_mark));
     sum += graph.ranks[r].multiplicity * (ranks[r].time[measured.last] - ranks[r].time[measured.first]);
     weight += graph.ranks[r].multiplicity;
   }
+  for (int k = measured.first + 1; k <= measured.last; ++k)
+    measured.durations.push_back(1.0 / graph.updates_per_mark * Seconds{ranks[0].time[k] - ranks[0].time[k - 1]});
   measured.update_time = Seconds{sum / weight / (measured.last - measured.first) / graph.updates_per_mark};
   return measured;
 }

@@ -20,14 +20,22 @@ struct RankMeasure {
   double idle_fraction = 0;       ///< of the time in which no kernel of the model, optimizer or copies runs
   Seconds exposed_communication;  ///< per update: communicating while no kernel runs
   Bytes sent;                     ///< per update
+  std::int64_t first_micro_batch = 0, last_micro_batch = 0;  ///< the steady updates hold those from the first up to
+                                                             ///< before the last, numbered from 0
 };
 
 struct Measured {
-  bool periodic = false;    ///< the updates repeat exactly; if not, averages over the later half of them
+  bool periodic = false;    ///< the updates repeat exactly; if not, averages over the later half of them, and over
+                            ///< nearly all where they are drawn
   int first = 0, last = 0;  ///< the steady updates are those after `first`, up to and with `last`
   Seconds update_time;
+  std::vector<Seconds> durations;  ///< of each steady update, of the first rank
   std::vector<RankMeasure> ranks;
 };
+
+/// Half of the 80 % band of the mean of durations that follow each other, over the mean: from the scatter of the means
+/// of eight batches, which are nearly independent where single ones are not. 0 of fewer than 16.
+double band_of_mean(const std::vector<Seconds>& durations);
 
 /// `spans` as play() reports them. Every rank has marked the same number of updates, at least 4.
 Measured measure(const EventGraph& graph, const std::vector<Span>& spans);

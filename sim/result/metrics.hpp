@@ -44,6 +44,35 @@ struct TimeToLoss {
   double speedup = 0, speedup_low = 0, speedup_high = 0;  ///< of the time to the same loss, with its interval
 };
 
+/// Where micro-batches are drawn: how far the mean is known, and how single updates scatter around it.
+struct DrawnUpdates {
+  std::uint64_t seed = 0;
+  int played = 0;            ///< updates that the mean is of
+  double band_of_mean = 0;   ///< half of its 80 % band, over the mean
+  bool narrow = true;        ///< the band is narrow enough; if not, the budget of the play ended first
+  Seconds p10, median, p90;  ///< of a single update
+};
+
+/// What a pause costs.
+struct PauseResult {
+  std::string name;
+  Seconds lasts;             ///< on the slowest of its ranks
+  Seconds cost;              ///< by which one pause delays the updates
+  double micro_batches = 0;  ///< that all ranks together do more meanwhile
+  double every_updates = 1;  ///< updates from one to the next
+};
+
+/// A figure over several seeds.
+struct SeedBand {
+  double median = 0, p10 = 0, p90 = 0;
+};
+struct SeedBands {
+  int seeds = 0;
+  SeedBand update_time;  ///< s
+  SeedBand tokens_per_second;
+  std::optional<SeedBand> speedup, speedup_same_batch;  ///< over the baseline of the same seed
+};
+
 /// One schedule's prediction. Times are those of the steady state.
 struct RunResult {
   std::string schedule;
@@ -52,7 +81,8 @@ struct RunResult {
   Seconds update_time_low, update_time_high;  ///< 80 % interval
   Spread spread;                              ///< of the update time: what the interval is made of
   Seconds total_time;                         ///< for train_tokens
-  double tokens_per_second = 0;
+  double tokens_per_second = 0;               ///< of sequences, without what pads them
+  double tokens_padded_per_second = 0;
   double tokens_per_second_per_gpu = 0;
   std::optional<double> speedup;  ///< per token, over the baseline; absent when nothing is compared
   /// Over the baseline simulated again at this schedule's samples per update; absent where the baseline cannot do so
@@ -74,6 +104,9 @@ struct RunResult {
   Bytes memory_resident;  ///< of the rank that has least room
   Bytes memory_capacity;  ///< of the same rank
   MemoryParts memory_parts;
+  std::optional<DrawnUpdates> drawn;  ///< where micro-batches are not alike
+  std::vector<PauseResult> pauses;
+  std::optional<SeedBands> seeds;  ///< where several were asked for; all else is of the first
   bool fits = true;
   std::vector<Warning> warnings;
   std::vector<RankResult> ranks;

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <utility>
 
+#include "models/base/statistics.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/player/player.hpp"
 #include "sim/result/critical_path.hpp"
 #include "sim/result/warnings.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -31,6 +32,46 @@ double samples_per_update(const SteadyPlay& play) {
     samples += graph.ranks[r].multiplicity * play.measured.ranks[r].micro_batches_per_update *
                graph.programs[graph.ranks[r].program].micro_batch_size;
   return samples;
+}
+
+namespace {
+
+/// Of one rank, in the steady updates.
+Worked worked_by(const Pace& pace, int kind, int rank, const RankMeasure& measure) {
+  Worked all;
+  for (std::int64_t i = measure.first_micro_batch; i < measure.last_micro_batch; ++i) {
+    const MicroBatch drawn = micro_batch_of(pace, kind, rank, i);
+    all.tokens += drawn.tokens;
+    all.padded += drawn.padded;
+    all.model_flops += drawn.model_flops;
+    all.hardware_flops += drawn.hardware_flops;
+  }
+  return all;
+}
+
+}  // namespace
+
+Worked worked_per_update(const SteadyPlay& play) {
+  const EventGraph& graph = play.folded.graph;
+  const Pace& pace = graph.pace;
+  Worked all;
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+    const RankMeasure& measure = play.measured.ranks[r];
+    const int kind = graph.ranks[r].program, rank = static_cast<int>(r);
+    // Where nothing is drawn one micro-batch is as any other.
+    const std::int64_t counted = measure.last_micro_batch - measure.first_micro_batch;
+    const bool each = pace.drawn() && counted > 0;
+    const MicroBatch one = micro_batch_of(pace, kind, rank, 0);
+    const Worked worked = each ? worked_by(pace, kind, rank, measure)
+                               : Worked{one.tokens, one.padded, one.model_flops, one.hardware_flops};
+    const double count =
+        graph.ranks[r].multiplicity * measure.micro_batches_per_update / (each ? static_cast<double>(counted) : 1);
+    all.tokens += count * worked.tokens;
+    all.padded += count * worked.padded;
+    all.model_flops += count * worked.model_flops;
+    all.hardware_flops += count * worked.hardware_flops;
+  }
+  return all;
 }
 
 MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
@@ -95,13 +136,11 @@ void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs,
 
 void add_utilization(RunResult& result, const SteadyPlay& play) {
   const EventGraph& graph = play.folded.graph;
-  double model = 0, hardware = 0, peak = 0, idle = 0, exposed = 0, sent = 0;
+  double peak = 0, idle = 0, exposed = 0, sent = 0;
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const double count = graph.ranks[r].multiplicity;
     const RankKind& kind = play.costs.kinds[graph.ranks[r].program];
     const RankMeasure& rank = play.measured.ranks[r];
-    model += count * rank.micro_batches_per_update * kind.model_flops.value;
-    hardware += count * rank.micro_batches_per_update * kind.hardware_flops.value;
     peak += count * kind.device.peak[static_cast<int>(kind.workload.compute)].value_or(FlopsPerSecond{0}).value;
     idle += count * rank.idle_fraction;
     exposed += count * rank.exposed_communication.value;
@@ -109,8 +148,9 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
     result.micro_batches_per_update += count * rank.micro_batches_per_update;
   }
   const double ranks = play.costs.ranks(), time = play.measured.update_time.value;
-  result.mfu = model / time / peak;
-  result.hfu = hardware / time / peak;
+  const Worked worked = worked_per_update(play);
+  result.mfu = worked.model_flops.value / time / peak;
+  result.hfu = worked.hardware_flops.value / time / peak;
   result.gpu_idle_fraction = idle / ranks;
   result.exposed_communication = Seconds{exposed / ranks};
   result.bytes_sent_per_rank_per_update = Bytes{sent / ranks};
@@ -137,6 +177,25 @@ Spread spread_of(const SteadyPlay& play) {
   return {compute, communication};
 }
 
+DrawnUpdates drawn_updates(const SteadyPlay& play) {
+  std::vector<double> durations;
+  for (const Seconds each : play.measured.durations) durations.push_back(each.value);
+  DrawnUpdates drawn;
+  drawn.seed = play.costs.pace.unsteady.seed;
+  drawn.played = static_cast<int>(durations.size());
+  drawn.band_of_mean = band_of_mean(play.measured.durations);
+  drawn.narrow = drawn.band_of_mean <= kNarrowBand;
+  drawn.p10 = Seconds{percentile(durations, 0.1)};
+  drawn.median = Seconds{percentile(durations, 0.5)};
+  drawn.p90 = Seconds{percentile(durations, 0.9)};
+  return drawn;
+}
+
+PauseResult pause_result(const PauseCost& cost) {
+  return {cost.name, cost.lasts, cost.time, std::accumulate(cost.micro_batches.begin(), cost.micro_batches.end(), 0.0),
+          cost.every_updates};
+}
+
 RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play, NetworkKind network) {
   RunResult result;
   result.schedule = spec.name;
@@ -147,12 +206,16 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.update_time_low = Seconds{interval.low};
   result.update_time_high = Seconds{interval.high};
   result.samples_per_update = samples_per_update(play);
-  result.tokens_per_second = result.samples_per_update * scenario.training.sequence_length / result.update_time.value;
+  const Worked worked = worked_per_update(play);
+  result.tokens_per_second = worked.tokens / result.update_time.value;
+  result.tokens_padded_per_second = worked.padded / result.update_time.value;
   result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs.ranks();
   result.total_time = Seconds{scenario.training.train_tokens / result.tokens_per_second};
   result.batch_inflation =
       result.samples_per_update / (samples_per_step(scenario) * scenario.training.gradient_accumulation_steps);
   add_utilization(result, play);
+  if (play.costs.pace.unsteady.varies()) result.drawn = drawn_updates(play);
+  for (const PauseCost& cost : play.pauses) result.pauses.push_back(pause_result(cost));
   add_memory(result, spec, play.costs, scenario.training.gradient_accumulation_steps);
   for (int rank = 0; rank < play.costs.ranks(); ++rank) {
     const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
@@ -171,26 +234,6 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
 }
 
 }  // namespace
-
-// A play with more spans than this is not continued in search of a period.
-constexpr std::size_t kMostSpans = 1'000'000;
-
-SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps,
-                       NetworkKind network) {
-  SteadyPlay play;
-  play.accumulation_steps = accumulation_steps;
-  play.costs = price(scenario, spec);
-  // Few updates show the period of identical ranks; unequal ones may take many, or have none.
-  for (const int updates : {4, 8, 32, 128, 512}) {
-    if (play.spans.size() > kMostSpans) break;
-    play.folded = fold(build(spec, play.costs, accumulation_steps, updates));
-    play.spans.clear();
-    accosim::play(play.folded.graph, network, [&](const Span& span) { play.spans.push_back(span); });
-    play.measured = measure(play.folded.graph, play.spans);
-    if (play.measured.periodic) break;
-  }
-  return play;
-}
 
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
   SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network);

@@ -12,6 +12,7 @@
 #include "sim/player/fold.hpp"
 #include "sim/result/measure.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/pauses.hpp"
 
 namespace accosim {
 
@@ -21,8 +22,22 @@ struct SteadyPlay {
   Costs costs;
   Folded folded;
   std::vector<Span> spans;  ///< of the folded ranks
-  Measured measured;
+  Measured measured;        ///< with the pauses' costs in its times and micro-batches, where there are any
+  int updates = 0;          ///< played
+  std::vector<PauseCost> pauses;
 };
+
+/// Where micro-batches are drawn, a play goes on until half of the 80 % band of the mean update is below this share of
+/// it, or until it has a million spans.
+inline constexpr double kNarrowBand = 0.01;
+
+/// What all ranks have done in the steady updates, per update.
+struct Worked {
+  double tokens = 0;  ///< of sequences
+  double padded = 0;  ///< with their padding
+  Flops model_flops, hardware_flops;
+};
+Worked worked_per_update(const SteadyPlay& play);
 
 /// `accumulation_steps` micro-batches per update and rank; ACCO does half of them a round.
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network);

@@ -27,7 +27,10 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
       add_micro_batches_until(program, input, input.spec.micro_batches_per_round, communicated);
     // After the estimate the sum of gradients starts anew; after the update it goes on, to hold both halves.
     swap = add_swap(program, input, communicated, estimate);
-    program.mark(kComputeLane, estimate ? Mark::kRound : Mark::kUpdate);
+    if (estimate)
+      program.mark(kComputeLane, Mark::kRound);
+    else
+      end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }

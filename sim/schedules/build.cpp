@@ -45,6 +45,7 @@ EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_
     graph.programs.back().memory_bandwidth = kind.device.memory_efficiency * kind.device.memory_bandwidth;
   }
   graph.labels = std::move(tables.labels);
+  graph.pace = costs.pace;
   add_groups(graph, costs, tables);
   return graph;
 }

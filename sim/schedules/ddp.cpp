@@ -50,7 +50,7 @@ Program build_ddp(const ScheduleInput& input, Tables& tables) {
       add_sharded_optimizer(program, input, ready);
     else
       program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input), {ready});
-    program.mark(kComputeLane, Mark::kUpdate);
+    end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }

@@ -22,7 +22,7 @@ Program build_diloco(const ScheduleInput& input, Tables& tables) {
         program.collective(kCommunicationLane, "all-reduce of what was moved",
                            {CollectiveKind::kAllReduce, input.costs.parameter_bytes()}, {program.last(kComputeLane)});
     program.compute(kComputeLane, "outer optimizer", OpClass::kOptimizer, outer_time(input), {moved});
-    program.mark(kComputeLane, Mark::kUpdate);
+    end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }

@@ -29,7 +29,7 @@ Program build_dpu(const ScheduleInput& input, Tables& tables) {
     else
       add_micro_batches_until(program, input, input.accumulation_steps, communicated);
     swap = add_swap(program, input, communicated, true);
-    program.mark(kComputeLane, Mark::kUpdate);
+    end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }

@@ -29,7 +29,7 @@ Program build_local_sgd(const ScheduleInput& input, Tables& tables) {
     const OpRef filled = program.compute(kComputeLane, "parameters to buffer", OpClass::kCopy, fill_time(input));
     const OpRef averaged = program.collective(kCommunicationLane, "all-reduce of parameters", average(input), {filled});
     program.compute(kComputeLane, "parameters from buffer", OpClass::kCopy, take_time(input), {averaged});
-    program.mark(kComputeLane, Mark::kUpdate);
+    end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }

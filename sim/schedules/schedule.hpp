@@ -74,6 +74,8 @@ inline constexpr int kComputeLane = 0;
 inline constexpr int kCommunicationLane = 1;
 std::vector<std::string> lane_names();
 
+/// The mark of an update on the compute lane and, where the play has pauses, the place for one.
+void end_update(ProgramBuilder& program, const ScheduleInput& input);
 /// `count` micro-batches, one after the other.
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count);
 /// The updates that a rank makes on its own between two meetings: inner_updates times its micro-batches and the

@@ -46,6 +46,11 @@ Seconds full_optimizer_time(const ScheduleInput& input) {
   return optimizer_time(costs, costs.parameters, input.kind.device);
 }
 
+void end_update(ProgramBuilder& program, const ScheduleInput& input) {
+  program.mark(kComputeLane, Mark::kUpdate);
+  if (!input.costs.pace.pauses.empty()) program.pause(kComputeLane);
+}
+
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count) {
   if (count == 0) return;
   program.begin_loop(kComputeLane, count);

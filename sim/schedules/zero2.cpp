@@ -31,7 +31,7 @@ Program build_zero2(const ScheduleInput& input, Tables& tables) {
     const OpRef stepped = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
     const OpRef gathered = program.collective(kCommunicationLane, "all-gather", parameter_gather(input), {stepped});
     program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {gathered});
-    program.mark(kComputeLane, Mark::kUpdate);
+    end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }

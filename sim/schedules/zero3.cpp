@@ -150,7 +150,7 @@ Program build_zero3(const ScheduleInput& input, Tables& tables) {
     add_micro_batches(program, input, units, lanes, input.accumulation_steps - every, false);
     add_micro_batches(program, input, units, lanes, every, true);
     program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input));
-    program.mark(kComputeLane, Mark::kUpdate);
+    end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }

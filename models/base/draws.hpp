@@ -1,0 +1,23 @@
+// Random draws that are functions of what they are for, never of a shared generator: whoever asks for the draw of
+// (seed, rank, micro-batch) gets the same number, in whatever order others ask. Our own distributions, since the
+// standard library's differ between implementations.
+#pragma once
+
+#include <cstdint>
+
+namespace accosim {
+
+/// Keeps draws for different purposes apart.
+enum class Stream : std::uint8_t { kLength, kMicroBatch, kGpu, kSlowBegin, kSlowFirst };
+
+/// Uniform in (0, 1), both ends excluded: 52 bits of splitmix64 (Steele et al. 2014) over the arguments.
+double uniform_draw(std::uint64_t seed, Stream stream, std::uint64_t rank, std::uint64_t index);
+
+/// x with P(X <= x) = p for a standard normal X, 0 < p < 1; relative error below 1e-14 (Wichura 1988, algorithm AS
+/// 241, PPND16).
+double normal_quantile(double p);
+
+/// The same of an exponential distribution of mean 1: -log(1 - p).
+double exponential_quantile(double p);
+
+}  // namespace accosim

@@ -1,0 +1,90 @@
+// How long the micro-batches of a rank take when they are not all alike: the factors over the time at which its program
+// is priced, by rank and micro-batch, and the tokens that each holds. Drawn as functions of (seed, rank, micro-batch),
+// so that every schedule meets the same ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/spec/unsteady.hpp"
+
+namespace accosim {
+
+/// A micro-batch padded to so many tokens a sequence, on one kind of rank.
+struct LengthCost {
+  int tokens = 0;
+  double forward = 1, backward = 1;  ///< over those at the training's sequence_length
+  Flops model_flops, hardware_flops;
+};
+
+/// A pause that a play makes.
+struct PlacedPause {
+  std::string name;
+  std::vector<int> ranks;         ///< ascending; empty: all
+  std::int64_t after_update = 0;  ///< so many updates have been marked before it
+  std::vector<Seconds> lasts;     ///< by kind of rank
+};
+
+struct Pace {
+  Unsteady unsteady;
+  std::vector<double> below;  ///< cumulative_shares() of the histogram
+  int sequence_length = 0;
+  std::vector<int> micro_batch_size;             ///< by kind of rank
+  std::vector<std::vector<LengthCost>> lengths;  ///< by kind of rank, ascending; empty: every micro-batch is full
+  std::vector<PlacedPause> pauses;
+
+  bool drawn() const { return unsteady.drawn(); }
+};
+
+/// By bar: the share of sequences that are as long or shorter.
+std::vector<double> cumulative_shares(const std::vector<SequenceLengths::Bar>& histogram);
+
+/// What was drawn of one micro-batch.
+struct MicroBatch {
+  double forward = 1, backward = 1;  ///< over the priced times
+  double tokens = 0;                 ///< of its sequences
+  double padded = 0;                 ///< with the padding
+  Flops model_flops, hardware_flops;
+};
+
+/// Micro-batch `index` (from 0) of a rank. Its time: that of its padded length, between two lengths of the table linear
+/// in tokens, times the draw of compute_jitter.micro_batch. Its model FLOPs are those of the padded length times the
+/// share of real tokens. Without lengths the tokens and FLOPs are those of a full one.
+MicroBatch micro_batch_of(const Pace& pace, int kind, int rank, std::int64_t index);
+
+/// compute_jitter.gpu: exp(s z - s^2 / 2) with s^2 = log(1 + cv^2), drawn once for the rank.
+double gpu_factor(const Pace& pace, int rank);
+
+/// Lengths to which a micro-batch can be padded, ascending, sequence_length among them; at most `most`, evenly spread,
+/// where there are more.
+std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_length, std::size_t most);
+
+/// Mean of the padded length of a micro-batch of `sequences` whose lengths are drawn from a histogram: the sum over
+/// lengths l of padded(l) (F(l)^b - F(l-)^b), F their distribution. For tests and reports.
+double mean_padded_length(const SequenceLengths& lengths, int sequence_length, int sequences);
+
+/// When one GPU is slow: times at which the stragglers' windows open and close, and how much longer what it computes in
+/// them takes. The first state is that of a process that has always run.
+class SlowWindows {
+ public:
+  SlowWindows() = default;
+  SlowWindows(const Unsteady& unsteady, int rank);
+
+  /// When work of `duration` that begins at `begin` ends. Calls are in the order of `begin`.
+  Seconds end_of(Seconds begin, Seconds duration);
+
+ private:
+  struct Window {
+    double begin = 0, end = 0;
+    std::uint64_t drawn = 0;
+  };
+  void pass(std::size_t i, double now);
+
+  const Unsteady* unsteady_ = nullptr;
+  int rank_ = 0;
+  std::vector<Window> windows_;  // the present or next one, by straggler
+};
+
+}  // namespace accosim

@@ -1,0 +1,31 @@
+// What pauses of some ranks (evaluation, checkpoints) cost: each is played once, beside the same play without it, and
+// its cost spread over the updates from one to the next. So it is exact where a pause is over before the next comes,
+// however rare it is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/price/costs.hpp"
+
+namespace accosim {
+
+struct PauseCost {
+  std::string name;
+  Seconds lasts;                      ///< on the slowest of its ranks
+  Seconds time;                       ///< by which one pause delays the updates
+  std::vector<double> micro_batches;  ///< by rank: those that are done more for one pause, while others wait
+  double every_updates = 1;           ///< updates from one to the next
+};
+
+/// The pause as a play makes it, after so many marked updates. Evaluation is forward passes on ceil(sequences /
+/// micro_batch_size) micro-batches, at the mean time of drawn ones.
+PlacedPause placed(const Pause& pause, const Costs& costs, std::int64_t after_update);
+
+/// Updates from one pause to the next, at least 1, given the time and the micro-batches (of all ranks) of an update
+/// without pauses: every_updates; (every_gradients - what one pause adds) / micro_batches; (every - cost) / update.
+double updates_between(const Pause& pause, const PauseCost& cost, Seconds update, double micro_batches);
+
+}  // namespace accosim
