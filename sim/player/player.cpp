@@ -268,9 +268,30 @@ void Player::throw_stuck(std::uint32_t id) const {
                                      program.lane_names[id - first_lane_[lane.rank]]));
 }
 
+bool shares_links(const EventGraph& graph) {
+  constexpr int kNone = -1, kSeveral = -2;
+  std::vector<int> user(graph.links.size(), kNone);  // the group whose flows take the link
+  for (std::size_t g = 0; g < graph.groups.size(); ++g) {
+    for (const Plan& plan : graph.groups[g].plans) {
+      std::vector<int> taken;  // in this plan
+      for (const Plan::Flow& flow : plan.flows)
+        for (const int link : graph.paths[static_cast<std::size_t>(flow.path)].links) taken.push_back(link);
+      std::sort(taken.begin(), taken.end());
+      if (std::adjacent_find(taken.begin(), taken.end()) != taken.end()) return true;
+      for (const int link : taken) {
+        int& of = user[static_cast<std::size_t>(link)];
+        of = of == kNone || of == static_cast<int>(g) ? static_cast<int>(g) : kSeveral;
+        if (of == kSeveral) return true;
+      }
+    }
+  }
+  return false;
+}
+
 Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink) {
   check_graph(graph);
-  if (network == NetworkKind::kReference || graph.paths.empty()) return Player(graph, network, sink).run();
+  if (network == NetworkKind::kReference || !shares_links(graph))
+    return Player(graph, NetworkKind::kReference, sink).run();
   return play_in_child(sink, [&](const SpanSink& to_parent) { return Player(graph, network, to_parent).run(); });
 }
 

@@ -19,9 +19,13 @@ struct Played {
 /// satisfied. Called by play().
 void check_graph(const EventGraph& graph);
 
-/// Plays `graph` on a network. SimGrid runs in a child process (it allows one simulation a process), the spans come
-/// back over a pipe. `sink` may be empty. Throws std::logic_error as check_graph(), or when ranks wait for each other
-/// for ever.
+/// Whether two flows can be on one link at the same time: two of one collective, or those of two groups. (A group's
+/// collectives come one after the other.) Where none can, all networks agree.
+bool shares_links(const EventGraph& graph);
+
+/// Plays `graph` on a network. SimGrid is asked only where links are shared. It runs in a child process (it allows
+/// one simulation a process), and the spans come back over a pipe. `sink` may be empty. Throws std::logic_error as
+/// check_graph(), or when ranks wait for each other for ever.
 Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink);
 
 }  // namespace accosim

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 
@@ -13,31 +15,32 @@ const double kClose = 2 * kTie.value;
 
 /// What ran on a lane without a break: one op, or all repetitions of a loop's body.
 struct Run {
-  std::vector<Span> spans;  // of one repetition
+  std::size_t first = 0, count = 1;  // spans of the lane, of one repetition
   double begin = 0, end = 0;
 };
 
-Run run_of(const Span& span) {
-  return {{span}, span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value};
-}
+double end_of(const Span& span) { return span.end.value + static_cast<double>(span.repeat - 1) * span.period.value; }
 
 /// Runs by rank and lane, in order.
 class History {
  public:
-  explicit History(const SteadyPlay& play) : graph_(play.folded.graph), lanes_(graph_.ranks.size()) {
+  explicit History(const SteadyPlay& play)
+      : graph_(play.folded.graph), spans_(play.spans), lanes_(graph_.ranks.size()) {
     for (std::size_t r = 0; r < lanes_.size(); ++r)
       lanes_[r].resize(graph_.programs[graph_.ranks[r].program].lanes.size());
-    for (const Span& span : play.spans) {
-      std::vector<Run>& runs = lanes_[span.rank][span.lane];
-      const bool same_body = span.repeat > 1 && !runs.empty() && runs.back().spans.back().op + 1 == span.op &&
-                             runs.back().spans.back().repeat == span.repeat;
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      const Span& span = spans_[i];
+      Lane& lane = lanes_[span.rank][span.lane];
+      const bool same_body = span.repeat > 1 && !lane.runs.empty() && spans_[lane.spans.back()].op + 1 == span.op &&
+                             spans_[lane.spans.back()].repeat == span.repeat;
       if (same_body) {
-        runs.back().spans.push_back(span);
-        runs.back().end = run_of(span).end;
+        ++lane.runs.back().count;
+        lane.runs.back().end = end_of(span);
       } else {
-        runs.push_back(run_of(span));
+        lane.runs.push_back({lane.spans.size(), 1, span.begin.value, end_of(span)});
       }
-      if (span.rendezvous >= 0) meetings_[span.rendezvous].push_back({span.rank, span.lane, runs.size() - 1});
+      lane.spans.push_back(i);
+      if (span.rendezvous >= 0) note_meeting(span, {span.rank, span.lane, lane.runs.size() - 1});
     }
   }
 
@@ -46,26 +49,30 @@ class History {
     std::size_t index = 0;
   };
 
-  const Run& operator[](At at) const { return lanes_[at.rank][at.lane][at.index]; }
+  const Run& operator[](At at) const { return lanes_[at.rank][at.lane].runs[at.index]; }
+  /// The run's spans, from 0.
+  const Span& span(At at, std::size_t i) const {
+    const Lane& lane = lanes_[at.rank][at.lane];
+    return spans_[lane.spans[lane.runs[at.index].first + i]];
+  }
 
   /// The mark at the end of a rank's update `k`.
   At update(int rank, int k) const {
     for (std::size_t lane = 0; lane < lanes_[rank].size(); ++lane)
-      for (std::size_t i = 0; i < lanes_[rank][lane].size(); ++i)
-        if (graph_.labels[lanes_[rank][lane][i].spans[0].label].mark == Mark::kUpdate && k-- == 0)
-          return {rank, static_cast<int>(lane), i};
+      for (std::size_t i = 0; i < lanes_[rank][lane].runs.size(); ++i) {
+        const At at{rank, static_cast<int>(lane), i};
+        if (graph_.labels[span(at, 0).label].mark == Mark::kUpdate && k-- == 0) return at;
+      }
     throw std::logic_error("no such update");
   }
 
   /// What `at` started after: the latest end among the run before it, those it waited for, and, for a collective, those
   /// of the rank that came last. False at the begin of all.
   bool cause(At at, At& found) const {
-    const Span first = (*this)[at].spans[0];
-    if (first.rendezvous >= 0)
-      for (const At& other : meetings_.at(first.rendezvous))
-        if ((*this)[other].spans[0].arrived >= (*this)[at].spans[0].arrived) at = other;
-    const Run& run = (*this)[at];
-    const double arrived = run.spans[0].arrived.value;
+    if (const std::int64_t meeting = span(at, 0).rendezvous; meeting >= 0)
+      at = last_to_come_[static_cast<std::size_t>(meeting)];
+    const Span& first = span(at, 0);
+    const double arrived = first.arrived.value;
     bool any = false;
     const auto consider = [&](At candidate) {
       if (any && (*this)[candidate].end <= (*this)[found].end) return;
@@ -74,17 +81,19 @@ class History {
     };
     if (at.index > 0) consider({at.rank, at.lane, at.index - 1});
     const Program& program = graph_.programs[graph_.ranks[at.rank].program];
-    const Op& op = program.lanes[at.lane][run.spans[0].op];
+    const Op& op = program.lanes[at.lane][first.op];
     for (std::uint32_t w = 0; w < op.wait_count; ++w) {
       const OpRef wait = program.waits[op.waits + w];
-      const std::vector<Run>& runs = lanes_[at.rank][wait.lane];
+      const Lane& lane = lanes_[at.rank][wait.lane];
+      const std::vector<Run>& runs = lane.runs;
       // The end of a loop ends with its last body, which is the run before it.
       const int index = program.lanes[wait.lane][wait.index].kind == OpKind::kLoopEnd ? wait.index - 1 : wait.index;
       // The last run that had ended, or one shortly before it. A lane's runs end in order.
       const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
                                           [](double time, const Run& earlier) { return time < earlier.end; });
       for (auto i = static_cast<std::size_t>(ended - runs.begin()); i-- > 0;)
-        if (runs[i].spans[0].op <= index && index <= runs[i].spans.back().op) {
+        if (spans_[lane.spans[runs[i].first]].op <= index &&
+            index <= spans_[lane.spans[runs[i].first + runs[i].count - 1]].op) {
           consider({at.rank, wait.lane, i});
           break;
         }
@@ -92,7 +101,7 @@ class History {
     if (any && (*this)[found].end >= arrived - kClose) return true;
     // A body on several lanes begins when the one before has ended on all of them.
     for (std::size_t lane = 0; lane < lanes_[at.rank].size(); ++lane) {
-      const std::vector<Run>& runs = lanes_[at.rank][lane];
+      const std::vector<Run>& runs = lanes_[at.rank][lane].runs;
       const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
                                           [](double time, const Run& earlier) { return time < earlier.end; });
       if (ended != runs.begin())
@@ -102,9 +111,23 @@ class History {
   }
 
  private:
+  struct Lane {
+    std::vector<std::size_t> spans;  // indices in spans_
+    std::vector<Run> runs;
+  };
+
+  /// Of those that come at the same moment, the one that is listed last.
+  void note_meeting(const Span& span, At at) {
+    const auto number = static_cast<std::size_t>(span.rendezvous);
+    if (last_to_come_.size() <= number) last_to_come_.resize(number + 1, {-1, 0, 0});
+    At& last = last_to_come_[number];
+    if (last.rank < 0 || span.arrived >= this->span(last, 0).arrived) last = at;
+  }
+
   const EventGraph& graph_;
-  std::vector<std::vector<std::vector<Run>>> lanes_;
-  std::map<std::int64_t, std::vector<At>> meetings_;
+  const std::vector<Span>& spans_;
+  std::vector<std::vector<Lane>> lanes_;
+  std::vector<At> last_to_come_;  // by rendezvous
 };
 
 /// What the share of the time of an op is called.
@@ -139,13 +162,15 @@ class PathBuilder {
   }
 
   /// A run clipped to begin not before `from`.
-  void add_run(const Run& run, double from) {
+  void add_run(const History& history, History::At at, double from) {
+    const Run& run = history[at];
     const std::vector<Label>& labels = play_.folded.graph.labels;
-    const int rank = real_rank(run.spans[0].rank);
+    const int rank = real_rank(at.rank);
     const double share = std::min(1.0, (run.end - from) / std::max(run.end - run.begin, 1e-300));
-    for (auto span = run.spans.rbegin(); span != run.spans.rend(); ++span) {
-      const double once = span->end.value - span->begin.value;
-      add(labels[span->label], rank, std::max(0.0, share) * once * static_cast<double>(span->repeat), span->repeat);
+    for (std::size_t i = run.count; i-- > 0;) {
+      const Span& span = history.span(at, i);
+      const double once = span.end.value - span.begin.value;
+      add(labels[span.label], rank, std::max(0.0, share) * once * static_cast<double>(span.repeat), span.repeat);
     }
   }
 
@@ -187,7 +212,7 @@ CriticalPath critical_path(const SteadyPlay& play) {
     const Run& run = history[at];
     if (now > run.end + kClose) path.add_wait(at.rank, now - std::max(run.end, from));
     if (run.end <= from) break;
-    path.add_run(run, from);
+    path.add_run(history, at, from);
     now = run.begin;
     History::At before;
     if (now <= from || !history.cause(at, before)) break;

@@ -146,7 +146,7 @@ RankMeasure measure_rank(const History& history, int first, int last, int update
 double band_of_mean(const std::vector<Seconds>& durations) {
   constexpr std::size_t kBatches = 8;
   const std::size_t size = durations.size() / kBatches;
-  if (size < 2) return 0;
+  if (size < 1) return 0;
   std::vector<double> means;
   for (std::size_t batch = 0; batch < kBatches; ++batch) {
     double sum = 0;

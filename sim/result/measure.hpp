@@ -34,7 +34,7 @@ struct Measured {
 };
 
 /// Half of the 80 % band of the mean of durations that follow each other, over the mean: from the scatter of the means
-/// of eight batches, which are nearly independent where single ones are not. 0 of fewer than 16.
+/// of eight batches, which are nearly independent where single ones are not. 0 of fewer than 8.
 double band_of_mean(const std::vector<Seconds>& durations);
 
 /// `spans` as play() reports them. Every rank has marked the same number of updates, at least 4.

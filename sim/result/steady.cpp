@@ -33,7 +33,7 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
 
 /// As many updates as it takes for the band of their mean to be narrow, or as the budget of spans allows.
 void play_to_a_mean(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network) {
-  constexpr int kFirst = 24;  // 20 of them count: two for each batch of the band, and some
+  constexpr int kFirst = 12;  // 9 of them count, one for each batch of the band
   constexpr double kMargin = 1.2;
   for (double updates = kFirst;;) {
     play_updates(play, spec, static_cast<int>(updates), network);
