@@ -17,6 +17,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
+#include "reports/unsteady.hpp"
 
 namespace accosim {
 namespace {
@@ -198,6 +199,7 @@ void write_comparison(std::ostream& out, const Scenario& scenario, const std::ve
   write_scenario_header(out, scenario, options);
   out << '\n';
   write_table(out, comparison_columns(scenario, results), options);
+  write_unsteady(out, results, options);
   write_device_classes(out, scenario, results, options);
   write_all_warnings(out, results, options);
   write_closing(out, scenario, results, options);

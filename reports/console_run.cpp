@@ -9,6 +9,7 @@
 #include "reports/console.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
+#include "reports/unsteady.hpp"
 
 namespace accosim {
 namespace {
@@ -27,6 +28,8 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
   metric("total time", human_clock(result.total_time),
          "for all " + human_count(scenario.training.train_tokens) + " tokens");
   metric("tokens per second", human_count(result.tokens_per_second), "of all GPUs together");
+  if (result.tokens_padded_per_second > 1.0005 * result.tokens_per_second)
+    metric("with their padding", human_count(result.tokens_padded_per_second), "tokens per second that are computed");
   metric("tokens per second and GPU", human_count(result.tokens_per_second_per_gpu), "their mean");
   if (result.speedup) {
     metric("speedup per token", human_factor(*result.speedup), "time per token of the baseline over this one's");
@@ -105,6 +108,7 @@ void write_run(std::ostream& out, const Scenario& scenario, const RunResult& res
   write_wrapped(out, fmt::format("{:<11}", "schedule"), result.label, options.width);
   out << '\n';
   write_metrics(out, scenario, result, options);
+  write_unsteady(out, {result}, options);
   write_memory_parts(out, result, options);
   write_ranks(out, scenario, result, options);
   if (!result.warnings.empty()) {

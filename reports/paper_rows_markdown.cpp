@@ -31,6 +31,27 @@ std::string code(const std::vector<std::string>& settings) {
   return text + "`";
 }
 
+/// "4:12:00 / 0:31:00 = 8.13x" in each cell.
+void write_open_questions(std::ostream& out, const PaperRow& row) {
+  const OpenQuestions& open = *row.open;
+  out << fmt::format(
+      "\nWhat the paper leaves open: sequences padded to the longest of a micro-batch, lognormal with a coefficient of "
+      "variation of {:g} and cut at the sequence length, and an evaluation by rank 0 alone each time 500 gradients "
+      "have "
+      "been counted. Time of {} gradients by {} / by acco, and the speedup:\n\n| mean length |",
+      kLengthsCv, kGradientsCounted, in_markdown(row.baseline));
+  for (const int sequences : open.evaluated) out << fmt::format(" {} sequences evaluated |", sequences);
+  out << "\n|---|";
+  for (std::size_t i = 0; i < open.evaluated.size(); ++i) out << "---|";
+  out << '\n';
+  for (std::size_t i = 0; i < open.mean_lengths.size(); ++i) {
+    out << fmt::format("| {:g} tokens |", open.mean_lengths[i]);
+    for (const RowTimes& at : open.at[i])
+      out << fmt::format(" {} / {}, {:.2f}x |", human_clock(at.baseline), human_clock(at.acco), speedup(at));
+    out << '\n';
+  }
+}
+
 void write_row(std::ostream& out, const PaperRow& row) {
   const RowTimes published = published_of(row);
   out << "\n## " << in_markdown(row.name) << "\n\n| | " << in_markdown(row.baseline)
@@ -54,6 +75,7 @@ void write_row(std::ostream& out, const PaperRow& row) {
       "\nThe all-reduces of the counts of micro-batches take {} of acco's communication in an update of {}, {} behind "
       "computation ({} exposed).\n",
       human_time(row.counts), human_time(row.update), hidden, human_time(row.exposed));
+  if (row.open) write_open_questions(out, row);
 }
 
 }  // namespace
@@ -63,7 +85,8 @@ void write_paper_rows(std::ostream& out, const std::vector<PaperRow>& rows) {
 
 Written by `accosim validate --paper-rows`. Times are of whole runs, for all the tokens that the paper names; what is
 published is Table 3 of arXiv 2406.02613. Nothing is fitted to these rows, and what the released code cannot tell (the
-baseline's revision, the lengths of the sequences, the evaluation during the runs) is named in each scenario's description.
+baseline's revision, the lengths of the sequences, the evaluation during the runs) is named in each scenario's description,
+and for the fine-tuning rows tried over ranges.
 
 Below each row every mechanism of the released code is left out in turn, by the settings beside it: `accosim compare ROW`
 with them gives the same times. A dash: it is not that schedule's, or leaving it out would make another run of it (the

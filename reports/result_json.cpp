@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/base/json.hpp"
+#include "reports/unsteady.hpp"
 
 namespace accosim {
 namespace {
@@ -23,6 +24,7 @@ JsonValue body_of(const RunResult& result) {
   body.set("total_time_s", result.total_time.value);
   body.set("tokens_per_s", result.tokens_per_second);
   body.set("tokens_per_s_per_gpu", result.tokens_per_second_per_gpu);
+  if (result.drawn) body.set("tokens_padded_per_s", result.tokens_padded_per_second);
   body.set("speedup", result.speedup);
   body.set("speedup_same_batch", result.speedup_same_batch);
   if (result.to_loss) {
@@ -50,6 +52,7 @@ JsonValue body_of(const RunResult& result) {
   body.set("memory_resident_bytes", result.memory_resident.value);
   body.set("memory_capacity_bytes", result.memory_capacity.value);
   body.set("fits", result.fits);
+  set_unsteady(body, result);
   JsonValue& parts = body.set("memory_parts_bytes", json_object({}));
   for (const auto& [use, bytes] : result.memory_parts.parts) parts.set(name_of(use), bytes.value);
   std::vector<JsonValue> warnings;

@@ -22,6 +22,7 @@ const char* category_of(OpClass cls) {
     case OpClass::kOptimizer: return "optimizer";
     case OpClass::kCopy: return "copy";
     case OpClass::kCommunication: return "communication";
+    case OpClass::kHost: return "host";
     case OpClass::kPause: return "pause";
     case OpClass::kMark: return "mark";
   }

@@ -14,10 +14,12 @@ Device without(const Device& device, int sms) {
   return left;
 }
 
+int streaming_sms(const Device& device) { return (device.sm_count + 1) / 2; }
+
 std::vector<Device> held_devices(const Device& device) {
   std::vector<Device> devices{device};
-  for (std::size_t i = 1; i < kHeld.size() && kHeld[i - 1] < 3 * device.collective_sms; ++i)
-    devices.push_back(without(device, kHeld[i]));
+  const int most = device.collective_sms > 0 ? 3 * device.collective_sms + streaming_sms(device) : 0;
+  for (std::size_t i = 1; i < kHeld.size() && kHeld[i - 1] < most; ++i) devices.push_back(without(device, kHeld[i]));
   return devices;
 }
 

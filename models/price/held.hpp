@@ -16,8 +16,12 @@ inline constexpr std::array<int, 14> kHeld{0, 1, 2, 4, 8, 12, 16, 20, 24, 32, 40
 /// before, and so is the memory.
 Device without(const Device& device, int sms);
 
-/// The device itself, then without kHeld[1], kHeld[2]... multiprocessors, up to what three collectives may hold. Only
-/// the device itself where its collectives hold none.
+/// Multiprocessors that a kernel needs to fill the memory bandwidth, which others then lack: half of them. An
+/// assumption, not measured.
+int streaming_sms(const Device& device);
+
+/// The device itself, then without kHeld[1], kHeld[2]... multiprocessors, up to what three collectives and a streaming
+/// kernel may hold. Only the device itself where its collectives hold none.
 std::vector<Device> held_devices(const Device& device);
 
 }  // namespace accosim

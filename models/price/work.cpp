@@ -47,11 +47,11 @@ void close(Work& mean) {
 
 }  // namespace
 
-double slowdown(const Work& work, int sms, double memory_share) {
+double slowdown(const Work& work, int sms, double memory_share, double streaming) {
   const auto held = std::lower_bound(kHeld.begin(), kHeld.end() - 1, sms);
   const double waves = work.waves[static_cast<std::size_t>(held - kHeld.begin())];
   const double left = 1 - std::clamp(memory_share, 0.0, kMostMemoryShare);
-  return std::max(1.0, work.arithmetic * waves + work.memory / left);
+  return std::max(1.0, work.arithmetic * waves + work.memory * (1 + streaming) / left);
 }
 
 LayerWork layer_work(const Bill& bill, const BilledLayer& layer) {

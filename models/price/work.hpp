@@ -29,9 +29,10 @@ struct Work {
 };
 
 /// How many times as long `work` takes beside collectives that hold `sms` multiprocessors and use `memory_share` of the
-/// achieved bandwidth: arithmetic x waves + memory / (1 - memory_share). At least 1, since time spent waiting for the
-/// host's launches absorbs some of it.
-double slowdown(const Work& work, int sms, double memory_share);
+/// achieved bandwidth, and beside kernels of other streams that spend `streaming` of their time (the sum over them) on
+/// memory: arithmetic x waves + memory (1 + streaming) / (1 - memory_share). Two kernels that stream at once get half
+/// of the bandwidth each. At least 1, since time spent waiting for the host's launches absorbs some of it.
+double slowdown(const Work& work, int sms, double memory_share, double streaming = 0);
 
 struct LayerWork {
   Work forward, backward;

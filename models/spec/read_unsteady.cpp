@@ -54,6 +54,8 @@ SequenceLengths read_lengths(JsonValue& value, const std::string& pointer, Diagn
     diagnostics.add(value.origin, pointer,
                     "does not say how long sequences are; write \"lognormal\": {\"mean\": 200, \"cv\": 0.6}, a "
                     "\"histogram\", or a \"file\" with one length a line");
+  if (file && reader.find("file")->kind != JsonKind::kText)
+    reader.fail("file", "is no path; write that of a text with one length a line");
   if (histogram) lengths.histogram = read_histogram(reader);
   if (JsonValue* of = reader.find("lognormal")) {
     ObjectReader own(*of, reader.pointer("lognormal"), diagnostics);

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <memory>
+#include <sstream>
 #include <system_error>
 
 #include "models/base/nearest.hpp"
@@ -211,6 +214,62 @@ void References::expand_scenario(JsonValue& scenario) {
     }
   }
   if (JsonValue* cluster = scenario.find("cluster")) expand_cluster(*cluster, "/cluster");
+  JsonValue* training = scenario.find("training");
+  JsonValue* lengths = training != nullptr ? training->find("sequence_lengths") : nullptr;
+  if (lengths != nullptr) expand_lengths(*lengths, "/training/sequence_lengths/file");
+}
+
+namespace {
+
+/// Lengths by how often each stands in `text`, one a line; the number of the first line that is none, or 0.
+int count_lengths(const std::string& text, std::map<int, int>& counts, std::string& wrong) {
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string::npos) continue;
+    wrong = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+    const bool digits = wrong.size() < 10 && wrong.find_first_not_of("0123456789") == std::string::npos;
+    const int length = digits ? std::stoi(wrong) : 0;
+    if (length < 1) return number;
+    ++counts[length];
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// A text file of lengths becomes a histogram.
+void References::expand_lengths(JsonValue& lengths, const std::string& pointer) {
+  const JsonValue* const file = lengths.find("file");
+  if (file == nullptr || file->kind != JsonKind::kText || lengths.find("histogram") != nullptr) return;
+  const auto directory = directories_.find(file->origin.source ? *file->origin.source : "");
+  const Place from = directory != directories_.end() ? directory->second : Place{};
+  const std::string path = (fs::path(from.path) / file->text).string();
+  const std::string shown = printable((fs::path(from.shown) / file->text).lexically_normal().string(), 300);
+  std::string text;
+  if (const std::string unreadable = read_text_file(path, text); !unreadable.empty())
+    return diagnostics_.add(file->origin, pointer, in_quotes(shown, 200) + " " + unreadable);
+  std::map<int, int> counts;
+  std::string wrong;
+  JsonOrigin at{std::make_shared<std::string>(shown), 1, 1};
+  if (const int line = count_lengths(text, counts, wrong); line > 0) {
+    at.line = line;
+    return diagnostics_.add(at, pointer,
+                            in_quotes(wrong, 50) + " is no length; write whole numbers of tokens from 1, one a line");
+  }
+  if (counts.empty()) return diagnostics_.add(at, pointer, "holds no length; write one a line");
+  std::vector<JsonValue> bars;
+  for (const auto& [tokens, count] : counts) {
+    bars.push_back(std::vector<JsonValue>{json_number(tokens, at), json_number(count, at)});
+    bars.back().origin = at;
+  }
+  JsonValue histogram(std::move(bars));
+  histogram.origin = at;
+  read_.emplace(identity_of(path), std::nullopt);
+  lengths.erase("file");
+  lengths.set("histogram", std::move(histogram));
 }
 
 void References::expand_cluster(JsonValue& cluster, const std::string& pointer) {

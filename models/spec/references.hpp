@@ -21,7 +21,7 @@ class References {
   std::optional<std::string> find(const std::string& name_or_path, FileKind kind);
   /// The file that the user named, as it stands. Nothing when it cannot be read.
   std::optional<JsonValue> open(const std::string& path);
-  /// Replaces what /model, /cluster, the devices and their "inherits" name. What cannot be replaced stays a text and is
+  /// Replaces what /model, /cluster, the devices, their "inherits" and the file of sequence lengths name. What cannot be replaced stays a text and is
   /// reported, so a reader that still finds a text there says nothing more. Can be called again after a change.
   void expand_scenario(JsonValue& scenario);
   void expand_cluster(JsonValue& cluster, const std::string& pointer);
@@ -52,6 +52,7 @@ class References {
   bool is_kind(const JsonValue& root, FileKind kind, const Place& place, const JsonValue& reference,
                const std::string& pointer);
   void inherit(JsonValue& device, const std::string& pointer);
+  void expand_lengths(JsonValue& lengths, const std::string& pointer);
 
   Diagnostics& diagnostics_;
   std::map<std::string, Place> directories_;  ///< by a file's shown name: the folder that its references start from

@@ -32,7 +32,9 @@ void add_convergence(std::vector<RunResult>& results, const Scenario& scenario, 
 
 ExitCode compare_schedules(const Arguments& arguments) {
   const ChosenSchedules chosen = load_chosen(arguments, {arguments.text("--convergence")});
-  std::vector<RunResult> results = compare(chosen.scenario, chosen.indices, network_of(arguments));
+  std::vector<RunResult> results = over_seeds(chosen, arguments, [&](const Scenario& scenario) {
+    return compare(scenario, chosen.indices, network_of(arguments));
+  });
   if (arguments.given("--convergence")) add_convergence(results, chosen.scenario, arguments);
   if (arguments.flag("--json"))
     write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results);

@@ -15,9 +15,12 @@ namespace {
 
 ExitCode run_each(const Arguments& arguments) {
   const ChosenSchedules chosen = load_chosen(arguments, {});
-  std::vector<RunResult> results;
-  for (const int index : chosen.indices)
-    results.push_back(run_schedule(chosen.scenario, chosen.scenario.schedules[index], network_of(arguments)));
+  const std::vector<RunResult> results = over_seeds(chosen, arguments, [&](const Scenario& scenario) {
+    std::vector<RunResult> each;
+    for (const int index : chosen.indices)
+      each.push_back(run_schedule(scenario, scenario.schedules[index], network_of(arguments)));
+    return each;
+  });
   if (arguments.flag("--json"))
     write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results);
   else

@@ -11,6 +11,7 @@
 #include "models/spec/scenario.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/trace.hpp"
+#include "sim/result/seeds.hpp"
 
 namespace accosim {
 
@@ -23,7 +24,14 @@ std::vector<Option> play_options() {
 
 std::vector<Option> report_options() {
   const Option json = {.names = "--json", .help = "One JSON document instead of text", .value = false};
-  return joined(joined(joined(play_options(), {json}), trace_options()), {force_option()});
+  const Option seeds = {.names = "--seeds",
+                        .help =
+                            "Play under so many seeds, the scenario's and those after it: medians and 10 to 90 % "
+                            "bands of what is drawn (jitter, lengths, stragglers)",
+                        .value = 1,
+                        .least = 1,
+                        .most = 10'000};
+  return joined(joined(joined(play_options(), {json, seeds}), trace_options()), {force_option()});
 }
 
 std::vector<int> chosen_schedules(const Scenario& scenario, const Texts& wanted) {
@@ -52,6 +60,18 @@ std::vector<int> chosen_schedules(const Scenario& scenario, const Texts& wanted)
   for (std::size_t i = 0; i < chosen.size(); ++i)
     if (chosen[i]) indices.push_back(static_cast<int>(i));
   return indices;
+}
+
+std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Arguments& arguments, const Results& results) {
+  const int seeds = arguments.whole("--seeds");
+  if (seeds == 1) return results(chosen.scenario);
+  if (!chosen.scenario.training.unsteady.drawn())
+    throw ScenarioError(
+        {"--seeds: nothing in the scenario is drawn; give it a compute_jitter, sequence_lengths or "
+         "stragglers, or leave --seeds out"});
+  std::vector<std::vector<RunResult>> all;
+  for (int i = 0; i < seeds; ++i) all.push_back(results(with_seed(chosen.scenario, i)));
+  return with_bands(all);
 }
 
 ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs) {

@@ -1,11 +1,13 @@
 // What the verbs that play a scenario's schedules share: their options, and which schedules are meant.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "models/spec/spec.hpp"
 #include "sim/app/verb.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace accosim {
 
@@ -22,6 +24,11 @@ struct ChosenSchedules {
   Scenario scenario;
   std::vector<int> indices;
 };
+/// What `results` gives for the scenario or, with --seeds, for each seed, as one with bands. Throws ScenarioError where
+/// seeds change nothing.
+using Results = std::function<std::vector<RunResult>(const Scenario&)>;
+std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Arguments& arguments, const Results& results);
+
 /// Loads the scenario and checks the command line, so that what would fail after the work fails before it. `inputs`:
 /// files that are read besides the scenario's, and must not be overwritten.
 ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs);

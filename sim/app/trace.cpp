@@ -10,6 +10,7 @@
 #include "models/base/whole_file.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/trace_json.hpp"
+#include "reports/unsteady.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
@@ -87,7 +88,7 @@ void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& re
     const ScheduleSpec& spec = scenario.schedules[chosen.indices[i]];
     const EventGraph graph = graph_for_trace(*results[i].costs, spec, scenario.training.gradient_accumulation_steps,
                                              arguments.whole("--trace-updates"));
-    writer.begin_schedule(graph, spec.label, names, 1 + static_cast<int>(i) * ranks);
+    writer.begin_schedule(graph, spec.label + band_in_words(results[i]), names, 1 + static_cast<int>(i) * ranks);
     try {
       play(graph, network_of(arguments), writer.sink());
     } catch (const std::range_error& error) {

@@ -1,6 +1,8 @@
 // Each play in a child of its own, since SimGrid allows one simulation a process.
 #include "sim/evidence/paper_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/spec/scenario.hpp"
@@ -25,12 +27,28 @@ const ScheduleSpec* baseline_of(const Scenario& scenario) {
   return first(scenario, [&](const ScheduleSpec& spec) { return spec.label == scenario.baseline; });
 }
 
-/// One prediction: a row's baseline or ACCO, with a mechanism left out or none (-1).
+/// One prediction: a row's baseline or ACCO, with a mechanism left out or none (-1), or with one of the answers to its
+/// open questions.
 struct Play {
   std::size_t row = 0;
   int mechanism = -1;
   bool acco = false;
+  int length = -1, evaluated = -1;  ///< indices of kMeanLengths and kEvaluated
 };
+
+/// Rows of instructions, padded to the longest of a micro-batch (appendix A.4), with an evaluation by rank 0.
+bool has_open_questions(const std::string& name) { return name == "finetune_1x8_a100" || name == "finetune_2x4_a100"; }
+
+std::vector<std::string> answers(const Play& play) {
+  std::vector<std::string> settings{
+      fmt::format(R"(/training/sequence_lengths={{"lognormal": {{"mean": {:g}, "cv": {:g}}}}})",
+                  kMeanLengths[static_cast<std::size_t>(play.length)], kLengthsCv)};
+  if (const int sequences = kEvaluated[static_cast<std::size_t>(play.evaluated)]; sequences > 0)
+    settings.push_back(fmt::format(
+        R"(/training/pauses=[{{"name": "evaluation", "ranks": [0], "every_gradients": 500, "sequences": {}}}])",
+        sequences));
+  return settings;
+}
 
 struct Times {
   double run = 0, update = 0, exposed = 0;
@@ -55,14 +73,22 @@ void add_plays(std::vector<Play>& plays, std::size_t row) {
   }
 }
 
+void add_open_questions(std::vector<Play>& plays, std::size_t row) {
+  for (int length = 0; length < static_cast<int>(kMeanLengths.size()); ++length)
+    for (int evaluated = 0; evaluated < static_cast<int>(kEvaluated.size()); ++evaluated)
+      for (const bool acco : {false, true}) plays.push_back({row, -1, acco, length, evaluated});
+}
+
 Times played(const std::string& path, const Play& play, NetworkKind network) {
   Scenario scenario = load_scenario(path, {}).scenario;
   if (play.mechanism >= 0) {
     const Mechanism& mechanism = mechanisms()[static_cast<std::size_t>(play.mechanism)];
     scenario = load_scenario(path, settings_of(scenario, mechanism)).scenario;
   }
+  if (play.length >= 0) scenario = load_scenario(path, answers(play)).scenario;
   const ScheduleSpec& spec = play.acco ? *acco_of(scenario) : *baseline_of(scenario);
   const RunResult result = run_schedule(scenario, spec, network);
+  if (play.length >= 0) return {kGradientsCounted / result.micro_batches_per_update * result.update_time.value, 0, 0};
   return {result.total_time.value, result.update_time.value, result.exposed_communication.value};
 }
 
@@ -112,6 +138,11 @@ std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs
     row.counts = counts_time(scenario);
     for (const Mechanism& mechanism : mechanisms()) row.settings.push_back(settings_of(scenario, mechanism));
     add_plays(plays, rows.size());
+    if (has_open_questions(row.name)) {
+      add_open_questions(plays, rows.size());
+      row.open = OpenQuestions{kMeanLengths, kEvaluated, {}};
+      row.open->at.assign(kMeanLengths.size(), std::vector<RowTimes>(kEvaluated.size()));
+    }
     rows.push_back(row);
     kept.push_back(path);
   }
@@ -121,6 +152,11 @@ std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs
     const Play& play = plays[i];
     PaperRow& row = rows[play.row];
     const Times& times = all[i];
+    if (play.length >= 0) {
+      RowTimes& at = row.open->at[static_cast<std::size_t>(play.length)][static_cast<std::size_t>(play.evaluated)];
+      (play.acco ? at.acco : at.baseline) = Seconds{times.run};
+      continue;
+    }
     if (play.mechanism < 0 && play.acco) row.update = Seconds{times.update}, row.exposed = Seconds{times.exposed};
     if (play.mechanism >= 0 && row.without.empty()) row.without.assign(mechanisms().size(), row.all);
     RowTimes& to = play.mechanism < 0 ? row.all : row.without[static_cast<std::size_t>(play.mechanism)];

@@ -77,6 +77,14 @@ OpRef ProgramBuilder::mark(int lane, Mark mark) {
   return add(lane, op, {});
 }
 
+OpRef ProgramBuilder::host(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits) {
+  Op op;
+  op.kind = OpKind::kHost;
+  op.label = tables_.label(name, OpClass::kHost);
+  op.duration = duration;
+  return add(lane, op, waits);
+}
+
 OpRef ProgramBuilder::pause(int lane) {
   Op op;
   op.kind = OpKind::kHost;

@@ -60,6 +60,8 @@ class ProgramBuilder {
   OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {},
                    int communicator = 0);
   OpRef mark(int lane, Mark mark);
+  /// The GPU waits for the host.
+  OpRef host(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits = {});
   /// As long as the graph's pace says, for this rank and after this update.
   OpRef pause(int lane);
   /// What follows on `lane` repeats until op `until` has ended, which is checked after every `stride` repetitions; at

@@ -24,7 +24,7 @@ enum class OpKind : std::uint8_t {
 };
 
 /// What the time of an op counts as.
-enum class OpClass : std::uint8_t { kForward, kBackward, kOptimizer, kCopy, kCommunication, kPause, kMark };
+enum class OpClass : std::uint8_t { kForward, kBackward, kOptimizer, kCopy, kCommunication, kHost, kPause, kMark };
 
 struct OpRef {
   int lane = 0;
@@ -64,6 +64,9 @@ struct Program {
   std::vector<Loop> loops;
   std::vector<Work> works;
   BytesPerSecond memory_bandwidth;  ///< achieved, of the GPU; 0: not shared with collectives
+  /// Multiprocessors that a memory-bound op (a copy, the optimizer) holds from what computes on the rank's other lanes.
+  /// Where it is 0 the lanes do not slow each other.
+  int streaming_sms = 0;
   int micro_batch_size = 0;
 };
 

@@ -24,7 +24,7 @@ bool is_plain(const Program& program, const Loop& loop, const Pace& pace) {
   if (program.lanes[lane][begin].slot >= 0 || program.lanes[lane][end].wait_count > 0) return false;
   for (int i = begin + 1; i < end; ++i) {
     const Op& op = program.lanes[lane][i];
-    if (op.kind != OpKind::kCompute || op.wait_count > 0) return false;
+    if ((op.kind != OpKind::kCompute && op.kind != OpKind::kHost) || op.wait_count > 0) return false;
   }
   return std::none_of(program.waits.begin(), program.waits.end(),
                       [&](OpRef wait) { return wait.lane == lane && wait.index > begin && wait.index < end; });
@@ -74,6 +74,7 @@ Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sin
   first_lane_.push_back(static_cast<std::uint32_t>(lanes_.size()));
   meetings_.resize(graph.groups.size());
   plain_.resize(lanes_.size());
+  for (const Program& program : graph.programs) interferes_ = interferes_ || program.streaming_sms > 0;
   for (const Group& group : graph.groups)
     for (const Plan& plan : group.plans)
       interferes_ = interferes_ || plan.sms > 0 || plan.memory_traffic.value > 0 || plan.slowed > 1;
@@ -211,8 +212,10 @@ void Player::emit(const Lane& lane, double begin, double end, std::int64_t rende
 void Player::lane_event(std::uint32_t id, double time) {
   Lane& lane = lanes_[id];
   lane.due = -1;
-  if (lane.state == State::kPlainLoop || lane.ops[lane.position].kind == OpKind::kCompute) computing(lane.rank, -1);
-  if (lane.state == State::kPlainLoop) {
+  const bool loop = lane.state == State::kPlainLoop;
+  lane.state = State::kFree;
+  if (loop || lane.ops[lane.position].kind == OpKind::kCompute) computing(lane.rank, -1);
+  if (loop) {
     leave_plain_loop(id, time);
   } else {
     emit(lane, lane.arrived, time);
@@ -268,7 +271,35 @@ void Player::throw_stuck(std::uint32_t id) const {
                                      program.lane_names[id - first_lane_[lane.rank]]));
 }
 
+namespace {
+
+/// Whether collectives of the group can be under way at the same time: some rank has them on several lanes.
+std::vector<bool> on_several_lanes(const EventGraph& graph) {
+  std::vector<std::vector<int>> lanes_of_slot(graph.programs.size());
+  for (std::size_t p = 0; p < graph.programs.size(); ++p)
+    for (const std::vector<Op>& lane : graph.programs[p].lanes) {
+      std::vector<bool> here;
+      for (const Op& op : lane) {
+        if (op.kind != OpKind::kCollective && op.kind != OpKind::kTransfer) continue;
+        here.resize(std::max(here.size(), static_cast<std::size_t>(op.slot) + 1));
+        here[static_cast<std::size_t>(op.slot)] = true;
+      }
+      lanes_of_slot[p].resize(std::max(lanes_of_slot[p].size(), here.size()));
+      for (std::size_t slot = 0; slot < here.size(); ++slot) lanes_of_slot[p][slot] += here[slot] ? 1 : 0;
+    }
+  std::vector<bool> several(graph.groups.size());
+  for (const Rank& rank : graph.ranks) {
+    const std::vector<int>& lanes = lanes_of_slot[static_cast<std::size_t>(rank.program)];
+    for (std::size_t slot = 0; slot < lanes.size(); ++slot)
+      if (lanes[slot] > 1) several[static_cast<std::size_t>(rank.groups[slot])] = true;
+  }
+  return several;
+}
+
+}  // namespace
+
 bool shares_links(const EventGraph& graph) {
+  const std::vector<bool> several = on_several_lanes(graph);
   constexpr int kNone = -1, kSeveral = -2;
   std::vector<int> user(graph.links.size(), kNone);  // the group whose flows take the link
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
@@ -276,6 +307,7 @@ bool shares_links(const EventGraph& graph) {
       std::vector<int> taken;  // in this plan
       for (const Plan::Flow& flow : plan.flows)
         for (const int link : graph.paths[static_cast<std::size_t>(flow.path)].links) taken.push_back(link);
+      if (several[g] && !taken.empty()) return true;
       std::sort(taken.begin(), taken.end());
       if (std::adjacent_find(taken.begin(), taken.end()) != taken.end()) return true;
       for (const int link : taken) {

@@ -19,8 +19,8 @@ struct Played {
 /// satisfied. Called by play().
 void check_graph(const EventGraph& graph);
 
-/// Whether two flows can be on one link at the same time: two of one collective, or those of two groups. (A group's
-/// collectives come one after the other.) Where none can, all networks agree.
+/// Whether two flows can be on one link at the same time: two of one collective, those of two groups, or those of a
+/// group that has collectives on several lanes. Where none can, all networks agree.
 bool shares_links(const EventGraph& graph);
 
 /// Plays `graph` on a network. SimGrid is asked only where links are shared. It runs in a child process (it allows

@@ -8,12 +8,35 @@
 
 namespace accosim {
 
+double Player::streaming_on(const Lane& lane) const {
+  const Program& program = program_of(lane.rank);
+  const auto memory = [&](const Op& op) { return op.work < 0 ? 0 : program.works[op.work].memory; };
+  if (lane.state == State::kBusy) {
+    const Op& op = lane.ops[lane.position];
+    return op.kind == OpKind::kCompute ? memory(op) : 0;
+  }
+  if (lane.state != State::kOpenLoop && lane.state != State::kPlainLoop) return 0;
+  const PlainLoop& loop = plain_[static_cast<std::size_t>(&lane - lanes_.data())];
+  double streaming = 0, whole = 0;
+  for (int i = 0; i < loop.count(); ++i) {
+    const Op& op = lane.ops[loop.index() + i];
+    streaming += op.duration.value * memory(op);
+    whole += op.duration.value;
+  }
+  return whole > 0 ? streaming / whole : 0;
+}
+
 double Player::factor(const Lane& lane, const Op& op) const {
   if (op.work < 0) return 1;
   const Load& load = loads_[lane.rank];
   const Program& program = program_of(lane.rank);
-  const double bandwidth = program.memory_bandwidth.value;
-  return slowdown(program.works[op.work], load.sms, bandwidth > 0 ? load.traffic / bandwidth : 0);
+  const double bandwidth = program.memory_bandwidth.value, traffic = bandwidth > 0 ? load.traffic / bandwidth : 0;
+  if (program.streaming_sms == 0 || load.computing == 0) return slowdown(program.works[op.work], load.sms, traffic);
+  double streaming = 0;
+  for (std::uint32_t id = first_lane_[lane.rank]; id < first_lane_[lane.rank + 1]; ++id)
+    if (&lanes_[id] != &lane) streaming += streaming_on(lanes_[id]);
+  const int held = static_cast<int>(streaming * program.streaming_sms);
+  return slowdown(program.works[op.work], load.sms + held, traffic, streaming);
 }
 
 std::vector<double> Player::body_factors(std::uint32_t id) const {
@@ -78,6 +101,8 @@ void Player::count_computing(std::uint32_t rank, int change) {
   const bool before = load.computing > 0;
   load.computing += change;
   const bool after = load.computing > 0;
+  // What computes on two lanes slows each other.
+  if (program_of(rank).streaming_sms > 0 && load.computing + std::max(0, -change) > 1) change_pace(rank);
   if (before == after) return;
   for (const std::uint32_t slot : load.meetings) {
     Meeting& meeting = pool_[slot];

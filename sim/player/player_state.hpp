@@ -118,6 +118,8 @@ class Player {
   // ---- what slows what on one GPU: player_pace.cpp ----
   /// How many times as long the op takes beside what its GPU does now.
   double factor(const Lane& lane, const Op& op) const;
+  /// The share of its time that what computes on the lane spends on memory.
+  double streaming_on(const Lane& lane) const;
   std::vector<double> body_factors(std::uint32_t id) const;
   /// Starts an op of known duration.
   void begin_op(std::uint32_t id, const Op& op, double time);

@@ -137,6 +137,7 @@ std::string cause_of(const Label& label) {
     case OpClass::kBackward: return "forward and backward";
     case OpClass::kOptimizer: return "optimizer";
     case OpClass::kCopy: return "buffer swaps and copies";
+    case OpClass::kHost: return "the host's launches";
     case OpClass::kPause: return "pauses";
     case OpClass::kCommunication:
     case OpClass::kMark: break;

@@ -56,7 +56,7 @@ Seconds end_of(const SteadyPlay& play) {
 
 /// One pause in the middle of a play, beside the same play without it. What is drawn is the same in both.
 PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Pause& pause, NetworkKind network) {
-  const int before = std::clamp(steady.updates, 8, 32), updates = 3 * before;
+  const int before = std::clamp(steady.updates / 2, 4, 32), updates = before + std::max(before, 8);
   SteadyPlay with{steady.accumulation_steps, steady.costs, {}, {}, {}, 0, {}};
   with.costs.pace.pauses = {placed(pause, steady.costs, before)};
   SteadyPlay without = with;  // folded alike, with a pause that takes no time

@@ -37,29 +37,25 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
 
 namespace {
 
-double micro_batches_of(const ScheduleInput& input, bool estimate) {
+Accumulated accumulated_in(const ScheduleInput& input, bool estimate) {
   const int least = input.spec.micro_batches_per_round;
-  if (input.spec.late_communication == LateCommunication::kWait) return least;
-  return micro_batches_until(input, least, sharded_update_time(input, round_of(estimate)));
+  const Seconds communication = sharded_update_time(input, round_of(estimate));
+  if (input.spec.late_communication == LateCommunication::kAccumulate)
+    return accumulated_until(input, least, communication);
+  return {1.0 * least, std::max(least * (input.kind.forward + input.kind.backward), communication)};
 }
 
 }  // namespace
 
 double acco_micro_batches(const ScheduleInput& input) {
-  return micro_batches_of(input, true) + micro_batches_of(input, false);
+  return accumulated_in(input, true).micro_batches + accumulated_in(input, false).micro_batches;
 }
 
-/// Two rounds: max(m t, T_r) + s_r each when waiting, micro_batches_until(m, T_r) t + s_r when accumulating. T_r has
-/// the clones in the estimate's round, s_r the clearing of gradients there.
+/// Two rounds: max(m t, T_r) + s_r each when waiting, the time of accumulated_until(m, T_r) + s_r when accumulating.
+/// T_r has the clones in the estimate's round, s_r the clearing of gradients there.
 Seconds acco_closed_form(const ScheduleInput& input) {
-  const Seconds t = input.kind.forward + input.kind.backward;
-  const bool waits = input.spec.late_communication == LateCommunication::kWait;
   Seconds update;
-  for (const bool estimate : {true, false}) {
-    const Seconds computation = micro_batches_of(input, estimate) * t;
-    update += waits ? std::max(computation, sharded_update_time(input, round_of(estimate))) : computation;
-    update += swap_time(input, estimate);
-  }
+  for (const bool estimate : {true, false}) update += accumulated_in(input, estimate).time + swap_time(input, estimate);
   return update;
 }
 

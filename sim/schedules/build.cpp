@@ -42,6 +42,7 @@ EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_
   Tables tables;
   for (const RankKind& kind : costs.kinds) {
     graph.programs.push_back(functions_of(spec).build({spec, costs, kind, accumulation_steps, updates}, tables));
+    if (costs.interference) graph.programs.back().streaming_sms = streaming_sms(kind.device);
     graph.programs.back().memory_bandwidth = kind.device.memory_efficiency * kind.device.memory_bandwidth;
   }
   graph.labels = std::move(tables.labels);

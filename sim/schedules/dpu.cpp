@@ -36,17 +36,18 @@ Program build_dpu(const ScheduleInput& input, Tables& tables) {
 
 double dpu_micro_batches(const ScheduleInput& input) {
   if (input.spec.late_communication == LateCommunication::kWait) return input.accumulation_steps;
-  return micro_batches_until(input, input.accumulation_steps, sharded_update_time(input, round_of(input.spec)));
+  const Seconds T = sharded_update_time(input, round_of(input.spec));
+  return accumulated_until(input, input.accumulation_steps, T).micro_batches;
 }
 
-/// max(A t, T) + s when waiting, micro_batches_until(A, T) t + s when accumulating. T of weight prediction has a second
-/// step of the shard and the clones.
+/// max(A t, T) + s when waiting, the time of accumulated_until(A, T) + s when accumulating. T of weight prediction has
+/// a second step of the shard and the clones.
 Seconds dpu_closed_form(const ScheduleInput& input) {
   const Round round = round_of(input.spec);
   const Seconds t = input.kind.forward + input.kind.backward;
   const Seconds T = sharded_update_time(input, round), s = swap_time(input, true);
   if (input.spec.late_communication == LateCommunication::kWait) return std::max(input.accumulation_steps * t, T) + s;
-  return dpu_micro_batches(input) * t + s;
+  return accumulated_until(input, input.accumulation_steps, T).time + s;
 }
 
 }  // namespace accosim

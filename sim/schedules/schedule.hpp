@@ -84,9 +84,16 @@ void add_local_updates(ProgramBuilder& program, const ScheduleInput& input);
 Seconds local_update_time(const ScheduleInput& input);
 /// Whole groups of `poll_every` micro-batches, at least `least` micro-batches, until `until` has ended.
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int least, OpRef until);
-/// How many micro-batches those are beside communication that takes `communication`: k max(ceil(least / k),
-/// ceil(communication / p)), k = poll_every and p the time of k micro-batches.
-double micro_batches_until(const ScheduleInput& input, int least, Seconds communication);
+/// What those are beside communication that takes `communication`: n looks, n = max(ceil(least / k),
+/// ceil(communication / p)), with k = poll_every micro-batches and p = k t + drain_time() each.
+struct Accumulated {
+  double micro_batches = 0;
+  Seconds time;
+};
+Accumulated accumulated_until(const ScheduleInput& input, int least, Seconds communication);
+/// Where the released ACCO waits on the host for the GPU (after each group of micro-batches, after each swap, after
+/// each round of the communication lane) the GPU then waits for the host's next launch: one launch interval.
+Seconds drain_time(const ScheduleInput& input);
 /// One micro-batch and the reduction of its gradients, in buckets while the backward pass runs or after it; returns the
 /// op after which they are there. DDP first broadcasts rank 0's buffers; it multiplies each gradient by 1/n into its
 /// bucket, in the backward pass, and copies all of them back when the last bucket is there, unless gradients are views
@@ -102,7 +109,7 @@ PlanRequest parameter_gather(const ScheduleInput& input);
 /// restored after it; or an update and then a prediction from it, saved and restored likewise.
 enum class Round : std::uint8_t { kUpdate, kEstimate, kPredict };
 
-/// All-reduces the counts of micro-batches, reduce-scatters, steps the shard, all-gathers. Waits for `swap`.
+/// All-reduces the counts of micro-batches, reduce-scatters, scales, steps the shard, all-gathers. Waits for `swap`.
 OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, OpRef swap, Round round);
 /// Its time alone, with the all-reduce of the counts, and the copies of the states where there are any.
 Seconds sharded_update_time(const ScheduleInput& input, Round round);
@@ -112,7 +119,7 @@ void add_count(ProgramBuilder& program, const ScheduleInput& input);
 Seconds count_time(const ScheduleInput& input);
 
 /// The buffer swap that ends a round on the compute lane, after `communication`: parameters from the communication
-/// buffer, gradients into it, and the gradients cleared where the next round starts a sum anew.
+/// buffer, gradients into it, the gradients cleared where the next round starts a sum anew, and a drained host.
 OpRef add_swap(ProgramBuilder& program, const ScheduleInput& input, OpRef communication, bool clear);
 Seconds swap_time(const ScheduleInput& input, bool clear);
 

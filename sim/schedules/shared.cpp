@@ -78,16 +78,23 @@ int least_looks(const ScheduleInput& input, int least) {
 
 }  // namespace
 
+Seconds drain_time(const ScheduleInput& input) { return input.kind.device.launch_interval; }
+
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int least, OpRef until) {
-  program.begin_loop(kComputeLane, least_looks(input, least), until, input.spec.poll_every);
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
-  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
+  program.begin_loop(kComputeLane, least_looks(input, least), until);
+  for (int i = 0; i < input.spec.poll_every; ++i) {
+    program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
+    program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
+  }
+  program.host(kComputeLane, "drained host", drain_time(input));
   program.end_loop(kComputeLane);
 }
 
-double micro_batches_until(const ScheduleInput& input, int least, Seconds communication) {
-  const Seconds p = input.spec.poll_every * (input.kind.forward + input.kind.backward);
-  return input.spec.poll_every * std::max<double>(least_looks(input, least), std::ceil((communication - kTie) / p));
+Accumulated accumulated_until(const ScheduleInput& input, int least, Seconds communication) {
+  const int k = input.spec.poll_every;
+  const Seconds p = k * (input.kind.forward + input.kind.backward) + drain_time(input);
+  const double looks = std::max<double>(least_looks(input, least), std::ceil((communication - kTie) / p));
+  return {k * looks, looks * p};
 }
 
 namespace {
@@ -247,12 +254,27 @@ Seconds count_time(const ScheduleInput& input) {
   return input.spec.count_micro_batches ? request_time(input.costs, kCounts) : Seconds{0};
 }
 
+namespace {
+
+/// The shard's reduced gradient copied to fp32, and multiplied by one over the count. accocal's optimizer does both.
+Seconds scaling_time(const ScheduleInput& input) {
+  if (input.costs.implementation == Implementation::kAccocal) return Seconds{0};
+  const double elements = input.costs.parameters / input.costs.ranks();
+  const Bytes reduced = elements * bytes_of(input.costs.gradient_dtype), wide = elements * bytes_of(Dtype::kFp32);
+  return memory_time(reduced, wide, input.kind.device) + memory_time(wide, wide, input.kind.device);
+}
+
+}  // namespace
+
 OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, OpRef swap, Round round) {
   const Costs& costs = input.costs;
   const bool clone = round == Round::kEstimate;
-  if (clone) program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input), {swap});
-  program.collective(kCommunicationLane, "all-reduce of counts", kCounts, {swap});
+  program.host(kCommunicationLane, "drained host", drain_time(input), {swap});
+  if (clone) program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input));
+  program.collective(kCommunicationLane, "all-reduce of counts", kCounts);
   program.collective(kCommunicationLane, "reduce-scatter", {CollectiveKind::kReduceScatter, costs.gradient_bytes()});
+  if (const Seconds scaling = scaling_time(input); scaling > Seconds{0})
+    program.compute(kCommunicationLane, "copy and scale gradients", OpClass::kCopy, scaling);
   program.compute(kCommunicationLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
   if (round == Round::kPredict) {
     program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input));
@@ -269,7 +291,7 @@ Seconds sharded_update_time(const ScheduleInput& input, Round round) {
   const Costs& costs = input.costs;
   Seconds clones = round == Round::kUpdate ? Seconds{0} : 2 * clone_time(input);
   if (round == Round::kPredict) clones += shard_optimizer_time(input);
-  return clones + request_time(costs, kCounts) +
+  return drain_time(input) + clones + scaling_time(input) + request_time(costs, kCounts) +
          request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}) + shard_optimizer_time(input) +
          request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes()});
 }
@@ -281,8 +303,8 @@ OpRef add_swap(ProgramBuilder& program, const ScheduleInput& input, OpRef commun
 
 Seconds swap_time(const ScheduleInput& input, bool clear) {
   const Bytes parameters = input.costs.parameter_bytes(), gradients = input.costs.gradient_bytes();
-  Seconds time =
-      memory_time(parameters, parameters, input.kind.device) + memory_time(gradients, gradients, input.kind.device);
+  Seconds time = memory_time(parameters, parameters, input.kind.device) +
+                 memory_time(gradients, gradients, input.kind.device) + drain_time(input);
   if (clear) time += memory_time(Bytes{0}, gradients, input.kind.device);
   return time;
 }

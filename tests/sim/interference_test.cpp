@@ -181,6 +181,53 @@ TEST(Interference, AKernelThatWaitsForOtherRanksHoldsItsMultiprocessors) {
   EXPECT_DOUBLE_EQ(end_of(graph, 0, "copy"), 10 + 2 * 0.5);
 }
 
+/// Two lanes without a collective: a forward pass of 10 s, and a copy of 4 s that begins with it.
+EventGraph two_lanes(const Work& work, int streaming_sms) {
+  Tables tables;
+  ProgramBuilder program(tables, {"compute", "copy"});
+  program.compute(0, "work", OpClass::kForward, s(10), {}, 0, work);
+  program.compute(1, "copy", OpClass::kCopy, s(4));
+  Program made = program.take(1);
+  made.streaming_sms = streaming_sms;
+  return graph_of(tables, {made});
+}
+
+TEST(Interference, TwoLanesThatStreamShareTheBandwidth) {
+  // Both memory-bound: each at half its pace. The copy ends at 8, when 4 of the 10 s are done: 14. With half of the
+  // work in memory each is slowed by 1.5: the copy ends at 6, when 4 s are done: 12.
+  EXPECT_DOUBLE_EQ(end_of(two_lanes(memory_work(), 1), 0, "work"), 14);
+  EXPECT_DOUBLE_EQ(end_of(two_lanes(memory_work(), 1), 0, "copy"), 8);
+  EXPECT_DOUBLE_EQ(end_of(two_lanes(products(0, 0.5), 1), 0, "copy"), 6);
+  Work half = products(0.5, 0.5);
+  half.waves = Work::ones();
+  EXPECT_DOUBLE_EQ(end_of(two_lanes(half, 1), 0, "work"), 12);
+  // Without interference neither feels the other.
+  EXPECT_DOUBLE_EQ(end_of(two_lanes(memory_work(), 0), 0, "work"), 10);
+}
+
+TEST(Interference, AStreamingLaneHoldsMultiprocessors) {
+  // Products take twice as long while the copy holds 24: 10 + 4 (1 - 1/2). The copy itself feels nothing of them.
+  EXPECT_DOUBLE_EQ(end_of(two_lanes(products(), kChannels), 0, "work"), 12);
+  EXPECT_DOUBLE_EQ(end_of(two_lanes(products(), kChannels), 0, "copy"), 4);
+}
+
+TEST(Interference, ALoopBesideACopyIntegratesThePace) {
+  // Three micro-batches of 2 s of products and 2 s that feel nothing, beside a copy of 3 s that holds 24: the first
+  // takes 4 s of the clock for the products but for the copy's end at 3, when 1.5 s of them are done: 3.5 + 2, then 4
+  // each.
+  Tables tables;
+  ProgramBuilder program(tables, {"compute", "copy"});
+  program.begin_loop(0, 3);
+  program.compute(0, "slow", OpClass::kForward, s(2), {}, 0, products());
+  program.compute(0, "same", OpClass::kBackward, s(2), {}, 1);
+  program.end_loop(0);
+  program.compute(0, "after", OpClass::kForward, s(1));
+  program.compute(1, "copy", OpClass::kCopy, s(3));
+  Program made = program.take(1);
+  made.streaming_sms = kChannels;
+  EXPECT_DOUBLE_EQ(end_of(graph_of(tables, {made}), 0, "after"), 3.5 + 2 + 4 + 4 + 1);
+}
+
 TEST(Interference, WhatNothingSlowsKeepsItsTime) {
   Tables tables;
   ProgramBuilder program(tables, {"compute", "communication"});

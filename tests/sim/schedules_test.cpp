@@ -261,14 +261,15 @@ TEST(Schedules, AccoEstimatesWithClonesThenUpdates) {
   const ScheduleSpec& acco = scenario.schedules[3];
   const EventGraph graph = build(acco, price(scenario, acco), 4, 1);
   EXPECT_EQ(op_names(graph, kCommunicationLane),
-            (std::vector<std::string>{"clone optimizer states", "all-reduce of counts", "reduce-scatter", "optimizer",
-                                      "all-gather", "restore optimizer states", "all-reduce of counts",
-                                      "reduce-scatter", "optimizer", "all-gather"}));
-  EXPECT_EQ(
-      op_names(graph, kComputeLane),
-      (std::vector<std::string>{"forward", "backward", "swap and clear buffers",           // the first micro-batch
-                                "forward", "backward", "swap and clear buffers", "round",  // g, beside the estimate
-                                "forward", "backward", "swap buffers", "update"}));        // g~, beside the update
+            (std::vector<std::string>{"drained host", "clone optimizer states", "all-reduce of counts",
+                                      "reduce-scatter", "copy and scale gradients", "optimizer", "all-gather",
+                                      "restore optimizer states", "drained host", "all-reduce of counts",
+                                      "reduce-scatter", "copy and scale gradients", "optimizer", "all-gather"}));
+  EXPECT_EQ(op_names(graph, kComputeLane),
+            (std::vector<std::string>{
+                "forward", "backward", "swap and clear buffers",                           // the first micro-batch
+                "forward", "backward", "drained host", "swap and clear buffers", "round",  // g, beside the estimate
+                "forward", "backward", "drained host", "swap buffers", "update"}));        // g~, beside the update
 }
 
 TEST(Schedules, ReleasedDdpReducesEveryMicroBatchThenOwnersBroadcast) {
@@ -290,7 +291,8 @@ TEST(Schedules, ReleasedDdpReducesEveryMicroBatchThenOwnersBroadcast) {
 TEST(Schedules, PartsMoveTheBytesTheyShould) {
   // 8 ranks, 1.6e12 B/s achieved. AdamW on a shard: master, m, v read and written (24 B), a 2-byte gradient read and a
   // 2-byte parameter written, 28 P/8. A swap copies 2-byte parameters and gradients, each read and written, 8 P;
-  // clearing writes 2 P more. Clones of 12 P/8 are read and written, out and back: 48 P/8.
+  // clearing writes 2 P more, and the drained host's next launch takes 2 us. Clones of 12 P/8 are read and written, out
+  // and back: 48 P/8. The shard's gradient is read in 2 bytes and written in 4, then read and written in 4: 14 P/8.
   const Scenario scenario = sample_scenario(2, 4);
   const ScheduleSpec& acco = scenario.schedules[3];
   const Costs costs = price(scenario, acco);
@@ -298,8 +300,12 @@ TEST(Schedules, PartsMoveTheBytesTheyShould) {
   const double P = static_cast<double>(parameter_count(scenario.model)), rate = 1.6e12;
   EXPECT_NEAR(shard_optimizer_time(input).value, 28 * P / 8 / rate, 1e-12);
   EXPECT_NEAR(full_optimizer_time(input).value, 28 * P / rate, 1e-12);
-  EXPECT_NEAR(swap_time(input, false).value, 8 * P / rate, 1e-12);
-  EXPECT_NEAR(swap_time(input, true).value, 10 * P / rate, 1e-12);
+  EXPECT_NEAR(swap_time(input, false).value, 8 * P / rate + 2e-6, 1e-12);
+  EXPECT_NEAR(swap_time(input, true).value, 10 * P / rate + 2e-6, 1e-12);
+  const Seconds sent = request_time(costs, {CollectiveKind::kAllReduce, Bytes{4}}) +
+                       request_time(costs, {CollectiveKind::kReduceScatter, Bytes{2 * P}}) +
+                       request_time(costs, {CollectiveKind::kAllGather, Bytes{2 * P}});
+  EXPECT_NEAR((sharded_update_time(input, Round::kUpdate) - sent).value, 2e-6 + (14 + 28) * P / 8 / rate, 1e-12);
   EXPECT_NEAR((sharded_update_time(input, Round::kEstimate) - sharded_update_time(input, Round::kUpdate)).value,
               48 * P / 8 / rate, 1e-12);
 }
