@@ -119,6 +119,7 @@ struct MeasureArguments {
   double seconds = 20;
   bool quick = false;
   TrainArguments train;
+  std::vector<int> lengths;
   std::string output;
   bool force = false;
   std::string device, only;
@@ -142,6 +143,10 @@ ExitCode run_measure(const MeasureArguments& arguments) {
   options.budget = Seconds{arguments.seconds};
   options.quick = arguments.quick;
   options.training = training_options(arguments.train, options.launch.ranks);
+  options.lengths = arguments.lengths;
+  for (const int length : options.lengths)
+    if (length > arguments.train.context)
+      throw BadInput(fmt::format("--lengths {}: --context is {}; write at most that", length, arguments.train.context));
   const std::vector<std::int64_t>& bytes = options.bytes;
   const std::int64_t largest = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
   check_measure_memory(options.training, options.launch.ranks, Bytes{static_cast<double>(largest)});
@@ -154,8 +159,9 @@ ExitCode run_measure(const MeasureArguments& arguments) {
 
 /// What decides about ranks on CPUs changes nothing on a device, and the other way round.
 void refuse_for_place(const CLI::App& verb, bool on_device) {
-  const std::vector<std::string> of_cpus = {"--ranks",  "--network", "--rate",  "--transport", "--timeout",  "--bytes",
-                                            "--layers", "--width",   "--heads", "--context",   "--sequences"};
+  const std::vector<std::string> of_cpus = {"--ranks",   "--network", "--rate",      "--transport",
+                                            "--timeout", "--bytes",   "--layers",    "--width",
+                                            "--heads",   "--context", "--sequences", "--lengths"};
   const std::vector<std::string> of_devices = {"--only", "--collective-ranks"};
   for (const std::string& option : on_device ? of_cpus : of_devices) {
     if (verb.count(option) == 0) continue;
@@ -207,6 +213,10 @@ void add_measure_options(CLI::App* verb, MeasureArguments& arguments) {
       ->capture_default_str();
   verb->add_flag("--quick", arguments.quick, "Fewest runs of each, done in a few seconds");
   add_gpt_options(verb, arguments.train);
+  verb->add_option("--lengths", arguments.lengths,
+                   "Tokens of shorter sequences at which the micro-batch is timed too, such as 16,32,48")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--device", arguments.device,
                    "cuda:0: the parts of the step on that GPU instead, in about 420 s unless --seconds says so");
   verb->add_option("--only", arguments.only,
@@ -244,6 +254,10 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   add("--outer-momentum", a.outer_momentum, "DiLoCo: Nesterov momentum of the outer optimizer");
   add_list("--slow", a.slow, "RANK=FACTOR: that rank's micro-batches take FACTOR times as long; may be repeated");
   add("--compute-time", a.compute_time, "Sleep so long for each micro-batch, such as \"10 ms\", and train nothing");
+  verb->add_option("--jitter", a.jitter,
+                   "With --compute-time: coefficient of variation of that time, drawn for each micro-batch")
+      ->capture_default_str()
+      ->needs(verb->get_option("--compute-time"));
   verb->add_option("--parameters", a.parameters, "With --compute-time: number of parameters that are communicated")
       ->capture_default_str()
       ->needs(verb->get_option("--compute-time"));
@@ -253,6 +267,9 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   add("--vocabulary", a.vocabulary, "With --device: random tokens of so many kinds instead of a text, for timing");
   verb->get_option("--vocabulary")->needs(verb->get_option("--device"))->excludes(verb->get_option("--data"));
   add_gpt_options(verb, a);
+  add("--lengths", a.lengths,
+      "Tokens of a sequence and how often, such as 16:1,64:3; a micro-batch is as long as its longest. Default: all "
+      "have the whole --context");
   add("--storage", a.storage, "Type of parameters and gradients: fp32 or bf16");
   add("--optimizer", a.optimizer, "Optimizer: adamw or sgd");
   add("--learning-rate", a.learning_rate, "Peak learning rate");

@@ -41,6 +41,8 @@ std::string milliseconds(Seconds time) { return fmt::format("{:.2f} ms", 1e3 * t
 std::string name_of(const LiveCell& cell) {
   std::string name = fmt::format("{} ranks, {}", cell.ranks, cell.algorithm);
   if (cell.real) name += ", real";
+  if (cell.jitter > 0) name += fmt::format(", jitter {:g}", cell.jitter);
+  if (cell.lengths) name += ", lengths";
   if (cell.slow > 1) name += fmt::format(", one {}x slower", cell.slow);
   return name;
 }
@@ -49,13 +51,19 @@ std::string ratio_of(const LiveCell& cell) { return fmt::format("{:.2f}", cell.r
 
 /// All, then by what the cells have in common.
 std::vector<std::pair<std::string, Score>> scores_of(const LiveResult& result) {
-  Score all, real, slow;
+  Score all, real, slow, jitter, lengths, low, high;
   std::map<std::string, Score> by_algorithm;
   std::map<int, Score> by_ranks;
   Score bound;  // accumulating schedules whose communication is longer than the computation of a round
   for (const LiveRow& row : result.rows) {
     if (!row.counts) continue;
     const double error = row.error();
+    if (row.measured_p90 > Seconds{0}) {
+      (row.cell.lengths ? lengths : jitter).add(error);
+      low.add(row.predicted_p10 / row.measured_p10 - 1);
+      high.add(row.predicted_p90 / row.measured_p90 - 1);
+      continue;
+    }
     if (row.cell.real) {
       real.add(error);
       continue;
@@ -74,6 +82,12 @@ std::vector<std::pair<std::string, Score>> scores_of(const LiveResult& result) {
   scores.emplace_back("one slow rank", slow);
   scores.emplace_back("acco, communication-bound", bound);
   if (real.runs > 0) scores.emplace_back("real computation", real);
+  if (jitter.runs > 0) scores.emplace_back("jitter, median update", jitter);
+  if (lengths.runs > 0) scores.emplace_back("unequal lengths, median update", lengths);
+  if (low.runs > 0) {
+    scores.emplace_back("of both: 10 % of the updates", low);
+    scores.emplace_back("of both: 90 % of the updates", high);
+  }
   for (auto& each : scores) each.second = each.second.over();
   return scores;
 }

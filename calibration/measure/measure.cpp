@@ -41,6 +41,7 @@ RankPlan plan_of(const MeasureOptions& options) {
   plan.element_runs = options.quick ? 3 : 10;
   plan.training = options.training;
   plan.micro_batches = options.quick ? 10 : 50;
+  plan.lengths = options.lengths;
   if (ranks > 1) {
     // A reduce-scatter and an all-gather of about 40 ms together, but not so small that latency is all there is.
     const double wanted = 0.02 * std::min(rate.value, 500e6) * ranks / (ranks - 1);
@@ -84,6 +85,15 @@ std::vector<JsonValue> samples_of(const RankPlan& plan, const std::vector<RankTi
   append(samples,
          json_object({{"what", "micro_batch"}, {"parameters", times[0].parameters}, {"tokens", times[0].tokens}}),
          spread_of(pooled(times, &RankTimes::micro_batch)));
+  for (std::size_t i = 0; i < plan.lengths.size(); ++i) {
+    std::vector<double> all;
+    for (const RankTimes& one : times) all.insert(all.end(), one.shorter[i].begin(), one.shorter[i].end());
+    append(samples,
+           json_object({{"what", "shorter_micro_batch"},
+                        {"parameters", times[0].parameters},
+                        {"tokens", std::int64_t{plan.training.gpt.sequences} * plan.lengths[i]}}),
+           spread_of(all));
+  }
   if (plan.theft_bytes > 0) {
     const Theft theft = theft_of(times);
     append(samples,

@@ -21,6 +21,7 @@ struct MeasureOptions {
   Seconds budget{20};               ///< about; sizes that were asked for are measured whatever they take
   bool quick = false;               ///< fewer runs of each
   TrainingOptions training;         ///< its micro-batch is timed; only the options of the workload count
+  std::vector<int> lengths;         ///< of sequences, shorter than the context, at which it is timed too
 };
 
 struct MeasureResult {

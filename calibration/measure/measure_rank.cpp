@@ -100,15 +100,27 @@ ElementTimes measure_elements(std::int64_t elements, int runs) {
   return times;
 }
 
-void measure_micro_batches(const TrainingOptions& options, int runs, RankTimes& times) {
+std::vector<double> micro_batch_times(Workload& workload, int runs) {
+  const std::vector<float> parameters = workload.initial_parameters();
+  std::vector<float> gradient(workload.parameter_count());
+  std::vector<double> times;
+  for (int i = 0; i <= runs; ++i) {
+    const double time = time_of([&] { workload.accumulate(parameters, i, gradient); });
+    if (i > 0) times.push_back(time);
+  }
+  return times;
+}
+
+void measure_micro_batches(const TrainingOptions& options, const std::vector<int>& lengths, int runs,
+                           RankTimes& times) {
   const std::unique_ptr<Workload> workload = make_workload(options);
-  const std::vector<float> parameters = workload->initial_parameters();
-  std::vector<float> gradient(workload->parameter_count());
   times.parameters = static_cast<std::int64_t>(workload->parameter_count());
   times.tokens = static_cast<std::int64_t>(workload->samples_per_micro_batch()) * workload->tokens_per_sample();
-  for (int i = 0; i <= runs; ++i) {
-    const double time = time_of([&] { workload->accumulate(parameters, i, gradient); });
-    if (i > 0) times.micro_batch.push_back(time);
+  times.micro_batch = micro_batch_times(*workload, runs);
+  for (const int length : lengths) {
+    TrainingOptions shorter = options;
+    shorter.gpt.lengths = {{length, 1}};
+    times.shorter.push_back(micro_batch_times(*make_workload(shorter), runs));
   }
 }
 
@@ -171,7 +183,7 @@ RankTimes measure_on_rank(const RankPlan& plan, Transport& transport) {
   }
   transport.barrier();
   tell(transport, "micro-batches");
-  measure_micro_batches(plan.training, plan.micro_batches, times);
+  measure_micro_batches(plan.training, plan.lengths, plan.micro_batches, times);
   transport.barrier();
   if (plan.theft_bytes > 0) {
     tell(transport, "computation beside communication");

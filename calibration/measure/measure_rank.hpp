@@ -24,6 +24,7 @@ struct RankPlan {
   int element_runs = 0;
   TrainingOptions training;  ///< of the micro-batches
   int micro_batches = 0;
+  std::vector<int> lengths;      ///< of sequences, at which micro-batches are measured too
   std::int64_t theft_bytes = 0;  ///< size of the collectives that run while the rank computes; 0: not measured
   int theft_runs = 0;
 };
@@ -56,9 +57,10 @@ struct RankTimes {
   std::vector<double> hand_off_start;  ///< from submit() to the job's first instruction
   std::vector<double> hand_off_end;    ///< from the job's last instruction to the return of wait()
   std::vector<ElementTimes> elements;
-  std::vector<double> micro_batch;  ///< seconds of forward and backward
-  std::int64_t parameters = 0;      ///< of its model
-  std::int64_t tokens = 0;          ///< in a micro-batch
+  std::vector<double> micro_batch;           ///< seconds of forward and backward
+  std::vector<std::vector<double>> shorter;  ///< the same at each of the plan's lengths
+  std::int64_t parameters = 0;               ///< of its model
+  std::int64_t tokens = 0;                   ///< in a micro-batch
   TheftTimes theft;
 };
 

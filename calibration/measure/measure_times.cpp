@@ -61,6 +61,8 @@ void pass(Way& way, RankTimes& times) {
     way(one.elements);
     for (std::vector<double>* list : {&one.adamw, &one.copy}) pass(way, *list);
   }
+  times.shorter.resize(way.length(times.shorter.size()));
+  for (std::vector<double>& list : times.shorter) pass(way, list);
   way(times.parameters);
   way(times.tokens);
   TheftTimes& theft = times.theft;

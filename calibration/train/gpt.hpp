@@ -48,12 +48,13 @@ std::vector<double> initial_parameters(const GptShape& shape, std::uint64_t seed
 template <typename Real>
 class Gpt {
  public:
-  Gpt(const GptShape& shape, int sequences);
+  /// `length`: tokens of a sequence, at most the shape's context; 0: the context.
+  Gpt(const GptShape& shape, int sequences, int length = 0);
   ~Gpt();
   Gpt(Gpt&&) noexcept;
   Gpt& operator=(Gpt&&) noexcept;
 
-  /// Mean cross entropy of the next token, in nats. `tokens`: for each sequence context + 1 of them, the targets being
+  /// Mean cross entropy of the next token, in nats. `tokens`: for each sequence length + 1 of them, the targets being
   /// the inputs shifted by one.
   double loss(std::span<const Real> parameters, std::span<const std::uint8_t> tokens);
   /// The same, and its gradient is added to `gradient`.

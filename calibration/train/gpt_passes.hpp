@@ -59,6 +59,7 @@ struct Gpt<Real>::State {
 
   GptShape shape;
   int sequences;
+  int length;  // of a sequence
   Eigen::Index tokens;
   std::vector<ParameterBlock> blocks;
   std::vector<Layer> layers;
@@ -67,8 +68,13 @@ struct Gpt<Real>::State {
   Matrix probabilities;  // logits, and in the backward pass their gradient
   Matrix dx, dy, dqkv, dmixed, dup, dweights;
 
-  State(const GptShape& s, int n)
-      : shape(s), sequences(n), tokens(Eigen::Index{n} * s.context), blocks(parameter_blocks(s)) {
+  State(const GptShape& s, int n, int of)
+      : shape(s),
+        sequences(n),
+        length(of > 0 ? of : s.context),
+        tokens(Eigen::Index{n} * length),
+        blocks(parameter_blocks(s)) {
+    if (length > s.context) throw std::invalid_argument("a sequence is at most as long as the context");
     if (n < 1) throw std::invalid_argument("a micro-batch has at least 1 sequence");
     layers.resize(static_cast<std::size_t>(s.layers));
   }
@@ -129,7 +135,7 @@ struct Gpt<Real>::State {
   Real attention_scale() const { return 1 / std::sqrt(static_cast<Real>(head_size())); }
 
   void attention_forward(Layer& layer) const {
-    const Eigen::Index size = head_size(), length = shape.context, width = shape.width;
+    const Eigen::Index size = head_size(), width = shape.width;
     layer.weights.resize(length, length * shape.heads * sequences);
     layer.mixed.resize(width, tokens);
     for (Eigen::Index sequence = 0; sequence < sequences; ++sequence) {
@@ -154,7 +160,7 @@ struct Gpt<Real>::State {
   }
 
   void attention_backward(const Layer& layer) {
-    const Eigen::Index size = head_size(), length = shape.context, width = shape.width;
+    const Eigen::Index size = head_size(), width = shape.width;
     dqkv.resize(3 * width, tokens);
     for (Eigen::Index sequence = 0; sequence < sequences; ++sequence) {
       for (Eigen::Index head = 0; head < shape.heads; ++head) {
@@ -182,24 +188,22 @@ struct Gpt<Real>::State {
   void check(std::span<const Real> p, std::span<const std::uint8_t> text) const {
     if (p.size() != blocks.back().offset + blocks.back().size())
       throw std::invalid_argument("not this GPT's parameters");
-    if (text.size() != static_cast<std::size_t>(sequences) * static_cast<std::size_t>(shape.context + 1))
-      throw std::invalid_argument("a micro-batch has context + 1 tokens a sequence");
+    if (text.size() != static_cast<std::size_t>(sequences) * static_cast<std::size_t>(length + 1))
+      throw std::invalid_argument("a micro-batch has length + 1 tokens a sequence");
     for (const std::uint8_t token : text) {
       if (token >= shape.vocabulary) throw std::invalid_argument("a token beyond the vocabulary");
     }
   }
 
   // Where in the text the input token of column i is; its target is the next token.
-  std::size_t place(Eigen::Index i) const {
-    return static_cast<std::size_t>(i / shape.context * (shape.context + 1) + i % shape.context);
-  }
+  std::size_t place(Eigen::Index i) const { return static_cast<std::size_t>(i / length * (length + 1) + i % length); }
 
   // Leaves softmax(logits) in `probabilities`.
   double forward(std::span<const Real> p, std::span<const std::uint8_t> text) {
     check(p, text);
     const Weights token = map(p, blocks[kToken]), position = map(p, blocks[kPosition]);
     x.resize(shape.width, tokens);
-    for (Eigen::Index i = 0; i < tokens; ++i) x.col(i) = token.col(text[place(i)]) + position.col(i % shape.context);
+    for (Eigen::Index i = 0; i < tokens; ++i) x.col(i) = token.col(text[place(i)]) + position.col(i % length);
     for (int l = 0; l < shape.layers; ++l) {
       Layer& layer = layers[static_cast<std::size_t>(l)];
       norm_forward(x, weights(p, l, kNorm1Gain), weights(p, l, kNorm1Bias), layer.norm1);
@@ -275,13 +279,14 @@ struct Gpt<Real>::State {
     }
     for (Eigen::Index i = 0; i < tokens; ++i) {
       dtoken.col(text[place(i)]) += dx.col(i);
-      dposition.col(i % shape.context) += dx.col(i);
+      dposition.col(i % length) += dx.col(i);
     }
   }
 };
 
 template <typename Real>
-Gpt<Real>::Gpt(const GptShape& shape, int sequences) : state_(std::make_unique<State>(shape, sequences)) {}
+Gpt<Real>::Gpt(const GptShape& shape, int sequences, int length)
+    : state_(std::make_unique<State>(shape, sequences, length)) {}
 template <typename Real>
 Gpt<Real>::~Gpt() = default;
 template <typename Real>

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -66,6 +69,25 @@ void set_accumulate(TrainingOptions& options, const TrainArguments& arguments) {
   options.micro_batches_per_round /= traits.rounds;
 }
 
+/// "16:1,32:2.5,64:1".
+std::map<int, double> lengths_of(std::string_view text) {
+  std::map<int, double> lengths;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view bar = text.substr(at, end - at);
+    const std::size_t colon = bar.find(':');
+    int tokens = 0;
+    double weight = 0;
+    const bool read = colon != std::string_view::npos && parse(bar.substr(0, colon), tokens) &&
+                      parse(bar.substr(colon + 1), weight) && tokens >= 1 && weight > 0 && std::isfinite(weight);
+    if (!read || (end < text.size() && end + 1 == text.size()) || !lengths.emplace(tokens, weight).second)
+      throw BadInput(
+          fmt::format("--lengths {}: write each length once and how often, such as --lengths 16:1,64:3", text));
+    at = end + 1;
+  }
+  return lengths;
+}
+
 void add_slow(TrainingOptions& options, std::string_view text) {
   const std::size_t equals = text.find('=');
   int rank = 0;
@@ -94,6 +116,8 @@ TrainingOptions training_options(const TrainArguments& arguments, int ranks) {
   options.gpt.shape = {arguments.layers, arguments.width, arguments.heads, arguments.context, 0};
   options.gpt.sequences = arguments.sequences;
   options.gpt.seed = arguments.seed;
+  options.gpt.lengths = lengths_of(arguments.lengths);
+  options.jitter = arguments.jitter;
   options.storage = choose<ElementType>("--storage", arguments.storage,
                                         {{"fp32", ElementType::kFloat32}, {"bf16", ElementType::kBf16}});
   for (const std::string& slow : arguments.slow) add_slow(options, slow);

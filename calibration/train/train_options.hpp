@@ -17,6 +17,8 @@ struct TrainArguments {
   std::string device;  ///< "cuda:0", "cuda"; empty: on CPUs
   int vocabulary = 0;  ///< with device: train on random tokens of so many kinds
   int layers = 2, width = 64, heads = 4, context = 64, sequences = 4;
+  std::string lengths;            ///< "16:1,64:3": tokens of a sequence and how often; empty: the context
+  double jitter = 0;              ///< with compute_time: coefficient of variation of a micro-batch
   std::string storage = "fp32";   ///< or bf16
   std::vector<std::string> slow;  ///< "2=4": rank 2 takes 4 times as long
   std::int64_t updates = 100;

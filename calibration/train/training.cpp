@@ -36,6 +36,7 @@ void check_optimizer(const OptimizerOptions& optimizer) {
 }
 
 void check_on_device(const TrainingOptions& options) {
+  require(options.gpt.lengths.empty(), "--lengths: on a device all sequences have the whole context; leave it out");
   require(!options.timed, "--compute-time sleeps on the host; leave --device or --compute-time out");
   require(options.slow.empty(), "--slow sleeps on the host; leave --device or --slow out");
   const AlgorithmTraits& traits = traits_of(options.algorithm);
@@ -89,7 +90,11 @@ void check_options(const TrainingOptions& options, int ranks) {
             fmt::format("--slow {}={}: a factor is 1 or more; slow the others instead", rank, factor));
   }
   if (!options.device.empty()) check_on_device(options);
+  require(options.timed || options.jitter == 0,
+          "--jitter is of micro-batches that sleep; write --compute-time \"10 ms\" too");
+  require(options.jitter >= 0 && options.jitter <= 10, "--jitter is a coefficient of variation from 0 to 10");
   if (options.timed) {
+    require(options.gpt.lengths.empty(), "--lengths are of sequences that are trained on; leave --compute-time out");
     require(options.parameters >= 1, "--parameters must be 1 or more");
     require(options.compute_time.value >= 0 && options.compute_time.value <= 3600,
             "--compute-time must be from 0 to an hour; write --compute-time \"10 ms\"");
@@ -100,11 +105,17 @@ void check_options(const TrainingOptions& options, int ranks) {
           "--layers, --width, --heads and --context must be 1 or more");
   require(shape.width % shape.heads == 0, fmt::format("{} heads do not divide a width of {}; write --heads {}",
                                                       shape.heads, shape.width, shape.width % 4 == 0 ? 4 : 1));
+  const auto& lengths = options.gpt.lengths;
+  require(lengths.empty() || lengths.rbegin()->first <= shape.context,
+          fmt::format("--lengths names {} tokens, and --context is {}; write at most that",
+                      lengths.empty() ? 0 : lengths.rbegin()->first, shape.context));
   require(options.gpt.sequences >= 1, "a micro-batch has at least 1 sequence; write --sequences 4");
 }
 
 std::unique_ptr<Workload> make_workload(const TrainingOptions& options) {
-  if (options.timed) return timed_workload(options.compute_time, static_cast<std::size_t>(options.parameters));
+  if (options.timed)
+    return timed_workload(options.compute_time, static_cast<std::size_t>(options.parameters), options.jitter,
+                          options.gpt.seed);
   const std::string path = options.data.empty() ? default_text_path() : options.data;
   return gpt_workload(options.gpt, std::make_shared<const Corpus>(read_corpus(path)));
 }

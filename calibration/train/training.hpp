@@ -38,6 +38,7 @@ struct TrainingOptions {
   // What is computed.
   bool timed = false;                 ///< sleep instead of training a GPT
   Seconds compute_time{0.01};         ///< of a timed micro-batch
+  double jitter = 0;                  ///< coefficient of variation of a timed micro-batch
   std::int64_t parameters = 1 << 20;  ///< of the timed workload
   GptWorkloadOptions gpt;
   std::string data;                             ///< a text; empty: the one that comes with the program

@@ -28,6 +28,7 @@ JsonValue options_json(const TrainingOptions& options) {
   if (options.random_vocabulary > 0) json.set("random_vocabulary", options.random_vocabulary);
   if (options.timed) {
     json.set("compute_time_s", options.compute_time.value);
+    if (options.jitter > 0) json.set("jitter", options.jitter);
   } else {
     const GptShape& shape = options.gpt.shape;
     json.set("layers", shape.layers);
@@ -35,6 +36,10 @@ JsonValue options_json(const TrainingOptions& options) {
     json.set("heads", shape.heads);
     json.set("context", shape.context);
     json.set("sequences", options.gpt.sequences);
+    if (!options.gpt.lengths.empty()) {
+      JsonValue& lengths = json.set("lengths", json_object({}));
+      for (const auto& [tokens, weight] : options.gpt.lengths) lengths.set(std::to_string(tokens), weight);
+    }
   }
   const OptimizerOptions& optimizer = options.optimizer;
   json.set("optimizer", optimizer.kind == OptimizerKind::kSgd ? "sgd" : "adamw");

@@ -3,11 +3,14 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <ctime>
 #include <limits>
 #include <stdexcept>
+
+#include "models/base/draws.hpp"
 
 namespace accocal {
 namespace {
@@ -17,9 +20,7 @@ class GptWorkload : public Workload {
   GptWorkload(const GptWorkloadOptions& options, std::shared_ptr<const Corpus> corpus)
       : options_(with_vocabulary(options, *corpus)),
         corpus_(std::move(corpus)),
-        gpt_(options_.shape, options_.sequences),
         evaluation_(options_.shape, kEvaluated),
-        tokens_(tokens_of(options_.sequences)),
         held_out_(tokens_of((options_.held_out + kEvaluated - 1) / kEvaluated * kEvaluated)) {
     fill_evenly(corpus_->held_out, options_.shape.context, held_out_);
   }
@@ -34,8 +35,11 @@ class GptWorkload : public Workload {
   }
 
   double accumulate(std::span<const float> parameters, std::int64_t micro_batch, std::span<float> gradient) override {
-    fill_batch(corpus_->training, options_.shape.context, options_.seed, micro_batch, tokens_);
-    return gpt_.accumulate(parameters, tokens_, gradient);
+    const int length = length_of(micro_batch);
+    const auto found = gpts_.try_emplace(length, options_.shape, options_.sequences, length).first;
+    tokens_.resize(static_cast<std::size_t>(options_.sequences) * static_cast<std::size_t>(length + 1));
+    fill_batch(corpus_->training, length, options_.seed, micro_batch, tokens_);
+    return found->second.accumulate(parameters, tokens_, gradient);
   }
 
   double held_out_loss(std::span<const float> parameters) override {
@@ -53,34 +57,65 @@ class GptWorkload : public Workload {
     options.shape.vocabulary = corpus.vocabulary;
     return options;
   }
+  /// The longest of the micro-batch's sequences.
+  int length_of(std::int64_t micro_batch) const {
+    if (options_.lengths.empty()) return options_.shape.context;
+    double whole = 0;
+    for (const auto& [length, weight] : options_.lengths) whole += weight;
+    int longest = 0;
+    for (int i = 0; i < options_.sequences; ++i) {
+      const std::int64_t number = micro_batch * options_.sequences + i;
+      double left =
+          whole * accosim::uniform_draw(options_.seed, accosim::Stream::kLength, 0, static_cast<std::uint64_t>(number));
+      for (const auto& [length, weight] : options_.lengths) {
+        left -= weight;
+        if (left >= 0 && length != options_.lengths.rbegin()->first) continue;
+        longest = std::max(longest, length);
+        break;
+      }
+    }
+    return longest;
+  }
   std::size_t tokens_of(int sequences) const {
     return static_cast<std::size_t>(sequences) * static_cast<std::size_t>(options_.shape.context + 1);
   }
 
   GptWorkloadOptions options_;
   std::shared_ptr<const Corpus> corpus_;
-  Gpt<float> gpt_, evaluation_;
+  std::map<int, Gpt<float>> gpts_;  // by length of the sequences
+  Gpt<float> evaluation_;
   std::vector<std::uint8_t> tokens_, held_out_;
 };
 
 class TimedWorkload : public Workload {
  public:
-  TimedWorkload(Seconds duration, std::size_t parameters)
-      : nanoseconds_(static_cast<std::int64_t>(std::llround(duration.value * 1e9))), parameters_(parameters) {}
+  TimedWorkload(Seconds duration, std::size_t parameters, double jitter, std::uint64_t seed)
+      : nanoseconds_(duration.value * 1e9), parameters_(parameters), jitter_(jitter), seed_(seed) {}
 
   std::size_t parameter_count() const override { return parameters_; }
   std::vector<float> initial_parameters() const override { return std::vector<float>(parameters_, 0.5F); }
   int samples_per_micro_batch() const override { return 1; }
   int tokens_per_sample() const override { return 1; }
-  double accumulate(std::span<const float>, std::int64_t, std::span<float>) override {
-    sleep_until(monotonic_nanoseconds() + nanoseconds_);
+  double accumulate(std::span<const float>, std::int64_t micro_batch, std::span<float>) override {
+    const std::int64_t now = monotonic_nanoseconds();
+    sleep_until(now + std::llround(factor_of(micro_batch) * nanoseconds_));
     return std::numeric_limits<double>::quiet_NaN();
   }
   double held_out_loss(std::span<const float>) override { return std::numeric_limits<double>::quiet_NaN(); }
 
  private:
-  std::int64_t nanoseconds_;
+  double factor_of(std::int64_t micro_batch) const {
+    if (jitter_ == 0) return 1;
+    const double u =
+        accosim::uniform_draw(seed_, accosim::Stream::kMicroBatch, 0, static_cast<std::uint64_t>(micro_batch));
+    const double s = std::sqrt(std::log1p(jitter_ * jitter_));
+    return std::exp(s * accosim::normal_quantile(u) - s * s / 2);
+  }
+
+  double nanoseconds_;
   std::size_t parameters_;
+  double jitter_;
+  std::uint64_t seed_;
 };
 
 }  // namespace
@@ -102,8 +137,8 @@ std::unique_ptr<Workload> gpt_workload(const GptWorkloadOptions& options, std::s
   return std::make_unique<GptWorkload>(options, std::move(corpus));
 }
 
-std::unique_ptr<Workload> timed_workload(Seconds duration, std::size_t parameters) {
-  return std::make_unique<TimedWorkload>(duration, parameters);
+std::unique_ptr<Workload> timed_workload(Seconds duration, std::size_t parameters, double jitter, std::uint64_t seed) {
+  return std::make_unique<TimedWorkload>(duration, parameters, jitter, seed);
 }
 
 }  // namespace accocal

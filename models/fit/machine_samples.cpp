@@ -32,10 +32,16 @@ constexpr std::size_t kMostSamples = 100'000;
 
 /// What each kind of sample is of; nothing: of itself.
 const std::vector<std::pair<std::string, const char*>>& kinds() {
-  static const std::vector<std::pair<std::string, const char*>> kAll = {
-      {"reduce_scatter", "bytes"}, {"all_gather", "bytes"},     {"all_reduce", "bytes"},
-      {"adamw", "elements"},       {"copy", "elements"},        {"micro_batch", "parameters"},
-      {"theft", "bytes"},          {"hand_off_start", nullptr}, {"hand_off_end", nullptr}};
+  static const std::vector<std::pair<std::string, const char*>> kAll = {{"reduce_scatter", "bytes"},
+                                                                        {"all_gather", "bytes"},
+                                                                        {"all_reduce", "bytes"},
+                                                                        {"adamw", "elements"},
+                                                                        {"copy", "elements"},
+                                                                        {"micro_batch", "parameters"},
+                                                                        {"shorter_micro_batch", "parameters"},
+                                                                        {"theft", "bytes"},
+                                                                        {"hand_off_start", nullptr},
+                                                                        {"hand_off_end", nullptr}};
   return kAll;
 }
 
@@ -47,7 +53,8 @@ MachineSample read_sample(ObjectReader& reader) {
   for (const auto& [name, of] : kinds())
     if (reader.good("what") && name == sample.what && of != nullptr) sample.amount = reader.whole(of, 1, kMostCounted);
   sample.after_idle = reader.boolean("after_idle", false);
-  if (sample.what == "micro_batch") sample.tokens = reader.integer("tokens", 1, kMaxInteger);
+  if (sample.what == "micro_batch" || sample.what == "shorter_micro_batch")
+    sample.tokens = reader.integer("tokens", 1, kMaxInteger);
   sample.median = Seconds{reader.number("median_s", kTime)};
   sample.p10 = Seconds{reader.number("p10_s", kSpread)};
   sample.p90 = Seconds{reader.number("p90_s", kSpread)};
@@ -170,6 +177,7 @@ MachineFit fit_machine(const MachineSamples& samples, double elements) {
   fit.adamw_per_parameter = 1 / adamw.amount * adamw.median + 1 / copy.amount * copy.median;
   for (const MachineSample& sample : samples.samples) {
     if (sample.what == "hand_off_start" || sample.what == "hand_off_end") fit.hand_off += sample.median;
+    if (sample.what == "shorter_micro_batch") fit.shorter[sample.tokens] = sample.median;
     if (sample.what != "micro_batch") continue;
     fit.micro_batch = sample.median;
     fit.parameters = sample.amount;
@@ -240,15 +248,21 @@ std::string machine_scenario(const MachineSamples& samples, const MachineFit& fi
   const bool known = fit.micro_batch > Seconds{0};
   std::vector<JsonValue> own_schedules;
   for (const std::string& algorithm : accocal_algorithms()) own_schedules.push_back(own_schedule(traits_of(algorithm)));
+  JsonValue model =
+      json_object({{"model_type", measured_family().name},
+                   {"name", "measured"},
+                   {"parameters", number(known ? fit.parameters : 1048576)},
+                   {"micro_batch_time", print_quantity(known ? fit.micro_batch.value : 0.01, Dimension::kTime)}});
+  if (known && !fit.shorter.empty()) {
+    JsonValue& shorter = model.set("shorter_micro_batches", json_object({}));
+    for (const auto& [tokens, time] : fit.shorter)
+      shorter.set(fmt::format("{:.0f}", tokens), print_quantity(time.value, Dimension::kTime));
+  }
   const JsonValue scenario = json_object(
       {{"schema", "accosim.scenario/1"},
        {"name", "machine"},
        {"description", "By accosim fit from " + measured},
-       {"model",
-        json_object({{"model_type", measured_family().name},
-                     {"name", "measured"},
-                     {"parameters", number(known ? fit.parameters : 1048576)},
-                     {"micro_batch_time", print_quantity(known ? fit.micro_batch.value : 0.01, Dimension::kTime)}})},
+       {"model", std::move(model)},
        {"cluster",
         json_object({{"schema", "accosim.cluster/1"}, {"name", samples.network}, {"nodes", std::move(nodes)}})},
        {"training", json_object({{"sequence_length", number(known ? std::max(1.0, std::round(fit.tokens)) : 1)},

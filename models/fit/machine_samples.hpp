@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,15 +40,16 @@ struct MachineResidual {
 };
 
 struct MachineFit {
-  Seconds hop;                  ///< of one step of a ring
-  double efficiency = 1;        ///< payload rate over the rate that was set; 1 where none was
-  BytesPerSecond unlimited;     ///< what a rank sends where no rate was set
-  Seconds adamw_per_parameter;  ///< step and the copy of the new parameters into their buffer
-  BytesPerSecond copy;          ///< bytes read and written a second
-  Seconds micro_batch{};        ///< 0: not measured
-  Seconds hand_off;             ///< to give the communication thread a job, and to learn of its end
-  double parameters = 0;        ///< of the model of the micro-batch
-  double tokens = 0;            ///< of a micro-batch
+  Seconds hop;                        ///< of one step of a ring
+  double efficiency = 1;              ///< payload rate over the rate that was set; 1 where none was
+  BytesPerSecond unlimited;           ///< what a rank sends where no rate was set
+  Seconds adamw_per_parameter;        ///< step and the copy of the new parameters into their buffer
+  BytesPerSecond copy;                ///< bytes read and written a second
+  Seconds micro_batch{};              ///< 0: not measured
+  Seconds hand_off;                   ///< to give the communication thread a job, and to learn of its end
+  double parameters = 0;              ///< of the model of the micro-batch
+  double tokens = 0;                  ///< of a micro-batch
+  std::map<double, Seconds> shorter;  ///< of micro-batches of fewer tokens
   std::vector<MachineResidual> residuals;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/base/quantity.hpp"
+#include "models/base/statistics.hpp"
 #include "models/fit/document.hpp"
 #include "models/spec/own_schedule.hpp"
 
@@ -50,6 +51,24 @@ void read_slow(ObjectReader& options, MeasuredRun& run) {
   });
 }
 
+void read_lengths(ObjectReader& options, MeasuredRun& run) {
+  if (options.has("context")) run.context = options.integer("context", 1, kMaxInteger);
+  if (!options.has("lengths")) return;
+  read_object(options, "lengths", [&](ObjectReader& lengths) {
+    std::vector<std::string> keys;
+    for (const JsonMember& member : lengths.value().members) keys.push_back(member.key);
+    for (const std::string& key : keys) {
+      const double weight = lengths.number(key, Range{0, 1e18, true});
+      const bool whole = !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
+      const int tokens = whole ? std::stoi(key) : 0;
+      if (tokens < 1 || tokens > run.context)
+        lengths.fail(key, "is no length up to the context; make the run again");
+      else
+        run.lengths[tokens] = weight;
+    }
+  });
+}
+
 void read_options(ObjectReader& options, MeasuredRun& run) {
   if (options.has("compute_time_s")) run.compute_time = Seconds{options.number("compute_time_s", kTime)};
   run.micro_batches_per_round = options.integer("micro_batches_per_round", 1, kMostMicroBatches);
@@ -61,26 +80,11 @@ void read_options(ObjectReader& options, MeasuredRun& run) {
   run.keep_state = options.one_of("estimate_state", {"rollback", "keep", "released"}, "rollback") == "keep";
   run.bf16 = options.one_of("storage", {"fp32", "bf16"}, "fp32") == "bf16";
   read_slow(options, run);
-  pass_over(options, {"workload",
-                      "seed",
-                      "device",
-                      "random_vocabulary",
-                      "layers",
-                      "width",
-                      "heads",
-                      "context",
-                      "optimizer",
-                      "learning_rate",
-                      "learning_rate_warmup",
-                      "learning_rate_schedule",
-                      "schedule_counts",
-                      "beta1",
-                      "beta2",
-                      "epsilon",
-                      "weight_decay",
-                      "initial_gradient",
-                      "outer_learning_rate",
-                      "outer_momentum"});
+  if (options.has("lengths") || options.has("context")) read_lengths(options, run);
+  run.jitter = options.number("jitter", Range{0, 10}, 0);
+  pass_over(options, {"workload", "seed", "device", "random_vocabulary", "layers", "width", "heads", "optimizer",
+                      "learning_rate", "learning_rate_warmup", "learning_rate_schedule", "schedule_counts", "beta1",
+                      "beta2", "epsilon", "weight_decay", "initial_gradient", "outer_learning_rate", "outer_momentum"});
 }
 
 MeasuredUpdate read_update(ObjectReader& reader) {
@@ -208,6 +212,13 @@ Seconds update_time(const MeasuredRun& run) {
   return Seconds{sum / static_cast<double>(times.size() - 2 * cut) / static_cast<double>(block)};
 }
 
+Seconds update_percentile(const MeasuredRun& run, double p) {
+  std::vector<double> times;
+  const std::size_t block = block_of(run);
+  for (const MeasuredUpdate& update : steady(run, block)) times.push_back(update.duration.value);
+  return Seconds{percentile(times, p) / static_cast<double>(block)};
+}
+
 double micro_batches_per_update(const MeasuredRun& run) {
   double sum = 0;
   const std::size_t block = block_of(run);
@@ -224,6 +235,16 @@ std::vector<Setting> settings_of(const MeasuredRun& run) {
     sets.push_back({"/model/micro_batch_time", print_quantity(run.compute_time->value, Dimension::kTime)});
   for (const auto& [rank, factor] : run.slow)
     sets.push_back({fmt::format("/cluster/nodes/{}/device/slowdown", rank), json_number(factor, {})});
+  if (run.jitter > 0)
+    sets.push_back({"/training/compute_jitter", json_object({{"micro_batch", json_number(run.jitter, {})}})});
+  if (!run.lengths.empty()) {
+    std::vector<JsonValue> bars;
+    for (const auto& [tokens, weight] : run.lengths)
+      bars.emplace_back(std::vector<JsonValue>{json_number(tokens, {}), json_number(weight, {})});
+    sets.push_back({"/training/micro_batch_size", run.sequences});
+    sets.push_back({"/training/sequence_length", run.context});
+    sets.push_back({"/training/sequence_lengths", json_object({{"histogram", std::move(bars)}})});
+  }
   JsonValue spec = own_schedule(traits);
   if (traits.delayed) {
     spec.set("poll_every", run.poll_every);

@@ -38,7 +38,10 @@ struct MeasuredRun {
   bool fixed = false;       ///< exactly micro_batches_per_round, then wait; else at least so many
   bool keep_state = false;  ///< the estimate's moments are not rolled back
   bool bf16 = false;
-  std::map<int, double> slow;  ///< by rank: how many times as long its micro-batches take
+  std::map<int, double> lengths;  ///< tokens of a sequence and how often; empty: all have the context
+  int context = 0;                ///< tokens of the longest sequence; 0: not said
+  double jitter = 0;              ///< coefficient of variation of a micro-batch that sleeps
+  std::map<int, double> slow;     ///< by rank: how many times as long its micro-batches take
   std::vector<MeasuredUpdate> updates;
   double processor_wait_share = 0;  ///< share of the run in which the worst rank was ready to run and had no processor
   std::string network;              ///< loopback, paced or netns; empty: not said
@@ -57,6 +60,8 @@ int updates_per_mark(const MeasuredRun& run);
 /// Mean duration of the steady updates (DiLoCo: of whole outer phases) without the shortest and the longest tenth,
 /// which stalls of the machine and late wake-ups distort.
 Seconds update_time(const MeasuredRun& run);
+/// Of the steady updates (DiLoCo: the mean update of each outer phase): the value that a share `p` of them is at most.
+Seconds update_percentile(const MeasuredRun& run, double p);
 /// Mean number of micro-batches of all ranks in a steady update.
 double micro_batches_per_update(const MeasuredRun& run);
 

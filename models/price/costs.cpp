@@ -67,7 +67,22 @@ RankKind slowed(RankKind kind, double slowdown) {
 
 constexpr std::size_t kMostLengths = 33;
 
+/// A measured model's, at the lengths at which it was measured.
+std::vector<LengthCost> measured_lengths(const Model& model, const RankKind& kind) {
+  std::vector<LengthCost> costs;
+  const int whole = kind.workload.sequence_length;
+  for (const auto& [tokens, time] : model.shorter_micro_batches) {
+    const int length = static_cast<int>(tokens / kind.workload.micro_batch_size);
+    const double ratio = time / model.micro_batch_time, share = 1.0 * length / whole;
+    if (length >= 1 && length < whole)
+      costs.push_back({length, ratio, ratio, share * kind.model_flops, share * kind.hardware_flops});
+  }
+  costs.push_back({whole, 1, 1, kind.model_flops, kind.hardware_flops});
+  return costs;
+}
+
 std::vector<LengthCost> length_costs(const Model& model, const RankKind& kind, const Unsteady& unsteady) {
+  if (family_of(model).measured) return measured_lengths(model, kind);
   std::vector<LengthCost> costs;
   const int whole = kind.workload.sequence_length;
   for (const int tokens : padded_lengths(unsteady.lengths, whole, kMostLengths)) {

@@ -1,6 +1,7 @@
 #include "models/price/held.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace accosim {
 
@@ -14,7 +15,10 @@ Device without(const Device& device, int sms) {
   return left;
 }
 
-int streaming_sms(const Device& device) { return (device.sm_count + 1) / 2; }
+int streaming_sms(const Device& device) {
+  const Bytes in_flight = device.memory_efficiency * device.memory_bandwidth * kMemoryLatency;
+  return std::min(device.sm_count, static_cast<int>(std::ceil(in_flight / kBytesInFlight)));
+}
 
 std::vector<Device> held_devices(const Device& device) {
   std::vector<Device> devices{device};

@@ -174,9 +174,12 @@ void check_unsteady(const Unsteady& unsteady, const Model& model, int ranks, Obj
   const JsonValue* const training = top.find("training");
   if (training == nullptr) return;
   const std::string at = top.pointer("training");
-  if (const JsonValue* lengths = training->find("sequence_lengths"); lengths != nullptr && family_of(model).measured)
-    top.diagnostics().add(lengths->origin, at + "/sequence_lengths",
-                          "has no effect on a measured model, whose time is of one length; leave it out");
+  if (const JsonValue* lengths = training->find("sequence_lengths");
+      lengths != nullptr && family_of(model).measured && model.shorter_micro_batches.empty())
+    top.diagnostics().add(
+        lengths->origin, at + "/sequence_lengths",
+        "needs the measured model's time at other lengths (\"shorter_micro_batches\": accocal measure "
+        "--lengths 16,32); measure it, or leave sequence_lengths out");
   for (std::size_t i = 0; i < unsteady.pauses.size(); ++i) {
     const std::vector<int>& paused = unsteady.pauses[i].ranks;
     if (paused.empty() || paused.back() < ranks) continue;

@@ -21,8 +21,9 @@ class References {
   std::optional<std::string> find(const std::string& name_or_path, FileKind kind);
   /// The file that the user named, as it stands. Nothing when it cannot be read.
   std::optional<JsonValue> open(const std::string& path);
-  /// Replaces what /model, /cluster, the devices, their "inherits" and the file of sequence lengths name. What cannot be replaced stays a text and is
-  /// reported, so a reader that still finds a text there says nothing more. Can be called again after a change.
+  /// Replaces what /model, /cluster, the devices, their "inherits" and the file of sequence lengths name. What cannot
+  /// be replaced stays a text and is reported, so a reader that still finds a text there says nothing more. Can be
+  /// called again after a change.
   void expand_scenario(JsonValue& scenario);
   void expand_cluster(JsonValue& cluster, const std::string& pointer);
   /// A name, a file, or an object that may inherit.

@@ -85,7 +85,8 @@ struct Model {
   bool causal = true;                 ///< a decoder; an encoder such as BERT attends to all tokens
   std::vector<int> attention_window;  ///< one a layer: the window of local attention in tokens, 0 for full causal
   std::int64_t measured_parameters = 0;
-  Seconds micro_batch_time{};  ///< forward and backward, as somebody measured them
+  Seconds micro_batch_time{};                         ///< forward and backward, as somebody measured them
+  std::map<double, Seconds> shorter_micro_batches{};  ///< the same by tokens of the micro-batch, fewer than its usual
 };
 
 /// Number of parameters, exact.

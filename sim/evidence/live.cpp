@@ -34,9 +34,11 @@ constexpr int kInnerUpdates = 5;
 constexpr double kLooks[] = {41.3, 11.6, 4.4, 1.5};
 constexpr double kQuickLooks[] = {11.6, 1.5};
 constexpr double kSlow = 2, kSlowLook = 2.5;
-constexpr double kMostWaiting = 0.02;  ///< share of a run that its ranks may spend waiting for a processor
-constexpr double kMostDrift = 0.05;    ///< of the machine's speed since it was measured
-constexpr int kLeastSleeps = 5;        ///< a micro-batch over what a sleeper wakes late
+constexpr double kJitter = 0.3;
+constexpr int kContext = 64, kSequences = 4;  ///< accocal's, unless it is told otherwise
+constexpr double kMostWaiting = 0.02;         ///< share of a run that its ranks may spend waiting for a processor
+constexpr double kMostDrift = 0.05;           ///< of the machine's speed since it was measured
+constexpr int kLeastSleeps = 5;               ///< a micro-batch over what a sleeper wakes late
 constexpr int kTries = 3;
 
 std::string text_of(const std::string& path) {
@@ -117,6 +119,9 @@ Machine measure_machine(const LiveOptions& options, int ranks) {
   std::vector<std::string> arguments = {"measure", "-n",   std::to_string(ranks), "--network", network_of(options),
                                         "-o",      samples};
   if (options.quick) arguments.push_back("--quick");
+  std::string lengths;
+  for (const auto& [tokens, weight] : kLiveLengths) lengths += fmt::format("{}{}", lengths.empty() ? "" : ",", tokens);
+  arguments.insert(arguments.end(), {"--lengths", lengths});
   run_accocal(options, arguments);
   machine.samples = read_machine_samples(text_of(samples), samples);
   machine.fit = fit_machine(machine.samples, kParameters / ranks);
@@ -147,8 +152,10 @@ MeasuredRun planned(const LiveCell& cell, const Machine& machine) {
   run.ranks = cell.ranks;
   run.micro_batches_per_round = cell.micro_batches / traits_of(cell.algorithm).rounds;
   run.inner_updates = kInnerUpdates;
+  run.jitter = cell.jitter;
   if (cell.real) {
     run.parameters = machine.fit.parameters;  // and the time of a micro-batch is the machine's
+    if (cell.lengths) run.lengths = kLiveLengths, run.context = kContext, run.sequences = kSequences;
     return run;
   }
   const Seconds late = machine.late;
@@ -189,7 +196,15 @@ std::string why_disturbed(const MeasuredRun& run, Seconds measured, Seconds befo
 /// Makes the run of the cell, again when the machine was busy with others; every try is a row.
 void make_run(const LiveOptions& options, const Machine& machine, const LiveCell& cell, std::vector<LiveRow>& rows) {
   const LivePrediction predicted = predict_run(machine.file, planned(cell, machine), NetworkKind::kReference);
-  LiveRow row{cell, {}, predicted.update_time, 0, predicted.micro_batches, 0, "", true};
+  LiveRow row;
+  row.cell = cell;
+  row.predicted = predicted.update_time;
+  row.predicted_micro_batches = predicted.micro_batches;
+  if (predicted.drawn) {
+    row.predicted = predicted.drawn->median;
+    row.predicted_p10 = predicted.drawn->p10;
+    row.predicted_p90 = predicted.drawn->p90;
+  }
   const int updates = updates_for(options, cell, predicted.update_time);
   const std::string file = options.folder + "/run.json";
   for (int attempt = 1; attempt <= kTries; ++attempt) {
@@ -208,11 +223,23 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
       add("--parameters", fmt::format("{:.0f}", kParameters));
     }
     if (cell.slow > 1) add("--slow", fmt::format("{}={}", cell.ranks - 1, cell.slow));
+    if (cell.jitter > 0) add("--jitter", fmt::format("{:g}", cell.jitter));
+    if (cell.lengths) {
+      std::string lengths;
+      for (const auto& [tokens, weight] : kLiveLengths)
+        lengths += fmt::format("{}{}:{:g}", lengths.empty() ? "" : ",", tokens, weight);
+      add("--lengths", lengths);
+    }
     const Seconds before = cell.real ? micro_batch_now(options, cell.ranks) : Seconds{0};
     run_accocal(options, arguments);
     const Seconds after = cell.real ? micro_batch_now(options, cell.ranks) : Seconds{0};
     const MeasuredRun run = read_measured_run(text_of(file), file);
     row.measured = update_time(run);
+    if (predicted.drawn) {
+      row.measured = update_percentile(run, 0.5);
+      row.measured_p10 = update_percentile(run, 0.1);
+      row.measured_p90 = update_percentile(run, 0.9);
+    }
     row.micro_batches = micro_batches_per_update(run);
     row.updates = static_cast<int>(run.updates.size()) - run.left_out;
     row.disturbed = why_disturbed(run, machine.fit.micro_batch, before, after);
@@ -231,7 +258,7 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
 LivePrediction predict_run(const std::string& machine_file, const MeasuredRun& run, NetworkKind network) {
   const Scenario scenario = load_scenario_with(machine_file, settings_of(run)).scenario;
   const RunResult result = run_schedule(scenario, scenario.schedules.front(), network);
-  return {result.update_time, result.micro_batches_per_update};
+  return {result.update_time, result.micro_batches_per_update, result.drawn};
 }
 
 LiveResult validate_live(const LiveOptions& options) {
@@ -258,14 +285,20 @@ LiveResult validate_live(const LiveOptions& options) {
     };
     for (const double look : looks) add(look, 1);
     add(kSlowLook, kSlow);
+    for (const double look : {looks.front(), looks.back()})
+      for (const std::string& algorithm : algorithms)
+        cells.push_back({ranks, algorithm, kMicroBatches, kMicroBatches / look, 1 / look * alone - machine.late, 1,
+                         false, kJitter});
     // Two ranks, so that on four cores every thread has one to itself.
     const double micro_batch = machine.fit.micro_batch.value;
     if (ranks == 2 && !options.quick && micro_batch > 0)
       for (const int micro_batches : {2, 6, 12})
         for (const std::string& algorithm : algorithms)
-          cells.push_back({ranks, algorithm, micro_batches,
-                           micro_batches * micro_batch / (machine.fit.parameters / kParameters * alone.value),
-                           Seconds{0}, 1, true});
+          for (const bool lengths : {false, true})
+            if (!lengths || micro_batches == 6)
+              cells.push_back({ranks, algorithm, micro_batches,
+                               micro_batches * micro_batch / (machine.fit.parameters / kParameters * alone.value),
+                               Seconds{0}, 1, true, 0, lengths});
     for (const LiveCell& cell : cells) {
       if (cell.real || cell.compute_time > kLeastSleeps * machine.late)
         make_run(options, machine, cell, result.rows);

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/base/units.hpp"
 #include "models/fit/measured_run.hpp"
 #include "sim/network/network.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace accosim {
 
@@ -22,11 +25,18 @@ struct LiveCell {
   Seconds compute_time{};  ///< of a micro-batch that sleeps
   double slow = 1;         ///< how many times as long the last rank takes
   bool real = false;       ///< trains accocal's GPT instead of sleeping
+  double jitter = 0;       ///< coefficient of variation of a micro-batch that sleeps
+  bool lengths = false;    ///< sequences of kLiveLengths
 };
+/// Tokens of a sequence and how often, of the runs of unequal lengths.
+inline const std::map<int, double> kLiveLengths{{16, 4}, {32, 2}, {48, 1}, {64, 1}};
 
 struct LiveRow {
   LiveCell cell;
   Seconds measured, predicted;
+  /// Where micro-batches are drawn `measured` and `predicted` are of the median update, and these of 10 and 90 % of
+  /// them.
+  Seconds measured_p10, measured_p90, predicted_p10, predicted_p90;
   double micro_batches = 0, predicted_micro_batches = 0;  ///< of an update, all ranks
   int updates = 0;
   std::string disturbed;  ///< what else the machine did meanwhile; then the run is made again, three times at most
@@ -59,6 +69,7 @@ LiveResult validate_live(const LiveOptions& options);
 struct LivePrediction {
   Seconds update_time;
   double micro_batches = 0;  ///< of an update, all ranks
+  std::optional<DrawnUpdates> drawn{};
 };
 LivePrediction predict_run(const std::string& machine_file, const MeasuredRun& run, NetworkKind network);
 
