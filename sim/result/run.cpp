@@ -33,11 +33,6 @@ double samples_per_update(const SteadyPlay& play) {
   return samples;
 }
 
-MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
-  return resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps,
-                          kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal});
-}
-
 namespace {
 
 double samples_per_step(const Scenario& scenario) {
@@ -78,19 +73,18 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
-void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs, int accumulation_steps) {
+void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs) {
   result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
-  double least_room = 0;
-  for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = memory_of(costs, kind, spec, accumulation_steps);
-    const double room = kind.device.memory.value - parts.total().value;
-    if (!result.memory_parts.parts.empty() && room >= least_room) continue;
-    least_room = room;
-    result.memory_parts = parts;
-    result.memory_resident = parts.total();
-    result.memory_capacity = kind.device.memory;
-  }
-  result.fits = least_room >= 0;
+  result.memory_by_kind = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
+  const KindMemory& least = least_likely(result.memory_by_kind);
+  result.memory_parts = least.parts;
+  result.memory_resident = least.parts.total();
+  const Interval interval = resident_interval(least.parts);
+  result.memory_resident_low = Bytes{interval.low};
+  result.memory_resident_high = Bytes{interval.high};
+  result.memory_capacity = least.capacity;
+  result.fit = least.fit;
+  if (result.fit.verdict != FitVerdict::kFits) result.ways_to_fit = ways_to_fit(scenario, spec);
 }
 
 void add_utilization(RunResult& result, const SteadyPlay& play) {
@@ -153,7 +147,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.batch_inflation =
       result.samples_per_update / (samples_per_step(scenario) * scenario.training.gradient_accumulation_steps);
   add_utilization(result, play);
-  add_memory(result, spec, play.costs, scenario.training.gradient_accumulation_steps);
+  add_memory(result, scenario, spec, play.costs);
   for (int rank = 0; rank < play.costs.ranks(); ++rank) {
     const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
     const RankKind& kind = play.costs.kinds[play.costs.kind_of[rank]];
