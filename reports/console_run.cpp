@@ -14,11 +14,11 @@ namespace accosim {
 namespace {
 
 std::string verdict_of(const Fit& fit) {
-  const std::string probability = ", with a probability of " + in_percent(fit.probability);
+  const std::string chance = in_percent(fit.probability);
   switch (fit.verdict) {
-    case FitVerdict::kFits: return "it fits" + probability;
-    case FitVerdict::kTight: return "it is tight, and fits" + probability;
-    case FitVerdict::kDoesNotFit: return "it does NOT fit; it would" + probability;
+    case FitVerdict::kFits: return fmt::format("of that GPU: it fits (probability {})", chance);
+    case FitVerdict::kTight: return fmt::format("of that GPU: it is tight (probability to fit {})", chance);
+    case FitVerdict::kDoesNotFit: return fmt::format("of that GPU: it does NOT fit (probability to fit {})", chance);
   }
   return "";
 }
@@ -70,7 +70,7 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
   metric("80 % interval", "",
          human_memory(result.memory_resident_low) + " to " + human_memory(result.memory_resident_high) +
              ", from the errors of published runs");
-  metric("memory capacity", human_memory(result.memory_capacity), "of that GPU: " + verdict_of(result.fit));
+  metric("memory capacity", human_memory(result.memory_capacity), verdict_of(result.fit));
 }
 
 void write_memory_parts(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {

@@ -254,7 +254,12 @@ Bytes MemoryParts::lasting() const {
 
 Bytes MemoryParts::transient() const { return allocated() - lasting(); }
 
-Bytes MemoryParts::allocated() const { return with_slack() - part(MemoryUse::kAllocatorSlack); }
+Bytes MemoryParts::allocated() const {
+  Bytes sum;
+  for (const MemoryPart& part : parts)
+    if (part.use != MemoryUse::kAllocatorSlack && part.use != MemoryUse::kReserved) sum += part.bytes;
+  return sum;
+}
 
 Bytes MemoryParts::with_slack() const { return total() - part(MemoryUse::kReserved); }
 

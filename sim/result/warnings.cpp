@@ -45,8 +45,8 @@ std::optional<Warning> may_not_fit(const RunResult& result) {
   const auto gib = [](Bytes bytes) { return bytes.value / 0x1p30; };
   return Warning{
       name_of(result.fit.verdict),
-      fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB, which fits with a probability of {}",
-                  gib(result.memory_resident), gib(result.memory_capacity), in_percent(result.fit.probability)),
+      fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB: probability to fit {}", gib(result.memory_resident),
+                  gib(result.memory_capacity), in_percent(result.fit.probability)),
       in_words(result.ways_to_fit)};
 }
 

@@ -38,6 +38,15 @@ TEST(Validate, TheCommittedRowsOfThePaperAreWhatTheProgramWrites) {
   }
 }
 
+TEST(Validate, TheCommittedVerdictsOnMemoryAreWhatTheProgramWrites) {
+  const ProgramRun run = accosim({"validate", "--memory-verdicts"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/memory-verdicts.md"))
+      << "accosim validate --memory-verdicts > reports/published/memory-verdicts.md, and look at what moved";
+  for (const char* other : {"--markdown", "--json", "--live", "--paper-rows", "--check"})
+    EXPECT_EQ(accosim({"validate", "--memory-verdicts", other}).exit_code, 2) << other;
+}
+
 TEST(Validate, ARowWithoutAMechanismIsTheScenarioWithItsSetting) {
   // Table of the 2x4 row: the baseline without its owners' broadcasts, as `compare` with the same --set has it.
   const std::string page = text_of(kRoot / "reports/published/acco-rows.md");
