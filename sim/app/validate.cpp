@@ -188,8 +188,9 @@ std::vector<Option> verdict_options() {
 }
 
 ExitCode write_verdicts(const Arguments&) {
-  const Published published = load_published(data_dir() + "/scenarios/validation");
-  write_memory_verdicts(std::cout, memory_verdicts(published, data_dir()));
+  const std::string folder = data_dir() + "/scenarios/validation";
+  const std::vector<VerdictCase> cases = load_verdict_cases(folder + "/memory-verdicts.json");
+  write_memory_verdicts(std::cout, memory_verdicts(cases, load_published(folder), data_dir()));
   return ExitCode::kDone;
 }
 

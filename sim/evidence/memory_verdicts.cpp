@@ -1,23 +1,18 @@
 // Nothing is played: memory is a matter of prices.
 #include "sim/evidence/memory_verdicts.hpp"
 
-#include <algorithm>
-#include <stdexcept>
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "models/base/reader.hpp"
+#include "models/base/text.hpp"
+#include "models/fit/published_kinds.hpp"
+#include "models/spec/references.hpp"
 #include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {
-
-constexpr const char* kSharding = "scenarios/llama-2-7b_fsdp_hsdp.json";
-constexpr const char* kPaper = "scenarios/paper/finetune_1x8_a100.json";
-
-VerdictCase planned(const char* what, const char* scenario, std::vector<std::string> settings, const char* schedule) {
-  return {what, scenario, std::move(settings), schedule, ""};
-}
-
-VerdictCase ran(const char* what, const char* id) { return {what, "", {}, "", id}; }
 
 /// A scenario and one of its schedules, to be priced.
 struct Run {
@@ -42,40 +37,46 @@ Run run_of(const VerdictCase& of, const Published& published, const std::string&
         run.reserved = Bytes{one.measured};
     }
   }
-  if (run.spec == nullptr) throw std::logic_error(of.what + " is of no scenario's schedule");
+  if (run.spec == nullptr)
+    throw ScenarioError(
+        {fmt::format("{}: there is no {}; name a schedule of the scenario, or a case of the folder", in_quotes(of.what),
+                     in_quotes(of.published.empty() ? of.schedule : of.published))});
   return run;
 }
 
 }  // namespace
 
-const std::vector<VerdictCase>& verdict_cases() {
-  static const std::vector<VerdictCase> kCases = {
-      planned("Llama 2 7B, ZeRO-1, 64 A100, micro-batch 2", kSharding,
-              {"/cluster/nodes/0/count=8", "/training/micro_batch_size=2"}, "ZeRO-1"),
-      planned("Llama 2 7B, ZeRO-2, 64 A100, micro-batch 2", kSharding,
-              {"/cluster/nodes/0/count=8", "/training/micro_batch_size=2"}, "ZeRO-2"),
-      planned("Llama 2 7B, ZeRO-3, 64 A100, micro-batch 3", kSharding,
-              {"/cluster/nodes/0/count=8", "/training/micro_batch_size=3"}, "FSDP"),
-      planned("Llama 2 7B, DPU, 8 A100", kSharding, {"/cluster/nodes/0/count=1", "/schedules/5/name=dpu"}, "dpu"),
-      planned("Llama 2 7B, ACCO, 8 A100", kSharding, {"/cluster/nodes/0/count=1"}, "acco"),
-      planned("Llama 2 7B, ACCO, 1024 H100, compiled, micro-batch 2", kSharding,
-              {"/cluster=dgx-h100-4x8", "/cluster/nodes/0/count=128", "/training/implementation=compiled",
-               "/training/micro_batch_size=2"},
-              "acco"),
-      planned("Llama 2 13B, ZeRO-3, 8 A100", kSharding, {"/model=llama-2-13b", "/cluster/nodes/0/count=1"}, "FSDP"),
-      planned("GPT-Neo 2.7B, the paper's DDP, 8 A100 of 80 GB", kPaper, {}, "DDP as released"),
-      planned("GPT-Neo 2.7B, the paper's DDP, 8 A100 of 40 GB", kPaper, {"/cluster/nodes/0/device=A100-SXM4-40GB"},
-              "DDP as released"),
-      ran("MPT 7B, FSDP, 8 A100 of 80 GB, micro-batch 6", "mosaicml_mpt/mpt-7b-8x-a100-80gb"),
-      ran("MPT 1B, FSDP, 16 A100 of 40 GB, micro-batch 8", "mosaicml_mpt/mpt-1b-16x-a100-40gb"),
-      ran("Llama 3.1 8B, FSDP, 8 H100 of 96 GB, micro-batch 2", "torchtitan_h100/llama-3.1-8b-8x-h100-eager"),
-  };
-  return kCases;
+std::vector<VerdictCase> load_verdict_cases(const std::string& path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  std::vector<VerdictCase> cases;
+  if (std::optional<JsonValue> tree = references.open(path)) {
+    ObjectReader top(*tree, "", diagnostics);
+    top.schema("accosim.memory_verdicts/1");
+    std::size_t index = 0;
+    for (JsonValue* element : list_of(top, "cases")) {
+      ObjectReader reader(*element, top.pointer("cases") + pointer_part(index++), diagnostics);
+      VerdictCase one;
+      one.what = reader.text("run");
+      one.published = reader.text("published", std::string());
+      if (one.published.empty()) {
+        one.scenario = reader.text("scenario");
+        one.settings = read_texts(reader, "set");
+        one.schedule = reader.text("schedule");
+      }
+      reader.finish();
+      cases.push_back(std::move(one));
+    }
+    top.finish();
+  }
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  return cases;
 }
 
-std::vector<VerdictRow> memory_verdicts(const Published& published, const std::string& folder) {
+std::vector<VerdictRow> memory_verdicts(const std::vector<VerdictCase>& cases, const Published& published,
+                                        const std::string& folder) {
   std::vector<VerdictRow> rows;
-  for (const VerdictCase& of : verdict_cases()) {
+  for (const VerdictCase& of : cases) {
     const Run run = run_of(of, published, folder);
     const int steps = run.scenario->training.gradient_accumulation_steps;
     const std::vector<KindMemory> kinds = memory_by_kind(price(*run.scenario, *run.spec), *run.spec, steps);

@@ -15,12 +15,14 @@ namespace accosim {
 /// A run: of a shipped scenario with settings, or a published one.
 struct VerdictCase {
   std::string what;
-  std::string scenario;               ///< as a user names it
+  std::string scenario;               ///< its path in the folder of what is shipped
   std::vector<std::string> settings;  ///< as --set takes them
   std::string schedule;               ///< its label
   std::string published;              ///< id of the published case instead
 };
-const std::vector<VerdictCase>& verdict_cases();
+
+/// Reads a file of schema accosim.memory_verdicts/1: scenarios/validation/memory-verdicts.json. Throws ScenarioError.
+std::vector<VerdictCase> load_verdict_cases(const std::string& path);
 
 struct VerdictRow {
   VerdictCase of;
@@ -29,7 +31,9 @@ struct VerdictRow {
   std::optional<Bytes> reserved;  ///< what was measured, where somebody did: without the CUDA context
 };
 
-/// `published` holds the cases that some rows are of. `folder` holds `scenarios`. Throws ScenarioError.
-std::vector<VerdictRow> memory_verdicts(const Published& published, const std::string& folder);
+/// `published` holds the runs that some cases name, `folder` the scenarios that others do. Throws ScenarioError where
+/// one is not there.
+std::vector<VerdictRow> memory_verdicts(const std::vector<VerdictCase>& cases, const Published& published,
+                                        const std::string& folder);
 
 }  // namespace accosim

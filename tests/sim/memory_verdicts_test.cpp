@@ -10,8 +10,9 @@ namespace accosim {
 namespace {
 
 const std::vector<VerdictRow>& rows() {
+  static const std::string kFolder = data_dir() + "/scenarios/validation";
   static const std::vector<VerdictRow> kRows =
-      memory_verdicts(load_published(data_dir() + "/scenarios/validation"), data_dir());
+      memory_verdicts(load_verdict_cases(kFolder + "/memory-verdicts.json"), load_published(kFolder), data_dir());
   return kRows;
 }
 
@@ -73,6 +74,22 @@ TEST(MemoryVerdicts, TheLargestMicroBatchFitsAndTheNextDoesNotSurely) {
     ++compared;
   }
   EXPECT_GE(compared, 2);
+}
+
+TEST(MemoryVerdicts, ARunThatIsNotThereIsToldByItsName) {
+  const Published none;
+  const auto told = [&](const VerdictCase& of) {
+    try {
+      memory_verdicts({of}, none, data_dir());
+    } catch (const ScenarioError& error) {
+      return error.errors.front();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(told({"a run", "", {}, "", "source/case"}),
+            "\"a run\": there is no \"source/case\"; name a schedule of the scenario, or a case of the folder");
+  EXPECT_NE(told({"a run", "scenarios/paper/finetune_1x8_a100.json", {}, "fsdp", ""}).find("no \"fsdp\""),
+            std::string::npos);
 }
 
 }  // namespace
