@@ -20,17 +20,20 @@ constexpr Bytes kWorthSaying{0.05 * 0x1p30};
 constexpr std::size_t kMostSaid = 4;  ///< ways of a kind, in words
 
 struct Need {
-  Bytes memory, room;  ///< on the GPU that is least likely to fit
-  Fit fit;
-  Seconds time;  ///< per sample of a rank: the closed form, for the slowest kind of rank
+  std::vector<KindMemory> kinds;
+  std::size_t least = 0;  ///< the kind that is least likely to fit
+  Seconds time;           ///< per sample of a rank: the closed form, for the slowest kind of rank
+
+  Bytes memory() const { return kinds[least].parts.total(); }
+  Bytes room() const { return kinds[least].capacity - memory(); }
+  const Fit& fit() const { return kinds[least].fit; }
 };
 
 Need need_of(const Trial& trial) {
   const int steps = trial.scenario.training.gradient_accumulation_steps;
   const Costs costs = price(trial.scenario, trial.spec);
-  const std::vector<KindMemory> kinds = memory_by_kind(costs, trial.spec, steps);
-  const KindMemory& least = least_likely(kinds);
-  Need need{least.parts.total(), least.capacity - least.parts.total(), least.fit, Seconds{0}};
+  Need need{memory_by_kind(costs, trial.spec, steps), 0, Seconds{0}};
+  need.least = static_cast<std::size_t>(&least_likely(need.kinds) - need.kinds.data());
   for (const RankKind& kind : costs.kinds) {
     const ScheduleInput input{trial.spec, costs, kind, steps, 1};
     const double samples = closed_form_micro_batches(input) * kind.workload.micro_batch_size;
@@ -39,7 +42,7 @@ Need need_of(const Trial& trial) {
   return need;
 }
 
-bool surely_fits(const Trial& trial) { return need_of(trial).fit.verdict == FitVerdict::kFits; }
+bool surely_fits(const Trial& trial) { return need_of(trial).fit().verdict == FitVerdict::kFits; }
 
 /// Synchronous schedules that shard something.
 std::vector<Change> sharded_schedules() {
@@ -107,16 +110,25 @@ std::string together_in_words(const std::vector<WayToFit>& together) {
                      -last.room.value / 0x1p30);
 }
 
+/// How much less the GPU holds that was least likely to fit.
+Bytes saved(const Need& before, const Need& then) {
+  const KindMemory& least = before.kinds[before.least];
+  if (then.kinds.size() == before.kinds.size()) return before.memory() - then.kinds[before.least].parts.total();
+  const auto same = std::find_if(then.kinds.begin(), then.kinds.end(),
+                                 [&](const KindMemory& kind) { return kind.device == least.device; });
+  return before.memory() - same->parts.total();  // kinds that hold as much are one
+}
+
 WayToFit way_of(const Changed& changed, const Need& before) {
   const Need then = need_of(changed.trial);
-  return {changed.name,           changed.set, then.memory, then.room - before.room, then.room, then.fit,
-          then.time / before.time};
+  return {changed.name,        changed.set, then.memory(),          then.room(),
+          saved(before, then), then.fit(),  then.time / before.time};
 }
 
 std::vector<WayToFit> tried_together(const Trial& now, const Need& before) {
   std::vector<WayToFit> together;
   Trial trial = now;
-  Bytes room = before.room;
+  Bytes room = before.room();
   for (const Change& change : changes_together()) {
     const std::optional<Changed> changed = change(trial);
     if (!changed) continue;
@@ -171,7 +183,7 @@ RecomputeGain recompute_gain(const Scenario& scenario, const ScheduleSpec& spec)
   const Need with = need_of(trial);
   trial.scenario.training.activation_recompute = Recompute::kNone;
   const Need without = need_of(trial);
-  return {with.room - without.room, with.time / without.time};
+  return {saved(without, with), with.time / without.time};
 }
 
 }  // namespace accosim

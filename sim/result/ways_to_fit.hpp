@@ -12,9 +12,9 @@ namespace accosim {
 struct WayToFit {
   std::string change;            ///< as a scenario writes it: "activation_recompute full", "schedule zero3"
   std::vector<std::string> set;  ///< the same as --set takes it
-  Bytes memory;                  ///< that is then resident on the GPU that is least likely to fit
-  Bytes saves;                   ///< more room on that GPU; may be negative for `together`
+  Bytes memory;                  ///< that is then resident on the GPU that is then least likely to fit
   Bytes room;                    ///< that is then left there; negative: what is predicted does not fit
+  Bytes saves;                   ///< less on the GPU that was least likely to fit before
   Fit fit;
   double time_ratio = 1;  ///< closed form of the time per sample, over that without the change
   bool fits() const { return fit.verdict == FitVerdict::kFits; }
@@ -40,7 +40,7 @@ WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec);
 /// In words: the largest micro-batch, and the best ways with GiB and time.
 std::string in_words(const WaysToFit& ways);
 
-/// What the scenario's recomputation saves on the GPU that has least room.
+/// What the scenario's recomputation saves on the GPU that without it is least likely to fit.
 struct RecomputeGain {
   Bytes saves;
   double time_ratio = 1;  ///< as in WayToFit, over the same without recomputation

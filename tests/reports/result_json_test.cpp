@@ -70,7 +70,7 @@ RunResult full_result() {
   result.memory_resident_high = Bytes{3.5e9};
   result.fit = {FitVerdict::kTight, 0.75};
   result.memory_by_kind = {{"A100-SXM4-80GB", 4, result.memory_parts, Bytes{4e9}, result.fit}};
-  const WayToFit way{"sync every", {"/schedules/0/sync=every"}, Bytes{2e9}, Bytes{1e9}, Bytes{2e9}, {}, 1.25};
+  const WayToFit way{"sync every", {"/schedules/0/sync=every"}, Bytes{2e9}, Bytes{2e9}, Bytes{1e9}, {}, 1.25};
   result.ways_to_fit = {{way}, {}, 2};
   result.warnings = {{"batch_grown", "the batch doubled", "use fewer micro-batches"}};
   RankResult rank;

@@ -112,6 +112,25 @@ TEST(WaysToFit, WhatAScheduleKeepsMayBeGivenUp) {
   expect("sync every_micro_batch", spec);
 }
 
+TEST(WaysToFit, SavingsAreThoseOfTheGpuThatHadLeastRoom) {
+  // A group of small GPUs with a small micro-batch beside the others: afterwards the others may have least room.
+  Scenario scenario = scenario_with(80);
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  scenario.cluster.nodes[1].micro_batch_size = 1;
+  for (Device& device : scenario.cluster.nodes[1].devices) device.name = "small", device.memory = Bytes{10 * 0x1p30};
+  const ScheduleSpec ddp = sample_schedule("ddp");
+  const WaysToFit ways = ways_to_fit(scenario, ddp);
+  const WayToFit* const way = find(ways, "schedule zero3");
+  ASSERT_TRUE(way);
+  ScheduleSpec zero3 = sample_schedule("zero3");
+  zero3.sync = Sync::kEveryMicroBatch;
+  const RunResult before = run_schedule(scenario, ddp, kReference), then = run_schedule(scenario, zero3, kReference);
+  ASSERT_EQ(before.memory_capacity.value, 10 * 0x1p30);
+  ASSERT_EQ(then.memory_capacity.value, 80 * 0x1p30) << "else there is nothing to tell apart";
+  EXPECT_NEAR(way->saves.value, (before.memory_resident - then.memory_by_kind[1].parts.total()).value, 1);
+  EXPECT_NEAR(way->memory.value, then.memory_resident.value, 1);
+}
+
 TEST(WaysToFit, NoMoreBlocksAreRecomputedThanItTakes) {
   // Between what all of 36 blocks keep and what none keeps: so much room that every fourth recomputed is enough.
   Scenario scenario = scenario_with(80);
