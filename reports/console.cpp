@@ -88,7 +88,7 @@ std::vector<Column> comparison_columns(const Scenario& scenario, const std::vect
   add("exposed", "comm.", [](const RunResult& r) { return Cell{human_time(r.exposed_communication)}; });
   add("memory", "GiB of", [](const RunResult& r) {
     const std::string figures = gib(r.memory_resident) + " / " + gib(r.memory_capacity);
-    return r.fits ? Cell{figures} : Cell{figures + " OOM", Style::kBad};
+    return Cell{figures + verdict_mark(r.fit.verdict), style_of(r.fit.verdict)};
   });
   return columns;
 }
@@ -201,6 +201,8 @@ void write_comparison(std::ostream& out, const Scenario& scenario, const std::ve
   write_table(out, comparison_columns(scenario, results), options);
   write_unsteady(out, results, options);
   write_device_classes(out, scenario, results, options);
+  for (const RunResult& result : results)
+    if (result.fit.verdict != FitVerdict::kFits) write_memory_by_kind(out, result, options);
   write_all_warnings(out, results, options);
   write_closing(out, scenario, results, options);
 }

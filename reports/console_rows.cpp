@@ -95,6 +95,35 @@ void write_warnings(std::ostream& out, const std::vector<Warning>& warnings, con
   }
 }
 
+std::string verdict_mark(FitVerdict verdict) {
+  switch (verdict) {
+    case FitVerdict::kFits: return "";
+    case FitVerdict::kTight: return " tight";
+    case FitVerdict::kDoesNotFit: return " OOM";
+  }
+  return "";
+}
+
+Style style_of(FitVerdict verdict) { return verdict == FitVerdict::kFits ? Style::kPlain : Style::kBad; }
+
+void write_memory_by_kind(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {
+  if (result.memory_by_kind.size() < 2) return;
+  Column ranks{"ranks", "", {}, true}, devices{"device", "", {}, true}, memory{"memory", "", {}, false},
+      capacity{"of", "", {}, false}, fits{"fits with", "probability", {}, false};
+  for (const KindMemory& kind : result.memory_by_kind) {
+    const Style style = style_of(kind.fit.verdict);
+    ranks.cells.push_back(Cell{human_count(kind.ranks)});
+    devices.cells.push_back(Cell{kind.device});
+    memory.cells.push_back(Cell{human_memory(kind.parts.total())});
+    capacity.cells.push_back(Cell{human_memory(kind.capacity)});
+    fits.cells.push_back(Cell{in_percent(kind.fit.probability), style});
+  }
+  out << '\n';
+  write_wrapped(out, "", result.label + ": the kinds of ranks hold different amounts", options.width);
+  out << '\n';
+  write_table(out, {ranks, devices, memory, capacity, fits}, options);
+}
+
 std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& result, std::size_t reach,
                                  const std::function<bool(const RankRow&, const RankRow&)>& same) {
   const std::vector<Place> places = places_of(scenario.cluster);

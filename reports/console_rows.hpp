@@ -19,6 +19,13 @@ void write_scenario_header(std::ostream& out, const Scenario& scenario, const Co
 void write_warnings(std::ostream& out, const std::vector<Warning>& warnings, const std::string& indent,
                     const ConsoleOptions& options);
 
+/// Behind a figure of memory: nothing, " tight" or " OOM"; and how it is shown.
+std::string verdict_mark(FitVerdict verdict);
+Style style_of(FitVerdict verdict);
+
+/// What each kind of rank holds, and how likely that fits; nothing where all hold the same.
+void write_memory_by_kind(std::ostream& out, const RunResult& result, const ConsoleOptions& options);
+
 /// Ranks that one row stands for.
 struct RankRow {
   std::string device;

@@ -14,6 +14,16 @@
 namespace accosim {
 namespace {
 
+std::string verdict_of(const Fit& fit) {
+  const std::string chance = in_percent(fit.probability);
+  switch (fit.verdict) {
+    case FitVerdict::kFits: return fmt::format("of that GPU: it fits (probability {})", chance);
+    case FitVerdict::kTight: return fmt::format("of that GPU: it is tight (probability to fit {})", chance);
+    case FitVerdict::kDoesNotFit: return fmt::format("of that GPU: it does NOT fit (probability to fit {})", chance);
+  }
+  return "";
+}
+
 void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult& result,
                    const ConsoleOptions& options) {
   const auto metric = [&](const char* name, const std::string& value, const std::string& meaning) {
@@ -58,22 +68,29 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
          "per update: the GPU waits while its rank communicates");
   metric("sent per rank and update", human_bytes(result.bytes_sent_per_rank_per_update), "over all links");
   metric("memory by formula", human_memory(result.memory_formula), "model states only, as papers compare them");
-  metric("memory resident", human_memory(result.memory_resident), "really needed, on the rank with least room");
-  metric("memory capacity", human_memory(result.memory_capacity),
-         result.fits ? "of that GPU: it fits" : "of that GPU: it does NOT fit");
+  metric("memory resident", human_memory(result.memory_resident),
+         "really needed, on the rank that is least likely to fit");
+  metric("80 % interval", "",
+         human_memory(result.memory_resident_low) + " to " + human_memory(result.memory_resident_high) +
+             ", from the errors of published runs");
+  metric("memory capacity", human_memory(result.memory_capacity), verdict_of(result.fit));
 }
 
 void write_memory_parts(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {
   if (result.memory_parts.parts.empty()) return;
-  Column names{"memory", "", {}, true}, sizes{"size", "", {}, false}, shares{"share", "", {}, false};
-  for (const auto& [use, bytes] : result.memory_parts.parts) {
-    names.cells.push_back(Cell{name_of(use)});
-    sizes.cells.push_back(Cell{human_memory(bytes)});
+  Column names{"memory", "", {}, true}, sizes{"size", "", {}, false}, shares{"share", "", {}, false},
+      lasts{"in a step", "", {}, true};
+  for (const MemoryPart& part : result.memory_parts.parts) {
+    names.cells.push_back(Cell{name_of(part.use)});
+    sizes.cells.push_back(Cell{human_memory(part.bytes)});
     const double total = result.memory_resident.value;
-    shares.cells.push_back(Cell{total > 0 ? human_percent(bytes.value / total) : "-"});
+    shares.cells.push_back(Cell{total > 0 ? human_percent(part.bytes.value / total) : "-"});
+    const bool tensors = part.use != MemoryUse::kAllocatorSlack && part.use != MemoryUse::kReserved;
+    lasts.cells.push_back(Cell{!tensors ? "-" : part.lasting ? "lasts" : "comes and goes"});
   }
   out << '\n';
-  write_table(out, {names, sizes, shares}, options);
+  write_table(out, {names, sizes, shares, lasts}, options);
+  write_memory_by_kind(out, result, options);
 }
 
 void write_ranks(std::ostream& out, const Scenario& scenario, const RunResult& result, const ConsoleOptions& options) {

@@ -13,6 +13,32 @@
 namespace accosim {
 namespace {
 
+std::vector<JsonValue> kinds_of(const std::vector<KindMemory>& kinds) {
+  std::vector<JsonValue> list;
+  for (const KindMemory& kind : kinds)
+    list.push_back(json_object({{"device", kind.device},
+                                {"ranks", kind.ranks},
+                                {"memory_resident_bytes", kind.parts.total().value},
+                                {"memory_capacity_bytes", kind.capacity.value},
+                                {"fit_verdict", name_of(kind.fit.verdict)},
+                                {"fit_probability", kind.fit.probability}}));
+  return list;
+}
+
+std::vector<JsonValue> list_of(const std::vector<WayToFit>& ways) {
+  std::vector<JsonValue> list;
+  for (const WayToFit& way : ways)
+    list.push_back(json_object({{"what", way.change},
+                                {"set", way.set},
+                                {"memory_bytes", way.memory.value},
+                                {"saves_bytes", way.saves.value},
+                                {"time_ratio", way.time_ratio},
+                                {"fits", way.fits()},
+                                {"fit_verdict", name_of(way.fit.verdict)},
+                                {"fit_probability", way.fit.probability}}));
+  return list;
+}
+
 /// All of a result but its ranks.
 JsonValue body_of(const RunResult& result) {
   JsonValue body = json_object({});
@@ -50,11 +76,21 @@ JsonValue body_of(const RunResult& result) {
   body.set("bytes_sent_per_rank_per_update", result.bytes_sent_per_rank_per_update.value);
   body.set("memory_formula_bytes", result.memory_formula.value);
   body.set("memory_resident_bytes", result.memory_resident.value);
+  body.set("memory_resident_bytes_low", result.memory_resident_low.value);
+  body.set("memory_resident_bytes_high", result.memory_resident_high.value);
   body.set("memory_capacity_bytes", result.memory_capacity.value);
-  body.set("fits", result.fits);
   set_unsteady(body, result);
+  body.set("fits", result.fits());
+  body.set("fit_verdict", name_of(result.fit.verdict));
+  body.set("fit_probability", result.fit.probability);
+  body.set("memory_by_kind", kinds_of(result.memory_by_kind));
   JsonValue& parts = body.set("memory_parts_bytes", json_object({}));
-  for (const auto& [use, bytes] : result.memory_parts.parts) parts.set(name_of(use), bytes.value);
+  for (const MemoryPart& part : result.memory_parts.parts) parts.set(name_of(part.use), part.bytes.value);
+  const WaysToFit& ways = result.ways_to_fit;
+  body.set("largest_micro_batch_size",
+           ways.largest_micro_batch > 0 ? JsonValue(ways.largest_micro_batch) : JsonValue());
+  body.set("ways_to_fit", list_of(ways.alone));
+  body.set("ways_to_fit_together", list_of(ways.together));
   std::vector<JsonValue> warnings;
   for (const Warning& warning : result.warnings)
     warnings.push_back(json_object({{"code", warning.code}, {"message", warning.message}, {"advice", warning.advice}}));

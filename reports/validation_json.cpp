@@ -93,6 +93,15 @@ void write_validation_json(std::ostream& out, const Validation& validation) {
   out << ",\n";
   write_list(out, "broken_bounds", "  ", validation.broken, [](const std::string& text) { return quoted_json(text); });
   out << ",\n";
+  write_list(out, "runs", "  ", validation.runs, [](const RunFit& run) {
+    return fmt::format(R"({{"id": {}, "memory_resident_bytes": {}, "memory_resident_bytes_low": {}, )"
+                       R"("memory_resident_bytes_high": {}, "memory_capacity_bytes": {}, "fit_verdict": "{}", )"
+                       R"("fit_probability": {}, "explanation": {}}})",
+                       quoted_json(run.id), digits_json(run.resident.value), digits_json(run.interval.low),
+                       digits_json(run.interval.high), digits_json(run.capacity.value), name_of(run.fit.verdict),
+                       digits_json(run.fit.probability), quoted_json(run.explanation));
+  });
+  out << ",\n";
   write_list(out, "cases", "  ", validation.rows, row_json);
   out << "\n}\n";
 }

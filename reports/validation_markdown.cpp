@@ -11,6 +11,7 @@
 
 #include "models/base/text.hpp"
 #include "models/fit/published.hpp"
+#include "reports/human.hpp"
 #include "reports/validation_report.hpp"
 
 namespace accosim {
@@ -127,6 +128,26 @@ void write_simulated(std::ostream& out, const Validation& validation, const std:
                          value_text(row, row.measured), value_text(row, row.with.value), signed_percent(row.error()));
 }
 
+/// Those that surely fit are not worth a row.
+void write_runs(std::ostream& out, const std::vector<RunFit>& runs) {
+  if (runs.empty()) return;
+  out << "\n## Does it fit?\n\n"
+      << runs_in_words(runs) << R"(
+Tight: the 80 % interval of what is resident holds the capacity. Each run that is said not to fit is a mistake of ours.
+
+| run | configuration | resident | 80 % interval | of | verdict | probability | why |
+|---|---|---|---|---|---|---|---|
+)";
+  for (const RunFit& run : runs) {
+    if (run.fit.verdict == FitVerdict::kFits) continue;
+    out << fmt::format("| {} | {} | {} | {} to {} | {} | {} | {} | {} |\n", in_markdown(run.id),
+                       in_markdown(run.configuration), human_memory(run.resident),
+                       human_memory(Bytes{run.interval.low}), human_memory(Bytes{run.interval.high}),
+                       human_memory(run.capacity), run.wrong() ? "does not fit" : "tight",
+                       in_percent(run.fit.probability), run.wrong() ? in_markdown(run.explanation) : "");
+  }
+}
+
 void write_reasons(std::ostream& out, const Validation& validation) {
   std::map<std::string, std::vector<const ValidationRow*>> left_out, not_expressible;
   for (const ValidationRow& row : validation.rows) {
@@ -199,6 +220,7 @@ void write_validation_markdown(std::ostream& out, const Validation& validation) 
          "fitted\n"
          "to all other sources. `fitted` beside it is by the shipped constants, which saw it; so are the columns after "
          "it.\n"
+         "A dash: no other source has such a constant, as what PyTorch's allocator takes.\n"
          "Trust: A exact and fully configured, B approximate or under-specified, as the collectors judged.\n";
   write_score_heading(out, "group");
   for (const ValidationGroup& group : validation.groups)
@@ -218,6 +240,7 @@ void write_validation_markdown(std::ostream& out, const Validation& validation) 
     else
       write_parts(out, "series", group.series);
   }
+  write_runs(out, validation.runs);
   write_reasons(out, validation);
   out << "\n## Sources\n\n";
   for (const ValidationSource& source : validation.sources) {

@@ -3,6 +3,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "reports/table.hpp"
 #include "sim/evidence/scores.hpp"
@@ -19,5 +20,8 @@ void write_validation_markdown(std::ostream& out, const Validation& validation);
 
 /// A value of the row in its unit: "1.23 s", "82.4 GiB", "1.35x".
 std::string value_text(const ValidationRow& row, double value);
+
+/// "Of 90 training runs, which ran, ...": how many fit, are tight and do not fit.
+std::string runs_in_words(const std::vector<RunFit>& runs);
 
 }  // namespace accosim

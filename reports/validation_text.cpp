@@ -84,7 +84,33 @@ void write_left_out(std::ostream& out, const Validation& validation, const Conso
   write_table(out, {name, group, cases, with, without}, options);
 }
 
+/// How the verdicts on memory of what ran come out, and which are wrong.
+void write_runs(std::ostream& out, const std::vector<RunFit>& runs, const ConsoleOptions& options) {
+  if (runs.empty()) return;
+  out << '\n' << runs_in_words(runs) << '\n';
+  Column id = column("run", "", true), memory = column("memory"), capacity = column("of"),
+         fits = column("fits with", "probability");
+  for (const RunFit& run : runs) {
+    if (!run.wrong()) continue;
+    id.cells.push_back({run.id});
+    memory.cells.push_back({human_memory(run.resident)});
+    capacity.cells.push_back({human_memory(run.capacity)});
+    fits.cells.push_back({in_percent(run.fit.probability), Style::kBad});
+  }
+  if (id.cells.empty()) return;
+  out << '\n';
+  write_table(out, {id, memory, capacity, fits}, options);
+}
+
 }  // namespace
+
+std::string runs_in_words(const std::vector<RunFit>& runs) {
+  const auto count = [&](FitVerdict verdict) {
+    return std::count_if(runs.begin(), runs.end(), [&](const RunFit& run) { return run.fit.verdict == verdict; });
+  };
+  return fmt::format("Of {} training runs, which ran, {} are said to fit, {} to be tight and {} not to fit.",
+                     runs.size(), count(FitVerdict::kFits), count(FitVerdict::kTight), count(FitVerdict::kDoesNotFit));
+}
 
 std::string value_text(const ValidationRow& row, double value) {
   switch (row.unit) {
@@ -129,6 +155,7 @@ void write_validation(std::ostream& out, const Validation& validation, const Con
     for (const std::string* text : {&row.explanation, &row.left_out, &row.not_expressible})
       if (!text->empty()) write_wrapped(out, "note           ", *text, options.width);
   }
+  write_runs(out, validation.runs, options);
   if (!validation.left_out.empty()) write_left_out(out, validation, options);
   for (const std::string& line : validation.broken)
     write_wrapped(out, "\n" + styled("bound broken: ", Style::kBad, options.color), line, options.width);

@@ -192,6 +192,7 @@ void read_file(const std::string& path, const std::string& shown, std::set<std::
                      fs::path(path).parent_path().string(),
                      fs::path(shown).parent_path().string(),
                      {},
+                     {},
                      diagnostics,
                      references,
                      ids,
@@ -204,6 +205,7 @@ void read_file(const std::string& path, const std::string& shown, std::set<std::
   file.source.licence = top.text("licence", std::string());
   file.source.description = top.text("description", std::string(), kLongText);
   file.inferred = read_texts(top, "inferred");
+  file.memory_explanation = top.text("memory_explanation", std::string(), kLongText);
   const std::string kind = top.one_of("kind", kinds(), "");
   file.source.simulated = read_simulated(top);
   if (!file.source.simulated.empty() && kind != "training")
@@ -284,6 +286,7 @@ PublishedCase read_case(ObjectReader& reader, PublishedFile& file, const char* g
   one.inferred = file.inferred;
   for (std::string& text : read_texts(reader, "inferred")) one.inferred.push_back(std::move(text));
   one.explanation = reader.text("explanation", std::string(), kLongText);
+  one.memory_explanation = reader.text("memory_explanation", file.memory_explanation, kLongText);
   one.left_out = reader.text("left_out", std::string(), kLongText);
   one.not_expressible = reader.text("not_expressible", std::string(), kLongText);
   if (simulated && !one.left_out.empty())

@@ -62,6 +62,7 @@ struct PublishedCase {
   char trust = 'A';                   ///< A: exact and fully configured; B: approximate or under-specified
   std::vector<std::string> inferred;  ///< what its source does not say
   std::string explanation;            ///< why the prediction is off
+  std::string memory_explanation;     ///< why it ran though it is said not to fit; the file's, or the case's own
   std::string left_out;               ///< why it is not scored; empty when it is
   std::string not_expressible;        ///< why it cannot be predicted; empty when it can
 

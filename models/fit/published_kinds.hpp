@@ -18,13 +18,15 @@ struct PublishedFile {
   std::string directory;              ///< of the file
   std::string shown;                  ///< the same as it is printed
   std::vector<std::string> inferred;  ///< for all its cases
+  std::string memory_explanation;     ///< for those without their own
   Diagnostics& diagnostics;
   References& references;
   std::set<std::string>& ids;  ///< taken so far, in all files
   std::vector<PublishedCase>& cases;
 };
 
-/// The keys that every case has: id, trust, configuration, inferred, explanation, left_out, not_expressible, published.
+/// The keys that every case has: id, trust, configuration, inferred, explanation, memory_explanation, left_out,
+/// not_expressible, published.
 PublishedCase read_case(ObjectReader& reader, PublishedFile& file, const char* group);
 std::vector<std::string> read_texts(ObjectReader& reader, const char* key);
 /// Adds the case unless its id is taken, which is an error at `origin`.

@@ -31,7 +31,5 @@ Interval interval_80(double value, double spread);
 /// Spread of collectives of so many bytes inside a node or between nodes: the largest of its kinds of links
 /// (LinkQuality).
 double communication_spread(const Cluster& cluster, bool between_nodes, Bytes bytes);
-/// Spread of resident memory: allocator slack and versions of libraries.
-inline constexpr double kMemorySpread = 0.08;
 
 }  // namespace accosim

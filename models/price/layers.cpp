@@ -85,17 +85,19 @@ void recompute_attention(std::vector<Operator>& ops) {
 }
 
 /// torchtitan's selective_op: the outputs of attention and of the first, third, fifth... matrix product are kept, all
-/// else is computed again from the block's input and these.
+/// else is computed again from the block's input and these. A compiler keeps only what its backward graph reads, and
+/// nothing reads the output of the last product.
 void recompute_operators(const Sizes& z, std::vector<Operator>& ops) {
   const Bytes before = kept_by(ops);
   Bytes kept = z.tokens * z.hidden * z.stream;
+  const bool compiled = z.implementation == Implementation::kCompiled;
   int products = 0;
   for (Operator& op : ops) {
     std::vector<Kernel> again;
     for (const Kernel& kernel : op.forward) {
       const bool dense = kernel.kind == KernelKind::kGemm && kernel.gemm.batch == 1;
       if (dense && ++products % 2 == 1) {
-        kept += kernel.gemm.m * kernel.gemm.n * kernel.gemm.out;
+        if (!compiled || !is_behind_the_last_need(op, z)) kept += kernel.gemm.m * kernel.gemm.n * kernel.gemm.out;
       } else if (kernel.kind == KernelKind::kAttentionForward) {
         kept += z.tokens * z.query * z.act + z.tokens * z.heads * Bytes{4};
       } else {

@@ -34,13 +34,19 @@ double parameters_of(const Layer& layer) {
 /// What is resident at one moment.
 class Moment {
  public:
-  void add(MemoryUse use, Bytes bytes) {
-    if (bytes > Bytes{0}) memory_.parts.push_back({use, bytes});
+  void add(MemoryUse use, Bytes bytes) { add(use, bytes, false); }
+  void add_lasting(MemoryUse use, Bytes bytes) { add(use, bytes, true); }
+  void add(MemoryUse use, Bytes bytes, bool lasting) {
+    if (bytes > Bytes{0}) memory_.parts.push_back({use, bytes, lasting});
   }
+  /// Blocks of a stream of their own that no tensor is in at this moment.
+  void hold_idle(Bytes bytes) { idle_ = bytes; }
+  void add_slack() { add(MemoryUse::kAllocatorSlack, kAllocatorSlack * memory_.transient() + idle_); }
   const MemoryParts& memory() const { return memory_; }
 
  private:
   MemoryParts memory_;
+  Bytes idle_;
 };
 
 struct Sizes {
@@ -92,27 +98,28 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   const ScheduleTraits& traits = traits_of(spec);
   const bool flat = traits.sharding == Sharding::kOptimizer;  // gradients are, to be reduced in one piece
   const bool sharded = flat || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
-  moment.add(MemoryUse::kParameters, z.parameters * z.param);
-  moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
+  moment.add_lasting(MemoryUse::kParameters, z.parameters * z.param);
+  moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad,
+             flat);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
   const double owned = spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy
                            ? largest_share(input.layers, input.shards)
                            : z.shard;
-  moment.add(MemoryUse::kOptimizerStates,
-             (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  moment.add_lasting(MemoryUse::kOptimizerStates,
+                     (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
   if (traits.delayed) {
     // Carries gradients out and parameters back.
-    moment.add(MemoryUse::kCommunicationBuffer, input.shards * z.shard * std::max(z.param, z.grad));
+    moment.add_lasting(MemoryUse::kCommunicationBuffer, input.shards * z.shard * std::max(z.param, z.grad));
     if (z.grad < z.state) moment.add(MemoryUse::kFp32GradientShard, z.shard * Bytes{4});
     if (traits.lookahead != Lookahead::kNone)
       moment.add(MemoryUse::kStateClones, z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
   } else if (traits.local) {
-    if (traits.outer_step) moment.add(MemoryUse::kOuterStates, z.parameters * Bytes{8});
-    moment.add(MemoryUse::kCommunicationBuffer, z.parameters * z.param);
+    if (traits.outer_step) moment.add_lasting(MemoryUse::kOuterStates, z.parameters * Bytes{8});
+    moment.add_lasting(MemoryUse::kCommunicationBuffer, z.parameters * z.param);
   } else if (has_bucket_copies(spec) && input.shards > 1) {  // one rank is not wrapped
     // PyTorch's DDP keeps all of its buckets.
     const bool all = traits.sharding == Sharding::kNothing && spec.overlap == Overlap::kBackward;
-    moment.add(MemoryUse::kGradientBuckets, all ? z.parameters * z.grad : bucket_bytes(input, z, l));
+    moment.add(MemoryUse::kGradientBuckets, all ? z.parameters * z.grad : bucket_bytes(input, z, l), all);
   }
 }
 
@@ -121,18 +128,18 @@ void add_accocal_states(Moment& moment, const MemoryInput& input, const Sizes& z
   const ScheduleTraits& traits = traits_of(input.schedule);
   const double padded = input.shards * z.shard;
   const double optimized = traits.sharding == Sharding::kNothing ? z.parameters : z.shard;
-  moment.add(MemoryUse::kParameters, padded * z.param);
-  moment.add(MemoryUse::kGradients, padded * z.grad);
-  moment.add(MemoryUse::kCommunicationBuffer, padded * z.param);
-  moment.add(MemoryUse::kOptimizerStates, optimized * 3 * Bytes{4});
-  if (traits.lookahead != Lookahead::kNone) moment.add(MemoryUse::kStateClones, optimized * 3 * Bytes{4});
-  if (traits.lookahead == Lookahead::kPrediction) moment.add(MemoryUse::kEstimate, optimized * z.param);
+  moment.add_lasting(MemoryUse::kParameters, padded * z.param);
+  moment.add_lasting(MemoryUse::kGradients, padded * z.grad);
+  moment.add_lasting(MemoryUse::kCommunicationBuffer, padded * z.param);
+  moment.add_lasting(MemoryUse::kOptimizerStates, optimized * 3 * Bytes{4});
+  if (traits.lookahead != Lookahead::kNone) moment.add_lasting(MemoryUse::kStateClones, optimized * 3 * Bytes{4});
+  if (traits.lookahead == Lookahead::kPrediction) moment.add_lasting(MemoryUse::kEstimate, optimized * z.param);
 }
 
 void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
   const bool every = spec.sync == Sync::kEveryMicroBatch;
-  moment.add(MemoryUse::kParameters, z.parameters * z.param);
+  moment.add_lasting(MemoryUse::kParameters, z.parameters * z.param);
   if (every && (spec.overlap == Overlap::kBackward || spec.buckets != Buckets::kWhole)) {
     moment.add(MemoryUse::kGradients, z.layers[l] * z.grad);
     moment.add(MemoryUse::kGradientBuckets, bucket_bytes(input, z, l));
@@ -142,7 +149,7 @@ void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   }
   moment.add(MemoryUse::kGradientShard, z.shard * z.grad);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
-  moment.add(MemoryUse::kOptimizerStates, z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
 }
 
 void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
@@ -150,7 +157,7 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   const std::size_t n = z.layers.size(), d = static_cast<std::size_t>(spec.prefetch);
   const Bytes stored = std::max(z.state, z.param);
   const double share = z.shard / z.parameters;
-  moment.add(MemoryUse::kParameterShard, z.shard * stored);
+  moment.add_lasting(MemoryUse::kParameterShard, z.shard * stored);
   // The unit that computes and those gathered ahead; the last unit stays until its own backward is done, tied
   // embeddings to the end.
   double gathered = sum(z.layers, spec.reshard_after_forward ? l - std::min(l, d) : 0, l + 1);
@@ -161,8 +168,10 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   const double in_flight = z.layers[l] + (l + 1 < n ? z.layers[l + 1] : 0);
   if (input.shards > 1) moment.add(MemoryUse::kReductionBuffers, in_flight * z.reduce);
   const bool shard_stays = z.grads_stay && spec.sync == Sync::kEveryMicroBatch;
-  moment.add(MemoryUse::kGradientShard, (shard_stays ? z.shard : share * sum(z.layers, l, n)) * stored);
-  moment.add(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
+  const Bytes there = (shard_stays ? z.shard : share * sum(z.layers, l, n)) * stored;
+  moment.add_lasting(MemoryUse::kGradientShard, there);  // in blocks of the stream that reduces
+  moment.hold_idle(z.shard * stored - there);
+  moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
 }
 
 MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
@@ -182,6 +191,7 @@ MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
   const Bytes here = kept(input.layers[l]) + workspace(input.layers[l]);
   moment.add(MemoryUse::kActivations, head ? held : held + here);
   if (head) moment.add(MemoryUse::kLogitsAndLoss, here);
+  if (!input.accocal) moment.add_slack();
   return moment.memory();
 }
 
@@ -235,7 +245,21 @@ Bytes MemoryParts::part(MemoryUse use) const {
   return Bytes{0};
 }
 
-Bytes MemoryParts::allocated() const { return with_slack() - part(MemoryUse::kAllocatorSlack); }
+Bytes MemoryParts::lasting() const {
+  Bytes sum;
+  for (const MemoryPart& part : parts)
+    if (part.lasting) sum += part.bytes;
+  return sum;
+}
+
+Bytes MemoryParts::transient() const { return allocated() - lasting(); }
+
+Bytes MemoryParts::allocated() const {
+  Bytes sum;
+  for (const MemoryPart& part : parts)
+    if (part.use != MemoryUse::kAllocatorSlack && part.use != MemoryUse::kReserved) sum += part.bytes;
+  return sum;
+}
 
 Bytes MemoryParts::with_slack() const { return total() - part(MemoryUse::kReserved); }
 
@@ -246,7 +270,6 @@ MemoryParts resident_memory(const MemoryInput& input) {
     MemoryParts now = at_layer(input, z, l);
     if (now.total() > worst.total()) worst = std::move(now);
   }
-  if (!input.accocal) worst.parts.push_back({MemoryUse::kAllocatorSlack, kAllocatorSlack * worst.total()});
   if (input.device.reserved_memory > Bytes{0})
     worst.parts.push_back({MemoryUse::kReserved, input.device.reserved_memory});
   return worst;

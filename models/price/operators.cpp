@@ -116,7 +116,8 @@ Operator eager_softmax(const Model& model, const Sizes& z, double square) {
        memory_kernel(cast + in + out + back, 1 + casts, kSoftmaxEfficiency, clamped ? 0 : kSoftmaxWork * square)},
       {memory_kernel(back + 2 * out + in + cast, 1 + casts, kSoftmaxEfficiency),
        clamped ? memory_kernel(10 * y, 5) : memory_kernel(4 * y, 2, 1, kMaskWork * square)});
-  op.activations = out + (out > value ? value : Bytes{0}) + (clamped ? 2 : 0) * y;  // masked scores, clamped copy
+  // The maximum keeps the masked scores; softmax keeps what it makes, not what the maximum made.
+  op.activations = out + (out > value ? value : Bytes{0}) + (clamped ? 1 : 0) * y;
   op.attention = AttentionPart::kScores;
   return op;
 }

@@ -14,11 +14,13 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
+#include "reports/memory_verdicts_markdown.hpp"
 #include "reports/paper_rows_markdown.hpp"
 #include "reports/validation_report.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/verbs.hpp"
+#include "sim/evidence/memory_verdicts.hpp"
 #include "sim/evidence/paper_rows.hpp"
 
 namespace accosim {
@@ -176,6 +178,30 @@ Mode of_paper_rows() {
           .refused = ExitCode::kBadCommandLine};
 }
 
+std::vector<Option> verdict_options() {
+  return {
+      {.names = "--memory-verdicts",
+       .help = "Verdicts on memory near the capacity and what each way out would bring, as Markdown: "
+               "reports/published/memory-verdicts.md",
+       .value = false,
+       .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--live", "--json", "--paper-rows"}}};
+}
+
+ExitCode write_verdicts(const Arguments&) {
+  const std::string folder = data_dir() + "/scenarios/validation";
+  const std::vector<VerdictCase> cases = load_verdict_cases(folder + "/memory-verdicts.json");
+  write_memory_verdicts(std::cout, memory_verdicts(cases, load_published(folder), data_dir()));
+  return ExitCode::kDone;
+}
+
+Mode of_memory_verdicts() {
+  return {.of = "of memory near the capacity (--memory-verdicts)",
+          .reads = {"--memory-verdicts"},
+          .run = write_verdicts,
+          .is_meant = [](const Arguments& arguments) { return arguments.given("--memory-verdicts"); },
+          .refused = ExitCode::kBadCommandLine};
+}
+
 Mode of_published_cases() {
   return {.of = "of what others measured",
           .reads = names_of(joined(case_options(), outcome_options())),
@@ -187,8 +213,9 @@ Mode of_published_cases() {
 Verb validate_verb() {
   return {.name = "validate",
           .help = "Compare predictions with published measurements, or (--live) with runs of the real step",
-          .options = joined(joined(joined(case_options(), live_options()), row_options()), outcome_options()),
-          .modes = {of_this_machine(), of_paper_rows(), of_published_cases()}};
+          .options = joined(joined(joined(joined(case_options(), live_options()), row_options()), verdict_options()),
+                            outcome_options()),
+          .modes = {of_this_machine(), of_paper_rows(), of_memory_verdicts(), of_published_cases()}};
 }
 
 }  // namespace accosim

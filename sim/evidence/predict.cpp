@@ -4,11 +4,13 @@
 #include <cmath>
 #include <memory>
 
+#include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"
 #include "models/price/price.hpp"
 #include "models/price/spread.hpp"
 #include "sim/evidence/fit_steps.hpp"
 #include "sim/result/parallel.hpp"
+#include "sim/result/resident.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -32,14 +34,15 @@ Bytes asked_part(const MemoryParts& parts, Asked asked) {
 
 Predicted predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Asked asked) {
   const Costs costs = price(scenario, spec);
-  double most = 0;
+  Bytes most, slack;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec),
-                                               scenario.training.gradient_accumulation_steps, kind.tied_embeddings,
-                                               scenario.training.implementation == Implementation::kAccocal});
-    most = std::max(most, asked_part(parts, asked).value);
+    const MemoryParts parts = memory_of(costs, kind, spec, scenario.training.gradient_accumulation_steps);
+    const Bytes bytes = asked_part(parts, asked);
+    if (bytes <= most) continue;
+    most = bytes;
+    slack = asked == Asked::kMemoryAllocated ? Bytes{0} : parts.part(MemoryUse::kAllocatorSlack);
   }
-  return with_interval(most, kMemorySpread);
+  return with_interval(most.value, memory_spread(most, slack));
 }
 
 Predicted predict_training(const PublishedCase& one, const Scenario& scenario, NetworkKind network) {

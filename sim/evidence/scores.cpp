@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <numbers>
+#include <utility>
 
 #include "models/base/statistics.hpp"
 #include "models/price/interval.hpp"
@@ -143,6 +144,10 @@ std::vector<std::string> broken_bounds(const Validation& validation, const std::
     if (must && row.scored() && std::abs(row.error()) > kToBeExplained && row.explanation.empty())
       broken.push_back(fmt::format("{}: {:+.1f} % off without a written reason", row.id, 100 * row.error()));
   }
+  const auto most = std::find_if(validation.bounds.begin(), validation.bounds.end(),
+                                 [](const ValidationBound& bound) { return bound.group == kFalseVerdicts; });
+  for (std::string& line : broken_fits(validation.runs, most == validation.bounds.end() ? 0 : most->cases))
+    broken.push_back(std::move(line));
   return broken;
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/evidence/fits_of_runs.hpp"
+
 namespace accosim {
 
 enum class ValidationUnit { kSeconds, kBytes, kRatio };
@@ -107,13 +109,15 @@ struct Validation {
   std::vector<std::string> broken;  ///< bounds that do not hold, in words
   std::string left_out_by;          ///< "source" or "device", where it was asked for
   std::vector<LeftOutRow> left_out;
+  std::vector<RunFit> runs;  ///< every published training run with its verdict on memory
 };
 
 ValidationScore score_of(const std::vector<const ValidationRow*>& rows);
 /// Scores by group (in the order of `names`), and in each by device, source and series, in the order of appearance.
 std::vector<ValidationGroup> groups_of(const std::vector<ValidationRow>& rows, const std::vector<std::string>& names);
 /// A group's mean above its bound, fewer scored cases than it had, a group without a bound, and (`explained` groups) a
-/// case over 25 % without an explanation: a sentence each. Groups without rows are not checked.
+/// case over 25 % without an explanation, and broken_fits(), of which the bound kFalseVerdicts says how many there may
+/// be: a sentence each. Groups without rows are not checked.
 std::vector<std::string> broken_bounds(const Validation& validation, const std::vector<std::string>& explained);
 
 inline constexpr double kToBeExplained = 0.25;

@@ -42,6 +42,10 @@ ValidationRow row_of(const PublishedCase& one) {
   return row;
 }
 
+/// What we measured ourselves has the constants of the same document, and none without it; and what the allocator takes
+/// is known from one source alone.
+bool can_be_left_out(const PublishedCase& one) { return !one.by_us && one.asked != Asked::kMemoryReserved; }
+
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::vector<const PublishedCase*> chosen(const Published& published, const ValidateOptions& options) {
@@ -148,15 +152,15 @@ Validation validate(const Published& published, const ValidateOptions& options) 
     ValidationRow row = row_of(*one);
     if (row.expressed()) {
       row.with = {predicted[next].value, predicted[next].low, predicted[next].high};
-      // Where the fits saw nothing of the source, they are without it already. What we measured ourselves has the
-      // constants of the same document, and none without it.
-      if (options.without_source && !one->by_us) row.without = row.with;
-      if (without[next]) row.without = {without[next]->value, without[next]->low, without[next]->high};
+      // Where the fits saw nothing of the source, they are without it already.
+      if (options.without_source && can_be_left_out(*one)) row.without = row.with;
+      if (row.without && without[next]) row.without = {without[next]->value, without[next]->low, without[next]->high};
       ++next;
     }
     validation.rows.push_back(std::move(row));
   }
   validation.groups = groups_of(validation.rows, published_groups());
+  validation.runs = fits_of_runs(cases);
   return validation;
 }
 
@@ -172,7 +176,7 @@ void leave_out_each(Validation& validation, const Published& published, const Va
     if (!row.expressed()) continue;
     const PublishedCase& one = *expressed[next];
     const std::optional<Predicted>& other = without[next++];
-    if (!row.scored() || one.by_us) continue;
+    if (!row.scored() || !can_be_left_out(one)) continue;
     const double mean_with = std::abs(row.error());
     double mean_without = mean_with;
     if (!by_device && row.without) mean_without = std::abs(row.error_without());
@@ -201,6 +205,11 @@ std::vector<ValidationBound> load_bounds(const std::string& path) {
       if (group.has("without_source")) bound.mean_without = group.number("without_source", Range{0, 100, true});
       group.finish();
       bounds.push_back(bound);
+    }
+    if (JsonValue* value = top.find(kFalseVerdicts)) {
+      ObjectReader most(*value, top.pointer(kFalseVerdicts), diagnostics);
+      bounds.push_back({kFalseVerdicts, 0, most.integer("cases", 0, kMaxInteger), {}});
+      most.finish();
     }
     top.finish();
   }

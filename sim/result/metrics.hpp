@@ -11,6 +11,8 @@
 #include "models/price/interval.hpp"
 #include "models/price/memory.hpp"
 #include "models/spec/spec.hpp"
+#include "sim/result/resident.hpp"
+#include "sim/result/ways_to_fit.hpp"
 
 namespace accosim {
 
@@ -101,16 +103,21 @@ struct RunResult {
   Seconds exposed_communication;  ///< per update, mean over ranks: compute idle while the rank communicates
   Bytes bytes_sent_per_rank_per_update;
   Bytes memory_formula;
-  Bytes memory_resident;  ///< of the rank that has least room
-  Bytes memory_capacity;  ///< of the same rank
+  Bytes memory_resident;                            ///< of the rank that is least likely to fit, as what follows
+  Bytes memory_resident_low, memory_resident_high;  ///< 80 % interval
+  Bytes memory_capacity;
   MemoryParts memory_parts;
   std::optional<DrawnUpdates> drawn;  ///< where micro-batches are not alike
   std::vector<PauseResult> pauses;
   std::optional<SeedBands> seeds;  ///< where several were asked for; all else is of the first
-  bool fits = true;
+  Fit fit;
+  std::vector<KindMemory> memory_by_kind;
+  WaysToFit ways_to_fit;  ///< none where it fits
   std::vector<Warning> warnings;
   std::vector<RankResult> ranks;
   std::shared_ptr<const Costs> costs;  ///< what it was played at: for a trace, and for questions about a part
+
+  bool fits() const { return fit.verdict != FitVerdict::kDoesNotFit; }
 
   /// Prediction over what was published, less 1; absent where either is.
   std::optional<double> speedup_error() const {

@@ -36,51 +36,6 @@ double samples_per_update(const SteadyPlay& play) {
 
 namespace {
 
-/// Of one rank, in the steady updates.
-Worked worked_by(const Pace& pace, int kind, int rank, const RankMeasure& measure) {
-  Worked all;
-  for (std::int64_t i = measure.first_micro_batch; i < measure.last_micro_batch; ++i) {
-    const MicroBatch drawn = micro_batch_of(pace, kind, rank, i);
-    all.tokens += drawn.tokens;
-    all.padded += drawn.padded;
-    all.model_flops += drawn.model_flops;
-    all.hardware_flops += drawn.hardware_flops;
-  }
-  return all;
-}
-
-}  // namespace
-
-Worked worked_per_update(const SteadyPlay& play) {
-  const EventGraph& graph = play.folded.graph;
-  const Pace& pace = graph.pace;
-  Worked all;
-  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
-    const RankMeasure& measure = play.measured.ranks[r];
-    const int kind = graph.ranks[r].program, rank = static_cast<int>(r);
-    // Where nothing is drawn one micro-batch is as any other.
-    const std::int64_t counted = measure.last_micro_batch - measure.first_micro_batch;
-    const bool each = pace.drawn() && counted > 0;
-    const MicroBatch one = micro_batch_of(pace, kind, rank, 0);
-    const Worked worked = each ? worked_by(pace, kind, rank, measure)
-                               : Worked{one.tokens, one.padded, one.model_flops, one.hardware_flops};
-    const double count =
-        graph.ranks[r].multiplicity * measure.micro_batches_per_update / (each ? static_cast<double>(counted) : 1);
-    all.tokens += count * worked.tokens;
-    all.padded += count * worked.padded;
-    all.model_flops += count * worked.model_flops;
-    all.hardware_flops += count * worked.hardware_flops;
-  }
-  return all;
-}
-
-MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
-  return resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps,
-                          kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal});
-}
-
-namespace {
-
 double samples_per_step(const Scenario& scenario) {
   double samples = 0;
   for (const NodeGroup& group : scenario.cluster.nodes)
@@ -119,19 +74,18 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
-void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs, int accumulation_steps) {
+void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs) {
   result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
-  double least_room = 0;
-  for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = memory_of(costs, kind, spec, accumulation_steps);
-    const double room = kind.device.memory.value - parts.total().value;
-    if (!result.memory_parts.parts.empty() && room >= least_room) continue;
-    least_room = room;
-    result.memory_parts = parts;
-    result.memory_resident = parts.total();
-    result.memory_capacity = kind.device.memory;
-  }
-  result.fits = least_room >= 0;
+  result.memory_by_kind = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
+  const KindMemory& least = least_likely(result.memory_by_kind);
+  result.memory_parts = least.parts;
+  result.memory_resident = least.parts.total();
+  const Interval interval = resident_interval(least.parts);
+  result.memory_resident_low = Bytes{interval.low};
+  result.memory_resident_high = Bytes{interval.high};
+  result.memory_capacity = least.capacity;
+  result.fit = least.fit;
+  if (result.fit.verdict != FitVerdict::kFits) result.ways_to_fit = ways_to_fit(scenario, spec);
 }
 
 void add_utilization(RunResult& result, const SteadyPlay& play) {
@@ -216,7 +170,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   add_utilization(result, play);
   if (play.costs.pace.unsteady.varies()) result.drawn = drawn_updates(play);
   for (const PauseCost& cost : play.pauses) result.pauses.push_back(pause_result(cost));
-  add_memory(result, spec, play.costs, scenario.training.gradient_accumulation_steps);
+  add_memory(result, scenario, spec, play.costs);
   for (int rank = 0; rank < play.costs.ranks(); ++rank) {
     const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
     const RankKind& kind = play.costs.kinds[play.costs.kind_of[rank]];

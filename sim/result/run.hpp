@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/price/costs.hpp"
-#include "models/price/memory.hpp"
 #include "models/spec/spec.hpp"
 #include "models/spec/trace.hpp"
 #include "sim/network/network.hpp"
@@ -44,9 +43,6 @@ SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int a
 
 /// Sequences between two updates, of all ranks.
 double samples_per_update(const SteadyPlay& play);
-
-/// What a rank of this kind holds at its worst moment.
-MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps);
 
 /// All metrics of one schedule but those that compare, and its costs.
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network);

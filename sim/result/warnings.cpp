@@ -39,6 +39,17 @@ bool is_launch_bound(const RankKind& kind) {
   return waiting > 0.5 * (kind.forward + kind.backward);
 }
 
+/// Named after the verdict.
+std::optional<Warning> may_not_fit(const RunResult& result) {
+  if (result.fit.verdict == FitVerdict::kFits) return std::nullopt;
+  const auto gib = [](Bytes bytes) { return bytes.value / 0x1p30; };
+  return Warning{
+      name_of(result.fit.verdict),
+      fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB: probability to fit {}", gib(result.memory_resident),
+                  gib(result.memory_capacity), in_percent(result.fit.probability)),
+      in_words(result.ways_to_fit)};
+}
+
 /// Such as selective recomputation, which is of scores and softmax, under fused attention, which keeps neither.
 std::optional<Warning> recompute_saves_nothing(const Scenario& scenario, const ScheduleSpec& spec,
                                                const RunResult& result) {
@@ -114,13 +125,8 @@ void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>&
 std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
                                  const RunResult& result, NetworkKind network) {
   std::vector<Warning> warnings;
-  if (!result.fits)
-    warnings.push_back({"does_not_fit",
-                        fmt::format("{:.1f} GiB resident on a GPU of {:.1f} GiB", result.memory_resident.value / 0x1p30,
-                                    result.memory_capacity.value / 0x1p30),
-                        in_words(ways_to_fit(scenario, spec))});
   for (const std::optional<Warning>& warning :
-       {computes_in_fp32(scenario, spec), recompute_saves_nothing(scenario, spec, result)})
+       {may_not_fit(result), computes_in_fp32(scenario, spec), recompute_saves_nothing(scenario, spec, result)})
     if (warning) warnings.push_back(*warning);
   if (std::optional<Warning> warning = batch_differs(spec, play, result)) warnings.push_back(std::move(*warning));
   const double exposed = result.exposed_communication / result.update_time;

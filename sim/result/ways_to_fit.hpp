@@ -4,34 +4,43 @@
 #include <string>
 #include <vector>
 
+#include "models/price/fit_verdict.hpp"
 #include "models/spec/spec.hpp"
 
 namespace accosim {
 
 struct WayToFit {
-  std::string change;     ///< as a scenario writes it: "activation_recompute full", "schedule zero3"
-  Bytes saves;            ///< more room on the GPU that has least; may be negative for `together`
-  Bytes room;             ///< that is then left on the GPU that has least; negative: it does not fit
+  std::string change;            ///< as a scenario writes it: "activation_recompute full", "schedule zero3"
+  std::vector<std::string> set;  ///< the same as --set takes it
+  Bytes memory;                  ///< that is then resident on the GPU that is then least likely to fit
+  Bytes room;                    ///< that is then left there; negative: what is predicted does not fit
+  Bytes saves;                   ///< less on the GPU that was least likely to fit before
+  Fit fit;
   double time_ratio = 1;  ///< closed form of the time per sample, over that without the change
-  bool fits() const { return room >= Bytes{0}; }
+  bool fits() const { return fit.verdict == FitVerdict::kFits; }
 };
 
 struct WaysToFit {
-  std::vector<WayToFit> alone;  ///< those that save anything; those that fit first, then by time
+  std::vector<WayToFit> alone;  ///< those that save anything: those that fit, those that are tight, the rest; by time
   /// Where none fits alone: one after the other, each with all before it, until it fits.
   std::vector<WayToFit> together;
+  /// The largest micro_batch_size that fits with nothing else changed, so with fewer samples an update; 0: there is
+  /// none, or the node groups' differ.
+  int largest_micro_batch = 0;
 };
 
-/// Tries on `spec` fused attention, compiled code, recomputation, a micro-batch divided as often as it takes (with as
-/// many more accumulation steps), and schedules that shard more. Leaves out what is set already, what the scenario
-/// cannot have, and what saves less than 0.05 GiB. Prices memory and the schedule's closed form; plays nothing, so
-/// times are without interference and for the slowest kind of rank.
+/// Tries on `spec` fused attention, compiled code and code fused by hand, every kind of recomputation, of all blocks or
+/// of the fewest that are enough, the largest micro-batch that fits (of those that keep the samples of an update, with
+/// more accumulation steps), schedules that shard more, and of its own keys shard_group, reshard_after_forward, sync,
+/// optimizer_sharding and gradient_as_bucket_view. Leaves out what is set already, what the scenario cannot have, and
+/// what saves less than 0.05 GiB. Prices memory and the schedule's closed form; plays nothing, so times are without
+/// interference and for the slowest kind of rank.
 WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec);
 
-/// In words: which ways fit, which save less, with GiB and time.
+/// In words: the largest micro-batch, and the best ways with GiB and time.
 std::string in_words(const WaysToFit& ways);
 
-/// What the scenario's recomputation saves on the GPU that has least room.
+/// What the scenario's recomputation saves on the GPU that without it is least likely to fit.
 struct RecomputeGain {
   Bytes saves;
   double time_ratio = 1;  ///< as in WayToFit, over the same without recomputation

@@ -132,7 +132,8 @@ TEST(Layers, SelectiveRecomputationRepeatsTheAttentionAlone) {
 
 TEST(Layers, SelectiveOpKeepsEveryOtherProduct) {
   // Llama: products q, k, v, o, gate, up, down; kept are q, v, gate, down and the attention's output and log-sum-exp,
-  // beside the block's input. A token, 16 bit: 2 (h + h + kv + f + h + h) + 4 a. Recomputed are k, o and up.
+  // beside the block's input. A token, 16 bit: 2 (h + h + kv + f + h + h) + 4 a. Recomputed are k, o and up. A compiler
+  // does not keep down's output, which no gradient reads, and does not make it again either.
   const Model m = llama(1, 64, 8, 2, 100, 10);
   Workload w{3, 32};
   w.implementation = Implementation::kCompiled;
@@ -140,8 +141,24 @@ TEST(Layers, SelectiveOpKeepsEveryOtherProduct) {
   w.recompute = Recompute::kSelectiveOp;
   const Layer again = layers_of(m, w)[1];
   const double t = 3 * 32;
-  EXPECT_EQ(activations(again), t * (2 * (64 + 64 + 16 + 100 + 64 + 64) + 4 * 8.0));
+  EXPECT_EQ(activations(again), t * (2 * (64 + 64 + 16 + 100 + 64) + 4 * 8.0));
   EXPECT_EQ(backward_flops(again) - backward_flops(keep), 2 * t * (64 * 16 + 64 * 64 + 64 * 100.0));
+  w.implementation = Implementation::kEager;
+  EXPECT_EQ(activations(layers_of(m, w)[1]), t * (2 * (64 + 64 + 16 + 100 + 64 + 64) + 4 * 8.0));
+}
+
+TEST(Layers, TheClampedScoresOfOptAreNotKept) {
+  // OPT's eager code takes the maximum of the masked scores, which its gradient reads, and gives that to softmax, which
+  // keeps only what it makes: two squares of heads x tokens in fp32 for each sequence, and GPT-2's code one.
+  Workload w{2, 32};
+  w.compute = w.parameter_dtype = Dtype::kFp32;
+  w.attention = Attention::kNaive;
+  const double square = 2.0 * 12 * 32 * 32 * 4;
+  Model opt = gpt2();
+  opt.family = "opt";
+  const auto softmax = [&](const Model& model) { return find(layers_of(model, w)[1], "softmax").activations.value; };
+  EXPECT_EQ(softmax(gpt2()), square);
+  EXPECT_EQ(softmax(opt), 2 * square);
 }
 
 TEST(Layers, EncodersAttendToTheWholeSquare) {

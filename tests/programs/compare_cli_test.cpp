@@ -196,6 +196,8 @@ TEST(Compare, HasEveryMetricOfEverySchedule) {
                             "memory_formula_bytes",
                             "memory_resident_bytes",
                             "fits",
+                            "fit_verdict",
+                            "fit_probability",
                             "warnings",
                             "ranks"})
       EXPECT_TRUE(entry.contains(key) && !entry[key].is_null()) << key;

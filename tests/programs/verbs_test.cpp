@@ -169,6 +169,7 @@ std::map<std::string, Texts> lines_of_modes(const TemporaryFolder& folder) {
       {"compare of schedules", {"compare", "finetune_2x4_a100"}},
       {"validate of this machine (--live)", {"validate", "--live"}},
       {"validate of the ACCO paper's rows (--paper-rows)", {"validate", "--paper-rows"}},
+      {"validate of memory near the capacity (--memory-verdicts)", {"validate", "--memory-verdicts"}},
       {"validate of what others measured", {"validate"}},
       {"fit of a folder of cases", {"fit", folder.path.string()}},
       {"fit of samples of a GPU", fit("gpu.json", R"({"schema": "accosim.gpu_samples/1"})")},
@@ -187,9 +188,9 @@ TEST(Verbs, TheProgramRefusesWhatAModeWouldIgnore) {
     for (const Mode& mode : verb.modes)
       for (const Option& option : verb.options) {
         const std::string name = name_of(option);
-        // --machine, --live and --paper-rows mean another mode, and so does what needs them.
+        // These mean another mode, and so does what needs them.
         const bool chooses =
-            name == "--machine" || name == "--live" || name == "--paper-rows" || option.needs == "--live";
+            contains({"--machine", "--live", "--paper-rows", "--memory-verdicts"}, name) || option.needs == "--live";
         if (contains(mode.reads, name) || chooses) continue;
         Texts words = lines.at(line_of(verb, mode));
         if (!option.needs.empty())

@@ -256,7 +256,7 @@ TEST(Comparison, NoLineIsWiderThanTheTerminal) {
       result_of("acco", "ACCO with a label that no table on earth has room for \u6f22\u5b57\u6f22\u5b57", 1.7);
   acco.published_speedup = 1.72;
   acco.batch_inflation = 2;
-  acco.fits = false;
+  acco.fit = {FitVerdict::kDoesNotFit, 0.01};
   acco.warnings = {{"out_of_memory", "needs 92 GiB where 80 GiB are, which is quite a bit too much for this device",
                     "shard more, recompute activations, or take a smaller micro-batch and accumulate more of them"}};
   acco.ranks[3] = rank_of(3, 1);
@@ -303,10 +303,27 @@ TEST(Comparison, PublishedTimesStandBesideOursAndAnotherRunIsCalledSo) {
 TEST(Comparison, WhatDoesNotFitIsMarkedAndColourIsTheCallersChoice) {
   RunResult ddp = result_of("ddp", "DDP", 1);
   EXPECT_FALSE(has(compared(paper_like(), {ddp}, 160), "OOM"));
-  ddp.fits = false;
-  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160), "OOM"));
+  ddp.fit = {FitVerdict::kTight, 0.5};
+  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160), "31.4 / 80.0 tight"));
+  ddp.fit = {FitVerdict::kDoesNotFit, 0.01};
+  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160), "31.4 / 80.0 OOM"));
   EXPECT_FALSE(has(compared(paper_like(), {ddp}, 160), "\033["));
   EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160, true), "\033[31m"));
+}
+
+TEST(Comparison, KindsOfRanksThatHoldDifferentAmountsAreListedWhereOneMayNotFit) {
+  RunResult ddp = result_of("ddp", "DDP", 1);
+  const auto kind = [](const char* device, double gib, double capacity, Fit fit) {
+    return KindMemory{device, 4, {{{MemoryUse::kParameters, Bytes{gib * 0x1p30}}}}, Bytes{capacity * 0x1p30}, fit};
+  };
+  ddp.memory_by_kind = {kind("A100", 30, 80, {FitVerdict::kFits, 1}), kind("V100", 33, 32, {FitVerdict::kTight, 0.25})};
+  EXPECT_FALSE(has(compared(paper_like(), {ddp}, 100), "V100")) << "all fit";
+  ddp.fit = {FitVerdict::kTight, 0.25};
+  const std::string text = unwrapped(compared(paper_like(), {ddp}, 100));
+  EXPECT_TRUE(has(text, "4 V100 33.0 GiB 32.0 GiB 25 %")) << text;
+  EXPECT_TRUE(has(text, "4 A100 30.0 GiB 80.0 GiB above 99.9 %")) << text;
+  ddp.memory_by_kind.pop_back();
+  EXPECT_FALSE(has(compared(paper_like(), {ddp}, 100), "V100")) << "the table above says it";
 }
 
 TEST(Comparison, WarningsStandUnderTheirScheduleWithAdvice) {

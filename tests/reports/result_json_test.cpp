@@ -66,7 +66,12 @@ RunResult full_result() {
   result.memory_resident = Bytes{3e9};
   result.memory_capacity = Bytes{4e9};
   result.memory_parts.parts = {{MemoryUse::kParameters, Bytes{1e9}}, {MemoryUse::kActivations, Bytes{2e9}}};
-  result.fits = true;
+  result.memory_resident_low = Bytes{2.5e9};
+  result.memory_resident_high = Bytes{3.5e9};
+  result.fit = {FitVerdict::kTight, 0.75};
+  result.memory_by_kind = {{"A100-SXM4-80GB", 4, result.memory_parts, Bytes{4e9}, result.fit}};
+  const WayToFit way{"sync every", {"/schedules/0/sync=every"}, Bytes{2e9}, Bytes{2e9}, Bytes{1e9}, {}, 1.25};
+  result.ways_to_fit = {{way}, {}, 2};
   result.warnings = {{"batch_grown", "the batch doubled", "use fewer micro-batches"}};
   RankResult rank;
   rank.rank = 3;
@@ -113,7 +118,15 @@ TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
     "published_time_error": 0.5, "published_of_another_run": false, "batch_inflation": 2.0, "samples_per_update": 64.0, "micro_batches_per_update": 16.0,
     "mfu": 0.4, "hfu": 0.45, "gpu_idle_fraction": 0.1, "exposed_communication_s": 0.05,
     "bytes_sent_per_rank_per_update": 1e9, "memory_formula_bytes": 2e9, "memory_resident_bytes": 3e9,
-    "memory_capacity_bytes": 4e9, "fits": true, "memory_parts_bytes": {"parameters": 1e9, "activations": 2e9},
+    "memory_resident_bytes_low": 2.5e9, "memory_resident_bytes_high": 3.5e9, "memory_capacity_bytes": 4e9,
+    "fits": true, "fit_verdict": "tight", "fit_probability": 0.75,
+    "memory_by_kind": [{"device": "A100-SXM4-80GB", "ranks": 4, "memory_resident_bytes": 3e9,
+                        "memory_capacity_bytes": 4e9, "fit_verdict": "tight", "fit_probability": 0.75}],
+    "memory_parts_bytes": {"parameters": 1e9, "activations": 2e9},
+    "largest_micro_batch_size": 2,
+    "ways_to_fit": [{"what": "sync every", "set": ["/schedules/0/sync=every"], "memory_bytes": 2e9, "saves_bytes": 1e9,
+                     "time_ratio": 1.25, "fits": true, "fit_verdict": "fits", "fit_probability": 1.0}],
+    "ways_to_fit_together": [],
     "warnings": [{"code": "batch_grown", "message": "the batch doubled", "advice": "use fewer micro-batches"}],
     "ranks": [{"rank": 3, "node": 1, "device": "A100-SXM4-80GB",
                "micro_batches_per_round": {"mean": 2.5, "least": 2, "most": 3},

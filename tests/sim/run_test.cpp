@@ -78,12 +78,35 @@ TEST(Memory, TheGpuWithLeastRoomDecides) {
   scenario.cluster.nodes[0].devices[1].name = "small";
   const RunResult roomy = run_schedule(scenario, scenario.schedules[0], kReference);
   EXPECT_EQ(roomy.memory_capacity.value, 20e9);
-  EXPECT_TRUE(roomy.fits);
+  EXPECT_TRUE(roomy.fits());
   EXPECT_FALSE(warns(roomy, "does_not_fit"));
   scenario.cluster.nodes[0].devices[1].memory = Bytes{1.1e9};
   const RunResult tight = run_schedule(scenario, scenario.schedules[0], kReference);
-  EXPECT_FALSE(tight.fits);
+  EXPECT_FALSE(tight.fits());
   EXPECT_TRUE(warns(tight, "does_not_fit"));
+  // Both kinds are told, the roomy one too; a slowed GPU that holds as much is no kind of its own.
+  ASSERT_EQ(tight.memory_by_kind.size(), 2U);
+  EXPECT_EQ(tight.memory_by_kind[0].fit.verdict, FitVerdict::kFits);
+  EXPECT_EQ(tight.memory_by_kind[1].fit.verdict, FitVerdict::kDoesNotFit);
+  EXPECT_EQ(tight.memory_by_kind[1].device, "small");
+  EXPECT_FALSE(tight.ways_to_fit.alone.empty());
+  EXPECT_TRUE(roomy.ways_to_fit.alone.empty());
+  scenario.cluster.nodes[0].devices[1] = scenario.cluster.nodes[0].devices[0];
+  scenario.cluster.nodes[0].devices[1].slowdown = 2;
+  const RunResult slowed = run_schedule(scenario, scenario.schedules[0], kReference);
+  ASSERT_EQ(slowed.memory_by_kind.size(), 1U);
+  EXPECT_EQ(slowed.memory_by_kind[0].ranks, 2);
+}
+
+TEST(Memory, WhatIsTightIsWarnedOfAndCountsAsFitting) {
+  Scenario scenario = sample_scenario(1, 2);
+  const Bytes held = run_schedule(scenario, scenario.schedules[0], kReference).memory_resident;
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * held;
+  const RunResult tight = run_schedule(scenario, scenario.schedules[0], kReference);
+  EXPECT_TRUE(tight.fits()) << "more likely than not";
+  EXPECT_GT(tight.fit.probability, 0.5);
+  EXPECT_TRUE(warns(tight, "tight"));
+  EXPECT_FALSE(warns(tight, "does_not_fit"));
 }
 
 TEST(Utilization, RecomputationIsWorkOfTheHardwareNotOfTheModel) {
@@ -163,7 +186,7 @@ TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
     const Scenario followed = load_scenario("mixed_a100_v100", {set}).scenario;
     const RunResult after = run_schedule(followed, followed.schedules[static_cast<std::size_t>(index)], kReference);
     EXPECT_GT(after.tokens_per_second, 1.05 * before.tokens_per_second) << warning->advice;
-    EXPECT_TRUE(after.fits || !before.fits) << warning->advice;
+    EXPECT_TRUE(after.fits() || !before.fits()) << warning->advice;
     std::printf("%s: %s: %.0f -> %.0f tokens/s\n", before.label.c_str(), set.c_str(), before.tokens_per_second,
                 after.tokens_per_second);
   }
@@ -199,7 +222,7 @@ TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
   const Bytes held = memory_of(costs, costs.kinds[0], zero1, scenario.training.gradient_accumulation_steps).total();
   for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * held;
   const RunResult crowded = run_schedule(scenario, zero1, kReference);
-  EXPECT_TRUE(crowded.fits);
+  EXPECT_EQ(crowded.fit.verdict, FitVerdict::kTight);
   const Warning* const tight = ranks_wait_of(crowded);
   ASSERT_NE(tight, nullptr);
   EXPECT_EQ(setting_in(tight->advice), "/cluster/nodes/1/micro_batch_size=1") << tight->advice;

@@ -44,17 +44,22 @@ TEST(WaysToFit, SaveWhatTheyWereTriedToSave) {
   const auto expect = [&](const std::string& change, const Scenario& changed, const ScheduleSpec& spec) {
     const WayToFit* const way = find(ways, change);
     ASSERT_TRUE(way) << change;
-    const double then = resident(changed, spec);
-    EXPECT_NEAR(way->saves.value, now - then, 1) << change;
-    EXPECT_EQ(way->fits(), then <= 8 * 0x1p30) << change;
+    const RunResult then = run_schedule(changed, spec, kReference);
+    EXPECT_NEAR(way->memory.value, then.memory_resident.value, 1) << change;
+    EXPECT_NEAR(way->saves.value, now - then.memory_resident.value, 1) << change;
+    EXPECT_EQ(way->fit.verdict, then.fit.verdict) << change;
+    EXPECT_NEAR(way->fit.probability, then.fit.probability, 1e-9) << change;
   };
   Scenario changed = scenario;
   changed.cluster.nodes[0].attention = Attention::kFlash;
   expect("attention flash", changed, ddp);
-  changed = scenario;
-  changed.training.implementation = Implementation::kCompiled;
-  expect("implementation compiled", changed, ddp);
-  for (const Recompute recompute : {Recompute::kSelective, Recompute::kFull}) {
+  for (const Implementation implementation : {Implementation::kCompiled, Implementation::kFused}) {
+    changed = scenario;
+    changed.training.implementation = implementation;
+    expect(std::string("implementation ") + name_of(implementation), changed, ddp);
+  }
+  for (const Recompute recompute :
+       {Recompute::kSelective, Recompute::kSelectiveOp, Recompute::kFullEarlyStop, Recompute::kFull}) {
     changed = scenario;
     changed.training.activation_recompute = recompute;
     expect(std::string("activation_recompute ") + name_of(recompute), changed, ddp);
@@ -62,6 +67,9 @@ TEST(WaysToFit, SaveWhatTheyWereTriedToSave) {
   ScheduleSpec zero3 = sample_schedule("zero3");
   zero3.sync = Sync::kEveryMicroBatch;
   expect("schedule zero3", scenario, zero3);
+  ScheduleSpec sharded = ddp;
+  sharded.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  expect("optimizer_sharding zero_redundancy", scenario, sharded);
   EXPECT_TRUE(find(ways, "schedule zero1") && find(ways, "schedule zero2"));
 }
 
@@ -78,6 +86,90 @@ TEST(WaysToFit, LeaveOutWhatIsSetOrSavesNothing) {
   ways = ways_to_fit(scenario, zero1);
   EXPECT_FALSE(find(ways, "activation_recompute full"));
   EXPECT_FALSE(find(ways, "implementation compiled"));
+}
+
+TEST(WaysToFit, WhatAScheduleKeepsMayBeGivenUp) {
+  // Each key as it costs memory, beside the same schedule with it as it saves some.
+  Scenario scenario = scenario_with(2);
+  scenario.cluster.nodes[0].count = 2;  // so that a node is not the world
+  ScheduleSpec zero3 = sample_schedule("zero3");
+  zero3.sync = Sync::kEveryMicroBatch;
+  const auto expect = [&](const std::string& change, const ScheduleSpec& spec) {
+    const WaysToFit ways = ways_to_fit(scenario, spec);
+    const WayToFit* const way = find(ways, change);
+    ASSERT_TRUE(way) << change;
+    EXPECT_NEAR(way->memory.value, resident(scenario, zero3), 1) << change;
+    EXPECT_FALSE(find(ways_to_fit(scenario, zero3), change)) << change;
+  };
+  ScheduleSpec spec = zero3;
+  spec.shard_group = ShardGroup::kNode;
+  expect("shard_group world", spec);
+  spec = zero3;
+  spec.reshard_after_forward = false;
+  expect("reshard_after_forward true", spec);
+  spec = zero3;
+  spec.sync = Sync::kLastMicroBatch;
+  expect("sync every_micro_batch", spec);
+}
+
+TEST(WaysToFit, SavingsAreThoseOfTheGpuThatHadLeastRoom) {
+  // Most of what a GPU with micro-batches of 1 holds are states, of one with 8 activations. DDP's states are a sixth
+  // too much for the former; once they are sharded the latter has least room.
+  Scenario scenario = scenario_with(80);
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  scenario.cluster.nodes[1].micro_batch_size = 1;
+  for (Device& device : scenario.cluster.nodes[1].devices) device.name = "small";
+  const ScheduleSpec ddp = sample_schedule("ddp");
+  const std::vector<KindMemory> kinds = run_schedule(scenario, ddp, kReference).memory_by_kind;
+  const Bytes large = 1.05 * kinds[0].parts.total(), small = kinds[1].parts.total() / 1.2;
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = large;
+  for (Device& device : scenario.cluster.nodes[1].devices) device.memory = small;
+  const WaysToFit ways = ways_to_fit(scenario, ddp);
+  const WayToFit* const way = find(ways, "schedule zero3");
+  ASSERT_TRUE(way);
+  ScheduleSpec zero3 = sample_schedule("zero3");
+  zero3.sync = Sync::kEveryMicroBatch;
+  const RunResult before = run_schedule(scenario, ddp, kReference), then = run_schedule(scenario, zero3, kReference);
+  ASSERT_EQ(before.memory_capacity.value, small.value);
+  ASSERT_EQ(then.memory_capacity.value, large.value) << "else there is nothing to tell apart";
+  EXPECT_NEAR(way->saves.value, (before.memory_resident - then.memory_by_kind[1].parts.total()).value, 1);
+  EXPECT_NEAR(way->memory.value, then.memory_resident.value, 1);
+}
+
+TEST(WaysToFit, NoMoreBlocksAreRecomputedThanItTakes) {
+  // Between what all of 36 blocks keep and what none keeps: so much room that every fourth recomputed is enough.
+  Scenario scenario = scenario_with(80);
+  const ScheduleSpec zero1 = sample_schedule("zero1");
+  Scenario some = scenario;
+  some.training.activation_recompute = Recompute::kFullEarlyStop;
+  some.training.recomputed_blocks.every = 4;
+  const Bytes most = run_schedule(some, zero1, kReference).memory_resident_high;
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * most;
+  const WaysToFit ways = ways_to_fit(scenario, zero1);
+  const WayToFit* const way = find(ways, "activation_recompute full_early_stop with recompute_every 4");
+  ASSERT_TRUE(way);
+  EXPECT_TRUE(way->fits());
+  EXPECT_LT(way->time_ratio, find(ways, "activation_recompute full_early_stop")->time_ratio);
+  EXPECT_EQ(way->set, (std::vector<std::string>{"/training/activation_recompute=full_early_stop",
+                                                "/training/recompute_every=4"}));
+  EXPECT_FALSE(find(ways, "activation_recompute full_early_stop with recompute_every 8"));
+}
+
+TEST(WaysToFit, TheLargestMicroBatchIsFoundByHalving) {
+  // Of 12 sequences, room for 7: not a divisor of 12, so the way that keeps the batch takes 6.
+  Scenario scenario = scenario_with(80);
+  const ScheduleSpec zero1 = sample_schedule("zero1");
+  scenario.cluster.nodes[0].micro_batch_size = 7;
+  const Bytes most = run_schedule(scenario, zero1, kReference).memory_resident_high;
+  scenario.cluster.nodes[0].micro_batch_size = 12;
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * most;
+  WaysToFit ways = ways_to_fit(scenario, zero1);
+  EXPECT_EQ(ways.largest_micro_batch, 7);
+  EXPECT_TRUE(find(ways, "micro_batch_size 6 with gradient_accumulation_steps 8"));
+  EXPECT_EQ(in_words(ways).find("the largest micro_batch_size that fits is 7; any of these makes it fit: "), 0U)
+      << in_words(ways);
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{1e9};  // less than the parameters
+  EXPECT_EQ(ways_to_fit(scenario, zero1).largest_micro_batch, 0);
 }
 
 TEST(WaysToFit, FullRecomputationRepeatsTheForward) {
@@ -97,8 +189,8 @@ TEST(WaysToFit, AMicroBatchIsDividedUntilItFitsAndTheBatchStays) {
   Scenario two = scenario;
   two.cluster.nodes[0].micro_batch_size = 2;
   two.training.gradient_accumulation_steps = 16;
-  const double needed = resident(two, zero1);
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{needed + 1};
+  const Bytes needed = run_schedule(two, zero1, kReference).memory_resident_high;
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * needed;
   const WaysToFit ways = ways_to_fit(scenario, zero1);
   const WayToFit* const way = find(ways, "micro_batch_size 2 with gradient_accumulation_steps 16");  // 8 x 4 samples
   ASSERT_TRUE(way);
@@ -117,16 +209,21 @@ TEST(WaysToFit, AnOddMicroBatchIsDividedByWhatDividesIt) {
 TEST(WaysToFit, SeveralAreTriedTogetherWhereNoneIsEnough) {
   Scenario scenario = scenario_with(80);
   const ScheduleSpec ddp = sample_schedule("ddp");
-  // States of 16 B a parameter on every rank do not fit into 8 GiB whatever the activations, zero3's eighths do, but
-  // not with the activations of 8 sequences.
+  // States of 16 B a parameter on every rank do not fit into 8 GiB whatever the activations, eighths of the optimizer's
+  // do, but not with the activations of 8 sequences.
   for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{8 * 0x1p30};
   const WaysToFit ways = ways_to_fit(scenario, ddp);
   ASSERT_FALSE(ways.alone.empty());
   EXPECT_FALSE(ways.alone.front().fits());
   ASSERT_GT(ways.together.size(), 1u);
-  EXPECT_EQ(ways.together.back().change, "schedule zero3");
+  EXPECT_EQ(ways.together.back().change, "optimizer_sharding zero_redundancy");
   EXPECT_TRUE(ways.together.back().fits());
   EXPECT_NE(in_words(ways).find("together these do: "), std::string::npos) << in_words(ways);
+  // In 4 GiB only zero3's eighths of everything do.
+  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{4 * 0x1p30};
+  const WaysToFit more = ways_to_fit(scenario, ddp);
+  EXPECT_EQ(more.together.back().change, "schedule zero3");
+  EXPECT_TRUE(more.together.back().fits());
   for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{1.5 * 0x1p30};
   EXPECT_NE(in_words(ways_to_fit(scenario, ddp)).find("they still lack "), std::string::npos);
 }

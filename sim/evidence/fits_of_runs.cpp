@@ -1,0 +1,53 @@
+#include "sim/evidence/fits_of_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sim/result/resident.hpp"
+
+namespace accosim {
+namespace {
+
+/// One name for all that was published of a run; empty: it is no run.
+std::string run_of(const PublishedCase& one) {
+  if (one.scenario == nullptr || !one.not_expressible.empty()) return "";
+  const ScheduleSpec& spec = one.scenario->schedules[static_cast<std::size_t>(one.schedule)];
+  if (one.group == kPaperGroup) return one.source + "/" + one.scenario->name + ", " + spec.label;
+  if (one.group != kTrainingGroup && one.group != kMemoryGroup) return "";
+  const std::string end = std::string(" ") + kMemoryGroup;
+  const std::size_t cut = one.group == kMemoryGroup ? end.size() : 0;
+  return one.id.substr(0, one.id.size() - cut);
+}
+
+}  // namespace
+
+std::vector<RunFit> fits_of_runs(const std::vector<const PublishedCase*>& cases) {
+  std::vector<RunFit> runs;
+  std::set<std::string> known;
+  for (const PublishedCase* one : cases) {
+    const std::string id = run_of(*one);
+    if (id.empty() || !known.insert(id).second) continue;
+    const ScheduleSpec& spec = one->scenario->schedules[static_cast<std::size_t>(one->schedule)];
+    const std::vector<KindMemory> kinds =
+        memory_by_kind(price(*one->scenario, spec), spec, one->scenario->training.gradient_accumulation_steps);
+    const KindMemory& least = least_likely(kinds);
+    runs.push_back({id, one->configuration, one->memory_explanation, least.parts.total(), least.capacity,
+                    resident_interval(least.parts), least.fit});
+  }
+  return runs;
+}
+
+std::vector<std::string> broken_fits(const std::vector<RunFit>& runs, int most) {
+  std::vector<std::string> broken;
+  const auto wrong = std::count_if(runs.begin(), runs.end(), [](const RunFit& run) { return run.wrong(); });
+  if (wrong > most)
+    broken.push_back(fmt::format("{} runs that ran are said not to fit, above the bound of {}", wrong, most));
+  for (const RunFit& run : runs)
+    if (run.wrong() && run.explanation.empty())
+      broken.push_back(fmt::format("{}: it ran and is said not to fit, without a written reason", run.id));
+  return broken;
+}
+
+}  // namespace accosim

@@ -1,0 +1,34 @@
+// What was published ran, so it fitted: the verdicts on memory of all published training runs, and those that are
+// wrong.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/base/units.hpp"
+#include "models/fit/published.hpp"
+#include "models/price/fit_verdict.hpp"
+
+namespace accosim {
+
+struct RunFit {
+  std::string id, configuration;
+  std::string explanation;  ///< why the verdict is wrong, where it is
+  Bytes resident, capacity;
+  Interval interval;  ///< 80 % of `resident`
+  Fit fit;
+
+  bool wrong() const { return fit.verdict == FitVerdict::kDoesNotFit; }
+};
+
+/// Of each training run among the cases, once, however many of its figures were published. Layers that were timed alone
+/// are no runs, and neither is what a simulator printed.
+std::vector<RunFit> fits_of_runs(const std::vector<const PublishedCase*>& cases);
+
+/// More wrong verdicts than `most`, and each one without a written reason: a sentence each.
+std::vector<std::string> broken_fits(const std::vector<RunFit>& runs, int most);
+
+/// Its key in bounds.json.
+inline constexpr const char* kFalseVerdicts = "does_not_fit of what ran";
+
+}  // namespace accosim

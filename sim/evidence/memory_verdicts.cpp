@@ -1,0 +1,90 @@
+// Nothing is played: memory is a matter of prices.
+#include "sim/evidence/memory_verdicts.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "models/base/reader.hpp"
+#include "models/base/text.hpp"
+#include "models/fit/published_kinds.hpp"
+#include "models/spec/references.hpp"
+#include "models/spec/scenario.hpp"
+
+namespace accosim {
+namespace {
+
+/// A scenario and one of its schedules, to be priced.
+struct Run {
+  std::shared_ptr<const Scenario> scenario;
+  const ScheduleSpec* spec = nullptr;
+  std::optional<Bytes> reserved;
+};
+
+Run run_of(const VerdictCase& of, const Published& published, const std::string& folder) {
+  Run run;
+  if (of.published.empty()) {
+    run.scenario = std::make_shared<const Scenario>(load_scenario(folder + "/" + of.scenario, of.settings).scenario);
+    for (const ScheduleSpec& spec : run.scenario->schedules)
+      if (spec.label == of.schedule) run.spec = &spec;
+  } else {
+    for (const PublishedCase& one : published.cases) {
+      if (one.id == of.published) {
+        run.scenario = one.scenario;
+        run.spec = &one.scenario->schedules[static_cast<std::size_t>(one.schedule)];
+      }
+      if (one.id == of.published + " " + kMemoryGroup && one.asked == Asked::kMemoryReserved)
+        run.reserved = Bytes{one.measured};
+    }
+  }
+  if (run.spec == nullptr)
+    throw ScenarioError(
+        {fmt::format("{}: there is no {}; name a schedule of the scenario, or a case of the folder", in_quotes(of.what),
+                     in_quotes(of.published.empty() ? of.schedule : of.published))});
+  return run;
+}
+
+}  // namespace
+
+std::vector<VerdictCase> load_verdict_cases(const std::string& path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  std::vector<VerdictCase> cases;
+  if (std::optional<JsonValue> tree = references.open(path)) {
+    ObjectReader top(*tree, "", diagnostics);
+    top.schema("accosim.memory_verdicts/1");
+    std::size_t index = 0;
+    for (JsonValue* element : list_of(top, "cases")) {
+      ObjectReader reader(*element, top.pointer("cases") + pointer_part(index++), diagnostics);
+      VerdictCase one;
+      one.what = reader.text("run");
+      one.published = reader.text("published", std::string());
+      if (one.published.empty()) {
+        one.scenario = reader.text("scenario");
+        one.settings = read_texts(reader, "set");
+        one.schedule = reader.text("schedule");
+      }
+      reader.finish();
+      cases.push_back(std::move(one));
+    }
+    top.finish();
+  }
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  return cases;
+}
+
+std::vector<VerdictRow> memory_verdicts(const std::vector<VerdictCase>& cases, const Published& published,
+                                        const std::string& folder) {
+  std::vector<VerdictRow> rows;
+  for (const VerdictCase& of : cases) {
+    const Run run = run_of(of, published, folder);
+    const int steps = run.scenario->training.gradient_accumulation_steps;
+    const std::vector<KindMemory> kinds = memory_by_kind(price(*run.scenario, *run.spec), *run.spec, steps);
+    VerdictRow row{of, least_likely(kinds), {}, run.reserved};
+    if (row.kind.fit.verdict != FitVerdict::kFits) row.ways = ways_to_fit(*run.scenario, *run.spec);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace accosim
