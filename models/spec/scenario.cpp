@@ -12,6 +12,7 @@
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/accocal_step.hpp"
+#include "models/spec/balanced_groups.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/hf_config.hpp"
@@ -154,8 +155,7 @@ std::map<std::string, PublishedRun> read_published(ObjectReader& top, const std:
 constexpr double kMostBuckets = 100'000;
 
 /// How many collectives a schedule makes in an update; of one that is not known, which has been told, none.
-double collectives_of(const ScheduleSpec& spec, const Training& training, const Model& model) {
-  const double steps = training.gradient_accumulation_steps;
+double collectives_of(const ScheduleSpec& spec, double steps, const Model& model) {
   const ScheduleTraits* const traits = find_schedule(spec.name);
   if (traits == nullptr) return 0;
   if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
@@ -172,9 +172,9 @@ double collectives_of(const ScheduleSpec& spec, const Training& training, const 
   return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
 }
 
-void check_collectives(const Scenario& scenario, const Model& model, ObjectReader& top) {
+void check_collectives(const Scenario& scenario, double steps, const Model& model, ObjectReader& top) {
   for (const ScheduleSpec& spec : scenario.schedules) {
-    const double collectives = collectives_of(spec, scenario.training, model);
+    const double collectives = collectives_of(spec, steps, model);
     if (collectives <= kMostBuckets) continue;
     const bool units = traits_of(spec).sharding == Sharding::kParameters;
     top.fail("schedules",
@@ -231,7 +231,8 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   }
   top.find("baseline");
   scenario.training = training;
-  if (model) check_collectives(scenario, *model, top);
+  check_equal_steps(scenario.schedules, cluster, training, top);
+  if (model) check_collectives(scenario, least_and_most_steps(cluster, training).second, *model, top);
   top.finish();
   if (model) scenario.model = std::move(*model);
   if (cluster) scenario.cluster = std::move(*cluster);
@@ -350,6 +351,8 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.sequence_length = reader.integer("sequence_length", 1, kMaxInteger);
   training.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger);
   training.gradient_accumulation_steps = reader.integer("gradient_accumulation_steps", 1, kMaxInteger, 1);
+  training.balance =
+      reader.choice("balance", {Balance::kNone, Balance::kSpeed}, std::optional<Balance>(Balance::kNone));
   training.train_tokens = reader.number("train_tokens", Range{0, 1e18, true});
   training.precision = reader.choice("precision", {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8},
                                      std::optional<Dtype>(Dtype::kBf16));
@@ -401,7 +404,8 @@ namespace {
 
 /// `apply` sets what is to be set in the tree, and fills in the files that it names after each.
 LoadedScenario load(const std::string& name_or_path,
-                    const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply) {
+                    const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply,
+                    bool may_balance = false) {
   Diagnostics diagnostics;
   References references(diagnostics);
   const std::string path = file_of(FileKind::kScenario, name_or_path, references, diagnostics);
@@ -409,10 +413,18 @@ LoadedScenario load(const std::string& name_or_path,
   const std::string main_file = tree.origin.source ? *tree.origin.source : path;
   refuse_other_kinds(tree, diagnostics);
   const Origins earlier = take_origins(tree, diagnostics);
+  forget_choice(tree, [&](const std::string& pointer) {
+    const auto known = earlier.find(pointer);
+    return known == earlier.end() ? std::string() : known->second;
+  });
   references.expand_scenario(tree);
   apply(tree, references, diagnostics);
   LoadedScenario loaded;
   loaded.scenario = read_scenario(tree, path, diagnostics);
+  if (loaded.scenario.training.balance == Balance::kSpeed && !may_balance)
+    diagnostics.add(tree.origin, "/training/balance",
+                    "is speed, which compare, run, explain and resolve choose by; write what accosim resolve shows, "
+                    "with \"balance\": \"none\"");
   throw_if_wrong(diagnostics);
   JsonValue origins = json_object(default_origin());
   collect_origins(tree, "", main_file, earlier, origins);
@@ -423,15 +435,31 @@ LoadedScenario load(const std::string& name_or_path,
   return loaded;
 }
 
+void apply_sets(JsonValue& tree, const std::vector<std::string>& sets, References& references,
+                Diagnostics& diagnostics) {
+  for (const std::string& set : sets) {
+    apply_set(tree, set, diagnostics);
+    references.expand_scenario(tree);
+  }
+}
+
 }  // namespace
 
 LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets) {
   return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
-    for (const std::string& set : sets) {
-      apply_set(tree, set, diagnostics);
-      references.expand_scenario(tree);
-    }
+    apply_sets(tree, sets, references, diagnostics);
   });
+}
+
+LoadedScenario load_to_balance(const std::string& name_or_path, const std::vector<std::string>& sets,
+                               const std::vector<Setting>& chosen) {
+  return load(
+      name_or_path,
+      [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+        apply_sets(tree, sets, references, diagnostics);
+        for (const Setting& set : chosen) set_at(tree, set.pointer, set.value, set.value.origin, diagnostics);
+      },
+      true);
 }
 
 LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings) {

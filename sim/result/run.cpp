@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "models/price/spread.hpp"
@@ -34,17 +35,28 @@ double samples_per_update(const SteadyPlay& play) {
 }
 
 MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
-  return resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps,
+  return resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec), kind.steps(accumulation_steps),
                           kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal});
 }
 
 namespace {
 
-double samples_per_step(const Scenario& scenario) {
-  double samples = 0;
+/// Greatest common divisor of what the GPUs do for an update: all can do that part of it.
+int common_steps(const Scenario& scenario) {
+  int common = 0;
   for (const NodeGroup& group : scenario.cluster.nodes)
-    samples += 1.0 * group.count * group.gpus * group.micro_batch_size;
-  return samples;
+    for (int gpu = 0; gpu < group.gpus; ++gpu)
+      common = std::gcd(common, accumulation_steps_of(group, gpu, scenario.training));
+  return common;
+}
+
+/// Every GPU does n times its part of common_steps(): n micro-batches each, where all do as many.
+Scenario at_steps(Scenario scenario, int n) {
+  const int common = common_steps(scenario);
+  for (NodeGroup& group : scenario.cluster.nodes)
+    for (int& steps : group.accumulation_steps) steps = steps / common * n;
+  scenario.training.gradient_accumulation_steps = scenario.training.gradient_accumulation_steps / common * n;
+  return scenario;
 }
 
 /// Beyond this many times the micro-batches asked for, a baseline that does as many as it is told is extrapolated
@@ -60,13 +72,15 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
                                                NetworkKind network) {
   const ScheduleTraits& traits = traits_of(baseline);
   const int unit = traits.rounds;
-  const double steps = samples / samples_per_step(scenario) / unit;
+  const int common = common_steps(scenario);
+  const double steps = samples / (samples_asked(scenario) / common) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
-  const double most =
-      !traits.delayed ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
+  const double most = !traits.delayed ? std::max(4.0, 1.0 * kMostReplayed * common) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) {
-    const SteadyPlay play = play_steady(scenario, at_batch(baseline, n), n, network);
+    const Scenario replayed = at_steps(scenario, n);
+    const int steps_each = replayed.training.gradient_accumulation_steps;
+    const SteadyPlay play = play_steady(replayed, at_batch(baseline, steps_each), steps_each, network);
     return std::pair(play.measured.update_time.value, samples_per_update(play));
   };
   const auto [time, done] = at(below);
@@ -150,8 +164,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.tokens_per_second = result.samples_per_update * scenario.training.sequence_length / result.update_time.value;
   result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs.ranks();
   result.total_time = Seconds{scenario.training.train_tokens / result.tokens_per_second};
-  result.batch_inflation =
-      result.samples_per_update / (samples_per_step(scenario) * scenario.training.gradient_accumulation_steps);
+  result.batch_inflation = result.samples_per_update / samples_asked(scenario);
   add_utilization(result, play);
   add_memory(result, spec, play.costs, scenario.training.gradient_accumulation_steps);
   for (int rank = 0; rank < play.costs.ranks(); ++rank) {

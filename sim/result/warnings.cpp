@@ -74,7 +74,10 @@ std::optional<Warning> computes_in_fp32(const Scenario& scenario, const Schedule
 std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result) {
   const int asked = play.accumulation_steps;
   const ScheduleTraits& traits = traits_of(spec);
-  if (traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)
+  const std::vector<RankKind>& kinds = play.costs.kinds;
+  const bool all_own =
+      std::all_of(kinds.begin(), kinds.end(), [](const RankKind& kind) { return kind.own_steps.has_value(); });
+  if (!all_own && traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)
     return Warning{"rounds_set_the_batch",
                    fmt::format("two rounds of at least {} micro-batches each stand against {} that "
                                "gradient_accumulation_steps asks for",

@@ -38,7 +38,7 @@ Need need_of(const Trial& trial) {
   Need need{Bytes{std::numeric_limits<double>::infinity()}, Seconds{0}};
   for (const RankKind& kind : costs.kinds) {
     need.room = std::min(need.room, kind.device.memory - memory_of(costs, kind, trial.spec, steps).total());
-    const ScheduleInput input{trial.spec, costs, kind, steps, 1};
+    const ScheduleInput input{trial.spec, costs, kind, kind.steps(steps), 1};
     const double samples = closed_form_micro_batches(input) * kind.workload.micro_batch_size;
     need.time = std::max(need.time, closed_form(input) / samples);
   }
@@ -112,7 +112,10 @@ std::optional<Changed> smaller_micro_batch(const Trial& trial) {
   std::vector<NodeGroup>& groups = changed.trial.scenario.cluster.nodes;
   Training& training = changed.trial.scenario.training;
   for (int divisor = least_divisor(groups); divisor > 1; divisor = least_divisor(groups)) {
-    for (NodeGroup& group : groups) group.micro_batch_size /= divisor;
+    for (NodeGroup& group : groups) {
+      group.micro_batch_size /= divisor;
+      for (int& own : group.accumulation_steps) own *= divisor;
+    }
     training.gradient_accumulation_steps *= divisor;
     changed.trial.spec.micro_batches_per_round *= divisor;
     const int size = groups.front().micro_batch_size, parts = trial.scenario.cluster.nodes.front().micro_batch_size;
@@ -120,7 +123,10 @@ std::optional<Changed> smaller_micro_batch(const Trial& trial) {
                                    [&](const NodeGroup& group) { return group.micro_batch_size == size; });
     changed.name = equal ? fmt::format("micro_batch_size {}", size)
                          : fmt::format("every micro_batch_size divided by {}", parts / size);
-    changed.name += fmt::format(" with gradient_accumulation_steps {}", training.gradient_accumulation_steps);
+    const bool own = std::any_of(groups.begin(), groups.end(),
+                                 [](const NodeGroup& group) { return !group.accumulation_steps.empty(); });
+    changed.name += own ? fmt::format(" with gradient_accumulation_steps times {}", parts / size)
+                        : fmt::format(" with gradient_accumulation_steps {}", training.gradient_accumulation_steps);
     if (need_of(changed.trial).room >= Bytes{0}) break;
   }
   if (changed.name.empty()) return std::nullopt;

@@ -1,0 +1,43 @@
+// How much work each node group has: its own accumulation steps, and what training.balance chose for it. The choice is
+// written into the scenario's tree with its own source, so that a resolved scenario shows it and chooses anew when it
+// is read again.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/base/reader.hpp"
+#include "models/spec/overrides.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// The source of a value that training.balance chose.
+inline constexpr const char* kBalanceSource = "balance";
+
+/// "gradient_accumulation_steps" of a node group: a number for all GPUs of a node or a list with one for each. Empty
+/// where it is absent or wrong.
+std::vector<int> read_accumulation_steps(ObjectReader& group, int gpus);
+
+/// Reports a value that is written although training.balance chooses it.
+void refuse_what_balance_chooses(ObjectReader& group, const Training& training);
+
+/// In a tree that was resolved before: gives what training.balance chose then a value that is as good as none. `source`
+/// says where the value at a JSON pointer came from.
+void forget_choice(JsonValue& tree, const std::function<std::string(const std::string& pointer)>& source);
+
+/// The groups' micro-batches and steps as settings of the scenario that they were chosen for.
+std::vector<Setting> choice_of(const Cluster& balanced);
+
+/// Least and most micro-batches of a GPU in an update; without a cluster the training's.
+std::pair<int, int> least_and_most_steps(const std::optional<Cluster>& cluster, const Training& training);
+
+/// Reports schedules that wait for other ranks in every micro-batch where ranks do different numbers of them: they
+/// would wait for ever.
+void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                       const Training& training, ObjectReader& top);
+
+}  // namespace accosim
