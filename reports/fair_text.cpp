@@ -21,7 +21,9 @@ void write_fair_comparison(std::ostream& out, const FairComparison& fair, const 
   };
   const bool all_fit =
       std::all_of(fair.baselines.begin(), fair.baselines.end(), [](const FairBaseline& each) { return each.fits; });
-  add("the same GPUs, used well", "", [](const FairBaseline& each) { return Cell{each.label}; });
+  add("GPUs", "",
+      [](const FairBaseline& each) { return Cell{each.part.empty() ? "all, balanced" : each.part + " alone"}; });
+  add("work of", "each GPU", [](const FairBaseline& each) { return Cell{each.work}; });
   add("samples", "an update", [](const FairBaseline& each) { return Cell{human_count(each.samples_per_update)}; });
   add("update", "", [](const FairBaseline& each) { return Cell{human_time(each.update_time)}; });
   add("tokens", "per s", [](const FairBaseline& each) { return Cell{human_count(each.tokens_per_second)}; });
@@ -31,11 +33,11 @@ void write_fair_comparison(std::ostream& out, const FairComparison& fair, const 
   if (!all_fit)
     add("memory", "", [](const FairBaseline& each) { return each.fits ? Cell{"fits"} : Cell{"OOM", Style::kBad}; });
   out << '\n';
-  write_table(out, columns, options);
-  std::string text;
-  for (const std::string& sentence : fair.words) text += (text.empty() ? "" : " ") + sentence;
+  write_wrapped(out, "", baseline + " with its work divided by speed, and on each kind of GPU alone", options.width);
   out << '\n';
-  write_wrapped(out, "", text + " Speedups are over \"" + baseline + "\" as it is written.", options.width);
+  write_table(out, columns, options);
+  out << '\n';
+  for (const std::string& sentence : fair.words) write_wrapped(out, "", sentence, options.width);
 }
 
 JsonValue fair_baselines_json(const FairComparison& fair) {
@@ -52,6 +54,7 @@ JsonValue fair_baselines_json(const FairComparison& fair) {
     baselines.push_back(json_object({{"label", each.label},
                                      {"kind", is_part ? "part" : "balanced"},
                                      {"part", is_part ? JsonValue(each.part) : JsonValue()},
+                                     {"work", each.work},
                                      {"samples_per_update", each.samples_per_update},
                                      {"update_time_s", each.update_time.value},
                                      {"tokens_per_s", each.tokens_per_second},

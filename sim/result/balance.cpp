@@ -75,6 +75,9 @@ class Prices {
     }
   }
 
+  /// Whether all ranks meet before the last micro-batch, as for DDP's broadcast of buffers.
+  bool meets_before_last(int size) { return spec_.broadcast_buffers && costs_of(size).buffers > Bytes{0}; }
+
   Seconds time(const Crew& crew, int size) {
     const RankKind& kind = kind_of(crew, size);
     return kind.forward + kind.backward;
@@ -132,6 +135,7 @@ class Search {
       : scenario_(scenario), task_(task), crews_(crews_of(scenario.cluster)), prices_(scenario, timed_by) {
     for (const ScheduleSpec& spec : must_fit) memory_.emplace_back(scenario, spec);
     for (std::size_t g = 0; g < scenario.cluster.nodes.size(); ++g) groups_.push_back(sizes_of(static_cast<int>(g)));
+    meets_before_last_ = prices_.meets_before_last(groups_.front().front().samples);
     next_to_ = kNextTo;
     while (next_to_ > 1 && std::pow(next_to_, crews_.size()) > kMostNext) --next_to_;
     keep_fastest();
@@ -214,13 +218,15 @@ class Search {
     const std::size_t numbers = task_.steps ? times.size() : 1;
     const auto evaluate = [&](const std::vector<int>& more) {
       choice.samples = 0;
-      choice.time = Seconds{0};
+      Seconds before, last;  // the slowest GPU's time before it meets the others, and for what comes after that
       choice.steps.clear();
       for (std::size_t c = 0; c < times.size(); ++c) {
         choice.steps.push_back(task_.unit * std::max(1, below[c] + more[std::min(c, numbers - 1)]));
         choice.samples += weights[c] * choice.steps[c];
-        choice.time = std::max(choice.time, choice.steps[c] * times[c]);
+        if (meets_before_last_) last = std::max(last, times[c]);
+        before = std::max(before, (choice.steps[c] - (meets_before_last_ ? 1 : 0)) * times[c]);
       }
+      choice.time = before + last;
       choice.ideal = Seconds{choice.samples / rate};
       const double off = std::abs(choice.samples / task_.samples - 1);
       const double beyond = off <= kEqualSamples + kRounding ? 0 : off;
@@ -242,6 +248,7 @@ class Search {
   Prices prices_;
   std::vector<Prices> memory_;             // one a schedule that must fit
   std::vector<std::vector<Size>> groups_;  // by node group
+  bool meets_before_last_ = false;
   int next_to_ = 1;
   std::optional<Choice> best_;
 };

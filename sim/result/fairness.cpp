@@ -57,7 +57,6 @@ std::vector<Share> shares_of(const Scenario& scenario) {
   return shares;
 }
 
-/// "7 and 3 micro-batches", "7 micro-batches of 8 and 3 of 2" where sizes differ from those of the scenario.
 std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
   std::vector<std::string> texts;
   for (const Share& share : shares) {
@@ -117,11 +116,11 @@ class FairPlays {
       Balanced other = balanced_at(scenario_, samples, true);
       if (other.time.value / other.samples < choice.time.value / choice.samples) choice = std::move(other);
     }
-    FairBaseline result = played(choice.scenario);
     bool sizes = false;
     for (std::size_t g = 0; g < scenario_.cluster.nodes.size(); ++g)
       sizes = sizes || choice.scenario.cluster.nodes[g].micro_batch_size != scenario_.cluster.nodes[g].micro_batch_size;
-    result.label = fmt::format("{} balanced, {}", baseline_.label, work_in_words(result.shares, sizes));
+    FairBaseline result = played(choice.scenario, sizes);
+    result.label = fmt::format("{} balanced at {}", baseline_.label, result.work);
     return result;
   }
 
@@ -129,7 +128,7 @@ class FairPlays {
   std::optional<FairBaseline> alone(const Kind& kind, double samples) const {
     const std::optional<Scenario> part = part_of(scenario_, kind.device, baseline_);
     if (!part) return std::nullopt;
-    FairBaseline result = played(balanced_at(*part, samples, false).scenario);
+    FairBaseline result = played(balanced_at(*part, samples, false).scenario, false);
     result.part = name_of(scenario_.cluster, kind);
     result.label = fmt::format("{} on {} alone", baseline_.label, result.part);
     return result;
@@ -141,7 +140,7 @@ class FairPlays {
     return balanced(scenario, baseline_, {baseline_}, task);
   }
 
-  FairBaseline played(const Scenario& scenario) const {
+  FairBaseline played(const Scenario& scenario, bool sizes) const {
     const int steps = scenario.training.gradient_accumulation_steps;
     const SteadyPlay play = play_steady(scenario, baseline_, steps, network_);
     FairBaseline result;
@@ -153,6 +152,7 @@ class FairPlays {
       return memory_of(play.costs, kind, baseline_, steps).total() <= kind.device.memory;
     });
     result.shares = shares_of(scenario);
+    result.work = work_in_words(result.shares, sizes);
     return result;
   }
 
@@ -192,9 +192,8 @@ FairGain gain_of(const RunResult& result, const FairBaseline& balanced) {
 /// Where no schedule balances by itself.
 std::string balance_in_words(const FairBaseline& balanced, const std::string& baseline) {
   if (balanced.speedup > 1 + kSame)
-    return fmt::format("{} is {:.2f} times as fast as {} as it is written.", balanced.label, balanced.speedup,
-                       baseline);
-  return fmt::format("{} as it is written is as fast as balanced ({}).", baseline, balanced.label);
+    return fmt::format("{} is {:.2f} times as fast as written.", balanced.label, balanced.speedup);
+  return fmt::format("{} as written is as fast as {}.", baseline, balanced.label);
 }
 
 void add_parts(FairComparison& fair, const Scenario& scenario, const FairPlays& plays, double asked) {
@@ -223,14 +222,22 @@ void add_parts(FairComparison& fair, const Scenario& scenario, const FairPlays& 
         fmt::format("Of {} kinds of GPUs the {} most numerous are played alone.", kinds.size(), kMostParts));
 }
 
+/// "1.56", "1.015".
+std::string times(double factor) { return fmt::format("{:.{}f}", factor, std::abs(factor - 1) < 0.1 ? 3 : 2); }
+
+/// "the 16 V100-SXM2-32GB"; of one GPU without its number.
+std::string with_article(const std::string& gpus) {
+  return "the " + (gpus.rfind("1 ", 0) == 0 ? gpus.substr(2) : gpus);
+}
+
 }  // namespace
 
 std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline) {
   const double over = gain.speedup_over_balanced;
   const std::string than = fmt::format("{} is {:.2f} times as fast as {}", gain.label, gain.speedup, baseline);
-  const std::string balanced = fmt::format("{:.2f} times as fast as {}", over, gain.balanced);
+  const std::string balanced = fmt::format("{} times as fast as {}", times(over), gain.balanced);
   const std::string itself = fmt::format("balance, which {} does by itself", title);
-  const std::string hides = fmt::format("what {} hides of communication and optimizer", title);
+  const std::string hides = fmt::format("communication, optimizer and waiting that {} hides", title);
   if (!gain.share_of_balance) return fmt::format("{}, and {}: it gains nothing.", than, balanced);
   const double share = *gain.share_of_balance;
   if (over < 1 - kSame) return fmt::format("{}, but {}: all of the gain is {}.", than, balanced, itself);
@@ -245,15 +252,19 @@ std::string in_words(const FairGain& gain, const std::string& title, const std::
 std::string in_words(const FairBaseline& part, const FairBaseline& balanced, const std::string& others,
                      const std::string& baseline) {
   const double share = part.tokens_per_second / balanced.tokens_per_second;
-  std::string text = fmt::format("The {} alone with {} ", part.part, baseline);
+  const bool one = part.part.rfind("1 ", 0) == 0;
+  const char* const is = one ? "is" : "are";
+  std::string text = fmt::format("{} alone with {} ", with_article(part.part), baseline);
+  text.front() = 'T';
   if (share > 1 + kSame)
-    text += fmt::format("are {:.2f} times as fast as the balanced mix: adding the {} makes it slower", share, others);
+    text += fmt::format("{} {:.2f} times as fast as the balanced mix: adding {} makes it slower", is, share,
+                        with_article(others));
   else if (share >= 1 - kSame)
-    text += fmt::format("are as fast as the balanced mix: adding the {} gains nothing", others);
+    text += fmt::format("{} as fast as the balanced mix: adding {} gains nothing", is, with_article(others));
   else
-    text += fmt::format("reach {:.0f} % of the balanced mix", 100 * share);
+    text += fmt::format("{} {:.0f} % of the balanced mix", one ? "reaches" : "reach", 100 * share);
   if (share < 1 - kSame && part.speedup > 1 + kSame)
-    text += fmt::format(", and are {:.2f} times as fast as the mix as it is written", part.speedup);
+    text += fmt::format(", and {} {:.2f} times as fast as the mix as it is written", is, part.speedup);
   if (!part.fits) text += "; it does not fit into their memory";
   return text + ".";
 }

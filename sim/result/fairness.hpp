@@ -26,8 +26,9 @@ struct Share {
 
 /// The baseline on the same GPUs with its work balanced, or on the GPUs of one device alone.
 struct FairBaseline {
-  std::string label;  ///< "zero1 balanced, 7 and 3 micro-batches", "zero1 on 16 A100-SXM4-80GB alone"
+  std::string label;  ///< "zero1 balanced at 7 and 3 micro-batches", "zero1 on 16 A100-SXM4-80GB alone"
   std::string part;   ///< "16 A100-SXM4-80GB"; empty: all GPUs
+  std::string work;   ///< "7 and 3 micro-batches", "7 micro-batches of 4 and 3 of 2" where sizes are not as written
   double samples_per_update = 0;
   Seconds update_time;
   double tokens_per_second = 0;
@@ -58,7 +59,8 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
 
 /// The sentence on a gain. `title`: of the schedule, "ACCO"; `baseline`: the label of the baseline as it is written.
 std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline);
-/// The sentence on a part of the cluster beside the fastest balanced baseline. `others`: the GPUs that are not in it.
+/// The sentence on a part of the cluster beside the fastest balanced baseline. `others`: the GPUs that are not in it,
+/// "16 V100-SXM2-32GB".
 std::string in_words(const FairBaseline& part, const FairBaseline& balanced, const std::string& others,
                      const std::string& baseline);
 
