@@ -57,12 +57,15 @@ void refuse_what_balance_chooses(ObjectReader& group, const Training& training) 
 void forget_choice(JsonValue& tree, const std::function<std::string(const std::string& pointer)>& source) {
   JsonValue* const cluster = tree.find("cluster");
   JsonValue* const nodes = cluster != nullptr ? cluster->find("nodes") : nullptr;
-  if (nodes == nullptr) return;
+  const JsonValue* const training = tree.find("training");
+  const JsonValue* const balance = training != nullptr ? training->find("balance") : nullptr;
+  if (nodes == nullptr || balance == nullptr || balance->text != name_of(Balance::kSpeed)) return;
   for (std::size_t i = 0; i < nodes->elements.size(); ++i)
     for (const char* const key : kChosen) {
       const std::string pointer = "/cluster/nodes" + pointer_part(i) + pointer_part(key);
       JsonValue* const value = nodes->elements[i].find(key);
-      if (value != nullptr && (source(pointer) == kBalanceSource || source(pointer + "/0") == kBalanceSource))
+      const bool of_file = value != nullptr && value->origin.line > 0;
+      if (of_file && (source(pointer) == kBalanceSource || source(pointer + "/0") == kBalanceSource))
         *value = json_number(1, origin_named(kBalanceSource));
     }
 }

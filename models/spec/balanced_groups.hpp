@@ -25,8 +25,8 @@ std::vector<int> read_accumulation_steps(ObjectReader& group, int gpus);
 /// Reports a value that is written although training.balance chooses it.
 void refuse_what_balance_chooses(ObjectReader& group, const Training& training);
 
-/// In a tree that was resolved before: gives what training.balance chose then a value that is as good as none. `source`
-/// says where the value at a JSON pointer came from.
+/// In a tree that was resolved before, where training.balance is to choose anew: gives what it chose then a value that
+/// is as good as none. `source` says where the value at a JSON pointer of the file came from.
 void forget_choice(JsonValue& tree, const std::function<std::string(const std::string& pointer)>& source);
 
 /// The groups' micro-batches and steps as settings of the scenario that they were chosen for.

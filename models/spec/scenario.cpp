@@ -413,12 +413,12 @@ LoadedScenario load(const std::string& name_or_path,
   const std::string main_file = tree.origin.source ? *tree.origin.source : path;
   refuse_other_kinds(tree, diagnostics);
   const Origins earlier = take_origins(tree, diagnostics);
+  references.expand_scenario(tree);
+  apply(tree, references, diagnostics);
   forget_choice(tree, [&](const std::string& pointer) {
     const auto known = earlier.find(pointer);
     return known == earlier.end() ? std::string() : known->second;
   });
-  references.expand_scenario(tree);
-  apply(tree, references, diagnostics);
   LoadedScenario loaded;
   loaded.scenario = read_scenario(tree, path, diagnostics);
   if (loaded.scenario.training.balance == Balance::kSpeed && !may_balance)

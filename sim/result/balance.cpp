@@ -20,7 +20,7 @@ namespace {
 constexpr int kMostSize = 4096;      ///< samples of a micro-batch
 constexpr double kMostTried = 1e6;   ///< choices in all
 constexpr double kMostNext = 4096;   ///< choices of steps for given sizes
-constexpr int kNextTo = 4;           ///< whole numbers next to the ideal one, where there are not too many kinds
+constexpr int kWidest = 64;          ///< whole numbers next to the ideal one, of one kind of GPU
 constexpr double kMostSteps = 1e9;   ///< as many as a file may ask for
 constexpr double kRounding = 1e-12;  ///< of samples
 
@@ -136,8 +136,8 @@ class Search {
     for (const ScheduleSpec& spec : must_fit) memory_.emplace_back(scenario, spec);
     for (std::size_t g = 0; g < scenario.cluster.nodes.size(); ++g) groups_.push_back(sizes_of(static_cast<int>(g)));
     meets_before_last_ = prices_.meets_before_last(groups_.front().front().samples);
-    next_to_ = kNextTo;
-    while (next_to_ > 1 && std::pow(next_to_, crews_.size()) > kMostNext) --next_to_;
+    const double width = std::pow(kMostNext, 1.0 / static_cast<double>(task.steps ? crews_.size() : 1));
+    next_to_ = std::clamp(static_cast<int>(width + kRounding), 1, kWidest);
     keep_fastest();
   }
 
@@ -183,7 +183,7 @@ class Search {
 
   /// Of many node groups only the sizes with the most samples a second.
   void keep_fastest() {
-    const double combinations = kMostTried / std::pow(next_to_, crews_.size());
+    const double combinations = kMostTried / std::pow(next_to_, task_.steps ? crews_.size() : 1);
     const auto most = static_cast<std::size_t>(
         std::max(1.0, std::floor(std::pow(combinations, 1.0 / static_cast<double>(groups_.size())))));
     for (std::vector<Size>& sizes : groups_) {
@@ -212,16 +212,16 @@ class Search {
     const double pace = task_.samples / rate;  // of every GPU, in seconds
     double all = 0;
     for (const double weight : weights) all += weight;
-    std::vector<int> below;  // units
+    std::vector<int> first;  // units
     for (const Seconds time : times)
-      below.push_back(whole_below((task_.steps ? pace / time.value : task_.samples / all) / task_.unit));
+      first.push_back(first_near((task_.steps ? pace / time.value : task_.samples / all) / task_.unit));
     const std::size_t numbers = task_.steps ? times.size() : 1;
     const auto evaluate = [&](const std::vector<int>& more) {
       choice.samples = 0;
       Seconds before, last;  // the slowest GPU's time before it meets the others, and for what comes after that
       choice.steps.clear();
       for (std::size_t c = 0; c < times.size(); ++c) {
-        choice.steps.push_back(task_.unit * std::max(1, below[c] + more[std::min(c, numbers - 1)]));
+        choice.steps.push_back(task_.unit * (first[c] + more[std::min(c, numbers - 1)]));
         choice.samples += weights[c] * choice.steps[c];
         if (meets_before_last_) last = std::max(last, times[c]);
         before = std::max(before, (choice.steps[c] - (meets_before_last_ ? 1 : 0)) * times[c]);
@@ -236,10 +236,10 @@ class Search {
     for_each_combination(std::vector<int>(numbers, next_to_), evaluate);
   }
 
-  /// The first that is tried of the whole numbers next to the ideal one; of one the nearest.
-  int whole_below(double ideal) const {
-    const double first = next_to_ == 1 ? std::round(ideal) : std::floor(ideal) - (next_to_ > 2 ? 1 : 0);
-    return static_cast<int>(std::clamp(first, 0.0, kMostSteps / task_.unit - kNextTo));
+  /// The least that is tried of the whole numbers next to the ideal one; of one the nearest.
+  int first_near(double ideal) const {
+    const double first = next_to_ == 1 ? std::round(ideal) : std::floor(ideal) - (next_to_ - 1) / 2;
+    return static_cast<int>(std::clamp(first, 1.0, kMostSteps / task_.unit - kWidest));
   }
 
   const Scenario& scenario_;

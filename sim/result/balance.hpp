@@ -34,7 +34,7 @@ struct Balanced {
 ///
 /// Sizes that are tried: the group's own, powers of two, and three times those, as far as they fit into memory under
 /// every schedule of `must_fit` under which one sample does. Numbers of micro-batches that are tried for given sizes:
-/// the whole numbers next to samples / t_k / sum(n_k b_k / t_k), t_k being the time of a micro-batch of b_k samples on
+/// the whole numbers around samples / t_k / sum(n_k b_k / t_k), t_k being the time of a micro-batch of b_k samples on
 /// each of the n_k GPUs of kind k. Where all meet before their last micro-batch (DDP's broadcast of buffers), everybody
 /// begins it with the slowest. The same scenario gives the same choice.
 Balanced balanced(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
