@@ -6,9 +6,6 @@
 #include <cmath>
 #include <functional>
 
-#include "models/base/text.hpp"
-#include "models/spec/schedule_traits.hpp"
-
 namespace accosim {
 namespace {
 
@@ -85,32 +82,6 @@ std::vector<Setting> choice_of(const Cluster& balanced) {
     settings.push_back({at + kSteps, std::move(value)});
   }
   return settings;
-}
-
-std::pair<int, int> least_and_most_steps(const std::optional<Cluster>& cluster, const Training& training) {
-  const int asked = training.gradient_accumulation_steps;
-  if (!cluster || cluster->nodes.empty()) return {asked, asked};
-  std::pair<int, int> limits{kMaxInteger, 0};
-  for (const NodeGroup& group : cluster->nodes)
-    for (int gpu = 0; gpu < group.gpus; ++gpu) {
-      const int steps = accumulation_steps_of(group, gpu, training);
-      limits = {std::min(limits.first, steps), std::max(limits.second, steps)};
-    }
-  return limits;
-}
-
-void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
-                       const Training& training, ObjectReader& top) {
-  const auto [least, most] = least_and_most_steps(cluster, training);
-  if (least == most) return;
-  for (const ScheduleSpec& spec : schedules) {
-    if (find_schedule(spec.name) == nullptr || !meets_every_micro_batch(spec)) continue;
-    top.fail("schedules",
-             fmt::format("{} communicates in every micro-batch, so all GPUs must do as many, and the node groups have "
-                         "from {} to {} gradient_accumulation_steps; write one number for all, and divide the work by "
-                         "micro_batch_size",
-                         in_quotes(spec.label), least, most));
-  }
 }
 
 }  // namespace accosim

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/base/reader.hpp"
@@ -31,13 +29,5 @@ void forget_choice(JsonValue& tree, const std::function<std::string(const std::s
 
 /// The groups' micro-batches and steps as settings of the scenario that they were chosen for.
 std::vector<Setting> choice_of(const Cluster& balanced);
-
-/// Least and most micro-batches of a GPU in an update; without a cluster the training's.
-std::pair<int, int> least_and_most_steps(const std::optional<Cluster>& cluster, const Training& training);
-
-/// Reports schedules that wait for other ranks in every micro-batch where ranks do different numbers of them: they
-/// would wait for ever.
-void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
-                       const Training& training, ObjectReader& top);
 
 }  // namespace accosim

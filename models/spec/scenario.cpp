@@ -13,6 +13,7 @@
 #include "models/base/text.hpp"
 #include "models/spec/accocal_step.hpp"
 #include "models/spec/balanced_groups.hpp"
+#include "models/spec/check_schedules.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/hf_config.hpp"
@@ -151,39 +152,6 @@ std::map<std::string, PublishedRun> read_published(ObjectReader& top, const std:
   return published;
 }
 
-/// Every bucket or unit of an update is played by itself: more of them than this is a mistake, and would take minutes.
-constexpr double kMostBuckets = 100'000;
-
-/// How many collectives a schedule makes in an update; of one that is not known, which has been told, none.
-double collectives_of(const ScheduleSpec& spec, double steps, const Model& model) {
-  const ScheduleTraits* const traits = find_schedule(spec.name);
-  if (traits == nullptr) return 0;
-  if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
-  if (!traits->takes("bucket_cap_mb")) return 0;
-  const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
-  // A tensor is never cut, and a block has at most 18: seven matrices, their biases and two norms of two vectors.
-  const double tensors = 18.0 * (model.num_hidden_layers + 2);
-  const double buckets = spec.buckets == Buckets::kTensors
-                             ? std::min(std::ceil(gradients / spec.bucket_cap) + 1, tensors)
-                         : spec.buckets == Buckets::kUnits ? model.num_hidden_layers + 2
-                                                           : 1;
-  const Bytes parameters = static_cast<double>(parameter_count(model)) * bytes_of(spec.parameter_dtype);
-  const double gathers = spec.gather_cap > Bytes{0} ? std::ceil(parameters / spec.gather_cap) : 0;
-  return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
-}
-
-void check_collectives(const Scenario& scenario, double steps, const Model& model, ObjectReader& top) {
-  for (const ScheduleSpec& spec : scenario.schedules) {
-    const double collectives = collectives_of(spec, steps, model);
-    if (collectives <= kMostBuckets) continue;
-    const bool units = traits_of(spec).sharding == Sharding::kParameters;
-    top.fail("schedules",
-             fmt::format("{} would send {:.0f} {} in an update; at most {:.0f}: {}lower gradient_accumulation_steps",
-                         in_quotes(spec.label), collectives, units ? "units" : "buckets", kMostBuckets,
-                         units ? "" : "raise its bucket_cap_mb or gather_bucket_mb, or "));
-  }
-}
-
 }  // namespace
 
 Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics) {
@@ -232,7 +200,7 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   top.find("baseline");
   scenario.training = training;
   check_equal_steps(scenario.schedules, cluster, training, top);
-  if (model) check_collectives(scenario, least_and_most_steps(cluster, training).second, *model, top);
+  if (model) check_collectives(scenario.schedules, cluster, training, *model, top);
   top.finish();
   if (model) scenario.model = std::move(*model);
   if (cluster) scenario.cluster = std::move(*cluster);

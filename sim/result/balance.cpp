@@ -18,7 +18,7 @@ namespace accosim {
 namespace {
 
 constexpr int kMostSize = 4096;      ///< samples of a micro-batch
-constexpr double kMostTried = 1e6;   ///< choices in all
+constexpr double kMostTried = 1e6;   ///< choices in all; of more, one node group's size is changed at a time
 constexpr double kMostNext = 4096;   ///< choices of steps for given sizes
 constexpr int kWidest = 64;          ///< whole numbers next to the ideal one, of one kind of GPU
 constexpr double kMostSteps = 1e9;   ///< as many as a file may ask for
@@ -138,13 +138,19 @@ class Search {
     meets_before_last_ = prices_.meets_before_last(groups_.front().front().samples);
     const double width = std::pow(kMostNext, 1.0 / static_cast<double>(task.steps ? crews_.size() : 1));
     next_to_ = std::clamp(static_cast<int>(width + kRounding), 1, kWidest);
-    keep_fastest();
   }
 
   Choice best() {
     std::vector<int> limits;
-    for (const std::vector<Size>& sizes : groups_) limits.push_back(static_cast<int>(sizes.size()));
-    for_each_combination(limits, [&](const std::vector<int>& at) { try_sizes(at); });
+    double choices = std::pow(next_to_, task_.steps ? crews_.size() : 1);
+    for (const std::vector<Size>& sizes : groups_) {
+      limits.push_back(static_cast<int>(sizes.size()));
+      choices *= limits.back();
+    }
+    if (choices > kMostTried)
+      descend();
+    else
+      for_each_combination(limits, [&](const std::vector<int>& at) { try_sizes(at); });
     return *best_;
   }
 
@@ -181,21 +187,34 @@ class Search {
     return true;
   }
 
-  /// Of many node groups only the sizes with the most samples a second.
-  void keep_fastest() {
-    const double combinations = kMostTried / std::pow(next_to_, task_.steps ? crews_.size() : 1);
-    const auto most = static_cast<std::size_t>(
-        std::max(1.0, std::floor(std::pow(combinations, 1.0 / static_cast<double>(groups_.size())))));
-    for (std::vector<Size>& sizes : groups_) {
-      if (sizes.size() <= most) continue;
-      std::stable_sort(sizes.begin(), sizes.end(), [](const Size& a, const Size& b) {
-        return a.times.front().value * b.samples < b.times.front().value * a.samples;
+  /// One group's size after the other, from those that are written, until no other improves the choice.
+  void descend() {
+    std::vector<int> at;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const auto written = std::find_if(groups_[g].begin(), groups_[g].end(), [&](const Size& size) {
+        return size.samples == scenario_.cluster.nodes[g].micro_batch_size;
       });
-      sizes.resize(most);
+      at.push_back(written == groups_[g].end() ? 0 : static_cast<int>(written - groups_[g].begin()));
+    }
+    try_sizes(at);
+    for (bool better = true; better;) {
+      better = false;
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        int best = at[g];
+        for (int size = 0; size < static_cast<int>(groups_[g].size()); ++size) {
+          at[g] = size;
+          if (!try_sizes(at)) continue;
+          best = size;
+          better = true;
+        }
+        at[g] = best;
+      }
     }
   }
 
-  void try_sizes(const std::vector<int>& at) {
+  /// Whether one of these sizes' choices is the best so far.
+  bool try_sizes(const std::vector<int>& at) {
+    bool best = false;
     Choice choice;
     std::vector<double> weights;  // samples of a micro-batch on every GPU of a crew
     std::vector<Seconds> times;
@@ -231,9 +250,12 @@ class Search {
       const double off = std::abs(choice.samples / task_.samples - 1);
       const double beyond = off <= kEqualSamples + kRounding ? 0 : off;
       choice.badness = {beyond, choice.time.value / choice.samples, off};
-      if (!best_ || choice.badness < best_->badness) best_ = choice;
+      if (best_ && !(choice.badness < best_->badness)) return;
+      best_ = choice;
+      best = true;
     };
     for_each_combination(std::vector<int>(numbers, next_to_), evaluate);
+    return best;
   }
 
   /// The least that is tried of the whole numbers next to the ideal one; of one the nearest.

@@ -33,10 +33,11 @@ struct Balanced {
 /// to be the same for every choice.
 ///
 /// Sizes that are tried: the group's own, powers of two, and three times those, as far as they fit into memory under
-/// every schedule of `must_fit` under which one sample does. Numbers of micro-batches that are tried for given sizes:
-/// the whole numbers around samples / t_k / sum(n_k b_k / t_k), t_k being the time of a micro-batch of b_k samples on
-/// each of the n_k GPUs of kind k. Where all meet before their last micro-batch (DDP's broadcast of buffers), everybody
-/// begins it with the slowest. The same scenario gives the same choice.
+/// every schedule of `must_fit` under which one sample does; of many groups, one group at a time. Numbers of
+/// micro-batches that are tried for given sizes: the whole numbers around samples / t_k / sum(n_k b_k / t_k), t_k being
+/// the time of a micro-batch of b_k samples on each of the n_k GPUs of kind k. Where all meet before their last
+/// micro-batch (DDP's broadcast of buffers), everybody begins it with the slowest. The same scenario gives the same
+/// choice.
 Balanced balanced(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
                   const BalanceTask& task);
 
