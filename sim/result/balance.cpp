@@ -260,7 +260,8 @@ class Search {
 
   /// The least that is tried of the whole numbers next to the ideal one; of one the nearest.
   int first_near(double ideal) const {
-    const double first = next_to_ == 1 ? std::round(ideal) : std::floor(ideal) - (next_to_ - 1) / 2;
+    const int before = (next_to_ - 1) / 2;
+    const double first = next_to_ == 1 ? std::round(ideal) : std::floor(ideal) - before;
     return static_cast<int>(std::clamp(first, 1.0, kMostSteps / task_.unit - kWidest));
   }
 

@@ -198,6 +198,29 @@ TEST(Balance, SerialSchedulesTakeTheTimeOfTheSlowestOnBothNetworks) {
   }
 }
 
+TEST(Balance, DdpsBroadcastOfBuffersMakesAllBeginTheLastMicroBatchTogether) {
+  // What is not computation is that of identical ranks: the closed form less A t.
+  for (const bool broadcast : {false, true}) {
+    Scenario scenario = sample_scenario(1, 4);
+    scenario.training.gradient_accumulation_steps = 8;
+    scenario.cluster.nodes[0].devices[3].slowdown = 3;
+    ScheduleSpec ddp = scenario.schedules[1];
+    ddp.broadcast_buffers = broadcast;
+    const Balanced choice = balanced(scenario, ddp, {ddp}, task_of(scenario));
+    const Costs costs = price(scenario, ddp);
+    const RankKind &fast = costs.kinds[0], &slow = costs.kinds[1];
+    const double t = (fast.forward + fast.backward).value, t_slow = (slow.forward + slow.backward).value;
+    const double rest = closed_form({ddp, costs, fast, 8, 1}).value - 8 * t;
+    const std::vector<int>& steps = choice.scenario.cluster.nodes[0].accumulation_steps;
+    EXPECT_GT(steps[0], steps[3]);
+    const double time = broadcast ? std::max((steps[0] - 1) * t, (steps[3] - 1) * t_slow) + t_slow
+                                  : std::max(steps[0] * t, steps[3] * t_slow);
+    EXPECT_NEAR(choice.time.value / time, 1, 1e-12);
+    for (const NetworkKind network : kNetworks)
+      EXPECT_NEAR(play_steady(choice.scenario, ddp, 8, network).measured.update_time.value / (time + rest), 1, 1e-6);
+  }
+}
+
 TEST(Balance, AccoDoesHalfOfAGroupsNumberInARound) {
   // A quick network, so that nobody accumulates more than the least: 4 and 2 a round.
   const Scenario scenario = one_twice_as_fast("1 TB/s");
