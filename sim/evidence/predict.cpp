@@ -34,9 +34,10 @@ Predicted predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Ask
   const Costs costs = price(scenario, spec);
   double most = 0;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec),
-                                               scenario.training.gradient_accumulation_steps, kind.tied_embeddings,
-                                               scenario.training.implementation == Implementation::kAccocal});
+    const MemoryParts parts =
+        resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec),
+                         kind.steps(scenario.training.gradient_accumulation_steps), kind.tied_embeddings,
+                         scenario.training.implementation == Implementation::kAccocal});
     most = std::max(most, asked_part(parts, asked).value);
   }
   return with_interval(most, kMemorySpread);

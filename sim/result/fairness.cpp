@@ -58,11 +58,14 @@ std::vector<Share> shares_of(const Scenario& scenario) {
 }
 
 std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
+  std::vector<std::pair<int, int>> works;  // steps and size, each once
   std::vector<std::string> texts;
   for (const Share& share : shares) {
-    std::string text = fmt::format("{}", share.accumulation_steps);
-    if (sizes) text += fmt::format("{} of {}", texts.empty() ? " micro-batches" : "", share.micro_batch_size);
-    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+    const std::pair<int, int> work(share.accumulation_steps, sizes ? share.micro_batch_size : 0);
+    if (std::find(works.begin(), works.end(), work) != works.end()) continue;
+    works.push_back(work);
+    const char* const noun = texts.empty() ? (work.first == 1 ? " micro-batch" : " micro-batches") : "";
+    texts.push_back(sizes ? fmt::format("{}{} of {}", work.first, noun, work.second) : fmt::format("{}", work.first));
   }
   if (texts.size() > kMostShares) {
     const auto [least, most] = std::minmax_element(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
@@ -70,7 +73,8 @@ std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
     });
     return fmt::format("{} to {} micro-batches", least->accumulation_steps, most->accumulation_steps);
   }
-  return in_words(texts) + (sizes ? "" : " micro-batches");
+  const bool one = texts.size() == 1 && works.front().first == 1;
+  return in_words(texts) + (sizes ? "" : one ? " micro-batch" : " micro-batches");
 }
 
 /// The GPUs of one device alone. Nothing where hybrid sharding would get nodes of unlike numbers of GPUs.
@@ -196,6 +200,21 @@ std::string balance_in_words(const FairBaseline& balanced, const std::string& ba
   return fmt::format("{} as written is as fast as {}.", baseline, balanced.label);
 }
 
+/// Which node groups' work cannot be divided among their own GPUs; empty where there is none.
+std::string undivided_in_words(const Cluster& cluster, const ScheduleSpec& baseline) {
+  if (!meets_every_micro_batch(baseline)) return {};
+  std::vector<std::string> groups;
+  for (const NodeGroup& group : cluster.nodes)
+    if (std::any_of(group.devices.begin(), group.devices.end(),
+                    [&](const Device& device) { return !(device == group.devices.front()); }))
+      groups.push_back(fmt::format("\"{}\"", group.name));
+  if (groups.empty()) return {};
+  return fmt::format(
+      "{} communicates in every micro-batch and a node group has one micro-batch size, so the work of unlike GPUs "
+      "inside {} stays equal.",
+      baseline.label, in_words(groups));
+}
+
 void add_parts(FairComparison& fair, const Scenario& scenario, const FairPlays& plays, double asked) {
   std::vector<Kind> kinds = kinds_of(scenario.cluster);
   if (kinds.size() < 2) return;
@@ -291,6 +310,8 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
     fair.words.push_back(in_words(fair.gains.back(), traits_of(result->schedule).title, scenario.baseline));
   }
   if (gaining.empty()) fair.words.push_back(balance_in_words(fair.baselines.front(), scenario.baseline));
+  if (std::string text = undivided_in_words(scenario.cluster, baseline); !text.empty())
+    fair.words.push_back(std::move(text));
   add_parts(fair, scenario, plays, asked);
   return fair;
 }

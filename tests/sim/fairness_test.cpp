@@ -83,6 +83,15 @@ TEST(Fairness, OfASlowGpuInANodeBalancesItsGpuAlone) {
   EXPECT_EQ(fast.shares.front().accumulation_steps, 5);  // 60 samples: the nearest to 64
   EXPECT_EQ(fast.samples_per_update, 60);
   EXPECT_EQ(fair.baselines.back().part, "1 sample GPU (2 times slower)");
+  // Fully sharded ranks meet in every micro-batch, so that they cannot do different numbers of them: that is said.
+  scenario.schedules.push_back(sample_schedule("zero3"));
+  Scenario sharded = scenario;
+  sharded.baseline = "zero3";
+  const FairComparison equal =
+      fair_comparison(sharded, compare(sharded, {4}, NetworkKind::kReference), NetworkKind::kReference);
+  EXPECT_EQ(equal.words[1],
+            "zero3 communicates in every micro-batch and a node group has one micro-batch size, so the work of unlike "
+            "GPUs inside \"nodes\" stays equal.");
   // Nobody but the baseline: the sentence is about balance alone.
   const FairComparison alone =
       fair_comparison(scenario, compare(scenario, {0}, NetworkKind::kReference), NetworkKind::kReference);
