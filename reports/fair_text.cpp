@@ -70,6 +70,7 @@ JsonValue fair_gains_json(const FairComparison& fair) {
   for (const FairGain& gain : fair.gains)
     gains.push_back(json_object({{"label", gain.label},
                                  {"speedup", gain.speedup},
+                                 {"speedup_same_batch", gain.speedup_same_batch},
                                  {"balanced", gain.balanced},
                                  {"speedup_over_balanced", gain.speedup_over_balanced},
                                  {"share_of_balance", gain.share_of_balance}}));

@@ -186,10 +186,12 @@ FairGain gain_of(const RunResult& result, const FairBaseline& balanced) {
   FairGain gain;
   gain.label = result.label;
   gain.speedup = *result.speedup;
+  gain.speedup_same_batch = result.speedup_same_batch;
   gain.balanced = balanced.label;
   gain.speedup_over_balanced = result.tokens_per_second / balanced.tokens_per_second;
-  if (gain.speedup > 1 + kSame)
-    gain.share_of_balance = 1 - std::log(gain.speedup_over_balanced) / std::log(gain.speedup);
+  // A batch that grows spreads communication over more samples, whoever grows it: that is neither's merit.
+  const double compared = gain.speedup_same_batch.value_or(gain.speedup);
+  if (compared > 1 + kSame) gain.share_of_balance = 1 - std::log(gain.speedup_over_balanced) / std::log(compared);
   return gain;
 }
 
@@ -219,9 +221,7 @@ void add_parts(FairComparison& fair, const Scenario& scenario, const FairPlays& 
   std::vector<Kind> kinds = kinds_of(scenario.cluster);
   if (kinds.size() < 2) return;
   std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.gpus > b.gpus; });
-  const FairBaseline best = *std::max_element(
-      fair.baselines.begin(), fair.baselines.end(),
-      [](const FairBaseline& a, const FairBaseline& b) { return a.tokens_per_second < b.tokens_per_second; });
+  const FairBaseline balanced = fair.baselines.front();  // at as many samples
   for (std::size_t i = 0; i < std::min(kinds.size(), kMostParts); ++i) {
     const std::optional<FairBaseline> part = plays.alone(kinds[i], asked);
     if (!part) {
@@ -233,7 +233,7 @@ void add_parts(FairComparison& fair, const Scenario& scenario, const FairPlays& 
     for (const Kind& other : kinds)
       if (&other != &kinds[i]) others.push_back(name_of(scenario.cluster, other));
     if (others.size() > kMostShares) others = {fmt::format("other {} kinds of GPUs", others.size())};
-    fair.words.push_back(in_words(*part, best, in_words(others), scenario.baseline));
+    fair.words.push_back(in_words(*part, balanced, in_words(others), scenario.baseline));
     fair.baselines.push_back(*part);
   }
   if (kinds.size() > kMostParts)
@@ -253,7 +253,9 @@ std::string with_article(const std::string& gpus) {
 
 std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline) {
   const double over = gain.speedup_over_balanced;
-  const std::string than = fmt::format("{} is {:.2f} times as fast as {}", gain.label, gain.speedup, baseline);
+  std::string than = fmt::format("{} is {:.2f} times as fast as {}", gain.label, gain.speedup, baseline);
+  if (gain.speedup_same_batch && std::abs(*gain.speedup_same_batch / gain.speedup - 1) > kSame)
+    than += fmt::format(" ({:.2f} times at the same batch)", *gain.speedup_same_batch);
   const std::string balanced = fmt::format("{} times as fast as {}", times(over), gain.balanced);
   const std::string itself = fmt::format("balance, which {} does by itself", title);
   const std::string hides = fmt::format("communication, optimizer and waiting that {} hides", title);

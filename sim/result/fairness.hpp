@@ -40,10 +40,12 @@ struct FairBaseline {
 /// What a schedule gains that balances by itself.
 struct FairGain {
   std::string label;
-  double speedup = 1;                ///< per token, over the baseline as it is written
-  double speedup_over_balanced = 1;  ///< over the baseline balanced at the nearest samples per update
-  std::string balanced;              ///< label of that baseline
-  /// Of the logarithm of the speedup, the part that the balanced baseline has too; absent where nothing is gained.
+  double speedup = 1;                        ///< per token, over the baseline as it is written
+  std::optional<double> speedup_same_batch;  ///< over the baseline as it is written, at as many samples per update
+  double speedup_over_balanced = 1;          ///< over the baseline balanced at the nearest samples per update
+  std::string balanced;                      ///< label of that baseline
+  /// Of the logarithm of the speedup (at the same batch, where that is known), the part that the balanced baseline has
+  /// too; absent where nothing is gained.
   std::optional<double> share_of_balance;
 };
 
@@ -59,8 +61,8 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
 
 /// The sentence on a gain. `title`: of the schedule, "ACCO"; `baseline`: the label of the baseline as it is written.
 std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline);
-/// The sentence on a part of the cluster beside the fastest balanced baseline. `others`: the GPUs that are not in it,
-/// "16 V100-SXM2-32GB".
+/// The sentence on a part of the cluster beside the balanced baseline of as many samples. `others`: the GPUs that are
+/// not in it, "16 V100-SXM2-32GB".
 std::string in_words(const FairBaseline& part, const FairBaseline& balanced, const std::string& others,
                      const std::string& baseline);
 

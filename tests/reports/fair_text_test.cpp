@@ -23,7 +23,7 @@ FairComparison sample_comparison() {
                         {{"a", "A100", 16, 4, 7}, {"v", "V100", 16, 4, 3}}};
   FairBaseline part{"zero1 on 16 V100 alone",  "16 V100", "10 micro-batches", 640, Seconds{8}, 81920, 0.5, false,
                     {{"v", "V100", 16, 4, 10}}};
-  FairGain gain{"acco", 1.61, 1.015, balanced.label, 0.97};
+  FairGain gain{"acco", 1.61, 1.6, 1.015, balanced.label, 0.97};
   return {{balanced, part}, {gain}, {"One sentence.", "Another."}};
 }
 
@@ -62,6 +62,7 @@ TEST(FairText, IsInTheDocumentOfResultsWhereThereIsSomething) {
   EXPECT_EQ(part["part"], "16 V100");
   EXPECT_EQ(part["fits"], false);
   EXPECT_EQ(full["fair_gains"][0]["share_of_balance"], 0.97);
+  EXPECT_EQ(full["fair_gains"][0]["speedup_same_batch"], 1.6);
   EXPECT_EQ(full["fair_words"][1], "Another.");
 }
 
