@@ -16,6 +16,7 @@
 
 #include "models/spec/schedule_traits.hpp"
 #include "reports/console_rows.hpp"
+#include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 #include "reports/unsteady.hpp"
 
@@ -115,7 +116,10 @@ void write_device_classes(std::ostream& out, const Scenario& scenario, const std
     std::vector<Column> columns{counts, devices};
     add_rank_columns(columns, rows);
     out << '\n';
-    write_wrapped(out, "", result.label + ": each rank accumulates as many micro-batches as its speed allows",
+    const bool by_itself = traits_of(result.schedule).delayed;
+    write_wrapped(out, "",
+                  result.label + (by_itself ? ": each rank accumulates as many micro-batches as its speed allows"
+                                            : ": each node group does the micro-batches that it is given"),
                   options.width);
     out << '\n';
     write_table(out, columns, options);
@@ -125,8 +129,8 @@ void write_device_classes(std::ostream& out, const Scenario& scenario, const std
 bool identical_ranks(const Cluster& cluster) {
   const NodeGroup& first = cluster.nodes.front();
   return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
-    return group.micro_batch_size == first.micro_batch_size && group.precision == first.precision &&
-           group.attention == first.attention &&
+    return group.micro_batch_size == first.micro_batch_size && group.accumulation_steps == first.accumulation_steps &&
+           group.precision == first.precision && group.attention == first.attention &&
            std::all_of(group.devices.begin(), group.devices.end(),
                        [&](const Device& device) { return device == first.devices.front(); });
   });
@@ -195,7 +199,7 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
 }  // namespace
 
 void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                      ConsoleOptions options) {
+                      ConsoleOptions options, const FairComparison& fair) {
   write_scenario_header(out, scenario, options);
   out << '\n';
   write_table(out, comparison_columns(scenario, results), options);
@@ -203,6 +207,7 @@ void write_comparison(std::ostream& out, const Scenario& scenario, const std::ve
   write_device_classes(out, scenario, results, options);
   for (const RunResult& result : results)
     if (result.fit.verdict != FitVerdict::kFits) write_memory_by_kind(out, result, options);
+  write_fair_comparison(out, fair, scenario.baseline, options);
   write_all_warnings(out, results, options);
   write_closing(out, scenario, results, options);
 }

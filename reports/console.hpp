@@ -6,14 +6,15 @@
 
 #include "models/spec/spec.hpp"
 #include "reports/table.hpp"
+#include "sim/result/fairness.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
 
-/// The verb `compare`: what was simulated, one row a schedule, how ranks of different speed share the work, the
-/// warnings with their advice, and what the speedups mean.
+/// The verb `compare`: what was simulated, one row a schedule, how ranks of different speed share the work, what is
+/// fair to compare with where they differ, the warnings with their advice, and what the speedups mean.
 void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                      ConsoleOptions options);
+                      ConsoleOptions options, const FairComparison& fair = {});
 
 /// The verb `run`: every metric of one schedule with what it means, the parts of its memory, its ranks (equal ones as
 /// one row), its warnings.

@@ -6,20 +6,11 @@
 #include <ostream>
 #include <utility>
 
+#include "models/spec/schedule_traits.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
 namespace {
-
-/// "A100-SXM4-80GB"; a slowed one says so where the cluster has an unslowed one, or one slowed otherwise, of that name.
-std::string device_name(const Cluster& cluster, const Device& device) {
-  const auto other = [&](const Device& d) { return d.name == device.name && d.slowdown != device.slowdown; };
-  const bool ambiguous = std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
-    return std::any_of(group.devices.begin(), group.devices.end(), other);
-  });
-  if (!ambiguous || device.slowdown == 1) return device.name;
-  return fmt::format("{} ({:.3g} times slower)", device.name, device.slowdown);
-}
 
 /// The device of a rank as the scenario describes it; the result's own name where the scenario has no such rank.
 std::string device_name(const Scenario& scenario, const std::vector<Place>& places, const RankResult& rank) {
@@ -53,13 +44,22 @@ double gpu_count(const Cluster& cluster) {
   return gpus;
 }
 
-/// Samples per update that the scenario asks for.
-double asked_samples(const Scenario& scenario) {
-  double samples = 0;
+/// "4 micro-batches a GPU", "7 micro-batches a GPU of a100 and 3 of v100".
+std::string micro_batches_in_words(const Scenario& scenario) {
+  std::vector<std::string> texts;
+  std::vector<int> all;
   for (const NodeGroup& group : scenario.cluster.nodes) {
-    samples += static_cast<double>(group.count) * group.gpus * group.micro_batch_size;
+    std::vector<std::string> own;
+    for (int gpu = 0; gpu < group.gpus; ++gpu) {
+      all.push_back(accumulation_steps_of(group, gpu, scenario.training));
+      std::string number = std::to_string(all.back());
+      if (std::find(own.begin(), own.end(), number) == own.end()) own.push_back(std::move(number));
+    }
+    texts.push_back(fmt::format("{}{} of {}", in_words(own), texts.empty() ? " micro-batches a GPU" : "", group.name));
   }
-  return samples * scenario.training.gradient_accumulation_steps;
+  const bool equal = std::all_of(all.begin(), all.end(), [&](int each) { return each == all.front(); });
+  const int first = all.empty() ? scenario.training.gradient_accumulation_steps : all.front();
+  return equal ? fmt::format("{} micro-batch{} a GPU", first, first == 1 ? "" : "es") : in_words(texts);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void write_scenario_header(std::ostream& out, const Scenario& scenario, const Co
   std::string nodes;
   for (const NodeGroup& group : scenario.cluster.nodes)
     nodes += (nodes.empty() ? "" : " + ") + describe(scenario.cluster, group);
-  const double samples = asked_samples(scenario);
+  const double samples = samples_asked(scenario);
   const auto line = [&](const char* name, const std::string& text) {
     write_wrapped(out, fmt::format("{:<11}", name), text, options.width);
   };
@@ -80,9 +80,8 @@ void write_scenario_header(std::ostream& out, const Scenario& scenario, const Co
   line("cluster", fmt::format("{}: {} GPU{}, {}", scenario.cluster.name, human_count(gpu_count(scenario.cluster)),
                               gpu_count(scenario.cluster) == 1 ? "" : "s", nodes));
   line("update",
-       fmt::format("{} tokens asked for: {} samples of {} tokens, {} micro-batch{} a GPU",
-                   human_count(samples * training.sequence_length), human_count(samples), training.sequence_length,
-                   training.gradient_accumulation_steps, training.gradient_accumulation_steps == 1 ? "" : "es"));
+       fmt::format("{} tokens asked for: {} samples of {} tokens, {}", human_count(samples * training.sequence_length),
+                   human_count(samples), training.sequence_length, micro_batches_in_words(scenario)));
   line("training", human_count(training.train_tokens) + " tokens");
   if (!scenario.baseline.empty()) line("baseline", scenario.baseline);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/base/json.hpp"
+#include "reports/fair_text.hpp"
 #include "reports/unsteady.hpp"
 
 namespace accosim {
@@ -134,7 +135,7 @@ void write_result(std::ostream& out, const RunResult& result) {
 }  // namespace
 
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
-                        const std::vector<RunResult>& results) {
+                        const std::vector<RunResult>& results, const FairComparison& fair) {
   std::int64_t gpus = 0;
   for (const NodeGroup& group : scenario.cluster.nodes) gpus += static_cast<std::int64_t>(group.count) * group.gpus;
   out << "{\n  \"schema\": \"accosim.result/1\",\n  \"scenario\": " << quoted_json(scenario.name)
@@ -150,7 +151,12 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
     write_result(out, result);
     separator = ",\n";
   }
-  out << (results.empty() ? "]\n}\n" : "\n  ]\n}\n");
+  out << (results.empty() ? "]" : "\n  ]");
+  if (!fair.baselines.empty())
+    out << ",\n  \"fair_baselines\": " << indented(fair_baselines_json(fair), "  ")
+        << ",\n  \"fair_gains\": " << indented(fair_gains_json(fair), "  ")
+        << ",\n  \"fair_words\": " << indented(JsonValue(fair.words), "  ");
+  out << "\n}\n";
 }
 
 }  // namespace accosim

@@ -41,13 +41,6 @@ double gpus_of(const Scenario& scenario) {
   return gpus;
 }
 
-double samples_of(const Scenario& scenario) {
-  double samples = 0;
-  for (const NodeGroup& group : scenario.cluster.nodes)
-    samples += 1.0 * group.count * group.gpus * group.micro_batch_size;
-  return samples * scenario.training.gradient_accumulation_steps;
-}
-
 std::string recomputation_of(const Training& training) {
   const std::string what = name_of(training.activation_recompute);
   const RecomputedBlocks& blocks = training.recomputed_blocks;
@@ -96,13 +89,13 @@ void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader
       add(metric.key, metric.asked, measured.seconds(metric.key).value, kLayerGroup);
   }
   // Rates become the time of a step: work of a step over the rate.
-  const double tokens = samples_of(scenario) * scenario.training.sequence_length;
+  const double tokens = samples_asked(scenario) * scenario.training.sequence_length;
   const auto rate = [&](const char* key, double work) {
     if (measured.has(key)) add(key, Asked::kStepTime, work / measured.number(key, kPositive), kTrainingGroup);
   };
   rate("tokens_per_s", tokens);
   rate("tokens_per_s_per_gpu", tokens / gpus_of(scenario));
-  rate("sequences_per_s", samples_of(scenario));
+  rate("sequences_per_s", samples_asked(scenario));
   for (const Metric& metric : kMemories)
     if (measured.has(metric.key)) add(metric.key, metric.asked, measured.bytes(metric.key).value, kMemoryGroup);
   measured.finish();

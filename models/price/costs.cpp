@@ -105,12 +105,15 @@ class KindPrices {
   KindPrices(const Model& model, const Unsteady& unsteady) : model_(model), unsteady_(unsteady) {}
 
   /// Its index in the costs' kinds.
-  int kind_of(Costs& costs, const Workload& workload, const Device& device) {
+  int kind_of(Costs& costs, const Workload& workload, const Device& device, std::optional<int> own_steps) {
     for (std::size_t k = 0; k < costs.kinds.size(); ++k)
-      if (costs.kinds[k].workload == workload && costs.kinds[k].device == device) return static_cast<int>(k);
+      if (costs.kinds[k].workload == workload && costs.kinds[k].device == device &&
+          costs.kinds[k].own_steps == own_steps)
+        return static_cast<int>(k);
     const Priced& priced = priced_as(workload, device);
     costs.kinds.push_back(family_of(model_).measured ? price_kind(model_, workload, device)
                                                      : slowed(priced.kind, device.slowdown));
+    costs.kinds.back().own_steps = own_steps;
     costs.pace.micro_batch_size.push_back(workload.micro_batch_size);
     costs.pace.lengths.push_back(priced.lengths);
     return static_cast<int>(costs.kinds.size()) - 1;
@@ -157,6 +160,36 @@ Seconds optimizer_time(const Costs& costs, double parameters, const Device& devi
   return costs.gradient_clipping ? step + clipping_time(parameters, costs.gradient_dtype, device) : step;
 }
 
+namespace {
+
+/// The type of 16 bits in which the rank keeps parameters and gradients, if it does; under autocast they are stored in
+/// one type everywhere.
+std::optional<Dtype> own_half(const RankKind& kind) {
+  const Dtype compute = kind.workload.compute;
+  if (kind.workload.autocast || (compute != Dtype::kFp16 && compute != Dtype::kBf16)) return std::nullopt;
+  return compute;
+}
+
+/// Ranks of two 16-bit types cannot be reduced together: what communicates has the schedule's type.
+void mark_casts(Costs& costs) {
+  std::optional<Dtype> first;
+  bool differ = false;
+  for (const RankKind& kind : costs.kinds) {
+    const std::optional<Dtype> own = own_half(kind);
+    differ = differ || (first && own && *own != *first);
+    if (own) first = own;
+  }
+  if (!differ) return;
+  for (RankKind& kind : costs.kinds) {
+    const std::optional<Dtype> own = own_half(kind);
+    const auto casts = [&](Dtype wire) { return own && bytes_of(wire) == bytes_of(*own) && wire != *own; };
+    kind.casts_gradients = casts(costs.gradient_dtype);
+    kind.casts_parameters = casts(costs.parameter_dtype);
+  }
+}
+
+}  // namespace
+
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   Costs costs;
   costs.cluster = scenario.cluster;
@@ -182,7 +215,10 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   std::vector<std::vector<int>> kinds(scenario.cluster.nodes.size());
   for (std::size_t g = 0; g < kinds.size(); ++g) {
     const NodeGroup& group = scenario.cluster.nodes[g];
-    for (Device device : group.devices) {
+    for (std::size_t gpu = 0; gpu < group.devices.size(); ++gpu) {
+      Device device = group.devices[gpu];
+      std::optional<int> own_steps;
+      if (!group.accumulation_steps.empty()) own_steps = group.accumulation_steps[gpu];
       if (scenario.training.launch_interval) device.launch_interval = *scenario.training.launch_interval;
       device.memory_overhead = memory_overhead(scenario.training);
       if (group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient)
@@ -198,9 +234,10 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
                         scenario.training.dropout,
                         scenario.training.autocast != Autocast::kNone,
                         scenario.training.recomputed_blocks};
-      kinds[g].push_back(prices.kind_of(costs, workload, device));
+      kinds[g].push_back(prices.kind_of(costs, workload, device, own_steps));
     }
   }
+  mark_casts(costs);
   for (const Place& place : costs.places) costs.kind_of.push_back(kinds[place.group][place.gpu]);
   return costs;
 }

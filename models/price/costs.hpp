@@ -2,6 +2,7 @@
 // micro-batch costs on each kind of rank, the optimizer, copies, and collectives on request.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/base/units.hpp"
@@ -15,19 +16,27 @@
 
 namespace accosim {
 
-/// Ranks with the same device, precision, attention and micro-batch size: they cost the same and share a program.
+/// Ranks with the same device, precision, attention, micro-batch size and accumulation: they cost the same and share a
+/// program.
 struct RankKind {
   Device device;
   Workload workload;
   std::vector<Layer> layers;
-  Bill bill;                     ///< of one micro-batch; times and works are sums of it
-  std::vector<LayerTime> times;  ///< one a layer
-  Seconds forward, backward;     ///< of one micro-batch
-  std::vector<LayerWork> works;  ///< one a layer
-  LayerWork work;                ///< of one micro-batch
-  Flops model_flops;             ///< of one micro-batch, what the model needs
-  Flops hardware_flops;          ///< of one micro-batch, what is computed, recomputation included
-  bool tied_embeddings = false;  ///< the head's matrix is the embedding's
+  Bill bill;                       ///< of one micro-batch; times and works are sums of it
+  std::vector<LayerTime> times;    ///< one a layer
+  Seconds forward, backward;       ///< of one micro-batch
+  std::vector<LayerWork> works;    ///< one a layer
+  LayerWork work;                  ///< of one micro-batch
+  Flops model_flops;               ///< of one micro-batch, what the model needs
+  Flops hardware_flops;            ///< of one micro-batch, what is computed, recomputation included
+  bool tied_embeddings = false;    ///< the head's matrix is the embedding's
+  std::optional<int> own_steps{};  ///< micro-batches an update, of its node group; absent: the training's
+  // Its 16-bit type is not the one in which all ranks communicate: it casts its gradients before they are reduced, and
+  // parameters (or whole gradients) when they are back.
+  bool casts_gradients = false, casts_parameters = false;
+
+  /// Micro-batches an update, `asked` being the training's.
+  int steps(int asked) const { return own_steps.value_or(asked); }
 };
 
 struct Costs {

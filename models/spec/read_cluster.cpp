@@ -7,6 +7,7 @@
 
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
+#include "models/spec/balanced_groups.hpp"
 #include "models/spec/fabrics.hpp"
 #include "models/spec/scenario_parts.hpp"
 
@@ -197,11 +198,13 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   ObjectReader reader(value, pointer, diagnostics);
   NodeGroup group;
   group.name = reader.text("name", fmt::format("nodes-{}", index));
-  group.count = reader.integer("count", 1, kMaxNodes, 1);
+  group.count = reader.integer("count", 0, kMaxNodes, 1);
   group.gpus = reader.integer("gpus", 1, kMaxGpusPerNode);
   group.precision = reader.choice("precision", compute_dtypes(), std::optional<Dtype>(training.precision));
   group.attention = reader.choice("attention", all_attentions(), std::optional<Attention>(training.attention));
+  refuse_what_balance_chooses(reader, training);
   group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
+  group.accumulation_steps = read_accumulation_steps(reader, group.gpus);
   group.devices = read_devices(reader, group.gpus);
   if (JsonValue* intra = reader.find("intra")) {
     const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);
@@ -224,7 +227,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   }
   if (group.precision == Dtype::kFp8 && training.autocast != Autocast::kNone)
     reader.fail("precision", "fp8 says itself what is cast, and the training has autocast; write another precision");
-  check_abilities(reader, group, training);
+  if (group.count > 0) check_abilities(reader, group, training);
   const bool as_all = group.precision == training.precision && group.attention == training.attention;
   if (training.implementation == Implementation::kAccocal && !as_all)
     check_own_kernels(reader, group.precision, group.attention);
@@ -268,14 +271,26 @@ std::vector<NodeGroup> read_nodes(ObjectReader& cluster, const Training& trainin
     ranks += std::int64_t{groups.back().count} * groups.back().gpus;
     if (!links && nodes->elements[i].kind == JsonKind::kObject) without_nics.push_back(i);
   }
+  if (all_nodes == 0) cluster.fail("nodes", "has no node: every \"count\" is 0; write at least one above it");
   for (std::size_t i : without_nics) {
-    if (all_nodes <= 1) continue;
+    if (all_nodes <= 1 || groups[i].count == 0) continue;
     cluster.diagnostics().add(nodes->elements[i].origin, cluster.pointer("nodes") + pointer_part(i) + "/nics",
                               "missing; in a cluster of several nodes each needs \"nics\": {\"count\": 1, "
                               "\"bandwidth\": \"100 Gbit/s\"}");
   }
   if (ranks > kMaxRanks) {
     cluster.fail("nodes", fmt::format("has {} GPUs; write at most {}", ranks, kMaxRanks));
+  }
+  return groups;
+}
+
+/// Groups of no nodes are as if they were not listed.
+std::vector<NodeGroup> without_absent(std::vector<NodeGroup> listed) {
+  std::vector<NodeGroup> groups;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (listed[i].count == 0) continue;
+    listed[i].absent_before = static_cast<int>(i - groups.size());
+    groups.push_back(std::move(listed[i]));
   }
   return groups;
 }
@@ -367,6 +382,7 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
     complete = complete && group.devices.size() == static_cast<std::size_t>(group.gpus);
   }
   if (!complete) return std::nullopt;
+  cluster.nodes = without_absent(std::move(cluster.nodes));
   return cluster;
 }
 

@@ -190,10 +190,32 @@ void read_late(const Reading& of) {
                        std::optional<LateCommunication>(LateCommunication::kAccumulate));
 }
 
+/// A round does half of what a node group has for itself.
+void check_own_steps_of_rounds(const Reading& of) {
+  if (!of.cluster || of.training.balance == Balance::kSpeed) return;
+  for (const NodeGroup& group : of.cluster->nodes)
+    for (const int steps : group.accumulation_steps) {
+      if (steps % of.traits.rounds == 0) continue;
+      of.reader.fail("name", fmt::format("{} does half of the micro-batches in a round, and node group {} has {} "
+                                         "gradient_accumulation_steps; write an even number there",
+                                         of.spec.name, in_quotes(group.name), steps));
+      return;
+    }
+}
+
 void read_micro_batches_per_round(const Reading& of) {
   const char* const key = "micro_batches_per_round";
   const int steps = of.training.gradient_accumulation_steps, rounds = of.traits.rounds;
   if (steps == 0) {  // wrong, and said
+    of.reader.find(key);
+    return;
+  }
+  check_own_steps_of_rounds(of);
+  const bool chosen = of.training.balance == Balance::kSpeed;
+  if (chosen || (of.cluster && all_have_own_steps(*of.cluster))) {
+    refused(of, key, true,
+            chosen ? "is half of what \"balance\": \"speed\" of the training chooses; leave it out"
+                   : "is half of each node group's own gradient_accumulation_steps; leave it out");
     of.reader.find(key);
     return;
   }

@@ -12,6 +12,8 @@
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/accocal_step.hpp"
+#include "models/spec/balanced_groups.hpp"
+#include "models/spec/check_schedules.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/hf_config.hpp"
@@ -150,40 +152,6 @@ std::map<std::string, PublishedRun> read_published(ObjectReader& top, const std:
   return published;
 }
 
-/// Every bucket or unit of an update is played by itself: more of them than this is a mistake, and would take minutes.
-constexpr double kMostBuckets = 100'000;
-
-/// How many collectives a schedule makes in an update; of one that is not known, which has been told, none.
-double collectives_of(const ScheduleSpec& spec, const Training& training, const Model& model) {
-  const double steps = training.gradient_accumulation_steps;
-  const ScheduleTraits* const traits = find_schedule(spec.name);
-  if (traits == nullptr) return 0;
-  if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
-  if (!traits->takes("bucket_cap_mb")) return 0;
-  const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
-  // A tensor is never cut, and a block has at most 18: seven matrices, their biases and two norms of two vectors.
-  const double tensors = 18.0 * (model.num_hidden_layers + 2);
-  const double buckets = spec.buckets == Buckets::kTensors
-                             ? std::min(std::ceil(gradients / spec.bucket_cap) + 1, tensors)
-                         : spec.buckets == Buckets::kUnits ? model.num_hidden_layers + 2
-                                                           : 1;
-  const Bytes parameters = static_cast<double>(parameter_count(model)) * bytes_of(spec.parameter_dtype);
-  const double gathers = spec.gather_cap > Bytes{0} ? std::ceil(parameters / spec.gather_cap) : 0;
-  return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
-}
-
-void check_collectives(const Scenario& scenario, const Model& model, ObjectReader& top) {
-  for (const ScheduleSpec& spec : scenario.schedules) {
-    const double collectives = collectives_of(spec, scenario.training, model);
-    if (collectives <= kMostBuckets) continue;
-    const bool units = traits_of(spec).sharding == Sharding::kParameters;
-    top.fail("schedules",
-             fmt::format("{} would send {:.0f} {} in an update; at most {:.0f}: {}lower gradient_accumulation_steps",
-                         in_quotes(spec.label), collectives, units ? "units" : "buckets", kMostBuckets,
-                         units ? "" : "raise its bucket_cap_mb or gather_bucket_mb, or "));
-  }
-}
-
 }  // namespace
 
 Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics) {
@@ -231,7 +199,8 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   }
   top.find("baseline");
   scenario.training = training;
-  if (model) check_collectives(scenario, *model, top);
+  check_equal_steps(scenario.schedules, cluster, training, top);
+  if (model) check_collectives(scenario.schedules, cluster, training, *model, top);
   if (model && cluster) check_unsteady(training.unsteady, *model, static_cast<int>(places_of(*cluster).size()), top);
   top.finish();
   if (model) scenario.model = std::move(*model);
@@ -351,6 +320,8 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.sequence_length = reader.integer("sequence_length", 1, kMaxInteger);
   training.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger);
   training.gradient_accumulation_steps = reader.integer("gradient_accumulation_steps", 1, kMaxInteger, 1);
+  training.balance =
+      reader.choice("balance", {Balance::kNone, Balance::kSpeed}, std::optional<Balance>(Balance::kNone));
   training.train_tokens = reader.number("train_tokens", Range{0, 1e18, true});
   training.precision = reader.choice("precision", {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8},
                                      std::optional<Dtype>(Dtype::kBf16));
@@ -403,7 +374,8 @@ namespace {
 
 /// `apply` sets what is to be set in the tree, and fills in the files that it names after each.
 LoadedScenario load(const std::string& name_or_path,
-                    const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply) {
+                    const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply,
+                    bool may_balance = false) {
   Diagnostics diagnostics;
   References references(diagnostics);
   const std::string path = file_of(FileKind::kScenario, name_or_path, references, diagnostics);
@@ -413,8 +385,16 @@ LoadedScenario load(const std::string& name_or_path,
   const Origins earlier = take_origins(tree, diagnostics);
   references.expand_scenario(tree);
   apply(tree, references, diagnostics);
+  forget_choice(tree, [&](const std::string& pointer) {
+    const auto known = earlier.find(pointer);
+    return known == earlier.end() ? std::string() : known->second;
+  });
   LoadedScenario loaded;
   loaded.scenario = read_scenario(tree, path, diagnostics);
+  if (loaded.scenario.training.balance == Balance::kSpeed && !may_balance)
+    diagnostics.add(tree.origin, "/training/balance",
+                    "is speed, which compare, run, explain and resolve choose by; write what accosim resolve shows, "
+                    "with \"balance\": \"none\"");
   throw_if_wrong(diagnostics);
   JsonValue origins = json_object(default_origin());
   collect_origins(tree, "", main_file, earlier, origins);
@@ -425,15 +405,31 @@ LoadedScenario load(const std::string& name_or_path,
   return loaded;
 }
 
+void apply_sets(JsonValue& tree, const std::vector<std::string>& sets, References& references,
+                Diagnostics& diagnostics) {
+  for (const std::string& set : sets) {
+    apply_set(tree, set, diagnostics);
+    references.expand_scenario(tree);
+  }
+}
+
 }  // namespace
 
 LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets) {
   return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
-    for (const std::string& set : sets) {
-      apply_set(tree, set, diagnostics);
-      references.expand_scenario(tree);
-    }
+    apply_sets(tree, sets, references, diagnostics);
   });
+}
+
+LoadedScenario load_to_balance(const std::string& name_or_path, const std::vector<std::string>& sets,
+                               const std::vector<Setting>& chosen) {
+  return load(
+      name_or_path,
+      [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+        apply_sets(tree, sets, references, diagnostics);
+        for (const Setting& set : chosen) set_at(tree, set.pointer, set.value, set.value.origin, diagnostics);
+      },
+      true);
 }
 
 LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings) {

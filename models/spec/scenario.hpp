@@ -29,7 +29,11 @@ struct LoadedScenario {
 /// `sets` are "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
 /// it parses as JSON, else text; a file that it names is looked for from the current directory. Throws ScenarioError.
 LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets);
-/// The same with values that are trees, not text of the user's, so that nothing in them is parsed.
+/// The same where training.balance may be speed, which is refused otherwise: `chosen` is what it chose, set last. What
+/// it chose when a resolved scenario was written is forgotten.
+LoadedScenario load_to_balance(const std::string& name_or_path, const std::vector<std::string>& sets,
+                               const std::vector<Setting>& chosen);
+/// The same as load_scenario() with values that are trees, not text of the user's, so that nothing in them is parsed.
 LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings);
 
 /// Single parts. Throw ScenarioError.

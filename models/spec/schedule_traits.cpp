@@ -170,6 +170,10 @@ const ScheduleTraits& plain_schedule() { return traits_of("ddp"); }
 
 const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
 
+bool meets_every_micro_batch(const ScheduleSpec& spec) {
+  return traits_of(spec).sharding == Sharding::kParameters || spec.sync == Sync::kEveryMicroBatch;
+}
+
 bool is_serial_sharded(const ScheduleSpec& spec) {
   return spec.name == plain_sharded_schedule().name && spec.overlap == Overlap::kNone &&
          spec.buckets == Buckets::kWhole && spec.reduction == Reduction::kReduceScatter && spec.gather_cap == Bytes{0};

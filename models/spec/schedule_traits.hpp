@@ -69,6 +69,8 @@ inline const ScheduleTraits& traits_of(const ScheduleSpec& spec) { return traits
 /// the same with a sharded optimizer (ZeRO-1).
 const ScheduleTraits& plain_schedule();
 const ScheduleTraits& plain_sharded_schedule();
+/// Whether ranks meet in every micro-batch, so that all must do as many.
+bool meets_every_micro_batch(const ScheduleSpec& spec);
 /// Is it ZeRO-1 with nothing hidden behind the backward pass, a reduce-scatter and an all-gather of everything?
 bool is_serial_sharded(const ScheduleSpec& spec);
 

@@ -2,6 +2,10 @@
 // a cluster.
 #include "models/spec/spec.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "models/spec/model_families.hpp"
 
 namespace accosim {
@@ -37,6 +41,39 @@ std::vector<Place> places_of(const Cluster& cluster) {
     }
   }
   return places;
+}
+
+int listed_index(const Cluster& cluster, int group) {
+  return group + cluster.nodes[static_cast<std::size_t>(group)].absent_before;
+}
+
+std::string device_name(const Cluster& cluster, const Device& device) {
+  const auto other = [&](const Device& d) { return d.name == device.name && d.slowdown != device.slowdown; };
+  const bool ambiguous = std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+    return std::any_of(group.devices.begin(), group.devices.end(), other);
+  });
+  if (!ambiguous || device.slowdown == 1) return device.name;
+  return fmt::format("{} ({:.3g} times slower)", device.name, device.slowdown);
+}
+
+int accumulation_steps_of(const NodeGroup& group, int gpu, const Training& training) {
+  if (group.accumulation_steps.empty()) return training.gradient_accumulation_steps;
+  return group.accumulation_steps[static_cast<std::size_t>(gpu)];
+}
+
+bool all_have_own_steps(const Cluster& cluster) {
+  return std::none_of(cluster.nodes.begin(), cluster.nodes.end(),
+                      [](const NodeGroup& group) { return group.accumulation_steps.empty(); });
+}
+
+double samples_asked(const Scenario& scenario) {
+  double samples = 0;
+  for (const NodeGroup& group : scenario.cluster.nodes) {
+    double steps = 0;
+    for (int gpu = 0; gpu < group.gpus; ++gpu) steps += accumulation_steps_of(group, gpu, scenario.training);
+    samples += 1.0 * group.count * group.micro_batch_size * steps;
+  }
+  return samples;
 }
 
 const char* name_of(Dtype dtype) {
@@ -103,6 +140,8 @@ const char* name_of(Activation activation) {
   }
   return "";
 }
+
+const char* name_of(Balance balance) { return balance == Balance::kSpeed ? "speed" : "none"; }
 
 const char* name_of(Autocast autocast) {
   switch (autocast) {

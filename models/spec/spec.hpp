@@ -61,6 +61,8 @@ enum class Framework : std::uint8_t { kPytorch, kDeepspeed, kMegatron };
 /// AdamW in one pass over the memory, or PyTorch's multi-tensor functions, a pass each.
 enum class OptimizerImplementation : std::uint8_t { kFused, kForeach };
 enum class Optimizer : std::uint8_t { kAdamW };
+/// Whether each node group's micro-batch and accumulation are as written, or chosen so that no GPU waits.
+enum class Balance : std::uint8_t { kNone, kSpeed };
 
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
@@ -232,6 +234,8 @@ struct NodeGroup {
   Dtype precision = Dtype::kBf16;
   Attention attention = Attention::kFlash;
   int micro_batch_size = 1;
+  std::vector<int> accumulation_steps{};  ///< one a GPU of the node; empty: the training's
+  int absent_before = 0;                  ///< groups of no nodes that the file lists before this one
 };
 
 /// What joins the nodes: non-blocking unless oversubscribed.
@@ -253,6 +257,8 @@ struct Place {
   int gpu = 0;    ///< index in the node
 };
 std::vector<Place> places_of(const Cluster& cluster);
+/// The file's index of a group: "/cluster/nodes/<index>".
+int listed_index(const Cluster& cluster, int group);
 
 /// How many times as long kernels take in a training step as the model says. Memory-bound ones, relative to the bytes
 /// of the listed operators: frameworks run more than is listed, hand-merged kernels find much in the L2 cache. A loaded
@@ -270,6 +276,7 @@ struct Training {
   int sequence_length = 0;
   int micro_batch_size = 1;  ///< sequences; node groups may differ
   int gradient_accumulation_steps = 1;
+  Balance balance = Balance::kNone;
   double train_tokens = 0;
   Dtype precision = Dtype::kBf16;
   Autocast autocast = Autocast::kNone;
@@ -347,6 +354,15 @@ struct Scenario {
   bool published_of_another_run = false;          ///< settings were replaced after the file was read (--set)
 };
 
+/// "A100-SXM4-80GB"; a slowed one says so where the cluster has an unslowed one, or one slowed otherwise, of that name.
+std::string device_name(const Cluster& cluster, const Device& device);
+/// Micro-batches that a GPU of the group does for an update.
+int accumulation_steps_of(const NodeGroup& group, int gpu, const Training& training);
+/// Whether every GPU has a number of its own, so that the training's is nobody's.
+bool all_have_own_steps(const Cluster& cluster);
+/// Samples per update that the scenario asks for.
+double samples_asked(const Scenario& scenario);
+
 /// Names as the files spell them.
 const char* name_of(Dtype dtype);
 const char* name_of(Attention attention);
@@ -357,6 +373,7 @@ const char* name_of(Optimizer optimizer);
 const char* name_of(Implementation implementation);
 const char* name_of(Activation activation);
 const char* name_of(Autocast autocast);
+const char* name_of(Balance balance);
 const char* name_of(OptimizerImplementation implementation);
 const char* name_of(Sync sync);
 /// Whether gradients are copied into buckets beside them. Those that are reduced in one piece after the backward pass

@@ -14,6 +14,7 @@
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/evidence/time_to_loss.hpp"
+#include "sim/result/fairness.hpp"
 #include "sim/result/run.hpp"
 
 namespace accosim {
@@ -36,10 +37,11 @@ ExitCode compare_schedules(const Arguments& arguments) {
     return compare(scenario, chosen.indices, network_of(arguments));
   });
   if (arguments.given("--convergence")) add_convergence(results, chosen.scenario, arguments);
+  const FairComparison fair = fair_comparison(chosen.scenario, results, network_of(arguments));
   if (arguments.flag("--json"))
-    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results);
+    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, fair);
   else
-    write_comparison(std::cout, chosen.scenario, results, console_options());
+    write_comparison(std::cout, chosen.scenario, results, console_options(), fair);
   std::cout.flush();
   write_trace(chosen, results, arguments);
   return ExitCode::kDone;

@@ -1,11 +1,11 @@
 // The verb `explain`: where the time of one update goes.
 #include <iostream>
 
-#include "models/spec/scenario.hpp"
 #include "reports/explain_text.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/verbs.hpp"
+#include "sim/result/balance.hpp"
 #include "sim/result/critical_path.hpp"
 #include "sim/result/run.hpp"
 
@@ -13,7 +13,7 @@ namespace accosim {
 namespace {
 
 ExitCode explain_each(const Arguments& arguments) {
-  const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Scenario scenario = load_balanced(arguments.text("scenario"), arguments.texts("--set")).scenario;
   for (const int index : chosen_schedules(scenario, arguments.texts("--schedule"))) {
     const ScheduleSpec& spec = scenario.schedules[index];
     const SteadyPlay play =

@@ -11,6 +11,7 @@
 #include "models/spec/scenario.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/trace.hpp"
+#include "sim/result/balance.hpp"
 #include "sim/result/seeds.hpp"
 
 namespace accosim {
@@ -76,7 +77,7 @@ std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Arguments
 
 ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs) {
   const Texts& sets = arguments.texts("--set");
-  LoadedScenario loaded = load_scenario(arguments.text("scenario"), sets);
+  LoadedScenario loaded = load_balanced(arguments.text("scenario"), sets);
   Scenario& scenario = loaded.scenario;
   loaded.files.insert(loaded.files.end(), inputs.begin(), inputs.end());
   check_outputs({{"--trace", arguments.text("--trace"), trace_kind()}}, loaded.files, arguments.flag("--force"));

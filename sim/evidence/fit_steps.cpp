@@ -54,7 +54,7 @@ Parts parts_of(const PublishedCase& one, NetworkKind network) {
   else
     play = play_steady(scenario, spec, steps, network);
   const RankKind& kind = play.costs.kinds.front();
-  const double times = micro_batch ? 1 : steps;
+  const double times = micro_batch ? 1 : kind.steps(steps);
   Parts parts = parts_of(kind, times);
   const double computed = times * (kind.forward + kind.backward).value;
   parts.others += computed - (parts.products + parts.memory + parts.attention + parts.others);

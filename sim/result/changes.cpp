@@ -19,7 +19,9 @@ bool is_own_step(const Trial& trial) { return trial.scenario.training.implementa
 std::string setting(const std::string& pointer, const std::string& value) { return pointer + "=" + value; }
 std::string setting(const std::string& pointer, int value) { return setting(pointer, std::to_string(value)); }
 
-std::string of_group(std::size_t index, const char* key) { return fmt::format("/cluster/nodes/{}/{}", index, key); }
+std::string of_group(const Scenario& scenario, std::size_t index, const char* key) {
+  return fmt::format("/cluster/nodes/{}/{}", listed_index(scenario.cluster, static_cast<int>(index)), key);
+}
 
 /// "" for the schedule itself.
 std::string of_schedule(const Trial& trial, const std::string& key) {
@@ -71,14 +73,28 @@ int rank_of(Recompute what) {
   return 0;
 }
 
+/// Those of a group that has its own, one a GPU.
+void multiply_own_steps(Scenario& scenario, std::size_t index, int factor, std::vector<std::string>& set) {
+  std::string list;
+  for (int& steps : scenario.cluster.nodes[index].accumulation_steps) {
+    steps *= factor;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", steps);
+  }
+  if (!list.empty())
+    set.push_back(fmt::format("{}=[{}]", of_group(scenario, index, "gradient_accumulation_steps"), list));
+}
+
 /// The micro-batches of all groups divided by `divisor`, with as many more accumulation steps.
 Changed divided(const Trial& trial, int divisor) {
   Changed changed{"", {}, trial};
   std::vector<NodeGroup>& groups = changed.trial.scenario.cluster.nodes;
   Training& training = changed.trial.scenario.training;
+  bool own = false;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     groups[i].micro_batch_size /= divisor;
-    changed.set.push_back(setting(of_group(i, "micro_batch_size"), groups[i].micro_batch_size));
+    changed.set.push_back(setting(of_group(trial.scenario, i, "micro_batch_size"), groups[i].micro_batch_size));
+    own = own || !groups[i].accumulation_steps.empty();
+    multiply_own_steps(changed.trial.scenario, i, divisor, changed.set);
   }
   training.gradient_accumulation_steps *= divisor;
   changed.set.push_back(setting("/training/gradient_accumulation_steps", training.gradient_accumulation_steps));
@@ -92,7 +108,8 @@ Changed divided(const Trial& trial, int divisor) {
       std::all_of(groups.begin(), groups.end(), [&](const NodeGroup& group) { return group.micro_batch_size == size; });
   changed.name =
       equal ? fmt::format("micro_batch_size {}", size) : fmt::format("every micro_batch_size divided by {}", divisor);
-  changed.name += fmt::format(" with gradient_accumulation_steps {}", training.gradient_accumulation_steps);
+  changed.name += own ? fmt::format(" with every gradient_accumulation_steps times {}", divisor)
+                      : fmt::format(" with gradient_accumulation_steps {}", training.gradient_accumulation_steps);
   return changed;
 }
 
@@ -117,7 +134,7 @@ std::optional<Changed> fuse_attention(const Trial& trial) {
     const std::optional<Attention> fused = fused_on(groups[i]);
     if (groups[i].attention != Attention::kNaive || !fused) continue;
     groups[i].attention = *fused;
-    changed.set.push_back(setting(of_group(i, "attention"), name_of(*fused)));
+    changed.set.push_back(setting(of_group(trial.scenario, i, "attention"), name_of(*fused)));
     if (changed.name.find(name_of(*fused)) == std::string::npos)
       changed.name += (changed.name.empty() ? "attention " : " and ") + std::string(name_of(*fused));
   }

@@ -7,7 +7,7 @@
 namespace accosim {
 
 MemoryParts memory_of(const Costs& costs, const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
-  return resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec), accumulation_steps,
+  return resident_memory({spec, kind.layers, kind.device, shard_ranks(costs, spec), kind.steps(accumulation_steps),
                           kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal});
 }
 

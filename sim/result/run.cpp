@@ -36,11 +36,22 @@ double samples_per_update(const SteadyPlay& play) {
 
 namespace {
 
-double samples_per_step(const Scenario& scenario) {
-  double samples = 0;
+/// Greatest common divisor of what the GPUs do for an update: all can do that part of it.
+int common_steps(const Scenario& scenario) {
+  int common = 0;
   for (const NodeGroup& group : scenario.cluster.nodes)
-    samples += 1.0 * group.count * group.gpus * group.micro_batch_size;
-  return samples;
+    for (int gpu = 0; gpu < group.gpus; ++gpu)
+      common = std::gcd(common, accumulation_steps_of(group, gpu, scenario.training));
+  return common;
+}
+
+/// Every GPU does n times its part of common_steps(): n micro-batches each, where all do as many.
+Scenario at_steps(Scenario scenario, int n) {
+  const int common = common_steps(scenario);
+  for (NodeGroup& group : scenario.cluster.nodes)
+    for (int& steps : group.accumulation_steps) steps = steps / common * n;
+  scenario.training.gradient_accumulation_steps = scenario.training.gradient_accumulation_steps / common * n;
+  return scenario;
 }
 
 /// Beyond this many times the micro-batches asked for, a baseline that does as many as it is told is extrapolated
@@ -56,13 +67,15 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
                                                NetworkKind network) {
   const ScheduleTraits& traits = traits_of(baseline);
   const int unit = traits.rounds;
-  const double steps = samples / samples_per_step(scenario) / unit;
+  const int common = common_steps(scenario);
+  const double steps = samples / (samples_asked(scenario) / common) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
-  const double most =
-      !traits.delayed ? std::max(4.0, 1.0 * kMostReplayed * scenario.training.gradient_accumulation_steps) : 1e9;
+  const double most = !traits.delayed ? std::max(4.0, 1.0 * kMostReplayed * common) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) {
-    const SteadyPlay play = play_steady(scenario, at_batch(baseline, n), n, network);
+    const Scenario replayed = at_steps(scenario, n);
+    const int steps_each = replayed.training.gradient_accumulation_steps;
+    const SteadyPlay play = play_steady(replayed, at_batch(baseline, steps_each), steps_each, network);
     return std::pair(play.measured.update_time.value, samples_per_update(play));
   };
   const auto [time, done] = at(below);
@@ -165,8 +178,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.tokens_padded_per_second = worked.padded / result.update_time.value;
   result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs.ranks();
   result.total_time = Seconds{scenario.training.train_tokens / result.tokens_per_second};
-  result.batch_inflation =
-      result.samples_per_update / (samples_per_step(scenario) * scenario.training.gradient_accumulation_steps);
+  result.batch_inflation = result.samples_per_update / samples_asked(scenario);
   add_utilization(result, play);
   if (play.costs.pace.unsteady.varies()) result.drawn = drawn_updates(play);
   for (const PauseCost& cost : play.pauses) result.pauses.push_back(pause_result(cost));

@@ -39,6 +39,8 @@ struct Worked {
 Worked worked_per_update(const SteadyPlay& play);
 
 /// `accumulation_steps` micro-batches per update and rank; ACCO does half of them a round.
+/// `accumulation_steps` micro-batches per update of each rank whose node group has none of its own; ACCO does half of
+/// them a round.
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network);
 
 /// Sequences between two updates, of all ranks.

@@ -41,12 +41,7 @@ std::vector<Crew> crews_of(const SteadyPlay& play) {
 }
 
 std::string name_of(const Costs& costs, const Crew& crew) {
-  const Device& device = costs.kinds[static_cast<std::size_t>(crew.kind)].device;
-  std::string name = device.name;
-  const bool ambiguous = std::any_of(costs.kinds.begin(), costs.kinds.end(), [&](const RankKind& kind) {
-    return kind.device.name == device.name && kind.device.slowdown != device.slowdown;
-  });
-  if (ambiguous && device.slowdown != 1) name += fmt::format(" ({:.3g} times slower)", device.slowdown);
+  std::string name = device_name(costs.cluster, costs.kinds[static_cast<std::size_t>(crew.kind)].device);
   const std::vector<NodeGroup>& groups = costs.cluster.nodes;
   if (groups.size() > 1) name += fmt::format(" of \"{}\"", groups[static_cast<std::size_t>(crew.group)].name);
   return name;
@@ -107,7 +102,8 @@ std::string better_micro_batch(const Scenario& scenario, const ScheduleSpec& spe
       text = fmt::format(
           "give {} micro-batches of {} instead of {} (--set /cluster/nodes/{}/micro_batch_size={}): {:.0f} % more "
           "tokens per second, {:.0f} samples an update",
-          name_of(play.costs, crew), micro_batch, size(crew), crew.group, micro_batch, 100 * (gain - 1), samples);
+          name_of(play.costs, crew), micro_batch, size(crew), listed_index(scenario.cluster, crew.group), micro_batch,
+          100 * (gain - 1), samples);
     }
     return text;
   };

@@ -81,11 +81,51 @@ std::optional<Warning> computes_in_fp32(const Scenario& scenario, const Schedule
       fmt::format("set training.autocast to {0}, or parameter_dtype to {0}", half)};
 }
 
+/// A precision of a node group's own stays when the training's changes.
+std::optional<Warning> keeps_precision(const Scenario& scenario) {
+  std::string groups, settings;
+  const Cluster& cluster = scenario.cluster;
+  for (std::size_t g = 0; g < cluster.nodes.size(); ++g) {
+    const NodeGroup& group = cluster.nodes[g];
+    if (group.precision == scenario.training.precision) continue;
+    groups +=
+        fmt::format("{}\"{}\" keeps precision {}", groups.empty() ? "" : ", ", group.name, name_of(group.precision));
+    settings += fmt::format("{}/cluster/nodes/{}/precision", settings.empty() ? "" : " and ",
+                            listed_index(cluster, static_cast<int>(g)));
+  }
+  if (groups.empty()) return std::nullopt;
+  return Warning{
+      "own_precision",
+      fmt::format("node group {}, whatever the training's is ({})", groups, name_of(scenario.training.precision)),
+      fmt::format("set {} too, where it shall change with the training's", settings)};
+}
+
+/// Ranks of two 16-bit types on one wire.
+std::optional<Warning> casts_on_the_wire(const ScheduleSpec& spec, const SteadyPlay& play) {
+  std::string devices;
+  for (const RankKind& kind : play.costs.kinds) {
+    const std::string name = device_name(play.costs.cluster, kind.device);
+    if ((kind.casts_gradients || kind.casts_parameters) && devices.find(name) == std::string::npos)
+      devices += fmt::format("{}{} in {}", devices.empty() ? "" : ", ", name, name_of(kind.workload.compute));
+  }
+  if (devices.empty()) return std::nullopt;
+  return Warning{
+      "casts_on_the_wire",
+      fmt::format("ranks compute in two types of 16 bits, {}, and gradients are reduced in {}: they are cast "
+                  "before, and what comes back after",
+                  devices, name_of(spec.gradient_dtype)),
+      "fp16 has too small a range for plain gradients: scale the loss on every rank alike, and skip an update "
+      "on all ranks where one overflows"};
+}
+
 /// What an update holds is not what was asked for: because of the rounds' least, or because someone waits.
 std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result) {
   const int asked = play.accumulation_steps;
   const ScheduleTraits& traits = traits_of(spec);
-  if (traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)
+  const std::vector<RankKind>& kinds = play.costs.kinds;
+  const bool all_own =
+      std::all_of(kinds.begin(), kinds.end(), [](const RankKind& kind) { return kind.own_steps.has_value(); });
+  if (!all_own && traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)
     return Warning{"rounds_set_the_batch",
                    fmt::format("two rounds of at least {} micro-batches each stand against {} that "
                                "gradient_accumulation_steps asks for",
@@ -126,7 +166,8 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
                                  const RunResult& result, NetworkKind network) {
   std::vector<Warning> warnings;
   for (const std::optional<Warning>& warning :
-       {may_not_fit(result), computes_in_fp32(scenario, spec), recompute_saves_nothing(scenario, spec, result)})
+       {may_not_fit(result), computes_in_fp32(scenario, spec), recompute_saves_nothing(scenario, spec, result),
+        keeps_precision(scenario), casts_on_the_wire(spec, play)})
     if (warning) warnings.push_back(*warning);
   if (std::optional<Warning> warning = batch_differs(spec, play, result)) warnings.push_back(std::move(*warning));
   const double exposed = result.exposed_communication / result.update_time;

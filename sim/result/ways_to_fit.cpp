@@ -35,7 +35,7 @@ Need need_of(const Trial& trial) {
   Need need{memory_by_kind(costs, trial.spec, steps), 0, Seconds{0}};
   need.least = static_cast<std::size_t>(&least_likely(need.kinds) - need.kinds.data());
   for (const RankKind& kind : costs.kinds) {
-    const ScheduleInput input{trial.spec, costs, kind, steps, 1};
+    const ScheduleInput input{trial.spec, costs, kind, kind.steps(steps), 1};
     const double samples = closed_form_micro_batches(input) * kind.workload.micro_batch_size;
     need.time = std::max(need.time, closed_form(input) / samples);
   }

@@ -12,6 +12,11 @@ namespace {
 
 Round round_of(bool estimate) { return estimate ? Round::kEstimate : Round::kUpdate; }
 
+/// Least number of micro-batches in a round: half of the rank's own, where its node group has some.
+int least_a_round(const ScheduleInput& input) {
+  return input.kind.own_steps ? *input.kind.own_steps / 2 : input.spec.micro_batches_per_round;
+}
+
 }  // namespace
 
 Program build_acco(const ScheduleInput& input, Tables& tables) {
@@ -22,9 +27,9 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
     const bool estimate = round % 2 == 0;
     const OpRef communicated = add_sharded_update(program, input, swap, round_of(estimate));
     if (input.spec.late_communication == LateCommunication::kWait)
-      add_micro_batches(program, input, input.spec.micro_batches_per_round);
+      add_micro_batches(program, input, least_a_round(input));
     else
-      add_micro_batches_until(program, input, input.spec.micro_batches_per_round, communicated);
+      add_micro_batches_until(program, input, least_a_round(input), communicated);
     // After the estimate the sum of gradients starts anew; after the update it goes on, to hold both halves.
     swap = add_swap(program, input, communicated, estimate);
     if (estimate)
@@ -38,7 +43,7 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
 namespace {
 
 Accumulated accumulated_in(const ScheduleInput& input, bool estimate) {
-  const int least = input.spec.micro_batches_per_round;
+  const int least = least_a_round(input);
   const Seconds communication = sharded_update_time(input, round_of(estimate));
   if (input.spec.late_communication == LateCommunication::kAccumulate)
     return accumulated_until(input, least, communication);

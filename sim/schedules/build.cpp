@@ -41,7 +41,8 @@ EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_
   graph.updates_per_mark = updates_per_mark(traits_of(spec), spec.inner_updates);
   Tables tables;
   for (const RankKind& kind : costs.kinds) {
-    graph.programs.push_back(functions_of(spec).build({spec, costs, kind, accumulation_steps, updates}, tables));
+    graph.programs.push_back(
+        functions_of(spec).build({spec, costs, kind, kind.steps(accumulation_steps), updates}, tables));
     if (costs.interference) graph.programs.back().streaming_sms = streaming_sms(kind.device);
     graph.programs.back().memory_bandwidth = kind.device.memory_efficiency * kind.device.memory_bandwidth;
   }

@@ -33,7 +33,7 @@ void add_sharded_optimizer(ProgramBuilder& program, const ScheduleInput& input, 
   for (const PlanRequest& request : owners_broadcasts(input))
     sent = program.collective(kCommunicationLane, "broadcast of " + std::to_string(request.count) + " tensors", request,
                               {sent});
-  program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {sent});
+  add_parameters_taken(program, input, sent);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ Seconds ddp_closed_form(const ScheduleInput& input) {
   if (!is_sharded(input)) return gradients + full_optimizer_time(input);
   Seconds broadcasts;
   for (const PlanRequest& request : owners_broadcasts(input)) broadcasts += request_time(input.costs, request);
-  return gradients + owner_optimizer_time(input) + broadcasts;
+  return gradients + owner_optimizer_time(input) + broadcasts + parameters_taken_time(input);
 }
 
 }  // namespace accosim

@@ -19,7 +19,7 @@ struct ScheduleInput {
   const ScheduleSpec& spec;
   const Costs& costs;
   const RankKind& kind;
-  int accumulation_steps = 1;  ///< micro-batches per update and rank
+  int accumulation_steps = 1;  ///< micro-batches per update of such a rank
   int updates = 1;             ///< how many to write down
 };
 
@@ -48,7 +48,8 @@ double closed_form_micro_batches(const ScheduleInput& input);
 double dpu_micro_batches(const ScheduleInput& input);
 double acco_micro_batches(const ScheduleInput& input);
 
-/// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use.
+/// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use. A kind
+/// without steps of its own does `accumulation_steps` micro-batches per update.
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates);
 
 // ---- shared by the schedules ----
@@ -102,6 +103,10 @@ OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput&
 /// Its time alone: buffers, forward, and c_last + copies back; bucket b has been sent at c_b = max(c_{b-1}, ready_b) +
 /// T_b, ready_b counting the copies into the buckets up to b. Without overlap all are sent after the backward pass.
 Seconds synchronized_micro_batch_time(const ScheduleInput& input);
+/// What ends an update of a sharded optimizer on the compute lane once all parameters are there: nothing, or on a rank
+/// whose 16-bit type is not the one that they came in, a cast of them all.
+void add_parameters_taken(ProgramBuilder& program, const ScheduleInput& input, OpRef gathered);
+Seconds parameters_taken_time(const ScheduleInput& input);
 /// The all-gather of all parameters by a sharded optimizer, in the pieces that the spec asks for.
 PlanRequest parameter_gather(const ScheduleInput& input);
 

@@ -126,19 +126,28 @@ Seconds copies_time(const ScheduleInput& input, const Bucket& bucket) {
   return time;
 }
 
-/// With its scaling; what is a view is scaled where it is. One rank is not wrapped in DDP.
+Seconds cast_time(const ScheduleInput& input, Bytes bytes) { return memory_time(bytes, bytes, input.kind.device); }
+
+/// With its scaling; what is a view is scaled where it is. One rank is not wrapped in DDP. A copy casts as it copies;
+/// where there is none a cast is a kernel of its own.
 Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
-  const bool scaled = has_bucket_copies(input.spec) || is_ddp_bucket(input.spec);
-  return scaled && input.costs.ranks() > 1 ? copies_time(input, bucket) : Seconds{0};
+  if (input.costs.ranks() == 1) return Seconds{0};
+  if (has_bucket_copies(input.spec) || is_ddp_bucket(input.spec)) return copies_time(input, bucket);
+  return input.kind.casts_gradients ? cast_time(input, bucket.bytes) : Seconds{0};
 }
 
 Seconds copies_back(const ScheduleInput& input, const std::vector<Bucket>& buckets) {
   Seconds time;
   // A sharded optimizer reads its part where it was reduced.
-  const bool whole = traits_of(input.spec).sharding == Sharding::kNothing;
-  if (!whole || !has_bucket_copies(input.spec) || input.costs.ranks() == 1) return time;
-  for (const Bucket& bucket : buckets) time += copies_time(input, bucket);
+  const bool whole = traits_of(input.spec).sharding == Sharding::kNothing, copied = has_bucket_copies(input.spec);
+  if (!whole || !(copied || input.kind.casts_gradients) || input.costs.ranks() == 1) return time;
+  for (const Bucket& bucket : buckets) time += copied ? copies_time(input, bucket) : cast_time(input, bucket.bytes);
   return time;
+}
+
+/// The name of an op that copies gradients, or casts them as it does so.
+std::string cast_or(const ScheduleInput& input, const char* copy, Dtype to) {
+  return input.kind.casts_gradients ? std::string("cast gradients to ") + name_of(to) : copy;
 }
 
 Bytes broadcast_buffers(const ScheduleInput& input) {
@@ -188,21 +197,25 @@ OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput&
     OpRef filled = program.compute(kComputeLane, "backward", OpClass::kBackward, bucket.ready - done, {}, last ? 1 : 0,
                                    input.kind.work.backward);
     if (const Seconds copies = copies_into(input, bucket); overlap && copies > Seconds{0})
-      filled = program.compute(kComputeLane, "copy gradients into bucket", OpClass::kCopy, copies);
+      filled = program.compute(kComputeLane, cast_or(input, "copy gradients into bucket", input.costs.gradient_dtype),
+                               OpClass::kCopy, copies);
     if (overlap) sent = program.collective(kCommunicationLane, name, {kind, bucket.bytes}, {filled});
     done = bucket.ready;
   }
   if (!overlap) {
     Seconds copies;
     for (const Bucket& bucket : buckets) copies += copies_into(input, bucket);
-    if (copies > Seconds{0}) program.compute(kComputeLane, "copy gradients into buckets", OpClass::kCopy, copies);
+    if (copies > Seconds{0})
+      program.compute(kComputeLane, cast_or(input, "copy gradients into buckets", input.costs.gradient_dtype),
+                      OpClass::kCopy, copies);
     add_count(program, input);
     for (const Bucket& bucket : buckets)
       sent = program.collective(kCommunicationLane, name, {kind, bucket.bytes}, {program.last(kComputeLane)});
   }
   const Seconds back = copies_back(input, buckets);
   if (back == Seconds{0}) return sent;
-  return program.compute(kComputeLane, "copy gradients back", OpClass::kCopy, back, {sent});
+  const std::string taken = cast_or(input, "copy gradients back", input.kind.workload.compute);
+  return program.compute(kComputeLane, taken, OpClass::kCopy, back, {sent});
 }
 
 Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
@@ -221,6 +234,17 @@ Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
     sent += request_time(input.costs, {reduction_of(input.spec), bucket.bytes});
   }
   return buffers_time(input) + input.kind.forward + sent + copies_back(input, buckets);
+}
+
+void add_parameters_taken(ProgramBuilder& program, const ScheduleInput& input, OpRef gathered) {
+  const std::string name = input.kind.casts_parameters
+                               ? std::string("cast parameters to ") + name_of(input.kind.workload.compute)
+                               : "wait for parameters";
+  program.compute(kComputeLane, name, OpClass::kCopy, parameters_taken_time(input), {gathered});
+}
+
+Seconds parameters_taken_time(const ScheduleInput& input) {
+  return input.kind.casts_parameters ? cast_time(input, input.costs.parameter_bytes()) : Seconds{0};
 }
 
 PlanRequest parameter_gather(const ScheduleInput& input) {
@@ -296,8 +320,11 @@ Seconds sharded_update_time(const ScheduleInput& input, Round round) {
 }
 
 OpRef add_swap(ProgramBuilder& program, const ScheduleInput& input, OpRef communication, bool clear) {
-  return program.compute(kComputeLane, clear ? "swap and clear buffers" : "swap buffers", OpClass::kCopy,
-                         swap_time(input, clear), {communication});
+  // It copies from buffer to buffer, so it casts as it copies.
+  const bool casts = input.kind.casts_gradients || input.kind.casts_parameters;
+  const char* const name = casts ? (clear ? "swap, cast and clear buffers" : "swap and cast buffers")
+                                 : (clear ? "swap and clear buffers" : "swap buffers");
+  return program.compute(kComputeLane, name, OpClass::kCopy, swap_time(input, clear), {communication});
 }
 
 Seconds swap_time(const ScheduleInput& input, bool clear) {

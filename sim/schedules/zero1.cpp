@@ -13,7 +13,7 @@ Program build_zero1(const ScheduleInput& input, Tables& tables) {
     const OpRef stepped =
         program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input), {reduced});
     const OpRef gathered = program.collective(kCommunicationLane, "all-gather", parameter_gather(input), {stepped});
-    program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {gathered});
+    add_parameters_taken(program, input, gathered);
     end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
@@ -23,7 +23,7 @@ Program build_zero1(const ScheduleInput& input, Tables& tables) {
 Seconds zero1_closed_form(const ScheduleInput& input) {
   const Seconds t = input.kind.forward + input.kind.backward;
   return (input.accumulation_steps - 1) * t + synchronized_micro_batch_time(input) + shard_optimizer_time(input) +
-         request_time(input.costs, parameter_gather(input));
+         request_time(input.costs, parameter_gather(input)) + parameters_taken_time(input);
 }
 
 }  // namespace accosim

@@ -30,7 +30,7 @@ Program build_zero2(const ScheduleInput& input, Tables& tables) {
     program.end_loop(lanes());
     const OpRef stepped = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
     const OpRef gathered = program.collective(kCommunicationLane, "all-gather", parameter_gather(input), {stepped});
-    program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {gathered});
+    add_parameters_taken(program, input, gathered);
     end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
@@ -41,7 +41,8 @@ Seconds zero2_closed_form(const ScheduleInput& input) {
   const Seconds t = input.kind.forward + input.kind.backward, S = synchronized_micro_batch_time(input);
   const int A = input.accumulation_steps;
   const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * S : (A - 1) * t + S;
-  return gradients + shard_optimizer_time(input) + request_time(input.costs, parameter_gather(input));
+  return gradients + shard_optimizer_time(input) + request_time(input.costs, parameter_gather(input)) +
+         parameters_taken_time(input);
 }
 
 }  // namespace accosim

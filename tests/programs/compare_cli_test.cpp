@@ -122,6 +122,82 @@ TEST(Compare, AStragglerCostsAccoOnlyItsOwnShare) {
   }
 }
 
+TEST(Compare, OnUnlikeGpusTheGainIsSetAgainstABalancedBaselineAndTheA100Alone) {
+  // Every GPU with 10 micro-batches of 4: the A100 wait for the V100, about 2.2 times slower. In ACCO's time for an
+  // update an A100 does about 22, and so it does with ZeRO-1 balanced at 22 and 10.
+  const std::string scenario = "mixed_16_a100_16_v100";
+  const Json document = results_of({"compare", scenario});
+  const double asked = 32 * 10 * 4;
+  const Json baselines = document["fair_baselines"], gain = document["fair_gains"][0];
+  ASSERT_EQ(baselines.size(), 4U);
+  EXPECT_EQ(document["fair_gains"].size(), 1U);
+  EXPECT_EQ(gain["label"], "acco");
+  EXPECT_GT(gain["speedup"].number(), 1.5);
+  EXPECT_LT(gain["speedup_over_balanced"].number(), 1.05);
+  EXPECT_GT(gain["share_of_balance"].number(), 0.9);
+  EXPECT_EQ(gain["speedup"], result(document, "acco")["speedup"]);
+  for (const std::size_t i : {0, 2, 3}) EXPECT_NEAR(baselines[i]["samples_per_update"].number() / asked, 1, 0.01) << i;
+  EXPECT_NEAR(baselines[1]["samples_per_update"].number(), result(document, "acco")["samples_per_update"].number(),
+              0.01 * asked);
+  const Json first = baselines[0];
+  EXPECT_EQ(first["kind"], "balanced");
+  EXPECT_TRUE(first["part"].is_null());
+  ASSERT_EQ(first["accumulation"].size(), 2U);
+  double samples = 0;
+  for (const Json& share : first["accumulation"].elements())
+    samples +=
+        share["gpus"].number() * share["micro_batch_size"].number() * share["gradient_accumulation_steps"].number();
+  EXPECT_EQ(samples, first["samples_per_update"].number());
+  EXPECT_EQ(baselines[2]["kind"], "part");
+  EXPECT_EQ(baselines[2]["part"], "16 A100-SXM4-80GB");
+  EXPECT_EQ(baselines[3]["label"], "zero1 on 16 V100-SXM2-32GB alone");
+  // The two parts together do what the balanced mix does, but for its slower network: each sends as much.
+  EXPECT_NEAR(
+      (baselines[2]["tokens_per_s"].number() + baselines[3]["tokens_per_s"].number()) / first["tokens_per_s"].number(),
+      1, 0.06);
+  const std::string text = accosim({"compare", scenario}).out;
+  EXPECT_NE(text.find("most of the gain is balance, which ACCO does by itself"), std::string::npos) << text;
+  EXPECT_FALSE(results_of({"compare", "scenarios/paper/finetune_2x4_a100.json"}).contains("fair_baselines"));
+}
+
+TEST(Compare, BalancedBySpeedZero1IsAsFastAsItsFairBaselineOrFaster) {
+  const std::string scenario = "mixed_16_a100_16_v100";
+  const Json written = results_of({"compare", scenario});
+  const Json balanced = results_of({"compare", scenario, "--set", "/training/balance=speed"});
+  EXPECT_GE(result(balanced, "zero1")["tokens_per_s"].number(),
+            0.99 * written["fair_baselines"][0]["tokens_per_s"].number());
+  // Its source is shown, and what was resolved resolves to itself.
+  const TemporaryFolder folder;
+  const std::string resolved = accosim({"resolve", scenario, "--set", "/training/balance=speed"}).out;
+  EXPECT_NE(resolved.find("\"/cluster/nodes/1/gradient_accumulation_steps\": \"balance\""), std::string::npos);
+  EXPECT_EQ(accosim({"resolve", folder.write("resolved.json", resolved).string()}).out, resolved);
+}
+
+TEST(Compare, AGroupOfNoNodesChangesNothing) {
+  const TemporaryFolder folder;
+  const std::string scenario = "scenarios/mixed_a100_v100.json", none = "/cluster/nodes/1/count=0";
+  const Json absent = results_of({"compare", scenario, "--set", none});
+  EXPECT_EQ(absent["gpus"], 16);
+  // The A100 alone are also what the comparison of the mix plays beside it, there with 5 micro-batches of 8.
+  const Json mix = results_of({"compare", scenario});
+  const Json alone = results_of({"compare", scenario, "--set", none, "--set", "/training/gradient_accumulation_steps=5",
+                                 "--set", "/schedules/3/micro_batches_per_round=3"});
+  const Json part = mix["fair_baselines"][mix["fair_baselines"].size() - 2];
+  ASSERT_EQ(part["part"], "16 A100-SXM4-80GB");
+  EXPECT_NEAR(part["update_time_s"].number() / result(alone, "ddp")["update_time_s"].number(), 1, 1e-9);
+  const auto runs = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--set", none});
+    const ProgramRun run = accosim(words);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.out;
+  };
+  EXPECT_EQ(runs({"explain", scenario}).find("V100"), std::string::npos);
+  EXPECT_EQ(runs({"run", scenario, "--schedule", "acco", "--trace", (folder.path / "t.json").string()}).find("V100"),
+            std::string::npos);
+  const std::string resolved = runs({"resolve", scenario});
+  EXPECT_EQ(accosim({"resolve", folder.write("resolved.json", resolved).string()}).out, resolved);
+}
+
 TEST(Compare, PrintsThePapersRatiosAndTimesBesideItsOwn) {
   struct Row {
     double ratio;

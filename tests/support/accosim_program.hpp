@@ -42,6 +42,7 @@ inline std::vector<std::string> shipped_scenarios() {
   std::vector<std::string> names = kPaperRows;
   names.push_back("scenarios/paper/hetero_4xa100_one_slow.json");
   names.push_back("scenarios/mixed_a100_v100.json");
+  names.push_back("scenarios/mixed_16_a100_16_v100.json");
   return names;
 }
 

@@ -1,0 +1,21 @@
+// What a schedule cannot do with the model and the node groups that a scenario has.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/base/reader.hpp"
+#include "models/spec/spec.hpp"
+
+namespace accosim {
+
+/// Reports schedules that wait for other ranks in every micro-batch where ranks do different numbers of them: they
+/// would wait for ever.
+void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                       const Training& training, ObjectReader& top);
+
+/// Reports schedules that make more collectives in an update than can be played.
+void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                       const Training& training, const Model& model, ObjectReader& top);
+
+}  // namespace accosim

@@ -1,0 +1,122 @@
+// Do the sentences on a mixed cluster say what the figures say?
+#include "sim/result/fairness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sim/result/run.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+std::string words_of(double speedup, double over_balanced) {
+  FairGain gain{"acco", speedup, {}, over_balanced, "zero1 balanced at 7 and 3 micro-batches", {}};
+  if (speedup > 1.005) gain.share_of_balance = 1 - std::log(over_balanced) / std::log(speedup);
+  return in_words(gain, "ACCO", "zero1");
+}
+
+TEST(FairWords, SayWhatAGainIsDueTo) {
+  const std::string balanced = "as fast as zero1 balanced at 7 and 3 micro-batches: ";
+  EXPECT_EQ(words_of(1.61, 1.015), "acco is 1.61 times as fast as zero1, but 1.015 times " + balanced +
+                                       "most of the gain is balance, which ACCO does by itself; the rest is "
+                                       "communication, optimizer and waiting that ACCO hides.");
+  EXPECT_EQ(words_of(1.61, 1.001),
+            "acco is 1.61 times as fast as zero1, but " + balanced + "the gain is balance, which ACCO does by itself.");
+  EXPECT_EQ(words_of(1.5, 0.9), "acco is 1.50 times as fast as zero1, but 0.900 times " + balanced +
+                                    "all of the gain is balance, which ACCO does by itself.");
+  EXPECT_EQ(words_of(1.5, 1.35), "acco is 1.50 times as fast as zero1, and 1.35 times " + balanced +
+                                     "a part of the gain is balance, which ACCO does by itself; most of it is "
+                                     "communication, optimizer and waiting that ACCO hides.");
+  EXPECT_EQ(words_of(1.3, 1.3), "acco is 1.30 times as fast as zero1, and 1.30 times " + balanced +
+                                    "none of the gain is balance; it is communication, optimizer and waiting that "
+                                    "ACCO hides.");
+  EXPECT_EQ(words_of(0.97, 0.9), "acco is 0.97 times as fast as zero1, and 0.900 times " +
+                                     balanced.substr(0, balanced.size() - 2) + ": it gains nothing.");
+}
+
+TEST(Fairness, ABatchThatGrowsIsNoBalance) {
+  // Communication takes a hundred times as long as the computation, and ACCO spreads it over as many more samples. At
+  // the same batch that is the baseline's too: serial ZeRO-1 then takes a half longer, and the work of ranks of which
+  // one is a little slower is not what is gained.
+  Scenario scenario = sample_scenario(4, 1, 0.05);
+  scenario.cluster.nodes[0].devices[0].slowdown = 1;
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  scenario.cluster.nodes[1].devices[0].slowdown = 1.02;
+  const FairComparison fair =
+      fair_comparison(scenario, compare(scenario, {3}, NetworkKind::kReference), NetworkKind::kReference);
+  ASSERT_EQ(fair.gains.size(), 1U);
+  const FairGain& gain = fair.gains[0];
+  EXPECT_GT(gain.speedup, 10);
+  EXPECT_NEAR(*gain.speedup_same_batch, 1.5, 0.05);
+  EXPECT_LT(std::abs(*gain.share_of_balance), 0.05);
+  EXPECT_NE(fair.words[0].find(" times at the same batch), and "), std::string::npos) << fair.words[0];
+  EXPECT_NE(fair.words[0].find("none of the gain is balance"), std::string::npos) << fair.words[0];
+}
+
+std::string part_of(const std::string& part, double rate, double speedup, bool fits = true) {
+  FairBaseline balanced, alone;
+  balanced.tokens_per_second = 100;
+  alone.part = part;
+  alone.tokens_per_second = rate;
+  alone.speedup = speedup;
+  alone.fits = fits;
+  return in_words(alone, balanced, "16 V100", "zero1");
+}
+
+TEST(FairWords, SayWhatAPartIsWorth) {
+  EXPECT_EQ(part_of("16 A100", 78, 0.9), "The 16 A100 alone with zero1 reach 78 % of the balanced mix.");
+  EXPECT_EQ(part_of("16 A100", 78, 1.2),
+            "The 16 A100 alone with zero1 reach 78 % of the balanced mix, and are 1.20 times as fast as the mix as it "
+            "is written.");
+  EXPECT_EQ(part_of("16 A100", 110, 1.7),
+            "The 16 A100 alone with zero1 are 1.10 times as fast as the balanced mix: adding the 16 V100 makes it "
+            "slower.");
+  EXPECT_EQ(part_of("16 A100", 100.2, 1),
+            "The 16 A100 alone with zero1 are as fast as the balanced mix: adding the 16 V100 gains nothing.");
+  EXPECT_EQ(part_of("1 A100, slower", 2, 0.1, false),
+            "The A100, slower alone with zero1 reaches 2 % of the balanced mix; it does not fit into their memory.");
+}
+
+TEST(Fairness, IsAskedOnlyOfUnlikeRanks) {
+  const Scenario alike = sample_scenario(2, 2);
+  EXPECT_TRUE(fair_comparison(alike, compare(alike, {0, 3}, NetworkKind::kReference), NetworkKind::kReference)
+                  .baselines.empty());
+}
+
+TEST(Fairness, OfASlowGpuInANodeBalancesItsGpuAlone) {
+  // One of four is twice as slow, and nothing to communicate to speak of. 4 micro-batches of 4 on each are 64 samples;
+  // balanced 4.57 and 2.29. ACCO's do 8 where the slow one does 4, and so does the balanced baseline at that batch.
+  Scenario scenario = sample_scenario(1, 4);
+  for (Device& device : scenario.cluster.nodes[0].devices) device.launch_interval = Seconds{0};
+  scenario.cluster.nodes[0].devices[3].slowdown = 2;
+  const std::vector<RunResult> results = compare(scenario, {3}, NetworkKind::kReference);  // without the baseline
+  const FairComparison fair = fair_comparison(scenario, results, NetworkKind::kReference);
+  ASSERT_EQ(fair.gains.size(), 1U);
+  EXPECT_NEAR(fair.gains[0].speedup, 2 * 3.5 / 4, 0.05);
+  EXPECT_NEAR(fair.gains[0].speedup_over_balanced, 1, 0.03);
+  EXPECT_EQ(fair.gains[0].balanced, "zero1 balanced at 8 and 4 micro-batches");
+  const FairBaseline& fast = fair.baselines[fair.baselines.size() - 2];
+  EXPECT_EQ(fast.label, "zero1 on 3 sample GPU alone");
+  EXPECT_EQ(fast.shares.front().accumulation_steps, 5);  // 60 samples: the nearest to 64
+  EXPECT_EQ(fast.samples_per_update, 60);
+  EXPECT_EQ(fair.baselines.back().part, "1 sample GPU (2 times slower)");
+  // Fully sharded ranks meet in every micro-batch, so that they cannot do different numbers of them: that is said.
+  scenario.schedules.push_back(sample_schedule("zero3"));
+  Scenario sharded = scenario;
+  sharded.baseline = "zero3";
+  const FairComparison equal =
+      fair_comparison(sharded, compare(sharded, {4}, NetworkKind::kReference), NetworkKind::kReference);
+  EXPECT_EQ(equal.words[1],
+            "zero3 communicates in every micro-batch and a node group has one micro-batch size, so the work of unlike "
+            "GPUs inside \"nodes\" stays equal.");
+  // Nobody but the baseline: the sentence is about balance alone.
+  const FairComparison alone =
+      fair_comparison(scenario, compare(scenario, {0}, NetworkKind::kReference), NetworkKind::kReference);
+  EXPECT_TRUE(alone.gains.empty());
+  EXPECT_NE(alone.words.front().find("times as fast as written."), std::string::npos) << alone.words.front();
+}
+
+}  // namespace
+}  // namespace accosim
