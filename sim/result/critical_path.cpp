@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <stdexcept>
+
+#include "sim/result/windows.hpp"
 
 namespace accosim {
 namespace {
@@ -220,6 +223,8 @@ Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
   explanation.label = spec.label;
   explanation.path = critical_path(play);
   for (const RankKind& kind : play.costs.kinds) explanation.operators.push_back(operator_table(kind));
+  if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))
+    explanation.notes.push_back(in_words(*bound));
   return explanation;
 }
 

@@ -79,7 +79,7 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
 }
 
 void add_memory(RunResult& result, const ScheduleSpec& spec, const Costs& costs, int accumulation_steps) {
-  result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
+  result.memory_formula = memory_formula(spec, costs.parameters, shard_ranks(costs, spec));
   double least_room = 0;
   for (const RankKind& kind : costs.kinds) {
     const MemoryParts parts = memory_of(costs, kind, spec, accumulation_steps);
