@@ -60,7 +60,7 @@ Scenario random_islands(Random& random) {
 }
 
 TEST(Replicas, TakeTheirClosedFormWithEveryScheduleInside) {
-  // Where the rings of a node's GPUs share adapters, or several rings a core, only SimGrid knows of it.
+  // Where rings of single ranks share adapters or the link between sites, or edges a core, only SimGrid knows of it.
   std::set<std::string> alike;
   int bound = 0;
   for (int seed = 0; seed < 60; ++seed) {
@@ -79,8 +79,10 @@ TEST(Replicas, TakeTheirClosedFormWithEveryScheduleInside) {
           const double simgrid = play_time(scenario, spec, NetworkKind::kSimgrid);
           const std::string what = std::string(name) + " " + name_of(replica) + " " + name_of(spec.inner);
           EXPECT_NEAR(simgrid / expected, 1, 1e-6) << what << " seed " << seed;
-          const bool single_rings = is_sharded_inside(spec) && scenario.cluster.nodes[0].gpus > 1;
-          if (single_rings || scenario.cluster.fabric.oversubscription > 1) continue;
+          const NodeGroup& group = scenario.cluster.nodes[0];
+          const bool on_one_link = replica == Replica::kGroup && scenario.cluster.fabric.between_groups;
+          const bool shared = is_sharded_inside(spec) && group.gpus * (on_one_link ? group.count : 1) > 1;
+          if (shared || scenario.cluster.fabric.oversubscription > 1) continue;
           EXPECT_NEAR(play_time(scenario, spec, NetworkKind::kReference) / simgrid, 1, 1e-9)
               << what << " seed " << seed;
           alike.insert(what);
@@ -88,7 +90,7 @@ TEST(Replicas, TakeTheirClosedFormWithEveryScheduleInside) {
     const ScheduleSpec world = sample_schedule("zero1");
     bound += bound_window(build(world, price(scenario, world), 1, 1)) ? 1 : 0;
   }
-  EXPECT_EQ(alike.size(), 8u) << "two schedules, gpu, node and group with DDP, and with ZeRO-3 on nodes of one GPU";
+  EXPECT_EQ(alike.size(), 10u) << "two schedules: gpu, and node and group with DDP and with ZeRO-3";
   EXPECT_GT(bound, 5) << "the law is only tested where windows bind";
 }
 
