@@ -172,6 +172,16 @@ const ScheduleTraits& plain_schedule() { return traits_of("ddp"); }
 
 const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
 
+// By the names of their rows.
+const char* name_of(Inner inner) {
+  switch (inner) {
+    case Inner::kNone: return "none";
+    case Inner::kDdp: return "ddp";
+    case Inner::kZero3: return "zero3";
+  }
+  return "";
+}
+
 const ScheduleTraits* inner_schedule(const ScheduleSpec& spec) {
   return spec.inner == Inner::kNone ? nullptr : find_schedule(name_of(spec.inner));
 }

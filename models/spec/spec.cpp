@@ -218,15 +218,6 @@ const char* name_of(Replica replica) {
   return "";
 }
 
-const char* name_of(Inner inner) {
-  switch (inner) {
-    case Inner::kNone: return "none";
-    case Inner::kDdp: return "ddp";
-    case Inner::kZero3: return "zero3";
-  }
-  return "";
-}
-
 const char* name_of(OuterDtype dtype) {
   switch (dtype) {
     case OuterDtype::kFp32: return "fp32";
