@@ -49,8 +49,11 @@ Seconds wire_latency(const Cluster& cluster, int group, int other) {
   return fabric.latency + fabric.between_groups->latency;
 }
 
-Window edge_window(const Cluster& cluster, const Ring& ring, std::size_t edge) {
-  return window_of(cluster, ring, edge, network_channels(cluster, ring));
+std::vector<Window> edge_windows(const Cluster& cluster, const Ring& ring) {
+  const int channels = network_channels(cluster, ring);
+  std::vector<Window> windows;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) windows.push_back(window_of(cluster, ring, i, channels));
+  return windows;
 }
 
 BytesPerSecond edge_rate(BytesPerSecond wire, const Window& window) { return std::min(wire, window.rate()); }
@@ -65,10 +68,8 @@ int edges_apart(const Cluster& cluster, const Ring& ring) {
 
 BytesPerSecond slowest_window(const Cluster& cluster, const Ring& ring) {
   if (cluster.fabric.latency <= Seconds{0} && !cluster.fabric.between_groups) return kUnbounded;
-  const int channels = network_channels(cluster, ring);
   BytesPerSecond slowest = kUnbounded;
-  for (std::size_t i = 0; i < ring.node.size(); ++i)
-    slowest = edge_rate(slowest, window_of(cluster, ring, i, channels));
+  for (const Window& window : edge_windows(cluster, ring)) slowest = edge_rate(slowest, window);
   return slowest;
 }
 

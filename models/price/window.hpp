@@ -2,8 +2,8 @@
 // are empty again, a round trip later: on a wire of some length that, and not its rate, is what a connection carries.
 #pragma once
 
-#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "models/base/units.hpp"
 #include "models/price/collectives.hpp"
@@ -37,14 +37,14 @@ Bytes channel_window(const Nics& nics);
 /// in it: what that costs is in the efficiency, which was measured with it.
 Seconds wire_latency(const Cluster& cluster, int group, int other);
 
-/// Of the ring's edge from its node `edge` to the next: the communicator's channels, the smaller window of the two
+/// Of each of the ring's edges, from a node to the next: the communicator's channels, the smaller window of the two
 /// nodes, and twice the wire.
-Window edge_window(const Cluster& cluster, const Ring& ring, std::size_t edge);
+std::vector<Window> edge_windows(const Cluster& cluster, const Ring& ring);
 
 /// What an edge carries: min(wire, channels x window / round trip).
 BytesPerSecond edge_rate(BytesPerSecond wire, const Window& window);
 
-/// Edges of a ring that lead from one node group to another, and how much longer than the others they are.
+/// Number of a ring's edges that lead from one node group to another that is apart from it.
 int edges_apart(const Cluster& cluster, const Ring& ring);
 
 /// The smallest rate() of all edges of the ring.

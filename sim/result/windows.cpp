@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -38,7 +39,8 @@ std::string rate(BytesPerSecond bandwidth) {
 
 std::optional<BoundWindow> bound_window(const EventGraph& graph) {
   std::optional<BoundWindow> worst;
-  if (graph.ranks.empty()) return worst;
+  const auto never_limits = [](const Path& path) { return std::isinf(path.window.rate().value); };
+  if (std::all_of(graph.paths.begin(), graph.paths.end(), never_limits) || graph.ranks.empty()) return worst;
   for (std::size_t slot = 0; slot < graph.ranks[0].groups.size(); ++slot) {
     const std::size_t plans = graph.groups[graph.ranks[0].groups[slot]].plans.size();
     for (std::size_t plan = 0; plan < plans; ++plan) {

@@ -81,9 +81,10 @@ class Ways {
   std::vector<int> edges(const Ring& ring, int gpu) {
     std::vector<int> paths;
     if (ring.node.size() < 2) return paths;
+    const std::vector<Window> windows = edge_windows(costs_.cluster, ring);
     for (std::size_t i = 0; i < ring.node.size(); ++i) {
       const std::size_t next = (i + 1) % ring.node.size();
-      Path path{{2 * ring.node[i], 2 * ring.node[next] + 1}, edge_window(costs_.cluster, ring, i)};
+      Path path{{2 * ring.node[i], 2 * ring.node[next] + 1}, windows[i]};
       if (gpu >= 0) {
         path.links.push_back(rail(ring, i, gpu));
         path.links.push_back(rail(ring, next, gpu) + 1);

@@ -77,10 +77,10 @@ TEST(Window, TheWiresLengthIsTheFabricsAndThatBetweenGroups) {
   EXPECT_DOUBLE_EQ(wire_latency(cluster, 0, 1).value, 30e-3);
   // Nodes 0 and 1 are neighbours of one group; 1 to 2 and 2 to 0 cross. Twice the wire, two channels an adapter.
   const Ring ring = whole(cluster);
-  EXPECT_EQ(edge_window(cluster, ring, 0).round_trip, Seconds{2e-3});
-  EXPECT_DOUBLE_EQ(edge_window(cluster, ring, 1).round_trip.value, 60e-3);
-  EXPECT_DOUBLE_EQ(edge_window(cluster, ring, 2).round_trip.value, 60e-3);
-  EXPECT_EQ(edge_window(cluster, ring, 0).channels, 2);
+  EXPECT_EQ(edge_windows(cluster, ring)[0].round_trip, Seconds{2e-3});
+  EXPECT_DOUBLE_EQ(edge_windows(cluster, ring)[1].round_trip.value, 60e-3);
+  EXPECT_DOUBLE_EQ(edge_windows(cluster, ring)[2].round_trip.value, 60e-3);
+  EXPECT_EQ(edge_windows(cluster, ring)[0].channels, 2);
   EXPECT_EQ(edges_apart(cluster, ring), 2);
   EXPECT_DOUBLE_EQ(slowest_window(cluster, ring).value, 8388608 / 0.06);
 }
@@ -93,11 +93,11 @@ TEST(Window, TheSmallerOfTwoNodesDecides) {
   cluster.nodes[0].nics.channels = 8;
   const Ring ring = whole(cluster);
   for (const std::size_t edge : {0, 1}) {
-    EXPECT_EQ(edge_window(cluster, ring, edge).each, Bytes{1 * kMiB});
-    EXPECT_EQ(edge_window(cluster, ring, edge).channels, 2) << "a communicator has as many channels everywhere";
+    EXPECT_EQ(edge_windows(cluster, ring)[edge].each, Bytes{1 * kMiB});
+    EXPECT_EQ(edge_windows(cluster, ring)[edge].channels, 2) << "a communicator has as many channels everywhere";
   }
   cluster.nodes[0].nics.kind = kOwnRings;
-  EXPECT_EQ(edge_window(cluster, ring, 0).channels, 1);
+  EXPECT_EQ(edge_windows(cluster, ring)[0].channels, 1);
 }
 
 TEST(Window, ChangesNothingOnAShortWire) {
