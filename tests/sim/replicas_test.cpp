@@ -254,7 +254,7 @@ TEST(Windows, ThatBindAreToldWithWhatToDo) {
   EXPECT_TRUE(bound_window(build(scenario.schedules[0], price(scenario, scenario.schedules[0]), 1, 1)).has_value());
 }
 
-TEST(Statistics, WhatTimeDoesNotShowIsToldOfEverySchedule) {
+TEST(TrainingStatistics, WhatTimeDoesNotShowIsToldOfEverySchedule) {
   const Scenario scenario = two_sites();
   const auto codes = [&](const ScheduleSpec& spec) {
     std::set<std::string> found;
