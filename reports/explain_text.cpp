@@ -129,6 +129,7 @@ void write_operators(std::ostream& out, const OperatorTable& table, const Consol
 
 void write_explanation(std::ostream& out, const Explanation& explanation, ConsoleOptions options) {
   write_causes(out, explanation, options);
+  for (const std::string& note : explanation.notes) write_wrapped(out, "", note + ".", options.width);
   write_path(out, explanation.path, options);
   for (const OperatorTable& table : explanation.operators) write_operators(out, table, options);
 }

@@ -5,10 +5,11 @@
 #include <limits>
 #include <vector>
 
+#include "models/spec/fabrics.hpp"
+
 namespace accosim {
 namespace {
 
-constexpr int kChannelsPerAdapter = 2;
 constexpr int kMostNvls = 16;  // src/enqueue.cc: "NVLS should not need more than 16 channels to get peak BW"
 constexpr double kThreads = 512;
 constexpr double kSimpleThreshold = 64, kLowLatencyThreshold = 8;  // bytes a thread
@@ -21,12 +22,25 @@ int communicator_channels(const Cluster& cluster, const Ring& ring) {
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
     const NodeGroup& group = cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
     if (ring.node.size() > 1)
-      channels = std::min(channels, kChannelsPerAdapter * adapters_of(group, ring.ranks_here[i]));
+      channels = std::min(channels, group.nics.channels * adapters_of(group, ring.ranks_here[i]));
     if (seen[static_cast<std::size_t>(ring.node_group[i])]) continue;
     seen[static_cast<std::size_t>(ring.node_group[i])] = true;
     for (const Device& device : group.devices) channels = std::min(channels, device.collective_sms);
   }
   return channels == std::numeric_limits<int>::max() ? 0 : channels;
+}
+
+int network_channels(const Cluster& cluster, const Ring& ring) {
+  const auto group = [&](std::size_t i) -> const NodeGroup& {
+    return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
+  };
+  for (std::size_t i = 0; i < ring.node.size(); ++i)
+    if (group(i).nics.kind == kOwnRings) return 1;
+  if (const int channels = communicator_channels(cluster, ring); channels > 0) return channels;
+  int channels = std::numeric_limits<int>::max();
+  for (std::size_t i = 0; i < ring.node.size(); ++i)
+    channels = std::min(channels, group(i).nics.channels * adapters_of(group(i), ring.ranks_here[i]));
+  return channels;
 }
 
 int channels_of(CollectiveKind kind, Bytes bytes, int ranks, Algorithm algorithm, Protocol protocol, int channels) {

@@ -7,9 +7,14 @@
 namespace accosim {
 
 /// Channels of the communicator of `ring`, what a large collective gets: the fewest that a device has
-/// (Device::collective_sms); between nodes at most two for each adapter that the ring uses (a maintainer in
-/// github.com/NVIDIA/nccl issue 438: 2 with one adapter, 16 on a DGX with eight, issue 689). 0 where a device has none.
+/// (Device::collective_sms); between nodes at most Nics::channels for each adapter that the ring uses, which are two
+/// unless NCCL is told otherwise (a maintainer in github.com/NVIDIA/nccl issue 438: 2 with one adapter, 16 on a DGX
+/// with eight, issue 689). 0 where a device has none.
 int communicator_channels(const Cluster& cluster, const Ring& ring);
+
+/// Channels that carry the bytes of `ring` between nodes: the communicator's; those of its adapters where a device says
+/// nothing of channels; one of accocal's own rings.
+int network_channels(const Cluster& cluster, const Ring& ring);
 
 /// Channels of one collective of `bytes` (the full buffer) over `ranks` ranks, of the communicator's `channels`. A ring
 /// or a tree drops channels, down to one, while bytes < channels x threads x threshold (src/enqueue.cc, getAlgoInfo in

@@ -11,6 +11,8 @@
 
 #include "models/price/channels.hpp"
 #include "models/price/links.hpp"
+#include "models/price/window.hpp"
+#include "models/spec/fabrics.hpp"
 
 namespace accosim {
 namespace {
@@ -27,6 +29,8 @@ struct Path {
   BytesPerSecond pair, ll_exchange;  ///< to one neighbour; and LL to all
   BytesPerSecond exchange;           ///< and of all pairs at once
   BytesPerSecond multicast;          ///< 0: not on every node
+  Seconds apart;                     ///< what a step to another node group takes more, where groups are apart
+  int edges_apart = 0;               ///< of the ring, that lead to another such group
   double turnaround = 0;
   double ll_net = 1;  ///< what LL achieves between nodes, of what Simple does
   bool ll = true;     ///< every link has LL
@@ -50,7 +54,7 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
       const Nics& nics = group.nics;
       path.net_hop = std::max(path.net_hop, nics.latency);
       path.chunk = std::max(path.chunk, nics.chunk);
-      path.rings_only = path.rings_only || nics.kind == "sockets";
+      path.rings_only = path.rings_only || nics.kind == kOwnRings;
       path.ll = path.ll && nics.ll.efficiency > 0;
       path.ll_net_hop = std::max(path.ll_net_hop, nics.ll.hop);
       path.ll_net = std::min(path.ll_net, nics.ll.efficiency / nics.efficiency);
@@ -74,6 +78,8 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
   }
   path.net_hop += cluster.fabric.latency;
   path.ll_net_hop += cluster.fabric.latency;
+  path.edges_apart = edges_apart(cluster, ring);
+  if (path.edges_apart > 0) path.apart = cluster.fabric.between_groups->latency;
   return path;
 }
 
@@ -81,6 +87,7 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
 struct Way {
   Algorithm algorithm;
   double steps, net_steps;  ///< inside and between nodes
+  double apart_steps;       ///< of net_steps, those between node groups that are apart
   Bytes inside;             ///< through a GPU's links
   Bytes edge;               ///< between two nodes
   bool one_way = false;     ///< of an exchange: to one neighbour, from another
@@ -90,16 +97,41 @@ double edges_of(CollectiveKind kind, const Ring& ring) {
   return static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
 }
 
+/// The share of a group's link to other groups that one of the edges over it has. A ring, whose nodes are in order,
+/// leaves a group once; in an all-to-all every node of the group sends to all that are elsewhere.
+BytesPerSecond slowest_share_between_groups(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
+  const BytesPerSecond link = cluster.fabric.between_groups->bandwidth;
+  if (kind != CollectiveKind::kAllToAll) return link;
+  double most = 0;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    int in_group = 0, nodes = 0;
+    for (std::size_t j = 0; j < ring.node.size(); ++j) {
+      if (ring.node_group[j] != ring.node_group[i]) continue;
+      in_group += ring.ranks_here[j];
+      ++nodes;
+    }
+    // Of what a node sends to n - here ranks, that to n - in_group leaves the group.
+    most = std::max(most, 1.0 * nodes * (ring.ranks - in_group) / (ring.ranks - ring.ranks_here[i]));
+  }
+  return link / most;
+}
+
 /// All edges cross the core at once and share it: with equal bytes on each, max-min sharing ends with the slowest
 /// adapter or, if the core is what limits, with all of them together.
-BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
+BytesPerSecond wire_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
   BytesPerSecond slowest;
   for (std::size_t i = 0; i < ring.node.size(); ++i)
     // Of a node's ranks one sends to the next node, through the adapter next to it.
     take_slowest(slowest, node_bandwidth(group_of(cluster, ring, i),
                                          kind == CollectiveKind::kSendRecv ? 1 : ring.ranks_here[i]));
+  if (edges_apart(cluster, ring) > 0) take_slowest(slowest, slowest_share_between_groups(kind, cluster, ring));
   const BytesPerSecond core = core_bandwidth(cluster);
   return core > BytesPerSecond{0} ? std::min(slowest, core / edges_of(kind, ring)) : slowest;
+}
+
+/// What the slowest edge carries of its wire's rate and of what may be under way.
+BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
+  return std::min(wire_bandwidth(kind, cluster, ring), slowest_window(cluster, ring));
 }
 
 /// Share of the bandwidth that a collective on few of the communicator's channels has.
@@ -118,7 +150,8 @@ Share share_of(Protocol protocol, int own, int communicator, const Cluster& clus
 }
 
 /// Simple, or LL whose flags are counted as bytes.
-CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, BytesPerSecond edge, const Share& share) {
+CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, BytesPerSecond edge, BytesPerSecond wire,
+                       const Share& share) {
   const bool simple = protocol == Protocol::kSimple;
   CollectiveCost cost;
   cost.algorithm = way.algorithm;
@@ -128,7 +161,7 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
                                  : (exchange ? path.ll_exchange : path.ll_ring);
   if (way.algorithm == Algorithm::kNvls) inside = path.multicast;
   cost.latency = (simple ? path.launch : path.ll_launch) + way.steps * (simple ? path.hop : path.ll_hop) +
-                 way.net_steps * (simple ? path.net_hop : path.ll_net_hop);
+                 way.net_steps * (simple ? path.net_hop : path.ll_net_hop) + way.apart_steps * path.apart;
   if (inside > BytesPerSecond{0}) cost.intra = way.inside / (share.inside * inside);
   if (simple && way.algorithm == Algorithm::kRing && way.steps > 0)
     cost.intra = (1 + path.turnaround / (way.steps + way.net_steps)) * cost.intra;
@@ -138,8 +171,9 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
     if (way.edge > Bytes{0}) bytes = std::max(bytes, way.edge / edge);
     cost.latency += Seconds{2 * std::sqrt(path.chunk.value * bytes.value)};
   }
-  // What few channels cost between nodes is taken as latency: the network shares out bandwidth, not channels.
-  if (cost.edge_bytes > Bytes{0}) cost.latency += (1 / share.edge - 1) * (cost.edge_bytes / edge);
+  // What few channels cost between nodes is taken as latency: the network shares out bandwidth, not channels. So few
+  // bytes find their window open.
+  if (cost.edge_bytes > Bytes{0}) cost.latency += (1 / share.edge - 1) * (cost.edge_bytes / wire);
   return cost;
 }
 
@@ -148,26 +182,30 @@ std::vector<Way> ways_of(CollectiveKind kind, Bytes bytes, const Ring& ring, con
   const double nodes = static_cast<double>(ring.node.size());
   const bool between = nodes > 1;
   const double here = *std::max_element(ring.ranks_here.begin(), ring.ranks_here.end());
+  const double apart = path.edges_apart > 0 ? 1 : 0;
   if (kind == CollectiveKind::kSendRecv)
-    return {{Algorithm::kExchange, between ? 0.0 : 1.0, between ? 1.0 : 0.0, bytes, between ? bytes : Bytes{0}, true}};
+    return {{Algorithm::kExchange, between ? 0.0 : 1.0, between ? 1.0 : 0.0, apart, bytes, between ? bytes : Bytes{0},
+             true}};
   if (kind == CollectiveKind::kAllToAll) {
     // Each rank keeps 1/n and sends what others of its node get over its links, the rest through the node's adapters.
     const Bytes out = between ? here * (n - here) / n * bytes : Bytes{0};
-    return {{Algorithm::kExchange, here > 1 ? 1.0 : 0.0, between ? 1.0 : 0.0, (here - 1) / n * bytes, out}};
+    return {{Algorithm::kExchange, here > 1 ? 1.0 : 0.0, between ? 1.0 : 0.0, apart, (here - 1) / n * bytes, out}};
   }
   const bool all_reduce = kind == CollectiveKind::kAllReduce;
   const double passes = all_reduce ? 2 : 1;  // around the ring
-  const double net_steps = passes * (nodes - 1);
+  const double net_steps = passes * (nodes - 1), chain = kind == CollectiveKind::kBroadcast ? 1 : 0;
+  const double apart_steps = passes * std::min(std::max(0.0, path.edges_apart - chain), nodes - 1);
   // Each edge of the ring carries (n-1)/n of the buffer in a pass. A broadcast is a chain: every edge carries it all.
   const Bytes edge = kind == CollectiveKind::kBroadcast ? bytes : passes * (n - 1) / n * bytes;
   std::vector<Way> ways = {
-      {Algorithm::kRing, passes * (n - 1) - net_steps, net_steps, edge, between ? edge : Bytes{0}}};
+      {Algorithm::kRing, passes * (n - 1) - net_steps, net_steps, apart_steps, edge, between ? edge : Bytes{0}}};
   if (!all_reduce || path.rings_only) return ways;
+  const double levels = 2 * std::ceil(std::log2(nodes));  // a tree is built without regard to groups that are apart
   if (between)
-    ways.push_back({Algorithm::kTree, 2 * (here - 1), 2 * std::ceil(std::log2(nodes)), 2 * (here - 1) / here * bytes,
+    ways.push_back({Algorithm::kTree, 2 * (here - 1), levels, apart * levels, 2 * (here - 1) / here * bytes,
                     (nodes > 2 ? 2 : 1) * bytes});
   else if (path.multicast > BytesPerSecond{0} && n > 2)
-    ways.push_back({Algorithm::kNvls, 2, 0, 2 * (n - 1) / n * bytes, Bytes{0}});
+    ways.push_back({Algorithm::kNvls, 2, 0, 0, 2 * (n - 1) / n * bytes, Bytes{0}});
   return ways;
 }
 
@@ -231,7 +269,8 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   CollectiveCost best;
   if (ring.ranks < 2) return best;
   const Path path = path_of(cluster, ring);
-  const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
+  const BytesPerSecond wire = wire_bandwidth(kind, cluster, ring);
+  const BytesPerSecond edge = std::min(wire, slowest_window(cluster, ring));
   Seconds least;
   bool any = false;
   const int communicator = communicator_channels(cluster, ring);
@@ -240,7 +279,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
     // What few channels carry is not known of NVLS, whose switch does the work.
     const Share share =
         way.algorithm == Algorithm::kNvls ? Share{} : share_of(protocol, channels, communicator, cluster, ring);
-    CollectiveCost cost = cost_of(way, protocol, path, edge, share);
+    CollectiveCost cost = cost_of(way, protocol, path, edge, wire, share);
     cost.channels = channels;
     const Seconds time = collective_time(kind, cost, cluster, ring);
     if (any && time >= least) return;

@@ -1,5 +1,6 @@
 #include "models/price/costs.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <numeric>
 #include <utility>
@@ -17,7 +18,12 @@ Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec, const Trai
 }
 
 int shard_ranks(const Costs& costs, const ScheduleSpec& spec) {
-  return spec.shard_group == ShardGroup::kNode ? costs.cluster.nodes.front().gpus : costs.ranks();
+  if (spec.shard_group == ShardGroup::kNode) return costs.cluster.nodes.front().gpus;
+  if (spec.replica == Replica::kGpu) return costs.ranks();
+  int most = 1;  // replicas differ only where nothing is sharded
+  for (const NodeGroup& group : costs.cluster.nodes)
+    most = std::max(most, group.gpus * (spec.replica == Replica::kGroup ? group.count : 1));
+  return most;
 }
 
 namespace {

@@ -62,7 +62,8 @@ struct Costs {
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec);
 
-/// Ranks that share one copy of what the schedule shards: all, or in hybrid sharding those of a node.
+/// Ranks that share one copy of what the schedule shards: all; in hybrid sharding those of a node; where replicas of
+/// several ranks make updates by themselves, those of one (of the largest, where nothing is sharded).
 int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
 
 /// One optimizer step on `parameters` elements, with gradient clipping where it is asked for. For accocal by the

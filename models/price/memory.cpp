@@ -113,9 +113,6 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
     if (z.grad < z.state) moment.add(MemoryUse::kFp32GradientShard, z.shard * Bytes{4});
     if (traits.lookahead != Lookahead::kNone)
       moment.add(MemoryUse::kStateClones, z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
-  } else if (traits.local) {
-    if (traits.outer_step) moment.add_lasting(MemoryUse::kOuterStates, z.parameters * Bytes{8});
-    moment.add_lasting(MemoryUse::kCommunicationBuffer, z.parameters * z.param);
   } else if (has_bucket_copies(spec) && input.shards > 1) {  // one rank is not wrapped
     // PyTorch's DDP keeps all of its buckets.
     const bool all = traits.sharding == Sharding::kNothing && spec.overlap == Overlap::kBackward;
@@ -174,9 +171,16 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
 }
 
+/// What a rank keeps to meet other replicas with: the outer parameters and momentum in fp32, and what is sent.
+void add_exchange(Moment& moment, const MemoryInput& input, const Sizes& z) {
+  const double elements = is_sharded_inside(input.schedule) ? z.shard : z.parameters;
+  if (traits_of(input.schedule).outer_step) moment.add_lasting(MemoryUse::kOuterStates, elements * Bytes{8});
+  moment.add_lasting(MemoryUse::kCommunicationBuffer, elements * outer_bytes(input.schedule));
+}
+
 MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
   Moment moment;
-  const Sharding sharding = traits_of(input.schedule).sharding;
+  const Sharding sharding = sharding_of(input.schedule);
   if (input.accocal)
     add_accocal_states(moment, input, z);
   else if (sharding == Sharding::kParameters)
@@ -185,6 +189,7 @@ MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
     add_zero2_states(moment, input, z, l);
   else
     add_replicated_states(moment, input, z, l);
+  if (traits_of(input.schedule).local && !input.accocal) add_exchange(moment, input, z);
   Bytes held;  // by the layers that the backward pass has not reached
   for (std::size_t i = 0; i < l; ++i) held += kept(input.layers[i]);
   const bool head = l + 1 == input.layers.size();
@@ -208,6 +213,10 @@ MemoryFormula formula_of(const std::string& method) {
 Bytes memory_formula(const std::string& method, double parameters, int ranks) {
   const MemoryFormula formula = formula_of(method);
   return Bytes{(formula.whole + formula.sharded / ranks) * parameters};
+}
+
+Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks) {
+  return memory_formula(spec.name, parameters, ranks) / (is_sharded_inside(spec) ? ranks : 1);
 }
 
 const char* name_of(MemoryUse use) {

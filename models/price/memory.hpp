@@ -17,6 +17,9 @@ namespace accosim {
 /// slowmo and co2. Throws std::invalid_argument for another. In hybrid sharding `ranks` are those of a node.
 Bytes memory_formula(const std::string& method, double parameters, int ranks);
 
+/// Of a schedule whose replicas may share one copy of all that it counts.
+Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks);
+
 /// What memory is used for.
 enum class MemoryUse : std::uint8_t {
   kParameters,          ///< whole
@@ -80,8 +83,9 @@ struct MemoryInput {
 ///   buckets and the shard; in zero3 those of the unit, two buffers that are being reduced and the shard;
 /// - optimizer states m and v and, where these are fp32 and the parameters narrower, a master copy: whole or a shard;
 /// - dpu, wp and acco: the flat communication buffer and an fp32 gradient of the shard; wp and acco: clones of the
-///   states; diloco and local_sgd: a communication buffer; diloco: outer parameters and momentum; ddp and zero1 in
-///   buckets: the buckets, which PyTorch keeps beside the gradients unless gradient_as_bucket_view is set;
+///   states; diloco and local_sgd: a communication buffer; diloco: outer parameters and momentum, both of the shard
+///   where replicas are sharded inside, which then have zero3's states; ddp and zero1 in buckets: the buckets, which
+///   PyTorch keeps beside the gradients unless gradient_as_bucket_view is set;
 /// - `logits and loss`: what the head keeps and needs, absent when the worst moment comes after the head's backward;
 /// - `reserved`, of the device, and `allocator slack`: kAllocatorSlack of what comes and goes, and in zero3 the part of
 ///   the gradients' shard that is not there at that moment. FSDP2 allocates it on the stream that reduces, and

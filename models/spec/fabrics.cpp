@@ -38,6 +38,10 @@ IntraLink usual_intra(const std::string& kind) { return of_kind(constants().intr
 
 Nics usual_nics(const std::string& kind) { return of_kind(constants().nics, kind); }
 
+bool is_over_tcp(const std::string& nic_kind) {
+  return nic_kind == "tcp" || nic_kind == "tcpx" || nic_kind == kOwnRings;
+}
+
 double tcp_efficiency(BytesPerSecond adapters) {
   constexpr double kBest = 0.95;
   constexpr BytesPerSecond kMeasured{50e9};

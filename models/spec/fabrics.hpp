@@ -20,6 +20,14 @@ const std::vector<std::vector<int>>& cube_mesh();
 /// whose messages are framed for Ethernet and which know neither trees nor LL.
 const std::vector<std::string>& nic_kinds();
 
+/// accocal's own rings, a kind of nic_kinds().
+inline constexpr const char* kOwnRings = "sockets";
+/// Kinds whose bytes go over the kernel's TCP, which bounds what a connection has under way: tcp, tcpx and kOwnRings.
+bool is_over_tcp(const std::string& nic_kind);
+/// What Linux lets a connection receive unless it is told otherwise (net.ipv4.tcp_rmem, third value: 6 MiB). Kernels
+/// before 6.6 count half of it as overhead.
+inline constexpr Bytes kSocketWindow{6 * 0x1p20};
+
 /// The largest IntraLink::turnaround that a cluster may name and a fit may find.
 inline constexpr double kMostTurnaround = 2;
 

@@ -93,6 +93,20 @@ IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, boo
   return link;
 }
 
+constexpr int kMostSockets = 64, kMostChannels = 64;  // NCCL's own limits
+
+void read_sockets(ObjectReader& reader, Nics& nics) {
+  if (reader.good("kind") && !is_over_tcp(nics.kind)) {
+    for (const char* key : {"sockets", "socket_window"})
+      if (reader.has(key)) reader.fail(key, fmt::format("is of TCP, and {} has no sockets; leave it out", nics.kind));
+    return;
+  }
+  nics.sockets = reader.integer("sockets", 1, kMostSockets, 1);
+  nics.socket_window = reader.bytes("socket_window", kSocketWindow);
+  if (reader.good("socket_window") && nics.socket_window <= Bytes{0})
+    reader.fail("socket_window", "lets nothing through; write \"6 MiB\"");
+}
+
 Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
   const std::string kind = reader.one_of("kind", nic_kinds(), nic_kinds().front());
@@ -108,6 +122,11 @@ Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagno
   nics.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
   nics.burst = reader.bytes("burst", Bytes{0});
   nics.quality = read_quality(reader, usual.quality);
+  if (kind != kOwnRings)
+    nics.channels = reader.integer("channels", 1, kMostChannels, nics.channels);
+  else if (reader.has("channels"))
+    reader.fail("channels", "are NCCL's, and accocal's own rings have none; leave it out");
+  read_sockets(reader, nics);
   reader.finish();
   return nics;
 }
@@ -219,7 +238,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   }
   if (JsonValue* nics = reader.find("nics")) {
     group.nics = read_nics(*nics, reader.pointer("nics"), diagnostics);
-    if (group.nics.kind == "sockets" && group.gpus == 1 && !reader.has("intra"))
+    if (group.nics.kind == kOwnRings && group.gpus == 1 && !reader.has("intra"))
       group.intra.launch = group.intra.ll.launch = Seconds{0};  // no kernel is launched
     links = true;
   } else {
@@ -235,11 +254,29 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   return group;
 }
 
-Fabric read_fabric(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+std::optional<BetweenGroups> read_between_groups(ObjectReader& fabric, std::size_t groups) {
+  JsonValue* const value = fabric.find("between_groups");
+  if (value == nullptr) return std::nullopt;
+  ObjectReader reader(*value, fabric.pointer("between_groups"), fabric.diagnostics());
+  BetweenGroups between;
+  between.bandwidth = reader.bandwidth("bandwidth");
+  between.latency = reader.seconds("latency", Seconds{0});
+  reader.finish();
+  if (groups < 2)
+    fabric.fail("between_groups",
+                "joins node groups, and the cluster has one; write a group of \"nodes\" for each site");
+  return between;
+}
+
+Fabric read_fabric(JsonValue& value, const std::string& pointer, std::size_t groups, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
   Fabric fabric;
   fabric.latency = reader.seconds("latency", Seconds{0});
   fabric.oversubscription = reader.number("oversubscription", Range{1, 1e6}, 1);
+  fabric.between_groups = read_between_groups(reader, groups);
+  if (fabric.between_groups && fabric.oversubscription > 1)
+    reader.fail("oversubscription",
+                "is of one network that joins all nodes, and between_groups makes one of each group; write 1");
   reader.finish();
   return fabric;
 }
@@ -373,7 +410,7 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
   if (reader.has("description")) reader.text("description", {}, 4000);
   cluster.nodes = read_nodes(reader, training);
   if (JsonValue* fabric = reader.find("fabric")) {
-    cluster.fabric = read_fabric(*fabric, reader.pointer("fabric"), diagnostics);
+    cluster.fabric = read_fabric(*fabric, reader.pointer("fabric"), cluster.nodes.size(), diagnostics);
   }
   read_sources(reader);
   reader.finish();

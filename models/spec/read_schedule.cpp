@@ -169,19 +169,66 @@ void read_reduce_dtype(const Reading& of) {
       of.reader.choice("reduce_dtype", stored_dtypes(), std::optional<Dtype>(of.spec.gradient_dtype));
 }
 
+/// What makes two node groups unequal, in words: the GPUs of a node or, where groups stand against each other, also the
+/// nodes; empty where they are equal.
+std::string difference(const std::vector<NodeGroup>& groups, bool whole_groups) {
+  const NodeGroup& first = groups.front();
+  for (const NodeGroup& group : groups) {
+    if (group.gpus != first.gpus)
+      return fmt::format("as many GPUs in every node, and {} has {} where {} has {}", in_quotes(group.name), group.gpus,
+                         in_quotes(first.name), first.gpus);
+    if (whole_groups && group.count != first.count)
+      return fmt::format("as many nodes in every node group, and {} has {} where {} has {}", in_quotes(group.name),
+                         group.count, in_quotes(first.name), first.count);
+  }
+  return {};
+}
+
 void read_shard_group(const Reading& of) {
   of.spec.shard_group = of.reader.choice("shard_group", {ShardGroup::kWorld, ShardGroup::kNode},
                                          std::optional<ShardGroup>(ShardGroup::kWorld));
   if (of.spec.shard_group != ShardGroup::kNode || !of.cluster) return;
-  const NodeGroup& first = of.cluster->nodes.front();
-  for (const NodeGroup& group : of.cluster->nodes) {
-    if (group.gpus == first.gpus) continue;
-    of.reader.fail("shard_group",
-                   fmt::format("\"node\" needs as many GPUs in every node, and {} has {} where {} has {}; "
-                               "write \"world\"",
-                               in_quotes(group.name), group.gpus, in_quotes(first.name), first.gpus));
-    return;
-  }
+  if (const std::string unequal = difference(of.cluster->nodes, false); !unequal.empty())
+    of.reader.fail("shard_group", fmt::format("\"node\" needs {}; write \"world\"", unequal));
+}
+
+void read_replica(const Reading& of) {
+  of.spec.replica = of.reader.choice("replica", {Replica::kGpu, Replica::kNode, Replica::kGroup},
+                                     std::optional<Replica>(Replica::kGpu));
+  if (of.spec.replica == Replica::kGpu || !of.cluster) return;
+  int nodes = 0;
+  for (const NodeGroup& group : of.cluster->nodes) nodes += group.count;
+  if (of.spec.replica == Replica::kNode && nodes < 2)
+    of.reader.fail("replica", "is a node, and the cluster has one, which would meet nobody; write \"gpu\"");
+  if (of.spec.replica == Replica::kGroup && of.cluster->nodes.size() < 2)
+    of.reader.fail("replica",
+                   "is a node group, and the cluster has one, which would meet nobody; write \"node\", or a group of "
+                   "\"nodes\" for each site");
+}
+
+/// A replica of one rank has no schedule inside. Shards meet those of the same place in the other replicas.
+void read_inner(const Reading& of) {
+  const bool alone = of.spec.replica == Replica::kGpu;
+  const std::vector<std::string> names = alone ? std::vector<std::string>{name_of(Inner::kNone)}
+                                               : std::vector<std::string>{name_of(Inner::kDdp), name_of(Inner::kZero3)};
+  const std::string name = of.reader.one_of("inner", names, names.front(), [&](const std::string& written) {
+    return alone ? std::string("what runs inside replicas of several GPUs; write \"replica\": \"node\", or ")
+                 : advice_for_schedule(written);
+  });
+  for (const Inner inner : {Inner::kNone, Inner::kDdp, Inner::kZero3})
+    if (name == name_of(inner)) of.spec.inner = inner;
+  if (!is_sharded_inside(of.spec) || !of.cluster) return;
+  if (const std::string unequal = difference(of.cluster->nodes, of.spec.replica == Replica::kGroup); !unequal.empty())
+    of.reader.fail("inner", fmt::format("{} in replicas whose shards meet needs {}; write \"{}\"", name, unequal,
+                                        name_of(Inner::kDdp)));
+}
+
+void read_outer_dtype(const Reading& of) {
+  std::optional<OuterDtype> usual;
+  const std::vector<OuterDtype> all = {OuterDtype::kFp32, OuterDtype::kFp16, OuterDtype::kBf16, OuterDtype::kInt8};
+  for (const OuterDtype dtype : all)
+    if (name_of(dtype) == std::string(name_of(of.spec.parameter_dtype))) usual = dtype;
+  of.spec.outer_dtype = of.reader.choice("outer_dtype", all, usual);
 }
 
 void read_late(const Reading& of) {
@@ -261,13 +308,21 @@ constexpr Key kKeys[] = {
      [](const Reading& of) {
        of.spec.inner_updates = of.reader.integer("inner_updates", 1, kMaxInteger, of.traits.usual_inner_updates);
      }},
+    {"replica", read_replica},
+    {"inner", read_inner},
+    {"outer_dtype", read_outer_dtype},
 };
 
-/// For each key that `schedule` does not take, the schedules to which it belongs.
-std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule) {
+/// Whether the schedule inside the replicas reads the key: its own, less what the replicas settle.
+bool takes_inside(const ScheduleTraits& inner, std::string_view key) {
+  return inner.takes(key) && key != "shard_group" && key != "optimizer_sharding" && key != "count_micro_batches";
+}
+
+/// For each key that `schedule`, with `inner` in its replicas, does not take, the schedules to which it belongs.
+std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule, const ScheduleTraits* inner) {
   std::map<std::string, std::string> notes;
   for (const Key& key : kKeys) {
-    if (schedule.takes(key.name)) continue;
+    if (schedule.takes(key.name) || (inner != nullptr && takes_inside(*inner, key.name))) continue;
     std::vector<std::string> owners;
     for (const ScheduleTraits& row : schedules())
       if (row.takes(key.name)) owners.emplace_back(row.name);
@@ -318,8 +373,11 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   if (!missing.empty()) reader.fail("name", missing);
   for (const Key& key : kKeys)
     if (of.traits.takes(key.name)) key.read(of);
+  const ScheduleTraits* const inner = inner_schedule(spec);
+  for (const Key& key : kKeys)
+    if (inner != nullptr && takes_inside(*inner, key.name)) key.read({reader, spec, *inner, training, cluster});
   if (is_own_step(training)) check_own_step(of);
-  reader.finish(notes_for(of.traits));
+  reader.finish(notes_for(of.traits, inner));
   return spec;
 }
 

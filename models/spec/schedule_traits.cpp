@@ -94,7 +94,7 @@ std::vector<ScheduleTraits> other_schedules() {
        .title = "DPU",
        .sharding = Sharding::kOptimizer,
        .delayed = true,
-       .stale_updates = 1,
+       .statistics = Statistics::kStaleGradients,
        .most_same_batch = 2,
        .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
        .keys = {"late_communication", "poll_every"},
@@ -105,7 +105,7 @@ std::vector<ScheduleTraits> other_schedules() {
        .sharding = Sharding::kOptimizer,
        .delayed = true,
        .lookahead = Lookahead::kPrediction,
-       .stale_updates = 1,
+       .statistics = Statistics::kStaleGradients,
        .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
        .keys = {"late_communication", "rollback_estimate", "poll_every"},
        .accocal = AccocalRuns::kOnGpu,
@@ -124,19 +124,21 @@ std::vector<ScheduleTraits> other_schedules() {
        .trains_as_keeping = "acco-keep"},
       {.name = "diloco",
        .title = "DiLoCo",
+       .statistics = Statistics::kReplicasDrift,
        .local = true,
        .usual_inner_updates = 100,
        .outer_step = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
-       .keys = {"inner_updates"},
+       .keys = {"inner_updates", "replica", "inner", "outer_dtype"},
        .accocal = AccocalRuns::kOnCpu,
        .trains_as = "diloco"},
       {.name = "local_sgd",
        .title = "local SGD",
+       .statistics = Statistics::kReplicasDrift,
        .local = true,
        .usual_inner_updates = 8,
        .formula = {.whole = kHalf + kHalf + kState},
-       .keys = {"inner_updates"}},
+       .keys = {"inner_updates", "replica", "inner", "outer_dtype"}},
   };
 }
 
@@ -172,6 +174,25 @@ const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
 
 bool meets_every_micro_batch(const ScheduleSpec& spec) {
   return traits_of(spec).sharding == Sharding::kParameters || spec.sync == Sync::kEveryMicroBatch;
+}
+
+// By the names of their rows.
+const char* name_of(Inner inner) {
+  switch (inner) {
+    case Inner::kNone: return "none";
+    case Inner::kDdp: return "ddp";
+    case Inner::kZero3: return "zero3";
+  }
+  return "";
+}
+
+const ScheduleTraits* inner_schedule(const ScheduleSpec& spec) {
+  return spec.inner == Inner::kNone ? nullptr : find_schedule(name_of(spec.inner));
+}
+
+Sharding sharding_of(const ScheduleSpec& spec) {
+  const ScheduleTraits* const inner = inner_schedule(spec);
+  return inner != nullptr ? inner->sharding : traits_of(spec).sharding;
 }
 
 bool is_serial_sharded(const ScheduleSpec& spec) {

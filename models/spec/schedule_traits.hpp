@@ -19,6 +19,13 @@ enum class Sharding : std::uint8_t { kNothing, kOptimizer, kGradients, kParamete
 /// are kept. kPrediction: along the gradient of the update itself. kHalfBatch: from the first half of the batch alone.
 enum class Lookahead : std::uint8_t { kNone, kPrediction, kHalfBatch };
 
+/// How the updates differ from those of synchronous training on the same samples, which no time shows.
+enum class Statistics : std::uint8_t {
+  kSynchronous,     ///< they do not, or the schedule itself corrects for it, as ACCO does
+  kStaleGradients,  ///< a gradient is one update late when it is applied
+  kReplicasDrift,   ///< replicas differ between two meetings
+};
+
 /// Where accocal can run this schedule: nowhere, on CPUs only, or on GPUs too.
 enum class AccocalRuns : std::uint8_t { kNowhere, kOnCpu, kOnGpu };
 
@@ -37,9 +44,9 @@ struct ScheduleTraits {
   /// more until that is done, so the batch can grow.
   bool delayed = false;
   Lookahead lookahead = Lookahead::kNone;
-  int rounds = 1;         ///< of an update
-  int stale_updates = 0;  ///< by how many updates a gradient is late when applied; nothing makes up for it
-  bool local = false;     ///< ranks make inner_updates updates on their own, then meet: one mark in the graph
+  int rounds = 1;  ///< of an update
+  Statistics statistics = Statistics::kSynchronous;
+  bool local = false;  ///< replicas make inner_updates updates on their own, then meet: one mark in the graph
   int usual_inner_updates = 1;
   bool outer_step = false;  ///< where they meet, an outer optimizer steps along the change that they made
   /// For identical ranks the speedup over serial ZeRO-1 at equal samples an update never exceeds it; 0: no such law.
@@ -71,6 +78,10 @@ const ScheduleTraits& plain_schedule();
 const ScheduleTraits& plain_sharded_schedule();
 /// Whether ranks meet in every micro-batch, so that all must do as many.
 bool meets_every_micro_batch(const ScheduleSpec& spec);
+/// The schedule that runs inside a replica; nullptr where a replica is one rank.
+const ScheduleTraits* inner_schedule(const ScheduleSpec& spec);
+/// What is split over the ranks of a replica, all of them being one where nothing is local.
+Sharding sharding_of(const ScheduleSpec& spec);
 /// Is it ZeRO-1 with nothing hidden behind the backward pass, a reduce-scatter and an all-gather of everything?
 bool is_serial_sharded(const ScheduleSpec& spec);
 

@@ -248,4 +248,36 @@ const char* name_of(ShardGroup group) {
   return "";
 }
 
+const char* name_of(Replica replica) {
+  switch (replica) {
+    case Replica::kGpu: return "gpu";
+    case Replica::kNode: return "node";
+    case Replica::kGroup: return "group";
+  }
+  return "";
+}
+
+const char* name_of(OuterDtype dtype) {
+  switch (dtype) {
+    case OuterDtype::kFp32: return "fp32";
+    case OuterDtype::kFp16: return "fp16";
+    case OuterDtype::kBf16: return "bf16";
+    case OuterDtype::kInt8: return "int8";
+  }
+  return "";
+}
+
+Bytes outer_bytes(const ScheduleSpec& spec) {
+  if (!spec.outer_dtype) return bytes_of(spec.parameter_dtype);
+  switch (*spec.outer_dtype) {
+    case OuterDtype::kFp32: return Bytes{4};
+    case OuterDtype::kFp16:
+    case OuterDtype::kBf16: return Bytes{2};
+    case OuterDtype::kInt8: return Bytes{1};
+  }
+  return Bytes{0};
+}
+
+bool is_sharded_inside(const ScheduleSpec& spec) { return spec.inner == Inner::kZero3; }
+
 }  // namespace accosim

@@ -221,6 +221,9 @@ struct Nics {
   /// `bandwidth`.
   Bytes burst{};
   LinkQuality quality{};
+  int channels = 2;       ///< of NCCL, for each adapter; a channel is a multiprocessor and a connection
+  int sockets = 1;        ///< TCP connections of a channel to one peer
+  Bytes socket_window{};  ///< what one of them has under way at most; 0: no TCP
 };
 
 /// `count` equal nodes.
@@ -238,10 +241,17 @@ struct NodeGroup {
   int absent_before = 0;                  ///< groups of no nodes that the file lists before this one
 };
 
+/// What joins node groups that are apart, such as two sites: each group has one link to all others.
+struct BetweenGroups {
+  BytesPerSecond bandwidth;  ///< payload of a group's link, one direction; its nodes share it
+  Seconds latency;           ///< one way, on top of the fabric's
+};
+
 /// What joins the nodes: non-blocking unless oversubscribed.
 struct Fabric {
-  Seconds latency;              ///< added to a step of a ring between two nodes
+  Seconds latency;              ///< of the wire, one way; added to a step of a ring between two nodes
   double oversubscription = 1;  ///< nodes' bandwidth together over what the core carries; 1 is non-blocking
+  std::optional<BetweenGroups> between_groups{};
 };
 
 struct Cluster {
@@ -305,6 +315,12 @@ enum class Reduction : std::uint8_t { kReduceScatter, kAllReduce };
 enum class OptimizerSharding : std::uint8_t { kNone, kZeroRedundancy };
 enum class LateCommunication : std::uint8_t { kWait, kAccumulate };
 enum class ShardGroup : std::uint8_t { kWorld, kNode };  ///< the ranks that share one copy of what is sharded
+/// The ranks that are one replica where replicas make updates by themselves: one, those of a node or of a node group.
+enum class Replica : std::uint8_t { kGpu, kNode, kGroup };
+/// The schedule inside a replica of several ranks.
+enum class Inner : std::uint8_t { kNone, kDdp, kZero3 };
+/// What replicas exchange is sent in: a dtype, or whole numbers with scales, requantised in each step of the ring.
+enum class OuterDtype : std::uint8_t { kFp32, kFp16, kBf16, kInt8 };
 
 /// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
 struct ScheduleSpec {
@@ -333,7 +349,10 @@ struct ScheduleSpec {
   int poll_every = 1;               ///< micro-batches between two looks at "has the communication finished?"
   int micro_batches_per_round = 0;  ///< least number a round
   bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do
-  int inner_updates = 1;            ///< that every rank makes by itself before the ranks meet
+  int inner_updates = 1;            ///< that every replica makes by itself before the replicas meet
+  Replica replica = Replica::kGpu;
+  Inner inner = Inner::kNone;               ///< of a replica of several ranks
+  std::optional<OuterDtype> outer_dtype{};  ///< absent: parameter_dtype
 };
 
 /// What was published of a schedule's run, printed beside the prediction.
@@ -387,6 +406,13 @@ const char* name_of(Framework framework);
 const char* name_of(OptimizerSharding sharding);
 const char* name_of(LateCommunication late);
 const char* name_of(ShardGroup group);
+const char* name_of(Replica replica);
+const char* name_of(Inner inner);
+const char* name_of(OuterDtype dtype);
+/// An element of what replicas exchange.
+Bytes outer_bytes(const ScheduleSpec& spec);
+/// Whether a replica's ranks share one copy of everything.
+bool is_sharded_inside(const ScheduleSpec& spec);
 const char* name_of(GemmLayout layout);
 
 }  // namespace accosim

@@ -71,6 +71,7 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
                       result.samples_per_update));
     if (traits_of(*spec).local && convergence.inner_updates > 0 && spec->inner_updates != convergence.inner_updates)
       add(fmt::format("{} inner updates, here {}", convergence.inner_updates, spec->inner_updates));
+    if (spec->replica != Replica::kGpu) add(fmt::format("replicas of one GPU, here of a {}", name_of(spec->replica)));
     if (!outside.empty())
       result.warnings.push_back({"convergence_extrapolates", "the time to a loss was measured on " + outside,
                                  "take it as a direction; measure your own with accocal converge, or give your own "

@@ -13,9 +13,11 @@ namespace accosim {
 
 /// Which ranks meet, seen from one of them.
 enum class Scope : std::uint8_t {
-  kWorld,     ///< all
-  kNode,      ///< those of its node
-  kReplicas,  ///< those with its index in the other nodes
+  kWorld,          ///< all
+  kNode,           ///< those of its node
+  kReplicas,       ///< those with its index in the other nodes
+  kGroup,          ///< those of its node group
+  kGroupReplicas,  ///< those with its place in the other node groups
 };
 
 /// A collective that a group will be asked for: `count` messages of bytes / count each, one after the other.

@@ -9,6 +9,7 @@
 
 #include "models/base/units.hpp"
 #include "models/price/pace.hpp"
+#include "models/price/window.hpp"
 #include "models/price/work.hpp"
 
 namespace accosim {
@@ -86,9 +87,10 @@ struct Link {
   Bytes burst{};  ///< of its token bucket: so many bytes pass at once after a pause
 };
 
-/// A way through the network: all links it takes.
+/// A way through the network: all links it takes, and what each flow over it may have under way.
 struct Path {
   std::vector<int> links;
+  Window window{};  ///< none: it never limits
 };
 
 /// What one collective of a group does once all ranks are there: `latency`, then `fixed` and the flows side by side.

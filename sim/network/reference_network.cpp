@@ -12,7 +12,7 @@ class ReferenceNetwork final : public Network {
  public:
   explicit ReferenceNetwork(const EventGraph& graph) {
     for (const Path& path : graph.paths) {
-      double least = std::numeric_limits<double>::infinity();
+      double least = path.window.rate().value;
       for (const int link : path.links) least = std::min(least, graph.links[link].bandwidth.value);
       path_bandwidth_.push_back(least);
       cap_.push_back(std::numeric_limits<double>::infinity());

@@ -47,7 +47,8 @@ class SimgridNetwork final : public Network {
                           ->set_latency(0)
                           ->seal());
     for (std::size_t i = 0; i < graph.paths.size(); ++i) {
-      s4u::Link* cap = zone->create_link("cap" + std::to_string(i), kUncapped)
+      windows_.push_back(std::min(kUncapped, graph.paths[i].window.rate().value * unit_));
+      s4u::Link* cap = zone->create_link("cap" + std::to_string(i), windows_.back())
                            ->set_latency(0)
                            ->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);
       cap->seal();
@@ -80,7 +81,7 @@ class SimgridNetwork final : public Network {
   }
 
   void set_cap(int path, BytesPerSecond cap) override {
-    caps_[path]->set_bandwidth(std::min(kUncapped, cap.value * unit_));
+    caps_[path]->set_bandwidth(std::min(windows_[path], cap.value * unit_));
   }
 
   Seconds advance(Seconds until, std::vector<int>& ended) override {
@@ -128,6 +129,7 @@ class SimgridNetwork final : public Network {
   s4u::Host* sink_;
   std::vector<s4u::Host*> sources_;
   std::vector<s4u::Link*> caps_;
+  std::vector<double> windows_;                           // the most that caps_ may be
   std::unordered_map<const s4u::Activity*, Flow> flows_;  // live; looked up, never walked
   std::vector<s4u::CommPtr> parked_;
   std::set<s4u::Activity*> stop_;

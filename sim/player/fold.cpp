@@ -126,6 +126,7 @@ std::vector<std::vector<PathSignature>> signatures_of(const EventGraph& graph, c
       return std::pair(graph.links[a].bandwidth, a) < std::pair(graph.links[b].bandwidth, b);
     });
     PathSignature signature;
+    std::get<0>(signature).emplace_back(graph.paths[p].window.rate().value, -2);
     for (const int link : links) {
       if (number[link] < 0) number[link] = count[component[p]]++;
       std::get<0>(signature).emplace_back(graph.links[link].bandwidth.value, number[link]);

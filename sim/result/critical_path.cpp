@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <stdexcept>
+
+#include "sim/result/windows.hpp"
 
 namespace accosim {
 namespace {
@@ -247,6 +250,8 @@ Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
   explanation.label = spec.label;
   explanation.path = critical_path(play);
   for (const RankKind& kind : play.costs.kinds) explanation.operators.push_back(operator_table(kind));
+  if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))
+    explanation.notes.push_back(in_words(*bound));
   return explanation;
 }
 

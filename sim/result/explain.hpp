@@ -47,6 +47,7 @@ struct Explanation {
   std::string label;
   CriticalPath path;
   std::vector<OperatorTable> operators;  ///< one a kind of rank
+  std::vector<std::string> notes;        ///< what bounds what the path shows, such as a window
 };
 
 }  // namespace accosim

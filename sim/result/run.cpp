@@ -88,7 +88,7 @@ std::optional<double> baseline_time_per_sample(const Scenario& scenario, const S
 }
 
 void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs) {
-  result.memory_formula = memory_formula(spec.name, costs.parameters, shard_ranks(costs, spec));
+  result.memory_formula = memory_formula(spec, costs.parameters, shard_ranks(costs, spec));
   result.memory_by_kind = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(result.memory_by_kind);
   result.memory_parts = least.parts;

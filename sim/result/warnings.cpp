@@ -9,8 +9,10 @@
 
 #include "models/price/spread.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/result/statistics_warning.hpp"
 #include "sim/result/waiting.hpp"
 #include "sim/result/ways_to_fit.hpp"
+#include "sim/result/windows.hpp"
 
 namespace accosim {
 namespace {
@@ -181,10 +183,9 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
                         "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
   warn_of_constants(play.costs.kinds, warnings);
-  if (traits_of(spec).stale_updates > 0)
-    warnings.push_back({"stale_gradients",
-                        "every gradient is one update late, which this prediction does not charge for",
-                        "expect to need warm-up steps or more samples for the same loss; acco corrects the delay"});
+  for (const std::optional<Warning>& warning :
+       {window_warning(play.folded.graph), statistics_warning(spec, play.costs)})
+    if (warning) warnings.push_back(*warning);
   if (!play.measured.periodic)
     warnings.push_back({"not_periodic",
                         fmt::format("updates do not repeat exactly; figures are means over {} of them",

@@ -38,18 +38,22 @@ void add_sharded_optimizer(ProgramBuilder& program, const ScheduleInput& input, 
 
 }  // namespace
 
+void add_ddp_update(ProgramBuilder& program, const ScheduleInput& input) {
+  const bool every = input.spec.sync == Sync::kEveryMicroBatch;
+  OpRef ready{kCommunicationLane, -1};
+  if (!every) add_micro_batches(program, input, input.accumulation_steps - 1);
+  for (int i = 0; i < (every ? input.accumulation_steps : 1); ++i)
+    ready = add_synchronized_micro_batch(program, input, ready);
+  if (is_sharded(input))
+    add_sharded_optimizer(program, input, ready);
+  else
+    program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input), {ready});
+}
+
 Program build_ddp(const ScheduleInput& input, Tables& tables) {
   ProgramBuilder program(tables, lane_names());
-  const bool every = input.spec.sync == Sync::kEveryMicroBatch;
   for (int update = 0; update < input.updates; ++update) {
-    OpRef ready{kCommunicationLane, -1};
-    if (!every) add_micro_batches(program, input, input.accumulation_steps - 1);
-    for (int i = 0; i < (every ? input.accumulation_steps : 1); ++i)
-      ready = add_synchronized_micro_batch(program, input, ready);
-    if (is_sharded(input))
-      add_sharded_optimizer(program, input, ready);
-    else
-      program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input), {ready});
+    add_ddp_update(program, input);
     end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);

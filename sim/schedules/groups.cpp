@@ -6,6 +6,8 @@
 #include <numeric>
 #include <string>
 
+#include "models/price/window.hpp"
+
 namespace accosim {
 namespace {
 
@@ -15,13 +17,30 @@ std::vector<int> all_ranks(const Costs& costs) {
   return ranks;
 }
 
+/// What tells the groups of a scope apart, of a rank that is number `in_group` of its node group.
+int number_of_group(const Place& place, int in_group, Scope scope) {
+  switch (scope) {
+    case Scope::kWorld: return 0;
+    case Scope::kNode: return place.node;
+    case Scope::kReplicas: return place.gpu;
+    case Scope::kGroup: return place.group;
+    case Scope::kGroupReplicas: return in_group;
+  }
+  return 0;
+}
+
+/// Whether a scope's groups have one rank a node, which uses the adapter next to it.
+bool is_of_single_ranks(Scope scope) { return scope == Scope::kReplicas || scope == Scope::kGroupReplicas; }
+
 /// The groups of a scope, ranks ascending.
 std::vector<std::vector<int>> members_of(const Costs& costs, Scope scope) {
   if (scope == Scope::kWorld) return {all_ranks(costs)};
   std::map<int, std::vector<int>> groups;
+  std::map<int, int> placed;  // ranks of a node group so far
   for (const int rank : all_ranks(costs)) {
     const Place& place = costs.places[rank];
-    groups[scope == Scope::kNode ? place.node : place.gpu].push_back(rank);
+    const int in_group = placed[place.group]++;
+    groups[number_of_group(place, in_group, scope)].push_back(rank);
   }
   std::vector<std::vector<int>> members;
   for (auto& group : groups) members.push_back(std::move(group.second));
@@ -47,10 +66,14 @@ class Ways {
       add_both_ways("node " + std::to_string(ring.node[i]), bandwidth);
       graph_.links[graph_.links.size() - 2].burst = costs.cluster.nodes[ring.node_group[i]].nics.burst;
     }
-    const BytesPerSecond core = core_bandwidth(costs.cluster);
-    if (core.value <= 0) return;
-    core_ = static_cast<int>(graph.links.size());
-    graph.links.push_back({"core", core});
+    if (const BytesPerSecond core = core_bandwidth(costs.cluster); core.value > 0) {
+      core_ = static_cast<int>(graph.links.size());
+      graph.links.push_back({"core", core});
+    }
+    if (!costs.cluster.fabric.between_groups) return;
+    apart_ = static_cast<int>(graph.links.size());
+    for (std::size_t g = 0; g < costs.cluster.nodes.size(); ++g)
+      add_both_ways("node group " + std::to_string(g), costs.cluster.fabric.between_groups->bandwidth);
   }
 
   /// Paths of a ring's edges, edge e from its node e to the next. `gpu` is the one that makes the ring by itself, -1
@@ -58,14 +81,19 @@ class Ways {
   std::vector<int> edges(const Ring& ring, int gpu) {
     std::vector<int> paths;
     if (ring.node.size() < 2) return paths;
+    const std::vector<Window> windows = edge_windows(costs_.cluster, ring);
     for (std::size_t i = 0; i < ring.node.size(); ++i) {
       const std::size_t next = (i + 1) % ring.node.size();
-      Path path{{2 * ring.node[i], 2 * ring.node[next] + 1}};
+      Path path{{2 * ring.node[i], 2 * ring.node[next] + 1}, windows[i]};
       if (gpu >= 0) {
         path.links.push_back(rail(ring, i, gpu));
         path.links.push_back(rail(ring, next, gpu) + 1);
       }
       if (core_ >= 0) path.links.push_back(core_);
+      if (apart_ >= 0 && ring.node_group[i] != ring.node_group[next]) {
+        path.links.push_back(apart_ + 2 * ring.node_group[i]);
+        path.links.push_back(apart_ + 2 * ring.node_group[next] + 1);
+      }
       paths.push_back(static_cast<int>(graph_.paths.size()));
       graph_.paths.push_back(path);
     }
@@ -93,6 +121,7 @@ class Ways {
   EventGraph& graph_;
   const Costs& costs_;
   int core_ = -1;
+  int apart_ = -1;                            // the link out of the first node group, where groups are apart
   std::map<std::pair<int, int>, int> rails_;  // by node and adapter
 };
 
@@ -119,21 +148,44 @@ void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs
   if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
 }
 
-/// Of a ring with one rank a node, when all such rings run at once.
-Seconds replicas_time(CollectiveKind kind, Bytes bytes, const Costs& costs, const Ring& ring) {
+double edges_of(CollectiveKind kind, const Ring& ring) {
+  return static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
+}
+
+/// Of a ring with one rank a node, when all `rings` of them run at once.
+Seconds replicas_time(CollectiveKind kind, Bytes bytes, const Costs& costs, const Ring& ring, double rings) {
   const CollectiveCost cost = collective_cost(kind, bytes, costs.cluster, ring);
   if (cost.edge_bytes == Bytes{0}) return cost.latency + cost.intra;
-  const double rings = costs.cluster.nodes[0].gpus;
-  Seconds slowest;
+  Seconds slowest = cost.edge_bytes / slowest_window(costs.cluster, ring);
   for (const int node_group : ring.node_group) {
     const NodeGroup& group = costs.cluster.nodes[node_group];
-    const double on_one = std::ceil(rings / group.nics.count);
+    const double on_one = std::ceil(1.0 * group.gpus / group.nics.count);
     slowest = std::max(slowest, cost.edge_bytes / (rail_bandwidth(group) / std::max(1.0, on_one)));
   }
   const BytesPerSecond core = core_bandwidth(costs.cluster);
-  const double edges = static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
-  if (core > BytesPerSecond{0}) slowest = std::max(slowest, cost.edge_bytes / (core / (edges * rings)));
+  if (core > BytesPerSecond{0}) slowest = std::max(slowest, cost.edge_bytes / (core / (edges_of(kind, ring) * rings)));
+  if (edges_apart(costs.cluster, ring) > 0)
+    slowest = std::max(slowest, cost.edge_bytes / (costs.cluster.fabric.between_groups->bandwidth / rings));
   return cost.latency + std::max(cost.intra, slowest);
+}
+
+/// Of a ring in every node group, when all run at once: they share the core where it is oversubscribed.
+Seconds groups_time(CollectiveKind kind, Bytes bytes, const Costs& costs, const Ring& ring) {
+  const CollectiveCost cost = collective_cost(kind, bytes, costs.cluster, ring);
+  const Seconds alone = collective_time(kind, cost, costs.cluster, ring);
+  const BytesPerSecond core = core_bandwidth(costs.cluster);
+  if (cost.edge_bytes == Bytes{0} || core == BytesPerSecond{0}) return alone;
+  const double rings = static_cast<double>(costs.cluster.nodes.size());
+  return std::max(alone, cost.latency + cost.edge_bytes / (core / (edges_of(kind, ring) * rings)));
+}
+
+Seconds one_message_time(const Costs& costs, CollectiveKind kind, Bytes bytes, Scope scope) {
+  const Ring ring = scope_ring(costs, scope);
+  if (scope == Scope::kGroup) return groups_time(kind, bytes, costs, ring);
+  if (!is_of_single_ranks(scope)) return collective_time(kind, bytes, costs.cluster, ring);
+  const NodeGroup& first = costs.cluster.nodes.front();
+  const double rings = first.gpus * (scope == Scope::kGroupReplicas ? first.count : 1.0);
+  return replicas_time(kind, bytes, costs, ring, rings);
 }
 
 }  // namespace
@@ -144,10 +196,7 @@ Ring scope_ring(const Costs& costs, Scope scope) {
 }
 
 Seconds request_time(const Costs& costs, const PlanRequest& request) {
-  const Bytes one = request.bytes / request.count;
-  const Ring ring = scope_ring(costs, request.scope);
-  return request.count * (request.scope == Scope::kReplicas ? replicas_time(request.kind, one, costs, ring)
-                                                            : collective_time(request.kind, one, costs.cluster, ring));
+  return request.count * one_message_time(costs, request.kind, request.bytes / request.count, request.scope);
 }
 
 void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
@@ -161,7 +210,8 @@ void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
     for (std::size_t g = 0; g < groups.size(); ++g) {
       const Ring ring = scope == Scope::kWorld ? costs.world : ring_of(costs.places, groups[g]);
       const auto [paths, is_new] = edges.emplace(std::pair(scope, static_cast<int>(g)), std::vector<int>());
-      if (is_new) paths->second = ways.edges(ring, scope == Scope::kReplicas ? static_cast<int>(g) : -1);
+      if (is_new)
+        paths->second = ways.edges(ring, is_of_single_ranks(scope) ? costs.places[groups[g].front()].gpu : -1);
       Group group;
       group.members = groups[g];
       for (const PlanRequest& request : tables.plans) {

@@ -79,10 +79,10 @@ std::vector<std::string> lane_names();
 void end_update(ProgramBuilder& program, const ScheduleInput& input);
 /// `count` micro-batches, one after the other.
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count);
-/// The updates that a rank makes on its own between two meetings: inner_updates times its micro-batches and the
-/// optimizer on all parameters. local_update_time(): of one such update.
-void add_local_updates(ProgramBuilder& program, const ScheduleInput& input);
-Seconds local_update_time(const ScheduleInput& input);
+/// One update of DDP, on lane_names(), and of ZeRO-3, on zero3_lane_names(): without its mark.
+void add_ddp_update(ProgramBuilder& program, const ScheduleInput& input);
+void add_zero3_update(ProgramBuilder& program, const ScheduleInput& input);
+std::vector<std::string> zero3_lane_names(const ScheduleInput& input);
 /// Whole groups of `poll_every` micro-batches, at least `least` micro-batches, until `until` has ended.
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int least, OpRef until);
 /// What those are beside communication that takes `communication`: n looks, n = max(ceil(least / k),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/spec/schedule_traits.hpp"
+#include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -57,17 +58,6 @@ void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int 
   program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
   program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
   program.end_loop(kComputeLane);
-}
-
-void add_local_updates(ProgramBuilder& program, const ScheduleInput& input) {
-  program.begin_loop(kComputeLane, input.spec.inner_updates);
-  add_micro_batches(program, input, input.accumulation_steps);
-  program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input));
-  program.end_loop(kComputeLane);
-}
-
-Seconds local_update_time(const ScheduleInput& input) {
-  return input.accumulation_steps * (input.kind.forward + input.kind.backward) + full_optimizer_time(input);
 }
 
 namespace {
@@ -131,7 +121,7 @@ Seconds cast_time(const ScheduleInput& input, Bytes bytes) { return memory_time(
 /// With its scaling; what is a view is scaled where it is. One rank is not wrapped in DDP. A copy casts as it copies;
 /// where there is none a cast is a kernel of its own.
 Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
-  if (input.costs.ranks() == 1) return Seconds{0};
+  if (shard_ranks(input.costs, input.spec) == 1) return Seconds{0};
   if (has_bucket_copies(input.spec) || is_ddp_bucket(input.spec)) return copies_time(input, bucket);
   return input.kind.casts_gradients ? cast_time(input, bucket.bytes) : Seconds{0};
 }
@@ -140,7 +130,7 @@ Seconds copies_back(const ScheduleInput& input, const std::vector<Bucket>& bucke
   Seconds time;
   // A sharded optimizer reads its part where it was reduced.
   const bool whole = traits_of(input.spec).sharding == Sharding::kNothing, copied = has_bucket_copies(input.spec);
-  if (!whole || !(copied || input.kind.casts_gradients) || input.costs.ranks() == 1) return time;
+  if (!whole || !(copied || input.kind.casts_gradients) || shard_ranks(input.costs, input.spec) == 1) return time;
   for (const Bucket& bucket : buckets) time += copied ? copies_time(input, bucket) : cast_time(input, bucket.bytes);
   return time;
 }
@@ -151,11 +141,16 @@ std::string cast_or(const ScheduleInput& input, const char* copy, Dtype to) {
 }
 
 Bytes broadcast_buffers(const ScheduleInput& input) {
-  return input.spec.broadcast_buffers && input.costs.ranks() > 1 ? input.costs.buffers : Bytes{0};
+  return input.spec.broadcast_buffers && shard_ranks(input.costs, input.spec) > 1 ? input.costs.buffers : Bytes{0};
 }
 
-PlanRequest buffers_request(Bytes buffers) {
-  return {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece))};
+PlanRequest buffers_request(const ScheduleInput& input, Bytes buffers) {
+  return {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece)),
+          update_scope(input.spec)};
+}
+
+PlanRequest reduction(const ScheduleInput& input, const Bucket& bucket) {
+  return {reduction_of(input.spec), bucket.bytes, 1, update_scope(input.spec)};
 }
 
 /// Flattened, sent, and copied out of the flat buffer.
@@ -164,14 +159,16 @@ OpRef add_buffers(ProgramBuilder& program, const ScheduleInput& input, OpRef wai
   if (buffers == Bytes{0}) return wait;
   const Seconds copy = memory_time(buffers, buffers, input.kind.device);
   const OpRef flat = program.compute(kComputeLane, "flatten buffers", OpClass::kCopy, copy, {wait});
-  const OpRef sent = program.collective(kCommunicationLane, "broadcast of buffers", buffers_request(buffers), {flat});
+  const OpRef sent =
+      program.collective(kCommunicationLane, "broadcast of buffers", buffers_request(input, buffers), {flat});
   return program.compute(kComputeLane, "copy buffers back", OpClass::kCopy, copy, {sent});
 }
 
 Seconds buffers_time(const ScheduleInput& input) {
   const Bytes buffers = broadcast_buffers(input);
   if (buffers == Bytes{0}) return Seconds{0};
-  return 2 * memory_time(buffers, buffers, input.kind.device) + request_time(input.costs, buffers_request(buffers));
+  return 2 * memory_time(buffers, buffers, input.kind.device) +
+         request_time(input.costs, buffers_request(input, buffers));
 }
 
 /// "all-reduce of a bucket".
@@ -184,8 +181,7 @@ std::string name_of_reduction(CollectiveKind kind, bool whole) {
 
 OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput& input, OpRef wait) {
   const std::vector<Bucket> buckets = gradient_buckets(input);
-  const CollectiveKind kind = reduction_of(input.spec);
-  const std::string name = name_of_reduction(kind, input.spec.buckets == Buckets::kWhole);
+  const std::string name = name_of_reduction(reduction_of(input.spec), input.spec.buckets == Buckets::kWhole);
   const bool overlap = input.spec.overlap == Overlap::kBackward;
   program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {add_buffers(program, input, wait)},
                   0, input.kind.work.forward);
@@ -199,7 +195,7 @@ OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput&
     if (const Seconds copies = copies_into(input, bucket); overlap && copies > Seconds{0})
       filled = program.compute(kComputeLane, cast_or(input, "copy gradients into bucket", input.costs.gradient_dtype),
                                OpClass::kCopy, copies);
-    if (overlap) sent = program.collective(kCommunicationLane, name, {kind, bucket.bytes}, {filled});
+    if (overlap) sent = program.collective(kCommunicationLane, name, reduction(input, bucket), {filled});
     done = bucket.ready;
   }
   if (!overlap) {
@@ -210,7 +206,7 @@ OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput&
                       OpClass::kCopy, copies);
     add_count(program, input);
     for (const Bucket& bucket : buckets)
-      sent = program.collective(kCommunicationLane, name, {kind, bucket.bytes}, {program.last(kComputeLane)});
+      sent = program.collective(kCommunicationLane, name, reduction(input, bucket), {program.last(kComputeLane)});
   }
   const Seconds back = copies_back(input, buckets);
   if (back == Seconds{0}) return sent;
@@ -231,7 +227,7 @@ Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
       copies += copies_into(input, bucket);
       sent = std::max(sent, bucket.ready + copies);
     }
-    sent += request_time(input.costs, {reduction_of(input.spec), bucket.bytes});
+    sent += request_time(input.costs, reduction(input, bucket));
   }
   return buffers_time(input) + input.kind.forward + sent + copies_back(input, buckets);
 }

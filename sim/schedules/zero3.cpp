@@ -10,6 +10,7 @@
 // tied embeddings, which belong to the root module.
 #include <algorithm>
 
+#include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -31,7 +32,7 @@ bool is_hybrid(const ScheduleInput& input) { return input.spec.shard_group == Sh
 std::vector<Unit> units_of(const ScheduleInput& input) {
   const Costs& costs = input.costs;
   const ScheduleSpec& spec = input.spec;
-  const Scope scope = is_hybrid(input) ? Scope::kNode : Scope::kWorld;
+  const Scope scope = is_hybrid(input) ? Scope::kNode : update_scope(input.spec);
   const int shards = shard_ranks(costs, spec);
   const std::vector<LayerTime>& layers = input.kind.times;
   std::vector<Unit> units;
@@ -141,15 +142,21 @@ void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, cons
 
 }  // namespace
 
-Program build_zero3(const ScheduleInput& input, Tables& tables) {
+std::vector<std::string> zero3_lane_names(const ScheduleInput& input) { return lanes_of(input).names; }
+
+void add_zero3_update(ProgramBuilder& program, const ScheduleInput& input) {
   const Lanes lanes = lanes_of(input);
-  ProgramBuilder program(tables, lanes.names);
   const std::vector<Unit> units = units_of(input);
   const int every = input.spec.sync == Sync::kEveryMicroBatch ? input.accumulation_steps : 1;
+  add_micro_batches(program, input, units, lanes, input.accumulation_steps - every, false);
+  add_micro_batches(program, input, units, lanes, every, true);
+  program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input));
+}
+
+Program build_zero3(const ScheduleInput& input, Tables& tables) {
+  ProgramBuilder program(tables, zero3_lane_names(input));
   for (int update = 0; update < input.updates; ++update) {
-    add_micro_batches(program, input, units, lanes, input.accumulation_steps - every, false);
-    add_micro_batches(program, input, units, lanes, every, true);
-    program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input));
+    add_zero3_update(program, input);
     end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);

@@ -41,11 +41,12 @@ TEST(ScheduleTraits, EveryRowIsWhole) {
     EXPECT_GE(row.formula.whole + row.formula.sharded, 16) << row.name;
     EXPECT_EQ(row.sharding == Sharding::kNothing, row.formula.sharded == 0) << row.name;
     // Only what works on the last round's gradients can be early or late with them.
-    if (row.lookahead != Lookahead::kNone || row.stale_updates > 0) {
+    if (row.lookahead != Lookahead::kNone || row.statistics == Statistics::kStaleGradients) {
       EXPECT_TRUE(row.delayed) << row.name;
     }
     EXPECT_EQ(row.rounds > 1, row.takes("micro_batches_per_round")) << row.name;
     EXPECT_EQ(row.local, row.takes("inner_updates")) << row.name;
+    EXPECT_EQ(row.local, row.statistics == Statistics::kReplicasDrift) << row.name;
     EXPECT_EQ(row.delayed, row.takes("late_communication")) << row.name;
   }
   EXPECT_EQ(find_schedule("zero4"), nullptr);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "models/spec/scenario.hpp"
 #include "tests/support/sample.hpp"
@@ -65,6 +66,25 @@ TEST(TimeToLoss, AnAlgorithmThatWasNotMeasuredIsSaid) {
   add_time_to_loss(results, result_of("zero1", 1, 100), scenario, read_convergence(kFile, "c.json"), 0);
   EXPECT_FALSE(results[0].to_loss);
   EXPECT_TRUE(warns(results[0], "convergence_unknown"));
+}
+
+TEST(TimeToLoss, ReplicasOfMoreThanAGpuWereNotMeasured) {
+  // The file's DiLoCo had replicas of one rank. The warning's list ends with what is new here.
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.schedules.push_back(sample_schedule("diloco", "gpu"));
+  scenario.schedules.push_back(sample_schedule("diloco", "node"));
+  scenario.schedules.back().replica = Replica::kNode;
+  std::string text = kFile;
+  text.replace(text.find("\"dpu\""), 5, "\"diloco\"");
+  std::vector<RunResult> results = {result_of("gpu", 1, 100), result_of("node", 1, 100)};
+  add_time_to_loss(results, result_of("zero1", 1, 100), scenario, read_convergence(text, "c.json"), 0);
+  const auto said = [](const RunResult& result) {
+    for (const Warning& warning : result.warnings)
+      if (warning.code == "convergence_extrapolates") return warning.message;
+    return std::string();
+  };
+  EXPECT_EQ(said(results[0]).find("replicas of one GPU"), std::string::npos) << said(results[0]);
+  EXPECT_NE(said(results[1]).find("replicas of one GPU, here of a node"), std::string::npos) << said(results[1]);
 }
 
 TEST(TimeToLoss, WhatAccocalCannotTrainAsIsNotAskedToBeMeasured) {

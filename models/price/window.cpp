@@ -1,0 +1,76 @@
+#include "models/price/window.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "models/base/quantity.hpp"
+#include "models/price/channels.hpp"
+#include "models/spec/fabrics.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr BytesPerSecond kUnbounded{std::numeric_limits<double>::infinity()};
+
+const Nics& nics_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
+  return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])].nics;
+}
+
+Window window_of(const Cluster& cluster, const Ring& ring, std::size_t edge, int channels) {
+  const std::size_t next = (edge + 1) % ring.node.size();
+  const Bytes here = channel_window(nics_of(cluster, ring, edge)), there = channel_window(nics_of(cluster, ring, next));
+  return {channels, here == Bytes{0} || there == Bytes{0} ? std::max(here, there) : std::min(here, there),
+          2 * wire_latency(cluster, ring.node_group[edge], ring.node_group[next])};
+}
+
+}  // namespace
+
+BytesPerSecond Window::rate() const {
+  if (round_trip <= Seconds{0} || each <= Bytes{0}) return kUnbounded;
+  return channels * each / round_trip;
+}
+
+std::string in_words(const Window& window) {
+  return fmt::format("{} {} x {} per {}", window.channels, window.channels == 1 ? "channel" : "channels",
+                     to_text(window.each), to_text(window.round_trip));
+}
+
+Bytes channel_window(const Nics& nics) {
+  const Bytes sockets = nics.sockets * nics.socket_window;
+  if (nics.kind == kOwnRings) return sockets;
+  return sockets > Bytes{0} ? std::min(kChannelBuffer, sockets) : kChannelBuffer;
+}
+
+Seconds wire_latency(const Cluster& cluster, int group, int other) {
+  const Fabric& fabric = cluster.fabric;
+  if (group == other || !fabric.between_groups) return fabric.latency;
+  return fabric.latency + fabric.between_groups->latency;
+}
+
+std::vector<Window> edge_windows(const Cluster& cluster, const Ring& ring) {
+  const int channels = network_channels(cluster, ring);
+  std::vector<Window> windows;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) windows.push_back(window_of(cluster, ring, i, channels));
+  return windows;
+}
+
+BytesPerSecond edge_rate(BytesPerSecond wire, const Window& window) { return std::min(wire, window.rate()); }
+
+int edges_apart(const Cluster& cluster, const Ring& ring) {
+  if (!cluster.fabric.between_groups) return 0;
+  int edges = 0;
+  for (std::size_t i = 0; i < ring.node.size(); ++i)
+    edges += ring.node_group[i] != ring.node_group[(i + 1) % ring.node.size()] ? 1 : 0;
+  return edges;
+}
+
+BytesPerSecond slowest_window(const Cluster& cluster, const Ring& ring) {
+  if (cluster.fabric.latency <= Seconds{0} && !cluster.fabric.between_groups) return kUnbounded;
+  BytesPerSecond slowest = kUnbounded;
+  for (const Window& window : edge_windows(cluster, ring)) slowest = edge_rate(slowest, window);
+  return slowest;
+}
+
+}  // namespace accosim

@@ -1,0 +1,31 @@
+// What schedules have in common whose replicas make updates by themselves and then meet: the updates inside a replica,
+// and the group and the bytes of a meeting.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/graph/builder.hpp"
+#include "sim/schedules/schedule.hpp"
+
+namespace accosim {
+
+/// The ranks that make one update together: a replica where replicas are local, all ranks otherwise.
+Scope update_scope(const ScheduleSpec& spec);
+
+/// Lanes of a rank whose replica makes updates by itself.
+std::vector<std::string> local_lane_names(const ScheduleInput& input);
+
+/// The updates between two meetings, inner_updates of them: of a rank by itself, its micro-batches and the optimizer on
+/// all parameters; of a larger replica, those of the schedule inside it. local_update_time(): of one such update.
+void add_local_updates(ProgramBuilder& program, const ScheduleInput& input);
+Seconds local_update_time(const ScheduleInput& input);
+
+/// Parameters that a rank answers for when replicas meet: all, or its shard.
+double exchanged_elements(const ScheduleInput& input);
+/// Bytes of one as the replica keeps them: the parameters' dtype, or of a shard the wider of that and the optimizer's.
+Bytes kept_bytes(const ScheduleInput& input);
+/// The all-reduce of a meeting: of everything over all ranks, or of each shard over those that hold it.
+PlanRequest exchange(const ScheduleInput& input);
+
+}  // namespace accosim

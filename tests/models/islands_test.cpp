@@ -1,0 +1,121 @@
+// Are sites, sockets and replicas of several GPUs read as they are written, and refused where they mean nothing?
+#include <gtest/gtest.h>
+
+#include "models/spec/fabrics.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "tests/models/scenario_files.hpp"
+
+namespace accosim {
+namespace {
+
+std::string nodes(int count, int gpus, const std::string& name, const std::string& nics = "") {
+  return R"({"name": ")" + name + R"(", "count": )" + std::to_string(count) + R"(, "gpus": )" + std::to_string(gpus) +
+         R"(, "device": "devices/gpu.json", "intra": {"kind": "nvlink", "bandwidth": "100 GB/s"},
+         "nics": {"bandwidth": "100 Gbit/s")" +
+         nics + "}}";
+}
+
+/// A scenario of these node groups, with this fabric and one schedule.
+std::string scenario_of(const std::string& groups, const std::string& fabric, const std::string& schedule) {
+  return R"({"schema": "accosim.scenario/1", "name": "test", "model": "models/tiny.json",
+    "cluster": {"nodes": [)" +
+         groups + R"(], "fabric": )" + fabric + R"(},
+    "training": {"sequence_length": 128, "micro_batch_size": 4, "train_tokens": 80e6}, "schedules": [)" +
+         schedule + "]}";
+}
+
+class IslandFiles : public ScenarioFiles {
+ protected:
+  Scenario loaded(const std::string& groups, const std::string& fabric, const std::string& schedule) {
+    return load_scenario(files.write("i.json", scenario_of(groups, fabric, schedule)), {}).scenario;
+  }
+  Lines refused(const std::string& groups, const std::string& fabric, const std::string& schedule) {
+    return errors_of(files.write("i.json", scenario_of(groups, fabric, schedule)));
+  }
+};
+
+const std::string kTwo = nodes(2, 2, "here") + "," + nodes(2, 2, "there");
+constexpr const char* kApart =
+    R"({"latency": "5 us", "between_groups": {"bandwidth": "10 Gbit/s", "latency": "30 ms"}})";
+
+TEST_F(IslandFiles, SitesHaveALinkEach) {
+  const Scenario s = loaded(kTwo, kApart, R"({"name": "ddp"})");
+  ASSERT_TRUE(s.cluster.fabric.between_groups.has_value());
+  EXPECT_DOUBLE_EQ(s.cluster.fabric.between_groups->bandwidth.value, 1.25e9);
+  EXPECT_DOUBLE_EQ(s.cluster.fabric.between_groups->latency.value, 30e-3);
+  EXPECT_DOUBLE_EQ(s.cluster.fabric.latency.value, 5e-6);
+  EXPECT_FALSE(loaded(kTwo, "{}", R"({"name": "ddp"})").cluster.fabric.between_groups.has_value());
+  EXPECT_TRUE(any_has(refused(nodes(2, 2, "here"), kApart, R"({"name": "ddp"})"),
+                      "/cluster/fabric/between_groups: joins node groups, and the cluster has one"));
+  EXPECT_TRUE(any_has(refused(kTwo, R"({"between_groups": {}})", R"({"name": "ddp"})"), "between_groups/bandwidth"));
+  EXPECT_TRUE(any_has(
+      refused(kTwo, R"({"oversubscription": 2, "between_groups": {"bandwidth": "1 GB/s"}})", R"({"name": "ddp"})"),
+      "/cluster/fabric/oversubscription: is of one network"));
+}
+
+TEST_F(IslandFiles, SocketsAreOfTcp) {
+  const auto nics = [&](const std::string& more) {
+    return loaded(nodes(2, 2, "tcp", more), "{}", R"({"name": "ddp"})").cluster.nodes[0].nics;
+  };
+  EXPECT_EQ(nics("").channels, 2);
+  EXPECT_EQ(nics("").socket_window, Bytes{0}) << "InfiniBand has none";
+  EXPECT_EQ(nics(R"(, "kind": "tcp")").socket_window, kSocketWindow);
+  EXPECT_EQ(nics(R"(, "kind": "tcp")").sockets, 1);
+  const Nics many = nics(R"(, "kind": "tcp", "sockets": 16, "socket_window": "64 MiB", "channels": 8)");
+  EXPECT_EQ(many.sockets, 16);
+  EXPECT_EQ(many.socket_window, Bytes{64 * 0x1p20});
+  EXPECT_EQ(many.channels, 8);
+  const auto lines = [&](const std::string& more) {
+    return refused(nodes(2, 2, "tcp", more), "{}", R"({"name": "ddp"})");
+  };
+  EXPECT_TRUE(any_has(lines(R"(, "sockets": 2)"), "nics/sockets: is of TCP, and infiniband has no sockets"));
+  EXPECT_TRUE(any_has(lines(R"(, "kind": "tcp", "socket_window": "0 B")"), "socket_window: lets nothing through"));
+  EXPECT_TRUE(any_has(lines(R"(, "kind": "sockets", "channels": 2)"), "nics/channels: are NCCL's"));
+}
+
+TEST_F(IslandFiles, ReplicasHaveAScheduleInside) {
+  const auto spec = [&](const std::string& keys) {
+    return loaded(kTwo, kApart, R"({"name": "diloco")" + keys + "}").schedules[0];
+  };
+  EXPECT_EQ(spec("").replica, Replica::kGpu);
+  EXPECT_EQ(spec("").inner, Inner::kNone);
+  EXPECT_EQ(spec("").outer_dtype, OuterDtype::kBf16) << "that of the parameters";
+  EXPECT_EQ(outer_bytes(spec(R"(, "outer_dtype": "int8")")), Bytes{1});
+  const ScheduleSpec node = spec(R"(, "replica": "node")");
+  EXPECT_EQ(node.inner, Inner::kDdp);
+  EXPECT_EQ(sharding_of(node), Sharding::kNothing);
+  // What PyTorch's DDP does unless it is told otherwise.
+  EXPECT_EQ(node.overlap, Overlap::kBackward);
+  EXPECT_EQ(node.buckets, Buckets::kTensors);
+  EXPECT_EQ(node.sync, Sync::kLastMicroBatch);
+  const ScheduleSpec group = spec(R"(, "replica": "group", "inner": "zero3", "prefetch": 3, "outer_dtype": "fp32")");
+  EXPECT_EQ(group.replica, Replica::kGroup);
+  EXPECT_EQ(sharding_of(group), Sharding::kParameters);
+  EXPECT_EQ(group.prefetch, 3);
+  EXPECT_EQ(group.sync, Sync::kEveryMicroBatch) << "zero3's own default";
+}
+
+TEST_F(IslandFiles, WhatMeansNothingIsRefused) {
+  const auto lines = [&](const std::string& groups, const std::string& keys) {
+    return refused(groups, "{}", R"({"name": "local_sgd")" + keys + "}");
+  };
+  EXPECT_TRUE(any_has(lines(kTwo, R"(, "inner": "zero3")"), R"(write "replica": "node", or )"));
+  EXPECT_TRUE(any_has(lines(kTwo, R"(, "replica": "node", "inner": "fsdp")"), R"(PyTorch's FSDP is "zero3")"));
+  EXPECT_TRUE(any_has(lines(kTwo, R"(, "replica": "node", "prefetch": 2)"), "it belongs to zero3"));
+  EXPECT_TRUE(any_has(lines(kTwo, R"(, "replica": "node", "inner": "zero3", "shard_group": "node")"),
+                      "/schedules/0/shard_group: unknown key"));
+  EXPECT_TRUE(any_has(lines(nodes(1, 2, "one"), R"(, "replica": "node")"), "would meet nobody"));
+  EXPECT_TRUE(any_has(lines(nodes(4, 2, "one"), R"(, "replica": "group")"), "would meet nobody"));
+  // Islands of unequal size have whole parameters to exchange, and no shards that stand against each other.
+  const std::string unequal = nodes(3, 2, "here") + "," + nodes(2, 2, "there");
+  EXPECT_TRUE(lines(unequal, R"(, "replica": "group")").empty());
+  EXPECT_TRUE(lines(unequal, R"(, "replica": "node", "inner": "zero3")").empty());
+  EXPECT_TRUE(any_has(lines(unequal, R"(, "replica": "group", "inner": "zero3")"),
+                      R"(needs as many nodes in every node group, and "there" has 2 where "here" has 3; write "ddp")"));
+  EXPECT_TRUE(
+      any_has(lines(nodes(2, 2, "here") + "," + nodes(2, 4, "there"), R"(, "replica": "node", "inner": "zero3")"),
+              R"(needs as many GPUs in every node, and "there" has 4 where "here" has 2)"));
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,274 @@
+// Do replicas of several GPUs take the time of their closed forms, send and keep what their shards say, and do flows
+// over a long wire move as fast as their windows let them?
+#include "sim/schedules/replicas.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "models/price/window.hpp"
+#include "sim/player/player.hpp"
+#include "sim/result/critical_path.hpp"
+#include "sim/result/run.hpp"
+#include "sim/result/windows.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr NetworkKind kNetworks[] = {NetworkKind::kReference, NetworkKind::kSimgrid};
+
+ScheduleSpec replicas(const std::string& name, Replica replica, Inner inner, int inner_updates) {
+  ScheduleSpec spec = sample_schedule(name);
+  spec.replica = replica;
+  spec.inner = replica == Replica::kGpu ? Inner::kNone : inner;
+  spec.inner_updates = inner_updates;
+  return spec;
+}
+
+double play_time(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
+  const SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network);
+  EXPECT_TRUE(play.measured.periodic) << spec.label;
+  return play.measured.update_time.value;
+}
+
+double expected_time(const Scenario& scenario, const ScheduleSpec& spec) {
+  const Costs costs = price(scenario, spec);
+  return closed_form({spec, costs, costs.kinds[0], scenario.training.gradient_accumulation_steps, 1}).value;
+}
+
+/// Two or three equal node groups, apart or not.
+Scenario random_islands(Random& random) {
+  Scenario scenario = random_homogeneous(random);
+  NodeGroup& group = scenario.cluster.nodes[0];
+  group.count = random.integer(1, 2);
+  group.nics.count = random.integer(1, 4);
+  scenario.training.gradient_accumulation_steps = random.integer(1, 3);
+  const NodeGroup one = group;
+  for (int more = random.integer(1, 2); more > 0; --more) scenario.cluster.nodes.push_back(one);
+  if (random.integer(0, 2) > 0)
+    scenario.cluster.fabric.between_groups =
+        BetweenGroups{BytesPerSecond{std::pow(10, random.uniform(7, 10))}, Seconds{random.uniform(0, 0.05)}};
+  else if (random.integer(0, 1) == 1)
+    scenario.cluster.fabric.oversubscription = 3;
+  if (random.integer(0, 1) == 1) scenario.cluster.fabric.latency = Seconds{std::pow(10, random.uniform(-6, -2))};
+  return scenario;
+}
+
+TEST(Replicas, TakeTheirClosedFormWithEveryScheduleInside) {
+  // Where rings of single ranks share adapters or the link between sites, or edges a core, only SimGrid knows of it.
+  std::set<std::string> alike;
+  int bound = 0;
+  for (int seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_islands(random);
+    for (const char* name : {"diloco", "local_sgd"})
+      for (const Replica replica : {Replica::kGpu, Replica::kNode, Replica::kGroup})
+        for (const Inner inner : {Inner::kDdp, Inner::kZero3}) {
+          ScheduleSpec spec = replicas(name, replica, inner, random.integer(1, 3));
+          spec.overlap = random.integer(0, 1) == 1 ? Overlap::kBackward : Overlap::kNone;
+          spec.buckets = static_cast<Buckets>(random.integer(0, 2));
+          spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
+          spec.outer_dtype = static_cast<OuterDtype>(random.integer(0, 3));
+          if (seed % 4 != 0 && replica == Replica::kGpu) continue;  // schedules_test has many of these
+          const double expected = expected_time(scenario, spec);
+          const double simgrid = play_time(scenario, spec, NetworkKind::kSimgrid);
+          const std::string what = std::string(name) + " " + name_of(replica) + " " + name_of(spec.inner);
+          EXPECT_NEAR(simgrid / expected, 1, 1e-6) << what << " seed " << seed;
+          const NodeGroup& group = scenario.cluster.nodes[0];
+          const bool on_one_link = replica == Replica::kGroup && scenario.cluster.fabric.between_groups;
+          const bool shared = is_sharded_inside(spec) && group.gpus * (on_one_link ? group.count : 1) > 1;
+          if (shared || scenario.cluster.fabric.oversubscription > 1) continue;
+          EXPECT_NEAR(play_time(scenario, spec, NetworkKind::kReference) / simgrid, 1, 1e-9)
+              << what << " seed " << seed;
+          alike.insert(what);
+        }
+    const ScheduleSpec world = sample_schedule("zero1");
+    bound += bound_window(build(world, price(scenario, world), 1, 1)) ? 1 : 0;
+  }
+  EXPECT_EQ(alike.size(), 10u) << "two schedules: gpu, and node and group with DDP and with ZeRO-3";
+  EXPECT_GT(bound, 5) << "the law is only tested where windows bind";
+}
+
+/// Two sites of one node with 4 GPUs, 1 Gbit/s and 30 ms apart.
+Scenario two_sites() {
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  scenario.cluster.fabric.between_groups = BetweenGroups{BytesPerSecond{125e6}, Seconds{30e-3}};
+  return scenario;
+}
+
+TEST(Replicas, AMeetingOfShardsIsWhatArithmeticSays) {
+  // Each of 4 GPUs all-reduces its quarter of P fp32 elements with its counterpart: P bytes each way, 4 P over a link
+  // of 125e6 B/s, after two steps of 5 us and 30 ms. The window lets each ring have 2 x 4 MiB / 60 ms = 140 MB/s, more
+  // than its quarter of the link. Before, two fp32 shards (P bytes each) are read and one is written, and after it
+  // three read and three written, at 1.6e12 B/s.
+  const Scenario scenario = two_sites();
+  ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kZero3, 5);
+  spec.outer_dtype = OuterDtype::kFp32;
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double meeting = 2 * (5e-6 + 30e-3) + 4 * P / 125e6 + (3 + 6) * P / 1.6e12;
+  const Costs costs = price(scenario, spec);
+  const ScheduleInput input{spec, costs, costs.kinds[0], 4, 1};
+  const double expected = zero3_closed_form(input).value + meeting / 5;
+  EXPECT_NEAR(play_time(scenario, spec, NetworkKind::kSimgrid) / expected, 1, 1e-9);
+  // int8 sends a quarter, and touches a quarter of what it sends.
+  spec.outer_dtype = OuterDtype::kInt8;
+  const double small = 2 * (5e-6 + 30e-3) + P / 125e6 + (2.25 + 5.25) * P / 1.6e12;
+  EXPECT_NEAR(play_time(scenario, spec, NetworkKind::kSimgrid) / (expected + (small - meeting) / 5), 1, 1e-9);
+}
+
+TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
+  // 8 ranks: each edge carries 2 x 7/8 of 2 P bytes, at the window of one adapter, 2 x 4 MiB / 60 ms, or at 125e6 B/s,
+  // which is less; of the 2 steps between nodes both cross, 12 are inside nodes, of 3 us.
+  const Scenario scenario = two_sites();
+  const ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kDdp, 5);
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  const Costs costs = price(scenario, spec);
+  const ScheduleInput input{spec, costs, costs.kinds[0], 4, 1};
+  EXPECT_EQ(exchange(input).scope, Scope::kWorld);
+  const Seconds ring = collective_time(CollectiveKind::kAllReduce,
+                                       collective_cost(CollectiveKind::kAllReduce, costs.parameter_bytes(),
+                                                       costs.cluster, costs.world, Algorithm::kRing),
+                                       costs.cluster, costs.world);
+  EXPECT_NEAR(ring.value, 12 * 3e-6 + 2 * (5e-6 + 30e-3) + 3.5 * P / 125e6, 1e-9);
+  // NCCL's tree over two nodes sends each byte once, and is what is taken.
+  const double tree = 2 * 3 * 3e-6 + 2 * (5e-6 + 30e-3) + 2 * P / 125e6;
+  EXPECT_NEAR(request_time(costs, exchange(input)).value, tree, 1e-9);
+  const double outer = (6 + 12) * P / 1.6e12;
+  const double expected = ddp_closed_form(input).value + (tree + outer) / 5;
+  for (const NetworkKind network : kNetworks) EXPECT_NEAR(play_time(scenario, spec, network) / expected, 1, 1e-9);
+}
+
+TEST(Replicas, OfUnequalSizeWaitForTheSlower) {
+  // Three nodes here and one there: the larger island also sends its gradients between nodes, and the other waits.
+  Scenario scenario = two_sites();
+  scenario.cluster.nodes[0].count = 3;
+  const ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kDdp, 4);
+  const double expected = expected_time(scenario, spec);  // of the first group
+  for (const NetworkKind network : kNetworks) EXPECT_NEAR(play_time(scenario, spec, network) / expected, 1, 1e-6);
+}
+
+TEST(Replicas, SendAndKeepWhatTheirShardsSay) {
+  // 2 sites x 4 GPUs, one micro-batch, H = 4. ZeRO-3 in a site: 2 P gathered twice (the head once) and reduced, 3/4 of
+  // them; then 2 (1/2) of P/4 fp32 elements every fourth update. Kept: fp32 shard, m, v, outer parameters and momentum.
+  Scenario scenario = two_sites();
+  scenario.training.gradient_accumulation_steps = 1;
+  scenario.model.tie_word_embeddings = false;
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double head = 512.0 * 10000 + 2 * 512;
+  ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kZero3, 4);
+  spec.outer_dtype = OuterDtype::kFp32;
+  const RunResult sharded = run_schedule(scenario, spec, NetworkKind::kReference);
+  EXPECT_NEAR(sharded.bytes_sent_per_rank_per_update.value, (6 * P - 2 * head) * 3 / 4 + P / 4, 1e-3);
+  EXPECT_EQ(sharded.memory_parts.part(MemoryUse::kParameterShard), Bytes{std::ceil(P / 4) * 4});
+  EXPECT_EQ(sharded.memory_parts.part(MemoryUse::kOptimizerStates), Bytes{std::ceil(P / 4) * 8});
+  EXPECT_EQ(sharded.memory_parts.part(MemoryUse::kOuterStates), Bytes{std::ceil(P / 4) * 8});
+  EXPECT_EQ(sharded.memory_parts.part(MemoryUse::kCommunicationBuffer), Bytes{std::ceil(P / 4) * 4});
+  EXPECT_NEAR(sharded.memory_formula.value, 20 * P / 4, 1e-3);
+  // DDP in a site: 2 (3/4) 2 P of gradients, and 2 (7/8) 2 P of parameters every fourth update; all is kept whole.
+  const RunResult whole =
+      run_schedule(scenario, replicas("diloco", Replica::kGroup, Inner::kDdp, 4), NetworkKind::kReference);
+  EXPECT_NEAR(whole.bytes_sent_per_rank_per_update.value, 3 * P + 3.5 * P / 4, 1e-3);
+  EXPECT_EQ(whole.memory_parts.part(MemoryUse::kOuterStates), Bytes{8 * P});
+  EXPECT_EQ(whole.memory_parts.part(MemoryUse::kOptimizerStates), Bytes{12 * P});
+  EXPECT_EQ(whole.memory_formula, Bytes{20 * P});
+}
+
+TEST(Replicas, GroupsAreTheNodeGroupsAndTheRanksOfOnePlace) {
+  Scenario scenario = sample_scenario(2, 2);
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  const ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kZero3, 2);
+  const EventGraph graph = build(spec, price(scenario, spec), 1, 1);
+  // The world, which nobody uses, two node groups of 4, four places.
+  ASSERT_EQ(graph.groups.size(), 7u);
+  EXPECT_EQ(graph.groups[1].members, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(graph.groups[2].members, (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(graph.groups[3].members, (std::vector<int>{0, 4}));
+  EXPECT_EQ(graph.groups[6].members, (std::vector<int>{3, 7}));
+}
+
+TEST(Replicas, AnEventGraphCrossesByTheGroupsOwnLinks) {
+  const Scenario scenario = two_sites();
+  const ScheduleSpec zero1 = sample_schedule("zero1");
+  const EventGraph graph = build(zero1, price(scenario, zero1), 1, 1);
+  std::set<std::string> links;
+  for (const Path& path : graph.paths)
+    for (const int link : path.links) links.insert(graph.links[link].name);
+  for (const char* name : {"node group 0 out", "node group 0 in", "node group 1 out", "node group 1 in"})
+    EXPECT_EQ(links.count(name), 1u) << name;
+}
+
+/// Two flows of 100 B at once over a link of 10 B/s, each with a window of `under_way` bytes a second, played.
+double two_flows(double under_way, NetworkKind network) {
+  Tables tables;
+  ProgramBuilder program(tables, {"communication"});
+  program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{100}});
+  EventGraph graph;
+  graph.links = {{"link", BytesPerSecond{10}}};
+  graph.paths = {{{0}, Window{2, Bytes{under_way}, Seconds{2}}}};
+  graph.programs.push_back(program.take(1));
+  graph.labels = tables.labels;
+  graph.ranks = {{0, {0}, 1}};
+  graph.groups = {{{0}, {{Seconds{0}, Seconds{0}, {{0, Bytes{100}}, {0, Bytes{100}}}, Bytes{100}}}}};
+  return play(graph, network, {}).end.value;
+}
+
+TEST(Windows, EachFlowHasItsOwn) {
+  // 2 x 4 B per 2 s are 4 B/s: both flows take 25 s on a link of 10 B/s, where without windows they would have 5 B/s
+  // each, and 20 s.
+  for (const NetworkKind network : kNetworks) EXPECT_NEAR(two_flows(4, network), 25, 1e-9);
+  EXPECT_NEAR(two_flows(40, NetworkKind::kSimgrid), 20, 1e-9);
+}
+
+TEST(Windows, ThatBindAreToldWithWhatToDo) {
+  // 2 x 4 MiB / 60 ms = 140 MB/s, on an adapter of 11.25e9 B/s.
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.cluster.fabric.latency = Seconds{30e-3};
+  const auto warning = [&](const std::string& code) {
+    const RunResult result = run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
+    for (const Warning& each : result.warnings)
+      if (each.code == code) return each;
+    return Warning{};
+  };
+  EXPECT_EQ(warning("window_bound").message,
+            "window-bound: 2 channels x 4 MiB per 60 ms carry 140 MB/s between two nodes, whose links would carry 11.2 "
+            "GB/s");
+  EXPECT_NE(warning("window_bound").advice.find("NCCL_MIN_NCHANNELS"), std::string::npos);
+  const SteadyPlay play = play_steady(scenario, scenario.schedules[0], 4, NetworkKind::kReference);
+  EXPECT_EQ(explain(scenario.schedules[0], play).notes.size(), 1u);
+  scenario.cluster.nodes[0].nics.kind = "tcp";
+  scenario.cluster.nodes[0].nics.socket_window = Bytes{1e6};
+  EXPECT_NE(warning("window_bound").advice.find("tcp_rmem"), std::string::npos);
+  scenario.cluster.fabric.latency = Seconds{5e-6};
+  EXPECT_EQ(warning("window_bound").code, "");
+  // Four rings share an adapter, so each has a quarter of it: 2 x 1 MB / 600 us = 3.3 GB/s are more than that.
+  ScheduleSpec hybrid = sample_schedule("zero3");
+  hybrid.shard_group = ShardGroup::kNode;
+  scenario.cluster.fabric.latency = Seconds{300e-6};
+  EXPECT_FALSE(bound_window(build(hybrid, price(scenario, hybrid), 1, 1)).has_value());
+  EXPECT_TRUE(bound_window(build(scenario.schedules[0], price(scenario, scenario.schedules[0]), 1, 1)).has_value());
+}
+
+TEST(TrainingStatistics, WhatTimeDoesNotShowIsToldOfEverySchedule) {
+  const Scenario scenario = two_sites();
+  const auto codes = [&](const ScheduleSpec& spec) {
+    std::set<std::string> found;
+    for (const Warning& warning : run_schedule(scenario, spec, NetworkKind::kReference).warnings)
+      if (warning.code == "replicas_drift" || warning.code == "stale_gradients") found.insert(warning.code);
+    return found;
+  };
+  for (const char* name : {"ddp", "zero1", "zero3", "acco"}) EXPECT_TRUE(codes(sample_schedule(name)).empty()) << name;
+  for (const char* name : {"dpu", "wp"})
+    EXPECT_EQ(codes(sample_schedule(name)), std::set<std::string>{"stale_gradients"}) << name;
+  for (const char* name : {"diloco", "local_sgd"})
+    for (const Replica replica : {Replica::kGpu, Replica::kNode, Replica::kGroup})
+      EXPECT_EQ(codes(replicas(name, replica, Inner::kDdp, 3)), std::set<std::string>{"replicas_drift"}) << name;
+}
+
+}  // namespace
+}  // namespace accosim
