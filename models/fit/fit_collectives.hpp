@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "models/collectives/collective_query.hpp"
 #include "models/fit/fit_kernels.hpp"
-#include "models/price/collective_query.hpp"
 
 namespace accosim {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/price/collective_query.hpp"
+#include "models/collectives/collective_query.hpp"
 #include "models/price/kernel.hpp"
 #include "models/spec/spec.hpp"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "models/collectives/collectives.hpp"
 #include "models/price/bill.hpp"
-#include "models/price/collectives.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/pace.hpp"
 #include "models/price/price.hpp"

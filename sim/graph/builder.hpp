@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/price/collectives.hpp"
+#include "models/collectives/collectives.hpp"
 #include "sim/graph/graph.hpp"
 
 namespace accosim {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "models/collectives/window.hpp"
 #include "models/price/pace.hpp"
-#include "models/price/window.hpp"
 #include "models/price/work.hpp"
 
 namespace accosim {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/price/window.hpp"
+#include "models/collectives/window.hpp"
 
 namespace accosim {
 namespace {

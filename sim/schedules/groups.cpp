@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-#include "models/price/window.hpp"
+#include "models/collectives/window.hpp"
 
 namespace accosim {
 namespace {

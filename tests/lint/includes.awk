@@ -3,11 +3,12 @@
 # A violation is printed as `file:line: what is wrong; what would be right`.
 
 BEGIN {
-  models = "models/base models/spec models/price models/fit"
+  models = "models/base models/spec models/collectives models/price models/fit"
   sees["models/base"] = ""
   sees["models/spec"] = "models/base"
-  sees["models/price"] = "models/base models/spec"
-  sees["models/fit"] = "models/base models/spec models/price"
+  sees["models/collectives"] = "models/base models/spec"
+  sees["models/price"] = "models/base models/spec models/collectives"
+  sees["models/fit"] = "models/base models/spec models/collectives models/price"
 
   sees["sim/graph"] = models
   sees["sim/network"] = models " sim/graph"
@@ -44,7 +45,7 @@ function own_header_allowed(header, to) {
 function home_elsewhere(header) {
   if (header ~ /^(simgrid|xbt)\//) return FILENAME == "sim/network/simgrid_network.cpp" ? "" : "sim/network/simgrid_network.cpp is SimGrid's only home"
   if (header ~ /^CLI\//) return FILENAME ~ /^(sim\/app\/command_line|calibration\/main)\.cpp$/ ? "" : "CLI11 is at home in sim/app/command_line.cpp and in calibration/main.cpp"
-  if (header ~ /^nlohmann\//) return FILENAME ~ /^(models\/base\/json|tests\/models\/json_test)\.cpp$/ ? "" : "JSON is read and written with models/base/json.hpp; nlohmann is at home in models/base/json.cpp, and in the test that holds ours against it"
+  if (header ~ /^nlohmann\//) return FILENAME ~ /^(models\/base\/json|tests\/base\/json_test)\.cpp$/ ? "" : "JSON is read and written with models/base/json.hpp; nlohmann is at home in models/base/json.cpp, and in the test that holds ours against it"
   if (header ~ /^Eigen\//) return (is_impl(FILENAME) && from ~ /^(models|calibration)/) || FILENAME == "calibration/train/gpt_passes.hpp" ? "" : "Eigen stays in .cpp files of models and calibration, and in calibration/train/gpt_passes.hpp"
   if (header ~ /^(gtest|gmock)\//) return from ~ /^tests($|\/)/ ? "" : "GoogleTest stays in tests"
   if (header ~ /^(cuda|nccl|cublas|nvtx|nvml|cupti)/) return from == "calibration/cuda" ? "" : "CUDA and NCCL stay in calibration/cuda"

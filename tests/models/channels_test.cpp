@@ -1,5 +1,5 @@
 // Does a collective take the channels that its bytes need, and the bandwidth of those?
-#include "models/price/channels.hpp"
+#include "models/collectives/channels.hpp"
 
 #include <gtest/gtest.h>
 

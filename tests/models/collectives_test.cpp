@@ -1,6 +1,6 @@
 // Do collectives cost what the ring algorithm moves, at the bandwidth of its slowest edge, as nccl-tests would report
 // it?
-#include "models/price/collectives.hpp"
+#include "models/collectives/collectives.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "models/collectives/links.hpp"
 #include "models/fit/write_links.hpp"
-#include "models/price/links.hpp"
 #include "models/spec/scenario.hpp"
 #include "tests/support/sample.hpp"
 

@@ -1,5 +1,5 @@
 // Rings on NVLinks that do not join all GPUs alike, by hand.
-#include "models/price/links.hpp"
+#include "models/collectives/links.hpp"
 
 #include <gtest/gtest.h>
 

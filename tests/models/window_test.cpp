@@ -1,6 +1,6 @@
 // Does an edge between two nodes carry what may be under way on it, where the wire is long, and does nothing change
 // where it is short?
-#include "models/price/window.hpp"
+#include "models/collectives/window.hpp"
 
 #include <gtest/gtest.h>
 

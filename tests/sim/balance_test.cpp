@@ -143,7 +143,7 @@ TEST(Balance, ChoosesSizesThatFitAndAsManySamples) {
   EXPECT_NEAR(choice.samples, samples_asked(choice.scenario), 1e-9);
   const RunResult before = run_schedule(scenario, zero1, NetworkKind::kReference);
   const RunResult after = run_schedule(choice.scenario, zero1, NetworkKind::kReference);
-  EXPECT_TRUE(after.fits);
+  EXPECT_TRUE(after.fits());
   // Of 8 GPUs 4 at a third of the speed: 4 + 4 / 3 instead of 8 / 3 of a GPU's work a second.
   EXPECT_NEAR(after.tokens_per_second / before.tokens_per_second, 2, 0.15);
   // Those that meet in every micro-batch all do as many.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "build_info/project.hpp"
-#include "models/price/collective_query.hpp"
+#include "models/collectives/collective_query.hpp"
 
 namespace accosim {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "models/price/window.hpp"
+#include "models/collectives/window.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/critical_path.hpp"
 #include "sim/result/run.hpp"

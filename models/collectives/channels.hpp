@@ -2,7 +2,7 @@
 // bytes, so a message that needs few channels holds few multiprocessors.
 #pragma once
 
-#include "models/price/collectives.hpp"
+#include "models/collectives/collectives.hpp"
 
 namespace accosim {
 

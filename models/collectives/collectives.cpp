@@ -3,15 +3,15 @@
 // Yuan 2009), so that nccl-tests' bus bandwidth of a large collective is the achieved bandwidth of the slowest edge.
 // Between the two a pipeline fills: a message of time T cut in k pieces, each with an overhead d, on a pipeline of p
 // stages takes (T/k + d)(k + p), at the best k T + 2 sqrt(p d T) + p d; `chunk` stands for p d.
-#include "models/price/collectives.hpp"
+#include "models/collectives/collectives.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "models/price/channels.hpp"
-#include "models/price/links.hpp"
-#include "models/price/window.hpp"
+#include "models/collectives/channels.hpp"
+#include "models/collectives/links.hpp"
+#include "models/collectives/window.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

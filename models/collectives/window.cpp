@@ -1,4 +1,4 @@
-#include "models/price/window.hpp"
+#include "models/collectives/window.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "models/base/quantity.hpp"
-#include "models/price/channels.hpp"
+#include "models/collectives/channels.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

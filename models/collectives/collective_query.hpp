@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "models/price/collectives.hpp"
+#include "models/collectives/collectives.hpp"
 #include "models/spec/spec.hpp"
 
 namespace accosim {

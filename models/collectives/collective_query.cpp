@@ -1,4 +1,4 @@
-#include "models/price/collective_query.hpp"
+#include "models/collectives/collective_query.hpp"
 
 namespace accosim {
 

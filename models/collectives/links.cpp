@@ -1,6 +1,6 @@
 // NCCL searches the topology for rings in the same spirit (src/graph/search.cc); with at most 8 GPUs every ring can be
 // tried.
-#include "models/price/links.hpp"
+#include "models/collectives/links.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "models/price/channels.hpp"
+#include "models/collectives/channels.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/price/collectives.hpp"
+#include "models/collectives/collectives.hpp"
 #include "models/spec/spec.hpp"
 
 namespace accosim {
