@@ -32,19 +32,27 @@ EventGraph chains(int ranks, int ops) {
   return graph;
 }
 
-/// One data-parallel step: 100 layers forward, 100 backward, an all-reduce after every fourth layer's backward, nodes
-/// of 8. With `interfering` every all-reduce slows the backward beside it.
-EventGraph data_parallel_step(int ranks, bool interfering = false) {
+/// One data-parallel step: so many layers forward and backward, an all-reduce after every `each` layers' backward,
+/// nodes of 8. With `interfering` every all-reduce slows the backward beside it. With `core` all nodes share a link,
+/// without which SimGrid is not asked.
+struct Step {
+  int ranks = 0;
+  bool interfering = false, core = false;
+  int layers = 100, each = 4;
+};
+EventGraph data_parallel_step(const Step& step) {
+  const auto [ranks, interfering, core, layers, each] = step;
   Tables tables;
   EventGraph graph;
   ProgramBuilder program(tables, {"compute", "communication"});
-  for (int i = 0; i < 100; ++i) program.compute(0, "forward", OpClass::kForward, Seconds{1e-3});
+  for (int i = 0; i < layers; ++i) program.compute(0, "forward", OpClass::kForward, Seconds{1e-3});
   OpRef reduced{1, -1};
   Work work{0.7, 0.3, {}};
   for (std::size_t i = 0; i < work.waves.size(); ++i) work.waves[i] = 1 + 0.01 * kHeld[i];
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < layers; ++i) {
     const OpRef filled = program.compute(0, "backward", OpClass::kBackward, Seconds{2e-3}, {}, 0, work);
-    if (i % 4 == 3) reduced = program.collective(1, "all-reduce", {CollectiveKind::kAllReduce, Bytes{1e8}}, {filled});
+    if (i % each == each - 1)
+      reduced = program.collective(1, "all-reduce", {CollectiveKind::kAllReduce, Bytes{1e8}}, {filled});
   }
   program.compute(0, "optimizer", OpClass::kOptimizer, Seconds{1e-3}, {reduced});
   program.mark(0, Mark::kUpdate);
@@ -64,12 +72,24 @@ EventGraph data_parallel_step(int ranks, bool interfering = false) {
     graph.links.push_back({"out", BytesPerSecond{5e10}});
     graph.links.push_back({"in", BytesPerSecond{5e10}});
   }
+  if (core) graph.links.push_back({"core", BytesPerSecond{5e10 * nodes}});
   for (int n = 0; n < nodes; ++n) {
     graph.paths.push_back({{2 * n, 2 * ((n + 1) % nodes) + 1}});
+    if (core) graph.paths.back().links.push_back(2 * nodes);
     plan.flows.push_back({n, Bytes{2e8}});
   }
   world.plans.push_back(plan);
   graph.groups.push_back(world);
+  return graph;
+}
+
+/// The same of 40 layers, each reduced by itself, where no two ranks take the same time.
+EventGraph jittered_step(int ranks) {
+  EventGraph graph = data_parallel_step({.ranks = ranks, .interfering = true, .layers = 40, .each = 1});
+  graph.pace.unsteady.jitter = {0.05, 0.02, Distribution::kLognormal};
+  graph.pace.sequence_length = 1;
+  graph.pace.micro_batch_size = {1};
+  graph.pace.lengths = {{LengthCost{1, 1, 1, Flops{1}, Flops{1}}}};
   return graph;
 }
 
@@ -97,13 +117,17 @@ int main() {
   bench("compute chains, 1,024 ranks x 3,000", NetworkKind::kReference, [] { return chains(1024, 3000); });
   bench("compute chains, 16,384 ranks x 300", NetworkKind::kReference, [] { return chains(16384, 300); });
   for (const int ranks : {256, 2048, 16384}) {
-    const auto step = [&] { return fold_flows(data_parallel_step(ranks)); };
-    bench(fmt::format("100 layers, 25 all-reduces, {} ranks, reference", ranks), NetworkKind::kReference, step);
-    bench(fmt::format("100 layers, 25 all-reduces, {} ranks, simgrid", ranks), NetworkKind::kSimgrid, step);
+    bench(fmt::format("100 layers, 25 all-reduces, {} ranks, reference", ranks), NetworkKind::kReference,
+          [&] { return fold_flows(data_parallel_step({.ranks = ranks})); });
+    bench(fmt::format("the same over a shared core, {} ranks, simgrid", ranks), NetworkKind::kSimgrid,
+          [&] { return fold_flows(data_parallel_step({.ranks = ranks, .core = true})); });
   }
   for (const int ranks : {2048, 16384})
-    bench(fmt::format("the same with interference, {} ranks, simgrid", ranks), NetworkKind::kSimgrid,
-          [&] { return fold_flows(data_parallel_step(ranks, true)); });
-  bench("without it, every flow played, 2048 ranks, simgrid", NetworkKind::kSimgrid,
-        [] { return data_parallel_step(2048); });
+    bench(fmt::format("the same with interference, {} ranks, reference", ranks), NetworkKind::kReference,
+          [&] { return fold_flows(data_parallel_step({.ranks = ranks, .interfering = true})); });
+  bench("every flow played, 2048 ranks, simgrid", NetworkKind::kSimgrid,
+        [] { return data_parallel_step({.ranks = 2048, .core = true}); });
+  for (const int ranks : {256, 1024})
+    bench(fmt::format("40 layers, 40 all-reduces, jitter, {} ranks", ranks), NetworkKind::kSimgrid,
+          [&] { return fold_flows(jittered_step(ranks)); });
 }
