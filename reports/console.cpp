@@ -116,7 +116,9 @@ void write_device_classes(std::ostream& out, const Scenario& scenario, const std
     std::vector<Column> columns{counts, devices};
     add_rank_columns(columns, rows);
     out << '\n';
-    const bool by_itself = traits_of(result.schedule).delayed;
+    const auto spec = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
+                                   [&](const ScheduleSpec& each) { return each.label == result.label; });
+    const bool by_itself = spec != scenario.schedules.end() && accumulates_while_waiting(*spec);
     write_wrapped(out, "",
                   result.label + (by_itself ? ": each rank accumulates as many micro-batches as its speed allows"
                                             : ": each node group does the micro-batches that it is given"),

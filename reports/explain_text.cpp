@@ -129,6 +129,17 @@ void write_operators(std::ostream& out, const OperatorTable& table, const Consol
 
 void write_explanation(std::ostream& out, const Explanation& explanation, ConsoleOptions options) {
   write_causes(out, explanation, options);
+  if (explanation.drawn_mean)
+    write_wrapped(out, "",
+                  fmt::format("Micro-batches are drawn: this is one update of many, whose mean is {}.",
+                              human_time(*explanation.drawn_mean)),
+                  options.width);
+  for (const PauseResult& pause : explanation.pauses)
+    write_wrapped(out, "",
+                  fmt::format("The pause \"{}\" comes on top: {} each {} updates, so {} an update.", pause.name,
+                              human_time(pause.cost), human_count(pause.every_updates),
+                              human_time(1 / pause.every_updates * pause.cost)),
+                  options.width);
   for (const std::string& note : explanation.notes) write_wrapped(out, "", note + ".", options.width);
   write_path(out, explanation.path, options);
   for (const OperatorTable& table : explanation.operators) write_operators(out, table, options);

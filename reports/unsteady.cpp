@@ -30,7 +30,8 @@ std::string to(const std::string& low, const std::string& high) { return low + "
 
 void write_drawn(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
   if (results.empty() || !results.front().drawn) return;
-  write_wrapped(out, "\n",
+  out << '\n';
+  write_wrapped(out, "",
                 fmt::format("Micro-batches are drawn, seed {}. Single updates scatter; their mean is known "
                             "to the share that stands beside it.",
                             results.front().drawn->seed),
@@ -44,14 +45,15 @@ void write_drawn(std::ostream& out, const std::vector<RunResult>& results, const
                column("median", "", results, of([](const DrawnUpdates& d) { return human_time(d.median); })),
                column("updates", "played", results, of([](const DrawnUpdates& d) { return human_count(d.played); })),
                column("mean known", "to (80 %)", results, of([](const DrawnUpdates& d) {
-                        return "+-" + human_percent(d.band_of_mean) + (d.narrow ? "" : ", no longer played");
+                        return "±" + human_percent(d.band_of_mean) + (d.narrow ? "" : " (budget)");
                       }))},
               options);
 }
 
 void write_seeds(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
   if (results.empty() || !results.front().seeds) return;
-  write_wrapped(out, "\n", fmt::format("Over {} seeds, medians and 10 to 90 %:", results.front().seeds->seeds),
+  out << '\n';
+  write_wrapped(out, "", fmt::format("Over {} seeds, medians and 10 to 90 %:", results.front().seeds->seeds),
                 options.width);
   out << '\n';
   const auto time = [](double seconds) { return human_time(Seconds{seconds}); };

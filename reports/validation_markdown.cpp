@@ -220,7 +220,7 @@ void write_validation_markdown(std::ostream& out, const Validation& validation) 
          "fitted\n"
          "to all other sources. `fitted` beside it is by the shipped constants, which saw it; so are the columns after "
          "it.\n"
-         "A dash: no other source has such a constant, as what PyTorch's allocator takes.\n"
+         "A dash: the figure needs a constant that only its own source gives, such as what PyTorch's allocator takes.\n"
          "Trust: A exact and fully configured, B approximate or under-specified, as the collectors judged.\n";
   write_score_heading(out, "group");
   for (const ValidationGroup& group : validation.groups)

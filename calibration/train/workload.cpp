@@ -108,8 +108,7 @@ class TimedWorkload : public Workload {
     if (jitter_ == 0) return 1;
     const double u =
         accosim::uniform_draw(seed_, accosim::Stream::kMicroBatch, 0, static_cast<std::uint64_t>(micro_batch));
-    const double s = std::sqrt(std::log1p(jitter_ * jitter_));
-    return std::exp(s * accosim::normal_quantile(u) - s * s / 2);
+    return accosim::lognormal_quantile(jitter_, u);
   }
 
   double nanoseconds_;

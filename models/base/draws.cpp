@@ -58,6 +58,11 @@ double normal_quantile(double p) {
   return q < 0 ? -x : x;
 }
 
+double lognormal_quantile(double cv, double p) {
+  const double s = std::sqrt(std::log1p(cv * cv));
+  return std::exp(s * normal_quantile(p) - s * s / 2);
+}
+
 double exponential_quantile(double p) { return -std::log1p(-p); }
 
 }  // namespace accosim

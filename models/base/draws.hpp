@@ -20,4 +20,8 @@ double normal_quantile(double p);
 /// The same of an exponential distribution of mean 1: -log(1 - p).
 double exponential_quantile(double p);
 
+/// A lognormal variable of mean 1 and coefficient of variation cv: exp(s z - s^2 / 2) with s^2 = log(1 + cv^2), z
+/// normal.
+double lognormal_quantile(double cv, double p);
+
 }  // namespace accosim

@@ -9,16 +9,10 @@
 namespace accosim {
 namespace {
 
-/// exp(s z - s^2 / 2): mean 1 and coefficient of variation cv.
-double lognormal(double cv, double uniform) {
-  const double s = std::sqrt(std::log1p(cv * cv));
-  return std::exp(s * normal_quantile(uniform) - s * s / 2);
-}
-
 double jitter_of(const ComputeJitter& jitter, double uniform) {
   const double cv = jitter.micro_batch;
   switch (jitter.distribution) {
-    case Distribution::kLognormal: return lognormal(cv, uniform);
+    case Distribution::kLognormal: return lognormal_quantile(cv, uniform);
     // Four standard deviations below 1 there is nothing left; one in 30,000 is cut.
     case Distribution::kNormal: return std::max(0.0, 1 + cv * normal_quantile(uniform));
     case Distribution::kExponential: return 1 - cv + cv * exponential_quantile(uniform);
@@ -30,7 +24,8 @@ double jitter_of(const ComputeJitter& jitter, double uniform) {
 double length_of(const Pace& pace, double uniform) {
   const SequenceLengths& lengths = pace.unsteady.lengths;
   const double most = pace.sequence_length;
-  if (lengths.histogram.empty()) return std::clamp(std::ceil(lengths.mean * lognormal(lengths.cv, uniform)), 1.0, most);
+  if (lengths.histogram.empty())
+    return std::clamp(std::ceil(lengths.mean * lognormal_quantile(lengths.cv, uniform)), 1.0, most);
   const auto bar = std::upper_bound(pace.below.begin(), pace.below.end() - 1, uniform) - pace.below.begin();
   return std::min(1.0 * lengths.histogram[static_cast<std::size_t>(bar)].tokens, most);
 }
@@ -98,7 +93,7 @@ MicroBatch micro_batch_of(const Pace& pace, int kind, int rank, std::int64_t ind
 double gpu_factor(const Pace& pace, int rank) {
   const double cv = pace.unsteady.jitter.gpu;
   if (cv == 0) return 1;
-  return lognormal(cv, uniform_draw(pace.unsteady.seed, Stream::kGpu, static_cast<std::uint64_t>(rank), 0));
+  return lognormal_quantile(cv, uniform_draw(pace.unsteady.seed, Stream::kGpu, static_cast<std::uint64_t>(rank), 0));
 }
 
 std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_length, std::size_t most) {
@@ -106,9 +101,14 @@ std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_len
   std::vector<int> all;
   for (const auto& bar : lengths.histogram)
     if (bar.weight > 0) all.push_back(static_cast<int>(padded_to(lengths, sequence_length, bar.tokens)));
-  if (lengths.histogram.empty())
-    for (int i = 1; (i - 1) * lengths.multiple < sequence_length; ++i)
-      all.push_back(std::min(i * lengths.multiple, sequence_length));
+  if (lengths.histogram.empty()) {
+    const int possible = (sequence_length - 1) / lengths.multiple + 1;
+    const auto some = static_cast<int>(std::min<std::size_t>(most, static_cast<std::size_t>(possible)));
+    for (int i = 0; i < some; ++i) {
+      const std::int64_t number = some == 1 ? possible : 1 + std::int64_t{i} * (possible - 1) / (some - 1);
+      all.push_back(static_cast<int>(std::min<std::int64_t>(number * lengths.multiple, sequence_length)));
+    }
+  }
   all.push_back(sequence_length);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   if (all.size() <= most) return all;

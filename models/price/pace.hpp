@@ -54,7 +54,7 @@ struct MicroBatch {
 /// share of real tokens. Without lengths the tokens and FLOPs are those of a full one.
 MicroBatch micro_batch_of(const Pace& pace, int kind, int rank, std::int64_t index);
 
-/// compute_jitter.gpu: exp(s z - s^2 / 2) with s^2 = log(1 + cv^2), drawn once for the rank.
+/// compute_jitter.gpu: lognormal, drawn once for the rank.
 double gpu_factor(const Pace& pace, int rank);
 
 /// Lengths to which a micro-batch can be padded, ascending, sequence_length among them; at most `most`, evenly spread,

@@ -15,10 +15,17 @@ namespace {
 /// Every bucket or unit of an update is played by itself: more of them than this is a mistake, and would take minutes.
 constexpr double kMostBuckets = 100'000;
 
-/// How many collectives a schedule makes in an update; of one that is not known, which has been told, none.
+/// How many collectives a schedule makes in an update (with replicas of several ranks, between two of their meetings);
+/// of one that is not known, which has been told, none.
 double collectives_of(const ScheduleSpec& spec, double steps, const Model& model) {
+  if (find_schedule(spec.name) == nullptr) return 0;
+  if (const ScheduleTraits* const inner = inner_schedule(spec)) {
+    ScheduleSpec inside = spec;
+    inside.inner = Inner::kNone;
+    inside.name = inner->name;
+    return spec.inner_updates * collectives_of(inside, steps, model);
+  }
   const ScheduleTraits* const traits = find_schedule(spec.name);
-  if (traits == nullptr) return 0;
   if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
   if (!traits->takes("bucket_cap_mb")) return 0;
   const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
@@ -33,46 +40,77 @@ double collectives_of(const ScheduleSpec& spec, double steps, const Model& model
   return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
 }
 
-/// Least and most micro-batches of a GPU in an update; without a cluster the training's.
-std::pair<int, int> least_and_most_steps(const std::optional<Cluster>& cluster, const Training& training) {
+/// Least and most micro-batches of a GPU in an update.
+using Steps = std::pair<int, int>;
+
+Steps steps_of(const NodeGroup& group, const Training& training) {
+  Steps limits{kMaxInteger, 0};
+  for (int gpu = 0; gpu < group.gpus; ++gpu) {
+    const int steps = accumulation_steps_of(group, gpu, training);
+    limits = {std::min(limits.first, steps), std::max(limits.second, steps)};
+  }
+  return limits;
+}
+
+/// Without a cluster the training's.
+Steps steps_of(const std::optional<Cluster>& cluster, const Training& training) {
   const int asked = training.gradient_accumulation_steps;
   if (!cluster || cluster->nodes.empty()) return {asked, asked};
-  std::pair<int, int> limits{kMaxInteger, 0};
-  for (const NodeGroup& group : cluster->nodes)
-    for (int gpu = 0; gpu < group.gpus; ++gpu) {
-      const int steps = accumulation_steps_of(group, gpu, training);
-      limits = {std::min(limits.first, steps), std::max(limits.second, steps)};
-    }
+  Steps limits{kMaxInteger, 0};
+  for (const NodeGroup& group : cluster->nodes) {
+    const Steps own = steps_of(group, training);
+    limits = {std::min(limits.first, own.first), std::max(limits.second, own.second)};
+  }
   return limits;
+}
+
+/// Of the ranks that meet in an update and differ: all, or those of a replica; nothing where none differ.
+std::optional<Steps> unequal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training) {
+  if (!meets_every_micro_batch(spec)) return std::nullopt;
+  if (inner_schedule(spec) == nullptr) {
+    const Steps all = steps_of(std::optional(cluster), training);
+    return all.first < all.second ? std::optional(all) : std::nullopt;
+  }
+  for (const NodeGroup& group : cluster.nodes)
+    if (const Steps own = steps_of(group, training); own.first < own.second) return own;
+  return std::nullopt;
 }
 
 }  // namespace
 
 void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, ObjectReader& top) {
-  const auto [least, most] = least_and_most_steps(cluster, training);
-  if (least == most) return;
+  if (!cluster) return;
   for (const ScheduleSpec& spec : schedules) {
-    if (find_schedule(spec.name) == nullptr || !meets_every_micro_batch(spec)) continue;
+    if (find_schedule(spec.name) == nullptr) continue;
+    const std::optional<Steps> steps = unequal_steps(spec, *cluster, training);
+    if (!steps) continue;
     top.fail("schedules",
-             fmt::format("{} communicates in every micro-batch, so all GPUs must do as many, and the node groups have "
-                         "from {} to {} gradient_accumulation_steps; write one number for all, and divide the work by "
-                         "micro_batch_size",
-                         in_quotes(spec.label), least, most));
+             fmt::format("{} communicates in every micro-batch, so all GPUs that do must make as many, and they have "
+                         "from {} to {} gradient_accumulation_steps; write one number for all, and give slower node "
+                         "groups a smaller micro_batch_size",
+                         in_quotes(spec.label), steps->first, steps->second));
   }
+}
+
+bool has_equal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training) {
+  return !unequal_steps(spec, cluster, training);
 }
 
 void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, const Model& model, ObjectReader& top) {
-  const double steps = least_and_most_steps(cluster, training).second;
+  const double steps = steps_of(cluster, training).second;
   for (const ScheduleSpec& spec : schedules) {
     const double collectives = collectives_of(spec, steps, model);
     if (collectives <= kMostBuckets) continue;
-    const bool units = traits_of(spec).sharding == Sharding::kParameters;
-    top.fail("schedules",
-             fmt::format("{} would send {:.0f} {} in an update; at most {:.0f}: {}lower gradient_accumulation_steps",
-                         in_quotes(spec.label), collectives, units ? "units" : "buckets", kMostBuckets,
-                         units ? "" : "raise its bucket_cap_mb or gather_bucket_mb, or "));
+    const bool units = sharding_of(spec) == Sharding::kParameters;
+    top.fail(
+        "schedules",
+        fmt::format("{} would send {:.0f} {} {}; at most {:.0f}: {}lower {}gradient_accumulation_steps",
+                    in_quotes(spec.label), collectives, units ? "units" : "buckets",
+                    inner_schedule(spec) != nullptr ? "from one meeting of its replicas to the next" : "in an update",
+                    kMostBuckets, units ? "" : "raise its bucket_cap_mb or gather_bucket_mb, or ",
+                    inner_schedule(spec) != nullptr ? "inner_updates or " : ""));
   }
 }
 

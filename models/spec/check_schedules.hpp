@@ -14,6 +14,9 @@ namespace accosim {
 void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, ObjectReader& top);
 
+/// Whether those that wait for each other do as many.
+bool has_equal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training);
+
 /// Reports schedules that make more collectives in an update than can be played.
 void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, const Model& model, ObjectReader& top);

@@ -166,7 +166,7 @@ void read_measured(ObjectReader& config, Model& model) {
   if (JsonValue* shorter = config.find("shorter_micro_batches")) {
     ObjectReader times(*shorter, config.pointer("shorter_micro_batches"), config.diagnostics());
     for (const std::string& key : keys_of(*shorter)) {
-      const bool whole = key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
+      const bool whole = !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
       const double tokens = whole ? std::stod(key) : 0;
       if (tokens < 1)
         config.fail("shorter_micro_batches", in_quotes(key, 50) + " is no number of tokens; write {\"128\": \"2 ms\"}");

@@ -119,7 +119,8 @@ std::vector<int> read_ranks(ObjectReader& reader) {
   std::sort(ranks.begin(), ranks.end());
   const bool twice = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
   if (reader.good("ranks") && (ranks.empty() || twice || ranks.size() != listed.size()))
-    reader.fail("ranks", "names no ranks; write \"all\", or each rank once: [0] or [0, 8]");
+    reader.fail("ranks",
+                "names no ranks, or one twice, or no whole number; write \"all\", or each rank once: [0] or [0, 8]");
   return ranks;
 }
 
@@ -170,16 +171,34 @@ void read_list(ObjectReader& training, const char* key, const Each& each) {
 
 }  // namespace
 
-void check_unsteady(const Unsteady& unsteady, const Model& model, int ranks, ObjectReader& top) {
+namespace {
+
+/// What a measured model lacks to be run at these lengths; empty: nothing.
+std::string lacking_lengths(const Model& model, const Training& training) {
+  const SequenceLengths& lengths = training.unsteady.lengths;
+  if (!family_of(model).measured || lengths.full() || lengths.padding != Padding::kLongest) return "";
+  const char* const measure = "(\"shorter_micro_batches\", which accocal measure --lengths 16,32 makes)";
+  if (model.shorter_micro_batches.empty())
+    return fmt::format("needs the measured model's time at other lengths {}; measure it, or leave sequence_lengths out",
+                       measure);
+  const double shortest = model.shorter_micro_batches.begin()->first / training.micro_batch_size;
+  if (lengths.histogram.empty() || lengths.histogram.front().tokens < shortest)
+    return fmt::format(
+        "has lengths below {:g} tokens, the shortest at which the model was measured {}; measure shorter "
+        "ones, or write a histogram from there on",
+        shortest, measure);
+  return "";
+}
+
+}  // namespace
+
+void check_unsteady(const Training& checked, const Model& model, int ranks, ObjectReader& top) {
+  const Unsteady& unsteady = checked.unsteady;
   const JsonValue* const training = top.find("training");
   if (training == nullptr) return;
-  const std::string at = top.pointer("training");
-  if (const JsonValue* lengths = training->find("sequence_lengths");
-      lengths != nullptr && family_of(model).measured && model.shorter_micro_batches.empty())
-    top.diagnostics().add(
-        lengths->origin, at + "/sequence_lengths",
-        "needs the measured model's time at other lengths (\"shorter_micro_batches\": accocal measure "
-        "--lengths 16,32); measure it, or leave sequence_lengths out");
+  const std::string at = top.pointer("training"), lacking = lacking_lengths(model, checked);
+  if (const JsonValue* lengths = training->find("sequence_lengths"); lengths != nullptr && !lacking.empty())
+    top.diagnostics().add(lengths->origin, at + "/sequence_lengths", lacking);
   for (std::size_t i = 0; i < unsteady.pauses.size(); ++i) {
     const std::vector<int>& paused = unsteady.pauses[i].ranks;
     if (paused.empty() || paused.back() < ranks) continue;
@@ -209,7 +228,7 @@ Unsteady read_unsteady(ObjectReader& training, int sequence_length) {
   if (unsteady.drawn())
     unsteady.seed = static_cast<std::uint64_t>(training.integer("seed", 0, kMaxInteger, 0));
   else if (training.has("seed") && training.good())
-    training.fail("seed", "is of nothing: no sequence_lengths, compute_jitter or stragglers are drawn; leave it out");
+    training.fail("seed", "changes nothing: no sequence_lengths, compute_jitter or stragglers are drawn; leave it out");
   return unsteady;
 }
 

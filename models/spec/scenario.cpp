@@ -201,7 +201,7 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   scenario.training = training;
   check_equal_steps(scenario.schedules, cluster, training, top);
   if (model) check_collectives(scenario.schedules, cluster, training, *model, top);
-  if (model && cluster) check_unsteady(training.unsteady, *model, static_cast<int>(places_of(*cluster).size()), top);
+  if (model && cluster) check_unsteady(training, *model, static_cast<int>(places_of(*cluster).size()), top);
   top.finish();
   if (model) scenario.model = std::move(*model);
   if (cluster) scenario.cluster = std::move(*cluster);

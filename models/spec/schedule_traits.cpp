@@ -172,8 +172,12 @@ const ScheduleTraits& plain_schedule() { return traits_of("ddp"); }
 
 const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
 
+bool accumulates_while_waiting(const ScheduleSpec& spec) {
+  return traits_of(spec).delayed && spec.late_communication == LateCommunication::kAccumulate;
+}
+
 bool meets_every_micro_batch(const ScheduleSpec& spec) {
-  return traits_of(spec).sharding == Sharding::kParameters || spec.sync == Sync::kEveryMicroBatch;
+  return sharding_of(spec) == Sharding::kParameters || spec.sync == Sync::kEveryMicroBatch;
 }
 
 // By the names of their rows.

@@ -76,6 +76,8 @@ inline const ScheduleTraits& traits_of(const ScheduleSpec& spec) { return traits
 /// the same with a sharded optimizer (ZeRO-1).
 const ScheduleTraits& plain_schedule();
 const ScheduleTraits& plain_sharded_schedule();
+/// Whether a rank goes on accumulating while it waits, so that ranks divide the work by their speed themselves.
+bool accumulates_while_waiting(const ScheduleSpec& spec);
 /// Whether ranks meet in every micro-batch, so that all must do as many.
 bool meets_every_micro_batch(const ScheduleSpec& spec);
 /// The schedule that runs inside a replica; nullptr where a replica is one rank.

@@ -27,8 +27,8 @@ std::vector<Option> report_options() {
   const Option json = {.names = "--json", .help = "One JSON document instead of text", .value = false};
   const Option seeds = {.names = "--seeds",
                         .help =
-                            "Play under so many seeds, the scenario's and those after it: medians and 10 to 90 % "
-                            "bands of what is drawn (jitter, lengths, stragglers)",
+                            "Play N seeds of what is drawn (jitter, lengths, stragglers), from the scenario's on: "
+                            "medians and 10 to 90 % bands",
                         .value = 1,
                         .least = 1,
                         .most = 10'000};

@@ -87,7 +87,7 @@ void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& re
   for (std::size_t i = 0; i < chosen.indices.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[chosen.indices[i]];
     const EventGraph graph = graph_for_trace(*results[i].costs, spec, scenario.training.gradient_accumulation_steps,
-                                             arguments.whole("--trace-updates"));
+                                             arguments.whole("--trace-updates"), results[i].pauses);
     writer.begin_schedule(graph, spec.label + band_in_words(results[i]), names, 1 + static_cast<int>(i) * ranks);
     try {
       play(graph, network_of(arguments), writer.sink());

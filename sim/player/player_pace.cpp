@@ -2,6 +2,7 @@
 // work that it has done stays done and the rest goes at the new pace; the event of its old end is left in the agenda
 // and told by its time.
 #include <algorithm>
+#include <cmath>
 
 #include "models/price/work.hpp"
 #include "sim/player/player_state.hpp"
@@ -35,7 +36,7 @@ double Player::factor(const Lane& lane, const Op& op) const {
   double streaming = 0;
   for (std::uint32_t id = first_lane_[lane.rank]; id < first_lane_[lane.rank + 1]; ++id)
     if (&lanes_[id] != &lane) streaming += streaming_on(lanes_[id]);
-  const int held = static_cast<int>(streaming * program.streaming_sms);
+  const int held = static_cast<int>(std::lround(streaming * program.streaming_sms));
   return slowdown(program.works[op.work], load.sms + held, traffic, streaming);
 }
 

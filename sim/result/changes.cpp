@@ -85,7 +85,11 @@ void multiply_own_steps(Scenario& scenario, std::size_t index, int factor, std::
 }
 
 /// The micro-batches of all groups divided by `divisor`, with as many more accumulation steps.
-Changed divided(const Trial& trial, int divisor) {
+std::optional<Changed> divided(const Trial& trial, int divisor) {
+  int most = trial.scenario.training.gradient_accumulation_steps;
+  for (const NodeGroup& group : trial.scenario.cluster.nodes)
+    for (const int steps : group.accumulation_steps) most = std::max(most, steps);
+  if (most > kMaxInteger / divisor) return std::nullopt;
   Changed changed{"", {}, trial};
   std::vector<NodeGroup>& groups = changed.trial.scenario.cluster.nodes;
   Training& training = changed.trial.scenario.training;
@@ -184,7 +188,9 @@ Change divide_micro_batch(Fits fits) {
     std::optional<Changed> last;
     for (int divisor = 2; divisor <= common; ++divisor) {
       if (common % divisor != 0) continue;
-      last = divided(trial, divisor);
+      std::optional<Changed> next = divided(trial, divisor);
+      if (!next) break;
+      last = std::move(next);
       if (fits(last->trial)) break;
     }
     return last;

@@ -252,6 +252,8 @@ Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
   for (const RankKind& kind : play.costs.kinds) explanation.operators.push_back(operator_table(kind));
   if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))
     explanation.notes.push_back(in_words(*bound));
+  explanation.pauses = pause_results(play);
+  if (play.costs.pace.unsteady.varies()) explanation.drawn_mean = play.measured.update_time;
   return explanation;
 }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/base/units.hpp"
 #include "sim/graph/graph.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace accosim {
 
@@ -48,6 +50,8 @@ struct Explanation {
   CriticalPath path;
   std::vector<OperatorTable> operators;  ///< one a kind of rank
   std::vector<std::string> notes;        ///< what bounds what the path shows, such as a window
+  std::vector<PauseResult> pauses;       ///< which the path leaves out
+  std::optional<Seconds> drawn_mean;     ///< where the path is of one update of many that differ: their mean
 };
 
 }  // namespace accosim

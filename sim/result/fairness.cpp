@@ -77,9 +77,30 @@ std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
   return in_words(texts) + (sizes ? "" : one ? " micro-batch" : " micro-batches");
 }
 
+/// Pauses of the ranks that are kept, by their new numbers; those without any are gone. `kept`: by rank of the whole.
+void keep_pauses(std::vector<Pause>& pauses, const std::vector<bool>& kept) {
+  std::vector<Pause> left;
+  for (Pause& pause : pauses) {
+    const bool all = pause.ranks.empty();
+    std::vector<int> ranks;
+    for (const int rank : pause.ranks)
+      if (kept[static_cast<std::size_t>(rank)])
+        ranks.push_back(static_cast<int>(std::count(kept.begin(), kept.begin() + rank, true)));
+    pause.ranks = std::move(ranks);
+    if (all || !pause.ranks.empty()) left.push_back(std::move(pause));
+  }
+  pauses = std::move(left);
+}
+
 /// The GPUs of one device alone. Nothing where hybrid sharding would get nodes of unlike numbers of GPUs.
 std::optional<Scenario> part_of(const Scenario& scenario, const Device& device, const ScheduleSpec& spec) {
   Scenario part = scenario;
+  std::vector<bool> ranks;
+  for (const Place& place : places_of(scenario.cluster))
+    ranks.push_back(
+        scenario.cluster.nodes[static_cast<std::size_t>(place.group)].devices[static_cast<std::size_t>(place.gpu)] ==
+        device);
+  keep_pauses(part.training.unsteady.pauses, ranks);
   part.cluster.nodes.clear();
   for (const NodeGroup& group : scenario.cluster.nodes) {
     NodeGroup kept = group;
@@ -150,11 +171,9 @@ class FairPlays {
     FairBaseline result;
     result.samples_per_update = samples_per_update(play);
     result.update_time = play.measured.update_time;
-    result.tokens_per_second = result.samples_per_update * scenario.training.sequence_length / result.update_time.value;
+    result.tokens_per_second = worked_per_update(play).tokens / result.update_time.value;
     result.speedup = result.tokens_per_second / tokens_per_second_;
-    result.fits = std::all_of(play.costs.kinds.begin(), play.costs.kinds.end(), [&](const RankKind& kind) {
-      return memory_of(play.costs, kind, baseline_, steps).total() <= kind.device.memory;
-    });
+    result.fits = least_likely(memory_by_kind(play.costs, baseline_, steps)).fit.verdict != FitVerdict::kDoesNotFit;
     result.shares = shares_of(scenario);
     result.work = work_in_words(result.shares, sizes);
     return result;
@@ -165,10 +184,6 @@ class FairPlays {
   double tokens_per_second_ = 0;  ///< of the baseline as it is written
   NetworkKind network_;
 };
-
-bool balances_by_itself(const ScheduleSpec& spec) {
-  return traits_of(spec).delayed && spec.late_communication == LateCommunication::kAccumulate;
-}
 
 const ScheduleSpec& spec_of(const Scenario& scenario, const std::string& label) {
   return *std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
@@ -299,7 +314,7 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
   fair.baselines.push_back(plays.balanced_at(asked));
   std::vector<const RunResult*> gaining;
   for (const RunResult& result : results)
-    if (result.label != scenario.baseline && balances_by_itself(spec_of(scenario, result.label)))
+    if (result.label != scenario.baseline && accumulates_while_waiting(spec_of(scenario, result.label)))
       gaining.push_back(&result);
   for (const RunResult* result : gaining) {
     const double samples = result->samples_per_update;

@@ -38,7 +38,7 @@ std::vector<History> histories(const EventGraph& graph, const std::vector<Span>&
         history.micro_batches.push_back(std::exchange(in_update[span.rank], 0));
         history.rounds.push_back(std::exchange(rounds[span.rank], {}));
       }
-    } else if (label.cls == OpClass::kPause || label.cls == OpClass::kHost) {
+    } else if (label.cls == OpClass::kPause) {
       continue;  // nothing is computed
     } else if (label.cls == OpClass::kCommunication) {
       history.communicating.emplace_back(span.begin.value, span.end.value);
@@ -46,8 +46,8 @@ std::vector<History> histories(const EventGraph& graph, const std::vector<Span>&
       const Op& op = graph.programs[rank.program].lanes[span.lane][span.op];
       history.sent.emplace_back(span.end.value, graph.groups[rank.groups[op.slot]].plans[op.plan].sent_per_rank.value);
     } else {
-      // A repeated op stands in a body that is compute throughout (but for a host's launch), so what lies between its
-      // repetitions is busy too.
+      // A repeated op stands in a body that is compute throughout, so what lies between its repetitions is busy too. A
+      // wait for the host is the computation's own, and exposes no communication.
       history.busy.emplace_back(span.begin.value,
                                 span.end.value + static_cast<double>(span.repeat - 1) * span.period.value);
     }

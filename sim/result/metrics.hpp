@@ -62,6 +62,7 @@ struct PauseResult {
   Seconds cost;              ///< by which one pause delays the updates
   double micro_batches = 0;  ///< that all ranks together do more meanwhile
   double every_updates = 1;  ///< updates from one to the next
+  bool crowded = false;      ///< it would come again before the updates are over it
 };
 
 /// A figure over several seeds.

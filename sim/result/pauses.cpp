@@ -1,6 +1,5 @@
 #include "sim/result/pauses.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -34,8 +33,8 @@ PlacedPause placed(const Pause& pause, const Costs& costs, std::int64_t after_up
 double updates_between(const Pause& pause, const PauseCost& cost, Seconds update, double micro_batches) {
   const double more = std::accumulate(cost.micro_batches.begin(), cost.micro_batches.end(), 0.0);
   if (pause.every_updates > 0) return pause.every_updates;
-  if (pause.every_gradients > 0) return std::max(1.0, (pause.every_gradients - more) / micro_batches);
-  return std::max(1.0, (pause.every - cost.time) / update);
+  if (pause.every_gradients > 0) return (pause.every_gradients - more) / micro_batches;
+  return (pause.every - cost.time) / update;
 }
 
 }  // namespace accosim

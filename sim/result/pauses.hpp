@@ -18,13 +18,14 @@ struct PauseCost {
   Seconds time;                       ///< by which one pause delays the updates
   std::vector<double> micro_batches;  ///< by rank: those that are done more for one pause, while others wait
   double every_updates = 1;           ///< updates from one to the next
+  bool crowded = false;  ///< they come more than once an update, or before the last is over: as if they did not
 };
 
 /// The pause as a play makes it, after so many marked updates. Evaluation is forward passes on ceil(sequences /
 /// micro_batch_size) micro-batches, at the mean time of drawn ones.
 PlacedPause placed(const Pause& pause, const Costs& costs, std::int64_t after_update);
 
-/// Updates from one pause to the next, at least 1, given the time and the micro-batches (of all ranks) of an update
+/// Updates from one pause to the next, given the time and the micro-batches (of all ranks) of an update
 /// without pauses: every_updates; (every_gradients - what one pause adds) / micro_batches; (every - cost) / update.
 double updates_between(const Pause& pause, const PauseCost& cost, Seconds update, double micro_batches);
 

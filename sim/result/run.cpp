@@ -50,7 +50,9 @@ Scenario at_steps(Scenario scenario, int n) {
   const int common = common_steps(scenario);
   for (NodeGroup& group : scenario.cluster.nodes)
     for (int& steps : group.accumulation_steps) steps = steps / common * n;
-  scenario.training.gradient_accumulation_steps = scenario.training.gradient_accumulation_steps / common * n;
+  // Where all groups have their own it is nobody's, and need not be divisible.
+  scenario.training.gradient_accumulation_steps =
+      std::max(1, scenario.training.gradient_accumulation_steps / common) * n;
   return scenario;
 }
 
@@ -158,11 +160,6 @@ DrawnUpdates drawn_updates(const SteadyPlay& play) {
   return drawn;
 }
 
-PauseResult pause_result(const PauseCost& cost) {
-  return {cost.name, cost.lasts, cost.time, std::accumulate(cost.micro_batches.begin(), cost.micro_batches.end(), 0.0),
-          cost.every_updates};
-}
-
 RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play, NetworkKind network) {
   RunResult result;
   result.schedule = spec.name;
@@ -181,7 +178,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.batch_inflation = result.samples_per_update / samples_asked(scenario);
   add_utilization(result, play);
   if (play.costs.pace.unsteady.varies()) result.drawn = drawn_updates(play);
-  for (const PauseCost& cost : play.pauses) result.pauses.push_back(pause_result(cost));
+  result.pauses = pause_results(play);
   add_memory(result, scenario, spec, play.costs);
   for (int rank = 0; rank < play.costs.ranks(); ++rank) {
     const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
@@ -230,8 +227,18 @@ EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, i
   return graph_for_trace(price(scenario, spec), spec, scenario.training.gradient_accumulation_steps, updates);
 }
 
-EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates) {
-  return fold_flows(build(spec, costs, accumulation_steps, updates));
+EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
+                           const std::vector<PauseResult>& pauses) {
+  if (pauses.empty()) return fold_flows(build(spec, costs, accumulation_steps, updates));
+  Costs paused = costs;
+  const double marks = updates_per_mark(traits_of(spec), spec.inner_updates);
+  for (std::size_t i = 0; i < pauses.size(); ++i)
+    for (int k = 1;; ++k) {
+      const auto after = std::max<std::int64_t>(k, std::llround(k * pauses[i].every_updates / marks));
+      if (after >= updates) break;
+      paused.pace.pauses.push_back(placed(costs.pace.unsteady.pauses[i], costs, after));
+    }
+  return fold_flows(build(spec, paused, accumulation_steps, updates));
 }
 
 }  // namespace accosim

@@ -38,7 +38,8 @@ struct Worked {
 };
 Worked worked_per_update(const SteadyPlay& play);
 
-/// `accumulation_steps` micro-batches per update and rank; ACCO does half of them a round.
+std::vector<PauseResult> pause_results(const SteadyPlay& play);
+
 /// `accumulation_steps` micro-batches per update of each rank whose node group has none of its own; ACCO does half of
 /// them a round.
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network);
@@ -54,7 +55,9 @@ std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>&
 
 /// `updates` updates of a schedule with every rank by itself, for a trace.
 EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, int updates);
-/// The same at costs that are known.
-EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates);
+/// The same at costs that are known, with the pauses of that schedule's result, in the training's order: each when so
+/// many updates have ended.
+EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
+                           const std::vector<PauseResult>& pauses = {});
 
 }  // namespace accosim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
@@ -66,8 +67,10 @@ PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Paus
 
   PauseCost cost;
   cost.name = pause.name;
-  const std::vector<Seconds>& lasts = with.costs.pace.pauses.front().lasts;
-  cost.lasts = *std::max_element(lasts.begin(), lasts.end());
+  const PlacedPause& made = with.costs.pace.pauses.front();
+  for (std::size_t rank = 0; rank < with.costs.kind_of.size(); ++rank)
+    if (made.ranks.empty() || std::binary_search(made.ranks.begin(), made.ranks.end(), static_cast<int>(rank)))
+      cost.lasts = std::max(cost.lasts, made.lasts[static_cast<std::size_t>(with.costs.kind_of[rank])]);
   cost.time = end_of(with) - end_of(without);
   for (const int of : with.folded.class_of) {
     const auto rank = static_cast<std::size_t>(of);
@@ -105,7 +108,9 @@ void add_pauses(SteadyPlay& play, const ScheduleSpec& spec, const std::vector<Pa
     micro_batches += play.folded.graph.ranks[r].multiplicity * play.measured.ranks[r].micro_batches_per_update;
   for (const Pause& pause : pauses) {
     PauseCost cost = cost_of(play, spec, pause, network);
-    cost.every_updates = updates_between(pause, cost, update, micro_batches);
+    const double between = updates_between(pause, cost, update, micro_batches);
+    cost.every_updates = std::max(1.0, between);
+    cost.crowded = between < 1 || cost.lasts > cost.every_updates * update + cost.time;
     play.pauses.push_back(cost);
   }
   for (const PauseCost& cost : play.pauses) add_cost(play, cost);
@@ -124,6 +129,15 @@ SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int a
     play_to_a_period(play, spec, network);
   add_pauses(play, spec, scenario.training.unsteady.pauses, network);
   return play;
+}
+
+std::vector<PauseResult> pause_results(const SteadyPlay& play) {
+  std::vector<PauseResult> results;
+  for (const PauseCost& cost : play.pauses) {
+    const double more = std::accumulate(cost.micro_batches.begin(), cost.micro_batches.end(), 0.0);
+    results.push_back({cost.name, cost.lasts, cost.time, more, cost.every_updates, cost.crowded});
+  }
+  return results;
 }
 
 }  // namespace accosim

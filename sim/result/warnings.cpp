@@ -113,9 +113,9 @@ std::optional<Warning> casts_on_the_wire(const ScheduleSpec& spec, const SteadyP
   if (devices.empty()) return std::nullopt;
   return Warning{
       "casts_on_the_wire",
-      fmt::format("ranks compute in two types of 16 bits, {}, and gradients are reduced in {}: they are cast "
+      fmt::format("gradients are reduced in {}, which is not the 16-bit type of all ranks ({}): those cast theirs "
                   "before, and what comes back after",
-                  devices, name_of(spec.gradient_dtype)),
+                  name_of(spec.gradient_dtype), devices),
       "fp16 has too small a range for plain gradients: scale the loss on every rank alike, and skip an update "
       "on all ranks where one overflows"};
 }
@@ -140,6 +140,23 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
                              result.batch_inflation),
                  "judge by speedup_same_batch; raise gradient_accumulation_steps to the batch you would train "
                  "with, or use a faster network"};
+}
+
+/// A mean that is not well known, and pauses that come too often.
+void warn_of_draws(const RunResult& result, std::vector<Warning>& warnings) {
+  if (result.drawn && !result.drawn->narrow)
+    warnings.push_back({"mean_not_known",
+                        fmt::format("drawn updates scatter so much that {} of them give their mean to ±{:.1f} % (80 %)",
+                                    result.drawn->played, 100 * result.drawn->band_of_mean),
+                        "take smaller differences for noise, or play several seeds (--seeds)"});
+  for (const PauseResult& pause : result.pauses)
+    if (pause.crowded)
+      warnings.push_back(
+          {"pauses_crowded",
+           fmt::format("the pause \"{}\" would come again before the updates are over the last one; it is "
+                       "charged as if it did not, at most once an update",
+                       pause.name),
+           "make it shorter or rarer, or take the figures for a lower bound of the time"});
 }
 
 /// Kernels outside of what was measured, and constants that another part lent.
@@ -186,7 +203,8 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
   for (const std::optional<Warning>& warning :
        {window_warning(play.folded.graph), statistics_warning(spec, play.costs)})
     if (warning) warnings.push_back(*warning);
-  if (!play.measured.periodic)
+  warn_of_draws(result, warnings);
+  if (!play.measured.periodic && !result.drawn)
     warnings.push_back({"not_periodic",
                         fmt::format("updates do not repeat exactly; figures are means over {} of them",
                                     play.measured.last - play.measured.first),

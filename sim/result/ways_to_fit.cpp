@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/price/costs.hpp"
+#include "models/spec/check_schedules.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/changes.hpp"
@@ -51,6 +52,9 @@ std::vector<Change> sharded_schedules() {
     if (traits.sharding != Sharding::kNothing && !traits.delayed && !traits.local) changes.push_back(schedule(traits));
   return changes;
 }
+
+/// A schedule that waits in every micro-batch is refused where GPUs do different numbers of them.
+bool loads(const Trial& trial) { return has_equal_steps(trial.spec, trial.scenario.cluster, trial.scenario.training); }
 
 void append(std::vector<Change>& changes, std::vector<Change> more) {
   for (Change& change : more) changes.push_back(std::move(change));
@@ -131,7 +135,7 @@ std::vector<WayToFit> tried_together(const Trial& now, const Need& before) {
   Bytes room = before.room();
   for (const Change& change : changes_together()) {
     const std::optional<Changed> changed = change(trial);
-    if (!changed) continue;
+    if (!changed || !loads(changed->trial)) continue;
     const WayToFit way = way_of(*changed, before);
     if (way.room < room + kWorthSaying) continue;
     together.push_back(way);
@@ -151,7 +155,7 @@ WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec) {
   WaysToFit ways;
   for (const Change& change : changes_alone(measured)) {
     const std::optional<Changed> changed = change(now);
-    if (!changed) continue;
+    if (!changed || !loads(changed->trial)) continue;
     const WayToFit way = way_of(*changed, before);
     if (way.saves >= kWorthSaying) ways.alone.push_back(way);
   }

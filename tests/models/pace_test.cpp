@@ -152,9 +152,8 @@ TEST(Pace, AnOpIsStretchedOnlyWhereItsGpuIsSlow) {
 }
 
 TEST(Pace, AGpuIsSlowForItsShareOfTheTime) {
-  // Mean time between 3 s, each lasting 1 s: a quarter of the time, from the very begin. 400 GPUs over 100 s hold
-  // 10,000 windows; work of 1 s takes 1 + p (f - 1) / ... on the whole: in 100 s a GPU does 75 + 25 / 2 seconds of
-  // work.
+  // Mean time between 3 s, each lasting 1 s: a quarter of the time, from the very begin. 400 GPUs over 100 s hold 10,000
+  // windows. In 100 s a GPU does 75 s of work where it is fast, and 25 / 2 where it is slow.
   Unsteady unsteady;
   unsteady.stragglers = {{Seconds{3}, Seconds{1}, 2}};
   double done = 0, early = 0;

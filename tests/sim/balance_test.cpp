@@ -22,7 +22,7 @@ namespace {
 constexpr NetworkKind kNetworks[] = {NetworkKind::kReference, NetworkKind::kSimgrid};
 
 /// Two ranks over sockets of 10 MB/s, steps of 1 ms; a micro-batch takes 100 ms on the one and 200 ms on the other;
-/// 1e6 parameters in fp32, 10 ns each in the optimizer. Four micro-batches an update.
+/// 1e6 parameters in fp32, 10 ns each in the optimizer. Six micro-batches an update.
 Scenario one_twice_as_fast(const std::string& bandwidth) {
   const auto node = [&](const std::string& name, const std::string& slowdown) {
     return R"({"name": ")" + name + R"(", "gpus": 1,

@@ -85,6 +85,49 @@ TEST(Fairness, IsAskedOnlyOfUnlikeRanks) {
                   .baselines.empty());
 }
 
+/// Two GPUs, the second twice as slow.
+Scenario unlike_pair() {
+  Scenario scenario = sample_scenario(1, 1);
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  scenario.cluster.nodes[1].devices[0].slowdown = 2;
+  return scenario;
+}
+
+TEST(Fairness, CountsTheTokensOfSequencesAsEveryResultDoes) {
+  // Sequences of 128 tokens in a context of 512: the baseline balanced is at most 1.5 times as fast as it is written (3
+  // parts in the time of 2), however the tokens are counted.
+  Scenario scenario = unlike_pair();
+  scenario.training.unsteady.lengths.histogram = {{128, 1}};
+  const FairComparison fair =
+      fair_comparison(scenario, compare(scenario, {0, 3}, NetworkKind::kReference), NetworkKind::kReference);
+  ASSERT_FALSE(fair.baselines.empty());
+  for (const FairBaseline& each : fair.baselines) EXPECT_LT(each.speedup, 1.55) << each.label;
+}
+
+TEST(Fairness, APartHasThePausesOfItsOwnRanksOnly) {
+  // The slow GPU pauses for a long time: alone the fast one never does.
+  Scenario scenario = unlike_pair();
+  const auto alone = [&](std::vector<int> ranks) {
+    Pause pause;
+    pause.ranks = std::move(ranks);
+    pause.every_updates = 10;
+    pause.duration = Seconds{100};
+    scenario.training.unsteady.pauses = {pause};
+    const FairComparison fair =
+        fair_comparison(scenario, compare(scenario, {0}, NetworkKind::kReference), NetworkKind::kReference);
+    std::vector<double> times;
+    for (const FairBaseline& each : fair.baselines)
+      if (!each.part.empty()) times.push_back(each.update_time.value);
+    return times;
+  };
+  const std::vector<double> slow = alone({1}), fast = alone({0});
+  ASSERT_EQ(slow.size(), 2U);
+  EXPECT_LT(slow[0], 10);
+  EXPECT_GT(slow[1], 10);
+  EXPECT_GT(fast[0], 10);
+  EXPECT_LT(fast[1], 10);
+}
+
 TEST(Fairness, OfASlowGpuInANodeBalancesItsGpuAlone) {
   // One of four is twice as slow, and nothing to communicate to speak of. 4 micro-batches of 4 on each are 64 samples;
   // balanced 4.57 and 2.29. ACCO's do 8 where the slow one does 4, and so does the balanced baseline at that batch.

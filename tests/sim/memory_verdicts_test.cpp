@@ -1,4 +1,5 @@
-// Do the verdicts' ways out, set as they say, leave the memory that they say? And is what ran never called unfit?
+// Do the verdicts' ways out, set as they say, leave the memory that they say? And are the runs among them, which all
+// ran, not called unfit?
 #include "sim/evidence/memory_verdicts.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ TEST(MemoryVerdicts, AreOfTwelveRunsOfEveryVerdict) {
   for (const int rows_of_one : of) EXPECT_GE(rows_of_one, 3);
 }
 
-TEST(MemoryVerdicts, NothingThatRanIsSaidNotToFit) {
+TEST(MemoryVerdicts, NoRunOfThePageIsSaidNotToFit) {
   int ran = 0;
   for (const VerdictRow& row : rows()) {
     if (row.of.published.empty()) continue;

@@ -254,6 +254,47 @@ TEST(Pauses, TheirCostIsSpreadOverTheUpdatesBetweenThem) {
   EXPECT_NEAR(with(seconds).tokens_per_second, without.tokens_per_second * 18 / 20, 1e-6 * without.tokens_per_second);
 }
 
+TEST(Pauses, LastAsLongAsOnTheSlowestOfTheirOwnRanks) {
+  Scenario scenario = sample_scenario(1, 2);
+  scenario.cluster.nodes[0].devices[1].slowdown = 3;
+  Pause pause;
+  pause.every_updates = 100;
+  pause.sequences = 4;
+  const ScheduleSpec& ddp = schedule(scenario, "ddp");
+  const double forward = price(scenario, ddp).kinds[0].forward.value;
+  const auto lasts = [&](std::vector<int> ranks) {
+    pause.ranks = std::move(ranks);
+    scenario.training.unsteady.pauses = {pause};
+    return play_steady(scenario, ddp, 4, kReference).pauses[0].lasts.value;
+  };
+  EXPECT_DOUBLE_EQ(lasts({0}), forward);
+  EXPECT_DOUBLE_EQ(lasts({1}), 3 * forward);
+  EXPECT_DOUBLE_EQ(lasts({}), 3 * forward);
+}
+
+TEST(Pauses, ThatComeTooOftenAreSaidToBe) {
+  // Once in five micro-batches of 16 an update; or before the last one is over.
+  Scenario scenario = sample_scenario(1, 4);
+  const auto crowded = [&](const Pause& pause) {
+    scenario.training.unsteady.pauses = {pause};
+    const RunResult result = run_schedule(scenario, schedule(scenario, "ddp"), kReference);
+    EXPECT_EQ(result.pauses[0].crowded,
+              std::any_of(result.warnings.begin(), result.warnings.end(),
+                          [](const Warning& warning) { return warning.code == "pauses_crowded"; }));
+    return result.pauses[0].crowded;
+  };
+  Pause often;
+  often.every_gradients = 5;
+  often.duration = Seconds{1e-3};
+  EXPECT_TRUE(crowded(often));
+  Pause longer;
+  longer.every = Seconds{1};
+  longer.duration = Seconds{10};
+  EXPECT_TRUE(crowded(longer));
+  longer.every = Seconds{100};
+  EXPECT_FALSE(crowded(longer));
+}
+
 TEST(Pauses, EvaluationAndCheckpointsAreWork) {
   // 10 sequences in micro-batches of 4 are three forward passes; 6 GB at 2 GB/s are 3 s.
   Scenario scenario = sample_scenario(1, 4);

@@ -46,4 +46,11 @@ inline std::vector<std::string> shipped_scenarios() {
   return names;
 }
 
+/// With those whose flows share links, where the networks differ.
+inline std::vector<std::string> all_golden_scenarios() {
+  std::vector<std::string> names = shipped_scenarios();
+  names.push_back("scenarios/two_sites_2x16_a100.json");
+  return names;
+}
+
 }  // namespace accosim
