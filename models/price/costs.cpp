@@ -214,7 +214,10 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
 
   costs.pace.unsteady = scenario.training.unsteady;
   costs.pace.below = cumulative_shares(scenario.training.unsteady.lengths.histogram);
-  costs.pace.sequence_length = scenario.training.sequence_length;
+  const bool measured = family_of(scenario.model).measured;  // whose whole length is the one that was measured
+  costs.pace.sequence_length =
+      measured ? scenario.training.sequence_length
+               : longest_padded(scenario.training.unsteady.lengths, scenario.training.sequence_length);
   KindPrices prices(scenario.model, scenario.training.unsteady);
 
   // Kinds by node group and GPU of the node; equal ones are merged.
@@ -230,7 +233,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
       if (group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient)
         device.attention_overhead = scenario.training.overheads.flash_1;
       Workload workload{group.micro_batch_size,
-                        scenario.training.sequence_length,
+                        costs.pace.sequence_length,
                         compute_dtype(group, spec, scenario.training),
                         spec.parameter_dtype,
                         spec.gradient_dtype,

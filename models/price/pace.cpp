@@ -117,6 +117,14 @@ std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_len
   return some;
 }
 
+int longest_padded(const SequenceLengths& lengths, int sequence_length) {
+  if (lengths.full() || lengths.histogram.empty()) return sequence_length;
+  int longest = 0;
+  for (const auto& bar : lengths.histogram)
+    if (bar.weight > 0) longest = bar.tokens;
+  return static_cast<int>(padded_to(lengths, sequence_length, longest));
+}
+
 double mean_padded_length(const SequenceLengths& lengths, int sequence_length, int sequences) {
   const std::vector<double> below = cumulative_shares(lengths.histogram);
   double mean = 0, before = 0;

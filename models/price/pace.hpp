@@ -29,8 +29,8 @@ struct PlacedPause {
 
 struct Pace {
   Unsteady unsteady;
-  std::vector<double> below;  ///< cumulative_shares() of the histogram
-  int sequence_length = 0;
+  std::vector<double> below;                     ///< cumulative_shares() of the histogram
+  int sequence_length = 0;                       ///< the training's, or the longest that occurs
   std::vector<int> micro_batch_size;             ///< by kind of rank
   std::vector<std::vector<LengthCost>> lengths;  ///< by kind of rank, ascending; empty: every micro-batch is full
   std::vector<PlacedPause> pauses;
@@ -60,6 +60,10 @@ double gpu_factor(const Pace& pace, int rank);
 /// Lengths to which a micro-batch can be padded, ascending, sequence_length among them; at most `most`, evenly spread,
 /// where there are more.
 std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_length, std::size_t most);
+
+/// The most tokens to which a sequence can be padded: below sequence_length where all of a histogram is, and sequences
+/// are padded to the longest.
+int longest_padded(const SequenceLengths& lengths, int sequence_length);
 
 /// Mean of the padded length of a micro-batch of `sequences` whose lengths are drawn from a histogram: the sum over
 /// lengths l of padded(l) (F(l)^b - F(l-)^b), F their distribution. For tests and reports.

@@ -10,6 +10,9 @@
 namespace accosim {
 namespace {
 
+/// Each is played; a million take seconds.
+constexpr int kMostInnerUpdates = 1'000'000;
+
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr Range kBucketMiB{0, 1e6, true};
 constexpr int kMostPrefetch = 1024;
@@ -306,7 +309,7 @@ constexpr Key kKeys[] = {
     {"micro_batches_per_round", read_micro_batches_per_round},
     {"inner_updates",
      [](const Reading& of) {
-       of.spec.inner_updates = of.reader.integer("inner_updates", 1, kMaxInteger, of.traits.usual_inner_updates);
+       of.spec.inner_updates = of.reader.integer("inner_updates", 1, kMostInnerUpdates, of.traits.usual_inner_updates);
      }},
     {"replica", read_replica},
     {"inner", read_inner},

@@ -16,6 +16,8 @@ constexpr std::size_t kMostBars = 100'000;
 constexpr std::size_t kMostListed = 100;
 constexpr Range kWeight{0, 1e18};
 constexpr Range kFactorSlower{1, 1000};
+constexpr Seconds kShortestSpell{1e-3};
+constexpr int kMostDrawn = 10'000;  ///< micro-batches of an update and rank: each is played by itself
 
 /// [[tokens, weight], ...], in any order.
 std::vector<SequenceLengths::Bar> read_histogram(ObjectReader& reader) {
@@ -84,9 +86,10 @@ ComputeJitter read_jitter(JsonValue& value, const std::string& pointer, Diagnost
   // Beyond these a normal and an exponential one would give times below zero, or a mean that is not 1.
   const double most = jitter.distribution == Distribution::kNormal ? 0.25 : 1;
   if (jitter.distribution != Distribution::kLognormal && jitter.micro_batch > most && reader.good("micro_batch"))
-    reader.fail("micro_batch", fmt::format("is {:g}, and of a {} distribution at most {:g} leaves times above 0; write "
-                                           "less, or the distribution lognormal",
-                                           jitter.micro_batch, name_of(jitter.distribution), most));
+    reader.fail("micro_batch",
+                fmt::format("is {:g}, and of the distribution {} at most {:g} leaves times above 0; write "
+                            "less, or the distribution lognormal",
+                            jitter.micro_batch, name_of(jitter.distribution), most));
   reader.finish();
   return jitter;
 }
@@ -96,8 +99,8 @@ Stragglers read_stragglers(JsonValue& value, const std::string& pointer, Diagnos
   Stragglers stragglers;
   for (const auto& [key, time] : {std::pair("every", &stragglers.every), std::pair("duration", &stragglers.duration)}) {
     *time = reader.seconds(key);
-    if (reader.good(key) && !(*time > Seconds{0}) && value.kind == JsonKind::kObject)
-      reader.fail(key, "is not above 0; write how long, such as \"5 min\"");
+    if (reader.good(key) && *time < kShortestSpell && value.kind == JsonKind::kObject)
+      reader.fail(key, "is below 1 ms, which is jitter; write how long, such as \"5 min\", or a compute_jitter");
   }
   stragglers.factor = reader.number("factor", kFactorSlower);
   reader.finish();
@@ -199,6 +202,11 @@ void check_unsteady(const Training& checked, const Model& model, int ranks, Obje
   const std::string at = top.pointer("training"), lacking = lacking_lengths(model, checked);
   if (const JsonValue* lengths = training->find("sequence_lengths"); lengths != nullptr && !lacking.empty())
     top.diagnostics().add(lengths->origin, at + "/sequence_lengths", lacking);
+  if (unsteady.varies() && checked.gradient_accumulation_steps > kMostDrawn)
+    top.diagnostics().add(training->origin, at + "/gradient_accumulation_steps",
+                          fmt::format("is {}, and each micro-batch is drawn and played; write at most {}, or leave "
+                                      "jitter, lengths and stragglers out",
+                                      checked.gradient_accumulation_steps, kMostDrawn));
   for (std::size_t i = 0; i < unsteady.pauses.size(); ++i) {
     const std::vector<int>& paused = unsteady.pauses[i].ranks;
     if (paused.empty() || paused.back() < ranks) continue;

@@ -55,10 +55,29 @@ Seconds end_of(const SteadyPlay& play) {
   return end;
 }
 
-/// One pause in the middle of a play, beside the same play without it. What is drawn is the same in both.
+/// The same pace with every micro-batch as long as the mean one: what a pause costs does not depend on which draws meet
+/// it, and their differences over a long play would.
+Pace mean_pace(Pace pace) {
+  constexpr int kDraws = 1000;
+  Unsteady& unsteady = pace.unsteady;
+  if (!unsteady.lengths.full()) {
+    double padded = 0;
+    for (int i = 0; i < kDraws; ++i) padded += micro_batch_of(pace, 0, 0, i).padded / kDraws;
+    const int mean = static_cast<int>(std::lround(padded / pace.micro_batch_size.front()));
+    unsteady.lengths = {};
+    unsteady.lengths.histogram = {{mean, 1}};
+    pace.below = {1};
+  }
+  unsteady.jitter.micro_batch = 0;
+  unsteady.stragglers.clear();
+  return pace;
+}
+
+/// One pause in the middle of a play, beside the same play without it, both at the mean pace.
 PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Pause& pause, NetworkKind network) {
   const int before = std::clamp(steady.updates / 2, 4, 32), updates = before + std::max(before, 8);
   SteadyPlay with{steady.accumulation_steps, steady.costs, {}, {}, {}, 0, {}};
+  with.costs.pace = mean_pace(steady.costs.pace);
   with.costs.pace.pauses = {placed(pause, steady.costs, before)};
   SteadyPlay without = with;  // folded alike, with a pause that takes no time
   for (Seconds& lasts : without.costs.pace.pauses.front().lasts) lasts = Seconds{0};

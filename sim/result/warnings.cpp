@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "models/base/quantity.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/statistics_warning.hpp"
@@ -142,8 +144,21 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
                  "with, or use a faster network"};
 }
 
-/// A mean that is not well known, and pauses that come too often.
-void warn_of_draws(const RunResult& result, std::vector<Warning>& warnings) {
+/// A mean that is not well known, stragglers that come more rarely than anything is played, and pauses that come too
+/// often.
+void warn_of_draws(const SteadyPlay& play, const RunResult& result, std::vector<Warning>& warnings) {
+  Seconds played;
+  for (const Seconds each : play.measured.durations) played += each;
+  for (const Stragglers& each : play.costs.pace.unsteady.stragglers)
+    if (each.every + each.duration > played) {
+      warnings.push_back(
+          {"stragglers_rare",
+           fmt::format("only {} are played, and a GPU becomes slow each {}: these are the figures with the "
+                       "GPUs that happen to be slow at the begin",
+                       to_text(Seconds{std::round(played.value)}), to_text(each.every)),
+           "play several seeds (--seeds): each begins with others"});
+      break;
+    }
   if (result.drawn && !result.drawn->narrow)
     warnings.push_back({"mean_not_known",
                         fmt::format("drawn updates scatter so much that {} of them give their mean to ±{:.1f} % (80 %)",
@@ -203,7 +218,7 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
   for (const std::optional<Warning>& warning :
        {window_warning(play.folded.graph), statistics_warning(spec, play.costs)})
     if (warning) warnings.push_back(*warning);
-  warn_of_draws(result, warnings);
+  warn_of_draws(play, result, warnings);
   if (!play.measured.periodic && !result.drawn)
     warnings.push_back({"not_periodic",
                         fmt::format("updates do not repeat exactly; figures are means over {} of them",

@@ -152,8 +152,8 @@ TEST(Pace, AnOpIsStretchedOnlyWhereItsGpuIsSlow) {
 }
 
 TEST(Pace, AGpuIsSlowForItsShareOfTheTime) {
-  // Mean time between 3 s, each lasting 1 s: a quarter of the time, from the very begin. 400 GPUs over 100 s hold 10,000
-  // windows. In 100 s a GPU does 75 s of work where it is fast, and 25 / 2 where it is slow.
+  // Mean time between 3 s, each lasting 1 s: a quarter of the time, from the very begin. 400 GPUs over 100 s hold
+  // 10,000 windows. In 100 s a GPU does 75 s of work where it is fast, and 25 / 2 where it is slow.
   Unsteady unsteady;
   unsteady.stragglers = {{Seconds{3}, Seconds{1}, 2}};
   double done = 0, early = 0;
@@ -175,12 +175,13 @@ TEST(Pace, AGpuIsSlowForItsShareOfTheTime) {
 }
 
 TEST(Pace, LengthsArePricedAtThemselves) {
-  // Every length of the histogram is priced, so nothing is interpolated.
+  // Every length of the histogram is priced, so nothing is interpolated; and nothing is longer than the longest.
   Scenario scenario = sample_scenario(1, 2);
   scenario.training.unsteady.lengths.histogram = {{128, 1}, {300, 1}};
   const Costs costs = price(scenario, scenario.schedules[0]);
   ASSERT_EQ(costs.pace.lengths.size(), 1U);
-  ASSERT_EQ(costs.pace.lengths[0].size(), 3U);
+  ASSERT_EQ(costs.pace.lengths[0].size(), 2U);
+  EXPECT_EQ(costs.kinds[0].workload.sequence_length, 300);
   for (const LengthCost& row : costs.pace.lengths[0]) {
     Scenario shorter = scenario;
     shorter.training.sequence_length = row.tokens;

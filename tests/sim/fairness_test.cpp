@@ -95,13 +95,14 @@ Scenario unlike_pair() {
 
 TEST(Fairness, CountsTheTokensOfSequencesAsEveryResultDoes) {
   // Sequences of 128 tokens in a context of 512: the baseline balanced is at most 1.5 times as fast as it is written (3
-  // parts in the time of 2), however the tokens are counted.
+  // parts in the time of 2), and somewhat faster with larger micro-batches, however the tokens are counted: 4 times as
+  // many would be 6.
   Scenario scenario = unlike_pair();
   scenario.training.unsteady.lengths.histogram = {{128, 1}};
   const FairComparison fair =
       fair_comparison(scenario, compare(scenario, {0, 3}, NetworkKind::kReference), NetworkKind::kReference);
   ASSERT_FALSE(fair.baselines.empty());
-  for (const FairBaseline& each : fair.baselines) EXPECT_LT(each.speedup, 1.55) << each.label;
+  for (const FairBaseline& each : fair.baselines) EXPECT_LT(each.speedup, 2) << each.label;
 }
 
 TEST(Fairness, APartHasThePausesOfItsOwnRanksOnly) {
