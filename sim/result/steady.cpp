@@ -55,6 +55,10 @@ Seconds end_of(const SteadyPlay& play) {
   return end;
 }
 
+// Updates after a pause that count as its. Ranks that accumulate can stay out of step for ever after it where nothing
+// is drawn: their rounds are then a little longer and hold as many more micro-batches, which is no loss of the pause's.
+constexpr int kRecovery = 8;
+
 /// The same pace with every micro-batch as long as the mean one: what a pause costs does not depend on which draws meet
 /// it, and their differences over a long play would.
 Pace mean_pace(Pace pace) {
@@ -75,7 +79,7 @@ Pace mean_pace(Pace pace) {
 
 /// One pause in the middle of a play, beside the same play without it, both at the mean pace.
 PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Pause& pause, NetworkKind network) {
-  const int before = std::clamp(steady.updates / 2, 4, 32), updates = before + std::max(before, 8);
+  const int before = std::clamp(steady.updates / 2, 4, 32), updates = before + kRecovery;
   SteadyPlay with{steady.accumulation_steps, steady.costs, {}, {}, {}, 0, {}};
   with.costs.pace = mean_pace(steady.costs.pace);
   with.costs.pace.pauses = {placed(pause, steady.costs, before)};
