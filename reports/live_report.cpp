@@ -49,13 +49,13 @@ std::string name_of(const LiveCell& cell) {
 
 std::string ratio_of(const LiveCell& cell) { return fmt::format("{:.2f}", cell.ratio); }
 
-/// All, then by what the cells have in common.
-std::vector<std::pair<std::string, Score>> scores_of(const LiveResult& result) {
+/// Of the rows that count: all, then by what the cells have in common.
+std::vector<std::pair<std::string, Score>> scores_of(const std::vector<LiveRow>& rows) {
   Score all, real, slow, jitter, lengths, low, high;
   std::map<std::string, Score> by_algorithm;
   std::map<int, Score> by_ranks;
   Score bound;  // accumulating schedules whose communication is longer than the computation of a round
-  for (const LiveRow& row : result.rows) {
+  for (const LiveRow& row : rows) {
     if (!row.counts) continue;
     const double error = row.error();
     if (row.measured_p90 > Seconds{0}) {
@@ -94,10 +94,19 @@ std::vector<std::pair<std::string, Score>> scores_of(const LiveResult& result) {
 
 }  // namespace
 
-double live_worst_mean(const LiveResult& result) {
-  double worst = 0;
-  for (const auto& [name, score] : scores_of(result)) worst = std::max(worst, score.mean);
-  return worst;
+LiveCheck live_check(const LiveResult& result) {
+  LiveCheck check;
+  std::vector<LiveRow> quiet;
+  for (const LiveRow& row : result.rows) {
+    if (!row.counts) continue;
+    if (row.disturbed.empty())
+      quiet.push_back(row);
+    else
+      ++check.disturbed;
+  }
+  check.judged = static_cast<int>(quiet.size());
+  for (const auto& [name, score] : scores_of(quiet)) check.worst_mean = std::max(check.worst_mean, score.mean);
+  return check;
 }
 
 double live_mean_error(const LiveResult& result) {
@@ -126,7 +135,7 @@ void write_live(std::ostream& out, const LiveResult& result, const ConsoleOption
   out << '\n';
   Column name = column("", "", true), runs = column("runs"), mean = column("mean", "|error|"), bias = column("bias"),
          worst = column("worst");
-  for (const auto& [what, score] : scores_of(result)) {
+  for (const auto& [what, score] : scores_of(result.rows)) {
     name.cells.push_back({what});
     runs.cells.push_back({fmt::format("{}", score.runs)});
     mean.cells.push_back({percent(score.mean)});
@@ -194,7 +203,7 @@ void write_live_markdown(std::ostream& out, const LiveResult& result) {
   out << fmt::format("{} runs made, {} rejected, {} of those that count disturbed. Commit {}.\n\n", result.rows.size(),
                      rejected, third, in_markdown(result.commit));
   out << "| | runs | mean abs. error | bias | worst |\n|---|---|---|---|---|\n";
-  for (const auto& [what, score] : scores_of(result))
+  for (const auto& [what, score] : scores_of(result.rows))
     out << fmt::format("| {} | {} | {} | {} | {} |\n", what, score.runs, percent(score.mean),
                        signed_percent(score.bias), signed_percent(score.worst));
   out << "\n| run | ratio | measured update | predicted | error | micro-batches an update, measured | predicted | |\n"

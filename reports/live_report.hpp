@@ -20,7 +20,13 @@ void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LiveP
 
 /// Mean of the absolute errors of the runs that count; 0 without one.
 double live_mean_error(const LiveResult& result);
-/// The largest of the means by algorithm, number of ranks and the like.
-double live_worst_mean(const LiveResult& result);
+
+/// What `--check` judges: the runs that count and were not disturbed, since a busy machine's times say nothing of a
+/// prediction.
+struct LiveCheck {
+  double worst_mean = 0;  ///< the largest of their means by algorithm, number of ranks and the like; 0 without one
+  int judged = 0, disturbed = 0;  ///< runs that count
+};
+LiveCheck live_check(const LiveResult& result);
 
 }  // namespace accosim

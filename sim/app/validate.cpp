@@ -74,7 +74,9 @@ std::vector<Option> live_options() {
 std::vector<Option> outcome_options() {
   return {
       {.names = "--check",
-       .help = "Fail where a group's error is above its committed bound, or that of --live above 10 %",
+       .help = "Fail where a group's error is above its committed bound; with --live where that of the undisturbed "
+               "runs of a "
+               "kind is above 10 %",
        .value = false},
       {.names = "--json", .help = "One JSON document instead of text", .value = false},
       {.names = "--markdown",

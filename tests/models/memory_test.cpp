@@ -170,6 +170,12 @@ TEST(ResidentMemory, Zero1ShardsTheStates) {
   s.buckets = Buckets::kTensors;
   s.bucket_cap = Bytes{300};
   EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 300);
+  // With it two: the one that fills and the one that is sent; of units the embedding's and the block's before it, 500
+  // and 300 elements.
+  s.overlap = Overlap::kBackward;
+  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 600);
+  s.buckets = Buckets::kUnits;
+  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 1600);
 }
 
 TEST(ResidentMemory, Zero2HoldsALayersGradientsAndAShard) {

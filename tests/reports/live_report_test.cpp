@@ -53,5 +53,23 @@ TEST(LiveReport, RejectedRunsAreListedAndDoNotCount) {
   EXPECT_NE(console.str().find("rejected: 2 ranks, acco: others were at work"), std::string::npos) << console.str();
 }
 
+TEST(LiveReport, ACheckJudgesOnlyWhatAQuietMachineRan) {
+  // Of the three that count, the real one was disturbed. Of the others ddp's is 4 % wrong, more than any mean of both.
+  LiveResult result = two_runs();
+  LiveCheck check = live_check(result);
+  EXPECT_EQ(check.judged, 2);
+  EXPECT_EQ(check.disturbed, 1);
+  EXPECT_NEAR(check.worst_mean, 0.04, 1e-12);
+  result.rows[3].predicted = Seconds{5};
+  EXPECT_NEAR(live_check(result).worst_mean, 0.04, 1e-12);
+  result.rows[3].disturbed = "";
+  EXPECT_NEAR(live_check(result).worst_mean, 4, 1e-12);
+  for (LiveRow& row : result.rows) row.disturbed = "others were at work";
+  check = live_check(result);
+  EXPECT_EQ(check.judged, 0);
+  EXPECT_EQ(check.disturbed, 3);
+  EXPECT_EQ(check.worst_mean, 0);
+}
+
 }  // namespace
 }  // namespace accosim
