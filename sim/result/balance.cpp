@@ -293,6 +293,63 @@ Balanced balanced(const Scenario& scenario, const ScheduleSpec& timed_by, const 
   return result;
 }
 
+namespace {
+
+/// As written, with every GPU's number of micro-batches times the same factor; nothing where one would be no multiple
+/// of the unit.
+std::optional<Balanced> as_written(const Scenario& scenario, const BalanceTask& task) {
+  const double factor = task.samples / samples_asked(scenario);
+  Balanced result{scenario, task.samples, {}, {}, true};
+  for (NodeGroup& group : result.scenario.cluster.nodes) {
+    std::vector<int> steps;
+    for (int gpu = 0; gpu < group.gpus; ++gpu) {
+      const double units = factor * accumulation_steps_of(group, gpu, scenario.training) / task.unit;
+      if (std::abs(units - std::round(units)) > 1e-9 * units || units < 0.5) return std::nullopt;
+      if (units * task.unit > kMostSteps) return std::nullopt;
+      steps.push_back(static_cast<int>(std::lround(units)) * task.unit);
+    }
+    group.accumulation_steps = steps;
+  }
+  return result;
+}
+
+/// How good a choice is: it fits, it is of as many samples, and it is fast; less is better.
+std::tuple<bool, bool, double> badness_of(const Balanced& choice, const ScheduleSpec& timed_by,
+                                          const std::vector<ScheduleSpec>& must_fit, const BalanceTask& task,
+                                          NetworkKind network) {
+  const int steps = choice.scenario.training.gradient_accumulation_steps;
+  const bool fits = std::all_of(must_fit.begin(), must_fit.end(), [&](const ScheduleSpec& spec) {
+    const Costs costs = price(choice.scenario, spec);
+    return least_likely(memory_by_kind(costs, spec, steps)).fit.verdict != FitVerdict::kDoesNotFit;
+  });
+  const SteadyPlay play = play_steady(choice.scenario, timed_by, steps, network);
+  const double samples = samples_per_update(play);
+  const bool equal = std::abs(samples / task.samples - 1) <= kEqualSamples + kRounding;
+  return {!fits, !equal, play.measured.update_time.value / samples};
+}
+
+}  // namespace
+
+Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& timed_by,
+                         const std::vector<ScheduleSpec>& must_fit, const BalanceTask& task, NetworkKind network) {
+  BalanceTask own_sizes = task;
+  own_sizes.sizes = false;
+  std::vector<Balanced> choices{balanced(scenario, timed_by, must_fit, own_sizes)};
+  if (task.sizes) choices.push_back(balanced(scenario, timed_by, must_fit, task));
+  if (std::optional<Balanced> written = as_written(scenario, task)) choices.push_back(std::move(*written));
+  const Balanced* best = nullptr;
+  std::tuple<bool, bool, double> least;
+  constexpr double kBetter = 1 - 1e-9;  // of equal ones the first
+  for (const Balanced& choice : choices) {
+    const auto [unfit, unequal, time] = badness_of(choice, timed_by, must_fit, task, network);
+    const std::tuple<bool, bool, double> badness(unfit, unequal, time / kBetter);
+    if (best != nullptr && !(badness < least)) continue;
+    best = &choice;
+    least = {unfit, unequal, time};
+  }
+  return *best;
+}
+
 LoadedScenario load_balanced(const std::string& name_or_path, const std::vector<std::string>& sets) {
   LoadedScenario loaded = load_to_balance(name_or_path, sets, {});
   const Training& training = loaded.scenario.training;
@@ -305,7 +362,7 @@ LoadedScenario load_balanced(const std::string& name_or_path, const std::vector<
     task.unit = std::max(task.unit, traits_of(spec).rounds);
     task.steps = task.steps && !meets_every_micro_batch(spec);
   }
-  const Balanced chosen = balanced(asked, *baseline, asked.schedules, task);
+  const Balanced chosen = fastest_balance(asked, *baseline, asked.schedules, task, NetworkKind::kReference);
   return load_to_balance(name_or_path, sets, choice_of(chosen.scenario.cluster));
 }
 

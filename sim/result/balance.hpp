@@ -8,6 +8,7 @@
 
 #include "models/spec/scenario.hpp"
 #include "models/spec/spec.hpp"
+#include "sim/network/network.hpp"
 
 namespace accosim {
 
@@ -24,8 +25,9 @@ struct BalanceTask {
 struct Balanced {
   Scenario scenario;  ///< with accumulation_steps of every GPU, and micro-batch sizes
   double samples = 0;
-  Seconds time;   ///< that the slowest GPU computes for an update
-  Seconds ideal;  ///< that all would compute for as many samples if micro-batches could be divided
+  Seconds time;             ///< that the slowest GPU computes for an update
+  Seconds ideal;            ///< that all would compute for as many samples if micro-batches could be divided
+  bool as_written = false;  ///< everybody's work stays in the proportion that is written
 };
 
 /// The least time a sample, among choices of as many samples as asked for, to kEqualSamples; where there is none, the
@@ -40,6 +42,13 @@ struct Balanced {
 /// choice.
 Balanced balanced(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
                   const BalanceTask& task);
+
+/// What is the fastest, as `timed_by` plays it, of: what balanced() chooses with the sizes as written, with chosen
+/// sizes (where task.sizes), and everybody's work as written, in as many updates as it takes for the samples. One that
+/// does not fit into memory is taken only where none does; one of another number of samples (to kEqualSamples) only
+/// where none is of as many. So no balance is worse than none, whatever communication costs.
+Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& timed_by,
+                         const std::vector<ScheduleSpec>& must_fit, const BalanceTask& task, NetworkKind network);
 
 /// A scenario from its file, and where training.balance is speed, with what is chosen: for the samples that the
 /// training asks for, timed by the baseline; `resolved` shows it with its source. Throws ScenarioError.

@@ -135,17 +135,15 @@ class FairPlays {
 
   /// On all GPUs, with the micro-batch sizes as written; or where whole ones of them cannot be divided evenly, others.
   FairBaseline balanced_at(double samples) const {
-    const bool steps = !meets_every_micro_batch(baseline_);
-    Balanced choice = balanced_at(scenario_, samples, !steps);
-    if (steps && choice.time > kMostUneven * choice.ideal) {
-      Balanced other = balanced_at(scenario_, samples, true);
-      if (other.time.value / other.samples < choice.time.value / choice.samples) choice = std::move(other);
-    }
+    const Balanced even = balanced(scenario_, baseline_, {baseline_}, task(samples, false));
+    const bool uneven = meets_every_micro_batch(baseline_) || even.time > kMostUneven * even.ideal;
+    const Balanced choice = fastest_at(scenario_, samples, uneven);
     bool sizes = false;
     for (std::size_t g = 0; g < scenario_.cluster.nodes.size(); ++g)
       sizes = sizes || choice.scenario.cluster.nodes[g].micro_batch_size != scenario_.cluster.nodes[g].micro_batch_size;
     FairBaseline result = played(choice.scenario, sizes);
-    result.label = fmt::format("{} balanced at {}", baseline_.label, result.work);
+    result.label = choice.as_written ? fmt::format("{} as written at {}", baseline_.label, result.work)
+                                     : fmt::format("{} balanced at {}", baseline_.label, result.work);
     return result;
   }
 
@@ -153,16 +151,19 @@ class FairPlays {
   std::optional<FairBaseline> alone(const Kind& kind, double samples) const {
     const std::optional<Scenario> part = part_of(scenario_, kind.device, baseline_);
     if (!part) return std::nullopt;
-    FairBaseline result = played(balanced_at(*part, samples, false).scenario, false);
+    FairBaseline result = played(fastest_at(*part, samples, false).scenario, false);
     result.part = name_of(scenario_.cluster, kind);
     result.label = fmt::format("{} on {} alone", baseline_.label, result.part);
     return result;
   }
 
  private:
-  Balanced balanced_at(const Scenario& scenario, double samples, bool sizes) const {
-    const BalanceTask task{samples, traits_of(baseline_).rounds, sizes, !meets_every_micro_batch(baseline_)};
-    return balanced(scenario, baseline_, {baseline_}, task);
+  BalanceTask task(double samples, bool sizes) const {
+    return {samples, traits_of(baseline_).rounds, sizes, !meets_every_micro_batch(baseline_)};
+  }
+
+  Balanced fastest_at(const Scenario& scenario, double samples, bool sizes) const {
+    return fastest_balance(scenario, baseline_, {baseline_}, task(samples, sizes), network_);
   }
 
   FairBaseline played(const Scenario& scenario, bool sizes) const {

@@ -9,6 +9,7 @@
 
 #include "models/base/units.hpp"
 #include "models/price/costs.hpp"
+#include "models/spec/spec.hpp"
 
 namespace accosim {
 
@@ -21,9 +22,13 @@ struct PauseCost {
   bool crowded = false;  ///< they come more than once an update, or before the last is over: as if they did not
 };
 
+/// The ranks that take part in it, ascending; empty: all. Those that it names or, where it evaluates and no rank has
+/// whole parameters (zero3), all that share theirs.
+std::vector<int> ranks_in(const Pause& pause, const ScheduleSpec& spec, const Costs& costs);
+
 /// The pause as a play makes it, after so many marked updates. Evaluation is forward passes on ceil(sequences /
-/// micro_batch_size) micro-batches, at the mean time of drawn ones.
-PlacedPause placed(const Pause& pause, const Costs& costs, std::int64_t after_update);
+/// micro_batch_size) micro-batches, at the mean time of drawn ones, with zero3's gathers.
+PlacedPause placed(const Pause& pause, const ScheduleSpec& spec, const Costs& costs, std::int64_t after_update);
 
 /// Updates from one pause to the next, given the time and the micro-batches (of all ranks) of an update
 /// without pauses: every_updates; (every_gradients - what one pause adds) / micro_batches; (every - cost) / update.

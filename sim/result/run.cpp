@@ -236,7 +236,7 @@ EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int acc
     for (int k = 1;; ++k) {
       const auto after = std::max<std::int64_t>(k, std::llround(k * pauses[i].every_updates / marks));
       if (after >= updates) break;
-      paused.pace.pauses.push_back(placed(costs.pace.unsteady.pauses[i], costs, after));
+      paused.pace.pauses.push_back(placed(costs.pace.unsteady.pauses[i], spec, costs, after));
     }
   return fold_flows(build(spec, paused, accumulation_steps, updates));
 }

@@ -1,6 +1,7 @@
 // From a scenario to results: prices a schedule, plays it until it is steady, measures it, and compares.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,14 @@ struct SteadyPlay {
   Measured measured;        ///< with the pauses' costs in its times and micro-batches, where there are any
   int updates = 0;          ///< played
   std::vector<PauseCost> pauses;
+  double spells = std::numeric_limits<double>::infinity();  ///< of stragglers, expected in the updates that count
 };
 
 /// Where micro-batches are drawn, a play goes on until half of the 80 % band of the mean update is below this share of
 /// it, or until it has a million spans.
 inline constexpr double kNarrowBand = 0.01;
+/// And until it holds so many spells of stragglers: what they cost is then known to about 1 / sqrt(30) of itself.
+inline constexpr double kSpellsPlayed = 30;
 
 /// What all ranks have done in the steady updates, per update.
 struct Worked {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numeric>
+#include <vector>
 
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
@@ -32,20 +34,56 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
   }
 }
 
-/// As many updates as it takes for the band of their mean to be narrow, or as the budget of spans allows.
+double updates_allowed(const SteadyPlay& play) {
+  return play.updates * kMostSpans / static_cast<double>(play.spans.size());
+}
+
+/// Spells of stragglers that last for many updates are played shorter, and come as much oftener: a GPU is slow for the
+/// same share of the time, and a play holds many spells. Changes the pace; the updates that a play needs for them.
+double hurry_stragglers(SteadyPlay& play) {
+  constexpr double kLongest = 10, kShortest = 3;  // updates of a spell; so many that its begin and end do not matter
+  const Seconds update = play.folded.graph.updates_per_mark * play.measured.update_time;
+  double wanted = 0;
+  for (Stragglers& each : play.costs.pace.unsteady.stragglers) {
+    const double between = (each.every + each.duration) / each.duration * kSpellsPlayed / play.costs.ranks();
+    const Seconds spell = std::clamp(updates_allowed(play) / between, kShortest, kLongest) * update;
+    const double share = std::min(1.0, spell / each.duration);
+    each.every = share * each.every;
+    each.duration = share * each.duration;
+    wanted = std::max(wanted, kSpellsPlayed / play.costs.ranks() * ((each.every + each.duration) / update));
+  }
+  return wanted;
+}
+
+/// As many updates as it takes for the band of their mean to be narrow and for spells of stragglers to be many, or as
+/// the budget of spans allows.
 void play_to_a_mean(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network) {
   constexpr int kFirst = 12;  // 9 of them count, one for each batch of the band
   constexpr double kMargin = 1.2;
-  for (double updates = kFirst;;) {
+  double updates = kFirst;
+  if (!play.costs.pace.unsteady.stragglers.empty()) {
+    play_updates(play, spec, kFirst, network);
+    updates = std::floor(std::clamp(hurry_stragglers(play), updates, std::max(updates, updates_allowed(play))));
+  }
+  for (;;) {
     play_updates(play, spec, static_cast<int>(updates), network);
     const double band = band_of_mean(play.measured.durations);
     if (band <= kNarrowBand) return;
-    const double allowed = updates * kMostSpans / static_cast<double>(play.spans.size());
     const double wanted = kMargin * updates * (band / kNarrowBand) * (band / kNarrowBand);
-    const double next = std::floor(std::min(allowed, std::clamp(wanted, 2 * updates, 16 * updates)));
+    const double next = std::floor(std::min(updates_allowed(play), std::clamp(wanted, 2 * updates, 16 * updates)));
     if (next < 1.5 * updates) return;
     updates = next;
   }
+}
+
+/// Expected, of all GPUs together, in the updates that count; of the stragglers that come most rarely.
+double spells_in(const SteadyPlay& play) {
+  Seconds played;
+  for (const Seconds each : play.measured.durations) played += play.folded.graph.updates_per_mark * each;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Stragglers& each : play.costs.pace.unsteady.stragglers)
+    least = std::min(least, play.costs.ranks() * (played / (each.every + each.duration)));
+  return least;
 }
 
 Seconds end_of(const SteadyPlay& play) {
@@ -82,7 +120,7 @@ PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Paus
   const int before = std::clamp(steady.updates / 2, 4, 32), updates = before + kRecovery;
   SteadyPlay with{steady.accumulation_steps, steady.costs, {}, {}, {}, 0, {}};
   with.costs.pace = mean_pace(steady.costs.pace);
-  with.costs.pace.pauses = {placed(pause, steady.costs, before)};
+  with.costs.pace.pauses = {placed(pause, spec, steady.costs, before)};
   SteadyPlay without = with;  // folded alike, with a pause that takes no time
   for (Seconds& lasts : without.costs.pace.pauses.front().lasts) lasts = Seconds{0};
   play_updates(with, spec, updates, network);
@@ -116,6 +154,8 @@ void add_cost(SteadyPlay& play, const PauseCost& cost) {
   }
   for (std::size_t r = 0; r < more.size(); ++r) {
     RankMeasure& rank = measured.ranks[r];
+    // All of it in one round: that in which the others wait for the paused ranks.
+    rank.most_per_round += static_cast<std::int64_t>(std::ceil(more[r] * cost.every_updates));
     const double grown = 1 + more[r] / rank.micro_batches_per_update;
     // What is done more is forward and backward, as most of what is done anyhow.
     rank.idle_fraction = std::max(0.0, 1 - (1 - rank.idle_fraction) * grown * (before / measured.update_time));
@@ -139,6 +179,15 @@ void add_pauses(SteadyPlay& play, const ScheduleSpec& spec, const std::vector<Pa
   for (const PauseCost& cost : play.pauses) add_cost(play, cost);
 }
 
+/// Never made; but ranks that differ by a pause are then folded apart, in the steady play too.
+std::vector<PlacedPause> never(const Costs& costs, const ScheduleSpec& spec, const std::vector<Pause>& pauses) {
+  std::vector<PlacedPause> placed;
+  for (const Pause& pause : pauses)
+    placed.push_back({pause.name, ranks_in(pause, spec, costs), std::numeric_limits<std::int64_t>::max(),
+                      std::vector<Seconds>(costs.kinds.size())});
+  return placed;
+}
+
 }  // namespace
 
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps,
@@ -146,11 +195,18 @@ SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int a
   SteadyPlay play;
   play.accumulation_steps = accumulation_steps;
   play.costs = price(scenario, spec);
-  if (scenario.training.unsteady.varies())
+  const std::vector<Pause>& pauses = scenario.training.unsteady.pauses;
+  play.costs.pace.pauses = never(play.costs, spec, pauses);
+  if (scenario.training.unsteady.varies()) {
+    const std::vector<Stragglers> stragglers = play.costs.pace.unsteady.stragglers;
     play_to_a_mean(play, spec, network);
-  else
+    play.spells = spells_in(play);
+    play.costs.pace.unsteady.stragglers = stragglers;  // as they are, for whoever draws or explains
+  } else {
     play_to_a_period(play, spec, network);
-  add_pauses(play, spec, scenario.training.unsteady.pauses, network);
+  }
+  play.costs.pace.pauses.clear();
+  add_pauses(play, spec, pauses, network);
   return play;
 }
 

@@ -147,18 +147,12 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
 /// A mean that is not well known, stragglers that come more rarely than anything is played, and pauses that come too
 /// often.
 void warn_of_draws(const SteadyPlay& play, const RunResult& result, std::vector<Warning>& warnings) {
-  Seconds played;
-  for (const Seconds each : play.measured.durations) played += each;
-  for (const Stragglers& each : play.costs.pace.unsteady.stragglers)
-    if (each.every + each.duration > played) {
-      warnings.push_back(
-          {"stragglers_rare",
-           fmt::format("only {} are played, and a GPU becomes slow each {}: these are the figures with the "
-                       "GPUs that happen to be slow at the begin",
-                       to_text(Seconds{std::round(played.value)}), to_text(each.every)),
-           "play several seeds (--seeds): each begins with others"});
-      break;
-    }
+  if (play.spells < kSpellsPlayed / 3)
+    warnings.push_back({"stragglers_rare",
+                        fmt::format("about {:.1f} spells of stragglers fall into the {} updates that are played: what "
+                                    "they cost is hardly known",
+                                    play.spells, play.measured.durations.size()),
+                        "play several seeds (--seeds), or take what one spell costs times how often it comes"});
   if (result.drawn && !result.drawn->narrow)
     warnings.push_back({"mean_not_known",
                         fmt::format("drawn updates scatter so much that {} of them give their mean to ±{:.1f} % (80 %)",
@@ -172,6 +166,19 @@ void warn_of_draws(const SteadyPlay& play, const RunResult& result, std::vector<
                        "charged as if it did not, at most once an update",
                        pause.name),
            "make it shorter or rarer, or take the figures for a lower bound of the time"});
+}
+
+/// An evaluation that more ranks take part in than it names.
+void warn_of_evaluation(const ScheduleSpec& spec, const Costs& costs, std::vector<Warning>& warnings) {
+  for (const Pause& pause : costs.pace.unsteady.pauses) {
+    const std::size_t ranks = ranks_in(pause, spec, costs).size();
+    if (ranks > pause.ranks.size())
+      warnings.push_back(
+          {"evaluates_together",
+           fmt::format("no rank of {} has whole parameters, so all {} that share them take part in \"{}\"", spec.name,
+                       ranks, pause.name),
+           "name all ranks in the pause, and all their sequences"});
+  }
 }
 
 /// Kernels outside of what was measured, and constants that another part lent.
@@ -219,6 +226,7 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
        {window_warning(play.folded.graph), statistics_warning(spec, play.costs)})
     if (warning) warnings.push_back(*warning);
   warn_of_draws(play, result, warnings);
+  warn_of_evaluation(spec, play.costs, warnings);
   if (!play.measured.periodic && !result.drawn)
     warnings.push_back({"not_periodic",
                         fmt::format("updates do not repeat exactly; figures are means over {} of them",

@@ -83,6 +83,8 @@ void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int 
 void add_ddp_update(ProgramBuilder& program, const ScheduleInput& input);
 void add_zero3_update(ProgramBuilder& program, const ScheduleInput& input);
 std::vector<std::string> zero3_lane_names(const ScheduleInput& input);
+/// A forward pass by itself, with the gathers that it waits for.
+Seconds zero3_forward_time(const ScheduleInput& input);
 /// Whole groups of `poll_every` micro-batches, at least `least` micro-batches, until `until` has ended.
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int least, OpRef until);
 /// What those are beside communication that takes `communication`: n looks, n = max(ceil(least / k),

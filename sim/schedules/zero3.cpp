@@ -164,25 +164,36 @@ Program build_zero3(const ScheduleInput& input, Tables& tables) {
 
 namespace {
 
-/// One micro-batch from a standstill, units 1 to n, prefetch d. Forward: g_i = max(g_(i-1), c_(i-1-d)) + G_i and
-/// c_i = max(c_(i-1), g_i) + U_i + F_i. Backward, from n to 1: a gather that is not spared likewise, and
+/// A forward pass from a standstill, units 1 to n, prefetch d: g_i = max(g_(i-1), c_(i-1-d)) + G_i and
+/// c_i = max(c_(i-1), g_i) + U_i + F_i; when the last gather and the last unit have ended.
+struct ForwardEnds {
+  Seconds gathered, computed;
+};
+ForwardEnds forward_pass(const ScheduleInput& input, const std::vector<Unit>& units) {
+  const int n = static_cast<int>(units.size()), d = input.spec.prefetch;
+  std::vector<Seconds> c(units.size());
+  ForwardEnds ends;
+  for (int i = 0; i < n; ++i) {
+    ends.gathered = std::max(ends.gathered, i - 1 - d >= 0 ? c[i - 1 - d] : Seconds{0}) +
+                    request_time(input.costs, units[i].gather);
+    ends.computed = c[i] = std::max(ends.computed, ends.gathered) + units[i].unpack + units[i].forward;
+  }
+  return ends;
+}
+
+/// One micro-batch: forward_pass(). Backward, from n to 1: a gather that is not spared as in forward, and
 /// c_i = max(c_(i+1), g_i) + U_i + B_i; packed p_i = max(c_i, r_(i+1)) + K_i, on which the next backward follows;
 /// reduced r_i = max(r_(i+1), p_i) + R_i, where one communicator makes r and g one queue; across nodes
 /// a_i = max(a_(i+1), r_i) + A_i. The end is the last of p, r and a.
 Seconds micro_batch_time(const ScheduleInput& input, const std::vector<Unit>& units, bool synchronized) {
   const int n = static_cast<int>(units.size()), d = input.spec.prefetch;
   const auto time = [&](const PlanRequest& request) { return request_time(input.costs, request); };
-  std::vector<Seconds> c(units.size());
-  Seconds g, now;
-  for (int i = 0; i < n; ++i) {
-    g = std::max(g, i - 1 - d >= 0 ? c[i - 1 - d] : Seconds{0}) + time(units[i].gather);
-    now = c[i] = std::max(now, g) + units[i].unpack + units[i].forward;
-  }
-  const Seconds forward = now;
+  auto [g, forward] = forward_pass(input, units);
+  Seconds now = forward;
   Seconds r = g, a;
   Seconds& queue = input.spec.communicators == 1 ? g : r;  // of the reductions
   std::vector<Seconds> there(units.size());
-  std::fill(c.begin(), c.end(), forward);
+  std::vector<Seconds> c(units.size(), forward);
   Seconds last_reduced;
   for (int i = n - 1, next = n - 1; i >= 0; --i) {
     for (; next >= 0 && next >= i - d; --next)
@@ -198,6 +209,8 @@ Seconds micro_batch_time(const ScheduleInput& input, const std::vector<Unit>& un
 }
 
 }  // namespace
+
+Seconds zero3_forward_time(const ScheduleInput& input) { return forward_pass(input, units_of(input)).computed; }
 
 /// A M, or (A - 1) M' + M when gradients are reduced once, M' being without reductions; + the shard's optimizer.
 Seconds zero3_closed_form(const ScheduleInput& input) {

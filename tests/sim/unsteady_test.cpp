@@ -9,6 +9,7 @@
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/result/seeds.hpp"
+#include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"
 
@@ -185,6 +186,41 @@ TEST(Unsteady, SlowSpellsCostDdpTheirShareOfTheTime) {
   EXPECT_NEAR(mean / expected, 1, 0.05);
 }
 
+TEST(Unsteady, RareSpellsCostDdpTheirShareOfTheTimeToo) {
+  // Each of 8 GPUs is slow by f for 5 min after 2 h on average, thousands of updates: p = 300 / 7500. All are fast for
+  // a share (1 - p)^8 = 0.721 of the time, so an update takes 1 / (0.721 + 0.279 / f) as long. Thirty spells are known
+  // to a fifth of what they cost; over four seeds to a tenth, which is 1.3 % of the whole. Three times that.
+  Scenario scenario = ranks_of_one_node(8, 1);
+  const ScheduleSpec& ddp = schedule(scenario, "ddp");
+  const Costs costs = price(scenario, ddp);
+  const double t = (costs.kinds[0].forward + costs.kinds[0].backward).value;
+  const double steady = play_steady(scenario, ddp, 1, kReference).measured.update_time.value;
+  const double slow = steady + t;
+  const double fast = std::pow(1 - 300.0 / 7500, 8);
+  scenario.training.unsteady.stragglers = {{Seconds{7200}, Seconds{300}, 2}};
+  double sum = 0;
+  constexpr int kSeeds = 4;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    scenario.training.unsteady.seed = static_cast<std::uint64_t>(seed);
+    const SteadyPlay play = play_steady(scenario, ddp, 1, kReference);
+    sum += 1 / play.measured.update_time.value / kSeeds;
+    EXPECT_GE(play.spells, 0.9 * kSpellsPlayed);
+    EXPECT_EQ(play.costs.pace.unsteady.stragglers, scenario.training.unsteady.stragglers);
+  }
+  EXPECT_NEAR(sum / (fast / steady + (1 - fast) / slow), 1, 0.04);
+}
+
+TEST(Unsteady, SpellsThatNoPlayCanHoldAreTold) {
+  // Two GPUs slow for a tenth of an update, each a million updates: a spell cannot be played shorter.
+  Scenario scenario = ranks_of_one_node(2, 1);
+  const ScheduleSpec& ddp = schedule(scenario, "ddp");
+  const double update = play_steady(scenario, ddp, 1, kReference).measured.update_time.value;
+  scenario.training.unsteady.stragglers = {{Seconds{1e6 * update}, Seconds{0.1 * update}, 2}};
+  const RunResult result = run_schedule(scenario, ddp, kReference);
+  EXPECT_TRUE(std::any_of(result.warnings.begin(), result.warnings.end(),
+                          [](const Warning& warning) { return warning.code == "stragglers_rare"; }));
+}
+
 /// The pause's cost, of rank 0 for `lasts`.
 PauseCost pause_of(Scenario scenario, const ScheduleSpec& spec, Seconds lasts, double every_updates = 1000) {
   Pause pause;
@@ -303,8 +339,69 @@ TEST(Pauses, EvaluationAndCheckpointsAreWork) {
   evaluation.sequences = 10;
   checkpoint.bytes = Bytes{6e9};
   checkpoint.bandwidth = BytesPerSecond{2e9};
-  EXPECT_DOUBLE_EQ(placed(evaluation, costs, 0).lasts[0].value, 3 * costs.kinds[0].forward.value);
-  EXPECT_DOUBLE_EQ(placed(checkpoint, costs, 0).lasts[0].value, 3);
+  const ScheduleSpec& ddp = schedule(scenario, "ddp");
+  EXPECT_DOUBLE_EQ(placed(evaluation, ddp, costs, 0).lasts[0].value, 3 * costs.kinds[0].forward.value);
+  EXPECT_DOUBLE_EQ(placed(checkpoint, ddp, costs, 0).lasts[0].value, 3);
+}
+
+TEST(Pauses, ShardedParametersAreEvaluatedByAllWhoShareThem) {
+  // On links so slow that each unit's all-gather takes far longer than its forward, a pass lasts for the gathers of all
+  // units, then the unpacking and forward of the last one.
+  Scenario scenario = sample_scenario(2, 4);
+  const ScheduleSpec zero3 = sample_schedule("zero3");
+  Pause pause;
+  pause.name = "evaluation";
+  pause.ranks = {5};
+  pause.sequences = 10;  // in micro-batches of 4: three passes
+  pause.every_updates = 100;
+  for (NodeGroup& group : scenario.cluster.nodes) group.nics.bandwidth = BytesPerSecond{1e6};
+  const Costs slow = price(scenario, zero3);
+  Seconds gathers;
+  for (const LayerTime& layer : slow.kinds[0].times)
+    gathers += request_time(slow, PlanRequest{CollectiveKind::kAllGather,
+                                              layer.parameters * bytes_of(slow.parameter_dtype), 1, Scope::kWorld});
+  const PlacedPause all = placed(pause, zero3, slow, 0);
+  EXPECT_EQ(all.ranks, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_GT(all.lasts[0], 3 * gathers);
+  EXPECT_LT(all.lasts[0], 3 * (gathers + slow.kinds[0].forward));
+  ScheduleSpec hybrid = zero3;
+  hybrid.shard_group = ShardGroup::kNode;
+  EXPECT_EQ(ranks_in(pause, hybrid, slow), (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(ranks_in(pause, schedule(scenario, "ddp"), slow), (std::vector<int>{5}));
+  pause.sequences = 0;
+  pause.duration = Seconds{1};
+  EXPECT_EQ(ranks_in(pause, zero3, slow), (std::vector<int>{5}));
+
+  pause.sequences = 10;
+  pause.duration = Seconds{0};
+  scenario.training.unsteady.pauses = {pause};
+  const RunResult result = run_schedule(scenario, zero3, kReference);
+  EXPECT_TRUE(std::any_of(result.warnings.begin(), result.warnings.end(),
+                          [](const Warning& warning) { return warning.code == "evaluates_together"; }));
+}
+
+TEST(Pauses, RanksThatDifferByOneHaveFiguresOfTheirOwn) {
+  // In ACCO the others do more while rank 0 pauses, all of it in one round; rank 0 does not.
+  Scenario scenario = sample_scenario(1, 4);
+  const ScheduleSpec& acco = schedule(scenario, "acco");
+  const RunResult steady = run_schedule(scenario, acco, kReference);
+  Pause pause;
+  pause.name = "evaluation";
+  pause.ranks = {0};
+  pause.every_updates = 100;
+  pause.duration = Seconds{5};
+  scenario.training.unsteady.pauses = {pause};
+  const RunResult result = run_schedule(scenario, acco, kReference);
+  const double more = result.pauses.at(0).micro_batches / 3;
+  ASSERT_GT(more, 1);
+  for (const RankResult& rank : result.ranks) {
+    const RankResult& before = steady.ranks[static_cast<std::size_t>(rank.rank)];
+    const bool paused = rank.rank == 0;
+    EXPECT_NEAR(rank.micro_batches_per_update - before.micro_batches_per_update, paused ? 0 : more / 100, 1e-9);
+    EXPECT_EQ(rank.micro_batches_per_round_max - before.micro_batches_per_round_max, paused ? 0 : std::llround(more));
+    EXPECT_GE(rank.micro_batches_per_round, static_cast<double>(rank.micro_batches_per_round_min));
+    EXPECT_LE(rank.micro_batches_per_round, static_cast<double>(rank.micro_batches_per_round_max));
+  }
 }
 
 TEST(Pauses, FoldedAndUnfoldedPlaysAgree) {
@@ -315,7 +412,7 @@ TEST(Pauses, FoldedAndUnfoldedPlaysAgree) {
   Pause pause;
   pause.ranks = {5};
   pause.duration = Seconds{1};
-  costs.pace.pauses = {placed(pause, costs, 6)};
+  costs.pace.pauses = {placed(pause, acco, costs, 6)};
   const EventGraph graph = build(acco, costs, 4, 20);
   const Folded folded = fold(graph);
   EXPECT_EQ(folded.graph.ranks.size(), 2U);
