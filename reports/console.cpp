@@ -178,6 +178,21 @@ std::string laws_of(const std::vector<RunResult>& results) {
   return in_words(texts);
 }
 
+/// A dash in "same batch" is no figure that was forgotten.
+void write_missing(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
+                   const ConsoleOptions& options) {
+  std::vector<std::string> labels;
+  for (const RunResult& result : results)
+    if (result.speedup && !result.speedup_same_batch) labels.push_back(result.label);
+  if (labels.empty()) return;
+  out << '\n';
+  write_wrapped(out, "",
+                fmt::format("\"{}\" cannot be played at the batch of {}: it does at least one micro-batch a GPU, and "
+                            "may accumulate more by itself. So there is no speedup at the same batch.",
+                            scenario.baseline, in_words(labels)),
+                options.width);
+}
+
 /// Says what the speedups mean, where a reader could take one for the other.
 void write_closing(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
                    const ConsoleOptions& options) {
@@ -211,6 +226,7 @@ void write_comparison(std::ostream& out, const Scenario& scenario, const std::ve
     if (result.fit.verdict != FitVerdict::kFits) write_memory_by_kind(out, result, options);
   write_fair_comparison(out, fair, scenario.baseline, options);
   write_all_warnings(out, results, options);
+  write_missing(out, scenario, results, options);
   write_closing(out, scenario, results, options);
 }
 

@@ -79,9 +79,14 @@ void write_scenario_header(std::ostream& out, const Scenario& scenario, const Co
                    human_count(static_cast<double>(parameter_count(scenario.model))), name_of(training.precision)));
   line("cluster", fmt::format("{}: {} GPU{}, {}", scenario.cluster.name, human_count(gpu_count(scenario.cluster)),
                               gpu_count(scenario.cluster) == 1 ? "" : "s", nodes));
-  line("update",
-       fmt::format("{} tokens asked for: {} samples of {} tokens, {}", human_count(samples * training.sequence_length),
-                   human_count(samples), training.sequence_length, micro_batches_in_words(scenario)));
+  // How many tokens the sequences of an update hold is drawn.
+  if (training.unsteady.lengths.full())
+    line("update", fmt::format("{} tokens asked for: {} samples of {} tokens, {}",
+                               human_count(samples * training.sequence_length), human_count(samples),
+                               training.sequence_length, micro_batches_in_words(scenario)));
+  else
+    line("update", fmt::format("{} samples asked for, of at most {} tokens, {}", human_count(samples),
+                               training.sequence_length, micro_batches_in_words(scenario)));
   line("training", human_count(training.train_tokens) + " tokens");
   if (!scenario.baseline.empty()) line("baseline", scenario.baseline);
 }
@@ -118,7 +123,7 @@ void write_memory_by_kind(std::ostream& out, const RunResult& result, const Cons
     fits.cells.push_back(Cell{in_percent(kind.fit.probability), style});
   }
   out << '\n';
-  write_wrapped(out, "", result.label + ": the kinds of ranks hold different amounts", options.width);
+  write_wrapped(out, "", result.label + ": memory of each kind of rank", options.width);
   out << '\n';
   write_table(out, {ranks, devices, memory, capacity, fits}, options);
 }

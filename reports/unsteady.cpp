@@ -36,6 +36,16 @@ void write_drawn(std::ostream& out, const std::vector<RunResult>& results, const
                             "to the share that stands beside it.",
                             results.front().drawn->seed),
                 options.width);
+  // Every schedule meets the same draws; the one that played most of them knows their means best.
+  const RunResult& most = *std::max_element(results.begin(), results.end(), [](const RunResult& a, const RunResult& b) {
+    return a.drawn->played < b.drawn->played;
+  });
+  if (most.tokens_padded_per_second > most.tokens_per_second)
+    write_wrapped(out, "",
+                  fmt::format("A sequence has {:.0f} tokens on average; {:.0f} % of what is computed is padding.",
+                              most.tokens_per_second * most.update_time.value / most.samples_per_update,
+                              100 * (1 - most.tokens_per_second / most.tokens_padded_per_second)),
+                  options.width);
   out << '\n';
   const auto of = [](const auto& text) { return [text](const RunResult& r) { return text(*r.drawn); }; };
   write_table(out,
@@ -65,13 +75,13 @@ void write_seeds(std::ostream& out, const std::vector<RunResult>& results, const
       out,
       {labels(results),
        column("update", "median", results, [&](const RunResult& r) { return time(r.seeds->update_time.median); }),
-       column("", "10 to 90 %", results,
+       column("update", "10 to 90 %", results,
               [&](const RunResult& r) { return to(time(r.seeds->update_time.p10), time(r.seeds->update_time.p90)); }),
        column("speedup", "median", results, [&](const RunResult& r) { return factors(r.seeds->speedup, true); }),
-       column("", "10 to 90 %", results, [&](const RunResult& r) { return factors(r.seeds->speedup, false); }),
+       column("speedup", "10 to 90 %", results, [&](const RunResult& r) { return factors(r.seeds->speedup, false); }),
        column("same batch", "median", results,
               [&](const RunResult& r) { return factors(r.seeds->speedup_same_batch, true); }),
-       column("", "10 to 90 %", results,
+       column("same batch", "10 to 90 %", results,
               [&](const RunResult& r) { return factors(r.seeds->speedup_same_batch, false); })},
       options);
 }

@@ -117,23 +117,28 @@ std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_len
   return some;
 }
 
+double share_cut(const SequenceLengths& lengths, int sequence_length) {
+  if (lengths.histogram.empty()) {
+    if (lengths.cv == 0) return lengths.mean > sequence_length ? 1 : 0;
+    if (lengths.mean == 0) return 0;
+    const double variance = std::log(1 + lengths.cv * lengths.cv);  // of the logarithm, as lognormal_quantile() has it
+    const double z = (std::log(sequence_length / lengths.mean) + variance / 2) / std::sqrt(variance);
+    return std::erfc(z / std::sqrt(2)) / 2;
+  }
+  double all = 0, longer = 0;
+  for (const auto& bar : lengths.histogram) {
+    all += bar.weight;
+    if (bar.tokens > sequence_length) longer += bar.weight;
+  }
+  return longer / all;
+}
+
 int longest_padded(const SequenceLengths& lengths, int sequence_length) {
   if (lengths.full() || lengths.histogram.empty()) return sequence_length;
   int longest = 0;
   for (const auto& bar : lengths.histogram)
     if (bar.weight > 0) longest = bar.tokens;
   return static_cast<int>(padded_to(lengths, sequence_length, longest));
-}
-
-double mean_padded_length(const SequenceLengths& lengths, int sequence_length, int sequences) {
-  const std::vector<double> below = cumulative_shares(lengths.histogram);
-  double mean = 0, before = 0;
-  for (std::size_t i = 0; i < below.size(); ++i) {
-    const double up_to = std::pow(below[i], sequences);
-    mean += padded_to(lengths, sequence_length, lengths.histogram[i].tokens) * (up_to - before);
-    before = up_to;
-  }
-  return mean;
 }
 
 SlowWindows::SlowWindows(const Unsteady& unsteady, int rank)

@@ -61,13 +61,12 @@ double gpu_factor(const Pace& pace, int rank);
 /// where there are more.
 std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_length, std::size_t most);
 
+/// The share of sequences that are longer than sequence_length and cut to it.
+double share_cut(const SequenceLengths& lengths, int sequence_length);
+
 /// The most tokens to which a sequence can be padded: below sequence_length where all of a histogram is, and sequences
 /// are padded to the longest.
 int longest_padded(const SequenceLengths& lengths, int sequence_length);
-
-/// Mean of the padded length of a micro-batch of `sequences` whose lengths are drawn from a histogram: the sum over
-/// lengths l of padded(l) (F(l)^b - F(l-)^b), F their distribution. For tests and reports.
-double mean_padded_length(const SequenceLengths& lengths, int sequence_length, int sequences);
 
 /// When one GPU is slow: times at which the stragglers' windows open and close, and how much longer what it computes in
 /// them takes. The first state is that of a process that has always run.

@@ -22,6 +22,7 @@ namespace {
 constexpr double kMuchInflation = 1.05;
 constexpr double kMuchExposed = 0.25;
 constexpr double kMuchFitted = 0.25;
+constexpr double kMuchCut = 0.5;        ///< of the sequences
 constexpr double kLittleSaved = 0.001;  ///< of what is resident
 
 bool launching_takes_longer(const Bill& bill, const BilledLayer& layer) {
@@ -147,6 +148,14 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
 /// A mean that is not well known, stragglers that come more rarely than anything is played, and pauses that come too
 /// often.
 void warn_of_draws(const SteadyPlay& play, const RunResult& result, std::vector<Warning>& warnings) {
+  const Pace& pace = play.costs.pace;
+  const double cut = pace.drawn() ? share_cut(pace.unsteady.lengths, pace.sequence_length) : 0;
+  if (cut > kMuchCut)
+    warnings.push_back({"lengths_cut",
+                        fmt::format("{:.0f} % of the sequences are longer than the {} tokens of sequence_length and "
+                                    "cut to them",
+                                    100 * cut, pace.sequence_length),
+                        "raise sequence_length, or write shorter sequence_lengths"});
   if (play.spells < kSpellsPlayed / 3)
     warnings.push_back({"stragglers_rare",
                         fmt::format("about {:.1f} spells of stragglers fall into the {} updates that are played: what "

@@ -58,12 +58,42 @@ TEST(Pace, TheTimeOfAMicroBatchIsThatOfItsPaddedLength) {
   EXPECT_EQ(padded.hardware_flops.value, 1e12);
 }
 
+TEST(Pace, TheShareOfSequencesThatAreCutIsKnown) {
+  SequenceLengths lengths;
+  EXPECT_EQ(share_cut(lengths, 512), 0);
+  lengths.histogram = {{100, 1}, {512, 1}, {513, 2}};
+  EXPECT_DOUBLE_EQ(share_cut(lengths, 512), 0.5);
+  EXPECT_DOUBLE_EQ(share_cut(lengths, 64), 1);
+  // Of a lognormal with mean m and cv 1, ln X is normal with variance ln 2 and mean ln m - ln 2 / 2: the median is
+  // m / sqrt(2), above which one half is.
+  lengths.histogram.clear();
+  lengths.mean = 512 * std::sqrt(2);
+  lengths.cv = 1;
+  EXPECT_NEAR(share_cut(lengths, 512), 0.5, 1e-6);
+  lengths.cv = 0;
+  EXPECT_EQ(share_cut(lengths, 512), 1);
+  EXPECT_EQ(share_cut(lengths, 1024), 0);
+}
+
 TEST(Pace, PackedRowsAreFull) {
   Unsteady unsteady;
   unsteady.lengths.histogram = {{100, 1}, {300, 2}};
   unsteady.lengths.padding = Padding::kPacked;
   EXPECT_FALSE(unsteady.drawn());
   EXPECT_EQ(micro_batch_of(pace_of(unsteady), 0, 0, 0).tokens, 4 * 512);
+}
+
+/// The sum over lengths l of padded(l) (F(l)^b - F(l-)^b), F the distribution of the lengths, b the sequences.
+double mean_padded_length(const SequenceLengths& lengths, int sequence_length, int sequences) {
+  double all = 0, below = 0, mean = 0;
+  for (const auto& bar : lengths.histogram) all += bar.weight;
+  for (const auto& bar : lengths.histogram) {
+    const double up_to = below + bar.weight / all;
+    const int padded = (bar.tokens + lengths.multiple - 1) / lengths.multiple * lengths.multiple;
+    mean += std::min(padded, sequence_length) * (std::pow(up_to, sequences) - std::pow(below, sequences));
+    below = up_to;
+  }
+  return mean;
 }
 
 TEST(Pace, TheMeanPaddedLengthIsThatOfTheLongestOfTheMicroBatch) {
