@@ -80,12 +80,13 @@ std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
 /// "In "zero1 balanced at 22 and 10 micro-batches" each A100-SXM4-80GB does 22 and each V100-SXM2-32GB 10."; empty
 /// where all do the same.
 std::string shares_in_words(const FairBaseline& balanced) {
+  const bool sizes = std::any_of(balanced.shares.begin(), balanced.shares.end(), [&](const Share& share) {
+    return share.micro_batch_size != balanced.shares.front().micro_batch_size;
+  });
   std::vector<std::string> texts;
   for (const Share& share : balanced.shares) {
     const std::string text = fmt::format("each {} does {}{}", share.device, share.accumulation_steps,
-                                         share.micro_batch_size == balanced.shares.front().micro_batch_size
-                                             ? std::string()
-                                             : fmt::format(" of {}", share.micro_batch_size));
+                                         sizes ? fmt::format(" of {}", share.micro_batch_size) : std::string());
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
   }
   if (texts.size() < 2 || texts.size() > kMostShares) return {};
@@ -342,12 +343,12 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
     fair.gains.push_back(gain_of(*result, nearest_of(fair.baselines, result->samples_per_update)));
     fair.words.push_back(in_words(fair.gains.back(), traits_of(result->schedule).title, scenario.baseline));
   }
-  const FairBaseline& meant =
-      gaining.empty() ? fair.baselines.front() : nearest_of(fair.baselines, gaining.back()->samples_per_update);
-  if (std::string text = shares_in_words(meant); !text.empty()) fair.words.push_back(std::move(text));
   if (gaining.empty()) fair.words.push_back(balance_in_words(fair.baselines.front(), scenario.baseline));
   if (std::string text = undivided_in_words(scenario.cluster, baseline); !text.empty())
     fair.words.push_back(std::move(text));
+  const FairBaseline& meant =
+      gaining.empty() ? fair.baselines.front() : nearest_of(fair.baselines, gaining.back()->samples_per_update);
+  if (std::string text = shares_in_words(meant); !text.empty()) fair.words.push_back(std::move(text));
   add_parts(fair, scenario, plays, asked);
   return fair;
 }
