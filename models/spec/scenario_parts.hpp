@@ -43,7 +43,7 @@ Unsteady read_unsteady(ObjectReader& training, int sequence_length);
 
 /// Pauses of ranks that are not there, and lengths of a model whose time is known at one length alone; `top` is the
 /// scenario.
-void check_unsteady(const Training& training, const Model& model, int ranks, ObjectReader& top);
+void check_unsteady(const Training& checked, const Model& model, int ranks, ObjectReader& top);
 
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics);
