@@ -133,8 +133,8 @@ TEST(Bill, HoldsWhatArithmeticTakesBesideCollectives) {
   EXPECT_DOUBLE_EQ(bill.kernels[0].held[at(72)].value, 11e-3 * 4);
   EXPECT_EQ(bill.kernels[1].held[at(72)], bill.kernels[1].time);
   EXPECT_EQ(bill.prices, 14 + 1);
-  // Where one holds four at most, three hold 12, and a kernel that streams 1 TB/s with 600 ns has 600 kB in flight, which
-  // 19 multiprocessors of 32 KiB hold: as far as 32, the first from 31 on.
+  // Where one holds four at most, three hold 12, and a kernel that streams 1 TB/s with 600 ns has 600 kB in flight,
+  // which 19 multiprocessors of 32 KiB hold: as far as 32, the first from 31 on.
   device.collective_sms = 4;
   EXPECT_EQ(bill_of({layer}, device, Dtype::kBf16).prices, 10 + 1);
 }

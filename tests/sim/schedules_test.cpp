@@ -104,7 +104,8 @@ TEST(Schedules, EveryRowHasItsFunctions) {
 }
 
 TEST(Schedules, AccumulatingRanksDoAsManyMicroBatchesAsTheCommunicationTakes) {
-  // m looks at least a round, each after p; ceil(T / p) of them cover the communication.
+  // m looks at least a round, each after p, which ends with a drained host; ceil(T / p) of them cover the
+  // communication.
   for (int seed = 0; seed < 40; ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
@@ -112,7 +113,7 @@ TEST(Schedules, AccumulatingRanksDoAsManyMicroBatchesAsTheCommunicationTakes) {
     for (const ScheduleSpec& spec : scenario.schedules) {
       const SteadyPlay play = play_steady(scenario, spec, steps, NetworkKind::kReference);
       const ScheduleInput input{spec, play.costs, play.costs.kinds[0], steps, 1};
-      const Seconds p = spec.poll_every * (input.kind.forward + input.kind.backward);
+      const Seconds p = spec.poll_every * (input.kind.forward + input.kind.backward) + drain_time(input);
       const auto looks = [&](int micro_batches, bool clone) {
         const double least = std::ceil(static_cast<double>(micro_batches) / spec.poll_every);
         return std::max(least,
