@@ -27,6 +27,7 @@
 #include "models/base/outputs.hpp"
 #include "models/base/quantity.hpp"
 #include "models/base/standard_streams.hpp"
+#include "models/base/svg.hpp"
 #include "models/base/whole_file.hpp"
 
 namespace accocal {
@@ -372,7 +373,7 @@ ExitCode run_converge(const ConvergeArguments& arguments, const std::string& com
   check_outputs(
       {{"--output", arguments.output, document_kind("accosim.convergence/1")},
        {"--markdown", arguments.markdown, {"it is a page", ".md", "# Convergence, measured", "Written by `accocal"}},
-       {"--markdown's curves", svg.string(), {"they are a drawing", ".svg", "<svg", "Held-out loss (nats a token)"}}},
+       {"--markdown's curves", svg.string(), {"they are a drawing", ".svg", "<svg", accosim::kDrawnByUs}}},
       {arguments.options.data}, arguments.force);
   const auto say = [](const std::string& line) { tell("accocal: ", line); };
   LaunchArguments launch;

@@ -1,5 +1,6 @@
 // Schedules side by side; see console.hpp. Columns are in the order of the questions: how long, how much faster, at
-// what rate, where the time goes, does it fit. A column about which no schedule has anything to say is left out.
+// what cost, how near to what was published, at what rate, where the time goes, does it fit. A column about which no
+// schedule has anything to say is left out, and none for want of room: write_table() goes on in further blocks.
 #include "reports/console.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@
 #include <utility>
 
 #include "models/spec/schedule_traits.hpp"
+#include "reports/answer.hpp"
+#include "reports/column_format.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
@@ -28,9 +31,9 @@ std::string factor_or_dash(const std::optional<double>& value) { return value ? 
 /// Gibibytes without the unit.
 std::string gib(Bytes bytes) { return fmt::format("{:.1f}", bytes.value / (1024.0 * 1024 * 1024)); }
 
-Cell published_time(const RunResult& r) {
+Cell published_time(const RunResult& r, const ClockFormat& clock) {
   if (!r.published_time) return Cell{"-"};
-  return Cell{fmt::format("{} ({})", human_clock(*r.published_time), human_error(*r.time_error()))};
+  return Cell{fmt::format("{} ({})", clock.text_of(*r.published_time), human_error(*r.time_error()))};
 }
 
 Cell published_speedup(const RunResult& r) {
@@ -46,53 +49,122 @@ Cell speedup_to_loss(const RunResult& r) {
                           human_factor(r.to_loss->speedup_high))};
 }
 
-std::vector<Column> comparison_columns(const Scenario& scenario, const std::vector<RunResult>& results) {
-  std::vector<Column> columns;
-  const auto add = [&](const char* head, const char* sub_head, const std::function<Cell(const RunResult&)>& cell) {
-    Column column{head, sub_head, {}, columns.empty()};
-    for (const RunResult& result : results) column.cells.push_back(cell(result));
-    columns.push_back(column);
-  };
-  const auto any = [&](auto member) {
-    return std::any_of(results.begin(), results.end(), [&](const RunResult& r) { return (r.*member).has_value(); });
-  };
-  add("schedule", "", [&](const RunResult& r) {
-    return Cell{r.label, r.label == scenario.baseline ? Style::kDim : Style::kPlain};
+/// The warnings say so of most of what the interval rests on.
+bool extrapolates(const RunResult& result) {
+  return std::any_of(result.warnings.begin(), result.warnings.end(), [](const Warning& warning) {
+    return warning.code == "extrapolated" || warning.code == "inherited_constants";
   });
-  add("update", "", [](const RunResult& r) { return Cell{human_time(r.update_time)}; });
-  add("all tokens", "h:mm:ss", [](const RunResult& r) { return Cell{human_clock(r.total_time)}; });
-  const bool another =
-      std::any_of(results.begin(), results.end(), [](const RunResult& r) { return r.published_of_another_run; });
-  const char* const ours = another ? "of another run" : "(our error)";
-  if (any(&RunResult::published_time)) add("published", ours, published_time);
-  if (any(&RunResult::speedup)) {
-    add("speedup", "per token", [](const RunResult& r) {
-      return Cell{factor_or_dash(r.speedup), r.speedup.value_or(0) > 1.005 ? Style::kGood : Style::kPlain};
-    });
-  }
-  if (any(&RunResult::published_speedup)) add("published", ours, published_speedup);
-  if (any(&RunResult::speedup_same_batch)) {
-    add("speedup", "same batch", [](const RunResult& r) { return Cell{factor_or_dash(r.speedup_same_batch)}; });
-  }
-  if (any(&RunResult::to_loss)) {
-    add("samples", "to loss", [](const RunResult& r) {
-      if (!r.to_loss) return Cell{"-"};
-      return Cell{(r.to_loss->reached ? "" : "> ") + human_factor(r.to_loss->samples)};
-    });
-    add("speedup", "to loss", speedup_to_loss);
-  }
-  add("batch", "grown", [](const RunResult& r) { return Cell{human_factor(r.batch_inflation)}; });
-  add("tokens", "per s", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second)}; });
-  add("per s", "and GPU", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second_per_gpu)}; });
-  add("MFU", "", [](const RunResult& r) { return Cell{human_percent(r.mfu)}; });
-  add("GPU", "idle", [](const RunResult& r) { return Cell{human_percent(r.gpu_idle_fraction)}; });
-  add("exposed", "comm.", [](const RunResult& r) { return Cell{human_time(r.exposed_communication)}; });
-  add("memory", "GiB of", [](const RunResult& r) {
-    const std::string figures = gib(r.memory_resident) + " / " + gib(r.memory_capacity);
-    return Cell{figures + verdict_mark(r.fit.verdict), style_of(r.fit.verdict)};
-  });
-  return columns;
 }
+
+/// Columns of the comparison, a figure of each result.
+class Columns {
+ public:
+  Columns(const Scenario& scenario, const std::vector<RunResult>& results) : scenario_(scenario), results_(results) {}
+
+  std::vector<Column> all() && {
+    add("schedule", "", [&](const RunResult& r) {
+      return Cell{r.label, r.label == scenario_.baseline ? Style::kDim : Style::kPlain};
+    });
+    add_times();
+    add_speedups();
+    add_costs();
+    add_published();
+    add_rates();
+    add("memory", "GiB of", [](const RunResult& r) {
+      const std::string figures = gib(r.memory_resident) + " / " + gib(r.memory_capacity);
+      return Cell{figures + verdict_mark(r.fit.verdict), style_of(r.fit.verdict)};
+    });
+    return std::move(columns_);
+  }
+
+ private:
+  void add(const std::string& head, const std::string& sub_head, const std::function<Cell(const RunResult&)>& cell) {
+    Column column{head, sub_head, {}, columns_.empty()};
+    for (const RunResult& result : results_) column.cells.push_back(cell(result));
+    columns_.push_back(std::move(column));
+  }
+
+  bool any(auto member) const {
+    return std::any_of(results_.begin(), results_.end(), [&](const RunResult& r) { return (r.*member).has_value(); });
+  }
+
+  template <typename Figure>
+  std::vector<Figure> figures(Figure RunResult::*member) const {
+    std::vector<Figure> all;
+    for (const RunResult& result : results_) all.push_back(result.*member);
+    return all;
+  }
+
+  void add_times() {
+    const UnitFormat update = time_format(figures(&RunResult::update_time));
+    add("update", update.name, [&](const RunResult& r) { return Cell{update.text_of(r.update_time.value)}; });
+    const bool interval = std::any_of(results_.begin(), results_.end(),
+                                      [](const RunResult& r) { return r.update_time_high > Seconds{0}; });
+    if (interval)
+      add("80 %", "interval", [&](const RunResult& r) {
+        return Cell{fmt::format("{}{} - {}", extrapolates(r) ? "~" : "", update.text_of(r.update_time_low.value),
+                                update.text_of(r.update_time_high.value)),
+                    extrapolates(r) ? Style::kDim : Style::kPlain};
+      });
+    const ClockFormat clock = clock_format(figures(&RunResult::total_time));
+    add("all tokens", clock.name, [&](const RunResult& r) { return Cell{clock.text_of(r.total_time)}; });
+  }
+
+  void add_speedups() {
+    if (any(&RunResult::speedup)) {
+      add("speedup", "per token", [](const RunResult& r) {
+        return Cell{factor_or_dash(r.speedup), r.speedup.value_or(0) > 1.005 ? Style::kGood : Style::kPlain};
+      });
+    }
+    if (any(&RunResult::speedup_same_batch)) {
+      add("speedup", "same batch", [](const RunResult& r) { return Cell{factor_or_dash(r.speedup_same_batch)}; });
+    }
+    if (any(&RunResult::to_loss)) {
+      add("samples", "to loss", [](const RunResult& r) {
+        if (!r.to_loss) return Cell{"-"};
+        return Cell{(r.to_loss->reached ? "" : "> ") + human_factor(r.to_loss->samples)};
+      });
+      add("speedup", "to loss", speedup_to_loss);
+    }
+    add("batch", "grown", [](const RunResult& r) { return Cell{human_factor(r.batch_inflation)}; });
+  }
+
+  void add_costs() {
+    add("GPU-", "hours", [](const RunResult& r) { return Cell{human_count(r.gpu_hours)}; });
+    if (any(&RunResult::cost))
+      add("cost", "", [](const RunResult& r) { return Cell{r.cost ? human_count(*r.cost) : "-"}; });
+  }
+
+  void add_published() {
+    const bool another =
+        std::any_of(results_.begin(), results_.end(), [](const RunResult& r) { return r.published_of_another_run; });
+    const char* const ours = another ? "of another run" : "(our error)";
+    if (any(&RunResult::published_time)) {
+      std::vector<Seconds> times;
+      for (const RunResult& result : results_)
+        if (result.published_time) times.push_back(*result.published_time);
+      const ClockFormat clock = clock_format(times);
+      add("published " + clock.name, ours, [&](const RunResult& r) { return published_time(r, clock); });
+    }
+    if (any(&RunResult::published_speedup)) add("published", ours, published_speedup);
+  }
+
+  void add_rates() {
+    add("tokens", "per s", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second)}; });
+    add("per s", "and GPU", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second_per_gpu)}; });
+    const UnitFormat flops = flops_format(figures(&RunResult::model_flops_per_gpu));
+    add(flops.name, "a GPU", [&](const RunResult& r) { return Cell{flops.text_of(r.model_flops_per_gpu.value)}; });
+    add("MFU", "", [](const RunResult& r) { return Cell{human_percent(r.mfu)}; });
+    add("GPU", "idle", [](const RunResult& r) { return Cell{human_percent(r.gpu_idle_fraction)}; });
+    const UnitFormat exposed = time_format(figures(&RunResult::exposed_communication));
+    add("exposed", "comm. " + exposed.name,
+        [&](const RunResult& r) { return Cell{exposed.text_of(r.exposed_communication.value)}; });
+  }
+
+  const Scenario& scenario_;
+  const std::vector<RunResult>& results_;
+  std::vector<Column> columns_;
+};
 
 bool ranks_differ(const RunResult& result) {
   return std::any_of(result.ranks.begin(), result.ranks.end(), [&](const RankResult& rank) {
@@ -126,16 +198,6 @@ void write_device_classes(std::ostream& out, const Scenario& scenario, const std
     out << '\n';
     write_table(out, columns, options);
   }
-}
-
-bool identical_ranks(const Cluster& cluster) {
-  const NodeGroup& first = cluster.nodes.front();
-  return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
-    return group.micro_batch_size == first.micro_batch_size && group.accumulation_steps == first.accumulation_steps &&
-           group.precision == first.precision && group.attention == first.attention &&
-           std::all_of(group.devices.begin(), group.devices.end(),
-                       [&](const Device& device) { return device == first.devices.front(); });
-  });
 }
 
 /// What is true of every schedule is said once; the rest under each one's label.
@@ -178,6 +240,15 @@ std::string laws_of(const std::vector<RunResult>& results) {
   return in_words(texts);
 }
 
+/// What the mark of an interval means.
+void write_extrapolation(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
+  if (!std::any_of(results.begin(), results.end(), extrapolates)) return;
+  write_wrapped(out, "~ ",
+                "extrapolated: much of the time is of kernels that were measured on no such part, or in no such size; "
+                "the warnings say which. The interval may be too narrow.",
+                options.width);
+}
+
 /// A dash in "same batch" is no figure that was forgotten.
 void write_missing(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
                    const ConsoleOptions& options) {
@@ -217,9 +288,11 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
 
 void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
                       ConsoleOptions options, const FairComparison& fair) {
+  write_headline(out, scenario, results, options);
   write_scenario_header(out, scenario, options);
   out << '\n';
-  write_table(out, comparison_columns(scenario, results), options);
+  write_table(out, Columns(scenario, results).all(), options);
+  write_extrapolation(out, results, options);
   write_unsteady(out, results, options);
   write_device_classes(out, scenario, results, options);
   for (const RunResult& result : results)

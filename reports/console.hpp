@@ -6,7 +6,7 @@
 
 #include "models/spec/spec.hpp"
 #include "reports/table.hpp"
-#include "sim/result/fairness.hpp"
+#include "sim/answers/fairness.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <ostream>
+#include <sstream>
 #include <utility>
 
 #include "models/spec/schedule_traits.hpp"
+#include "reports/answer.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -38,12 +40,6 @@ std::string describe(const Cluster& cluster, const NodeGroup& group) {
   return fmt::format("{} node{} x {}", group.count, group.count == 1 ? "" : "s", gpus);
 }
 
-double gpu_count(const Cluster& cluster) {
-  double gpus = 0;
-  for (const NodeGroup& group : cluster.nodes) gpus += static_cast<double>(group.count) * group.gpus;
-  return gpus;
-}
-
 /// "4 micro-batches a GPU", "7 micro-batches a GPU of a100 and 3 of v100".
 std::string micro_batches_in_words(const Scenario& scenario) {
   std::vector<std::string> texts;
@@ -64,21 +60,22 @@ std::string micro_batches_in_words(const Scenario& scenario) {
 
 }  // namespace
 
-void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
-  const Training& training = scenario.training;
+std::string gpus_in_words(const Cluster& cluster) {
   std::string nodes;
-  for (const NodeGroup& group : scenario.cluster.nodes)
-    nodes += (nodes.empty() ? "" : " + ") + describe(scenario.cluster, group);
+  for (const NodeGroup& group : cluster.nodes) nodes += (nodes.empty() ? "" : " + ") + describe(cluster, group);
+  return fmt::format("{} GPU{}, {}", human_count(gpu_count(cluster)), gpu_count(cluster) == 1 ? "" : "s", nodes);
+}
+
+std::vector<ScenarioFact> scenario_facts(const Scenario& scenario) {
+  const Training& training = scenario.training;
   const double samples = samples_asked(scenario);
-  const auto line = [&](const char* name, const std::string& text) {
-    write_wrapped(out, fmt::format("{:<11}", name), text, options.width);
-  };
+  std::vector<ScenarioFact> facts;
+  const auto line = [&](const char* name, std::string text) { facts.push_back({name, std::move(text)}); };
   if (!scenario.name.empty()) line("scenario", scenario.name);
   line("model",
        fmt::format("{}, {} parameters, {}", scenario.model.name,
                    human_count(static_cast<double>(parameter_count(scenario.model))), name_of(training.precision)));
-  line("cluster", fmt::format("{}: {} GPU{}, {}", scenario.cluster.name, human_count(gpu_count(scenario.cluster)),
-                              gpu_count(scenario.cluster) == 1 ? "" : "s", nodes));
+  line("cluster", fmt::format("{}: {}", scenario.cluster.name, gpus_in_words(scenario.cluster)));
   // How many tokens the sequences of an update hold is drawn.
   if (training.unsteady.lengths.full())
     line("update", fmt::format("{} tokens asked for: {} samples of {} tokens, {}",
@@ -89,6 +86,21 @@ void write_scenario_header(std::ostream& out, const Scenario& scenario, const Co
                                training.sequence_length, micro_batches_in_words(scenario)));
   line("training", human_count(training.train_tokens) + " tokens");
   if (!scenario.baseline.empty()) line("baseline", scenario.baseline);
+  return facts;
+}
+
+void write_headline(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
+                    const ConsoleOptions& options) {
+  std::ostringstream lines;
+  write_wrapped(lines, "", headline_in_words(scenario, results), options.width);
+  std::string text = lines.str();
+  text.pop_back();  // the end of the last line
+  out << styled(text, Style::kBold, options.color) << "\n\n";
+}
+
+void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
+  for (const ScenarioFact& fact : scenario_facts(scenario))
+    write_wrapped(out, fmt::format("{:<11}", fact.name), fact.text, options.width);
 }
 
 void write_warnings(std::ostream& out, const std::vector<Warning>& warnings, const std::string& indent,

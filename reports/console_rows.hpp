@@ -13,7 +13,21 @@
 
 namespace accosim {
 
-/// Model, cluster, tokens an update and in all, baseline: a line each.
+/// "8 GPUs, 2 nodes x 4 A100-SXM4-80GB".
+std::string gpus_in_words(const Cluster& cluster);
+
+/// What was simulated: model, cluster, tokens an update and in all, baseline.
+struct ScenarioFact {
+  const char* name;
+  std::string text;
+};
+std::vector<ScenarioFact> scenario_facts(const Scenario& scenario);
+
+/// The first line, which answers the question; and an empty one.
+void write_headline(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
+                    const ConsoleOptions& options);
+
+/// The facts, a line each.
 void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options);
 
 void write_warnings(std::ostream& out, const std::vector<Warning>& warnings, const std::string& indent,

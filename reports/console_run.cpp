@@ -27,7 +27,13 @@ std::string verdict_of(const Fit& fit) {
 void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult& result,
                    const ConsoleOptions& options) {
   const auto metric = [&](const char* name, const std::string& value, const std::string& meaning) {
-    write_wrapped(out, fmt::format("{:<29} {:>11}  ", name, value), meaning, options.width);
+    constexpr int kLeast = 64;  // a meaning beside its figure needs some 20 columns
+    if (options.width >= kLeast) {
+      write_wrapped(out, fmt::format("{:<29} {:>11}  ", name, value), meaning, options.width);
+      return;
+    }
+    write_wrapped(out, "", value.empty() ? name : fmt::format("{}: {}", name, value), options.width);
+    write_wrapped(out, "    ", meaning, options.width);
   };
   metric("update time", human_time(result.update_time), "from one optimizer update to the next, steady state");
   if (result.update_time_high > Seconds{0}) {
@@ -40,6 +46,9 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
   metric("tokens per second", human_count(result.tokens_per_second), "of all GPUs together");
   if (result.tokens_padded_per_second > 1.0005 * result.tokens_per_second)
     metric("with their padding", human_count(result.tokens_padded_per_second), "tokens per second that are computed");
+  metric("TFLOP/s a GPU", fmt::format("{:.4g}", result.model_flops_per_gpu.value / 1e12), "model FLOPs, their mean");
+  metric("GPU-hours", human_count(result.gpu_hours), "of all GPUs, for all tokens");
+  if (result.cost) metric("cost", human_count(*result.cost), "the same at the cluster's price_per_gpu_hour");
   metric("tokens per second and GPU", human_count(result.tokens_per_second_per_gpu), "their mean");
   if (result.speedup) {
     metric("speedup per token", human_factor(*result.speedup), "time per token of the baseline over this one's");
@@ -121,6 +130,7 @@ void write_ranks(std::ostream& out, const Scenario& scenario, const RunResult& r
 }  // namespace
 
 void write_run(std::ostream& out, const Scenario& scenario, const RunResult& result, ConsoleOptions options) {
+  write_headline(out, scenario, {result}, options);
   write_scenario_header(out, scenario, options);
   write_wrapped(out, fmt::format("{:<11}", "schedule"), result.label, options.width);
   out << '\n';

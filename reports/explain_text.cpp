@@ -6,9 +6,14 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <numeric>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "models/spec/schedule_traits.hpp"
+#include "reports/collectives_text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -24,11 +29,21 @@ void write_causes(std::ostream& out, const Explanation& explanation, const Conso
   std::string text = fmt::format("Of {} per update of {}:", human_time(path.update_time), explanation.label);
   Seconds rest = path.update_time;
   const char* separator = " ";
-  for (const auto& [cause, time] : path.causes) {
+  constexpr double kSmall = 0.01;
+  const auto small = std::find_if(path.causes.begin(), path.causes.end(), [&](const auto& cause) {
+    return cause.second < kSmall * path.update_time;  // and so are those behind it
+  });
+  const auto shown = path.causes.end() - small > 1 ? small : path.causes.end();
+  const auto add = [&](const std::string& cause, Seconds time) {
     text += fmt::format("{}{} ({}) {}", separator, human_time(time), share_of(time, path.update_time), cause);
     separator = "; ";
     rest -= time;
-  }
+  };
+  std::for_each(path.causes.begin(), shown, [&](const auto& cause) { add(cause.first, cause.second); });
+  if (shown != path.causes.end())
+    add(fmt::format("{} others, each below 1 %", path.causes.end() - shown),
+        std::accumulate(shown, path.causes.end(), Seconds{0},
+                        [](Seconds sum, const auto& cause) { return sum + cause.second; }));
   if (!negligible(rest, path.update_time)) {
     text +=
         fmt::format("{}{} ({}) on no op of the path", separator, human_time(rest), share_of(rest, path.update_time));
@@ -36,71 +51,166 @@ void write_causes(std::ostream& out, const Explanation& explanation, const Conso
   write_wrapped(out, "", text + ".", options.width);
 }
 
+bool same_step(const PathStep& a, const PathStep& b) {
+  return a.name == b.name && a.rank == b.rank && a.count == b.count;
+}
+
+/// Steps that follow each other `times` times, `length` of them; 1 of 1 for a step that does not repeat.
+struct Stretch {
+  std::size_t begin = 0, length = 1, times = 1;
+
+  std::size_t end() const { return begin + length * times; }
+};
+
+/// The stretch from `begin` on that saves the most rows; of equal ones the shortest.
+Stretch stretch_at(const std::vector<PathStep>& steps, std::size_t begin) {
+  constexpr std::size_t kLongest = 64;
+  Stretch best{begin};
+  std::size_t most = 0;
+  for (std::size_t length = 1; length <= kLongest && begin + 2 * length <= steps.size(); ++length) {
+    std::size_t end = begin + length;
+    while (end < steps.size() && same_step(steps[end], steps[end - length])) ++end;
+    const std::size_t times = (end - begin) / length;
+    const std::size_t rows = length > 1 ? length + 1 : 1;  // with the line above those that repeat
+    if (times > 1 && times * length > rows && times * length - rows > most) {
+      most = times * length - rows;
+      best = {begin, length, times};
+    }
+  }
+  return best;
+}
+
+std::vector<Stretch> stretches_of(const std::vector<PathStep>& steps) {
+  std::vector<Stretch> stretches;
+  for (std::size_t at = 0; at < steps.size(); at = stretches.back().end()) stretches.push_back(stretch_at(steps, at));
+  return stretches;
+}
+
+/// Rows of the path. Those of a stretch that repeats stand once, indented, with their times added up.
+class PathRows {
+ public:
+  explicit PathRows(const CriticalPath& path) : path_(path) {}
+
+  void add(const Stretch& stretch) {
+    const bool several = stretch.length > 1;
+    if (several)
+      add_row(fmt::format("{} times these {}:", stretch.times, stretch.length), "", human_time(at_),
+              duration_of(stretch.begin, stretch.end(), 1));
+    for (std::size_t i = stretch.begin; i < stretch.begin + stretch.length; ++i) {
+      const PathStep& step = path_.steps[i];
+      const std::int64_t count = several ? step.count : step.count * static_cast<std::int64_t>(stretch.times);
+      add_row((several ? "  " : "") + (count > 1 ? fmt::format("{} x {}", count, step.name) : step.name),
+              fmt::format("{}", step.rank), several ? "" : human_time(at_),
+              duration_of(i, stretch.end(), stretch.length));
+    }
+    at_ += duration_of(stretch.begin, stretch.end(), 1);
+  }
+
+  void add_rest(std::size_t begin) {
+    add_row(fmt::format("{} more steps", path_.steps.size() - begin), "", human_time(at_),
+            duration_of(begin, path_.steps.size(), 1));
+  }
+
+  void write(std::ostream& out, const ConsoleOptions& options) {
+    const int first = path_.steps.front().rank;
+    const bool one_rank =
+        std::all_of(path_.steps.begin(), path_.steps.end(), [&](const PathStep& step) { return step.rank == first; });
+    if (one_rank) what_.sub_head = fmt::format("of rank {}", first);
+    out << '\n';
+    write_table(out,
+                one_rank ? std::vector<Column>{what_, starts_, takes_, share_}
+                         : std::vector<Column>{what_, rank_, starts_, takes_, share_},
+                options);
+  }
+
+ private:
+  Seconds duration_of(std::size_t begin, std::size_t end, std::size_t stride) const {
+    Seconds sum;
+    for (std::size_t i = begin; i < end; i += stride) sum += path_.steps[i].duration;
+    return sum;
+  }
+
+  void add_row(std::string what, std::string rank, std::string from, Seconds takes) {
+    what_.cells.push_back(Cell{std::move(what)});
+    rank_.cells.push_back(Cell{std::move(rank)});
+    starts_.cells.push_back(Cell{std::move(from)});
+    takes_.cells.push_back(Cell{human_time(takes)});
+    share_.cells.push_back(Cell{share_of(takes, path_.update_time)});
+  }
+
+  const CriticalPath& path_;
+  Seconds at_;
+  Column what_{"critical path", "", {}, true}, rank_{"rank", "", {}, false}, starts_{"from", "", {}, false},
+      takes_{"takes", "", {}, false}, share_{"share", "", {}, false};
+};
+
 void write_path(std::ostream& out, const CriticalPath& path, const ConsoleOptions& options) {
   if (path.steps.empty()) return;
   constexpr std::size_t kMost = 60;
-  const std::size_t shown = path.steps.size() <= kMost ? path.steps.size() : kMost - 1;
-  Column what{"critical path", "", {}, true}, rank{"rank", "", {}, false}, starts{"from", "", {}, false},
-      takes{"takes", "", {}, false}, share{"share", "", {}, false};
-  Seconds at, rest;
-  for (std::size_t i = 0; i < path.steps.size(); ++i) {
-    const PathStep& step = path.steps[i];
-    if (i < shown) {
-      what.cells.push_back(Cell{step.count > 1 ? fmt::format("{} x {}", step.count, step.name) : step.name});
-      rank.cells.push_back(Cell{fmt::format("{}", step.rank)});
-      starts.cells.push_back(Cell{human_time(at)});
-      takes.cells.push_back(Cell{human_time(step.duration)});
-      share.cells.push_back(Cell{share_of(step.duration, path.update_time)});
-      at += step.duration;
-    } else {
-      rest += step.duration;
-    }
-  }
-  if (shown < path.steps.size()) {
-    what.cells.push_back(Cell{fmt::format("{} more steps", path.steps.size() - shown)});
-    rank.cells.push_back(Cell{""});
-    starts.cells.push_back(Cell{human_time(at)});
-    takes.cells.push_back(Cell{human_time(rest)});
-    share.cells.push_back(Cell{share_of(rest, path.update_time)});
-  }
-  out << '\n';
-  write_table(out, {what, rank, starts, takes, share}, options);
+  const std::vector<Stretch> stretches = stretches_of(path.steps);
+  const std::size_t shown = stretches.size() <= kMost ? stretches.size() : kMost - 1;
+  PathRows rows(path);
+  for (std::size_t i = 0; i < shown; ++i) rows.add(stretches[i]);
+  if (shown < stretches.size()) rows.add_rest(stretches[shown].begin);
+  rows.write(out, options);
 }
 
 Seconds time_of(const OperatorRow& row) { return static_cast<double>(row.count) * (row.forward + row.backward); }
 
-void write_operators(std::ostream& out, const OperatorTable& table, const ConsoleOptions& options) {
-  out << '\n';
-  write_wrapped(
-      out, "",
-      fmt::format("One micro-batch on {} takes {}, forward and backward:", table.device, human_time(table.micro_batch)),
-      options.width);
-  out << '\n';
-  std::vector<Column> columns;
-  const auto add = [&](const char* head, const char* sub_head, const std::function<std::string(const OperatorRow&)>& f,
-                       const std::string& total) {
-    Column column{head, sub_head, {}, columns.empty()};
-    for (const OperatorRow& row : table.rows) column.cells.push_back(Cell{f(row)});
-    column.cells.push_back(Cell{total, Style::kBold});
-    columns.push_back(column);
-  };
-  Seconds sum;
+/// A row of the table: an operator, or the layer whose operators follow.
+struct TableRow {
+  const OperatorRow* op = nullptr;
+  std::string layer;  ///< where `op` is null
+};
+
+std::vector<TableRow> rows_by_layer(const OperatorTable& table) {
+  std::vector<TableRow> rows;
+  for (const OperatorRow& row : table.rows) {
+    if (rows.empty() || rows.back().op->layer != row.layer) rows.push_back({nullptr, row.layer});
+    rows.push_back({&row, ""});
+  }
+  return rows;
+}
+
+struct OperatorSum {
+  Seconds time;
   Flops flops;
   Bytes bytes;
+};
+
+OperatorSum sum_of(const OperatorTable& table) {
+  OperatorSum sum;
   for (const OperatorRow& row : table.rows) {
-    sum += time_of(row);
-    flops += static_cast<double>(row.count) * row.flops;
-    bytes += static_cast<double>(row.count) * row.bytes;
+    sum.time += time_of(row);
+    sum.flops += static_cast<double>(row.count) * row.flops;
+    sum.bytes += static_cast<double>(row.count) * row.bytes;
   }
-  add(
-      "operator", "", [](const OperatorRow& row) { return row.layer + " / " + row.name; }, "all");
+  return sum;
+}
+
+std::vector<Column> operator_columns(const OperatorTable& table) {
+  const std::vector<TableRow> rows = rows_by_layer(table);
+  const OperatorSum sum = sum_of(table);
+  std::vector<Column> columns;
+  Column names{"operator", "", {}, true};
+  for (const TableRow& row : rows)
+    names.cells.push_back(row.op != nullptr ? Cell{"  " + row.op->name} : Cell{row.layer, Style::kBold});
+  names.cells.push_back(Cell{"all", Style::kBold});
+  columns.push_back(std::move(names));
+  const auto add = [&](const char* head, const char* sub_head, const std::function<std::string(const OperatorRow&)>& f,
+                       const std::string& total) {
+    Column column{head, sub_head, {}, false};
+    for (const TableRow& row : rows) column.cells.push_back(Cell{row.op != nullptr ? f(*row.op) : ""});
+    column.cells.push_back(Cell{total, Style::kBold});
+    columns.push_back(std::move(column));
+  };
+  const auto share = [&](Seconds time) { return share_of(time, table.micro_batch); };
   add(
       "times", "", [](const OperatorRow& row) { return fmt::format("{}", row.count); }, "");
   add(
-      "all of", "them", [](const OperatorRow& row) { return human_time(time_of(row)); }, human_time(sum));
+      "all of", "them", [](const OperatorRow& row) { return human_time(time_of(row)); }, human_time(sum.time));
   add(
-      "share", "", [&](const OperatorRow& row) { return share_of(time_of(row), table.micro_batch); },
-      share_of(sum, table.micro_batch));
+      "share", "", [&](const OperatorRow& row) { return share(time_of(row)); }, share(sum.time));
   add(
       "bound", "by", [](const OperatorRow& row) { return row.bound; }, "");
   add(
@@ -108,27 +218,67 @@ void write_operators(std::ostream& out, const OperatorTable& table, const Consol
   add(
       "backward", "of one", [](const OperatorRow& row) { return human_time(row.backward); }, "");
   add(
-      "work", "of one", [](const OperatorRow& row) { return human_flops(row.flops); }, human_flops(flops));
+      "work", "of one", [](const OperatorRow& row) { return human_flops(row.flops); }, human_flops(sum.flops));
   add(
-      "moved", "by one", [](const OperatorRow& row) { return human_bytes(row.bytes); }, human_bytes(bytes));
-  write_table(out, columns, options);
-  const Seconds rest = table.micro_batch - sum;
-  if (!negligible(rest, table.micro_batch)) {
-    write_wrapped(out, "",
-                  rest.value > 0
-                      ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to launch "
-                                    "kernels, or is set to be slower than its profile.",
-                                    human_time(rest), share_of(rest, table.micro_batch))
-                      : fmt::format("The operators add up to {} more than the micro-batch takes.",
-                                    human_time(Seconds{-rest.value})),
-                  options.width);
-  }
+      "moved", "by one", [](const OperatorRow& row) { return human_bytes(row.bytes); }, human_bytes(sum.bytes));
+  return columns;
 }
 
-}  // namespace
+/// `of` names the schedules, where there are several: " of ddp and zero1".
+void write_operators(std::ostream& out, const OperatorTable& table, const std::string& of,
+                     const ConsoleOptions& options) {
+  out << '\n';
+  write_wrapped(out, "",
+                fmt::format("One micro-batch on {}{} takes {}, forward and backward:", table.device, of,
+                            human_time(table.micro_batch)),
+                options.width);
+  out << '\n';
+  write_table(out, operator_columns(table), options);
+  const Seconds rest = table.micro_batch - sum_of(table).time;
+  if (negligible(rest, table.micro_batch)) return;
+  write_wrapped(out, "",
+                rest.value > 0
+                    ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to launch "
+                                  "kernels, or is set to be slower than its profile.",
+                                  human_time(rest), share_of(rest, table.micro_batch))
+                    : fmt::format("The operators add up to {} more than the micro-batch takes.",
+                                  human_time(Seconds{-rest.value})),
+                options.width);
+}
 
-void write_explanation(std::ostream& out, const Explanation& explanation, ConsoleOptions options) {
+/// Tables that several schedules share stand once.
+void write_all_operators(std::ostream& out, const std::vector<Explanation>& explanations,
+                         const ConsoleOptions& options) {
+  std::vector<std::pair<const OperatorTable*, std::vector<std::string>>> tables;
+  for (const Explanation& explanation : explanations)
+    for (const OperatorTable& table : explanation.operators) {
+      auto same = std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return *known.first == table; });
+      if (same == tables.end()) same = tables.insert(same, {&table, {}});
+      if (same->second.empty() || same->second.back() != explanation.label) same->second.push_back(explanation.label);
+    }
+  for (const auto& [table, labels] : tables)
+    write_operators(out, *table, explanations.size() > 1 ? " of " + in_words(labels) : "", options);
+}
+
+/// That computation and communication on one GPU slow each other, and by how much.
+void write_interference(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
+  if (!explanation.without_interference) return;
+  const Seconds update = explanation.path.update_time, costs = update - *explanation.without_interference;
+  write_wrapped(
+      out, "",
+      negligible(costs, update)
+          ? std::string("Interference costs nothing: computation and communication on a GPU do not slow "
+                        "each other here.")
+          : fmt::format("Interference costs {} ({}): as many samples would take {} if computation and "
+                        "communication on a GPU did not slow each other.",
+                        human_time(costs), share_of(costs, update), human_time(*explanation.without_interference)),
+      options.width);
+}
+
+/// All but the operators.
+void write_one(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
   write_causes(out, explanation, options);
+  write_interference(out, explanation, options);
   if (explanation.drawn_mean)
     write_wrapped(out, "",
                   fmt::format("Micro-batches are drawn: this is one update of many, whose mean is {}.",
@@ -142,7 +292,18 @@ void write_explanation(std::ostream& out, const Explanation& explanation, Consol
                   options.width);
   for (const std::string& note : explanation.notes) write_wrapped(out, "", note + ".", options.width);
   write_path(out, explanation.path, options);
-  for (const OperatorTable& table : explanation.operators) write_operators(out, table, options);
+  write_collectives(out, explanation.collectives, options);
+}
+
+}  // namespace
+
+void write_explanations(std::ostream& out, const std::vector<Explanation>& explanations,
+                        const ConsoleOptions& options) {
+  for (const Explanation& explanation : explanations) {
+    if (&explanation != &explanations.front()) out << '\n';
+    write_one(out, explanation, options);
+  }
+  write_all_operators(out, explanations, options);
 }
 
 }  // namespace accosim

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <iosfwd>
+#include <vector>
 
 #include "reports/table.hpp"
 #include "sim/result/explain.hpp"
 
 namespace accosim {
 
-/// The causes of the update's time with their shares, the critical path step by step, the operators of a micro-batch.
-void write_explanation(std::ostream& out, const Explanation& explanation, ConsoleOptions options = {});
+/// Of each schedule the causes of the update's time with their shares, what interference costs, and the critical path
+/// step by step, steps that repeat once; then the operators of a micro-batch, once for all schedules that have the
+/// same.
+void write_explanations(std::ostream& out, const std::vector<Explanation>& explanations, const ConsoleOptions& options);
 
 }  // namespace accosim

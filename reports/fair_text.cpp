@@ -3,12 +3,21 @@
 #include <algorithm>
 #include <functional>
 #include <ostream>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "reports/human.hpp"
 
 namespace accosim {
+namespace {
+
+std::string name_of(const FairBaseline& each) {
+  if (!each.part.empty()) return each.part + " alone";
+  return each.as_written ? "all, as written" : "all, balanced";
+}
+
+}  // namespace
 
 void write_fair_comparison(std::ostream& out, const FairComparison& fair, const std::string& baseline,
                            const ConsoleOptions& options) {
@@ -21,8 +30,7 @@ void write_fair_comparison(std::ostream& out, const FairComparison& fair, const 
   };
   const bool all_fit =
       std::all_of(fair.baselines.begin(), fair.baselines.end(), [](const FairBaseline& each) { return each.fits; });
-  add("GPUs", "",
-      [](const FairBaseline& each) { return Cell{each.part.empty() ? "all, balanced" : each.part + " alone"}; });
+  add("GPUs", "", [](const FairBaseline& each) { return Cell{name_of(each)}; });
   add("work of", "each GPU", [](const FairBaseline& each) { return Cell{each.work}; });
   add("samples", "an update", [](const FairBaseline& each) { return Cell{human_count(each.samples_per_update)}; });
   add("update", "", [](const FairBaseline& each) { return Cell{human_time(each.update_time)}; });

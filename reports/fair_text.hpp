@@ -7,7 +7,7 @@
 
 #include "models/base/json.hpp"
 #include "reports/table.hpp"
-#include "sim/result/fairness.hpp"
+#include "sim/answers/fairness.hpp"
 
 namespace accosim {
 

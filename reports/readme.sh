@@ -69,6 +69,8 @@ if [ -n "$inside" ]; then
 fi
 
 if [ "$check" = no ]; then
+  # A test holds the committed picture against what this command makes.
+  "$program" plot --kind timeline scenarios/paper/finetune_2x4_a100.json -o reports/published/timeline.svg
   cat -- "$written" >"$readme"
 elif ! diff -u --label README.md --label 'README.md, as reports/readme.sh writes it' "$readme" "$written"; then
   echo "README.md is out of date; run reports/readme.sh" >&2

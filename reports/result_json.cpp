@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "build_info/project.hpp"
 #include "models/base/json.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/unsteady.hpp"
@@ -40,6 +41,34 @@ std::vector<JsonValue> list_of(const std::vector<WayToFit>& ways) {
   return list;
 }
 
+/// KEY_low and KEY_high: null where there is no interval.
+void set_interval(JsonValue& body, const std::string& key, const std::optional<Interval>& interval) {
+  body.set(key + "_low", interval ? JsonValue(interval->low) : JsonValue());
+  body.set(key + "_high", interval ? JsonValue(interval->high) : JsonValue());
+}
+
+void set_time_to_loss(JsonValue& body, const TimeToLoss& to_loss) {
+  body.set("samples_to_loss", to_loss.samples);
+  body.set("loss_reached", to_loss.reached);
+  body.set("speedup_to_loss", to_loss.speedup);
+  body.set("speedup_to_loss_low", to_loss.reached ? JsonValue(to_loss.speedup_low) : JsonValue());
+  body.set("speedup_to_loss_high", to_loss.speedup_high);
+}
+
+void set_fit(JsonValue& body, const RunResult& result) {
+  body.set("fits", result.fits());
+  body.set("fit_verdict", name_of(result.fit.verdict));
+  body.set("fit_probability", result.fit.probability);
+  body.set("memory_by_kind", kinds_of(result.memory_by_kind));
+  JsonValue& parts = body.set("memory_parts_bytes", json_object({}));
+  for (const MemoryPart& part : result.memory_parts.parts) parts.set(name_of(part.use), part.bytes.value);
+  const WaysToFit& ways = result.ways_to_fit;
+  body.set("largest_micro_batch_size",
+           ways.largest_micro_batch > 0 ? JsonValue(ways.largest_micro_batch) : JsonValue());
+  body.set("ways_to_fit", list_of(ways.alone));
+  body.set("ways_to_fit_together", list_of(ways.together));
+}
+
 /// All of a result but its ranks.
 JsonValue body_of(const RunResult& result) {
   JsonValue body = json_object({});
@@ -51,17 +80,17 @@ JsonValue body_of(const RunResult& result) {
   body.set("total_time_s", result.total_time.value);
   body.set("tokens_per_s", result.tokens_per_second);
   body.set("tokens_per_s_per_gpu", result.tokens_per_second_per_gpu);
+  body.set("model_flops_per_s_per_gpu", result.model_flops_per_gpu.value);
+  body.set("gpu_hours", result.gpu_hours);
+  body.set("cost", result.cost);
   if (result.drawn) body.set("tokens_padded_per_s", result.tokens_padded_per_second);
   body.set("speedup", result.speedup);
   body.set("speedup_same_batch", result.speedup_same_batch);
-  if (result.to_loss) {
-    const TimeToLoss& to_loss = *result.to_loss;
-    body.set("samples_to_loss", to_loss.samples);
-    body.set("loss_reached", to_loss.reached);
-    body.set("speedup_to_loss", to_loss.speedup);
-    body.set("speedup_to_loss_low", to_loss.reached ? JsonValue(to_loss.speedup_low) : JsonValue());
-    body.set("speedup_to_loss_high", to_loss.speedup_high);
+  if (result.speedup) {
+    set_interval(body, "speedup", result.speedup_interval);
+    set_interval(body, "speedup_same_batch", result.speedup_same_batch_interval);
   }
+  if (result.to_loss) set_time_to_loss(body, *result.to_loss);
   body.set("published_speedup", result.published_speedup);
   body.set("published_speedup_error", result.speedup_error());
   body.set("published_time_s", result.published_time ? JsonValue(result.published_time->value) : JsonValue());
@@ -81,17 +110,7 @@ JsonValue body_of(const RunResult& result) {
   body.set("memory_resident_bytes_high", result.memory_resident_high.value);
   body.set("memory_capacity_bytes", result.memory_capacity.value);
   set_unsteady(body, result);
-  body.set("fits", result.fits());
-  body.set("fit_verdict", name_of(result.fit.verdict));
-  body.set("fit_probability", result.fit.probability);
-  body.set("memory_by_kind", kinds_of(result.memory_by_kind));
-  JsonValue& parts = body.set("memory_parts_bytes", json_object({}));
-  for (const MemoryPart& part : result.memory_parts.parts) parts.set(name_of(part.use), part.bytes.value);
-  const WaysToFit& ways = result.ways_to_fit;
-  body.set("largest_micro_batch_size",
-           ways.largest_micro_batch > 0 ? JsonValue(ways.largest_micro_batch) : JsonValue());
-  body.set("ways_to_fit", list_of(ways.alone));
-  body.set("ways_to_fit_together", list_of(ways.together));
+  set_fit(body, result);
   std::vector<JsonValue> warnings;
   for (const Warning& warning : result.warnings)
     warnings.push_back(json_object({{"code", warning.code}, {"message", warning.message}, {"advice", warning.advice}}));
@@ -136,13 +155,13 @@ void write_result(std::ostream& out, const RunResult& result) {
 
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
                         const std::vector<RunResult>& results, const FairComparison& fair) {
-  std::int64_t gpus = 0;
-  for (const NodeGroup& group : scenario.cluster.nodes) gpus += static_cast<std::int64_t>(group.count) * group.gpus;
-  out << "{\n  \"schema\": \"accosim.result/1\",\n  \"scenario\": " << quoted_json(scenario.name)
+  const std::vector<JsonValue> sets(scenario.sets.begin(), scenario.sets.end());
+  out << "{\n  \"schema\": \"accosim.result/1\",\n  \"version\": " << quoted_json(kVersion)
+      << ",\n  \"sets\": " << dump_json(sets) << ",\n  \"scenario\": " << quoted_json(scenario.name)
       << ",\n  \"network\": " << quoted_json(network)
       << fmt::format(",\n  \"model\": {{\"name\": {}, \"parameters\": {}}}", quoted_json(scenario.model.name),
                      parameter_count(scenario.model))
-      << fmt::format(",\n  \"gpus\": {}", gpus)
+      << fmt::format(",\n  \"gpus\": {:.0f}", gpu_count(scenario.cluster))
       << ",\n  \"baseline\": " << (scenario.baseline.empty() ? "null" : quoted_json(scenario.baseline))
       << ",\n  \"results\": [";
   const char* separator = "\n";

@@ -10,7 +10,7 @@ namespace accosim {
 
 struct ConsoleOptions {
   bool color = false;
-  int width = 100;  ///< columns of the terminal
+  int width = 80;  ///< columns of the terminal
 };
 
 enum class Style { kPlain, kBold, kDim, kGood, kBad };
@@ -44,7 +44,9 @@ inline constexpr int kProseWidth = 110;
 void write_wrapped(std::ostream& out, const std::string& first, const std::string& text, int width);
 
 /// A table whose first column names the rows. Where it is wider than the terminal it goes on in further blocks, each
-/// with the first column again.
+/// with the first column again: no column is dropped, their order stays, and there are as few blocks as the width
+/// allows, about equally wide. The names of the rows are cut to a third of the width (at least 12) where the table has
+/// more than one block. So no line is wider than the terminal, but for a figure that is wider than the rest of it.
 void write_table(std::ostream& out, const std::vector<Column>& columns, const ConsoleOptions& options);
 
 }  // namespace accosim

@@ -1,25 +1,21 @@
-// The little statistics that measurements need: quantiles of runs, Student's interval of a mean, a straight line.
+// The little statistics that measurements need: quantiles of runs, a mean of ratios, a straight line.
 #pragma once
 
 #include <span>
+
+#include "models/base/statistics.hpp"
 
 namespace accocal {
 
 /// The quantile `share` (0 to 1) of a sorted, non-empty list, interpolated linearly between neighbours.
 double quantile(std::span<const double> sorted, double share);
 
-/// A mean and its 90 % interval.
-struct Estimate {
-  double value = 0, low = 0, high = 0;
-};
+using accosim::Estimate;
+using accosim::mean_of;
+using accosim::student_95;
 
-/// Student's t interval of the mean, 5 % beyond either end; so the interval lies within +-d exactly if both one-sided
-/// tests of "beyond d" reject at 5 %. One value has an infinite interval; none throws std::invalid_argument.
-Estimate mean_of(std::span<const double> values);
-/// The same for positive values, computed on their logarithms.
+/// mean_of() for positive values, computed on their logarithms.
 Estimate geometric_mean_of(std::span<const double> values);
-/// 95 % quantile of Student's distribution.
-double student_95(int degrees);
 
 struct Line {
   double intercept = 0, slope = 0;

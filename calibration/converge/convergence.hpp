@@ -121,6 +121,7 @@ RankResults add_wall_clock(ConvergenceReport& report, const LaunchOptions& launc
 std::string convergence_json(const ConvergenceReport& report);
 /// A page that shows the curves of `svg`, a file's name beside it; `command` is what wrote it.
 std::string convergence_markdown(const ConvergenceReport& report, const std::string& svg, const std::string& command);
+/// The curves of that page, drawn from the document, as `accosim plot --kind convergence` does.
 std::string convergence_svg(const ConvergenceReport& report);
 
 }  // namespace accocal

@@ -10,6 +10,7 @@
 #include "calibration/converge/convergence.hpp"
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
+#include "models/recorded/convergence_curves.hpp"
 
 namespace accocal {
 namespace {
@@ -279,6 +280,12 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
       "tuned for DDP alone. The ratios are of runs whose learning rate falls to 0 at the same number of updates. "
       "Beyond these numbers of updates, batches and parameters they are an extrapolation.\n";
   return text;
+}
+
+std::string convergence_svg(const ConvergenceReport& report) {
+  constexpr double kWidth = 1000;
+  return accosim::convergence_svg(accosim::read_curves(convergence_json(report), "the document"),
+                                  accosim::Theme::kLight, kWidth);
 }
 
 }  // namespace accocal

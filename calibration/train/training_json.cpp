@@ -90,6 +90,23 @@ JsonValue span_event(const TrainingSpan& span) {
                       {"args", json_object({{"update", span.update}})}});
 }
 
+/// Updates at the start that do not count: the first tenth, at least one. They hold the start of the pipeline and cold
+/// caches.
+std::size_t left_out(const TrainingResult& result) {
+  return result.updates.size() < 2 ? 0 : std::max<std::size_t>(1, result.updates.size() / 10);
+}
+
+/// An instant on the rank's compute lane where so many updates have ended, in the form that accosim's traces have.
+JsonValue update_event(int rank, double end, std::size_t updates) {
+  return json_object({{"ph", "i"},
+                      {"name", "update"},
+                      {"pid", rank},
+                      {"tid", static_cast<int>(TrainingSpan::Lane::kCompute)},
+                      {"ts", end * 1e6},
+                      {"s", "t"},
+                      {"args", json_object({{"class", "mark"}, {"updates", updates}})}});
+}
+
 /// What stands between the brackets. One after the other, since a tree of all would take many times its text's memory.
 template <typename Item, typename Make>
 std::string list_json(const std::vector<Item>& items, const Make& make) {
@@ -120,8 +137,7 @@ std::string run_json(const TrainingOptions& options, const TrainingResult& resul
     if (!result.device.experiment.empty()) device.set("experiment", result.device.experiment);
   }
   json.set("options", options_json(options));
-  // The first tenth, at least one, is left out: it holds the start of the pipeline and cold caches.
-  const std::size_t skipped = result.updates.size() < 2 ? 0 : std::max<std::size_t>(1, result.updates.size() / 10);
+  const std::size_t skipped = left_out(result);
   std::vector<double> steady;
   double seconds = 0;
   std::int64_t samples = 0;
@@ -164,7 +180,17 @@ std::string trace_events_json(const TrainingOptions& options, const TrainingResu
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
   text += list_json(names, [](const JsonValue& name) { return name; });
   if (!names.empty() && !result.spans.empty()) text += ',';
-  return text + list_json(result.spans, span_event) + "]}\n";
+  text += list_json(result.spans, span_event);
+  // Of DiLoCo whole phases, since the last update of each takes longer.
+  const std::size_t phase =
+      traits_of(options.algorithm).outer_step ? static_cast<std::size_t>(std::max(1, options.inner_updates)) : 1;
+  double end = 0;
+  for (std::size_t i = 1; i <= result.updates.size(); ++i) {
+    end += result.updates[i - 1].duration.value;
+    if (i % phase != 0 || i < left_out(result)) continue;
+    for (int rank = 0; rank < result.ranks; ++rank) text += ',' + dump_json(update_event(rank, end, phase));
+  }
+  return text + "],\"otherData\":{\"producer\":\"accocal\"}}\n";
 }
 
 std::string loss_csv(const TrainingResult& result) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 #include <ctime>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -60,19 +61,12 @@ class GptWorkload : public Workload {
   /// The longest of the micro-batch's sequences.
   int length_of(std::int64_t micro_batch) const {
     if (options_.lengths.empty()) return options_.shape.context;
-    double whole = 0;
-    for (const auto& [length, weight] : options_.lengths) whole += weight;
     int longest = 0;
     for (int i = 0; i < options_.sequences; ++i) {
-      const std::int64_t number = micro_batch * options_.sequences + i;
-      double left =
-          whole * accosim::uniform_draw(options_.seed, accosim::Stream::kLength, 0, static_cast<std::uint64_t>(number));
-      for (const auto& [length, weight] : options_.lengths) {
-        left -= weight;
-        if (left >= 0 && length != options_.lengths.rbegin()->first) continue;
-        longest = std::max(longest, length);
-        break;
-      }
+      const auto number = static_cast<std::uint64_t>(micro_batch * options_.sequences + i);
+      const double drawn = accosim::uniform_draw(options_.seed, accosim::Stream::kLength, 0, number);
+      const auto bar = static_cast<std::ptrdiff_t>(accosim::index_at(shares_, drawn));
+      longest = std::max(longest, std::next(options_.lengths.begin(), bar)->first);
     }
     return longest;
   }
@@ -80,7 +74,14 @@ class GptWorkload : public Workload {
     return static_cast<std::size_t>(sequences) * static_cast<std::size_t>(options_.shape.context + 1);
   }
 
+  static std::vector<double> shares_of(const std::map<int, double>& lengths) {
+    std::vector<double> weights;
+    for (const auto& [length, weight] : lengths) weights.push_back(weight);
+    return accosim::cumulative_shares(weights);
+  }
+
   GptWorkloadOptions options_;
+  std::vector<double> shares_ = shares_of(options_.lengths);  // by length, of it and shorter ones
   std::shared_ptr<const Corpus> corpus_;
   std::map<int, Gpt<float>> gpts_;  // by length of the sequences
   Gpt<float> evaluation_;

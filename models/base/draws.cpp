@@ -1,7 +1,9 @@
 #include "models/base/draws.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace accosim {
 namespace {
@@ -64,5 +66,17 @@ double lognormal_quantile(double cv, double p) {
 }
 
 double exponential_quantile(double p) { return -std::log1p(-p); }
+
+std::vector<double> cumulative_shares(const std::vector<double>& weights) {
+  const double whole = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<double> shares;
+  double sum = 0;
+  for (const double weight : weights) shares.push_back((sum += weight) / whole);
+  return shares;
+}
+
+std::size_t index_at(const std::vector<double>& shares, double p) {
+  return static_cast<std::size_t>(std::upper_bound(shares.begin(), shares.end() - 1, p) - shares.begin());
+}
 
 }  // namespace accosim

@@ -77,6 +77,9 @@ struct JsonMember {
   JsonMember(std::string k, JsonOrigin o, JsonValue v) : key(std::move(k)), origin(std::move(o)), value(std::move(v)) {}
 };
 
+/// Of an object's members, in their order; none of anything else.
+std::vector<std::string> keys_of(const JsonValue& value);
+
 template <std::integral T>
 JsonValue::JsonValue(T value) {
   if constexpr (std::is_same_v<T, bool>) {

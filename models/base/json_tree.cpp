@@ -192,14 +192,20 @@ std::optional<std::vector<std::string>> pointer_keys(std::string_view pointer) {
   return keys;
 }
 
+std::vector<std::string> keys_of(const JsonValue& value) {
+  std::vector<std::string> keys;
+  for (const JsonMember& member : value.members) keys.push_back(member.key);
+  return keys;
+}
+
 const JsonValue* child_of(const JsonValue& value, const std::string& key) {
   if (value.kind == JsonKind::kObject) return value.find(key);
   if (value.kind != JsonKind::kArray) return nullptr;
   // An index is digits without a leading zero (RFC 6901); nine of them are enough for any array of ours.
-  const bool digits = !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == std::string::npos;
-  if (!digits || (key.size() > 1 && key[0] == '0')) return nullptr;
-  const std::size_t index = std::stoul(key);
-  return index < value.elements.size() ? &value.elements[index] : nullptr;
+  const std::optional<int> index = whole_number(key);
+  if (!index || (key.size() > 1 && key[0] == '0')) return nullptr;
+  const auto i = static_cast<std::size_t>(*index);
+  return i < value.elements.size() ? &value.elements[i] : nullptr;
 }
 
 const JsonValue* at_pointer(const JsonValue& root, std::string_view pointer) {

@@ -163,6 +163,15 @@ std::string in_xml(std::string_view text) {
   return out;
 }
 
+std::optional<int> whole_number(std::string_view text) {
+  constexpr std::size_t kDigits = 9;  // that any int holds
+  const bool digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (text.empty() || text.size() > kDigits || !digits) return std::nullopt;
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 std::string shortest(double value) {
   std::array<char, 40> buffer{};
   const std::to_chars_result end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,9 @@ std::string in_code(std::string_view text);
 
 /// The text as XML has it between tags and in attributes that are in double quotes.
 std::string in_xml(std::string_view text);
+
+/// The number that up to nine digits, and nothing else, make; nothing of any other text.
+std::optional<int> whole_number(std::string_view text);
 
 /// Shortest decimal text that reads back as the same double, in the form that JSON takes.
 std::string shortest(double value);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kMostNvls = 16;  // src/enqueue.cc: "NVLS should not need more than 16 channels to get peak BW"
 constexpr double kThreads = 512;
-constexpr double kSimpleThreshold = 64, kLowLatencyThreshold = 8;  // bytes a thread
+constexpr double kLl128Threads = 640;
+constexpr double kSimpleThreshold = 64, kLowLatencyThreshold = 8;  // bytes a thread; LL128 as LL
 
 }  // namespace
 
@@ -45,10 +46,11 @@ int network_channels(const Cluster& cluster, const Ring& ring) {
 
 int channels_of(CollectiveKind kind, Bytes bytes, int ranks, Algorithm algorithm, Protocol protocol, int channels) {
   if (kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendRecv) return channels;
-  if (algorithm == Algorithm::kNvls) channels = std::min(channels, kMostNvls);
+  if (algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree) channels = std::min(channels, kMostNvls);
   double of_one = kThreads * kSimpleThreshold;
   if (protocol == Protocol::kLowLatency)
     of_one = kThreads * kLowLatencyThreshold * (algorithm == Algorithm::kRing ? ranks : 1);
+  if (protocol == Protocol::kLl128) of_one = kLl128Threads * kLowLatencyThreshold;
   const double fits = std::min(std::floor(bytes.value / of_one), static_cast<double>(channels));
   return std::min(channels, std::max(1, static_cast<int>(fits)));
 }

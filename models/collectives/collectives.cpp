@@ -1,14 +1,15 @@
-// Costs of collectives. The latency counts steps as NCCL's tuner does (src/graph/tuning.cc: of nsteps, those between
-// nodes pay the network's latency, the rest the inner link's), the bytes are those of the ring algorithm (Patarasu and
-// Yuan 2009), so that nccl-tests' bus bandwidth of a large collective is the achieved bandwidth of the slowest edge.
-// Between the two a pipeline fills: a message of time T cut in k pieces, each with an overhead d, on a pipeline of p
-// stages takes (T/k + d)(k + p), at the best k T + 2 sqrt(p d T) + p d; `chunk` stands for p d.
+// Costs of collectives on one node, of exchanges, of accocal's own rings and of plain networks. The latency counts
+// steps as NCCL's tuner does (src/graph/tuning.cc), the bytes are those of the ring algorithm (Patarasu and Yuan 2009),
+// so that nccl-tests' bus bandwidth of a large collective is the achieved bandwidth of the slowest edge. Between the
+// two a pipeline fills: a message of time T cut in k pieces, each with an overhead d, on a pipeline of p stages takes
+// (T/k + d)(k + p), at the best k T + 2 sqrt(p d T) + p d; `chunk` stands for p d.
 #include "models/collectives/collectives.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "models/collectives/between_nodes.hpp"
 #include "models/collectives/channels.hpp"
 #include "models/collectives/links.hpp"
 #include "models/collectives/window.hpp"
@@ -24,7 +25,8 @@ const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t 
 /// What the links that a collective uses have in common: the slowest of each.
 struct Path {
   Seconds launch, hop, net_hop, chunk;
-  Seconds ll_launch, ll_hop, ll_net_hop;
+  Seconds post;  ///< of net_hop, what the host spends on a message
+  Seconds ll_launch, ll_hop;
   BytesPerSecond ring, ll_ring;      ///< achieved inside nodes; 0 while no inner link is used
   BytesPerSecond pair, ll_exchange;  ///< to one neighbour; and LL to all
   BytesPerSecond exchange;           ///< and of all pairs at once
@@ -32,10 +34,9 @@ struct Path {
   Seconds apart;                     ///< what a step to another node group takes more, where groups are apart
   int edges_apart = 0;               ///< of the ring, that lead to another such group
   double turnaround = 0;
-  double ll_net = 1;  ///< what LL achieves between nodes, of what Simple does
-  bool ll = true;     ///< every link has LL
-  bool rings_only = false;
-  bool switches = true;  ///< every node with several ranks has a switch inside
+  bool ll = true;           ///< every link has LL; on one node
+  bool rings_only = false;  ///< accocal's own
+  bool switches = true;     ///< every node with several ranks has a switch inside
 };
 
 void take_slowest(BytesPerSecond& slowest, BytesPerSecond bandwidth) {
@@ -52,12 +53,10 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
     path.ll_launch = std::max(path.ll_launch, link.ll.launch);
     if (between) {
       const Nics& nics = group.nics;
-      path.net_hop = std::max(path.net_hop, nics.latency);
-      path.chunk = std::max(path.chunk, nics.chunk);
+      path.net_hop = std::max(path.net_hop, nics.latency + 2 * nics.message);
+      path.post = std::max(path.post, 2 * nics.message);
+      path.ll = false;
       path.rings_only = path.rings_only || nics.kind == kOwnRings;
-      path.ll = path.ll && nics.ll.efficiency > 0;
-      path.ll_net_hop = std::max(path.ll_net_hop, nics.ll.hop);
-      path.ll_net = std::min(path.ll_net, nics.ll.efficiency / nics.efficiency);
     }
     const int here = ring.ranks_here[i];
     if (here < 2) continue;
@@ -77,7 +76,6 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
     path.multicast = link.multicast * link.bandwidth;
   }
   path.net_hop += cluster.fabric.latency;
-  path.ll_net_hop += cluster.fabric.latency;
   path.edges_apart = edges_apart(cluster, ring);
   if (path.edges_apart > 0) path.apart = cluster.fabric.between_groups->latency;
   return path;
@@ -91,11 +89,8 @@ struct Way {
   Bytes inside;             ///< through a GPU's links
   Bytes edge;               ///< between two nodes
   bool one_way = false;     ///< of an exchange: to one neighbour, from another
+  Seconds posting{};        ///< of an exchange: all messages of the thread that has most of them
 };
-
-double edges_of(CollectiveKind kind, const Ring& ring) {
-  return static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
-}
 
 /// The share of a group's link to other groups that one of the edges over it has. A ring, whose nodes are in order,
 /// leaves a group once; in an all-to-all every node of the group sends to all that are elsewhere.
@@ -129,11 +124,6 @@ BytesPerSecond wire_bandwidth(CollectiveKind kind, const Cluster& cluster, const
   return core > BytesPerSecond{0} ? std::min(slowest, core / edges_of(kind, ring)) : slowest;
 }
 
-/// What the slowest edge carries of its wire's rate and of what may be under way.
-BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
-  return std::min(wire_bandwidth(kind, cluster, ring), slowest_window(cluster, ring));
-}
-
 /// Share of the bandwidth that a collective on few of the communicator's channels has.
 struct Share {
   double inside = 1, edge = 1;
@@ -149,6 +139,19 @@ Share share_of(Protocol protocol, int own, int communicator, const Cluster& clus
   return {static_cast<double>(own) / communicator, static_cast<double>(own) / adapters};
 }
 
+/// Of the same time, by what takes it. Of bytes inside nodes and between them only those that take longer count.
+StepTerms terms_of(const CollectiveCost& cost, const Way& way, Seconds launch, const Path& path, BytesPerSecond edge) {
+  const Seconds on_edge = cost.edge_bytes > Bytes{0} ? cost.edge_bytes / edge : Seconds{0};
+  StepTerms terms;
+  terms.launch = launch;
+  terms.messages = way.net_steps * path.post + std::max(Seconds{0}, way.posting - on_edge);
+  terms.latency = way.net_steps * (path.net_hop - path.post) + way.apart_steps * path.apart;
+  terms.wire = on_edge > cost.intra ? on_edge : Seconds{0};
+  const Seconds all = cost.latency + std::max(cost.intra, on_edge);
+  terms.inside = std::max(Seconds{0}, all - terms.launch - terms.messages - terms.latency - terms.wire);
+  return terms;
+}
+
 /// Simple, or LL whose flags are counted as bytes.
 CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, BytesPerSecond edge, BytesPerSecond wire,
                        const Share& share) {
@@ -161,11 +164,11 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
                                  : (exchange ? path.ll_exchange : path.ll_ring);
   if (way.algorithm == Algorithm::kNvls) inside = path.multicast;
   cost.latency = (simple ? path.launch : path.ll_launch) + way.steps * (simple ? path.hop : path.ll_hop) +
-                 way.net_steps * (simple ? path.net_hop : path.ll_net_hop) + way.apart_steps * path.apart;
+                 way.net_steps * path.net_hop + way.apart_steps * path.apart;
   if (inside > BytesPerSecond{0}) cost.intra = way.inside / (share.inside * inside);
   if (simple && way.algorithm == Algorithm::kRing && way.steps > 0)
     cost.intra = (1 + path.turnaround / (way.steps + way.net_steps)) * cost.intra;
-  cost.edge_bytes = simple ? way.edge : way.edge / path.ll_net;
+  cost.edge_bytes = way.edge;
   if (simple) {
     Seconds bytes = cost.intra;
     if (way.edge > Bytes{0}) bytes = std::max(bytes, way.edge / edge);
@@ -174,23 +177,49 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
   // What few channels cost between nodes is taken as latency: the network shares out bandwidth, not channels. So few
   // bytes find their window open.
   if (cost.edge_bytes > Bytes{0}) cost.latency += (1 / share.edge - 1) * (cost.edge_bytes / wire);
+  cost.latency += std::max(Seconds{0}, way.posting - cost.edge_bytes / edge);
+  cost.steps = way.steps + way.net_steps;
+  cost.net_steps = way.net_steps;
+  cost.terms = terms_of(cost, way, simple ? path.launch : path.ll_launch, path, edge);
   return cost;
 }
 
+/// An exchange sends messages of 128 KiB between nodes (NCCL_P2P_NET_CHUNKSIZE), at least one to each rank, and one
+/// thread a GPU posts them.
+Seconds posting_time(const Path& path, double receivers, Bytes to_each) {
+  constexpr Bytes kMessage{128 * 1024.0};
+  return receivers * std::max(1.0, std::ceil(to_each / kMessage)) * path.post;
+}
+
+std::vector<Way> exchange_of(CollectiveKind kind, Bytes bytes, const Ring& ring, const Path& path) {
+  const double n = ring.ranks;
+  const bool between = ring.node.size() > 1;
+  const double here = *std::max_element(ring.ranks_here.begin(), ring.ranks_here.end());
+  Way way{Algorithm::kExchange, 0, between ? 1.0 : 0.0, path.edges_apart > 0 ? 1.0 : 0.0, {}, {}};
+  if (kind == CollectiveKind::kSendRecv) {
+    way.steps = between ? 0 : 1;
+    way.inside = bytes;
+    way.edge = between ? bytes : Bytes{0};
+    way.one_way = true;
+    way.posting = between ? posting_time(path, 1, bytes) - path.post : Seconds{0};
+    return {way};
+  }
+  // Each rank keeps 1/n and sends what others of its node get over its links, the rest through the node's adapters.
+  way.steps = here > 1 ? 1 : 0;
+  way.inside = (here - 1) / n * bytes;
+  way.edge = between ? here * (n - here) / n * bytes : Bytes{0};
+  way.posting = between ? posting_time(path, n - here, bytes / n) - path.post : Seconds{0};
+  return {way};
+}
+
 std::vector<Way> ways_of(CollectiveKind kind, Bytes bytes, const Ring& ring, const Path& path) {
+  if (kind == CollectiveKind::kSendRecv || kind == CollectiveKind::kAllToAll)
+    return exchange_of(kind, bytes, ring, path);
   const double n = ring.ranks;
   const double nodes = static_cast<double>(ring.node.size());
   const bool between = nodes > 1;
   const double here = *std::max_element(ring.ranks_here.begin(), ring.ranks_here.end());
   const double apart = path.edges_apart > 0 ? 1 : 0;
-  if (kind == CollectiveKind::kSendRecv)
-    return {{Algorithm::kExchange, between ? 0.0 : 1.0, between ? 1.0 : 0.0, apart, bytes, between ? bytes : Bytes{0},
-             true}};
-  if (kind == CollectiveKind::kAllToAll) {
-    // Each rank keeps 1/n and sends what others of its node get over its links, the rest through the node's adapters.
-    const Bytes out = between ? here * (n - here) / n * bytes : Bytes{0};
-    return {{Algorithm::kExchange, here > 1 ? 1.0 : 0.0, between ? 1.0 : 0.0, apart, (here - 1) / n * bytes, out}};
-  }
   const bool all_reduce = kind == CollectiveKind::kAllReduce;
   const double passes = all_reduce ? 2 : 1;  // around the ring
   const double net_steps = passes * (nodes - 1), chain = kind == CollectiveKind::kBroadcast ? 1 : 0;
@@ -203,13 +232,26 @@ std::vector<Way> ways_of(CollectiveKind kind, Bytes bytes, const Ring& ring, con
   const double levels = 2 * std::ceil(std::log2(nodes));  // a tree is built without regard to groups that are apart
   if (between)
     ways.push_back({Algorithm::kTree, 2 * (here - 1), levels, apart * levels, 2 * (here - 1) / here * bytes,
-                    (nodes > 2 ? 2 : 1) * bytes});
+                    (nodes > 2 || !path.switches ? 2 : 1) * bytes});
   else if (path.multicast > BytesPerSecond{0} && n > 2)
     ways.push_back({Algorithm::kNvls, 2, 0, 0, 2 * (n - 1) / n * bytes, Bytes{0}});
   return ways;
 }
 
+/// NCCL's rings and trees between nodes: neither exchanges, nor accocal's own rings, nor a plain network, which has no
+/// kind (no file can name one) and whose steps take one latency each: what closed forms are held against.
+bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
+  if (ring.node.size() < 2 || kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendRecv) return false;
+  for (std::size_t i = 0; i < ring.node.size(); ++i)
+    if (const std::string& nics = group_of(cluster, ring, i).nics.kind; nics.empty() || nics == kOwnRings) return false;
+  return true;
+}
+
 }  // namespace
+
+double edges_of(CollectiveKind kind, const Ring& ring) {
+  return static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
+}
 
 const char* name_of(CollectiveKind kind) {
   switch (kind) {
@@ -235,12 +277,22 @@ const char* name_of(Algorithm algorithm) {
     case Algorithm::kRing: return "ring";
     case Algorithm::kTree: return "tree";
     case Algorithm::kNvls: return "NVLS";
+    case Algorithm::kNvlsTree: return "NVLSTree";
+    case Algorithm::kPat: return "PAT";
+    case Algorithm::kCollNet: return "CollNet";
     case Algorithm::kExchange: return "exchange";
   }
   return "";
 }
 
-const char* name_of(Protocol protocol) { return protocol == Protocol::kSimple ? "Simple" : "LL"; }
+const char* name_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::kSimple: return "Simple";
+    case Protocol::kLowLatency: return "LL";
+    case Protocol::kLl128: return "LL128";
+  }
+  return "";
+}
 
 Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members) {
   struct Here {
@@ -268,6 +320,14 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
                                std::optional<Algorithm> only) {
   CollectiveCost best;
   if (ring.ranks < 2) return best;
+  const double n = ring.ranks;
+  const double passes = kind == CollectiveKind::kAllReduce ? 2 : 1;
+  const Bytes sent = kind == CollectiveKind::kSendRecv ? bytes : passes * (n - 1) / n * bytes;
+  if (goes_by_steps(kind, cluster, ring)) {
+    best = cost_between_nodes(kind, bytes, cluster, ring, only);
+    best.sent_per_rank = sent;
+    return best;
+  }
   const Path path = path_of(cluster, ring);
   const BytesPerSecond wire = wire_bandwidth(kind, cluster, ring);
   const BytesPerSecond edge = std::min(wire, slowest_window(cluster, ring));
@@ -292,15 +352,10 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   if (!std::all_of(ways.begin(), ways.end(), is_other))
     ways.erase(std::remove_if(ways.begin(), ways.end(), is_other), ways.end());
   for (const Way& way : ways) {
-    Way simple = way;
-    // Measured on boards without a switch: up and down take turns, and two nodes are no faster than a ring.
-    if (way.algorithm == Algorithm::kTree && !path.switches && ring.node.size() == 2) simple.edge = 2 * way.edge;
-    consider(simple, Protocol::kSimple);
+    consider(way, Protocol::kSimple);
     if (path.ll && way.algorithm != Algorithm::kNvls) consider(way, Protocol::kLowLatency);
   }
-  const double n = ring.ranks;
-  const double passes = kind == CollectiveKind::kAllReduce ? 2 : 1;
-  best.sent_per_rank = kind == CollectiveKind::kSendRecv ? bytes : passes * (n - 1) / n * bytes;
+  best.sent_per_rank = sent;
   return best;
 }
 
@@ -311,7 +366,14 @@ int adapters_of(const NodeGroup& group, int ranks) {
 }
 
 BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks) {
-  return static_cast<double>(adapters_of(group, ranks)) * group.nics.efficiency * group.nics.bandwidth;
+  const Nics& nics = group.nics;
+  BytesPerSecond adapter = nics.efficiency * nics.bandwidth;
+  if (nics.staging > BytesPerSecond{0}) adapter = std::min(adapter, nics.staging);
+  return static_cast<double>(adapters_of(group, ranks)) * adapter;
+}
+
+BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
+  return std::min(wire_bandwidth(kind, cluster, ring), slowest_window(cluster, ring));
 }
 
 BytesPerSecond core_bandwidth(const Cluster& cluster) {

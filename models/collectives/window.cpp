@@ -56,8 +56,6 @@ std::vector<Window> edge_windows(const Cluster& cluster, const Ring& ring) {
   return windows;
 }
 
-BytesPerSecond edge_rate(BytesPerSecond wire, const Window& window) { return std::min(wire, window.rate()); }
-
 int edges_apart(const Cluster& cluster, const Ring& ring) {
   if (!cluster.fabric.between_groups) return 0;
   int edges = 0;
@@ -69,7 +67,7 @@ int edges_apart(const Cluster& cluster, const Ring& ring) {
 BytesPerSecond slowest_window(const Cluster& cluster, const Ring& ring) {
   if (cluster.fabric.latency <= Seconds{0} && !cluster.fabric.between_groups) return kUnbounded;
   BytesPerSecond slowest = kUnbounded;
-  for (const Window& window : edge_windows(cluster, ring)) slowest = edge_rate(slowest, window);
+  for (const Window& window : edge_windows(cluster, ring)) slowest = std::min(slowest, window.rate());
   return slowest;
 }
 

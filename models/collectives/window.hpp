@@ -41,9 +41,6 @@ Seconds wire_latency(const Cluster& cluster, int group, int other);
 /// nodes, and twice the wire.
 std::vector<Window> edge_windows(const Cluster& cluster, const Ring& ring);
 
-/// What an edge carries: min(wire, channels x window / round trip).
-BytesPerSecond edge_rate(BytesPerSecond wire, const Window& window);
-
 /// Number of a ring's edges that lead from one node group to another that is apart from it.
 int edges_apart(const Cluster& cluster, const Ring& ring);
 

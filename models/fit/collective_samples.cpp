@@ -61,7 +61,7 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
   Diagnostics diagnostics;
   const CsvTable table = parse_csv(text, name, diagnostics);
   std::vector<MeasuredCollective> samples;
-  std::string known;
+  std::string known, first;
   for (const auto& cluster : clusters) known += (known.empty() ? "" : ", ") + in_quotes(cluster->name);
   for (const CsvRow& written : table.rows) {
     if (diagnostics.enough()) break;
@@ -69,8 +69,11 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
     MeasuredCollective sample;
     sample.source = row.text("source");
     const std::string fabric = row.text("fabric"), collective = row.text("collective");
-    const auto cluster =
+    if (first.empty()) first = fabric;
+    auto cluster =
         std::find_if(clusters.begin(), clusters.end(), [&](const auto& each) { return each->name == fabric; });
+    // A single cluster is meant by whatever a table of one fabric calls it.
+    if (cluster == clusters.end() && clusters.size() == 1 && fabric == first) cluster = clusters.begin();
     CollectiveQuery& query = sample.query;
     query.bytes = Bytes{row.number("bytes", kBytes)};
     query.ranks = row.integer("ranks", 2, kMostRanks);

@@ -31,7 +31,8 @@ std::string write_collective_samples(const std::vector<CollectiveSample>& sample
 bool holds_collectives(const std::string& text);
 
 /// Columns source, fabric, collective, ranks, nodes, bytes, time_us (or time_s). Throws ScenarioError with all that is
-/// wrong, as "name:line:column: what"; also where ranks do not fit the cluster of that name.
+/// wrong, as "name:line:column: what"; also where ranks do not fit the cluster of that name. A single cluster is also
+/// meant by another name, where it is that of all rows.
 std::vector<MeasuredCollective> read_collective_samples(const std::string& text, const std::string& name,
                                                         const std::vector<std::shared_ptr<const Cluster>>& clusters);
 

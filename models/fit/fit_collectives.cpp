@@ -6,28 +6,31 @@
 #include <set>
 
 #include "models/base/minimise.hpp"
+#include "models/fit/fit_fabrics.hpp"
+#include "models/fit/link_samples.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-constexpr double kFree = 1;          ///< spread of a prior that only says of what size a constant is
 constexpr std::size_t kFewest = 10;  ///< samples of a kind of links that make a fit
-constexpr double kTight = 0.2;       ///< of one that is known
 
-// Where the fits begin, whatever the kind: of the size that NCCL's tuner has them (src/graph/tuning.cc).
+constexpr std::size_t kMulticast = 5;  ///< among intra_parameters()
+
+// One prior for all boards: NCCL's count of NVLink (20 of 25 GB/s) and what else is usual. A board's own constants are
+// deviations from it.
 const std::vector<Parameter>& intra_parameters() {
-  static const std::vector<Parameter> kAll = {{0.8, kTight, 0.1, 1},       // efficiency
-                                              {3e-6, kFree, 1e-7, 1e-4},   // latency
-                                              {20e-6, kFree, 1e-6, 1e-4},  // launch
-                                              {1e-6, kFree, 1e-9, 1e-4},   // chunk
-                                              {0.3, kFree, 1e-3, kMostTurnaround},
-                                              {1, kTight, 0.1, 1.5},       // multicast
-                                              {13e-6, kFree, 1e-6, 1e-4},  // LL: launch
-                                              {2e-6, kFree, 1e-8, 1e-4},   // LL: hop
-                                              {0.08, kFree, 1e-4, 1},      // LL: efficiency
-                                              {0.6, kTight, 0.05, 1}};     // exchange
+  static const std::vector<Parameter> kAll = {{0.82, 0.08, 0.1, 1},       // efficiency
+                                              {2.5e-6, 0.5, 1e-7, 1e-4},  // latency
+                                              {20e-6, 0.4, 1e-6, 1e-4},   // launch
+                                              {0.5e-6, 0.7, 1e-9, 1e-4},  // chunk
+                                              {0.3, 0.4, 1e-3, kMostTurnaround},
+                                              {1.03, 0.1, 0.1, 1.5},     // multicast
+                                              {12e-6, 0.4, 1e-6, 1e-4},  // LL: launch
+                                              {2e-6, 0.4, 1e-8, 1e-4},   // LL: hop
+                                              {0.08, 0.4, 1e-4, 1},      // LL: efficiency
+                                              {0.6, 0.15, 0.05, 1}};     // exchange
   return kAll;
 }
 
@@ -37,101 +40,44 @@ IntraLink intra_of(IntraLink link, const Parameters& p) {
   link.launch = Seconds{p[2]};
   link.chunk = Seconds{p[3]};
   link.turnaround = p[4];
-  if (link.multicast > 0) link.multicast = p[5];
+  if (link.multicast > 0) link.multicast = p[kMulticast];
   link.ll = {Seconds{p[6]}, Seconds{p[7]}, p[8]};
   link.exchange = p[9];
   return link;
 }
 
-const std::vector<Parameter>& nic_parameters() {
-  static const std::vector<Parameter> kAll = {{0.8, kFree, 0.05, 1},           // efficiency
-                                              {50e-6, 2 * kFree, 1e-7, 5e-3},  // latency
-                                              {10e-6, 2 * kFree, 1e-9, 1e-2},  // chunk
-                                              {5e-6, 2 * kFree, 1e-7, 1e-3},   // LL: hop
-                                              {0.01, 2 * kFree, 1e-4, 1}};     // LL: efficiency
-  return kAll;
+/// Half of its square is the minimiser's loss of a residual: what is weighed down must not become less robust by it.
+double robust(double residual) {
+  constexpr double kHuber = 0.1;
+  const double size = std::abs(residual);
+  return size < kHuber ? residual : std::copysign(std::sqrt(2 * kHuber * (size - kHuber / 2)), residual);
 }
 
-Nics nics_of(Nics nics, const Parameters& p) {
-  nics.efficiency = p[0];
-  nics.latency = Seconds{p[1]};
-  nics.chunk = Seconds{p[2]};
-  nics.ll = {Seconds{0}, Seconds{p[3]}, p[4]};
-  return nics;
-}
-
-/// A sample with a cluster of its own whose devices are bare, so that its links can be changed cheaply.
-struct Sample {
-  Cluster cluster;
-  Ring ring;
-  CollectiveKind kind;
-  Bytes bytes;
-  Seconds offset, time;
-  std::optional<Algorithm> only;
-
-  double log_ratio() const { return std::log((collective_time(kind, bytes, cluster, ring, only) + offset) / time); }
-};
-using Samples = std::vector<Sample>;
-
-Sample light(const MeasuredCollective& measured) {
-  const CollectiveQuery& query = measured.query;
-  Sample sample{{}, ring_of(query), query.kind, query.bytes, query.offset, measured.time, query.only};
-  sample.cluster.fabric = query.cluster->fabric;
-  for (const NodeGroup& group : query.cluster->nodes) {
-    NodeGroup bare;
-    bare.count = group.count;
-    bare.gpus = group.gpus;
-    for (const Device& device : group.devices) {
-      bare.devices.emplace_back();
-      bare.devices.back().collective_sms = device.collective_sms;
-    }
-    bare.intra = group.intra;
-    bare.nics = group.nics;
-    sample.cluster.nodes.push_back(std::move(bare));
-  }
-  return sample;
-}
-
-/// The constants of one kind of links, to be fitted to samples that use it.
-class LinksFit {
+/// The constants of one kind of links inside nodes, to be fitted to samples that use it.
+class BoardFit {
  public:
-  LinksFit(bool between, std::string kind) : between_(between), kind_(std::move(kind)) {}
+  explicit BoardFit(std::string kind) : kind_(std::move(kind)) {}
 
-  Parameters fit(Samples samples) const {
-    const auto residuals = [&](const Parameters& p) { return this->residuals(samples, p); };
-    if (!between_) return minimise(residuals, intra_parameters());
-    // A slow network's small messages are explained by slow steps or by long filling; the one hides the other from a
-    // search that begins far off.
-    const std::vector<Parameter>& all = nic_parameters();
-    Parameters best;
-    double least = 0;
-    for (const double latency : {5e-6, 50e-6, 500e-6}) {
-      Parameters start;
-      for (const Parameter& parameter : all) start.push_back(parameter.usual);
-      start[1] = latency;
-      const Parameters found = minimise(residuals, all, start);
-      const double cost = cost_of(residuals(found), found, all);
-      if (best.empty() || cost < least) best = found, least = cost;
-    }
-    return best;
+  Parameters fit(LinkSamples samples) const {
+    weigh(samples);
+    return minimise([&](const Parameters& p) { return residuals(samples, p); }, intra_parameters());
   }
 
-  std::vector<double> residuals(Samples& samples, const Parameters& p) const {
+  std::vector<double> residuals(LinkSamples& samples, const Parameters& p) const {
     std::vector<double> out;
-    for (Sample& sample : samples) {
-      for (NodeGroup& group : sample.cluster.nodes) {
-        if (between_ && group.nics.kind == kind_) group.nics = nics_of(group.nics, p);
-        if (!between_ && group.intra.kind == kind_) group.intra = intra_of(group.intra, p);
-      }
-      out.push_back(sample.log_ratio());
+    for (LinkSample& sample : samples) {
+      for (NodeGroup& group : sample.cluster.nodes)
+        if (group.intra.kind == kind_) group.intra = intra_of(group.intra, p);
+      const double ratio = sample.log_ratio();
+      out.push_back(sample.weight == 1 ? ratio : sample.weight * robust(ratio));
     }
     return out;
   }
 
-  LinkFit whole(Samples samples, CrossValidation cross) const {
+  LinkFit whole(LinkSamples samples, CrossValidation cross) const {
     LinkFit fit;
-    fit.between_nodes = between_;
     const Parameters p = this->fit(samples);
+    for (LinkSample& sample : samples) sample.weight = 1;
     const std::vector<double> in = residuals(samples, p);
     std::vector<double> large, small;
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -139,29 +85,37 @@ class LinksFit {
       (bytes < kMiB ? small : large).push_back(in[i]);
       fit.least = i == 0 ? bytes : std::min(fit.least, bytes);
       fit.most = std::max(fit.most, bytes);
+      fit.sources.insert(samples[i].source);
     }
     fit.large = errors_of(large);
     fit.small = errors_of(small);
     if (cross == CrossValidation::kYes) fit.out = left_out(samples);
-    if (between_) {
-      fit.nics = nics_of(usual_nics(kind_), p), set_quality(fit.nics.quality, fit);
-    } else {
-      const auto reduces = [](const Sample& sample) { return sample.cluster.nodes.front().intra.multicast > 0; };
-      IntraLink usual = usual_intra(kind_);
-      if (std::none_of(samples.begin(), samples.end(), reduces)) usual.multicast = 0;
-      fit.intra = intra_of(usual, p), set_quality(fit.intra.quality, fit);
-    }
+    const auto reduces = [](const LinkSample& sample) { return sample.cluster.nodes.front().intra.multicast > 0; };
+    IntraLink usual = usual_intra(kind_);
+    if (std::none_of(samples.begin(), samples.end(), reduces)) usual.multicast = 0;
+    fit.intra = intra_of(usual, p);
+    set_quality(fit.intra.quality, fit);
     return fit;
   }
 
  private:
-  FitErrors left_out(const Samples& samples) const {
+  /// Where one source alone measured a kind, its sizes count for few: what it errs by as a whole must not pass for the
+  /// kind's.
+  static void weigh(LinkSamples& samples) {
+    constexpr double kEffective = 4;
+    std::set<std::string> sources;
+    for (LinkSample& sample : samples) sources.insert(sample.source), sample.weight = 1;
+    if (sources.size() == 1) weigh_series(samples, kEffective, 1);
+  }
+
+  FitErrors left_out(const LinkSamples& samples) const {
     std::vector<double> out;
     for (std::size_t fold = 0; fold < kCollectiveFolds && samples.size() > 2 * kCollectiveFolds; ++fold) {
-      Samples rest, left;
+      LinkSamples rest, left;
       for (std::size_t i = 0; i < samples.size(); ++i)
         (i % kCollectiveFolds == fold ? left : rest).push_back(samples[i]);
       const Parameters without = this->fit(std::move(rest));
+      for (LinkSample& sample : left) sample.weight = 1;
       const std::vector<double> errors = residuals(left, without);
       out.insert(out.end(), errors.begin(), errors.end());
     }
@@ -176,7 +130,6 @@ class LinksFit {
     if (fit.small.samples >= kProof) quality.spread_small = std::max(kBest, fit.small.spread);
   }
 
-  bool between_;
   std::string kind_;
 };
 
@@ -185,24 +138,22 @@ class LinksFit {
 std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples, std::vector<LinkFit> known,
                                      CrossValidation cross) {
   std::vector<LinkFit> fits = std::move(known);
-  for (const bool between : {false, true}) {
-    std::map<std::string, Samples> by_kind;
-    std::map<std::string, std::set<std::string>> sources;
-    for (const MeasuredCollective& measured : samples) {
-      const NodeGroup& first = measured.query.cluster->nodes.front();
-      if (between != (measured.query.nodes > 1)) continue;
-      Sample sample = light(measured);
+  std::map<std::string, LinkSamples> boards;
+  LinkSamples between;
+  for (const MeasuredCollective& measured : samples)
+    if (measured.query.nodes == 1) boards[measured.query.cluster->nodes.front().intra.kind].push_back(light(measured));
+  for (auto& [kind, of_kind] : boards) {
+    for (LinkSample& sample : of_kind)
       for (NodeGroup& group : sample.cluster.nodes) group = with_links(std::move(group), fits);
-      const std::string& kind = between ? first.nics.kind : first.intra.kind;
-      by_kind[kind].push_back(std::move(sample));
-      sources[kind].insert(measured.source);
-    }
-    for (auto& [kind, of_kind] : by_kind) {
-      if (of_kind.size() < kFewest) continue;
-      fits.push_back(LinksFit(between, kind).whole(std::move(of_kind), cross));
-      fits.back().sources = sources[kind];
-    }
+    if (of_kind.size() >= kFewest) fits.push_back(BoardFit(kind).whole(std::move(of_kind), cross));
   }
+  for (const MeasuredCollective& measured : samples) {
+    if (measured.query.nodes == 1 || measured.query.cluster->nodes.front().nics.kind == kOwnRings) continue;
+    between.push_back(light(measured));
+    for (NodeGroup& group : between.back().cluster.nodes) group = with_links(std::move(group), fits);
+  }
+  if (between.size() < kFewest) return fits;
+  for (LinkFit& fit : fit_fabrics(between)) fits.push_back(std::move(fit));
   return fits;
 }
 
@@ -214,8 +165,8 @@ std::vector<LinkFit> with_relatives(std::vector<LinkFit> fits, const std::vector
   };
   for (const LinkFit& each : known) {
     if (find(each.between_nodes, name(each)) != fits.end()) continue;
-    std::vector<std::string> relatives = {"nvlink", "nvswitch", "cube_mesh"};
-    if (each.between_nodes) relatives = nic_kinds();  // InfiniBand first
+    if (each.between_nodes) continue;  // which takes the prior
+    const std::vector<std::string> relatives = {"nvlink", "nvswitch", "cube_mesh"};
     for (const std::string& kind : relatives) {
       const auto relative = find(each.between_nodes, kind);
       if (relative == fits.end()) continue;
@@ -237,14 +188,18 @@ NodeGroup with_links(NodeGroup group, const std::vector<LinkFit>& fits) {
       IntraLink link = fit.intra;
       link.bandwidth = group.intra.bandwidth;
       link.links = group.intra.links;
-      if (group.intra.multicast == 0) link.multicast = 0;
+      if (group.intra.multicast == 0)
+        link.multicast = 0;
+      else if (link.multicast == 0)
+        link.multicast = intra_parameters()[kMulticast].usual;  // no sample's switch reduced
       group.intra = std::move(link);
     }
     if (fit.between_nodes && fit.nics.kind == group.nics.kind) {
-      Nics nics = fit.nics;
-      nics.count = group.nics.count;
-      nics.bandwidth = group.nics.bandwidth;
-      group.nics = nics;
+      group.nics.efficiency = fit.nics.efficiency;
+      group.nics.latency = fit.nics.latency;
+      group.nics.message = fit.nics.message;
+      group.nics.staging = fit.nics.staging;
+      group.nics.quality = fit.nics.quality;
     }
   }
   return group;

@@ -91,8 +91,10 @@ std::map<std::string, std::string> publishers_of(const Published& published);
 const std::vector<std::string>& published_groups();
 inline constexpr const char* kTrainingGroup = "training step";
 inline constexpr const char* kMemoryGroup = "memory";
-inline constexpr const char* kLargeGroup = "collectives from 1 MiB";
-inline constexpr const char* kSmallGroup = "collectives below 1 MiB";
+inline constexpr const char* kLargeGroup = "collectives in a node from 1 MiB";
+inline constexpr const char* kSmallGroup = "collectives in a node below 1 MiB";
+inline constexpr const char* kLargeBetweenGroup = "collectives between nodes from 1 MiB";
+inline constexpr const char* kSmallBetweenGroup = "collectives between nodes below 1 MiB";
 inline constexpr const char* kKernelGroup = "kernels";
 inline constexpr const char* kLayerGroup = "layers";
 /// Ratios and times of its rows: a ratio alone can be right where both times are wrong.

@@ -177,7 +177,11 @@ std::optional<PublishedCase> read_collective_row(CsvRowReader& row, const Collec
   for (const Algorithm each : {Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls})
     if (table.algorithm == name_of(each)) query.only = each;
   if (!kind) row.fail("collective", no_collective(collective));
-  one.group = query.bytes.value < kMiB ? kSmallGroup : kLargeGroup;
+  const bool small = query.bytes.value < kMiB;
+  if (query.nodes > 1)
+    one.group = small ? kSmallBetweenGroup : kLargeBetweenGroup;
+  else
+    one.group = small ? kSmallGroup : kLargeGroup;
   one.series = fmt::format("{}, {}, {} GPUs", fabric, collective, query.ranks);
   if (query.nodes > 1) one.series += fmt::format(" on {} nodes", query.nodes);
   one.configuration = fmt::format("{}, {}", one.series, size_text(query.bytes));
@@ -232,7 +236,7 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
       for (PublishedCase& one : series) add_case(file, std::move(one), tables[t]->origin, reader.pointer());
     }
   }
-  read_unasked_cases(top, file, kLargeGroup);
+  read_unasked_cases(top, file, kLargeBetweenGroup);
 }
 
 void read_kernel_tables(ObjectReader& top, PublishedFile& file) {

@@ -22,6 +22,8 @@ std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit
     JsonValue& kinds = *root.find(fit.between_nodes ? "nics" : "intra");
     JsonValue constants = json_object({});
     set_constants(constants, fit);
+    if (const int machines = (fit.between_nodes ? fit.nics : Nics{}).quality.machines; machines > 0)
+      constants.set("machines", json_number(machines, {}));
     constants.set("source", json_text(citation_of(fit, in_words({fit.sources.begin(), fit.sources.end()})), {}));
     kinds.set(kind, std::move(constants));
     any = true;

@@ -15,15 +15,21 @@ namespace {
 
 JsonValue microseconds(Seconds time) { return json_text(fmt::format("{:.4g} us", 1e6 * time.value), {}); }
 
-void set_common(JsonValue& json, double efficiency, Seconds latency, Seconds chunk, const LowLatency& ll,
-                const LinkQuality& quality) {
-  json.set("efficiency", rounded(efficiency));
-  json.set("latency", microseconds(latency));
-  json.set("chunk", microseconds(chunk));
-  json.set("ll_latency", microseconds(ll.hop));
-  json.set("ll_efficiency", rounded(ll.efficiency));
+void set_quality(JsonValue& json, const LinkQuality& quality) {
   json.set("spread", rounded(quality.spread, 2));  // which nobody knows better
   json.set("spread_small", rounded(quality.spread_small, 2));
+}
+
+void set_nics(JsonValue& json, const Nics& nics) {
+  json.set("efficiency", rounded(nics.efficiency));
+  json.set("latency", microseconds(nics.latency));
+  json.set("message", microseconds(nics.message));
+  if (nics.staging > BytesPerSecond{0})
+    json.set("staging", json_text(fmt::format("{:.4g} GB/s", 1e-9 * nics.staging.value), {}));
+  set_quality(json, nics.quality);
+  if (nics.quality.nodes == 0) return;
+  json.set("measured_nodes", json_number(nics.quality.nodes, {}));
+  json.set("growth", rounded(nics.quality.growth, 2));
 }
 
 /// The kind that a file may leave out.
@@ -35,19 +41,24 @@ bool is_kind(const JsonValue& json, const std::string& kind, const std::string& 
 }  // namespace
 
 void set_constants(JsonValue& links, const LinkFit& fit) {
-  if (fit.between_nodes) {
-    set_common(links, fit.nics.efficiency, fit.nics.latency, fit.nics.chunk, fit.nics.ll, fit.nics.quality);
-    return;
-  }
-  set_common(links, fit.intra.efficiency, fit.intra.latency, fit.intra.chunk, fit.intra.ll, fit.intra.quality);
-  links.set("launch", microseconds(fit.intra.launch));
-  links.set("turnaround", rounded(fit.intra.turnaround));
-  links.set("all_to_all_efficiency", rounded(fit.intra.exchange));
-  links.set("ll_launch", microseconds(fit.intra.ll.launch));
-  if (fit.intra.multicast > 0) links.set("nvls_efficiency", rounded(fit.intra.multicast));
+  if (fit.between_nodes) return set_nics(links, fit.nics);
+  const IntraLink& link = fit.intra;
+  links.set("efficiency", rounded(link.efficiency));
+  links.set("latency", microseconds(link.latency));
+  links.set("chunk", microseconds(link.chunk));
+  links.set("ll_latency", microseconds(link.ll.hop));
+  links.set("ll_efficiency", rounded(link.ll.efficiency));
+  set_quality(links, link.quality);
+  links.set("launch", microseconds(link.launch));
+  links.set("turnaround", rounded(link.turnaround));
+  links.set("all_to_all_efficiency", rounded(link.exchange));
+  links.set("ll_launch", microseconds(link.ll.launch));
+  if (link.multicast > 0) links.set("nvls_efficiency", rounded(link.multicast));
 }
 
 std::string citation_of(const LinkFit& fit, const std::string& sources) {
+  if (fit.large.samples + fit.small.samples == 0)
+    return "accosim fit: the prior of all fabrics, since nobody measured this one; a wide spread";
   std::string errors;
   for (const auto& [of, where] : {std::pair(fit.large, "from 1 MiB"), std::pair(fit.small, "below")})
     if (of.samples > 0)

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/base/draws.hpp"
 #include "models/spec/model_families.hpp"
 
 namespace accosim {
@@ -106,6 +107,7 @@ std::vector<LengthCost> length_costs(const Model& model, const RankKind& kind, c
 }
 
 /// Kinds of ranks, each device and workload priced once: devices that differ by their slowdown alone share the pricing.
+/// What was priced is kept from one call to the next, since a program asks for many scenarios that differ elsewhere.
 class KindPrices {
  public:
   KindPrices(const Model& model, const Unsteady& unsteady) : model_(model), unsteady_(unsteady) {}
@@ -127,22 +129,28 @@ class KindPrices {
 
  private:
   struct Priced {
+    Model model;
+    Unsteady unsteady;
     RankKind kind;  // without slowdown
     std::vector<LengthCost> lengths;
   };
 
-  const Priced& priced_as(const Workload& workload, Device device) {
+  const Priced& priced_as(const Workload& workload, Device device) const {
+    constexpr std::size_t kMostKept = 64;
+    thread_local std::deque<Priced> kept;
     device.slowdown = 1;
-    for (const Priced& each : priced_)
-      if (each.kind.workload == workload && each.kind.device == device) return each;
+    for (const Priced& each : kept)
+      if (each.kind.workload == workload && each.kind.device == device && each.model == model_ &&
+          each.unsteady == unsteady_)
+        return each;
     RankKind kind = price_kind(model_, workload, device);
     std::vector<LengthCost> lengths = length_costs(model_, kind, unsteady_);
-    return priced_.emplace_back(Priced{std::move(kind), std::move(lengths)});
+    if (kept.size() >= kMostKept) kept.pop_front();
+    return kept.emplace_back(Priced{model_, unsteady_, std::move(kind), std::move(lengths)});
   }
 
   const Model& model_;
   const Unsteady& unsteady_;
-  std::deque<Priced> priced_;
 };
 
 }  // namespace
@@ -213,7 +221,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.world = ring_of(costs.places, members);
 
   costs.pace.unsteady = scenario.training.unsteady;
-  costs.pace.below = cumulative_shares(scenario.training.unsteady.lengths.histogram);
+  costs.pace.below = cumulative_shares(scenario.training.unsteady.lengths.weights());
   const bool measured = family_of(scenario.model).measured;  // whose whole length is the one that was measured
   costs.pace.sequence_length =
       measured ? scenario.training.sequence_length

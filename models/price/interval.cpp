@@ -19,14 +19,16 @@ Interval interval_80(double value, double spread) {
   return {value / factor, value * factor};
 }
 
-double communication_spread(const Cluster& cluster, bool between_nodes, Bytes bytes) {
+double communication_spread(const Cluster& cluster, int nodes, Bytes bytes) {
   constexpr double kMiB = 1024.0 * 1024.0;
-  double spread = 0;
+  double most = 0;
   for (const NodeGroup& group : cluster.nodes) {
-    const LinkQuality& quality = between_nodes ? group.nics.quality : group.intra.quality;
-    spread = std::max(spread, bytes.value < kMiB ? quality.spread_small : quality.spread);
+    const LinkQuality& quality = nodes > 1 ? group.nics.quality : group.intra.quality;
+    const double here = bytes.value < kMiB ? quality.spread_small : quality.spread;
+    const double beyond = quality.nodes > 0 && nodes > quality.nodes ? std::log2(1.0 * nodes / quality.nodes) : 0;
+    most = std::max(most, std::hypot(here, quality.growth * beyond));
   }
-  return spread;
+  return most;
 }
 
 }  // namespace accosim

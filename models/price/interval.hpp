@@ -28,8 +28,9 @@ struct Interval {
 /// The 80 % interval of a log-normal quantity whose median is `value`: value x exp(-+ kEightyPercent x spread).
 Interval interval_80(double value, double spread);
 
-/// Spread of collectives of so many bytes inside a node or between nodes: the largest of its kinds of links
-/// (LinkQuality).
-double communication_spread(const Cluster& cluster, bool between_nodes, Bytes bytes);
+/// Spread of collectives of so many bytes over so many nodes: the largest of its kinds of links (LinkQuality). Beyond
+/// the number of nodes that a fabric was measured on it grows:
+///   square(spread) + square(growth x log2(nodes / measured nodes)).
+double communication_spread(const Cluster& cluster, int nodes, Bytes bytes);
 
 }  // namespace accosim

@@ -26,8 +26,7 @@ double length_of(const Pace& pace, double uniform) {
   const double most = pace.sequence_length;
   if (lengths.histogram.empty())
     return std::clamp(std::ceil(lengths.mean * lognormal_quantile(lengths.cv, uniform)), 1.0, most);
-  const auto bar = std::upper_bound(pace.below.begin(), pace.below.end() - 1, uniform) - pace.below.begin();
-  return std::min(1.0 * lengths.histogram[static_cast<std::size_t>(bar)].tokens, most);
+  return std::min(1.0 * lengths.histogram[index_at(pace.below, uniform)].tokens, most);
 }
 
 double padded_to(const SequenceLengths& lengths, int sequence_length, double longest) {
@@ -49,14 +48,6 @@ LengthCost cost_at(const std::vector<LengthCost>& table, double tokens) {
 }
 
 }  // namespace
-
-std::vector<double> cumulative_shares(const std::vector<SequenceLengths::Bar>& histogram) {
-  std::vector<double> below;
-  double sum = 0, whole = 0;
-  for (const auto& bar : histogram) whole += bar.weight;
-  for (const auto& bar : histogram) below.push_back((sum += bar.weight) / whole);
-  return below;
-}
 
 MicroBatch micro_batch_of(const Pace& pace, int kind, int rank, std::int64_t index) {
   const auto k = static_cast<std::size_t>(kind);

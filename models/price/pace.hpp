@@ -29,17 +29,14 @@ struct PlacedPause {
 
 struct Pace {
   Unsteady unsteady;
-  std::vector<double> below;                     ///< cumulative_shares() of the histogram
-  int sequence_length = 0;                       ///< the training's, or the longest that occurs
-  std::vector<int> micro_batch_size;             ///< by kind of rank
+  std::vector<double> below;          ///< by bar of the histogram: the share of sequences that are as long or shorter
+  int sequence_length = 0;            ///< the training's, or the longest that occurs
+  std::vector<int> micro_batch_size;  ///< by kind of rank
   std::vector<std::vector<LengthCost>> lengths;  ///< by kind of rank, ascending; empty: every micro-batch is full
   std::vector<PlacedPause> pauses;
 
   bool drawn() const { return unsteady.drawn(); }
 };
-
-/// By bar: the share of sequences that are as long or shorter.
-std::vector<double> cumulative_shares(const std::vector<SequenceLengths::Bar>& histogram);
 
 /// What was drawn of one micro-batch.
 struct MicroBatch {

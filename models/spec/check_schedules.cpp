@@ -14,6 +14,8 @@ namespace {
 
 /// Every bucket or unit of an update is played by itself: more of them than this is a mistake, and would take minutes.
 constexpr double kMostBuckets = 100'000;
+constexpr double kMostDrawn = 10'000;
+constexpr const char* kBetweenMeetings = "from one meeting of its replicas to the next";
 
 /// How many collectives a schedule makes in an update (with replicas of several ranks, between two of their meetings);
 /// of one that is not known, which has been told, none.
@@ -97,6 +99,24 @@ bool has_equal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Tra
   return !unequal_steps(spec, cluster, training);
 }
 
+void check_drawn(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                 const Training& training, ObjectReader& top) {
+  if (!training.unsteady.varies() || schedules.empty()) return;
+  const double steps = steps_of(cluster, training).second;
+  const auto drawn = [&](const ScheduleSpec& spec) { return steps * (traits_of(spec).local ? spec.inner_updates : 1); };
+  // What helps the one that draws most helps all.
+  const ScheduleSpec& most =
+      *std::max_element(schedules.begin(), schedules.end(),
+                        [&](const ScheduleSpec& a, const ScheduleSpec& b) { return drawn(a) < drawn(b); });
+  if (drawn(most) <= kMostDrawn) return;
+  const bool local = traits_of(most).local;
+  top.fail("schedules",
+           fmt::format("{} would draw {:.0f} micro-batches a rank {}, and each is played; at most {:.0f}: lower "
+                       "{}gradient_accumulation_steps, or leave sequence_lengths, compute_jitter and stragglers out",
+                       in_quotes(most.label), drawn(most), local ? kBetweenMeetings : "in an update", kMostDrawn,
+                       local ? "inner_updates or " : ""));
+}
+
 void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, const Model& model, ObjectReader& top) {
   const double steps = steps_of(cluster, training).second;
@@ -104,13 +124,12 @@ void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::op
     const double collectives = collectives_of(spec, steps, model);
     if (collectives <= kMostBuckets) continue;
     const bool units = sharding_of(spec) == Sharding::kParameters;
-    top.fail(
-        "schedules",
-        fmt::format("{} would send {:.0f} {} {}; at most {:.0f}: {}lower {}gradient_accumulation_steps",
-                    in_quotes(spec.label), collectives, units ? "units" : "buckets",
-                    inner_schedule(spec) != nullptr ? "from one meeting of its replicas to the next" : "in an update",
-                    kMostBuckets, units ? "" : "raise its bucket_cap_mb or gather_bucket_mb, or ",
-                    inner_schedule(spec) != nullptr ? "inner_updates or " : ""));
+    top.fail("schedules",
+             fmt::format("{} would send {:.0f} {} {}; at most {:.0f}: {}lower {}gradient_accumulation_steps",
+                         in_quotes(spec.label), collectives, units ? "units" : "buckets",
+                         inner_schedule(spec) != nullptr ? kBetweenMeetings : "in an update", kMostBuckets,
+                         units ? "" : "raise its bucket_cap_mb or gather_bucket_mb, or ",
+                         inner_schedule(spec) != nullptr ? "inner_updates or " : ""));
   }
 }
 

@@ -21,4 +21,9 @@ bool has_equal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Tra
 void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, const Model& model, ObjectReader& top);
 
+/// Reports the schedule that draws the most micro-batches of a rank in an update, where they are more than can be
+/// played one by one.
+void check_drawn(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                 const Training& training, ObjectReader& top);
+
 }  // namespace accosim

@@ -16,6 +16,7 @@ namespace accosim {
 namespace {
 
 constexpr Range kShare{0, 1};
+constexpr Range kSpread{0, 2};
 constexpr Range kMulticast{0, 2};
 constexpr Range kOverhead{0.1, 10};
 
@@ -25,6 +26,13 @@ Seconds read_latency(ObjectReader& reader) {
   const Seconds latency = reader.seconds("latency");
   if (reader.good("latency") && latency < kLeast) reader.fail("latency", "is next to nothing; write 1 ns or more");
   return latency;
+}
+
+LinkQuality read_quality(ObjectReader& reader) {
+  LinkQuality quality;
+  quality.spread = reader.number("spread", kSpread);
+  quality.spread_small = reader.number("spread_small", kSpread);
+  return quality;
 }
 
 IntraLink read_intra(ObjectReader& reader, const std::string& kind) {
@@ -38,7 +46,7 @@ IntraLink read_intra(ObjectReader& reader, const std::string& kind) {
   link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround});
   link.multicast = reader.number("nvls_efficiency", kMulticast, 0);
   link.ll = {reader.seconds("ll_launch"), reader.seconds("ll_latency"), reader.number("ll_efficiency", kShare)};
-  link.quality = {reader.number("spread", kShare), reader.number("spread_small", kShare)};
+  link.quality = read_quality(reader);
   return link;
 }
 
@@ -47,9 +55,13 @@ Nics read_nics(ObjectReader& reader, const std::string& kind) {
   nics.kind = kind;
   nics.efficiency = reader.number("efficiency", kFraction);
   nics.latency = read_latency(reader);
-  nics.chunk = reader.seconds("chunk");
-  nics.ll = {Seconds{0}, reader.seconds("ll_latency"), reader.number("ll_efficiency", kShare)};
-  nics.quality = {reader.number("spread", kShare), reader.number("spread_small", kShare)};
+  nics.message = reader.seconds("message");
+  if (reader.has("staging")) nics.staging = reader.bandwidth("staging");
+  nics.quality = read_quality(reader);
+  constexpr int kMostMachines = 1000, kMostNodes = 1 << 20;
+  nics.quality.machines = reader.integer("machines", 0, kMostMachines, 0);
+  nics.quality.nodes = reader.integer("measured_nodes", 0, kMostNodes, 0);
+  nics.quality.growth = reader.number("growth", kSpread, 0);
   return nics;
 }
 

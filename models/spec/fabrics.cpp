@@ -42,11 +42,15 @@ bool is_over_tcp(const std::string& nic_kind) {
   return nic_kind == "tcp" || nic_kind == "tcpx" || nic_kind == kOwnRings;
 }
 
-double tcp_efficiency(BytesPerSecond adapters) {
-  constexpr double kBest = 0.95;
-  constexpr BytesPerSecond kMeasured{50e9};
-  return std::min(kBest, usual_nics("tcp").efficiency * kMeasured / adapters);
+bool is_staged(const std::string& nic_kind) {
+  return nic_kind == "infiniband_host" || nic_kind == "efa" || nic_kind == "tcp";
 }
+
+bool is_by_software(const std::string& nic_kind) {
+  return nic_kind == "efa" || nic_kind == "efa_rdma" || nic_kind == "tcpx" || nic_kind == "tcp";
+}
+
+bool reaches_gpus(const std::string& nic_kind) { return nic_kind == "infiniband" || nic_kind == "roce"; }
 
 const std::vector<std::vector<int>>& cube_mesh() {
   static const std::vector<std::vector<int>> kLinks = {

@@ -16,7 +16,8 @@ const std::vector<std::string>& intra_kinds();
 /// Architecture, WP-08437-002, figure 5): NVLinks between each two of 8 GPUs; every GPU has 6.
 const std::vector<std::vector<int>>& cube_mesh();
 
-/// infiniband (and RoCE: RDMA with GPUDirect), omnipath, slingshot, efa, tcpx, tcp; and sockets, accocal's own rings,
+/// infiniband and roce (RDMA with GPUDirect), infiniband_host (without: the host copies), omnipath, slingshot, efa
+/// (its first generation, without GPUDirect), efa_rdma (the later ones), tcpx, tcp; and sockets, accocal's own rings,
 /// whose messages are framed for Ethernet and which know neither trees nor LL.
 const std::vector<std::string>& nic_kinds();
 
@@ -24,6 +25,12 @@ const std::vector<std::string>& nic_kinds();
 inline constexpr const char* kOwnRings = "sockets";
 /// Kinds whose bytes go over the kernel's TCP, which bounds what a connection has under way: tcp, tcpx and kOwnRings.
 bool is_over_tcp(const std::string& nic_kind);
+/// Kinds whose adapters reach the GPUs' memory behind the same PCIe switch, which LL128 needs.
+bool reaches_gpus(const std::string& nic_kind);
+/// Kinds that copy on the host what GPUs send.
+bool is_staged(const std::string& nic_kind);
+/// Kinds whose every message passes through software: the kernel's TCP, or a provider that keeps the order of packets.
+bool is_by_software(const std::string& nic_kind);
 /// What Linux lets a connection receive unless it is told otherwise (net.ipv4.tcp_rmem, third value: 6 MiB). Kernels
 /// before 6.6 count half of it as overhead.
 inline constexpr Bytes kSocketWindow{6 * 0x1p20};
@@ -35,10 +42,5 @@ inline constexpr double kMostTurnaround = 2;
 IntraLink usual_intra(const std::string& kind);
 /// The constants of one of nic_kinds(), likewise.
 Nics usual_nics(const std::string& kind);
-
-/// Plain TCP is limited by the host, not by the adapters: at most 95 % of their bandwidth, and no more than a node's
-/// sockets carried where usual_nics("tcp") was measured (nodes of 2 x 200 Gbit/s). `adapters`: bandwidth of all of a
-/// node's adapters.
-double tcp_efficiency(BytesPerSecond adapters);
 
 }  // namespace accosim

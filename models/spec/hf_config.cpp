@@ -153,12 +153,6 @@ void read_transformer(ObjectReader& config, const ModelFamily& family, Model& mo
   read_windows(config, family, model);
 }
 
-std::vector<std::string> keys_of(const JsonValue& object) {
-  std::vector<std::string> keys;
-  for (const JsonMember& member : object.members) keys.push_back(member.key);
-  return keys;
-}
-
 void read_measured(ObjectReader& config, Model& model) {
   constexpr double kMostParameters = 1e15;
   model.measured_parameters = static_cast<std::int64_t>(config.number("parameters", Range{1, kMostParameters}));
@@ -166,8 +160,7 @@ void read_measured(ObjectReader& config, Model& model) {
   if (JsonValue* shorter = config.find("shorter_micro_batches")) {
     ObjectReader times(*shorter, config.pointer("shorter_micro_batches"), config.diagnostics());
     for (const std::string& key : keys_of(*shorter)) {
-      const bool whole = !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
-      const double tokens = whole ? std::stod(key) : 0;
+      const int tokens = whole_number(key).value_or(0);
       if (tokens < 1)
         config.fail("shorter_micro_batches", in_quotes(key, 50) + " is no number of tokens; write {\"128\": \"2 ms\"}");
       model.shorter_micro_batches[tokens] = times.seconds(key);

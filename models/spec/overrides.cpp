@@ -31,12 +31,6 @@ std::optional<JsonValue> value_of(const std::string& text, Diagnostics& diagnost
   return json_text(text, {});
 }
 
-std::vector<std::string> keys_of(const JsonValue& value) {
-  std::vector<std::string> keys;
-  for (const JsonMember& member : value.members) keys.push_back(member.key);
-  return keys;
-}
-
 /// What was cited for the value that `keys` lead to is not true of another one.
 void drop_citations_of(JsonValue& tree, const std::vector<std::string>& keys) {
   JsonValue* at = &tree;
@@ -46,6 +40,29 @@ void drop_citations_of(JsonValue& tree, const std::vector<std::string>& keys) {
     drop_citations(*at, rest);
     at = const_cast<JsonValue*>(child_of(*at, keys[i]));
   }
+}
+
+/// The pointers that one with "*" stands for, each for an element of a list; the pointer itself where it has none.
+std::vector<std::string> expanded(const JsonValue& tree, const std::vector<std::string>& keys, const JsonOrigin& origin,
+                                  Diagnostics& diagnostics) {
+  std::vector<std::string> pointers{""};
+  for (const std::string& key : keys) {
+    std::vector<std::string> longer;
+    for (const std::string& pointer : pointers) {
+      const JsonValue* const at = key == "*" ? at_pointer(tree, pointer) : nullptr;
+      if (key != "*") {
+        longer.push_back(pointer + pointer_part(key));
+      } else if (at == nullptr || at->kind != JsonKind::kArray || at->elements.empty()) {
+        diagnostics.add(origin, pointer + "/*",
+                        "stands for every element of a list, and there is none; check the pointer");
+        return {};
+      } else {
+        for (std::size_t i = 0; i < at->elements.size(); ++i) longer.push_back(pointer + pointer_part(i));
+      }
+    }
+    pointers = std::move(longer);
+  }
+  return pointers;
 }
 
 }  // namespace
@@ -63,7 +80,8 @@ void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics
   std::optional<JsonValue> value = value_of(set.substr(equals + 1), diagnostics);
   if (!value) return;
   give_origin(*value, origin);
-  set_at(tree, pointer, std::move(*value), origin, diagnostics);
+  for (const std::string& each : expanded(tree, *keys, origin, diagnostics))
+    set_at(tree, each, *value, origin, diagnostics);
 }
 
 void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const JsonOrigin& origin,

@@ -17,8 +17,8 @@ struct Setting {
 /// Sets the origin of the value and of everything inside it.
 void give_origin(JsonValue& value, const JsonOrigin& origin);
 
-/// Sets one value in the tree. The last key of an object may be new (the reader knows whether it is right); everything
-/// before it must be there.
+/// Sets one value in the tree, or with a key "*" that of every element of the list there. The last key of an object may
+/// be new (the reader knows whether it is right); everything before it must be there.
 void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics);
 
 /// The same with the value as a tree that knows its origin; mistakes are told at `origin`.

@@ -26,6 +26,7 @@ const std::vector<Dtype>& compute_dtypes() {
 }
 
 constexpr Range kShare{0, 1};
+constexpr Range kSpread{0, 2};
 constexpr Range kMulticast{0, 2};
 constexpr int kMostLinked = 8;  // GPUs whose rings can be searched
 
@@ -55,9 +56,9 @@ std::vector<std::vector<int>> read_links(JsonValue& value, ObjectReader& reader,
 }
 
 LinkQuality read_quality(ObjectReader& reader, const LinkQuality& usual) {
-  LinkQuality quality;
-  quality.spread = reader.number("spread", kShare, usual.spread);
-  quality.spread_small = reader.number("spread_small", kShare, usual.spread_small);
+  LinkQuality quality = usual;
+  quality.spread = reader.number("spread", kSpread, usual.spread);
+  quality.spread_small = reader.number("spread_small", kSpread, usual.spread_small);
   return quality;
 }
 
@@ -114,20 +115,22 @@ Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagno
   Nics nics = usual;
   nics.count = reader.integer("count", 1, 1024, 1);
   nics.bandwidth = reader.bandwidth("bandwidth");
-  const double achieved = kind == "tcp" ? tcp_efficiency(nics.count * nics.bandwidth) : usual.efficiency;
-  nics.efficiency = reader.number("efficiency", kFraction, achieved);
+  nics.efficiency = reader.number("efficiency", kFraction, usual.efficiency);
   nics.latency = reader.seconds("latency", usual.latency);
-  nics.chunk = reader.seconds("chunk", usual.chunk);
-  nics.ll.hop = reader.seconds("ll_latency", nics.latency / usual.latency * usual.ll.hop);
-  nics.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
+  nics.message = reader.seconds("message", usual.message);
+  if (usual.staging > BytesPerSecond{0} || reader.has("staging"))
+    nics.staging = reader.bandwidth("staging", usual.staging);
   nics.burst = reader.bytes("burst", Bytes{0});
   nics.quality = read_quality(reader, usual.quality);
+  if (reader.has("measured_nodes")) nics.quality.nodes = reader.integer("measured_nodes", 1, kMaxNodes);
+  if (reader.has("growth")) nics.quality.growth = reader.number("growth", kSpread);
   if (kind != kOwnRings)
     nics.channels = reader.integer("channels", 1, kMostChannels, nics.channels);
   else if (reader.has("channels"))
     reader.fail("channels", "are NCCL's, and accocal's own rings have none; leave it out");
   read_sockets(reader, nics);
-  reader.finish();
+  const char* const gone = "was replaced: NCCL's own constants say it now; leave it out";
+  reader.finish({{"chunk", gone}, {"ll_latency", gone}, {"ll_efficiency", gone}});
   return nics;
 }
 
@@ -225,6 +228,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
   group.accumulation_steps = read_accumulation_steps(reader, group.gpus);
   group.devices = read_devices(reader, group.gpus);
+  if (reader.has("price_per_gpu_hour")) group.price_per_gpu_hour = reader.number("price_per_gpu_hour", Range{0, 1e6});
   if (JsonValue* intra = reader.find("intra")) {
     const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);
     group.intra = read_intra(*intra, reader.pointer("intra"), group.gpus, reduces, diagnostics);
@@ -281,6 +285,18 @@ Fabric read_fabric(JsonValue& value, const std::string& pointer, std::size_t gro
   return fabric;
 }
 
+/// A cost of which a part is missing would look like a small one.
+void check_prices(ObjectReader& cluster, const std::vector<NodeGroup>& groups, const std::vector<JsonValue>& values) {
+  const auto counts = [](const NodeGroup& group) { return group.count > 0; };
+  const auto priced = [&](const NodeGroup& group) { return counts(group) && group.price_per_gpu_hour; };
+  if (std::none_of(groups.begin(), groups.end(), priced)) return;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (counts(groups[i]) && values[i].kind == JsonKind::kObject && values[i].find("price_per_gpu_hour") == nullptr)
+      cluster.diagnostics().add(values[i].origin, cluster.pointer("nodes") + pointer_part(i) + "/price_per_gpu_hour",
+                                "missing; other node groups have a price: write this one's too, 0 where it costs "
+                                "nothing");
+}
+
 std::vector<NodeGroup> read_nodes(ObjectReader& cluster, const Training& training) {
   std::vector<NodeGroup> groups;
   JsonValue* nodes = cluster.find("nodes");
@@ -315,6 +331,7 @@ std::vector<NodeGroup> read_nodes(ObjectReader& cluster, const Training& trainin
                               "missing; in a cluster of several nodes each needs \"nics\": {\"count\": 1, "
                               "\"bandwidth\": \"100 Gbit/s\"}");
   }
+  check_prices(cluster, groups, nodes->elements);
   if (ranks > kMaxRanks) {
     cluster.fail("nodes", fmt::format("has {} GPUs; write at most {}", ranks, kMaxRanks));
   }
@@ -412,6 +429,7 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
   if (JsonValue* fabric = reader.find("fabric")) {
     cluster.fabric = read_fabric(*fabric, reader.pointer("fabric"), cluster.nodes.size(), diagnostics);
   }
+  read_nccl(reader, training, cluster);
   read_sources(reader);
   reader.finish();
   bool complete = diagnostics.errors.size() == errors && !holds_refused(value);

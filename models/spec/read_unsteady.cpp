@@ -17,7 +17,6 @@ constexpr std::size_t kMostListed = 100;
 constexpr Range kWeight{0, 1e18};
 constexpr Range kFactorSlower{1, 1000};
 constexpr Seconds kShortestSpell{1e-3};
-constexpr int kMostDrawn = 10'000;  ///< micro-batches of an update and rank: each is played by itself
 
 /// [[tokens, weight], ...], in any order.
 std::vector<SequenceLengths::Bar> read_histogram(ObjectReader& reader) {
@@ -172,10 +171,6 @@ void read_list(ObjectReader& training, const char* key, const Each& each) {
   for (JsonValue* value : training.list(key, 0, kMostListed)) each(*value, training.pointer(key) + pointer_part(i++));
 }
 
-}  // namespace
-
-namespace {
-
 /// What a measured model lacks to be run at these lengths; empty: nothing.
 std::string lacking_lengths(const Model& model, const Training& training) {
   const SequenceLengths& lengths = training.unsteady.lengths;
@@ -202,11 +197,6 @@ void check_unsteady(const Training& checked, const Model& model, int ranks, Obje
   const std::string at = top.pointer("training"), lacking = lacking_lengths(model, checked);
   if (const JsonValue* lengths = training->find("sequence_lengths"); lengths != nullptr && !lacking.empty())
     top.diagnostics().add(lengths->origin, at + "/sequence_lengths", lacking);
-  if (unsteady.varies() && checked.gradient_accumulation_steps > kMostDrawn)
-    top.diagnostics().add(training->origin, at + "/gradient_accumulation_steps",
-                          fmt::format("is {}, and each micro-batch is drawn and played; write at most {}, or leave "
-                                      "jitter, lengths and stragglers out",
-                                      checked.gradient_accumulation_steps, kMostDrawn));
   for (std::size_t i = 0; i < unsteady.pauses.size(); ++i) {
     const std::vector<int>& paused = unsteady.pauses[i].ranks;
     if (paused.empty() || paused.back() < ranks) continue;

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "models/base/nearest.hpp"
+#include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
 
 namespace accosim {
@@ -48,12 +49,14 @@ std::string identity_of(const std::string& path) {
 }  // namespace
 
 std::optional<JsonValue> References::open(const std::string& path) {
-  JsonDocument document = read_json_file(path, path);
+  const bool piped = path == kStandardInput;
+  const std::string shown = piped ? kStandardInputName : path;
+  JsonDocument document = piped ? read_standard_input() : read_json_file(path, path);
   for (std::string& error : document.errors) diagnostics_.errors.push_back(std::move(error));
   if (!document.whole) return std::nullopt;
-  const std::string parent = fs::path(path).parent_path().string();
-  directories_[printable(path, 300)] = Place{parent, parent};
-  stack_.push_back(Open{identity_of(path), path});
+  const std::string parent = piped ? "" : fs::path(path).parent_path().string();
+  directories_[printable(shown, 300)] = Place{parent, parent};
+  stack_.push_back(Open{piped ? shown : identity_of(path), shown});
   return std::move(document.root);
 }
 
@@ -230,8 +233,7 @@ int count_lengths(const std::string& text, std::map<int, int>& counts, std::stri
     const std::size_t begin = line.find_first_not_of(" \t\r");
     if (begin == std::string::npos) continue;
     wrong = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-    const bool digits = wrong.size() < 10 && wrong.find_first_not_of("0123456789") == std::string::npos;
-    const int length = digits ? std::stoi(wrong) : 0;
+    const int length = whole_number(wrong).value_or(0);
     if (length < 1) return number;
     ++counts[length];
   }

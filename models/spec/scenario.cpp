@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "models/base/nearest.hpp"
+#include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/accocal_step.hpp"
 #include "models/spec/balanced_groups.hpp"
@@ -201,6 +202,7 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   scenario.training = training;
   check_equal_steps(scenario.schedules, cluster, training, top);
   if (model) check_collectives(scenario.schedules, cluster, training, *model, top);
+  check_drawn(scenario.schedules, cluster, training, top);
   if (model && cluster) check_unsteady(training, *model, static_cast<int>(places_of(*cluster).size()), top);
   top.finish();
   if (model) scenario.model = std::move(*model);
@@ -345,6 +347,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
       std::optional<Implementation>(Implementation::kEager));
   training.framework = reader.choice("framework", {Framework::kPytorch, Framework::kDeepspeed, Framework::kMegatron},
                                      std::optional<Framework>(Framework::kPytorch));
+  training.pytorch = read_pytorch(reader);
   read_optimizer_implementation(reader, training);
   training.dropout = reader.number("dropout", Range{0, 0.999}, 0);
   training.gradient_clipping = reader.boolean("gradient_clipping", false);
@@ -378,7 +381,8 @@ LoadedScenario load(const std::string& name_or_path,
                     bool may_balance = false) {
   Diagnostics diagnostics;
   References references(diagnostics);
-  const std::string path = file_of(FileKind::kScenario, name_or_path, references, diagnostics);
+  const bool piped = name_or_path == kStandardInput;
+  const std::string path = piped ? name_or_path : file_of(FileKind::kScenario, name_or_path, references, diagnostics);
   JsonValue tree = open_part(references, path, diagnostics);
   const std::string main_file = tree.origin.source ? *tree.origin.source : path;
   refuse_other_kinds(tree, diagnostics);
@@ -390,7 +394,7 @@ LoadedScenario load(const std::string& name_or_path,
     return known == earlier.end() ? std::string() : known->second;
   });
   LoadedScenario loaded;
-  loaded.scenario = read_scenario(tree, path, diagnostics);
+  loaded.scenario = read_scenario(tree, piped ? kStandardInputName : path, diagnostics);
   if (loaded.scenario.training.balance == Balance::kSpeed && !may_balance)
     diagnostics.add(tree.origin, "/training/balance",
                     "is speed, which compare, run, explain and resolve choose by; write what accosim resolve shows, "
@@ -401,7 +405,7 @@ LoadedScenario load(const std::string& name_or_path,
   tree.set("origins", std::move(origins));
   loaded.resolved = write_json(tree) + "\n";
   loaded.files = references.files();
-  loaded.files.push_back(path);
+  if (!piped) loaded.files.push_back(path);
   return loaded;
 }
 

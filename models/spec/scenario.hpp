@@ -26,7 +26,8 @@ struct LoadedScenario {
   std::vector<std::string> files;  ///< all that it was read from
 };
 
-/// `sets` are "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
+/// "-" as the name is standard input, from which files are named as from the current directory. `sets` are
+/// "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
 /// it parses as JSON, else text; a file that it names is looked for from the current directory. Throws ScenarioError.
 LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets);
 /// The same where training.balance may be speed, which is refused otherwise: `chosen` is what it chose, set last. What

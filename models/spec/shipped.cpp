@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 const std::vector<std::string>& folders_of(FileKind kind) {
   static const std::vector<std::string> kDevices = {"calibration/profiles"}, kModels = {"scenarios/llms"},
                                         kClusters = {"scenarios/clusters"},
-                                        kScenarios = {"scenarios", "scenarios/paper"};
+                                        kScenarios = {"scenarios", "scenarios/mixes", "scenarios/paper"};
   switch (kind) {
     case FileKind::kDevice: return kDevices;
     case FileKind::kModel: return kModels;
@@ -60,7 +60,8 @@ std::vector<ShippedFile> shipped_files(FileKind kind) {
     fs::directory_iterator entries(root / folder, error);
     for (const fs::directory_iterator end; !error && entries != end; entries.increment(error)) {
       const fs::path& file = entries->path();
-      if (file.extension() == ".json") files.push_back({file.stem().string(), folder + "/" + file.filename().string()});
+      if (file.extension() == ".json" && file.stem().extension() != ".sweep")
+        files.push_back({file.stem().string(), folder + "/" + file.filename().string()});
     }
     std::sort(files.begin() + static_cast<std::ptrdiff_t>(first), files.end(),
               [](const ShippedFile& a, const ShippedFile& b) { return a.path < b.path; });

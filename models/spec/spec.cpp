@@ -56,6 +56,21 @@ std::string device_name(const Cluster& cluster, const Device& device) {
   return fmt::format("{} ({:.3g} times slower)", device.name, device.slowdown);
 }
 
+double gpu_count(const Cluster& cluster) {
+  double gpus = 0;
+  for (const NodeGroup& group : cluster.nodes) gpus += static_cast<double>(group.count) * group.gpus;
+  return gpus;
+}
+
+std::optional<double> price_per_hour(const Cluster& cluster) {
+  double price = 0;
+  for (const NodeGroup& group : cluster.nodes) {
+    if (!group.price_per_gpu_hour) return std::nullopt;
+    price += static_cast<double>(group.count) * group.gpus * *group.price_per_gpu_hour;
+  }
+  return price;
+}
+
 int accumulation_steps_of(const NodeGroup& group, int gpu, const Training& training) {
   if (group.accumulation_steps.empty()) return training.gradient_accumulation_steps;
   return group.accumulation_steps[static_cast<std::size_t>(gpu)];
@@ -64,6 +79,16 @@ int accumulation_steps_of(const NodeGroup& group, int gpu, const Training& train
 bool all_have_own_steps(const Cluster& cluster) {
   return std::none_of(cluster.nodes.begin(), cluster.nodes.end(),
                       [](const NodeGroup& group) { return group.accumulation_steps.empty(); });
+}
+
+bool identical_ranks(const Cluster& cluster) {
+  const NodeGroup& first = cluster.nodes.front();
+  return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+    return group.micro_batch_size == first.micro_batch_size && group.accumulation_steps == first.accumulation_steps &&
+           group.precision == first.precision && group.attention == first.attention &&
+           std::all_of(group.devices.begin(), group.devices.end(),
+                       [&](const Device& device) { return device == first.devices.front(); });
+  });
 }
 
 double samples_asked(const Scenario& scenario) {

@@ -89,6 +89,8 @@ struct Model {
   std::int64_t measured_parameters = 0;
   Seconds micro_batch_time{};                         ///< forward and backward, as somebody measured them
   std::map<double, Seconds> shorter_micro_batches{};  ///< the same by tokens of the micro-batch, fewer than its usual
+
+  bool operator==(const Model&) const = default;
 };
 
 /// Number of parameters, exact.
@@ -189,6 +191,9 @@ struct LowLatency {
 struct LinkQuality {
   double spread = 0.25;        ///< standard deviation of log(measured / predicted), from 1 MiB
   double spread_small = 0.35;  ///< below 1 MiB
+  int machines = 0;            ///< sources that the constants were fitted to; 0: nobody measured the kind
+  int nodes = 0;               ///< the most that were measured together; 0: unknown, so nothing grows beyond them
+  double growth = 0;           ///< what both spreads grow by, in squares, with each doubling of the nodes beyond those
 };
 
 /// Links between the GPUs of one node. Bandwidth is one GPU's, one direction, all its links together.
@@ -213,10 +218,10 @@ struct Nics {
   int count = 1;
   BytesPerSecond bandwidth;
   double efficiency = 1;
-  Seconds latency;  ///< of one step of a ring between neighbours on two nodes, fabric excluded, Simple protocol
+  Seconds latency;  ///< of a message to a neighbour on another node, from GPU to GPU, fabric excluded
   std::string kind{};
-  Seconds chunk{};  ///< as in IntraLink
-  LowLatency ll{};  ///< its launch time is in the IntraLink
+  Seconds message{};         ///< what the host's thread spends on sending, and on receiving, one message
+  BytesPerSecond staging{};  ///< what the host copies for one adapter where GPUs do not reach it; 0: they do
   /// Size of a token bucket that shapes outgoing traffic: so many bytes pass at once after a pause. It refills at
   /// `bandwidth`.
   Bytes burst{};
@@ -237,8 +242,9 @@ struct NodeGroup {
   Dtype precision = Dtype::kBf16;
   Attention attention = Attention::kFlash;
   int micro_batch_size = 1;
-  std::vector<int> accumulation_steps{};  ///< one a GPU of the node; empty: the training's
-  int absent_before = 0;                  ///< groups of no nodes that the file lists before this one
+  std::vector<int> accumulation_steps{};       ///< one a GPU of the node; empty: the training's
+  int absent_before = 0;                       ///< groups of no nodes that the file lists before this one
+  std::optional<double> price_per_gpu_hour{};  ///< in one currency for all groups; all have one, or none
 };
 
 /// What joins node groups that are apart, such as two sites: each group has one link to all others.
@@ -254,10 +260,23 @@ struct Fabric {
   std::optional<BetweenGroups> between_groups{};
 };
 
+/// Who chooses algorithm and protocol of a collective between nodes: NCCL by its own estimate, the plugin that comes
+/// with AWS's adapters, a tuner that knows the fabric and takes the fastest, or the user (ForcedWay).
+enum class Tuner : std::uint8_t { kNccl, kAws, kFastest, kForced };
+
+/// NCCL_ALGO and NCCL_PROTO: names in lower case, such as "nvlstree" and "ll128"; empty: not set.
+struct ForcedWay {
+  std::string algorithm, protocol;
+};
+
 struct Cluster {
   std::string name;
   std::vector<NodeGroup> nodes;
   Fabric fabric;
+  int nccl = 21;  ///< NCCL's version: 21 is 2.21, the one of PyTorch 2.5 and 2.6
+  Tuner tuner = Tuner::kNccl;
+  ForcedWay forced{};    ///< with Tuner::kForced
+  bool collnet = false;  ///< NCCL_COLLNET_ENABLE, with a plugin and switches that reduce (SHARP)
 };
 
 /// Where a rank lives. Ranks are numbered by node group, node, GPU.
@@ -297,6 +316,7 @@ struct Training {
   bool interference = true;  ///< collectives and computation on one GPU slow each other
   Implementation implementation = Implementation::kEager;
   Framework framework = Framework::kPytorch;
+  std::optional<int> pytorch{};  ///< minor of the release of PyTorch 2 that the framework runs on, where it is known
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
   double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
   bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
@@ -353,6 +373,8 @@ struct ScheduleSpec {
   Replica replica = Replica::kGpu;
   Inner inner = Inner::kNone;               ///< of a replica of several ranks
   std::optional<OuterDtype> outer_dtype{};  ///< absent: parameter_dtype
+
+  bool operator==(const ScheduleSpec&) const = default;
 };
 
 /// What was published of a schedule's run, printed beside the prediction.
@@ -371,14 +393,20 @@ struct Scenario {
   std::vector<ScheduleSpec> schedules;
   std::map<std::string, PublishedRun> published;  ///< by label
   bool published_of_another_run = false;          ///< settings were replaced after the file was read (--set)
+  std::vector<std::string> sets;                  ///< those settings, as they were given
 };
 
 /// "A100-SXM4-80GB"; a slowed one says so where the cluster has an unslowed one, or one slowed otherwise, of that name.
 std::string device_name(const Cluster& cluster, const Device& device);
+double gpu_count(const Cluster& cluster);
+/// Of all GPUs together for an hour; absent where the node groups have no price.
+std::optional<double> price_per_hour(const Cluster& cluster);
 /// Micro-batches that a GPU of the group does for an update.
 int accumulation_steps_of(const NodeGroup& group, int gpu, const Training& training);
 /// Whether every GPU has a number of its own, so that the training's is nobody's.
 bool all_have_own_steps(const Cluster& cluster);
+/// Whether all GPUs are one device that does the same work, so that all ranks take the same time.
+bool identical_ranks(const Cluster& cluster);
 /// Samples per update that the scenario asks for.
 double samples_asked(const Scenario& scenario);
 

@@ -20,4 +20,11 @@ const char* name_of(Distribution distribution) {
   return "";
 }
 
+std::vector<double> SequenceLengths::weights() const {
+  std::vector<double> weights;
+  weights.reserve(histogram.size());
+  for (const Bar& bar : histogram) weights.push_back(bar.weight);
+  return weights;
+}
+
 }  // namespace accosim

@@ -29,6 +29,8 @@ struct SequenceLengths {
   Padding padding = Padding::kLongest;
   int multiple = 1;  ///< padded to the next multiple of it, but never above sequence_length
 
+  /// Of the histogram's bars.
+  std::vector<double> weights() const;
   /// Every micro-batch is full: nothing else is said, or rows are packed.
   bool full() const { return (histogram.empty() && mean == 0) || padding == Padding::kPacked; }
   bool operator==(const SequenceLengths&) const = default;

@@ -8,7 +8,9 @@
 
 #include "build_info/project.hpp"
 #include "models/base/standard_streams.hpp"
+#include "sim/app/help_text.hpp"
 #include "sim/app/hints.hpp"
+#include "sim/app/terminal.hpp"
 
 namespace accosim {
 namespace {
@@ -28,6 +30,7 @@ CLI::Option* added(CLI::App& app, const Option& option, OptionValue& value) {
   if (auto* const texts = std::get_if<Texts>(&value)) {
     CLI::Option* const list = app.add_option(option.names, *texts, option.help);
     if (option.names[0] == '-') list->allow_extra_args(false);  // one behind each, so that words may follow
+    if (option.words > 1) list->expected(option.words);
     return list;
   }
   const bool whole = std::holds_alternative<int>(value);
@@ -41,7 +44,8 @@ CLI::Option* added(CLI::App& app, const Option& option, OptionValue& value) {
 void add(CLI::App& app, const Option& option, OptionValue& value) {
   CLI::Option* const one = added(app, option, value);
   if (option.required) one->required();
-  if (!option.choices.empty()) one->check(CLI::IsMember(option.choices));
+  if (!option.choices.empty())
+    one->check([choices = option.choices](const std::string& text) { return wrong_choice(text, choices); });
   if (!option.empty.empty())
     one->check([why = option.empty](const std::string& text) { return text.empty() ? why : std::string(); });
   if (option.default_shown) one->capture_default_str();
@@ -65,8 +69,25 @@ bool is_verb(const std::string& word, const std::vector<Verb>& verbs) {
   return std::any_of(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == word; });
 }
 
+/// The help of the verb that the line names, the innermost one; of the program where it names none.
+void write_help_asked(const AllParsed& all, const std::vector<Verb>& verbs) {
+  const int width = console_options().width;
+  std::string path;
+  const Verb* verb = nullptr;
+  for (const Parsed& one : all) {  // a verb stands before those inside it
+    if (!one.app.parsed()) continue;
+    path += (path.empty() ? "" : " ") + one.verb.name;
+    verb = &one.verb;
+  }
+  if (verb == nullptr)
+    write_program_help(std::cout, verbs, width);
+  else
+    write_help(std::cout, path, *verb, width);
+}
+
 /// Prints help or a version that was asked for, or else what is wrong and what may have been meant.
-ExitCode told(const CLI::ParseError& error, CLI::App& app, const Texts& words, const std::vector<Verb>& verbs) {
+ExitCode told(const CLI::ParseError& error, CLI::App& app, const AllParsed& all, const Texts& words,
+              const std::vector<Verb>& verbs) {
   const bool asked = error.get_exit_code() == 0;
   if (!asked) std::cerr << printable_lines(command_line_hint(words, verbs));
   if (error.what() == std::string("scenario is required"))
@@ -74,7 +95,10 @@ ExitCode told(const CLI::ParseError& error, CLI::App& app, const Texts& words, c
   app.failure_message([](const CLI::App* of, const CLI::Error& wrong) {
     return printable_lines(CLI::FailureMessage::simple(of, wrong));
   });
-  app.exit(error);
+  if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr)
+    write_help_asked(all, verbs);
+  else
+    app.exit(error);
   if (asked) flush_standard_output();
   return asked ? ExitCode::kDone : ExitCode::kBadCommandLine;
 }
@@ -100,18 +124,15 @@ ExitCode run_command_line(Texts words, const std::vector<Verb>& verbs) {
     }
     words.emplace_back("--help");
   }
-  CLI::App app{"Predicts the wall-clock time of distributed LLM training on a cluster that you describe.", "accosim"};
+  CLI::App app{kProgramHelp, "accosim"};
   app.set_version_flag("--version", std::string("accosim ") + kVersion);
   app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accosim, 4 the environment.\n"
-      "Start with: accosim compare finetune_2x4_a100");
   AllParsed all;
   for (const Verb& verb : verbs) add(app, verb, all);
   try {
     app.parse(Texts(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    return told(error, app, words, verbs);
+    return told(error, app, all, words, verbs);
   }
   const ExitCode code = run_parsed(all);
   flush_standard_output();

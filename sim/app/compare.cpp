@@ -4,17 +4,20 @@
 #include <algorithm>
 #include <iostream>
 
-#include "models/fit/convergence_file.hpp"
+#include "models/recorded/convergence_file.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/console.hpp"
+#include "reports/plot/timeline_text.hpp"
 #include "reports/result_json.hpp"
+#include "sim/answers/fairness.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/app/timeline.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/evidence/time_to_loss.hpp"
-#include "sim/result/fairness.hpp"
 #include "sim/result/run.hpp"
 
 namespace accosim {
@@ -37,24 +40,38 @@ ExitCode compare_schedules(const Arguments& arguments) {
     return compare(scenario, chosen.indices, network_of(arguments));
   });
   if (arguments.given("--convergence")) add_convergence(results, chosen.scenario, arguments);
-  const FairComparison fair = fair_comparison(chosen.scenario, results, network_of(arguments));
+  const FairComparison fair = while_shown(
+      "playing fair baselines", [&] { return fair_comparison(chosen.scenario, results, network_of(arguments)); });
   if (arguments.flag("--json"))
     write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, fair);
   else
     write_comparison(std::cout, chosen.scenario, results, console_options(), fair);
+  if (arguments.given("--timeline"))
+    write_timeline(std::cout, timeline_picture(chosen.scenario, chosen.indices, results, arguments), console_options());
   std::cout.flush();
   write_trace(chosen, results, arguments);
   return ExitCode::kDone;
 }
 
+/// --timeline and the options that need it.
+std::vector<Option> terminal_options() {
+  return joined({{.names = "--timeline",
+                  .help = "Draw what each lane of each rank does below the tables",
+                  .value = false,
+                  .excludes = {"--json"}}},
+                timeline_options("--timeline"));
+}
+
 std::vector<Option> options() {
   return joined(
-      report_options(),
+      joined(report_options(), terminal_options()),
       {{.names = "--machine",
         .help = "Predict a run of accocal train, given in place of a scenario, on this machine (accosim fit SAMPLES -o "
-                "MACHINE)"},
+                "MACHINE)",
+        .takes = "FILE"},
        {.names = "--convergence",
-        .help = "Document of accocal converge: predict the time to a loss too, beside the time per token"},
+        .help = "Document of accocal converge: predict the time to a loss too, beside the time per token",
+        .takes = "FILE"},
        {.names = "--critical-batch",
         .help =
             "Critical batch of your training, in samples: what a grown batch is worth; default: the convergence file's",
@@ -74,7 +91,7 @@ Mode of_a_run() {
 }
 
 Mode of_schedules() {
-  Texts reads = names_of(report_options());
+  Texts reads = names_of(joined(report_options(), terminal_options()));
   for (const char* const name : {"--convergence", "--critical-batch"}) reads.emplace_back(name);
   return {.of = "of schedules", .reads = reads, .run = compare_schedules};
 }

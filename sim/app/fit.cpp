@@ -17,16 +17,21 @@ std::vector<Option> options() {
            "Measurements: CSV tables of kernels or of collectives, samples of accocal, or a folder of published cases "
            "(calibration/README.md)",
        .value = Texts(),
-       .required = true},
+       .required = true,
+       .takes = "FILE"},
       {.names = "-o,--output",
        .help = "File to write: from tables of kernels a device profile (may be repeated), from tables of collectives a "
                "cluster, from cases constants and then profiles for their product_overhead, from samples of accocal a "
                "profile or a scenario",
-       .value = Texts()},
+       .value = Texts(),
+       .takes = "FILE"},
       {.names = "--cluster",
        .help = "Cluster, by name or file, that a table's column fabric names; may be repeated",
-       .value = Texts()},
-      {.names = "--profile", .help = "With samples of a GPU: the device profile to start from, by name or file"},
+       .value = Texts(),
+       .takes = "CLUSTER"},
+      {.names = "--profile",
+       .help = "With samples of a GPU: the device profile to start from, by name or file",
+       .takes = "DEVICE"},
       force_option(),
   };
 }

@@ -13,6 +13,7 @@
 #include "models/fit/collective_samples.hpp"
 #include "models/fit/fit_gpu.hpp"
 #include "models/fit/fit_kernels.hpp"
+#include "models/fit/fit_own_fabric.hpp"
 #include "models/fit/kernel_samples.hpp"
 #include "models/fit/machine_samples.hpp"
 #include "models/fit/pooled_kernels.hpp"
@@ -24,9 +25,10 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
-#include "reports/fit_text.hpp"
+#include "reports/evidence/fit_text.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/evidence/fit_steps.hpp"
 #include "sim/evidence/refit.hpp"
 #include "sim/evidence/validate.hpp"
@@ -116,11 +118,12 @@ ExitCode fit_to_cases(const Arguments& arguments) {
   read_constants(document);
 
   const Published published = load_published(arguments.texts("samples")[0]);
-  const std::vector<LinkFit> links = fit_collectives(measured_collectives(published));
+  const std::vector<LinkFit> links =
+      while_shown("fitting links", [&] { return fit_collectives(measured_collectives(published)); });
   print([&](std::ostream& out) { write_fits(out, links); });
   const ValidateOptions usual;
   const std::vector<StepSample> samples = step_samples(published, usual.jobs, usual.network);
-  const StepFit steps = fit_steps(samples);
+  const StepFit steps = while_shown("fitting steps", [&] { return fit_steps(samples); });
   write_step_fit(std::cout, steps.overheads, steps.products, steps.errors, steps.without);
   if (path.empty()) return ExitCode::kDone;
   check_plausible("training steps", steps.errors);
@@ -143,7 +146,7 @@ ExitCode fit_to_gpu(const Arguments& arguments) {
   // Its description says what it was made from; a profile that somebody wrote has another.
   check_fit_output(arguments, {"it is a profile, JSON", ".json", "{", " and accocal measure on "});
   const GpuSamples samples = read_gpu_samples(read_file(path), path);
-  const GpuFit fit = fit_gpu(samples, arguments.text("--profile"));
+  const GpuFit fit = while_shown("fitting a profile", [&] { return fit_gpu(samples, arguments.text("--profile")); });
   print([&](std::ostream& out) { write_gpu_fit(out, samples, fit); });
   if (outputs.empty()) return ExitCode::kDone;
   for (const GpuFitRow& row : fit.rows) check_plausible(row.what, row.in);
@@ -173,6 +176,42 @@ ExitCode fit_to_machine(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
+namespace {
+
+struct LinksOfClusters {
+  std::vector<LinkFit> boards;
+  std::vector<OwnFabric> fabrics;
+};
+
+/// First links inside nodes, then with these the fabrics. The samples' clusters then have what was fitted.
+LinksOfClusters fit_links_of(std::vector<MeasuredCollective>& samples) {
+  LinksOfClusters links;
+  const auto put = [&](const std::vector<LinkFit>& fits) {
+    std::map<std::shared_ptr<const Cluster>, std::shared_ptr<const Cluster>> fitted;
+    for (MeasuredCollective& sample : samples) {
+      std::shared_ptr<const Cluster>& with = fitted[sample.query.cluster];
+      if (with == nullptr) {
+        Cluster cluster = *sample.query.cluster;
+        for (NodeGroup& group : cluster.nodes) group = with_links(std::move(group), fits);
+        with = std::make_shared<const Cluster>(std::move(cluster));
+      }
+      sample.query.cluster = with;
+    }
+  };
+  std::vector<MeasuredCollective> inside;
+  for (const MeasuredCollective& sample : samples)
+    if (sample.query.nodes == 1) inside.push_back(sample);
+  links.boards = fit_collectives(inside);
+  put(links.boards);
+  links.fabrics = fit_own_fabrics(samples);
+  std::vector<LinkFit> fabrics;
+  for (const OwnFabric& own : links.fabrics) fabrics.push_back(own.fit);
+  put(fabrics);
+  return links;
+}
+
+}  // namespace
+
 ExitCode fit_to_collectives(const Arguments& arguments) {
   const Texts &outputs = arguments.texts("--output"), &named = arguments.texts("--cluster");
   if (!outputs.empty() && (named.size() != 1 || outputs.size() != 1))
@@ -185,10 +224,15 @@ ExitCode fit_to_collectives(const Arguments& arguments) {
     const std::vector<MeasuredCollective> more = read_collective_samples(read_file(path), path, clusters);
     samples.insert(samples.end(), more.begin(), more.end());
   }
-  print([&](std::ostream& out) { write_predictions(out, samples); });
-  const std::vector<LinkFit> fits = fit_collectives(samples);
-  std::cout << "\n";
-  print([&](std::ostream& out) { write_fits(out, fits); });
+  LinksOfClusters links = while_shown("fitting links", [&] { return fit_links_of(samples); });
+  print([&](std::ostream& out) {
+    write_fits(out, links.boards);
+    write_own_fabrics(out, links.fabrics);
+    out << "\n";
+    write_predictions(out, samples);
+  });
+  std::vector<LinkFit> fits = std::move(links.boards);
+  for (const OwnFabric& own : links.fabrics) fits.push_back(own.fit);
   if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
   if (outputs.empty()) return ExitCode::kDone;
   if (fits.empty())
@@ -199,6 +243,7 @@ ExitCode fit_to_collectives(const Arguments& arguments) {
   for (const MeasuredCollective& sample : samples) sources.insert(sample.source);
   const std::string path = file_of(FileKind::kCluster, named[0]);
   write_whole(outputs[0], cluster_with_links(read_file(path), path, fits, joined(sources)));
+  std::cout << "\nwrote " << printable(outputs[0]) << "\n";
   return ExitCode::kDone;
 }
 
@@ -222,7 +267,8 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
   const std::vector<KernelSample> samples = read_kernels(files);  // first: what is wrong with an input is said of it
   std::vector<Device> fitted;
   for (const std::string& path : outputs) fitted.push_back(load_device(path));
-  const std::vector<KernelFit> fits = fit_kernels(samples, devices_of(samples));
+  const std::vector<KernelFit> fits =
+      while_shown("fitting kernels", [&] { return fit_kernels(samples, devices_of(samples)); });
   print([&](std::ostream& out) { write_fits(out, fits); });
   const std::vector<KernelFit> shipped = fits_of(shipped_devices());
   Texts texts;

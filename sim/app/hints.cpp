@@ -55,6 +55,13 @@ std::string scenario_hint(const std::string& verb) {
       verb);
 }
 
+std::string wrong_choice(const std::string& text, const Texts& choices) {
+  if (contains(choices, text)) return {};
+  const std::string near = nearest(text, choices);
+  return fmt::format("{} is none of its values; {}write one of {}", in_quotes(text),
+                     near.empty() ? "" : "did you mean " + in_quotes(near) + "? ", fmt::join(choices, ", "));
+}
+
 std::string wrong_number(const std::string& text, double least, double most, bool whole) {
   double value = 0;
   const char* const end = text.data() + text.size();

@@ -13,6 +13,8 @@ std::string verb_hint(const std::string& word, const std::vector<Verb>& verbs);
 std::string command_line_hint(const Texts& words, const std::vector<Verb>& verbs);
 /// For a verb that was given no scenario.
 std::string scenario_hint(const std::string& verb);
+/// What is wrong with a text that has to be one of `choices`; empty when nothing is.
+std::string wrong_choice(const std::string& text, const Texts& choices);
 /// What is wrong with a number of the command line, and what to write; empty when nothing is.
 std::string wrong_number(const std::string& text, double least, double most, bool whole);
 

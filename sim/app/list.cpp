@@ -1,38 +1,72 @@
 // The verb `list`: what comes with accosim.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
+#include <vector>
 
+#include "models/base/json.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/scenario.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
 
 namespace accosim {
 namespace {
 
-ExitCode list(const Arguments& arguments) {
-  const std::string& wanted = arguments.text("kind");
+/// Those of the kind, "model" or "models"; all for an empty one.
+std::vector<LibraryEntry> entries_of(const std::string& kind) {
+  std::vector<LibraryEntry> entries = list_library();
+  entries.erase(std::remove_if(entries.begin(), entries.end(),
+                               [&](const LibraryEntry& entry) {
+                                 return !kind.empty() && kind != entry.kind && kind != entry.kind + "s";
+                               }),
+                entries.end());
+  return entries;
+}
+
+/// A list a kind, each entry with its description beside its name or, where the name is long, below it.
+void write_list(std::ostream& out, const std::vector<LibraryEntry>& entries, int width) {
+  constexpr int kName = 30;
   std::string kind;
-  for (const LibraryEntry& entry : list_library()) {
-    if (!wanted.empty() && wanted != entry.kind && wanted != entry.kind + "s") continue;
-    if (entry.kind != kind) std::cout << (kind.empty() ? "" : "\n") << entry.kind << "s\n";
+  for (const LibraryEntry& entry : entries) {
+    if (entry.kind != kind) out << (kind.empty() ? "" : "\n") << entry.kind << "s\n";
     kind = entry.kind;
-    std::cout << fmt::format("  {:<28} {:<46} {}\n", printable(entry.name, kAllOfIt), printable(entry.path, kAllOfIt),
-                             printable(entry.description, kAllOfIt));
+    const std::string name = "  " + printable(entry.name, kAllOfIt);
+    const bool beside = display_width(name) < kName;
+    if (!beside) out << name << '\n';
+    write_wrapped(out, fmt::format("{:<{}}", beside ? name : "", kName), printable(entry.description, kAllOfIt), width);
   }
+}
+
+JsonValue list_json(const std::vector<LibraryEntry>& entries) {
+  std::vector<JsonValue> list;
+  for (const LibraryEntry& entry : entries)
+    list.push_back(json_object(
+        {{"kind", entry.kind}, {"name", entry.name}, {"path", entry.path}, {"description", entry.description}}));
+  return json_object({{"schema", "accosim.list/1"}, {"entries", std::move(list)}});
+}
+
+ExitCode list(const Arguments& arguments) {
+  const std::vector<LibraryEntry> entries = entries_of(arguments.text("kind"));
+  if (arguments.flag("--json"))
+    std::cout << dump_json(list_json(entries), 1) << '\n';
+  else
+    write_list(std::cout, entries, console_options().width);
   return ExitCode::kDone;
 }
 
 }  // namespace
 
 Verb list_verb() {
-  return {.name = "list",
-          .help = "List the devices, models, clusters and scenarios that come with accosim",
-          .options = {{.names = "kind",
-                       .help = "List only these",
-                       .choices = {"device", "devices", "model", "models", "cluster", "clusters", "scenario",
-                                   "scenarios"}}},
-          .modes = {{.reads = {"kind"}, .run = list}}};
+  return {
+      .name = "list",
+      .help = "List the devices, models, clusters and scenarios that come with accosim",
+      .options = {{.names = "kind",
+                   .help = "List only these",
+                   .choices = {"device", "devices", "model", "models", "cluster", "clusters", "scenario", "scenarios"}},
+                  {.names = "--json", .help = "One JSON document instead of text, with paths", .value = false}},
+      .modes = {{.reads = {"kind", "--json"}, .run = list}}};
 }
 
 }  // namespace accosim

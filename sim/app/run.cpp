@@ -7,6 +7,7 @@
 #include "reports/result_json.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
 

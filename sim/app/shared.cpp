@@ -1,10 +1,5 @@
-// Scenario, network, files and the terminal, as every verb takes them.
+// Scenario, network and files, as every verb takes them.
 #include "sim/app/shared.hpp"
-
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <cstdlib>
 
 #include "models/base/text.hpp"
 #include "models/spec/scenario.hpp"
@@ -13,8 +8,14 @@ namespace accosim {
 
 std::vector<Option> scenario_options() {
   return {
-      {.names = "scenario", .help = "Scenario file, or the name of one that accosim list shows", .required = true},
-      {.names = "--set", .help = "Replace a value: /json/pointer=value; may be repeated", .value = Texts()},
+      {.names = "scenario",
+       .help = "Scenario file, or the name of one that accosim list shows; - is standard input",
+       .required = true,
+       .takes = "SCENARIO"},
+      {.names = "--set",
+       .help = "Replace a value: /json/pointer=value; may be repeated",
+       .value = Texts(),
+       .takes = "/POINTER=VALUE"},
   };
 }
 
@@ -30,20 +31,6 @@ Option force_option() { return {.names = "--force", .help = "Replace a file of a
 
 NetworkKind network_of(const Arguments& arguments) {
   return arguments.text("--network") == "simgrid" ? NetworkKind::kSimgrid : NetworkKind::kReference;
-}
-
-ConsoleOptions console_options() {
-  ConsoleOptions options;
-  options.color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  constexpr int kLeast = 20;
-  winsize size{};
-  const char* const columns = std::getenv("COLUMNS");  // for output that goes through a pipe
-  const int asked = columns != nullptr ? std::atoi(columns) : 0;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeast)
-    options.width = size.ws_col;
-  else if (asked >= kLeast)
-    options.width = asked;
-  return options;
 }
 
 std::string read_file(const std::string& path, std::size_t most_bytes) {

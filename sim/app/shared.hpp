@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "models/base/text_file.hpp"
-#include "reports/table.hpp"
 #include "sim/app/verb.hpp"
 #include "sim/network/network.hpp"
 
@@ -20,9 +19,6 @@ Option network_option(const std::string& help);
 Option force_option();
 
 NetworkKind network_of(const Arguments& arguments);
-
-/// Colour and width that suit the terminal behind standard output.
-ConsoleOptions console_options();
 
 /// Throws ScenarioError when the file cannot be read.
 std::string read_file(const std::string& path, std::size_t most_bytes = kMaxMeasuredBytes);

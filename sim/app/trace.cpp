@@ -7,19 +7,20 @@
 #include <iostream>
 #include <stdexcept>
 
-#include "models/base/whole_file.hpp"
 #include "models/spec/scenario.hpp"
-#include "reports/trace_json.hpp"
+#include "reports/trace/trace_json.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/player/fold.hpp"
 #include "sim/player/player.hpp"
+#include "sim/result/resident.hpp"
 #include "sim/result/run.hpp"
 
 namespace accosim {
 namespace {
 
 /// "0,1,8-15", each below `ranks`.
-std::vector<int> parse_ranks(const std::string& text, int ranks) {
+std::vector<int> parse_ranks(const std::string& option, const std::string& text, int ranks) {
   std::vector<int> chosen;
   std::size_t at = 0;
   const auto number = [&] {
@@ -39,7 +40,7 @@ std::vector<int> parse_ranks(const std::string& text, int ranks) {
     const bool more = at < text.size() && text[at] == ',' && at + 1 < text.size();
     if (last < first || last >= ranks || (at < text.size() && !more))
       throw ScenarioError(
-          {fmt::format("--trace-ranks {}: the ranks are 0 to {}; write for example 0,1,4-7", text, ranks - 1)});
+          {fmt::format("{} {}: the ranks are 0 to {}; write for example 0,1,4-7", option, text, ranks - 1)});
     for (int rank = first; rank <= last; ++rank) chosen.push_back(rank);
     if (more) ++at;
   }
@@ -48,11 +49,36 @@ std::vector<int> parse_ranks(const std::string& text, int ranks) {
   return chosen;
 }
 
+std::vector<std::string> rank_names(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const Place& place : places_of(scenario.cluster))
+    names.push_back(
+        fmt::format("{}, node {}", scenario.cluster.nodes[place.group].devices[place.gpu].name, place.node));
+  return names;
+}
+
+/// By rank. What is resident at the worst moment is there all the time, but for the activations and the loss.
+std::vector<MemoryCourse> memory_courses(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps) {
+  std::vector<MemoryCourse> kinds, ranks;
+  for (const RankKind& kind : costs.kinds) {
+    const MemoryParts parts = memory_of(costs, kind, spec, accumulation_steps);
+    const Bytes comes = parts.part(MemoryUse::kActivations) + parts.part(MemoryUse::kLogitsAndLoss);
+    kinds.push_back({parts.total() - comes, comes});
+  }
+  for (const int kind : costs.kind_of) ranks.push_back(kinds[static_cast<std::size_t>(kind)]);
+  return ranks;
+}
+
+constexpr const char* kTraceComment = "accosim trace";
+
 }  // namespace
 
 std::vector<Option> trace_options() {
   return {
-      {.names = "--trace", .help = "Write a Chrome trace for Perfetto to this file", .empty = "names no file"},
+      {.names = "--trace",
+       .help = "Write a Chrome trace for Perfetto to this file; compressed where its name ends in .gz",
+       .empty = "names no file",
+       .takes = "FILE"},
       {.names = "--trace-updates",
        .help = "Number of updates in the trace",
        .value = 3,
@@ -63,34 +89,57 @@ std::vector<Option> trace_options() {
       {.names = "--trace-ranks",
        .help = "Ranks in the trace, such as 0,1,8-15; default: all",
        .empty = "names no rank",
+       .needs = "--trace",
+       .takes = "RANKS"},
+      {.names = "--trace-events",
+       .help = "Most events of each schedule in the trace; what comes later is left out",
+       .value = 250'000,
+       .least = 1,
+       .most = 1e9,
+       .default_shown = true,
        .needs = "--trace"},
   };
 }
 
-std::vector<int> traced_ranks(const Scenario& scenario, const Arguments& arguments) {
-  return parse_ranks(arguments.text("--trace-ranks"), static_cast<int>(places_of(scenario.cluster).size()));
+std::vector<int> chosen_ranks(const Scenario& scenario, const Arguments& arguments, const std::string& option) {
+  return parse_ranks(option, arguments.text(option), static_cast<int>(places_of(scenario.cluster).size()));
+}
+
+OutputKind trace_kind_of(const std::string& path) {
+  if (!is_gzip_name(path)) return trace_kind();
+  return {"a trace is JSON for Perfetto", ".gz", "\x1f\x8b", kTraceComment};
+}
+
+TraceFile::TraceFile(const std::string& path) : file_(path) {
+  if (is_gzip_name(path)) packed_.emplace(file_.stream(), kTraceComment);
+}
+
+void TraceFile::commit() {
+  if (packed_) packed_->finish();
+  file_.commit();
 }
 
 void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& results, const Arguments& arguments) {
   if (!arguments.given("--trace")) return;
   const Scenario& scenario = chosen.scenario;
-  const std::vector<Place> places = places_of(scenario.cluster);
-  const int ranks = static_cast<int>(places.size());
-  std::vector<std::string> names;
-  for (const Place& place : places)
-    names.push_back(
-        fmt::format("{}, node {}", scenario.cluster.nodes[place.group].devices[place.gpu].name, place.node));
-  WholeFile file(arguments.text("--trace"));
+  TraceFile file(arguments.text("--trace"));
   TraceOptions options;
-  options.ranks = traced_ranks(scenario, arguments);
+  options.ranks = chosen_ranks(scenario, arguments, "--trace-ranks");
+  options.max_events = arguments.whole("--trace-events");
+  options.counters = true;
   TraceWriter writer(file.stream(), options);
+  const std::vector<std::string> names = rank_names(scenario);
   for (std::size_t i = 0; i < chosen.indices.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[chosen.indices[i]];
-    const EventGraph graph = graph_for_trace(*results[i].costs, spec, scenario.training.gradient_accumulation_steps,
-                                             arguments.whole("--trace-updates"), results[i].pauses);
-    writer.begin_schedule(graph, spec.label + band_in_words(results[i]), names, 1 + static_cast<int>(i) * ranks);
+    const int steps = scenario.training.gradient_accumulation_steps;
+    const EventGraph graph =
+        graph_of_all_flows(*results[i].costs, spec, steps, arguments.whole("--trace-updates"), results[i].pauses);
+    const int first_pid = 1 + static_cast<int>(i * (names.size() + 1));  // the links have one, too
+    writer.begin_schedule(graph, spec.label + band_in_words(results[i]), names, first_pid,
+                          memory_courses(*results[i].costs, spec, steps));
     try {
-      play(graph, network_of(arguments), writer.sink());
+      play(fold_flows(graph), network_of(arguments), writer.sink());
+      writer.end_schedule();
     } catch (const std::range_error& error) {
       throw ScenarioError({fmt::format("--trace: {}; {} takes longer", error.what(), spec.label)});
     }
@@ -98,7 +147,9 @@ void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& re
   writer.finish();
   file.commit();
   if (writer.truncated())
-    std::cerr << "accosim: the trace holds its first events only; choose fewer with --trace-ranks or --trace-updates\n";
+    std::cerr
+        << "accosim: the trace holds its first events only; choose fewer with --trace-ranks or --trace-updates, or "
+           "allow more with --trace-events\n";
 }
 
 }  // namespace accosim

@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <thread>
 
 #include "models/base/standard_streams.hpp"
 #include "models/fit/gpu_cases.hpp"
@@ -14,11 +12,13 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
-#include "reports/memory_verdicts_markdown.hpp"
-#include "reports/paper_rows_markdown.hpp"
-#include "reports/validation_report.hpp"
+#include "reports/evidence/memory_verdicts_markdown.hpp"
+#include "reports/evidence/paper_rows_markdown.hpp"
+#include "reports/evidence/validation_report.hpp"
+#include "sim/app/jobs.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/evidence/memory_verdicts.hpp"
 #include "sim/evidence/paper_rows.hpp"
@@ -26,31 +26,26 @@
 namespace accosim {
 namespace {
 
-constexpr int kMostJobs = 256;
-int usual_jobs() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostJobs); }
-
 /// Which cases.
 std::vector<Option> case_options() {
   return {
-      {.names = "directory", .help = "Folder of measurements; default: scenarios/validation"},
+      {.names = "directory", .help = "Folder of measurements; default: scenarios/validation", .takes = "FOLDER"},
       {.names = "--samples",
        .help = "Folder of what accocal measured on GPUs; default: calibration/samples",
-       .empty = "names no folder"},
+       .empty = "names no folder",
+       .takes = "FOLDER"},
       {.names = "--profile",
        .help = "Device profile to start the fit of --samples from, for a GPU that has no shipped profile",
-       .needs = "--samples"},
-      {.names = "--group", .help = "Only groups whose name contains this"},
-      {.names = "--case", .help = "Only cases whose id contains this"},
+       .needs = "--samples",
+       .takes = "DEVICE"},
+      {.names = "--group", .help = "Only groups whose name contains this", .takes = "NAME"},
+      {.names = "--case", .help = "Only cases whose id contains this", .takes = "ID"},
       {.names = "--leave-out",
        .help = "Leave out each source or device in turn, fit to the rest, and tell how well what was left out is "
                "predicted; "
                "none: keep the shipped constants",
        .choices = {"source", "device", "none"}},
-      {.names = "-j,--jobs",
-       .help = "Number of processes; default: as many as this machine runs at a time",
-       .value = usual_jobs(),
-       .least = 1,
-       .most = kMostJobs},
+      jobs_option(),
       network_option("simgrid: flows contend for links; reference: no contention"),
   };
 }
@@ -66,7 +61,8 @@ std::vector<Option> live_options() {
        .help = "Network of the runs: netns:RATE, or paced:RATE where namespaces are refused",
        .value = std::string("netns:200 Mbit/s"),
        .default_shown = true,
-       .needs = "--live"},
+       .needs = "--live",
+       .takes = "NETWORK"},
   };
 }
 
@@ -75,8 +71,7 @@ std::vector<Option> outcome_options() {
   return {
       {.names = "--check",
        .help = "Fail where a group's error is above its committed bound; with --live where that of the undisturbed "
-               "runs of a "
-               "kind is above 10 %",
+               "runs of a kind is above 10 %",
        .value = false},
       {.names = "--json", .help = "One JSON document instead of text", .value = false},
       {.names = "--markdown",
@@ -131,7 +126,7 @@ ExitCode validate_published(const Arguments& arguments) {
                                    .jobs = arguments.whole("--jobs"),
                                    .network = network_of(arguments),
                                    .without_source = leave_out != "none" && (shipped || !leave_out.empty())};
-  Validation validation = validate(published, options);
+  Validation validation = while_shown("predicting what others measured", [&] { return validate(published, options); });
   if (validation.rows.empty())
     throw ScenarioError({"no case has such a group and id; groups are " + in_words(published_groups())});
   if (arguments.flag("--check")) {
@@ -140,8 +135,10 @@ ExitCode validate_published(const Arguments& arguments) {
     validation.bounds = load_bounds(directory + "/bounds.json");
     validation.broken = broken_bounds(validation, {kTrainingGroup});
   }
-  if (arguments.given("--leave-out") && options.without_source)
+  if (arguments.given("--leave-out") && options.without_source) {
+    const Progress progress("leaving out each " + leave_out + " in turn");
     leave_out_each(validation, published, options, leave_out == "device");
+  }
   write_outcome(validation, arguments);
   if (arguments.flag("--markdown"))  // which has no place for them
     for (const std::string& line : validation.broken) tell("accosim: bound broken: ", line);

@@ -12,9 +12,10 @@
 
 #include "models/base/errors.hpp"
 #include "models/base/standard_streams.hpp"
-#include "reports/live_report.hpp"
+#include "reports/evidence/live_report.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/evidence/live.hpp"
 
 namespace accosim {

@@ -27,6 +27,10 @@ struct Option {
   bool default_shown = false;  ///< in the help
   std::string needs = {};      ///< an option without which this one has no meaning
   Texts excludes = {};         ///< options that cannot stand beside it
+  int words = 1;               ///< of texts: so many behind each occurrence
+  /// What stands for its value in the help: "FILE". Completion offers files for FILE and FOLDER, and shipped names too
+  /// for SCENARIO, CLUSTER and DEVICE. Empty: by the choices or the type.
+  std::string takes = {};
 };
 
 bool contains(const Texts& list, const std::string& word);

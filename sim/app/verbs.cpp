@@ -4,9 +4,24 @@
 namespace accosim {
 
 std::vector<Verb> all_verbs() {
-  return {compare_verb(), run_verb(),      explain_verb(),
-          resolve_verb(), list_verb(),     fit_verb(),
-          import_verb(),  validate_verb(), {.name = "help", .help = "Show the options of a verb: accosim help VERB"}};
+  return {compare_verb(),
+          run_verb(),
+          explain_verb(),
+          plot_verb(),
+          report_verb(),
+          diff_verb(),
+          sweep_verb(),
+          merge_verb(),
+          resolve_verb(),
+          list_verb(),
+          fit_verb(),
+          import_verb(),
+          validate_verb(),
+          completion_verb(),
+          man_verb(),
+          {.name = "help",
+           .help = "Show the options of a verb",
+           .options = {{.names = "verb", .help = "Of this verb; without it, of accosim", .takes = "VERB"}}}};
 }
 
 }  // namespace accosim

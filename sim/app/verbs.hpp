@@ -10,11 +10,18 @@ namespace accosim {
 Verb compare_verb();
 Verb run_verb();
 Verb explain_verb();
+Verb plot_verb();
+Verb report_verb();
+Verb diff_verb();
+Verb sweep_verb();
+Verb merge_verb();
 Verb resolve_verb();
 Verb list_verb();
 Verb fit_verb();
 Verb import_verb();
 Verb validate_verb();
+Verb completion_verb();
+Verb man_verb();
 
 /// In the order in which the help shows them.
 std::vector<Verb> all_verbs();

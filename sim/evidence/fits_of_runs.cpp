@@ -43,7 +43,8 @@ std::vector<std::string> broken_fits(const std::vector<RunFit>& runs, int most) 
   std::vector<std::string> broken;
   const auto wrong = std::count_if(runs.begin(), runs.end(), [](const RunFit& run) { return run.wrong(); });
   if (wrong > most)
-    broken.push_back(fmt::format("{} runs that ran are said not to fit, above the bound of {}", wrong, most));
+    broken.push_back(fmt::format("of the runs that ran {} said not to fit, above the bound of {}",
+                                 wrong == 1 ? "one is" : fmt::format("{} are", wrong), most));
   for (const RunFit& run : runs)
     if (run.wrong() && run.explanation.empty())
       broken.push_back(fmt::format("{}: it ran and is said not to fit, without a written reason", run.id));

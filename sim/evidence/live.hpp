@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/fit/measured_run.hpp"
+#include "models/recorded/measured_run.hpp"
 #include "sim/network/network.hpp"
 #include "sim/result/metrics.hpp"
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
+#include "models/recorded/recorded_trace.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
@@ -13,10 +15,36 @@
 namespace accosim {
 namespace {
 
-/// Of a prediction; a rank that is a million times faster than its communication would fill the memory.
-constexpr std::int64_t kMostSpans = 2'000'000;
+OpClass class_of(const std::string& measured) {
+  if (measured == "micro-batch") return OpClass::kForward;
+  switch (use_of_measured(measured)) {
+    case RecordedUse::kComputation: return OpClass::kOptimizer;
+    case RecordedUse::kCopy: return OpClass::kCopy;
+    default: return OpClass::kCommunication;
+  }
+}
 
-/// What the simulator's ops are called in accocal.
+/// Spans and marks from `from` to `to`, moved so that `from` is 0.
+void cut(Timeline& timeline, Seconds from, Seconds to, bool under_way) {
+  std::vector<Span>& spans = timeline.spans;
+  const auto outside = [&](const Span& span) {
+    return (under_way ? span.end <= from : span.begin < from) || to <= span.begin;
+  };
+  spans.erase(std::remove_if(spans.begin(), spans.end(), outside), spans.end());
+  for (Span& span : spans) {
+    span.begin -= from;
+    span.end -= from;
+    span.arrived = std::max(Seconds{0}, span.arrived - from);
+  }
+  auto& marks = timeline.marks;
+  const auto elsewhere = [&](const auto& mark) { return mark.second < from || to < mark.second; };
+  marks.erase(std::remove_if(marks.begin(), marks.end(), elsewhere), marks.end());
+  for (auto& mark : marks) mark.second -= from;
+  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.end < b.end; });
+}
+
+}  // namespace
+
 std::string measured_name(const std::string& name) {
   static const std::map<std::string, std::string> kNames = {{"forward", "micro-batch"},
                                                             {"backward", "micro-batch"},
@@ -30,27 +58,6 @@ std::string measured_name(const std::string& name) {
   const auto known = kNames.find(name);
   return known == kNames.end() ? name : known->second;
 }
-
-OpClass class_of(const std::string& measured) {
-  if (measured == "micro-batch") return OpClass::kForward;
-  if (measured == "optimizer" || measured == "outer optimizer") return OpClass::kOptimizer;
-  if (measured == "swap" || measured == "save state" || measured == "restore state") return OpClass::kCopy;
-  return OpClass::kCommunication;
-}
-
-/// Spans from `from` to `to`, moved so that `from` is 0.
-void cut(std::vector<Span>& spans, Seconds from, Seconds to) {
-  const auto outside = [&](const Span& span) { return span.begin < from || to <= span.begin; };
-  spans.erase(std::remove_if(spans.begin(), spans.end(), outside), spans.end());
-  for (Span& span : spans) {
-    span.begin -= from;
-    span.end -= from;
-    span.arrived = std::max(Seconds{0}, span.arrived - from);
-  }
-  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.end < b.end; });
-}
-
-}  // namespace
 
 Timeline measured_timeline(const MeasuredRun& run, int first, int count) {
   Timeline timeline;
@@ -77,29 +84,36 @@ Timeline measured_timeline(const MeasuredRun& run, int first, int count) {
     to += run.updates[static_cast<std::size_t>(i)].duration;
     if (i < first) from = to;
   }
-  cut(timeline.spans, from, to);
+  cut(timeline, from, to, false);
   return timeline;
 }
 
-Timeline predicted_timeline(const Scenario& scenario, const ScheduleSpec& spec, int first, int count,
-                            NetworkKind network) {
+int updates_for(const TimelineWindow& window, int updates_per_mark) {
+  return std::max(4, (window.first + window.count + updates_per_mark - 1) / updates_per_mark + 1);
+}
+
+Timeline played_timeline(EventGraph graph, const TimelineWindow& window, NetworkKind network) {
   Timeline timeline;
-  const int each = updates_per_mark(traits_of(spec), spec.inner_updates);
-  timeline.graph = graph_for_trace(scenario, spec, std::max(4, (first + count + each - 1) / each + 1));
+  timeline.graph = std::move(graph);
+  const int each = timeline.graph.updates_per_mark;
   Seconds from, to;
-  int marks = 0;
+  int updates = 0;
   play(timeline.graph, network, [&](const Span& span) {
     const Label& label = timeline.graph.labels[span.label];
     if (label.mark != Mark::kNone) {
-      if (label.mark != Mark::kUpdate || span.rank != 0) return;
-      marks += each;
-      if (marks <= first) from = span.end;
-      if (marks < first + count + each) to = span.end;
+      if (span.rank != 0) return;
+      timeline.marks.emplace_back(label.mark, span.end);
+      if (label.mark != Mark::kUpdate) return;
+      updates += each;
+      if (updates <= window.first) from = span.end;
+      if (updates < window.first + window.count + each) to = span.end;
       return;
     }
-    if (span.repeat > kMostSpans - static_cast<std::int64_t>(timeline.spans.size()))
-      throw std::range_error(
-          fmt::format("the predicted updates hold more than {} parts, which nobody can look at", kMostSpans));
+    if (!window.ranks.empty() && !window.ranks[static_cast<std::size_t>(span.rank)]) return;
+    if (span.repeat > window.most_spans - static_cast<std::int64_t>(timeline.spans.size())) {
+      timeline.left_out += span.repeat;
+      return;
+    }
     for (std::int64_t i = 0; i < span.repeat; ++i) {
       Span one = span;
       one.repeat = 1;
@@ -109,7 +123,18 @@ Timeline predicted_timeline(const Scenario& scenario, const ScheduleSpec& spec, 
       timeline.spans.push_back(one);
     }
   });
-  cut(timeline.spans, from, to);
+  cut(timeline, from, to, window.under_way);
+  return timeline;
+}
+
+Timeline predicted_timeline(const Scenario& scenario, const ScheduleSpec& spec, int first, int count,
+                            NetworkKind network) {
+  const TimelineWindow window{.first = first, .count = count};
+  const int each = updates_per_mark(traits_of(spec), spec.inner_updates);
+  Timeline timeline = played_timeline(graph_for_trace(scenario, spec, updates_for(window, each)), window, network);
+  if (timeline.left_out > 0)
+    throw std::range_error(
+        fmt::format("the predicted updates hold more than {} parts, which nobody can look at", window.most_spans));
   return timeline;
 }
 

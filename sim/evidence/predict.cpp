@@ -86,7 +86,7 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
 Predicted predict_collective(CollectiveQuery query, Cluster cluster) {
   query.cluster = std::make_shared<const Cluster>(std::move(cluster));
   return with_interval(collective_time(query).value,
-                       communication_spread(*query.cluster, query.nodes > 1, query.bytes));
+                       communication_spread(*query.cluster, query.nodes, query.bytes));
 }
 
 double kernel_spread(const KernelQuery& query) {

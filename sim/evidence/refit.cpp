@@ -88,25 +88,23 @@ std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
 }
 
 std::vector<LinkFit> Refits::links_without(const LeftOut& left_out) const {
-  // The kinds that saw what is left out; and links between nodes whose samples were taken on nodes of such a kind,
-  // since they are fitted with the links inside nodes fixed.
-  std::set<std::string> intra, nics;
+  // The boards that saw what is left out; and all fabrics, which have one prior, where one of them did or where links
+  // inside nodes change, with which they are fitted.
+  std::set<std::string> intra;
+  bool fabrics = false;
   for (const Collective& each : collectives_) {
     const bool out = left_out.holds(each.measured.source, each.device);
-    if (out && between_nodes(each.measured)) nics.insert(first_group(each.measured).nics.kind);
+    if (out && between_nodes(each.measured)) fabrics = true;
     if (out && !between_nodes(each.measured)) intra.insert(first_group(each.measured).intra.kind);
   }
   for (const Collective& each : collectives_)
-    if (between_nodes(each.measured) && intra.count(first_group(each.measured).intra.kind) > 0)
-      nics.insert(first_group(each.measured).nics.kind);
+    if (between_nodes(each.measured) && intra.count(first_group(each.measured).intra.kind) > 0) fabrics = true;
   std::vector<LinkFit> standing;
   for (const LinkFit& fit : link_fits_)
-    if (fit.between_nodes ? nics.count(fit.nics.kind) == 0 : intra.count(fit.intra.kind) == 0) standing.push_back(fit);
+    if (fit.between_nodes ? !fabrics : intra.count(fit.intra.kind) == 0) standing.push_back(fit);
   std::vector<MeasuredCollective> rest;
   for (const Collective& each : collectives_) {
-    const NodeGroup& group = first_group(each.measured);
-    const bool again =
-        between_nodes(each.measured) ? nics.count(group.nics.kind) > 0 : intra.count(group.intra.kind) > 0;
+    const bool again = between_nodes(each.measured) ? fabrics : intra.count(first_group(each.measured).intra.kind) > 0;
     if (again && !left_out.holds(each.measured.source, each.device)) rest.push_back(each.measured);
   }
   return fit_collectives(rest, std::move(standing), CrossValidation::kNo);

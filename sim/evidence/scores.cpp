@@ -65,6 +65,21 @@ double ValidationPrediction::log_score(double measured) const {
   return std::log(s * std::sqrt(2 * std::numbers::pi)) + off * off / 2;
 }
 
+double ValidationGroup::median_of_sources() const {
+  std::vector<double> means;
+  for (const ValidationPart& source : sources)
+    if (source.score.cases > 0) means.push_back(source.score.mean);
+  return means.empty() ? 0 : median(std::move(means));
+}
+
+std::optional<double> ValidationGroup::median_of_sources_without() const {
+  if (!score.mean_without) return std::nullopt;
+  std::vector<double> means;
+  for (const ValidationPart& source : sources)
+    if (source.score.mean_without) means.push_back(*source.score.mean_without);
+  return median(std::move(means));
+}
+
 ValidationScore score_of(const std::vector<const ValidationRow*>& rows) {
   ValidationScore score;
   std::vector<std::pair<double, const ValidationPrediction*>> with, without;

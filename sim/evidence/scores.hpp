@@ -78,6 +78,11 @@ struct ValidationGroup {
   std::string name;
   ValidationScore score;
   std::vector<ValidationPart> devices, sources, series;
+
+  /// The middle one of the sources' mean errors, each source counting once however many cases it has.
+  double median_of_sources() const;
+  /// The same with each left out; where the score has such a mean.
+  std::optional<double> median_of_sources_without() const;
 };
 
 /// The largest mean error that a group may have; committed in scenarios/validation/bounds.json.

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "models/fit/convergence_file.hpp"
+#include "models/recorded/convergence_file.hpp"
 #include "models/spec/spec.hpp"
 #include "sim/result/metrics.hpp"
 

@@ -6,29 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives/collectives.hpp"
 #include "sim/graph/graph.hpp"
 
 namespace accosim {
-
-/// Which ranks meet, seen from one of them.
-enum class Scope : std::uint8_t {
-  kWorld,          ///< all
-  kNode,           ///< those of its node
-  kReplicas,       ///< those with its index in the other nodes
-  kGroup,          ///< those of its node group
-  kGroupReplicas,  ///< those with its place in the other node groups
-};
-
-/// A collective that a group will be asked for: `count` messages of bytes / count each, one after the other.
-struct PlanRequest {
-  CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes;
-  int count = 1;
-  Scope scope = Scope::kWorld;
-
-  bool operator==(const PlanRequest&) const = default;
-};
 
 /// A group whose collectives are ordered among themselves. The same ranks may have several.
 struct Communicator {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "models/collectives/collectives.hpp"
 #include "models/collectives/window.hpp"
 #include "models/price/pace.hpp"
 #include "models/price/work.hpp"
@@ -93,6 +94,25 @@ struct Path {
   Window window{};  ///< none: it never limits
 };
 
+/// Which ranks meet, seen from one of them.
+enum class Scope : std::uint8_t {
+  kWorld,          ///< all
+  kNode,           ///< those of its node
+  kReplicas,       ///< those with its index in the other nodes
+  kGroup,          ///< those of its node group
+  kGroupReplicas,  ///< those with its place in the other node groups
+};
+
+/// A collective that a group will be asked for: `count` messages of bytes / count each, one after the other.
+struct PlanRequest {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes;
+  int count = 1;
+  Scope scope = Scope::kWorld;
+
+  bool operator==(const PlanRequest&) const = default;
+};
+
 /// What one collective of a group does once all ranks are there: `latency`, then `fixed` and the flows side by side.
 struct Plan {
   Seconds latency;
@@ -127,6 +147,7 @@ struct EventGraph {
   std::vector<Group> groups;
   std::vector<Link> links;
   std::vector<Path> paths;
+  std::vector<PlanRequest> requests;  ///< what the groups' plans are of, in their order
   int updates_per_mark = 1;  ///< a mark ends so many updates: DiLoCo's inner ones
   /// What forward, backward and pauses take instead of their `duration`. Its kinds of ranks are the programs.
   Pace pace;

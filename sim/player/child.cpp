@@ -2,6 +2,7 @@
 #include "sim/player/child.hpp"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ void write_record(std::FILE* out, Tag tag, const void* data, std::size_t size) {
 }
 
 [[noreturn]] void be_child(std::FILE* out, const SpanSink& sink, const std::function<Played(const SpanSink&)>& body) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would hear of what it plays
   try {
     SpanSink to_parent;
     if (sink) to_parent = [out](const Span& span) { write_record(out, kSpan, &span, sizeof span); };

@@ -7,7 +7,10 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
+#include "sim/result/explained_collectives.hpp"
 #include "sim/result/windows.hpp"
 
 namespace accosim {
@@ -201,28 +204,58 @@ class PathBuilder {
   std::map<std::string, double> causes_;
 };
 
-}  // namespace
+/// The mark of update `k`, on the rank that ends it last.
+History::At last_mark(const History& history, const SteadyPlay& play, int k) {
+  History::At latest = history.update(0, k);
+  for (int r = 1; r < static_cast<int>(play.folded.graph.ranks.size()); ++r) {
+    const History::At mark = history.update(r, k);
+    if (history[mark].end > history[latest].end) latest = mark;
+  }
+  return latest;
+}
 
-CriticalPath critical_path(const SteadyPlay& play) {
-  const History history(play);
-  const int last = play.measured.last;
-  int rank = 0;
-  for (int r = 0; r < static_cast<int>(play.folded.graph.ranks.size()); ++r)
-    if (history[history.update(r, last)].end > history[history.update(rank, last)].end) rank = r;
-  History::At at = history.update(rank, last);
-  const double to = history[at].end, from = history[history.update(rank, last - 1)].end;
-  PathBuilder path(play);
-  for (double now = to; now > from;) {
+/// Back from the end of `at` to `from`: each run on the way, and, with its rank and how long it took, each time in
+/// which nothing led on.
+template <typename OnRun, typename OnWait>
+void walk_back(const History& history, History::At at, double from, const OnRun& on_run, const OnWait& on_wait) {
+  for (double now = history[at].end; now > from;) {
     const Run& run = history[at];
-    if (now > run.end + kClose) path.add_wait(at.rank, now - std::max(run.end, from));
+    if (now > run.end + kClose) on_wait(at.rank, now - std::max(run.end, from));
     if (run.end <= from) break;
-    path.add_run(history, at, from);
+    on_run(at);
     now = run.begin;
     History::At before;
     if (now <= from || !history.cause(at, before)) break;
     at = before;
   }
-  return path.take(to - from);
+}
+
+}  // namespace
+
+CriticalPath critical_path(const SteadyPlay& play) {
+  const History history(play);
+  const History::At mark = last_mark(history, play, play.measured.last);
+  const double from = history[history.update(mark.rank, play.measured.last - 1)].end;
+  PathBuilder path(play);
+  walk_back(
+      history, mark, from, [&](History::At at) { path.add_run(history, at, from); },
+      [&](int rank, double duration) { path.add_wait(rank, duration); });
+  return path.take(history[mark].end - from);
+}
+
+std::vector<PathStretch> critical_stretches(const SteadyPlay& play, int last, Seconds from) {
+  const History history(play);
+  std::vector<PathStretch> stretches;
+  walk_back(
+      history, last_mark(history, play, last), from.value,
+      [&](History::At at) {
+        const Run& run = history[at];
+        if (run.end > run.begin)
+          stretches.push_back({at.rank, at.lane, Seconds{std::max(run.begin, from.value)}, Seconds{run.end}});
+      },
+      [](int, double) {});
+  std::reverse(stretches.begin(), stretches.end());
+  return stretches;
 }
 
 OperatorTable operator_table(const RankKind& kind) {
@@ -249,9 +282,11 @@ Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
   Explanation explanation;
   explanation.label = spec.label;
   explanation.path = critical_path(play);
+  explanation.collectives = collectives_of_update(play);
   for (const RankKind& kind : play.costs.kinds) explanation.operators.push_back(operator_table(kind));
   if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))
     explanation.notes.push_back(in_words(*bound));
+  for (std::string& note : evidence_notes(play.costs.cluster)) explanation.notes.push_back(std::move(note));
   explanation.pauses = pause_results(play);
   if (play.costs.pace.unsteady.varies()) explanation.drawn_mean = play.measured.update_time;
   return explanation;

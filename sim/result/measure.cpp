@@ -5,20 +5,20 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/result/stretches.hpp"
+
 namespace accosim {
 namespace {
 
 // Times are equal when they agree to this share of an update; far above the rounding of a sum of a million terms.
 constexpr double kSame = 1e-9;
 
-using Interval = std::pair<double, double>;
-
 /// What one rank did, by update.
 struct History {
   std::vector<double> time;                       // when each update ended
   std::vector<std::int64_t> micro_batches;        // by update
   std::vector<std::vector<std::int64_t>> rounds;  // micro-batches of each round, by update
-  std::vector<Interval> busy, communicating;
+  Stretches busy, communicating;
   std::vector<std::pair<double, double>> sent;  // when, bytes
 };
 
@@ -80,41 +80,6 @@ int period_of(const std::vector<History>& ranks, int updates) {
   return 0;
 }
 
-/// Merges intervals, clipped to [from, to].
-std::vector<Interval> merged(std::vector<Interval> intervals, double from, double to) {
-  std::sort(intervals.begin(), intervals.end());
-  std::vector<Interval> result;
-  for (auto [begin, end] : intervals) {
-    begin = std::max(begin, from);
-    end = std::min(end, to);
-    if (begin >= end) continue;
-    if (!result.empty() && begin <= result.back().second)
-      result.back().second = std::max(result.back().second, end);
-    else
-      result.emplace_back(begin, end);
-  }
-  return result;
-}
-
-double length(const std::vector<Interval>& intervals) {
-  double sum = 0;
-  for (const Interval& interval : intervals) sum += interval.second - interval.first;
-  return sum;
-}
-
-/// Length of what is in both; each list merged.
-double common(const std::vector<Interval>& a, const std::vector<Interval>& b) {
-  double sum = 0;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    sum += std::max(0.0, std::min(a[i].second, b[j].second) - std::max(a[i].first, b[j].first));
-    if (a[i].second < b[j].second)
-      ++i;
-    else
-      ++j;
-  }
-  return sum;
-}
-
 RankMeasure measure_rank(const History& history, int first, int last, int updates_per_mark) {
   const double from = history.time[first], to = history.time[last];
   const int updates = (last - first) * updates_per_mark;
@@ -133,8 +98,8 @@ RankMeasure measure_rank(const History& history, int first, int last, int update
   result.last_micro_batch = result.first_micro_batch + micro_batches;
   result.micro_batches_per_update = static_cast<double>(micro_batches) / updates;
   result.micro_batches_per_round = static_cast<double>(micro_batches) / static_cast<double>(rounds);
-  const std::vector<Interval> busy = merged(history.busy, from, to);
-  const std::vector<Interval> communicating = merged(history.communicating, from, to);
+  const Stretches busy = merged(history.busy, from, to);
+  const Stretches communicating = merged(history.communicating, from, to);
   result.idle_fraction = std::max(0.0, 1 - length(busy) / (to - from));
   result.exposed_communication = Seconds{(length(communicating) - common(communicating, busy)) / updates};
   for (const auto& [time, bytes] : history.sent)

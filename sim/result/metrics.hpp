@@ -87,10 +87,15 @@ struct RunResult {
   double tokens_per_second = 0;               ///< of sequences, without what pads them
   double tokens_padded_per_second = 0;
   double tokens_per_second_per_gpu = 0;
-  std::optional<double> speedup;  ///< per token, over the baseline; absent when nothing is compared
+  FlopsPerSecond model_flops_per_gpu{};  ///< mean of the GPUs; recomputed work does not count
+  double gpu_hours = 0;                  ///< of all GPUs, for train_tokens
+  std::optional<double> cost;            ///< the same at the cluster's prices, where it has them
+  std::optional<double> speedup;         ///< per token, over the baseline; absent when nothing is compared
   /// Over the baseline simulated again at this schedule's samples per update; absent where the baseline cannot do so
   /// few.
   std::optional<double> speedup_same_batch;
+  /// 80 % intervals of the two, without what errs alike in both schedules; absent where they are, and of the baseline.
+  std::optional<Interval> speedup_interval, speedup_same_batch_interval;
   std::optional<double> published_speedup;  ///< of the scenario file
   std::optional<Seconds> published_time;    ///< of the whole run, likewise
   bool published_of_another_run = false;    ///< settings were replaced (--set), so that the two are not the same run

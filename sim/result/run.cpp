@@ -61,35 +61,8 @@ Scenario at_steps(Scenario scenario, int n) {
 /// them.
 constexpr int kMostReplayed = 2;
 
-/// Seconds per sample of the baseline at `samples` per update. Between two numbers of micro-batches that it can do, the
-/// update time is interpolated: it is affine where communication is not hidden.
-/// Absent where the baseline cannot do so few: it accumulates more by itself, or ranks do at least one micro-batch
-/// each.
-std::optional<double> baseline_time_per_sample(const Scenario& scenario, const ScheduleSpec& baseline, double samples,
-                                               NetworkKind network) {
-  const ScheduleTraits& traits = traits_of(baseline);
-  const int unit = traits.rounds;
-  const int common = common_steps(scenario);
-  const double steps = samples / (samples_asked(scenario) / common) / unit;
-  if (steps < 1 - 1e-9) return std::nullopt;
-  const double most = !traits.delayed ? std::max(4.0, 1.0 * kMostReplayed * common) : 1e9;
-  const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
-  const auto at = [&](int n) {
-    const Scenario replayed = at_steps(scenario, n);
-    const int steps_each = replayed.training.gradient_accumulation_steps;
-    const SteadyPlay play = play_steady(replayed, at_batch(baseline, steps_each), steps_each, network);
-    return std::pair(play.measured.update_time.value, samples_per_update(play));
-  };
-  const auto [time, done] = at(below);
-  if (done > samples * (1 + 1e-9)) return std::nullopt;
-  const double between = steps * unit - below;
-  if (between < 1e-9) return time / done;
-  const auto [more_time, more_done] = at(below + unit);
-  const double share = between / unit;
-  return (time + share * (more_time - time)) / (done + share * (more_done - done));
-}
-
-void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs) {
+void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs,
+                Advice advice) {
   result.memory_formula = memory_formula(spec, costs.parameters, shard_ranks(costs, spec));
   result.memory_by_kind = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(result.memory_by_kind);
@@ -100,7 +73,8 @@ void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec&
   result.memory_resident_high = Bytes{interval.high};
   result.memory_capacity = least.capacity;
   result.fit = least.fit;
-  if (result.fit.verdict != FitVerdict::kFits) result.ways_to_fit = ways_to_fit(scenario, spec);
+  if (advice == Advice::kGiven && result.fit.verdict != FitVerdict::kFits)
+    result.ways_to_fit = ways_to_fit(scenario, spec);
 }
 
 void add_utilization(RunResult& result, const SteadyPlay& play) {
@@ -119,6 +93,7 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
   const double ranks = play.costs.ranks(), time = play.measured.update_time.value;
   const Worked worked = worked_per_update(play);
   result.mfu = worked.model_flops.value / time / peak;
+  result.model_flops_per_gpu = FlopsPerSecond{worked.model_flops.value / time / ranks};
   result.hfu = worked.hardware_flops.value / time / peak;
   result.gpu_idle_fraction = idle / ranks;
   result.exposed_communication = Seconds{exposed / ranks};
@@ -136,8 +111,8 @@ Spread spread_of(const SteadyPlay& play) {
   for (const PathStep& step : path.steps) {
     const double share = step.duration / path.update_time;
     if (step.cls == OpClass::kCommunication) {
-      communication +=
-          share * communication_spread(play.costs.cluster, play.costs.world.node.size() > 1, kLargeMessage);
+      communication += share * communication_spread(play.costs.cluster, static_cast<int>(play.costs.world.node.size()),
+                                                    kLargeMessage);
     } else if (step.cls != OpClass::kMark) {
       const int kind = play.costs.kind_of[static_cast<std::size_t>(step.rank)];
       compute += share * spreads[static_cast<std::size_t>(kind)];
@@ -160,7 +135,8 @@ DrawnUpdates drawn_updates(const SteadyPlay& play) {
   return drawn;
 }
 
-RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play, NetworkKind network) {
+RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play, NetworkKind network,
+                    Advice advice) {
   RunResult result;
   result.schedule = spec.name;
   result.label = spec.label;
@@ -175,11 +151,14 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.tokens_padded_per_second = worked.padded / result.update_time.value;
   result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs.ranks();
   result.total_time = Seconds{scenario.training.train_tokens / result.tokens_per_second};
+  const double hours = result.total_time.value / 3600;
+  result.gpu_hours = hours * gpu_count(scenario.cluster);
+  if (const std::optional<double> price = price_per_hour(scenario.cluster)) result.cost = hours * *price;
   result.batch_inflation = result.samples_per_update / samples_asked(scenario);
   add_utilization(result, play);
   if (play.costs.pace.unsteady.varies()) result.drawn = drawn_updates(play);
   result.pauses = pause_results(play);
-  add_memory(result, scenario, spec, play.costs);
+  add_memory(result, scenario, spec, play.costs, advice);
   for (int rank = 0; rank < play.costs.ranks(); ++rank) {
     const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
     const RankKind& kind = play.costs.kinds[play.costs.kind_of[rank]];
@@ -192,32 +171,68 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
     result.published_time = published->second.time;
     result.published_of_another_run = scenario.published_of_another_run;
   }
-  result.warnings = warnings_of(scenario, spec, play, result, network);
+  if (advice == Advice::kGiven) result.warnings = warnings_of(scenario, spec, play, result, network);
   return result;
 }
 
 }  // namespace
 
-RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
+std::optional<double> time_per_sample(const Scenario& scenario, const ScheduleSpec& spec, double samples,
+                                      NetworkKind network) {
+  const ScheduleTraits& traits = traits_of(spec);
+  const int unit = traits.rounds;
+  const int common = common_steps(scenario);
+  const double steps = samples / (samples_asked(scenario) / common) / unit;
+  if (steps < 1 - 1e-9) return std::nullopt;
+  const double most = !traits.delayed ? std::max(4.0, 1.0 * kMostReplayed * common) : 1e9;
+  const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
+  const auto at = [&](int n) {
+    const Scenario replayed = at_steps(scenario, n);
+    const int steps_each = replayed.training.gradient_accumulation_steps;
+    const SteadyPlay play = play_steady(replayed, at_batch(spec, steps_each), steps_each, network);
+    return std::pair(play.measured.update_time.value, samples_per_update(play));
+  };
+  const auto [time, done] = at(below);
+  if (done > samples * (1 + 1e-9)) return std::nullopt;
+  const double between = steps * unit - below;
+  if (between < 1e-9) return time / done;
+  const auto [more_time, more_done] = at(below + unit);
+  const double share = between / unit;
+  return (time + share * (more_time - time)) / (done + share * (more_done - done));
+}
+
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network, Advice advice) {
   SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network);
-  RunResult result = result_of(scenario, spec, play, network);
+  RunResult result = result_of(scenario, spec, play, network, advice);
   result.costs = std::make_shared<const Costs>(std::move(play.costs));
   return result;
 }
 
-std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network) {
+namespace {
+
+void set_intervals(RunResult& result, const RunResult& base) {
+  const double spread = ratio_spread(result.spread, base.spread);
+  result.speedup_interval = interval_80(*result.speedup, spread);
+  if (result.speedup_same_batch) result.speedup_same_batch_interval = interval_80(*result.speedup_same_batch, spread);
+}
+
+}  // namespace
+
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network,
+                               Advice advice) {
   const auto baseline = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
                                      [&](const ScheduleSpec& spec) { return spec.label == scenario.baseline; });
-  const RunResult base = run_schedule(scenario, *baseline, network);
+  const RunResult base = run_schedule(scenario, *baseline, network, advice);
   std::vector<RunResult> results;
   for (const int index : chosen) {
     const ScheduleSpec& spec = scenario.schedules[index];
-    RunResult result = &spec == &*baseline ? base : run_schedule(scenario, spec, network);
+    RunResult result = &spec == &*baseline ? base : run_schedule(scenario, spec, network, advice);
     result.speedup = result.tokens_per_second / base.tokens_per_second;
     if (&spec == &*baseline)
       result.speedup_same_batch = 1;
-    else if (const auto time = baseline_time_per_sample(scenario, *baseline, result.samples_per_update, network))
+    else if (const auto time = time_per_sample(scenario, *baseline, result.samples_per_update, network))
       result.speedup_same_batch = *time * result.samples_per_update / result.update_time.value;
+    if (&spec != &*baseline) set_intervals(result, base);
     results.push_back(std::move(result));
   }
   return results;
@@ -229,7 +244,12 @@ EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, i
 
 EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
                            const std::vector<PauseResult>& pauses) {
-  if (pauses.empty()) return fold_flows(build(spec, costs, accumulation_steps, updates));
+  return fold_flows(graph_of_all_flows(costs, spec, accumulation_steps, updates, pauses));
+}
+
+EventGraph graph_of_all_flows(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
+                              const std::vector<PauseResult>& pauses) {
+  if (pauses.empty()) return build(spec, costs, accumulation_steps, updates);
   Costs paused = costs;
   const double marks = updates_per_mark(traits_of(spec), spec.inner_updates);
   for (std::size_t i = 0; i < pauses.size(); ++i)
@@ -238,7 +258,7 @@ EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int acc
       if (after >= updates) break;
       paused.pace.pauses.push_back(placed(costs.pace.unsteady.pauses[i], spec, costs, after));
     }
-  return fold_flows(build(spec, paused, accumulation_steps, updates));
+  return build(spec, paused, accumulation_steps, updates);
 }
 
 }  // namespace accosim

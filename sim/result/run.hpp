@@ -1,7 +1,9 @@
 // From a scenario to results: prices a schedule, plays it until it is steady, measures it, and compares.
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,20 +50,37 @@ std::vector<PauseResult> pause_results(const SteadyPlay& play);
 /// them a round.
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network);
 
+/// The same play anew, so many updates long and measured over its own steady ones; pauses' costs are left out.
+void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network);
+
 /// Sequences between two updates, of all ranks.
 double samples_per_update(const SteadyPlay& play);
 
+/// Seconds per sample of a schedule at `samples` per update. Between two numbers of micro-batches that it can do, the
+/// update time is interpolated: it is affine where communication is not hidden. Absent where it cannot do so few: it
+/// accumulates more by itself, or ranks do at least one micro-batch each.
+std::optional<double> time_per_sample(const Scenario& scenario, const ScheduleSpec& spec, double samples,
+                                      NetworkKind network);
+
+/// Whether warnings and ways to fit into memory are looked for: each way is tried, which takes as long as the play.
+enum class Advice : std::uint8_t { kGiven, kNone };
+
 /// All metrics of one schedule but those that compare, and its costs.
-RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network);
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network,
+                       Advice advice = Advice::kGiven);
 
 /// The schedules of `chosen` (indices in scenario.schedules), compared with the scenario's baseline.
-std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network);
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network,
+                               Advice advice = Advice::kGiven);
 
-/// `updates` updates of a schedule with every rank by itself, for a trace.
+/// `updates` updates of a schedule with every rank by itself, for a trace. Flows that nothing tells apart are one.
 EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, int updates);
 /// The same at costs that are known, with the pauses of that schedule's result, in the training's order: each when so
 /// many updates have ended.
 EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
                            const std::vector<PauseResult>& pauses = {});
+/// The same with every flow by itself, to ask what each link carries.
+EventGraph graph_of_all_flows(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
+                              const std::vector<PauseResult>& pauses);
 
 }  // namespace accosim

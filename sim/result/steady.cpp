@@ -17,14 +17,6 @@ namespace {
 // A play with more spans than this is not continued in search of a period, or of a better known mean.
 constexpr std::size_t kMostSpans = 1'000'000;
 
-void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network) {
-  play.updates = updates;
-  play.folded = fold(build(spec, play.costs, play.accumulation_steps, updates));
-  play.spans.clear();
-  accosim::play(play.folded.graph, network, [&](const Span& span) { play.spans.push_back(span); });
-  play.measured = measure(play.folded.graph, play.spans);
-}
-
 /// Few updates show the period of equal ranks; unequal ones may take many, or have none.
 void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network) {
   for (const int updates : {4, 8, 32, 128, 512}) {
@@ -189,6 +181,14 @@ std::vector<PlacedPause> never(const Costs& costs, const ScheduleSpec& spec, con
 }
 
 }  // namespace
+
+void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network) {
+  play.updates = updates;
+  play.folded = fold(build(spec, play.costs, play.accumulation_steps, updates));
+  play.spans.clear();
+  accosim::play(play.folded.graph, network, [&](const Span& span) { play.spans.push_back(span); });
+  play.measured = measure(play.folded.graph, play.spans);
+}
 
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps,
                        NetworkKind network) {

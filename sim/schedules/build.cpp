@@ -1,6 +1,8 @@
 // From a schedule to the graph of the whole cluster: one program a kind of rank, and the groups that they ask for.
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/groups.hpp"
@@ -34,22 +36,38 @@ const Functions& functions_of(const ScheduleSpec& spec) {
   throw std::logic_error("no schedule " + spec.name);
 }
 
+/// A program a kind of rank.
+std::vector<Program> programs_of(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates,
+                                 Tables& tables) {
+  std::vector<Program> programs;
+  for (const RankKind& kind : costs.kinds)
+    programs.push_back(functions_of(spec).build({spec, costs, kind, kind.steps(accumulation_steps), updates}, tables));
+  return programs;
+}
+
 }  // namespace
 
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
   EventGraph graph;
   graph.updates_per_mark = updates_per_mark(traits_of(spec), spec.inner_updates);
   Tables tables;
-  for (const RankKind& kind : costs.kinds) {
-    graph.programs.push_back(
-        functions_of(spec).build({spec, costs, kind, kind.steps(accumulation_steps), updates}, tables));
-    if (costs.interference) graph.programs.back().streaming_sms = streaming_sms(kind.device);
-    graph.programs.back().memory_bandwidth = kind.device.memory_efficiency * kind.device.memory_bandwidth;
+  graph.programs = programs_of(spec, costs, accumulation_steps, updates, tables);
+  for (std::size_t i = 0; i < costs.kinds.size(); ++i) {
+    const Device& device = costs.kinds[i].device;
+    if (costs.interference) graph.programs[i].streaming_sms = streaming_sms(device);
+    graph.programs[i].memory_bandwidth = device.memory_efficiency * device.memory_bandwidth;
   }
   graph.labels = std::move(tables.labels);
   graph.pace = costs.pace;
   add_groups(graph, costs, tables);
   return graph;
+}
+
+std::vector<PlanRequest> requests_of(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps) {
+  constexpr int kUpdates = 2;  // the first may differ
+  Tables tables;
+  programs_of(spec, costs, accumulation_steps, kUpdates, tables);
+  return tables.plans;
 }
 
 Seconds closed_form(const ScheduleInput& input) { return functions_of(input.spec).closed_form(input); }

@@ -148,10 +148,6 @@ void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs
   if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
 }
 
-double edges_of(CollectiveKind kind, const Ring& ring) {
-  return static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
-}
-
 /// Of a ring with one rank a node, when all `rings` of them run at once.
 Seconds replicas_time(CollectiveKind kind, Bytes bytes, const Costs& costs, const Ring& ring, double rings) {
   const CollectiveCost cost = collective_cost(kind, bytes, costs.cluster, ring);
@@ -201,6 +197,7 @@ Seconds request_time(const Costs& costs, const PlanRequest& request) {
 
 void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
   Ways ways(graph, costs);
+  graph.requests = tables.plans;
   for (int rank = 0; rank < costs.ranks(); ++rank)
     graph.ranks.push_back({costs.kind_of[rank], std::vector<int>(tables.slots.size(), 0), 1});
   std::map<std::pair<Scope, int>, std::vector<int>> edges;  // of a scope's group, for all its communicators

@@ -51,6 +51,8 @@ double acco_micro_batches(const ScheduleInput& input);
 /// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use. A kind
 /// without steps of its own does `accumulation_steps` micro-batches per update.
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates);
+/// The different collectives that such programs ask for.
+std::vector<PlanRequest> requests_of(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps);
 
 // ---- shared by the schedules ----
 

@@ -50,5 +50,16 @@ TEST(Draws, QuantilesInvertTheirDistributions) {
   EXPECT_EQ(normal_quantile(0.5), 0);
 }
 
+TEST(Draws, AnIndexHasThePartOfItsWeight) {
+  // Weights 1, 0, 3: up to a quarter the first, then the third; the second never.
+  const std::vector<double> shares = cumulative_shares({1, 0, 3});
+  EXPECT_EQ(shares, (std::vector<double>{0.25, 0.25, 1}));
+  EXPECT_EQ(index_at(shares, 0.2), 0U);
+  EXPECT_EQ(index_at(shares, 0.3), 2U);
+  EXPECT_EQ(index_at(shares, 0.999999), 2U);
+  // Sums that are rounded to less than 1 still have a last part.
+  EXPECT_EQ(index_at(cumulative_shares(std::vector<double>(10, 0.1)), 1 - 1e-17), 9U);
+}
+
 }  // namespace
 }  // namespace accosim

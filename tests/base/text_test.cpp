@@ -29,5 +29,13 @@ TEST(Text, MarkupIsNoMarkupInADrawing) {
   EXPECT_EQ(in_xml("DDP's \x02"), "DDP's \\x02");
 }
 
+TEST(Text, AWholeNumberIsDigitsAlone) {
+  EXPECT_EQ(whole_number("0"), 0);
+  EXPECT_EQ(whole_number("007"), 7);
+  EXPECT_EQ(whole_number("999999999"), 999'999'999) << "nine digits fit into every int";
+  for (const char* const none : {"", "1000000000", "-1", "+1", "1 ", " 1", "1.0", "1e3", "0x1"})
+    EXPECT_EQ(whole_number(none), std::nullopt) << none;
+}
+
 }  // namespace
 }  // namespace accosim

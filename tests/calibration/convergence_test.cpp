@@ -8,7 +8,7 @@
 
 #include "calibration/base/names.hpp"
 #include "models/base/errors.hpp"
-#include "models/fit/convergence_file.hpp"
+#include "models/recorded/convergence_file.hpp"
 #include "tests/support/json.hpp"
 
 namespace accocal {

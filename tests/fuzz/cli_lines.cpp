@@ -29,6 +29,17 @@ constexpr const char* kLines[] = {
     "accosim run {scenario} --schedule {schedule} --trace {out} --trace-updates {count} --trace-ranks {ranks}",
     "accosim run {scenario} --json --network {network}",
     "accosim explain {scenario} --schedule {schedule} --network reference --set {setting}",
+    "accosim plot --kind {picture} {scenario} -o {drawing} --network reference --set {setting} --width {pixels}",
+    "accosim plot --kind timeline {scenario} -o {drawing} --network reference --updates {count} --all-ranks --theme "
+    "{theme}",
+    "accosim plot --kind ladder {scenario} -o {drawing} --network reference --ladder {schedule} {schedule}",
+    "accosim diff {recorded} {recorded}",
+    "accosim diff {run} {recorded} --json",
+    "accosim plot --kind convergence {convergence} -o {drawing}",
+    "accosim compare {scenario} --network reference --timeline --updates {count}",
+    "accosim report {scenario} --schedule {schedule} --network reference --set {setting} -o {html} --timeline-ranks "
+    "{ranks}",
+    "accosim report {machine_file} --measured {run} --network {network} -o {html} --timeline-updates {count}",
     "accosim resolve {scenario} --set {setting} --set {setting}",
     "accosim resolve {part}",
     "accosim list {kind}",
@@ -74,6 +85,9 @@ const std::map<std::string, std::vector<std::string>>& right_values() {
       {"count", {"1", "2", "5"}},
       {"ranks", {"0", "0,1", "0-3"}},
       {"kind", {"device", "model", "cluster", "scenario"}},
+      {"picture", {"timeline", "breakdown", "memory"}},
+      {"theme", {"light", "dark", "print"}},
+      {"pixels", {"480", "1000"}},
       {"word", {"h100", "training", "a", "us"}},
       {"rate", {"paced:200 Mbit/s", "netns:1 Gbit/s"}},
       {"profile", {"H100-SXM", "A100-SXM4-80GB"}},
@@ -106,6 +120,7 @@ const std::map<std::string, FileKind>& file_kinds() {
       {"scenario", {"scenario", Form::kJson, "scenario.json"}},
       {"part", {"cluster", Form::kJson, "part.json"}},
       {"run", {"run", Form::kJson, "run.json"}},
+      {"recorded", {"recorded", Form::kJson, "recorded.json"}},
       {"machine", {"machine", Form::kJson, "samples.json"}},
       {"machine_file", {"scenario", Form::kJson, "machine.json"}},
       {"gpu", {"gpu", Form::kJson, "gpu.json"}},
@@ -249,6 +264,8 @@ CommandLine command_line(const std::string& folder, Random& random) {
   fs::create_symlink("nowhere", folder + "/dangling");
   mkfifo((folder + "/fifo").c_str(), 0600);
   CommandLine line;
+  static const std::map<std::string, std::string> kExtensions = {
+      {"out", ".json"}, {"page", ".md"}, {"html", ".html"}, {"drawing", ".svg"}};
   std::istringstream words(any_of(kLines, random));
   words >> line.program >> line.verb;
   line.words.push_back(line.verb);
@@ -258,8 +275,8 @@ CommandLine command_line(const std::string& folder, Random& random) {
       continue;
     }
     const std::string kind = word.substr(1, word.size() - 2);
-    if (kind == "out" || kind == "page")
-      line.words.push_back(output(kind == "out" ? ".json" : ".md", random));
+    if (kExtensions.count(kind) > 0)
+      line.words.push_back(output(kExtensions.at(kind), random));
     else if (file_kinds().count(kind) > 0)
       line.words.push_back(input(kind, folder, random));
     else

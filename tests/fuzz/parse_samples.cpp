@@ -5,20 +5,20 @@
 #include <sstream>
 
 #include "models/fit/collective_samples.hpp"
-#include "models/fit/convergence_file.hpp"
 #include "models/fit/fit_gpu.hpp"
 #include "models/fit/fit_kernels.hpp"
 #include "models/fit/import_nccl_tests.hpp"
 #include "models/fit/kernel_samples.hpp"
 #include "models/fit/machine_samples.hpp"
-#include "models/fit/measured_run.hpp"
 #include "models/fit/write_links.hpp"
 #include "models/fit/write_profile.hpp"
+#include "models/recorded/convergence_file.hpp"
+#include "models/recorded/measured_run.hpp"
 #include "models/spec/overrides.hpp"
 #include "models/spec/scenario.hpp"
-#include "reports/fit_text.hpp"
-#include "reports/live_report.hpp"
-#include "reports/trace_json.hpp"
+#include "reports/evidence/fit_text.hpp"
+#include "reports/evidence/live_report.hpp"
+#include "reports/trace/trace_json.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/evidence/time_to_loss.hpp"
 #include "sim/result/run.hpp"
@@ -204,6 +204,7 @@ const std::vector<Parser>& parsers() {
   static const std::vector<Parser> kAll = [] {
     std::vector<Parser> list = scenario_parsers();
     for (const Parser& parser : sample_parsers()) list.push_back(parser);
+    for (const Parser& parser : recorded_parsers()) list.push_back(parser);
     return list;
   }();
   return kAll;

@@ -88,7 +88,7 @@ void play(const Scenario& scenario) {
     const SteadyPlay played =
         play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, NetworkKind::kReference);
     std::ostringstream text;
-    write_explanation(text, explain(spec, played), {});
+    write_explanations(text, {explain(spec, played)}, {});
     require_printable(text.str(), "an explanation");
     const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
     const double time = result.update_time.value;

@@ -32,6 +32,7 @@ void require_printable(const std::string& text, const std::string& what);
 /// What accosim's parsers() puts together.
 std::vector<Parser> scenario_parsers();
 std::vector<Parser> sample_parsers();
+std::vector<Parser> recorded_parsers();
 
 /// A file of the process's own scratch folder with this text; its path. Folders beside it are those that the shipped
 /// scenarios name.

@@ -19,8 +19,8 @@ const char* const kSmall = R"({"schema": "accosim.constants/1",
 "intra": {"nvlink": {"efficiency": 0.7, "all_to_all_efficiency": 0.6, "latency": "5 us", "launch": "13 us", "chunk": "1 us",
   "turnaround": 0.1, "ll_launch": "12 us", "ll_latency": "2 us", "ll_efficiency": 0.08, "spread": 0.2,
   "spread_small": 0.3, "source": "me"}},
-"nics": {"tcp": {"efficiency": 0.2, "latency": "17 us", "chunk": "800 us", "ll_latency": "16 us", "ll_efficiency": 0.001,
-  "spread": 0.16, "spread_small": 0.09, "source": "me"}},
+"nics": {"tcp": {"efficiency": 0.2, "latency": "17 us", "message": "2 us", "staging": "3 GB/s",
+  "spread": 0.16, "spread_small": 0.09, "machines": 2, "source": "me"}},
 "overheads": {"pytorch": 1.3, "fused": 0.7, "flash_1": 1.6, "source": "me"}})";
 
 std::string errors_of(const std::string& text) {
@@ -41,15 +41,17 @@ TEST(Constants, AreReadInTheirUnitsAndOrder) {
   EXPECT_EQ(read.intra[0].multicast, 0);  // which may be left out
   EXPECT_DOUBLE_EQ(read.intra[0].ll.hop.value, 2e-6);
   ASSERT_EQ(read.nics.size(), 1U);
-  EXPECT_DOUBLE_EQ(read.nics[0].chunk.value, 800e-6);
+  EXPECT_DOUBLE_EQ(read.nics[0].message.value, 2e-6);
+  EXPECT_DOUBLE_EQ(read.nics[0].staging.value, 3e9);
+  EXPECT_EQ(read.nics[0].quality.machines, 2);
   EXPECT_EQ(read.nics[0].quality.spread_small, 0.09);
   EXPECT_EQ(read.overheads, (Overheads{1.3, 0.7, 1.6}));
 }
 
 TEST(Constants, OfEveryKindThatIsShippedSayWhatTheyComeFrom) {
   EXPECT_EQ(intra_kinds(), (std::vector<std::string>{"nvswitch", "nvlink", "cube_mesh", "pcie"}));
-  EXPECT_EQ(nic_kinds(),
-            (std::vector<std::string>{"infiniband", "omnipath", "slingshot", "efa", "tcpx", "tcp", "sockets"}));
+  EXPECT_EQ(nic_kinds(), (std::vector<std::string>{"infiniband", "roce", "infiniband_host", "omnipath", "slingshot",
+                                                   "efa", "efa_rdma", "tcpx", "tcp", "sockets"}));
   const Json shipped{read_json_file(constants_path(), "constants.json").root};
   for (const char* group : {"intra", "nics"})
     for (const auto& [kind, constants] : shipped[group].members())
@@ -64,7 +66,7 @@ TEST(Constants, EachMistakeIsToldAtItsPlace) {
       {"\"efficiency\": 0.7", "\"efficiency\": 1.7",
        "f:2:36 /intra/nvlink/efficiency: is 1.7; write a number from 0.001 to 1"},
       {"\"latency\": \"17 us\"", "\"latency\": 17", "/nics/tcp/latency: is the number 17"},
-      {"\"chunk\": \"800 us\"", "\"chunk\": \"-1 us\"", "/nics/tcp/chunk: "},
+      {"\"message\": \"2 us\"", "\"message\": \"-1 us\"", "/nics/tcp/message: "},
       {"\"source\": \"me\"}},\n\"nics\"", "\"soruce\": \"me\"}},\n\"nics\"",
        "/intra/nvlink/soruce: unknown key; did you mean \"source\"?"},
       {"\"pytorch\": 1.3", "\"pytorch\": NaN", "/overheads/pytorch: NaN is not JSON"},
@@ -101,9 +103,9 @@ LinkFit random_fit(bool between, const std::string& kind, Random& random) {
     fit.nics.kind = kind;
     fit.nics.efficiency = share();
     fit.nics.latency = micro();
-    fit.nics.chunk = micro();
-    fit.nics.ll = {Seconds{0}, micro(), share()};
-    fit.nics.quality = {share(), share()};
+    fit.nics.message = micro();
+    fit.nics.staging = BytesPerSecond{random.integer(0, 1) == 0 ? 0 : 1e9 * random.uniform(0.5, 9)};
+    fit.nics.quality = {share(), share(), 2};
   } else {
     fit.intra.kind = kind;
     fit.intra.efficiency = share();
@@ -114,7 +116,7 @@ LinkFit random_fit(bool between, const std::string& kind, Random& random) {
     fit.intra.turnaround = random.uniform(0, kMostTurnaround);
     fit.intra.multicast = random.integer(0, 1) == 0 ? 0 : random.uniform(0.5, 1.5);
     fit.intra.ll = {micro(), micro(), share()};
-    fit.intra.quality = {share(), share()};
+    fit.intra.quality = {share(), share(), 0};
   }
   return fit;
 }
@@ -139,7 +141,9 @@ TEST(Constants, WhatAFitWritesIsReadAgainAndTheRestStays) {
     expect_near(read.intra[1].turnaround, board.intra.turnaround, "turnaround");
     ASSERT_EQ(read.nics.size(), 1U);
     expect_near(read.nics[0].efficiency, tcp.nics.efficiency, "efficiency");
-    expect_near(read.nics[0].ll.hop.value, tcp.nics.ll.hop.value, "LL hop");
+    expect_near(read.nics[0].message.value, tcp.nics.message.value, "message");
+    expect_near(read.nics[0].staging.value, tcp.nics.staging.value, "staging");
+    EXPECT_EQ(read.nics[0].quality.machines, 2);
     EXPECT_NEAR(read.nics[0].quality.spread, tcp.nics.quality.spread, 0.051 * tcp.nics.quality.spread);  // two digits
     EXPECT_EQ(read.overheads.pytorch, 1.3);
     expect_near(read.overheads.fused, *overheads.fused, "fused");

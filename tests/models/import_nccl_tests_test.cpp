@@ -235,7 +235,10 @@ TEST(CollectiveSamples, WhatIsWrittenIsReadAgain) {
     }
     return "none";
   };
-  EXPECT_NE(errors("a,there,all_reduce,8,1,8,1\n").find("s.csv:2:3: fabric: no cluster has the name \"there\""),
+  // A single cluster is meant by whatever all rows call it.
+  EXPECT_EQ(errors("a,there,all_reduce,8,1,8,1\na,there,all_reduce,8,1,16,1\n"), "none");
+  EXPECT_NE(errors("a,there,all_reduce,8,1,8,1\na,elsewhere,all_reduce,8,1,8,1\n")
+                .find("s.csv:3:3: fabric: no cluster has the name \"elsewhere\""),
             std::string::npos);
   EXPECT_NE(errors("a,here,all_reduce,9,1,8,1\n").find("do not fit"), std::string::npos);
   EXPECT_NE(errors("a,here,sum,8,1,8,1\n")

@@ -19,6 +19,18 @@ TEST(Interval, IsSymmetricInLogs) {
   EXPECT_EQ(interval_80(3, 0).high, 3);
 }
 
+TEST(Interval, WidensBeyondTheNodesThatWereMeasured) {
+  // Measured on 4 nodes with 0.3, and 0.1 for each doubling: on 32 nodes, three doublings, root(0.3^2 + 0.3^2).
+  Cluster cluster;
+  cluster.nodes.resize(1);
+  cluster.nodes[0].nics.quality = {0.3, 0.5, 1, 4, 0.1};
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 4, Bytes{1e9}), 0.3);
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 2, Bytes{8}), 0.5);
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 32, Bytes{1e9}), std::sqrt(0.18));
+  cluster.nodes[0].nics.quality.nodes = 0;  // nobody knows
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 32, Bytes{1e9}), 0.3);
+}
+
 TEST(Interval, HoldsFourOfFiveLogNormalDraws) {
   // 20,000 draws: the share has a standard deviation of sqrt(0.8 x 0.2 / 20000) = 0.0028; 4 of them.
   Random random(7);

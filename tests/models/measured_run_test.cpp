@@ -1,5 +1,5 @@
 // Is a run of accocal read for what it was, and turned into the settings that play it?
-#include "models/fit/measured_run.hpp"
+#include "models/recorded/measured_run.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,7 +18,7 @@ namespace {
 Pace pace_of(const Unsteady& unsteady, int sequences = 4, int sequence_length = 512) {
   Pace pace;
   pace.unsteady = unsteady;
-  pace.below = cumulative_shares(unsteady.lengths.histogram);
+  pace.below = cumulative_shares(unsteady.lengths.weights());
   pace.sequence_length = sequence_length;
   pace.micro_batch_size = {sequences};
   const Flops full{1e12};

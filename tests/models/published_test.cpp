@@ -243,8 +243,9 @@ TEST(Published, RowsOfATableAreCasesOfTheirSize) {
                                           "f,all_to_all,4,1,4096,5\n",
                                           R"(, "offset": "3 us")");
   ASSERT_EQ(published.cases.size(), 3u);
-  EXPECT_EQ(published.cases[0].group, kSmallGroup);
-  EXPECT_EQ(published.cases[1].group, kLargeGroup);
+  EXPECT_EQ(published.cases[0].group, kSmallBetweenGroup);
+  EXPECT_EQ(published.cases[1].group, kLargeBetweenGroup);
+  EXPECT_EQ(published.cases[2].group, kSmallGroup);
   EXPECT_DOUBLE_EQ(published.cases[1].measured, 20e-6);
   EXPECT_EQ(published.cases[1].collective.ranks, 8);
   EXPECT_EQ(published.cases[1].collective.offset, Seconds{3e-6});

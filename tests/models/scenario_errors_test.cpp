@@ -55,6 +55,22 @@ TEST_F(ScenarioFiles, TenMistakesGiveTenLines) {
   EXPECT_EQ(errors_of(path), expected);
 }
 
+TEST_F(ScenarioFiles, PricesAreNoDebtsAndOfAllGroupsOrNone) {
+  EXPECT_TRUE(any_has(errors({"/cluster/nodes/0/price_per_gpu_hour=-1"}),
+                      "/cluster/nodes/0/price_per_gpu_hour: is -1; write a number from 0 to"));
+  EXPECT_TRUE(any_has(errors({"/cluster/nodes/0/price_per_gpu_hour=\"2 USD\""}), "price_per_gpu_hour: is the text"));
+  const auto nodes = [&](const std::string& count) {
+    return with_nodes(R"([{"gpus": 1, "device": "devices/gpu.json", "nics": {"bandwidth": "1 GB/s"},
+      "price_per_gpu_hour": 2}, {"count": )" +
+                      count + R"(, "gpus": 1, "device": "devices/gpu.json",
+      "nics": {"bandwidth": "1 GB/s"}}])");
+  };
+  EXPECT_EQ(errors_of(nodes("1")),
+            Lines{"with.json:3:33 /cluster/nodes/1/price_per_gpu_hour: missing; other node groups have a price: write "
+                  "this one's too, 0 where it costs nothing"});
+  EXPECT_EQ(errors_of(nodes("0")), Lines{}) << "a group of no nodes costs nothing";
+}
+
 TEST_F(ScenarioFiles, WhichBlocksAreRecomputedIsSaidOnceAndOfWholeBlocks) {
   const auto of = [&](const std::string& value) { return "/training/activation_recompute=" + value; };
   EXPECT_TRUE(errors({of("full"), "/training/recompute_every=2"}).empty());

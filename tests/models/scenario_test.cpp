@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "models/collectives/collectives.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/models/scenario_files.hpp"
 
@@ -37,7 +38,7 @@ TEST_F(ScenarioFiles, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(group.intra.latency, usual_intra(group.intra.kind).latency);
   EXPECT_EQ(group.intra.efficiency, usual_intra(group.intra.kind).efficiency);
   EXPECT_EQ(group.nics.latency, usual_nics("infiniband").latency);
-  EXPECT_EQ(group.nics.ll.efficiency, usual_nics("infiniband").ll.efficiency);
+  EXPECT_EQ(group.nics.message, usual_nics("infiniband").message);
   EXPECT_EQ(s.cluster.fabric.oversubscription, 1);
   const ScheduleSpec& ddp = s.schedules[0];
   EXPECT_EQ(ddp.label, "ddp");
@@ -113,17 +114,31 @@ TEST_F(ScenarioFiles, OneGpuANodeLaunchesCollectivesToo) {
 }
 
 TEST_F(ScenarioFiles, PlainTcpIsLimitedByTheHost) {
-  const auto efficiency = [&](const std::string& nics) {
-    return load_scenario(with_nodes(R"([{"count": 2, "gpus": 1, "device": "devices/gpu.json", "nics": )" + nics + "}]"),
-                         {})
-        .scenario.cluster.nodes[0]
-        .nics.efficiency;
+  const auto group = [&](const std::string& nics) {
+    return load_scenario(
+               with_nodes(R"([{"count": 2, "gpus": 4, "device": "devices/gpu.json", "intra": {"kind": "nvlink",
+      "bandwidth": "100 GB/s"}, "nics": )" +
+                          nics + "}]"),
+               {})
+        .scenario.cluster.nodes[0];
   };
-  EXPECT_DOUBLE_EQ(efficiency(R"({"kind": "tcp", "bandwidth": "10 Gbit/s"})"), 0.95);
-  const double wide = efficiency(R"({"kind": "tcp", "count": 2, "bandwidth": "200 Gbit/s"})");
-  EXPECT_LT(wide, 0.2);  // the machine that it was measured on
-  EXPECT_DOUBLE_EQ(efficiency(R"({"kind": "tcp", "count": 4, "bandwidth": "200 Gbit/s"})"), wide / 2);
-  EXPECT_DOUBLE_EQ(efficiency(R"({"kind": "tcp", "bandwidth": "200 Gbit/s", "efficiency": 0.5})"), 0.5);
+  // An adapter carries its share of the wire, or what the host copies for it: 10 Gbit/s are less, 200 are more.
+  const Nics usual = usual_nics("tcp");
+  EXPECT_DOUBLE_EQ(node_bandwidth(group(R"({"kind": "tcp", "bandwidth": "10 Gbit/s"})")).value,
+                   usual.efficiency * 1.25e9);
+  EXPECT_DOUBLE_EQ(node_bandwidth(group(R"({"kind": "tcp", "count": 2, "bandwidth": "200 Gbit/s"})")).value,
+                   2 * usual.staging.value);
+  EXPECT_DOUBLE_EQ(node_bandwidth(group(R"({"kind": "tcp", "bandwidth": "200 Gbit/s", "staging": "9 GB/s"})")).value,
+                   9e9);
+}
+
+TEST_F(ScenarioFiles, APriceIsThatOfAllGpusForAnHour) {
+  EXPECT_FALSE(price_per_hour(load().scenario.cluster));
+  const LoadedScenario priced = load({"/cluster/nodes/0/price_per_gpu_hour=2.5"});
+  EXPECT_EQ(price_per_hour(priced.scenario.cluster), 2 * 2 * 2.5);  // two nodes of two GPUs
+  const Scenario again = load_scenario(files.write("again.json", priced.resolved), {}).scenario;
+  EXPECT_EQ(price_per_hour(again.cluster), 10);
+  EXPECT_EQ(price_per_hour(load({"/cluster/nodes/0/price_per_gpu_hour=0"}).scenario.cluster), 0);
 }
 
 TEST_F(ScenarioFiles, ResolvedSaysWhereEachValueCameFrom) {
@@ -219,6 +234,21 @@ TEST_F(ScenarioFiles, SetsApplyInOrderAndMayBringFiles) {
       load({"/cluster=" + files.path("clusters/one.json"), "/cluster/nodes/0/device/memory=40 GiB"}).scenario;
   EXPECT_EQ(places_of(s.cluster).size(), 1U);
   EXPECT_EQ(s.cluster.nodes[0].devices[0].memory.value, 40.0 * (1 << 30));
+}
+
+TEST_F(ScenarioFiles, AStarSetsEveryElementOfAList) {
+  const std::string device =
+      "\"device\": \"" + files.path("devices/gpu.json") + "\", \"nics\": {\"bandwidth\": \"100 Gbit/s\"}}";
+  const auto with = [&](const std::string& set) {
+    return std::vector<std::string>{"/cluster/nodes=[{\"gpus\": 1, " + device + ", {\"gpus\": 1, " + device + "]", set};
+  };
+  const Scenario s = load(with("/cluster/nodes/*/micro_batch_size=7")).scenario;
+  ASSERT_EQ(s.cluster.nodes.size(), 2U);
+  for (const NodeGroup& group : s.cluster.nodes) EXPECT_EQ(group.micro_batch_size, 7);
+  const Lines told = errors(with("/cluster/*/micro_batch_size=7"));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("/cluster/*: stands for every element of a list, and there is none"), std::string::npos)
+      << told[0];
 }
 
 }  // namespace

@@ -108,6 +108,30 @@ TEST_F(ScenarioFiles, UnsteadyStepsThatSaySomethingAreTaken) {
   EXPECT_TRUE(errors({set("compute_jitter", R"({"micro_batch": 0.1})"), set("seed", "3")}).empty());
 }
 
+TEST_F(ScenarioFiles, NoMoreMicroBatchesAreDrawnThanCanBePlayed) {
+  const std::string jitter = set("compute_jitter", R"({"micro_batch": 0.1})");
+  const auto told = [&](const std::vector<std::string>& settings) {
+    std::vector<std::string> all = settings;
+    all.push_back(jitter);
+    return errors(all);
+  };
+  EXPECT_TRUE(told({set("gradient_accumulation_steps", "10000")}).empty());
+  const std::string own = "/cluster/nodes/0/gradient_accumulation_steps=20000";
+  for (const std::string& steps : {set("gradient_accumulation_steps", "20000"), own}) {
+    const Lines errors = told({steps});
+    ASSERT_EQ(errors.size(), 1U) << steps;
+    EXPECT_NE(errors[0].find("would draw 20000 micro-batches a rank in an update, and each is played; at most 10000: "
+                             "lower gradient_accumulation_steps"),
+              std::string::npos)
+        << errors[0];
+  }
+  const Lines local = told({R"(/schedules=[{"name": "diloco", "inner_updates": 10001}])"});
+  ASSERT_EQ(local.size(), 1U) << "4 micro-batches in each of 10,001 updates";
+  EXPECT_NE(local[0].find("would draw 40004 micro-batches a rank from one meeting of its replicas to the next"),
+            std::string::npos)
+      << local[0];
+}
+
 TEST_F(ScenarioFiles, AllThatIsWrongWithAStragglerIsTold) {
   const Lines told = errors({set("stragglers", R"([{"every": "0 s", "duration": "0 s", "factor": 0.5}])")});
   ASSERT_EQ(told.size(), 3U);

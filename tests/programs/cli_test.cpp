@@ -89,6 +89,68 @@ TEST(CommandLine, KindsOfWhatIsShippedAreNamedAsOneOrMany) {
   }
 }
 
+TEST(CommandLine, WhatIsShippedIsAlsoADocument) {
+  const Json all = Json::parse(accosim({"list", "--json"}).out);
+  EXPECT_EQ(all["schema"], "accosim.list/1");
+  int models = 0;
+  for (const Json& entry : all["entries"].elements()) {
+    models += entry["kind"] == "model" ? 1 : 0;
+    EXPECT_TRUE(std::filesystem::exists(kRoot / entry["path"].text())) << entry["name"].text();
+    EXPECT_NE(accosim({"list"}).out.find(entry["name"].text()), std::string::npos);
+  }
+  EXPECT_GT(models, 0);
+  EXPECT_EQ(Json::parse(accosim({"list", "models", "--json"}).out)["entries"].size(), static_cast<std::size_t>(models));
+}
+
+TEST(CommandLine, GpuHoursAndCostAreThoseOfTheWholeRun) {
+  const std::string name = "finetune_2x4_a100";
+  const Json free = results_of({"compare", name, "--schedule", "acco"});
+  const Json priced =
+      results_of({"compare", name, "--schedule", "acco", "--set", "/cluster/nodes/0/price_per_gpu_hour=2.5"});
+  const Json before = result(free, "acco"), after = result(priced, "acco");
+  // 2 nodes of 4 GPUs.
+  EXPECT_NEAR(before["gpu_hours"].number(), 8 * before["total_time_s"].number() / 3600, 1e-9);
+  EXPECT_TRUE(before["cost"].is_null());
+  EXPECT_EQ(after["total_time_s"].number(), before["total_time_s"].number()) << "a price moves no prediction";
+  EXPECT_NEAR(after["cost"].number(), 2.5 * after["gpu_hours"].number(), 1e-9);
+  // The peak of an A100 in bf16 is 312 TFLOP/s.
+  EXPECT_NEAR(before["model_flops_per_s_per_gpu"].number(), before["mfu"].number() * 312e12, 1e-3 * 312e12);
+  EXPECT_EQ(priced["sets"].size(), 1U);
+  EXPECT_EQ(priced["sets"][0], "/cluster/nodes/0/price_per_gpu_hour=2.5");
+  EXPECT_EQ(free["sets"].size(), 0U);
+  EXPECT_EQ(free["version"], kVersion);
+}
+
+TEST(CommandLine, AScenarioMayComeFromStandardInput) {
+  const auto shell = [](const std::string& script) { return run_program("/bin/bash", {"-c", script}, kRoot); };
+  const std::string program = kAccosimProgram, file = "scenarios/paper/finetune_2x4_a100.json";
+  const auto same = [&](const std::string& verb, const std::string& rest) {
+    const ProgramRun named = shell(program + " " + verb + " " + file + " " + rest);
+    const ProgramRun piped = shell(program + " resolve " + file + " | " + program + " " + verb + " - " + rest);
+    EXPECT_EQ(piped.exit_code, 0) << verb << piped.err;
+    EXPECT_EQ(piped.out, named.out) << verb;
+  };
+  same("compare", "--json --schedule acco");
+  same("explain", "--schedule zero1");
+  // Files are named as from the current directory: so are the names of what comes with accosim.
+  const ProgramRun text = shell(
+      "printf '%s' '{\"schema\": \"accosim.scenario/1\", \"model\": \"gpt-neo-2.7b\", \"cluster\": "
+      "\"jean-zay-a100-2x4\", \"training\": {\"sequence_length\": 512, \"train_tokens\": 1e6, "
+      "\"micro_batch_size\": 4}, \"schedules\": [{\"name\": \"zero1\"}]}' | " +
+      program + " compare - --json");
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_EQ(Json::parse(text.out)["scenario"], "standard input");
+  const ProgramRun balanced = shell(program + " compare - --set /training/balance=speed --json <" +
+                                    "scenarios/mixed_a100_v100.json >/dev/null");
+  EXPECT_EQ(balanced.exit_code, 1) << "its cluster is a file beside it, not here";
+  const ProgramRun wrong = shell("echo '{\"schema\": 1' | " + program + " compare -");
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_EQ(wrong.err.find("standard input:"), 0U) << wrong.err;
+  EXPECT_EQ(shell(program + " compare - </dev/null").exit_code, 1);
+  EXPECT_EQ(shell(program + " compare - <&-").exit_code, 1);
+  EXPECT_EQ(shell(program + " compare - </dev/zero").exit_code, 1);
+}
+
 TEST(CommandLine, HelpOfAVerbIsThatOfItsFlag) {
   for (const char* verb : {"compare", "validate", "list"}) {
     const ProgramRun help = accosim({"help", verb});
@@ -120,6 +182,8 @@ TEST(CommandLine, MistakesAreToldWithWhatToWrite) {
     says({verb}, std::string("as accosim list scenarios shows it: accosim ") + verb + " finetune_2x4_a100");
   says({"compare", "finetune_2x4_a100", "--trace", "x", "--trace-updates", "0"},
        "\"0\" is out of range; write a whole number from 1 to 1000");
+  says({"comapre", "x"}, "no verb \"comapre\"; did you mean \"compare\"?");
+  says({"list", "modls"}, "\"modls\" is none of its values; did you mean \"models\"? write one of device, devices");
   says({"validate", "--jobs", "many"}, "\"many\" is no whole number; write a whole number from 1 to 256");
   says({"validate", "--jobs", "1.5"}, "write a whole number from 1 to 256");
 }

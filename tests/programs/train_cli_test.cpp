@@ -50,7 +50,8 @@ TEST(AccocalTrain, WritesTheRunItsTimelineAndItsLosses) {
     EXPECT_LE(span["begin_s"].number(), span["end_s"].number());
   }
   EXPECT_EQ(lanes.size(), 4u);
-  EXPECT_EQ(Json::parse(text_of(trace))["traceEvents"].size(), document["spans"].size() + 6);  // and the names
+  // And the names of two processes and four threads, and where six updates of two ranks end.
+  EXPECT_EQ(Json::parse(text_of(trace))["traceEvents"].size(), document["spans"].size() + 6 + 12);
   const std::string csv = text_of(loss);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
 }

@@ -42,7 +42,9 @@ Texts words_of(const Option& option) {
   const std::string name = name_of(option);
   if (name[0] != '-') return {right_text(option)};
   if (std::holds_alternative<bool>(option.value)) return {name};
-  return {name, right_text(option)};
+  Texts words(static_cast<std::size_t>(option.words), right_text(option));
+  words.insert(words.begin(), name);
+  return words;
 }
 
 /// The verb's arguments when these options are given and no others.
@@ -164,9 +166,25 @@ std::map<std::string, Texts> lines_of_modes(const TemporaryFolder& folder) {
   const auto fit = [&](const std::string& name, const std::string& text) {
     return Texts{"fit", folder.write(name, text).string()};
   };
+  const auto plot = [](const char* kind) {
+    return Texts{"plot", "--kind", kind, "finetune_2x4_a100", "-o", "/dev/null"};
+  };
   return {
       {"compare of a run (--machine)", {"compare", "run.json", "--machine", "machine.json"}},
       {"compare of schedules", {"compare", "finetune_2x4_a100"}},
+      {"explain of messages (--messages)", {"explain", "finetune_2x4_a100", "--messages"}},
+      {"explain of growth (--growth)", {"explain", "finetune_2x4_a100", "--growth"}},
+      {"explain of a ladder (--ladder)", {"explain", "finetune_2x4_a100", "--ladder", "ddp", "acco"}},
+      {"explain of schedules", {"explain", "finetune_2x4_a100"}},
+      {"plot of a timeline (--kind timeline)", plot("timeline")},
+      {"plot of a breakdown (--kind breakdown)", plot("breakdown")},
+      {"plot of a ladder (--kind ladder)", plot("ladder")},
+      {"plot of convergence (--kind convergence)", plot("convergence")},
+      {"plot of memory (--kind memory)", plot("memory")},
+      {"plot of a sweep (--kind curve)", plot("curve")},
+      {"plot of a sweep (--kind map)", plot("map")},
+      {"report of a run (--measured)", {"report", "machine.json", "--measured", "run.json", "-o", "r.html"}},
+      {"report of schedules", {"report", "finetune_2x4_a100", "-o", "r.html"}},
       {"validate of this machine (--live)", {"validate", "--live"}},
       {"validate of the ACCO paper's rows (--paper-rows)", {"validate", "--paper-rows"}},
       {"validate of memory near the capacity (--memory-verdicts)", {"validate", "--memory-verdicts"}},
@@ -190,7 +208,9 @@ TEST(Verbs, TheProgramRefusesWhatAModeWouldIgnore) {
         const std::string name = name_of(option);
         // These mean another mode, and so does what needs them.
         const bool chooses =
-            contains({"--machine", "--live", "--paper-rows", "--memory-verdicts"}, name) || option.needs == "--live";
+            contains({"--machine", "--measured", "--live", "--paper-rows", "--memory-verdicts"}, name) ||
+            option.needs == "--live" ||
+            (verb.name == "explain" && contains({"--ladder", "--growth", "--messages"}, name));
         if (contains(mode.reads, name) || chooses) continue;
         Texts words = lines.at(line_of(verb, mode));
         if (!option.needs.empty())

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <sstream>
 #include <tuple>
 
@@ -30,70 +29,6 @@ std::string unwrapped(const std::string& text) {
   std::istringstream words(text);
   for (std::string word; words >> word;) result += word + ' ';
   return result;
-}
-
-TEST(HumanNumbers, TimesHaveThreeDigitsAndTheUnitThatSuits) {
-  EXPECT_EQ(human_time(Seconds{0}), "0 s");
-  EXPECT_EQ(human_time(Seconds{2.5e-9}), "2.50 ns");
-  EXPECT_EQ(human_time(Seconds{38e-6}), "38.0 us");
-  EXPECT_EQ(human_time(Seconds{0.412}), "412 ms");
-  EXPECT_EQ(human_time(Seconds{1.724}), "1.72 s");
-  EXPECT_EQ(human_time(Seconds{100}), "100 s");
-  EXPECT_EQ(human_time(Seconds{1200}), "20.0 min");
-  EXPECT_EQ(human_time(Seconds{9000}), "2.50 h");
-  EXPECT_EQ(human_time(Seconds{86400 * 52.1}), "52.1 d");
-  EXPECT_EQ(human_time(Seconds{-0.002}), "-2.00 ms");
-}
-
-TEST(HumanNumbers, WhatSumsLeaveOverIsNoTime) {
-  EXPECT_EQ(human_time(Seconds{4e-16}), "0 s");
-  EXPECT_EQ(human_time(Seconds{-4e-16}), "0 s");
-  EXPECT_EQ(human_time(Seconds{1e-11}), "0.01 ns");
-}
-
-TEST(HumanNumbers, RoundingUpTakesTheNextUnit) {
-  EXPECT_EQ(human_time(Seconds{0.99949}), "999 ms");
-  EXPECT_EQ(human_time(Seconds{0.99951}), "1.00 s");
-  EXPECT_EQ(human_time(Seconds{9.994e-3}), "9.99 ms");
-  EXPECT_EQ(human_time(Seconds{9.996e-3}), "10.0 ms");
-  EXPECT_EQ(human_time(Seconds{99.96e-3}), "100 ms");
-  EXPECT_EQ(human_count(999.6), "1.00k");
-}
-
-TEST(HumanNumbers, LongTimesReadAsAClock) {
-  EXPECT_EQ(human_clock(Seconds{1.724}), "1.72 s");
-  EXPECT_EQ(human_clock(Seconds{59.4}), "59.4 s");
-  EXPECT_EQ(human_clock(Seconds{59.6}), "0:01:00");
-  EXPECT_EQ(human_clock(Seconds{5 * 3600 + 23 * 60 + 41}), "5:23:41");
-  EXPECT_EQ(human_clock(Seconds{99 * 3600 + 3599}), "99:59:59");
-  EXPECT_EQ(human_clock(Seconds{12 * 86400.0 + 5 * 3600 + 23 * 60}), "12 d 05:23");
-}
-
-TEST(HumanNumbers, CountsAndSizes) {
-  EXPECT_EQ(human_count(0), "0");
-  EXPECT_EQ(human_count(128), "128");
-  EXPECT_EQ(human_count(3.5), "3.50");
-  EXPECT_EQ(human_count(65536), "65.5k");
-  EXPECT_EQ(human_count(80e6), "80.0M");
-  EXPECT_EQ(human_count(2651307520), "2.65B");
-  EXPECT_EQ(human_count(1.4e12), "1.40T");
-  EXPECT_EQ(human_bytes(Bytes{13.5e9}), "13.5 GB");
-  EXPECT_EQ(human_memory(Bytes{1024.0 * 1024 * 1024 * 31.4}), "31.4 GiB");
-  EXPECT_EQ(human_rate(BytesPerSecond{25e9}), "25.0 GB/s");
-  EXPECT_EQ(human_flops(Flops{1.23e12}), "1.23 TFLOP");
-  EXPECT_EQ(human_percent(0.412), "41.2 %");
-  EXPECT_EQ(human_error(0.031), "+3.1 %");
-  EXPECT_EQ(human_error(-0.1), "-10.0 %");
-  EXPECT_EQ(human_error(-0.0001), "+0.0 %");
-  EXPECT_EQ(human_percent(-1e-17), "0.0 %");
-  EXPECT_EQ(human_factor(1.724), "1.72x");
-  EXPECT_EQ(human_factor(12.34), "12.3x");
-}
-
-TEST(HumanNumbers, WhatIsNoNumberIsShownAsThat) {
-  EXPECT_EQ(human_count(std::numeric_limits<double>::infinity()), "inf");
-  EXPECT_EQ(human_percent(std::nan("")), "?");
-  EXPECT_EQ(human_factor(std::nan("")), "?x");
 }
 
 TEST(TerminalText, WidthIsWhatATerminalShows) {
@@ -275,9 +210,96 @@ TEST(Comparison, WideTerminalHasOneRowAScheduleAndAnEightyColumnOneTheSameFigure
   };
   EXPECT_EQ(rows_of(compared(paper_like(), results, 160)), 1);
   EXPECT_GT(rows_of(compared(paper_like(), results, 80)), 1);
-  for (const char* figure : {"1.72 s", "5:23:41", "98.3k", "12.3k", "1.40x", "31.4 / 80.0"}) {
+  for (const char* figure : {"1.72", "5:23:41", "98.3k", "12.3k", "1.40x", "31.4 / 80.0"}) {
     EXPECT_TRUE(has(compared(paper_like(), results, 160), figure)) << figure;
     EXPECT_TRUE(has(compared(paper_like(), results, 80), figure)) << figure;
+  }
+}
+
+TEST(Comparison, TheFirstLineAnswers) {
+  RunResult acco = result_of("acco", "ACCO", 1.7);
+  acco.total_time = Seconds{1 * 3600 + 2 * 60 + 3};
+  acco.spread = {0.1, 0};
+  const auto first = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+  const RunResult zero1 = result_of("zero1", "ZeRO-1", 1);  // 5:23:41
+  EXPECT_EQ(first(compared(paper_like(), {zero1, acco}, 80)), "ACCO takes 1:02:03, 1.70 times as fast as ZeRO-1.");
+  acco.batch_inflation = 1.5;
+  acco.speedup_same_batch = 1.4;
+  EXPECT_EQ(first(compared(paper_like(), {zero1, acco}, 80)),
+            "ACCO takes 1:02:03, 1.70 times as fast as ZeRO-1; at the same batch 1.40.");
+  EXPECT_EQ(first(compared(paper_like(), {zero1}, 80)), "ZeRO-1 takes 5:23:41 for 80.0M tokens.");
+  acco.fit = {FitVerdict::kDoesNotFit, 0.01};  // then what is slower and fits is the answer
+  EXPECT_EQ(first(compared(paper_like(), {zero1, acco}, 80)), "ZeRO-1 takes 5:23:41 for 80.0M tokens.");
+  EXPECT_EQ(
+      unwrapped(compared(paper_like(), {acco}, 80))
+          .find("ACCO takes 1:02:03, 1.70 times as fast as ZeRO-1; at the same batch 1.40. But it does not fit: 31.4 "
+                "GiB of 80.0 GiB a GPU."),
+      0U);
+}
+
+TEST(Comparison, IntervalsStandBesideTheTimeAndThoseThatExtrapolateLookSo) {
+  RunResult acco = result_of("acco", "ACCO", 1.7);
+  EXPECT_FALSE(has(compared(paper_like(), {acco}, 80), "interval"));
+  acco.update_time_low = Seconds{1.5};
+  acco.update_time_high = Seconds{2};
+  RunResult zero1 = result_of("zero1", "ZeRO-1", 1);
+  zero1.update_time_low = Seconds{1.6};
+  zero1.update_time_high = Seconds{1.9};
+  std::string text = compared(paper_like(), {zero1, acco}, 80);
+  EXPECT_TRUE(has(text, " 1.50 - 2.00 ")) << text;
+  EXPECT_FALSE(has(text, "~")) << text;
+  acco.warnings = {{"extrapolated", "far away", "measure"}};
+  text = compared(paper_like(), {zero1, acco}, 80);
+  EXPECT_TRUE(has(text, "~1.50 - 2.00 ")) << text;
+  EXPECT_TRUE(has(text, " 1.60 - 1.90 ")) << text;
+  EXPECT_TRUE(has(text, "\n~ extrapolated: ")) << text;
+}
+
+TEST(Comparison, GpuHoursRatesAndWhatTheyCost) {
+  RunResult acco = result_of("acco", "ACCO", 1.7);
+  acco.gpu_hours = 43.2;
+  acco.model_flops_per_gpu = FlopsPerSecond{86.4e12};
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), " 43.2 "));
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), " 86.4 "));
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "TFLOP/s"));
+  EXPECT_FALSE(has(compared(paper_like(), {acco}, 160), "cost"));
+  acco.cost = 108;  // 43.2 hours at 2.5
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), " 108 "));
+  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "cost"));
+}
+
+TEST(Comparison, NoColumnIsDroppedForWantOfRoom) {
+  // The rule of write_table(): blocks, as few as fit, with every column once and in one order.
+  RunResult acco = result_of("acco", "ACCO", 1.4);
+  acco.published_speedup = 1.72;
+  acco.published_time = Seconds{6000};
+  acco.update_time_low = Seconds{1.5};
+  acco.update_time_high = Seconds{2};
+  acco.cost = 108;
+  const auto heads_at = [&](int width) {
+    std::vector<std::string> heads;
+    int blocks = 0;
+    const std::vector<std::string> lines = lines_of(compared(paper_like(), {acco}, width));
+    for (std::size_t i = 0; i + 2 < lines.size(); ++i) {
+      if (lines[i].rfind("schedule", 0) != 0 || lines[i + 2].rfind("\u2500", 0) != 0) continue;
+      ++blocks;
+      std::istringstream words(lines[i].substr(8));
+      for (std::string word; words >> word;) heads.push_back(word);
+    }
+    return std::pair(heads, blocks);
+  };
+  const auto [all, one] = heads_at(250);
+  EXPECT_EQ(one, 1);
+  EXPECT_EQ(all,
+            (std::vector<std::string>{"update", "80",   "%",       "all",       "tokens",  "speedup",   "speedup",
+                                      "batch",  "GPU-", "cost",    "published", "h:mm:ss", "published", "tokens",
+                                      "per",    "s",    "MFLOP/s", "MFU",       "GPU",     "exposed",   "memory"}));
+  int before = 1000;
+  for (int width = 40; width <= 250; width += 7) {
+    const auto [heads, blocks] = heads_at(width);
+    EXPECT_EQ(heads, all) << width;
+    EXPECT_LE(blocks, before) << width;
+    before = blocks;
   }
 }
 

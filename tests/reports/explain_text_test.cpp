@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace accosim {
 namespace {
@@ -12,7 +15,7 @@ std::string explained(const Explanation& explanation, int width = 100) {
   std::ostringstream out;
   ConsoleOptions options;
   options.width = width;
-  write_explanation(out, explanation, options);
+  write_explanations(out, {explanation}, options);
   return out.str();
 }
 
@@ -25,7 +28,7 @@ std::string unwrapped(const std::string& text) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-PathStep step_of(const char* name, int rank, double seconds, int count) {
+PathStep step_of(const std::string& name, int rank, double seconds, int count) {
   PathStep step;
   step.name = name;
   step.rank = rank;
@@ -66,9 +69,97 @@ TEST(ExplanationText, PathIsInOrderWithTheTimeEachStepBegins) {
 TEST(ExplanationText, LongPathEndsInASumOfTheRest) {
   Explanation explanation = example();
   explanation.path.steps.clear();
-  for (int i = 0; i < 160; ++i) explanation.path.steps.push_back(step_of("layer", 0, 0.01, 1));
+  for (int i = 0; i < 160; ++i) explanation.path.steps.push_back(step_of("layer " + std::to_string(i), 0, 0.01, 1));
   // 59 steps are shown, 101 more take 1.01 s from 0.59 s on.
   EXPECT_TRUE(has(unwrapped(explained(explanation)), "101 more steps 590 ms 1.01 s 63.1 %"));
+}
+
+TEST(ExplanationText, StepsThatRepeatStandOnceWithTheirTimesAddedUp) {
+  Explanation explanation = example();
+  std::vector<PathStep>& steps = explanation.path.steps;
+  steps = {step_of("begin", 3, 0.08, 1)};
+  for (int i = 0; i < 4; ++i) {
+    steps.push_back(step_of("forward", 3, 0.1, 1));
+    steps.push_back(step_of("backward", 3, 0.2, 2));
+  }
+  steps.push_back(step_of("end", 3, 0.32, 1));
+  // 4 x 0.1 s and 4 x 0.2 s from 0.08 s on, of 1.6 s; the end from 1.28 s on.
+  const std::string text = unwrapped(explained(explanation));
+  EXPECT_TRUE(has(text, "critical path from takes share of rank 3 ")) << text;
+  EXPECT_TRUE(has(text,
+                  "begin 0 s 80.0 ms 5.0 % 4 times these 2: 80.0 ms 1.20 s 75.0 % forward 400 ms 25.0 % 2 x backward "
+                  "800 ms 50.0 % end 1.28 s 320 ms 20.0 %"))
+      << text;
+  steps[2].rank = 0;  // one pair is unlike the others
+  EXPECT_TRUE(has(unwrapped(explained(explanation)), "3 times these 2:")) << explained(explanation);
+}
+
+TEST(ExplanationText, FoldingKeepsTheTimeOfEveryStep) {
+  // Whatever repeats, the rows that begin at a moment add up to the path.
+  std::uint64_t state = 7;
+  const auto random = [&](std::uint64_t below) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return (state >> 33) % below;
+  };
+  for (int round = 0; round < 200; ++round) {
+    Explanation explanation = example();
+    explanation.path.causes.clear();
+    std::vector<PathStep>& steps = explanation.path.steps;
+    steps.clear();
+    const auto count = 1 + random(40);
+    for (std::uint64_t i = 0; i < count; ++i)
+      steps.push_back(step_of(std::string(1, static_cast<char>('a' + random(2))), 0, 1, 1));
+    explanation.path.update_time = Seconds{static_cast<double>(count)};
+    double sum = 0;
+    std::istringstream lines(explained(explanation));
+    int rules = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.rfind("\u2500", 0) == 0) {
+        ++rules;
+      } else if (rules == 1 && !line.empty() && line[0] != ' ') {  // not of a stretch's inside
+        std::vector<std::string> words;
+        std::istringstream in(line);
+        for (std::string word; in >> word;) words.push_back(word);
+        ASSERT_GE(words.size(), 7U) << line;
+        sum += std::stod(words[words.size() - 4]);  // "1.00 s 6.2 %"
+      }
+    }
+    EXPECT_NEAR(sum, static_cast<double>(count), 0.006 * static_cast<double>(count)) << explained(explanation);
+  }
+}
+
+TEST(ExplanationText, InterferenceIsNamedWithWhatItCosts) {
+  Explanation explanation = example();
+  EXPECT_FALSE(has(explained(explanation), "Interference"));
+  explanation.without_interference = Seconds{1.52};  // of 1.6 s: 80 ms, a twentieth
+  EXPECT_TRUE(has(unwrapped(explained(explanation)),
+                  "Interference costs 80.0 ms (5.0 %): as many samples would take 1.52 s if computation and "
+                  "communication on a GPU did not slow each other."));
+  explanation.without_interference = Seconds{1.6};
+  EXPECT_TRUE(has(explained(explanation), "Interference costs nothing"));
+}
+
+TEST(ExplanationText, OperatorsThatSchedulesShareStandOnce) {
+  OperatorTable table;
+  table.device = "A100";
+  table.micro_batch = Seconds{0.04};
+  Explanation ddp = example(), zero1 = example(), acco = example();
+  ddp.label = "ddp";
+  zero1.label = "zero1";
+  ddp.operators = zero1.operators = {table};
+  table.micro_batch = Seconds{0.05};
+  acco.operators = {table};
+  std::ostringstream out;
+  write_explanations(out, {ddp, zero1, acco}, {});
+  EXPECT_TRUE(has(out.str(), "One micro-batch on A100 of ddp and zero1 takes 40.0 ms")) << out.str();
+  EXPECT_TRUE(has(out.str(), "One micro-batch on A100 of ACCO takes 50.0 ms")) << out.str();
+}
+
+TEST(ExplanationText, SmallCausesAreOneFigure) {
+  Explanation explanation = example();
+  explanation.path.causes = {{"forward and backward", Seconds{1.58}}, {"a", Seconds{0.012}}, {"b", Seconds{0.008}}};
+  EXPECT_TRUE(has(unwrapped(explained(explanation)), "; 20.0 ms (1.2 %) 2 others, each below 1 %."))
+      << explained(explanation);
 }
 
 TEST(ExplanationText, OperatorsAddUpToTheMicroBatch) {
@@ -89,11 +180,34 @@ TEST(ExplanationText, OperatorsAddUpToTheMicroBatch) {
   explanation.operators = {table};
   const std::string text = unwrapped(explained(explanation, 120));
   EXPECT_TRUE(has(text, "One micro-batch on A100-SXM4-80GB takes 40.0 ms")) << text;
-  EXPECT_TRUE(has(text, "block / mlp up 12 36.0 ms 90.0 % compute 1.00 ms 2.00 ms 3.00 GFLOP 1.00 MB")) << text;
+  EXPECT_TRUE(has(text, "block mlp up 12 36.0 ms 90.0 % compute 1.00 ms 2.00 ms 3.00 GFLOP 1.00 MB")) << text;
   EXPECT_TRUE(has(text, "all 36.0 ms 90.0 % 36.0 GFLOP 12.0 MB")) << text;
   EXPECT_TRUE(has(text, "The other 4.00 ms (10.0 %)")) << text;
   explanation.operators[0].micro_batch = Seconds{0.036};
   EXPECT_FALSE(has(explained(explanation), "The other"));
+}
+
+TEST(ExplanationText, SaysHowEachCollectiveIsDoneAndWhatBindsIt) {
+  Explanation explanation = example();
+  CollectiveRow row;
+  row.name = "reduce-scatter";
+  row.count = 2;
+  row.ranks = 16;
+  row.nodes = 2;
+  row.bytes = Bytes{1048576};
+  row.algorithm = "ring";
+  row.protocol = "LL128";
+  row.channels = 16;
+  row.message = Bytes{4096};
+  row.steps = 15;
+  row.net_steps = 2;
+  row.alone = Seconds{80e-6};
+  row.terms = {{"launch", Seconds{20e-6}}, {"wire", Seconds{60e-6}}};
+  row.binds = "wire";
+  explanation.collectives = {row};
+  const std::string text = unwrapped(explained(explanation, 200));
+  EXPECT_TRUE(has(text, "reduce-scatter 2 16 (2) 1.00 MiB ring LL128 16 4.00 KiB 15 (2) 80.0 us wire, 75 %")) << text;
+  EXPECT_FALSE(has(explained(example()), "Each collective by itself"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Does the page of live runs count every run once, and say what it left out?
-#include "reports/live_report.hpp"
+#include "reports/evidence/live_report.hpp"
 
 #include <gtest/gtest.h>
 

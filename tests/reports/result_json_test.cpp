@@ -7,6 +7,7 @@
 #include <limits>
 #include <sstream>
 
+#include "build_info/project.hpp"
 #include "tests/support/json.hpp"
 
 namespace accosim {
@@ -50,8 +51,11 @@ RunResult full_result() {
   result.total_time = Seconds{7200};
   result.tokens_per_second = 1000;
   result.tokens_per_second_per_gpu = 250;
+  result.model_flops_per_gpu = FlopsPerSecond{1e14};
+  result.gpu_hours = 8;
   result.speedup = 1.5;
   result.speedup_same_batch = 1.25;
+  result.speedup_interval = Interval{1.25, 1.75};
   result.published_speedup = 0.75;
   result.published_time = Seconds{4800};
   result.batch_inflation = 2;
@@ -94,9 +98,11 @@ std::string written(const Scenario& scenario, const std::vector<RunResult>& resu
 
 TEST(ResultJson, DocumentNamesWhatWasPlayed) {
   const Json document = Json::parse(written(small_scenario(), {full_result()}));
-  EXPECT_EQ(document.keys(),
-            (std::vector<std::string>{"schema", "scenario", "network", "model", "gpus", "baseline", "results"}));
+  EXPECT_EQ(document.keys(), (std::vector<std::string>{"schema", "version", "sets", "scenario", "network", "model",
+                                                       "gpus", "baseline", "results"}));
   EXPECT_EQ(document.at("schema"), "accosim.result/1");
+  EXPECT_EQ(document.at("version"), kVersion);
+  EXPECT_EQ(document.at("sets").size(), 0U);
   EXPECT_EQ(document.at("scenario"), "small");
   EXPECT_EQ(document.at("network"), "simgrid");
   EXPECT_EQ(document.at("model").at("name"), "tiny");
@@ -107,13 +113,24 @@ TEST(ResultJson, DocumentNamesWhatWasPlayed) {
   EXPECT_EQ(document.at("results").size(), 1U);
 }
 
+TEST(ResultJson, WhatWasSetIsInItAsItWasGiven) {
+  Scenario scenario = small_scenario();
+  scenario.sets = {"/training/micro_batch_size=1", "/name=\"a\""};
+  const Json sets = Json::parse(written(scenario, {full_result()})).at("sets");
+  ASSERT_EQ(sets.size(), 2U);
+  EXPECT_EQ(sets[0], "/training/micro_batch_size=1");
+  EXPECT_EQ(sets[1], "/name=\"a\"");
+}
+
 TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
   // Errors of what was published: 1.5 / 0.75 - 1 and 7200 / 4800 - 1.
   const Json result = Json::parse(written(small_scenario(), {full_result()})).at("results")[0];
   const Json expected = Json::parse(R"({
     "schedule": "acco", "label": "ACCO \"two rounds\"", "update_time_s": 0.5, "update_time_s_low": 0.4,
     "update_time_s_high": 0.625, "total_time_s": 7200.0,
-    "tokens_per_s": 1000.0, "tokens_per_s_per_gpu": 250.0, "speedup": 1.5, "speedup_same_batch": 1.25,
+    "tokens_per_s": 1000.0, "tokens_per_s_per_gpu": 250.0, "model_flops_per_s_per_gpu": 1e14, "gpu_hours": 8.0, "cost": null,
+    "speedup": 1.5, "speedup_same_batch": 1.25, "speedup_low": 1.25,
+    "speedup_high": 1.75, "speedup_same_batch_low": null, "speedup_same_batch_high": null,
     "published_speedup": 0.75, "published_speedup_error": 1.0, "published_time_s": 4800.0,
     "published_time_error": 0.5, "published_of_another_run": false, "batch_inflation": 2.0, "samples_per_update": 64.0, "micro_batches_per_update": 16.0,
     "mfu": 0.4, "hfu": 0.45, "gpu_idle_fraction": 0.1, "exposed_communication_s": 0.05,

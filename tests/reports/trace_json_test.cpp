@@ -1,6 +1,6 @@
 // Is the timeline one that Perfetto can draw? The document is read back with a JSON parser and held against what its
 // importer demands: threads whose slices never overlap, durations on every slice, arrows that start and end in one.
-#include "reports/trace_json.hpp"
+#include "reports/trace/trace_json.hpp"
 
 #include <gtest/gtest.h>
 

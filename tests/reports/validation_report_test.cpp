@@ -1,5 +1,5 @@
 // Do the reports on published measurements say what is in the rows, and the same each time?
-#include "reports/validation_report.hpp"
+#include "reports/evidence/validation_report.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "models/price/costs.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/result/fairness.hpp"
+#include "sim/answers/fairness.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"

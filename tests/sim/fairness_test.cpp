@@ -1,5 +1,5 @@
 // Do the sentences on a mixed cluster say what the figures say?
-#include "sim/result/fairness.hpp"
+#include "sim/answers/fairness.hpp"
 
 #include <gtest/gtest.h>
 

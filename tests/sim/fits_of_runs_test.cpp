@@ -51,7 +51,7 @@ TEST(FitsOfRuns, WrongVerdictsAreCountedAndNeedAReason) {
             std::vector<std::string>{"a/two: it ran and is said not to fit, without a written reason"});
   EXPECT_EQ(broken_fits({runs[0]}, 1), std::vector<std::string>{});
   EXPECT_EQ(broken_fits({runs[0]}, 0),
-            std::vector<std::string>{"1 runs that ran are said not to fit, above the bound of 0"});
+            std::vector<std::string>{"of the runs that ran one is said not to fit, above the bound of 0"});
 }
 
 }  // namespace

@@ -23,6 +23,22 @@ bool warns(const RunResult& result, const std::string& code) {
                      [&](const Warning& warning) { return warning.code == code; });
 }
 
+TEST(Compare, SpeedupsHaveIntervalsAndTheBaselineHasNone) {
+  // 80 % of a log-normal ratio: value x exp(-+ 1.28155 s), s^2 = 0.08^2 + the squared differences of both parts'
+  // spreads.
+  const std::vector<RunResult> results = compare(sample_scenario(2, 4), {0, 1, 3}, kReference);
+  EXPECT_FALSE(results[0].speedup_interval || results[0].speedup_same_batch_interval);
+  for (const RunResult& result : {results[1], results[2]}) {
+    const Spread &own = result.spread, &base = results[0].spread;
+    const double spread = std::sqrt(0.08 * 0.08 + std::pow(own.compute - base.compute, 2) +
+                                    std::pow(own.communication - base.communication, 2));
+    EXPECT_NEAR(std::log(result.speedup_interval->high / *result.speedup), 1.28155 * spread, 1e-6);
+    EXPECT_NEAR(std::log(result.speedup_interval->low / *result.speedup), -1.28155 * spread, 1e-6);
+    EXPECT_NEAR(result.speedup_same_batch_interval->high / *result.speedup_same_batch,
+                result.speedup_interval->high / *result.speedup, 1e-9);
+  }
+}
+
 TEST(SameBatch, ABaselineBetweenTwoBatchesIsInterpolated) {
   // One of four GPUs 1.25 times slower and no communication to speak of: per round ACCO's fast GPUs do 2.5
   // micro-batches where the slow one does 2, so an update has 2 (3 * 2.5 + 2) = 19, and the baseline's share of a GPU

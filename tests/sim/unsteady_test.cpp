@@ -6,9 +6,9 @@
 
 #include "models/base/draws.hpp"
 #include "models/base/statistics.hpp"
+#include "sim/answers/seeds.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
-#include "sim/result/seeds.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"

@@ -87,8 +87,11 @@ inline Scenario sample_scenario(int count, int gpus, double nic_gbit = 100) {
 
 /// Identical ranks; network, size, batch and dtypes at random.
 inline Scenario random_homogeneous(Random& random) {
-  Scenario scenario = sample_scenario(random.integer(1, 4), random.integer(1, 8));
-  scenario.model = sample_model(random.integer(1, 6), 64 * random.integer(2, 16));
+  // One after the other: in which order a call draws its arguments is the compiler's choice.
+  const int nodes_drawn = random.integer(1, 4), gpus = random.integer(1, 8);
+  Scenario scenario = sample_scenario(nodes_drawn, gpus);
+  const int layers = random.integer(1, 6), hidden = 64 * random.integer(2, 16);
+  scenario.model = sample_model(layers, hidden);
   NodeGroup& nodes = scenario.cluster.nodes[0];
   if (nodes.count * nodes.gpus == 1) nodes.gpus = 2, nodes.devices.push_back(nodes.devices[0]);
   nodes.nics.bandwidth = BytesPerSecond{std::pow(10.0, random.uniform(7, 11))};

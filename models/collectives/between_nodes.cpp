@@ -1,0 +1,374 @@
+#include "models/collectives/between_nodes.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "models/collectives/aws_tuner.hpp"
+#include "models/collectives/channels.hpp"
+#include "models/collectives/links.hpp"
+#include "models/collectives/steps.hpp"
+#include "models/collectives/window.hpp"
+#include "models/spec/fabrics.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kKiB = 1024;
+constexpr double kGB = 1e9;
+constexpr double kMicro = 1e-6;
+
+bool is_tree(Algorithm algorithm) { return algorithm == Algorithm::kTree || algorithm == Algorithm::kNvlsTree; }
+
+const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
+  return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
+}
+
+int capability_of(const std::string& architecture) {
+  if (architecture == "volta" || architecture == "turing") return 70;
+  if (architecture == "hopper") return 90;
+  return architecture == "blackwell" ? 100 : 80;
+}
+
+/// What every node has, the slowest or fewest of each.
+struct Slowest {
+  int here = 1;  ///< the most ranks of a node
+  int adapters = std::numeric_limits<int>::max();
+  int capability = 100;
+  Seconds launch, ll_launch, inner_hop, ll_hop, net_hop, message;
+  BytesPerSecond inner{0};
+  BytesPerSecond board{std::numeric_limits<double>::infinity()};      ///< of rings inside, before any efficiency
+  BytesPerSecond multicast{std::numeric_limits<double>::infinity()};  ///< 0: a node has no switch that reduces
+  BytesPerSecond adapter{std::numeric_limits<double>::infinity()};
+  bool nvlink = true, switches = true, direct = true;
+  bool in_order = true;   ///< bytes arrive as they were sent; AWS's plugin allows nothing but Simple where they do not
+  bool over_tcp = false;  ///< for which Google's guides turn NVLS off
+};
+
+void take_inner(Slowest& all, const NodeGroup& group, int here) {
+  const IntraLink& link = group.intra;
+  const BytesPerSecond board = ring_bandwidth(link, group.gpus, here), rate = link.efficiency * board;
+  all.board = std::min(all.board, board);
+  all.inner = all.inner == BytesPerSecond{0} ? rate : std::min(all.inner, rate);
+  all.inner_hop = std::max(all.inner_hop, link.latency);
+  all.ll_hop = std::max(all.ll_hop, link.ll.hop);
+  all.nvlink = all.nvlink && link.kind != "pcie";
+  all.switches = all.switches && link.kind == "nvswitch";
+  all.multicast = std::min(all.multicast, link.multicast * link.bandwidth);
+}
+
+Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
+  Slowest all;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    const NodeGroup& group = group_of(cluster, ring, i);
+    const Nics& nics = group.nics;
+    const int here = ring.ranks_here[i];
+    all.here = std::max(all.here, here);
+    all.adapters = std::min(all.adapters, adapters_of(group, here));
+    int capability = std::numeric_limits<int>::max();
+    for (const Device& device : group.devices) capability = std::min(capability, capability_of(device.architecture));
+    all.capability = std::min(all.capability, capability);
+    all.launch = std::max(all.launch, group.intra.launch);
+    all.ll_launch = std::max(all.ll_launch, group.intra.ll.launch);
+    all.net_hop = std::max(all.net_hop, nics.latency);
+    all.message = std::max(all.message, nics.message);
+    all.adapter = std::min(all.adapter, nics.bandwidth);
+    const bool aws = nics.kind == "efa" || nics.kind == "efa_rdma";
+    all.direct = all.direct && (reaches_gpus(nics.kind) || (nics.kind == "efa_rdma" && capability >= 90));
+    all.in_order = all.in_order && !(aws && capability < 90 && cluster.nccl >= 10);
+    all.over_tcp = all.over_tcp || is_over_tcp(nics.kind);
+    if (here > 1)
+      take_inner(all, group, here);
+    else
+      all.multicast = BytesPerSecond{0};
+  }
+  all.net_hop += cluster.fabric.latency;
+  return all;
+}
+
+/// What NCCL's own table says that a protocol's step takes more than LL's, and its launch: given, as the tables of
+/// nccl_tuner.cpp.
+struct Extra {
+  double launch, inner_hop, net_hop;  ///< us
+};
+
+Extra extra_of(const NcclWay& way) {
+  const bool tree = way.algorithm != Algorithm::kRing;
+  if (way.protocol == Protocol::kLl128) return tree ? Extra{7.2, 0.65, 3.5} : Extra{7.4, 1.3, 1.3};
+  return {0, 0, way.protocol == Protocol::kLowLatency ? 0 : tree ? 9.0 : 11.3};
+}
+
+/// Whether every GPU of a node sends its own part on each channel, through the adapter next to it.
+bool by_all_gpus(Algorithm algorithm) { return algorithm == Algorithm::kNvlsTree || algorithm == Algorithm::kCollNet; }
+
+/// Data of a chunk with a protocol (src/enqueue.cc, computeCollChunkInfo, and src/include/device.h): of its buffers a
+/// ring with Simple takes four steps of 512 KiB at once, anything else, also a broadcast, one step. Trees take less of
+/// a small buffer. `channels`: with those of each GPU where all of them send.
+Bytes chunk_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicator& c, Bytes bytes, int channels,
+               int here) {
+  const double levels = std::log2(c.nodes);
+  const auto halved = [&](double chunk, double depth, double floor) {
+    while (std::floor(bytes.value / (channels * chunk)) < depth && chunk > floor) chunk /= 2;
+    return chunk;
+  };
+  if (by_all_gpus(way.algorithm))
+    return Bytes{
+        halved(halved(halved(halved(512 * kKiB, 32, 256 * kKiB), 16, 128 * kKiB), 4, 64 * kKiB), 1, 32 * kKiB)};
+  if (way.protocol == Protocol::kLowLatency) return Bytes{32 * kKiB};
+  if (way.protocol == Protocol::kLl128) {
+    const double whole = 600 * kKiB * 15 / 16;
+    if (way.algorithm == Algorithm::kRing) return Bytes{whole};
+    const double steps = 1 + std::floor(levels) + 0.1 * here;
+    return Bytes{halved(halved(whole, steps * 64 / here, 128 * kKiB), steps * 16 / here, 32 * kKiB)};
+  }
+  if (way.algorithm == Algorithm::kRing) return Bytes{(kind == CollectiveKind::kBroadcast ? 512 : 2048) * kKiB};
+  if (way.algorithm == Algorithm::kPat || c.version >= 20) return Bytes{512 * kKiB};
+  const double depth = here - 1 + levels;
+  return Bytes{halved(halved(halved(512 * kKiB, 8 * depth, 128 * kKiB), 4 * depth, 64 * kKiB), depth, 32 * kKiB)};
+}
+
+/// What a channel moves inside a node.
+BytesPerSecond channel_rate(const NcclWay& way, const NcclCommunicator& c, const Slowest& all, int communicator) {
+  const double block = nccl_most_a_channel(c, Algorithm::kRing, Protocol::kLl128);  // of one thread block
+  const BytesPerSecond simple = std::min(all.inner / communicator, BytesPerSecond{kGB * block});
+  if (way.protocol == Protocol::kSimple) return simple;
+  if (way.protocol == Protocol::kLl128) return 0.92 * simple;
+  NcclCommunicator alone = c;
+  alone.nodes = 1;
+  const double of_one =
+      nccl_most_ll(alone) / (c.capability < 80 ? 12 : 24);  // channels of a DGX, for which it is given
+  return BytesPerSecond{kGB * std::min(nccl_most_ll(c) / communicator, of_one)};
+}
+
+StepLinks links_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicator& c, const Slowest& all, Bytes bytes,
+                   int communicator, int channels, BytesPerSecond edge) {
+  const Extra extra = extra_of(way);
+  const bool simple = way.protocol == Protocol::kSimple;
+  StepLinks links;
+  links.channels = channels * (by_all_gpus(way.algorithm) ? all.here : 1);
+  links.adapters = std::min(all.adapters, communicator);
+  links.wire = edge;
+  links.post = 2 * all.message;
+  links.net_hop = all.net_hop + links.post + Seconds{kMicro * extra.net_hop};
+  links.flags = simple ? 1 : way.protocol == Protocol::kLl128 ? 16.0 / 15 : 2;
+  links.chunk = chunk_of(kind, way, c, bytes, links.channels, all.here);
+  links.slices = simple && way.algorithm == Algorithm::kRing && kind != CollectiveKind::kBroadcast ? 2 : 1;
+  if (all.here < 2) return links;
+  links.inner_hop = simple ? all.inner_hop : all.ll_hop + Seconds{kMicro * extra.inner_hop};
+  links.inner = channel_rate(way, c, all, communicator);
+  if (all.multicast > BytesPerSecond{0} &&
+      by_all_gpus(way.algorithm))  // the switch reduces on the way up and copies on the way down
+    links.inner = all.here / (all.here - 1.0) * all.multicast / links.channels;
+  return links;
+}
+
+/// Of an all-reduce in two trees, each of which has half of the channels. Up and down go through a rank one after the
+/// other with LL and LL128, at once with Simple.
+Pipeline tree_of(const NcclWay& way, const Slowest& all, int nodes) {
+  Pipeline tree;
+  tree.inner_steps = way.algorithm == Algorithm::kNvlsTree ? 2 : 2.0 * (all.here - 1);
+  tree.net_steps = 2 * std::ceil(std::log2(nodes));
+  // Measured on boards without a switch: up and down take turns, and two nodes are no faster than a ring.
+  tree.wire_passes = nodes > 2 || !all.switches ? 2 : 1;
+  tree.message_passes = nodes > 2 ? 2 : 1;
+  tree.inner_passes = way.protocol == Protocol::kSimple ? 1 : 2;
+  return tree;
+}
+
+/// Up to the network's switches, which reduce, and down again.
+Pipeline collnet_of(const Slowest& all) {
+  Pipeline net;
+  net.inner_steps = all.here < 2 ? 0 : all.switches ? 2 : 2.0 * (all.here - 1);
+  net.net_steps = 2;
+  return net;
+}
+
+/// Of a gather or a scatter with one GPU a node: as many steps as the number of ranks has binary digits, in each of
+/// which a rank sends to another all that it has, and what NCCL itself counts for each rank.
+StepTime pat_time(const StepLinks& links, Bytes bytes, int ranks) {
+  constexpr Seconds kEachRank{2.8e-6};
+  const double steps = std::ceil(std::log2(ranks));
+  const Bytes sent = (ranks - 1.0) / ranks * bytes;
+  const Bytes a_channel = sent / (1.0 * links.channels);
+  const double messages = std::max(steps, std::ceil(a_channel / links.chunk));
+  StepTime time{net_hops(links, steps), std::min(links.chunk, a_channel / steps), 1, steps, steps};
+  time.terms.inside = ranks * kEachRank;
+  const Seconds wire = sent / links.wire, posting = messages * links.channels / links.adapters * links.post;
+  (wire >= posting ? time.terms.wire : time.terms.messages) += std::max(wire, posting);
+  return time;
+}
+
+StepTime time_of(CollectiveKind kind, const NcclWay& way, const StepLinks& links, Bytes bytes, const Slowest& all,
+                 const Ring& ring) {
+  const int nodes = static_cast<int>(ring.node.size());
+  if (kind == CollectiveKind::kBroadcast) {
+    Pipeline chain;
+    chain.inner_steps = ring.ranks - nodes;
+    chain.net_steps = nodes - 1;
+    return pipeline_time(links, bytes, chain);
+  }
+  if (way.algorithm == Algorithm::kPat) return pat_time(links, bytes, ring.ranks);
+  if (way.algorithm == Algorithm::kCollNet) return pipeline_time(links, bytes, collnet_of(all));
+  if (way.algorithm != Algorithm::kRing) return pipeline_time(links, bytes, tree_of(way, all, nodes));
+  const bool all_reduce = kind == CollectiveKind::kAllReduce;
+  const double steps = (all_reduce ? 2.0 : 1.0) * (ring.ranks - 1);
+  const int least = *std::min_element(ring.ranks_here.begin(), ring.ranks_here.end());
+  const double net = std::min(steps, net_steps_of_ring(all_reduce, nodes, ring.ranks > 2 * nodes ? all.here : least));
+  return ring_time(links, bytes, ring.ranks, steps, net);
+}
+
+/// Bytes that the edge between two nodes carries.
+Bytes edge_bytes(CollectiveKind kind, const NcclWay& way, Bytes bytes, const Slowest& all, const Ring& ring) {
+  const double n = ring.ranks;
+  if (kind == CollectiveKind::kBroadcast || way.algorithm == Algorithm::kCollNet) return bytes;
+  if (is_tree(way.algorithm)) return (ring.node.size() > 2 || !all.switches ? 2.0 : 1.0) * bytes;
+  return (kind == CollectiveKind::kAllReduce ? 2 : 1) * (n - 1) / n * bytes;
+}
+
+/// Steps that lead to a node group that is apart: of a ring as often as it crosses, of a tree all.
+double steps_apart(CollectiveKind kind, const NcclWay& way, const Cluster& cluster, const Ring& ring) {
+  const int edges = edges_apart(cluster, ring);
+  if (edges == 0) return 0;
+  const double nodes = static_cast<double>(ring.node.size());
+  if (kind == CollectiveKind::kBroadcast) return std::min(edges - 1.0, nodes - 1);
+  if (is_tree(way.algorithm)) return 2 * std::ceil(std::log2(nodes));
+  if (way.algorithm == Algorithm::kCollNet) return 2;
+  if (way.algorithm == Algorithm::kPat) return std::ceil(std::log2(nodes));
+  return (kind == CollectiveKind::kAllReduce ? 2 : 1) * std::min<double>(edges, nodes - 1);
+}
+
+}  // namespace
+
+NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring) {
+  const Slowest all = slowest_of(cluster, ring);
+  constexpr double kCounted = 0.96;  // 12 GB/s of 100 Gbit/s, 24 of 200, 48 of 400 (src/graph/topo.h and search.cc)
+  constexpr double kNvlinkCounted = 0.8;  // 20 GB/s of the 25 of a link
+  NcclCommunicator c;
+  c.version = cluster.nccl;
+  c.capability = all.capability;
+  c.amd = all.capability == 80;
+  c.ranks = ring.ranks;
+  c.nodes = static_cast<int>(ring.node.size());
+  c.channels = all.adapters;
+  c.inter = kCounted * all.adapter.value / kGB;
+  if (all.here > 1) c.inter = std::min(c.inter, kNvlinkCounted * all.board.value / kGB / c.channels);
+  c.intra = c.inter;
+  c.nvlink = all.nvlink;
+  c.ll128 = all.direct && all.nvlink;
+  c.collnet = cluster.collnet;
+  if (all.multicast > BytesPerSecond{0} && !all.over_tcp && all.here > 1)
+    c.nvls = kNvlinkCounted * all.board.value / kGB;
+  return c;
+}
+
+namespace {
+
+/// Only the ways that `fits` holds for, where there is one.
+template <typename Fits>
+void keep(std::vector<NcclWay>& ways, const Fits& fits) {
+  if (std::any_of(ways.begin(), ways.end(), fits))
+    ways.erase(std::remove_if(ways.begin(), ways.end(), std::not_fn(fits)), ways.end());
+}
+
+/// A name as NCCL_ALGO and NCCL_PROTO take it.
+bool is_called(const char* name, const std::string& in_lower_case) {
+  return std::equal(in_lower_case.begin(), in_lower_case.end(), name, name + std::strlen(name),
+                    [](char lower, char c) { return lower == std::tolower(static_cast<unsigned char>(c)); });
+}
+
+}  // namespace
+
+std::vector<NcclWay> ways_between_nodes(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
+                                        std::optional<Algorithm> only) {
+  const NcclCommunicator c = communicator_of(cluster, ring);
+  std::vector<NcclWay> ways;
+  for (const Algorithm algorithm :
+       {Algorithm::kTree, Algorithm::kRing, Algorithm::kCollNet, Algorithm::kNvlsTree, Algorithm::kPat})
+    for (const Protocol protocol : {Protocol::kLowLatency, Protocol::kLl128, Protocol::kSimple})
+      if (nccl_estimate(c, kind, algorithm, protocol).bandwidth > 0) ways.push_back({algorithm, protocol});
+  if (!slowest_of(cluster, ring).in_order)
+    keep(ways, [](const NcclWay& way) { return way.protocol == Protocol::kSimple; });
+  if (only) keep(ways, [&](const NcclWay& way) { return way.algorithm == *only; });
+  if (cluster.tuner != Tuner::kForced) return ways;
+  const ForcedWay& forced = cluster.forced;
+  if (!forced.algorithm.empty())
+    keep(ways, [&](const NcclWay& way) { return is_called(name_of(way.algorithm), forced.algorithm); });
+  if (!forced.protocol.empty())
+    keep(ways, [&](const NcclWay& way) { return is_called(name_of(way.protocol), forced.protocol); });
+  return ways;
+}
+
+StepsBetweenNodes steps_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                      const NcclWay& way) {
+  const Slowest all = slowest_of(cluster, ring);
+  const int communicator = std::max(1, network_channels(cluster, ring));
+  const int channels = std::max(1, channels_of(kind, bytes, ring.ranks, way.algorithm, way.protocol, communicator));
+  const bool simple = way.protocol == Protocol::kSimple;
+  return {links_of(kind, way, communicator_of(cluster, ring), all, bytes, communicator, channels,
+                   edge_bandwidth(kind, cluster, ring)),
+          simple ? all.launch : all.ll_launch + Seconds{kMicro * extra_of(way).launch}};
+}
+
+CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                  const NcclWay& way) {
+  const Slowest all = slowest_of(cluster, ring);
+  const int communicator = std::max(1, network_channels(cluster, ring));
+  const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
+  const StepsBetweenNodes steps = steps_between_nodes(kind, bytes, cluster, ring, way);
+  const StepLinks& links = steps.links;
+  const StepTime time = time_of(kind, way, links, bytes, all, ring);
+  CollectiveCost cost;
+  cost.algorithm = way.algorithm;
+  cost.protocol = way.protocol;
+  cost.channels = communicator_channels(cluster, ring) == 0 ? 0 : links.channels;
+  cost.edge_bytes = links.flags * edge_bytes(kind, way, bytes, all, ring);
+  if (all.inner > BytesPerSecond{0} && way.algorithm == Algorithm::kRing)
+    cost.intra = (kind == CollectiveKind::kBroadcast ? bytes : edge_bytes(kind, way, bytes, all, ring)) /
+                 (communicator * links.inner);
+  if (all.inner > BytesPerSecond{0} && way.algorithm == Algorithm::kTree)
+    cost.intra = 2.0 * (all.here - 1) / all.here * bytes / (communicator * links.inner);
+  if (all.inner > BytesPerSecond{0} && by_all_gpus(way.algorithm))
+    cost.intra = 2 * bytes / (links.channels * links.inner);
+  Seconds apart;
+  if (cluster.fabric.between_groups)
+    apart = steps_apart(kind, way, cluster, ring) * cluster.fabric.between_groups->latency;
+  cost.terms = time.terms;
+  cost.terms.launch = steps.launch;
+  cost.terms.latency += apart;
+  const Seconds on_edge = cost.edge_bytes / edge, bytes_alone = std::max(cost.intra, on_edge);
+  cost.latency = std::max(Seconds{0}, cost.terms.sum() - bytes_alone);
+  (on_edge >= cost.intra ? cost.terms.wire : cost.terms.inside) += std::max(Seconds{0}, bytes_alone - cost.terms.sum());
+  cost.message = time.message;
+  cost.turns = time.turns;
+  cost.steps = time.steps;
+  cost.net_steps = time.net_steps;
+  return cost;
+}
+
+CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                  std::optional<Algorithm> only) {
+  const std::vector<NcclWay> ways = ways_between_nodes(kind, cluster, ring, only);
+  if (cluster.tuner != Tuner::kFastest) {
+    const NcclCommunicator c = communicator_of(cluster, ring);
+    NcclWay way = nccl_choice(c, kind, bytes, ways);
+    if (cluster.tuner == Tuner::kAws && !only)
+      if (const std::optional<NcclWay> chosen = aws_choice(c, kind, bytes);
+          chosen && std::find(ways.begin(), ways.end(), *chosen) != ways.end())
+        way = *chosen;
+    return cost_between_nodes(kind, bytes, cluster, ring, way);
+  }
+  CollectiveCost best;
+  Seconds least{std::numeric_limits<double>::infinity()};
+  for (const NcclWay& way : ways) {
+    const CollectiveCost cost = cost_between_nodes(kind, bytes, cluster, ring, way);
+    const Seconds time = collective_time(kind, cost, cluster, ring);
+    if (time < least) least = time, best = cost;
+  }
+  return best;
+}
+
+}  // namespace accosim

@@ -1,0 +1,37 @@
+// A collective over several nodes: NCCL (or a tuner) chooses algorithm and protocol, and the chosen one is priced step
+// by step.
+#pragma once
+
+#include <vector>
+
+#include "models/collectives/collectives.hpp"
+#include "models/collectives/nccl_tuner.hpp"
+
+namespace accosim {
+
+/// What NCCL would know of the ring's communicator: a channel for each adapter that it uses, at the adapter's rate as
+/// NCCL counts it. The host's CPU is taken to be AMD's with Ampere GPUs and Intel's otherwise.
+NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring);
+
+/// The ways that NCCL has between nodes, rings and trees, those of `only` where that is one of them. LL128 where the
+/// GPUs of a node are joined by NVLink and the adapters reach them directly. NVLSTree, PAT and CollNet are not priced.
+std::vector<NcclWay> ways_between_nodes(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
+                                        std::optional<Algorithm> only);
+
+/// What the price of a way is made of: its steps, and what passes before the first.
+struct StepsBetweenNodes {
+  StepLinks links;
+  Seconds launch;
+};
+StepsBetweenNodes steps_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                      const NcclWay& way);
+
+/// One way, whoever chose it: all-reduce, reduce-scatter, all-gather or broadcast over a ring of several nodes.
+CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                  const NcclWay& way);
+
+/// The way that Cluster::tuner chooses.
+CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                  std::optional<Algorithm> only);
+
+}  // namespace accosim

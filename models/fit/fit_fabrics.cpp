@@ -1,0 +1,172 @@
+#include "models/fit/fit_fabrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "models/base/minimise.hpp"
+#include "models/base/statistics.hpp"
+#include "models/price/interval.hpp"
+#include "models/spec/fabrics.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+// How many independent samples a series counts for, and how much more such a sample errs than the minimiser expects.
+constexpr double kEffective = 4, kScale = 0.6;
+
+/// The centre of the prior: what is usual of adapters, before any of the samples is seen. NCCL's own step between nodes
+/// with LL is 2.7 to 5 us; software adds tens of us.
+enum Centre { kShare, kDirect, kSoftware, kMessage, kStaging, kCentres };
+const std::vector<Parameter>& centres() {
+  static const std::vector<Parameter> kAll = {{0.92, 0.05, 0.05, 1},
+                                              {2.5e-6, 0.15, 1e-7, 5e-3},
+                                              {20e-6, 0.15, 1e-7, 5e-3},
+                                              {1e-6, 0.15, 1e-8, 1e-3},
+                                              {4e9, 0.5, 1e7, 1e12}};
+  return kAll;
+}
+
+/// Deviations of a kind from it: how far kinds differ.
+enum Deviation { kOfShare, kOfLatency, kOfMessage, kOfStaging, kDeviations };
+const std::vector<Parameter>& deviations() {
+  static const std::vector<Parameter> kAll = {
+      {1, 0.1, 0.1, 10}, {1, 0.5, 1e-3, 1e3}, {1, 0.3, 1e-3, 1e3}, {1, 0.5, 1e-3, 1e3}};
+  return kAll;
+}
+
+/// `deviation`: the first of the kind's in `p`; nothing for a kind without samples.
+void set_nics(Nics& nics, const Parameters& p, std::optional<std::size_t> deviation) {
+  const auto own = [&](Deviation which) { return deviation ? p[*deviation + which] : 1.0; };
+  nics.efficiency = std::min(1.0, p[kShare] * own(kOfShare));
+  nics.latency = Seconds{p[is_by_software(nics.kind) ? kSoftware : kDirect] * own(kOfLatency)};
+  nics.message = Seconds{p[kMessage] * own(kOfMessage)};
+  nics.staging = BytesPerSecond{is_staged(nics.kind) ? p[kStaging] * own(kOfStaging) : 0};
+}
+
+std::vector<std::string> fabrics() {
+  std::vector<std::string> kinds = nic_kinds();
+  kinds.erase(std::remove(kinds.begin(), kinds.end(), std::string(kOwnRings)), kinds.end());
+  return kinds;
+}
+
+const std::string& kind_of(const LinkSample& sample) { return sample.cluster.nodes.front().nics.kind; }
+
+class Prior {
+ public:
+  explicit Prior(const LinkSamples& samples) : all_(centres()) {
+    for (const LinkSample& sample : samples) {
+      if (std::find(kinds_.begin(), kinds_.end(), kind_of(sample)) != kinds_.end()) continue;
+      kinds_.push_back(kind_of(sample));
+      all_.insert(all_.end(), deviations().begin(), deviations().end());
+    }
+    LinkSamples own = samples;
+    weigh_series(own, kEffective, kScale);
+    at_ = minimise([&](const Parameters& p) { return residuals(own, p); }, all_);
+  }
+
+  void set(Nics& nics) const { set(nics, at_); }
+
+ private:
+  void set(Nics& nics, const Parameters& p) const {
+    const auto kind = std::find(kinds_.begin(), kinds_.end(), nics.kind);
+    if (kind == kinds_.end()) return set_nics(nics, p, std::nullopt);
+    set_nics(nics, p, kCentres + kDeviations * static_cast<std::size_t>(kind - kinds_.begin()));
+  }
+
+  std::vector<double> residuals(LinkSamples& samples, const Parameters& p) const {
+    std::vector<double> out;
+    for (LinkSample& sample : samples) {
+      for (NodeGroup& group : sample.cluster.nodes) set(group.nics, p);
+      out.push_back(sample.weight * sample.log_ratio());
+    }
+    return out;
+  }
+
+  std::vector<std::string> kinds_;  ///< with samples
+  std::vector<Parameter> all_;
+  Parameters at_;
+};
+
+std::vector<double> log_ratios(LinkSamples samples, const Prior& prior) {
+  std::vector<double> out;
+  for (LinkSample& sample : samples) {
+    for (NodeGroup& group : sample.cluster.nodes) prior.set(group.nics);
+    out.push_back(sample.log_ratio());
+  }
+  return out;
+}
+
+/// Spreads such that an interval of 80 % holds as much of what sources measured whom the fit did not see; the usual
+/// ones where there are fewer than three.
+LinkQuality quality_of_strangers(const LinkSamples& samples) {
+  std::set<std::string> sources;
+  for (const LinkSample& sample : samples) sources.insert(sample.source);
+  LinkQuality quality;
+  if (sources.size() < 3) return quality;
+  std::vector<double> large, small;
+  for (const std::string& source : sources) {
+    LinkSamples rest, left;
+    for (const LinkSample& sample : samples) (sample.source == source ? left : rest).push_back(sample);
+    const std::vector<double> errors = log_ratios(left, Prior(rest));
+    for (std::size_t i = 0; i < left.size(); ++i)
+      (left[i].bytes.value < kMiB ? small : large).push_back(std::abs(errors[i]));
+  }
+  constexpr std::size_t kProof = 10;
+  if (large.size() >= kProof) quality.spread = percentile(large, 0.8) / kEightyPercent;
+  if (small.size() >= kProof) quality.spread_small = percentile(small, 0.8) / kEightyPercent;
+  return quality;
+}
+
+LinkFit fit_of(const std::string& kind, const LinkSamples& samples, const Prior& prior, const LinkQuality& strangers) {
+  LinkFit fit;
+  fit.between_nodes = true;
+  fit.nics.kind = kind;
+  prior.set(fit.nics);
+  fit.nics.quality = strangers;
+  LinkSamples own;
+  for (const LinkSample& sample : samples)
+    if (kind_of(sample) == kind) own.push_back(sample);
+  std::vector<double> large, small;
+  const std::vector<double> errors = log_ratios(own, prior);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const double bytes = own[i].bytes.value;
+    (bytes < kMiB ? small : large).push_back(errors[i]);
+    fit.least = i == 0 ? bytes : std::min(fit.least, bytes);
+    fit.most = std::max(fit.most, bytes);
+    fit.sources.insert(own[i].source);
+  }
+  fit.large = errors_of(large);
+  fit.small = errors_of(small);
+  LinkQuality& quality = fit.nics.quality;
+  quality.machines = static_cast<int>(fit.sources.size());
+  quality.nodes = 2;  // fewer than which there is no fabric
+  quality.growth = growth_beyond(kind);
+  for (const LinkSample& sample : own)
+    quality.nodes = std::max(quality.nodes, static_cast<int>(sample.ring.node.size()));
+  // Several machines of a kind say more of the next one than other kinds do.
+  const double own_part = 1 / std::sqrt(std::max(1, quality.machines));
+  quality.spread = std::max(fit.large.spread, own_part * strangers.spread);
+  quality.spread_small = std::max(fit.small.spread, own_part * strangers.spread_small);
+  return fit;
+}
+
+}  // namespace
+
+double growth_beyond(const std::string& kind) {
+  constexpr double kModel = 0.05, kCollisions = 0.1;
+  const bool hashed = kind == "roce" || kind == "tcp" || kind == "tcpx";
+  return hashed ? std::hypot(kModel, kCollisions) : kModel;
+}
+
+std::vector<LinkFit> fit_fabrics(const LinkSamples& samples) {
+  const Prior prior(samples);
+  const LinkQuality strangers = quality_of_strangers(samples);
+  std::vector<LinkFit> fits;
+  for (const std::string& kind : fabrics()) fits.push_back(fit_of(kind, samples, prior, strangers));
+  return fits;
+}
+
+}  // namespace accosim

@@ -1,0 +1,23 @@
+// Fits the constants of all fabrics together. They have one prior: a kind that one machine measured is drawn to what
+// the others have, and a kind that nobody measured takes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/fit/link_samples.hpp"
+
+namespace accosim {
+
+/// A fit for each of nic_kinds() but accocal's own rings, in its order, to samples between nodes whose inner links are
+/// known. Four numbers a kind at the most: share of the wire, latency, cost of a message, and the host's copies where
+/// it copies. Each is that of the prior times a deviation of the kind; the prior's own centre is fitted too. Kinds
+/// without samples have no sources. Deterministic.
+std::vector<LinkFit> fit_fabrics(const LinkSamples& samples);
+
+/// LinkQuality::growth of a kind: what the model errs by more with each doubling of the nodes, and where switches hash
+/// flows to ways what their collisions may add: the greatest load of as many flows as ways grows by a tenth with each
+/// doubling, all of which or nothing of which may be seen. Both are assumed, not measured.
+double growth_beyond(const std::string& kind);
+
+}  // namespace accosim

@@ -1,0 +1,57 @@
+#include "models/fit/link_samples.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace accosim {
+
+double LinkSample::log_ratio() const {
+  return std::log((collective_time(kind, bytes, cluster, ring, only) + offset) / time);
+}
+
+LinkSample light(const MeasuredCollective& measured) {
+  const CollectiveQuery& query = measured.query;
+  LinkSample sample;
+  sample.ring = ring_of(query);
+  sample.kind = query.kind;
+  sample.bytes = query.bytes;
+  sample.offset = query.offset;
+  sample.time = measured.time;
+  sample.only = query.only;
+  sample.source = measured.source;
+  sample.cluster.name = query.cluster->name;
+  sample.cluster.fabric = query.cluster->fabric;
+  sample.cluster.nccl = query.cluster->nccl;
+  sample.cluster.tuner = query.cluster->tuner;
+  sample.cluster.forced = query.cluster->forced;
+  sample.cluster.collnet = query.cluster->collnet;
+  for (const NodeGroup& group : query.cluster->nodes) {
+    NodeGroup bare;
+    bare.count = group.count;
+    bare.gpus = group.gpus;
+    for (const Device& device : group.devices) {
+      bare.devices.emplace_back();
+      bare.devices.back().collective_sms = device.collective_sms;
+      bare.devices.back().architecture = device.architecture;
+    }
+    bare.intra = group.intra;
+    bare.nics = group.nics;
+    sample.cluster.nodes.push_back(std::move(bare));
+  }
+  return sample;
+}
+
+void weigh_series(LinkSamples& samples, double effective, double scale) {
+  using Series = std::tuple<std::string, std::string, CollectiveKind, int, std::size_t>;
+  const auto series_of = [](const LinkSample& sample) {
+    return Series{sample.source, sample.cluster.name, sample.kind, sample.ring.ranks, sample.ring.node.size()};
+  };
+  std::map<Series, int> count;
+  for (const LinkSample& sample : samples) ++count[series_of(sample)];
+  for (LinkSample& sample : samples)
+    sample.weight = scale * std::sqrt(std::min(1.0, effective / count.at(series_of(sample))));
+}
+
+}  // namespace accosim

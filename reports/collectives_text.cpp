@@ -1,0 +1,101 @@
+#include "reports/collectives_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "models/base/quantity.hpp"
+#include "reports/human.hpp"
+
+namespace accosim {
+namespace {
+
+/// "112 (14 between nodes)", and how often a chunk's way is gone where that is more than once.
+std::string steps_of(const CollectiveRow& row) {
+  std::string text = fmt::format("{:.0f}", row.steps);
+  if (row.nodes > 1) text += fmt::format(" ({:.0f})", row.net_steps);
+  return row.turns > 1 ? fmt::format("{} x {:.0f}", text, row.turns) : text;
+}
+
+std::string share_of(const CollectiveRow& row, Seconds term) {
+  return row.alone > Seconds{0} ? fmt::format("{:.0f} %", 100 * (term / row.alone)) : "-";
+}
+
+Seconds largest_of(const CollectiveRow& row) {
+  for (const auto& [name, time] : row.terms)
+    if (name == row.binds) return time;
+  return Seconds{0};
+}
+
+/// No message has less than the 8 B of data that LL sends at a time.
+std::string message_of(const CollectiveRow& row) {
+  constexpr Bytes kLeast{8};
+  return row.message > Bytes{0} ? human_memory(std::max(row.message, kLeast)) : std::string("-");
+}
+
+}  // namespace
+
+void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows, const ConsoleOptions& options) {
+  if (rows.empty()) return;
+  out << '\n';
+  write_wrapped(out, "",
+                "Each collective by itself. Steps: those on a chunk's way, between nodes in brackets, and how many "
+                "chunks follow each other. Bound by: the term that takes most of the time.",
+                options.width);
+  out << '\n';
+  std::vector<Column> columns;
+  const auto add = [&](const char* head, const char* sub_head,
+                       const std::function<std::string(const CollectiveRow&)>& text, bool left = false) {
+    Column column{head, sub_head, {}, left};
+    for (const CollectiveRow& row : rows) column.cells.push_back(Cell{text(row)});
+    columns.push_back(column);
+  };
+  add(
+      "collective", "", [](const CollectiveRow& row) { return row.name; }, true);
+  add("times", "", [](const CollectiveRow& row) { return fmt::format("{}", row.count); });
+  add("ranks", "(nodes)", [](const CollectiveRow& row) { return fmt::format("{} ({})", row.ranks, row.nodes); });
+  add("buffer", "", [](const CollectiveRow& row) { return human_memory(row.bytes); });
+  add("by", "", [](const CollectiveRow& row) { return row.algorithm + " " + row.protocol; });
+  add("channels", "",
+      [](const CollectiveRow& row) { return row.channels > 0 ? fmt::format("{}", row.channels) : "-"; });
+  add("message", "", message_of);
+  add("steps", "", steps_of);
+  add("alone", "", [](const CollectiveRow& row) { return human_time(row.alone); });
+  add("bound by", "", [](const CollectiveRow& row) { return row.binds + ", " + share_of(row, largest_of(row)); });
+  write_table(out, columns, options);
+}
+
+void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<CollectiveRow>& rows) {
+  const NodeGroup& node = cluster.nodes.front();
+  out << fmt::format(
+      "# Growth of collectives with the number of nodes\n\nNodes of {} {} with {} x {} of {}, NCCL 2.{}. Written by "
+      "`accosim explain --growth`; nothing of it is measured.\nThe band holds 80 % of machines like it; a fabric's "
+      "widens beyond the nodes that it was measured on.\n",
+      node.gpus, node.devices.front().name, node.nics.count, to_text(node.nics.bandwidth), node.nics.kind,
+      cluster.nccl);
+  constexpr double kEighty = 1.2816;
+  std::string table;
+  for (const CollectiveRow& row : rows) {
+    const std::string of = fmt::format("{} of {}", row.name, to_text(row.bytes));
+    if (of != table) {
+      out << fmt::format("\n## {}\n\n| nodes | by | channels | message | steps | time | band |", of);
+      for (const auto& term : row.terms) out << " " << term.first << " |";
+      out << "\n|---|---|---|---|---|---|---|";
+      for (std::size_t i = 0; i < row.terms.size(); ++i) out << "---|";
+      out << "\n";
+    }
+    table = of;
+    const double factor = std::exp(kEighty * row.spread);
+    out << fmt::format("| {} | {} {} | {} | {} | {} | {} | {} to {} |", row.nodes, row.algorithm, row.protocol,
+                       row.channels, message_of(row), steps_of(row), human_time(row.alone),
+                       human_time(row.alone / factor), human_time(row.alone * factor));
+    for (const auto& term : row.terms) out << " " << share_of(row, term.second) << " |";
+    out << "\n";
+  }
+}
+
+}  // namespace accosim

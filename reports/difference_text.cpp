@@ -1,0 +1,183 @@
+#include "reports/difference_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <vector>
+
+#include "reports/human.hpp"
+
+namespace accosim {
+namespace {
+
+using Written = std::function<std::string(double)>;
+
+std::string time_of(double seconds) { return human_time(Seconds{seconds}); }
+std::string memory_of(double bytes) { return human_memory(Bytes{bytes}); }
+
+std::string signed_text(double difference, const Written& written) {
+  const std::string size = written(std::fabs(difference));
+  return size == written(0) ? size : (difference < 0 ? "-" : "+") + size;
+}
+
+/// Whether anything differs by more than doubles round.
+bool differs(const FigureDifference& figure) {
+  constexpr double kRounding = 1e-12;
+  const double whole = std::max(std::fabs(figure.value[0]), std::fabs(figure.value[1]));
+  return std::any_of(figure.parts.begin(), figure.parts.end(),
+                     [&](const DifferencePart& part) { return std::fabs(part.difference()) > kRounding * whole; });
+}
+
+/// A part's share of the whole difference; none where that is nothing beside its parts.
+std::optional<double> share_of(double difference, const FigureDifference& figure) {
+  double most = 0;
+  for (const DifferencePart& part : figure.parts) most = std::max(most, std::fabs(part.difference()));
+  constexpr double kNothing = 1e-9;
+  if (std::fabs(figure.difference()) <= kNothing * most || figure.difference() == 0) return std::nullopt;
+  return difference / figure.difference();
+}
+
+/// The parts to show, in order: those too small to matter as one.
+std::vector<DifferencePart> shown_parts(const FigureDifference& figure) {
+  constexpr double kSmall = 1e-3;
+  const double most = figure.parts.empty() ? 0 : std::fabs(figure.parts.front().difference());
+  std::vector<DifferencePart> shown;
+  DifferencePart others;
+  int left = 0;
+  for (const DifferencePart& part : figure.parts) {
+    if (std::fabs(part.difference()) >= kSmall * most && part.difference() != 0) {
+      shown.push_back(part);
+      continue;
+    }
+    if (part.value[0] == 0 && part.value[1] == 0) continue;
+    ++left;
+    for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) others.value[side] += part.value[side];
+  }
+  others.name = fmt::format("{} that differ{} less", left, left == 1 ? "s" : "");
+  if (left > 0) shown.push_back(others);
+  shown.push_back({"all", figure.value, {}, {}});
+  return shown;
+}
+
+void write_figure(std::ostream& out, const FigureDifference& figure, const Written& written, bool of_trace,
+                  const ConsoleOptions& options) {
+  std::vector<Column> columns;
+  const auto add = [&](const char* head, const char* sub_head, bool left, auto&& cell) {
+    Column column{head, sub_head, {}, left};
+    for (const DifferencePart& part : shown_parts(figure)) column.cells.push_back(Cell{cell(part)});
+    columns.push_back(std::move(column));
+  };
+  const auto counted = [](const DifferencePart& part, std::size_t side) {
+    return part.count[side] > 0 ? fmt::format("{} x {}", human_count(part.count[side]), time_of(part.each[side]))
+                                : std::string();
+  };
+  add("part", "", true, [](const DifferencePart& part) { return part.name; });
+  add("A", "", false, [&](const DifferencePart& part) { return written(part.value[0]); });
+  add("B", "", false, [&](const DifferencePart& part) { return written(part.value[1]); });
+  add("B - A", "", false, [&](const DifferencePart& part) { return signed_text(part.difference(), written); });
+  add("share", "", false, [&](const DifferencePart& part) {
+    const std::optional<double> share = share_of(part.difference(), figure);
+    return share ? human_percent(*share) : std::string("-");
+  });
+  if (of_trace)
+    for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
+      add(side == 0 ? "A: each," : "B: each,", "hidden too", false,
+          [&](const DifferencePart& part) { return counted(part, side); });
+  write_table(out, columns, options);
+}
+
+std::string closing(const FigureDifference& figure) {
+  const DifferencePart& first = figure.parts.front();
+  const std::optional<double> share = share_of(first.difference(), figure);
+  return share ? fmt::format("Most of it is: {}, {} of the difference.", first.name, human_percent(*share))
+               : fmt::format("The parts cancel; the largest is: {}.", first.name);
+}
+
+void write_one(std::ostream& out, const char* what, const FigureDifference& figure, const Written& written,
+               bool of_trace, const ConsoleOptions& options) {
+  if (!differs(figure)) {
+    out << fmt::format("{}: {} in both, and so is every part\n", what, written(figure.value[0]));
+    return;
+  }
+  const double ratio = figure.value[0] > 0 ? figure.value[1] / figure.value[0] - 1 : 0;
+  out << fmt::format("{}: {} in A, {} in B{}\n", what, written(figure.value[0]), written(figure.value[1]),
+                     figure.value[0] > 0 ? fmt::format(" ({})", human_error(ratio)) : "");
+  write_figure(out, figure, written, of_trace, options);
+  write_wrapped(out, "", closing(figure), options.width);
+}
+
+JsonValue figure_json(const FigureDifference& figure, const std::string& unit, bool of_trace) {
+  const auto values = [&](JsonValue& object, const std::array<double, 2>& value) {
+    object.set("a_" + unit, value[0]);
+    object.set("b_" + unit, value[1]);
+    object.set("difference_" + unit, value[1] - value[0]);
+  };
+  JsonValue json = json_object({});
+  values(json, figure.value);
+  std::vector<JsonValue> parts;
+  for (const DifferencePart& part : figure.parts) {
+    JsonValue one = json_object({{"name", part.name}});
+    values(one, part.value);
+    one.set("share", share_of(part.difference(), figure));
+    if (of_trace) {
+      one.set("a_count", part.count[0]);
+      one.set("b_count", part.count[1]);
+      one.set("a_each_s", part.each[0]);
+      one.set("b_each_s", part.each[1]);
+    }
+    parts.push_back(std::move(one));
+  }
+  json.set("parts", std::move(parts));
+  return json;
+}
+
+}  // namespace
+
+void write_differences(std::ostream& out, const Differences& differences, const std::array<ComparedFile, 2>& files,
+                       const ConsoleOptions& options) {
+  for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
+    out << fmt::format("{}  {} ({})\n", side == 0 ? 'A' : 'B', printable(files[side].name), files[side].holds);
+  for (const ScheduleDifference& one : differences.schedules) {
+    const bool same = one.label[0] == one.label[1];
+    out << '\n' << styled(printable(one.label[0] + (same ? "" : " and " + one.label[1])), Style::kBold, options.color);
+    out << '\n';
+    if (one.samples[0] != one.samples[1])
+      out << fmt::format("samples of an update: {} in A, {} in B\n", human_count(one.samples[0]),
+                         human_count(one.samples[1]));
+    write_one(out, "time of an update", one.update_time, time_of, differences.of_traces, options);
+    if (!differences.of_traces) write_one(out, "memory", one.memory, memory_of, false, options);
+  }
+  for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
+    std::string labels;
+    for (const std::string& label : differences.alone[side]) labels += (labels.empty() ? "" : ", ") + printable(label);
+    if (!labels.empty())
+      write_wrapped(out, "", fmt::format("Only in {}: {}", side == 0 ? 'A' : 'B', labels), options.width);
+  }
+}
+
+JsonValue differences_json(const Differences& differences, const std::array<ComparedFile, 2>& files) {
+  const auto file = [](const ComparedFile& one) { return json_object({{"file", one.name}, {"holds", one.holds}}); };
+  std::vector<JsonValue> schedules;
+  for (const ScheduleDifference& one : differences.schedules) {
+    JsonValue json = json_object({{"a", one.label[0]}, {"b", one.label[1]}});
+    json.set("update_time", figure_json(one.update_time, "s", differences.of_traces));
+    if (!differences.of_traces) {
+      json.set("a_samples_per_update", one.samples[0]);
+      json.set("b_samples_per_update", one.samples[1]);
+      json.set("memory", figure_json(one.memory, "bytes", false));
+    }
+    schedules.push_back(std::move(json));
+  }
+  return json_object({{"schema", "accosim.diff/1"},
+                      {"a", file(files[0])},
+                      {"b", file(files[1])},
+                      {"schedules", schedules},
+                      {"only_in_a", differences.alone[0]},
+                      {"only_in_b", differences.alone[1]}});
+}
+
+}  // namespace accosim

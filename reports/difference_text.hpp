@@ -1,0 +1,26 @@
+// What explains the difference of two files, as tables and as a document: the verb `diff`.
+#pragma once
+
+#include <array>
+#include <iosfwd>
+#include <string>
+
+#include "models/base/json.hpp"
+#include "reports/table.hpp"
+#include "sim/evidence/difference.hpp"
+
+namespace accosim {
+
+/// One of the two files: its name, and what is in it ("results", "a trace", "a run of accocal").
+struct ComparedFile {
+  std::string name, holds;
+};
+
+/// A table for each pair of schedules, with what differs most first and a last row that is the sum.
+void write_differences(std::ostream& out, const Differences& differences, const std::array<ComparedFile, 2>& files,
+                       const ConsoleOptions& options);
+
+/// Schema accosim.diff/1. Seconds and bytes; "share" is of the whole difference, null where there is none.
+JsonValue differences_json(const Differences& differences, const std::array<ComparedFile, 2>& files);
+
+}  // namespace accosim

@@ -1,0 +1,198 @@
+#include "reports/evidence/fit_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <string>
+
+#include "models/base/quantity.hpp"
+#include "reports/human.hpp"
+
+namespace accosim {
+namespace {
+
+void write_errors(std::ostream& out, const std::string& name, const FitErrors& errors) {
+  out << fmt::format("  {:<40} {:>5} {:>8.1f} % {:>+8.1f} % {:>+8.1f} % {:>8.3f}\n", name, errors.samples,
+                     100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst, errors.spread);
+}
+
+}  // namespace
+
+void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
+  out << fmt::format("  {:<40} {:>5} {:>10} {:>10} {:>10} {:>8}\n", "predicted over measured time", "n", "mean", "bias",
+                     "worst", "log sd");
+  for (const KernelFit& fit : fits) {
+    const FitQuality& quality = fit.dtypes.empty() ? fit.attention.quality : fit.gemm.quality;
+    out << fmt::format("\n{} {}, kernels of {:.2g} to {:.2g} FLOP\n", fit.architecture, fit.what, quality.least,
+                       quality.most);
+    if (const std::string warning = too_few(fit); !warning.empty()) out << "  " << warning << "\n";
+    write_errors(out, "all samples in", fit.in);
+    if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kFolds), fit.out);
+    for (const auto& [name, errors] : fit.by) write_errors(out, name, errors);
+  }
+}
+
+void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>& samples) {
+  out << fmt::format("  {:<40} {:>12} {:>12} {:>9}\n", "collective", "measured", "predicted", "error");
+  std::vector<double> ratios;
+  for (const MeasuredCollective& sample : samples) {
+    const CollectiveQuery& query = sample.query;
+    const Seconds time = collective_time(query);
+    ratios.push_back(std::log(time / sample.time));
+    out << fmt::format(
+        "  {:<40} {:>9.1f} us {:>9.1f} us {:>+7.1f} %\n",
+        fmt::format("{} {:.0f} B, {} ranks on {}", name_of(query.kind), query.bytes.value, query.ranks, query.nodes),
+        1e6 * sample.time.value, 1e6 * time.value, 100 * (time / sample.time - 1));
+  }
+  const FitErrors errors = errors_of(ratios);
+  out << fmt::format("\n  {} collectives: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n", errors.samples,
+                     100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
+}
+
+namespace {
+
+std::string constants_in_words(const Nics& nics) {
+  std::string text = fmt::format("  \"efficiency\": {:.4g}, \"latency\": \"{:.4g} us\", \"message\": \"{:.4g} us\"",
+                                 nics.efficiency, 1e6 * nics.latency.value, 1e6 * nics.message.value);
+  if (nics.staging > BytesPerSecond{0})
+    text += fmt::format(", \"staging\": \"{:.4g} GB/s\"", 1e-9 * nics.staging.value);
+  return text;
+}
+
+std::string constants_in_words(const IntraLink& link) {
+  std::string text = fmt::format(
+      "  \"efficiency\": {:.4g}, \"latency\": \"{:.4g} us\", \"chunk\": \"{:.4g} us\", \"launch\": \"{:.4g} us\", "
+      "\"turnaround\": {:.4g}, \"all_to_all_efficiency\": {:.4g}",
+      link.efficiency, 1e6 * link.latency.value, 1e6 * link.chunk.value, 1e6 * link.launch.value, link.turnaround,
+      link.exchange);
+  if (link.multicast > 0) text += fmt::format(", \"nvls_efficiency\": {:.4g}", link.multicast);
+  return text + fmt::format(", \"ll_launch\": \"{:.4g} us\", \"ll_latency\": \"{:.4g} us\", \"ll_efficiency\": {:.4g}",
+                            1e6 * link.ll.launch.value, 1e6 * link.ll.hop.value, link.ll.efficiency);
+}
+
+void write_constants_of(std::ostream& out, const LinkFit& fit) {
+  const std::string& kind = fit.between_nodes ? fit.nics.kind : fit.intra.kind;
+  out << fmt::format("\n{} {}, ", fit.between_nodes ? "nics" : "intra", kind);
+  if (fit.sources.empty())
+    out << "which none of these measured: the prior of all fabrics\n";
+  else
+    out << fmt::format("messages of {:.3g} to {:.3g} B{}\n", fit.least, fit.most,
+                       fit.sources.size() == 1 ? ", rests on one machine" : "");
+  out << (fit.between_nodes ? constants_in_words(fit.nics) : constants_in_words(fit.intra)) << "\n";
+}
+
+}  // namespace
+
+void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
+  out << fmt::format("  {:<40} {:>5} {:>10} {:>10} {:>10} {:>8}\n", "predicted over measured time", "n", "mean", "bias",
+                     "worst", "log sd");
+  for (const LinkFit& fit : fits) {
+    write_constants_of(out, fit);
+    if (fit.large.samples > 0) write_errors(out, "from 1 MiB, all samples in", fit.large);
+    if (fit.small.samples > 0) write_errors(out, "below 1 MiB, all samples in", fit.small);
+    if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kCollectiveFolds), fit.out);
+  }
+}
+
+void write_own_fabrics(std::ostream& out, const std::vector<OwnFabric>& fabrics) {
+  for (const OwnFabric& own : fabrics) {
+    const LinkQuality& quality = own.fit.nics.quality;
+    out << fmt::format("\nnics {}, collectives of {} to {} on up to {} nodes\n", own.fit.nics.kind,
+                       to_text(Bytes{own.fit.least}), to_text(Bytes{own.fit.most}), quality.nodes);
+    out << fmt::format("  {:<14} {:>12} {:>28} {:>22}\n", "", "fitted", "80 % interval", "told by these samples");
+    for (const FittedNumber& number : own.numbers)
+      out << fmt::format("  {:<14} {:>12} {:>28} {:>20.0f} %\n", number.key,
+                         fmt::format("{:.4g} {}", number.value, number.unit),
+                         fmt::format("{:.3g} to {:.3g} {}", number.low, number.high, number.unit), 100 * number.told);
+    for (const std::string& line : own.untold) out << "  " << line << "\n";
+    out << fmt::format("  {:<40} {:>5} {:>10} {:>10} {:>10} {:>8}\n", "predicted over measured time", "n", "mean",
+                       "bias", "worst", "log sd");
+    if (own.fit.large.samples > 0) write_errors(out, "from 1 MiB", own.fit.large);
+    if (own.fit.small.samples > 0) write_errors(out, "below 1 MiB", own.fit.small);
+    out << fmt::format("\n  {:<40} {:>12} {:>28}\n", "on more nodes", "predicted", "80 % interval");
+    for (const Extrapolated& each : own.beyond)
+      out << fmt::format("  {:<40} {:>12} {:>28}\n",
+                         fmt::format("{} {}, {} nodes", name_of(each.kind), to_text(each.bytes), each.nodes),
+                         human_time(each.time), human_time(each.low) + " to " + human_time(each.high));
+  }
+}
+
+void write_machine_fit(std::ostream& out, const MachineSamples& samples, const MachineFit& fit) {
+  out << fmt::format("{} ({} cores), {} ranks over {}, measured {}\n", samples.cpu, samples.cores, samples.ranks,
+                     samples.network, samples.date);
+  constexpr double kBusy = 0.5;
+  if (std::min(samples.idle_before, samples.idle_after) < kBusy)
+    out << fmt::format("  others used {:.0f} % of the machine while it was measured: measure again when it is idle\n",
+                       100 * (1 - std::min(samples.idle_before, samples.idle_after)));
+  out << fmt::format("  a step of a ring {:.1f} us, payload {:.2f} % of the rate, {:.4g} MB/s a rank at most\n",
+                     1e6 * fit.hop.value, 100 * fit.efficiency, 1e-6 * fit.unlimited.value);
+  out << fmt::format("  AdamW {:.3f} ns a parameter, copies {:.3g} GB/s, a hand-off {:.1f} us\n",
+                     1e9 * fit.adamw_per_parameter.value, 1e-9 * fit.copy.value, 1e6 * fit.hand_off.value);
+  if (fit.micro_batch > Seconds{0})
+    out << fmt::format("  a micro-batch of {:.0f} tokens through {:.0f} parameters {:.3g} ms\n", fit.tokens,
+                       fit.parameters, 1e3 * fit.micro_batch.value);
+  if (fit.residuals.empty()) return;
+  out << fmt::format("\n  {:<30} {:>10} {:>12} {:>23} {:>12} {:>9}\n", "collective", "bytes", "measured", "p10 to p90",
+                     "predicted", "error");
+  std::vector<double> large;
+  for (const MachineResidual& each : fit.residuals) {
+    const MachineSample& sample = each.sample;
+    const double error = each.predicted / sample.median - 1;
+    constexpr double kLarge = 262144;
+    if (sample.amount >= kLarge) large.push_back(std::log1p(error));
+    out << fmt::format("  {:<30} {:>10.0f} {:>9.3f} ms {:>9.3f} to {:>7.3f} ms {:>9.3f} ms {:>+7.1f} %\n",
+                       sample.what + (sample.after_idle ? ", after a pause" : ""), sample.amount,
+                       1e3 * sample.median.value, 1e3 * sample.p10.value, 1e3 * sample.p90.value,
+                       1e3 * each.predicted.value, 100 * error);
+  }
+  const FitErrors errors = errors_of(large);
+  out << fmt::format("\n  {} collectives from 256 KiB: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n",
+                     errors.samples, 100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
+}
+
+void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& fit) {
+  out << fmt::format("{}, measured {}, from the profile {}\n", samples.device, samples.date, fit.base);
+  for (const std::string& note : fit.notes) out << "  " << note << "\n";
+  out << fmt::format("\n  {:<32} {:>18} {:>6} {:>9} {:>9} {:>9}  {}\n", "predicted over measured time", "constant", "n",
+                     "mean", "worst", "left out", "(mean)");
+  for (const GpuFitRow& row : fit.rows) {
+    out << fmt::format("  {:<32} {:>18} {:>6}", (row.part ? "  " : "") + row.what, row.constant, row.in.samples);
+    if (row.in.samples > 0)
+      out << fmt::format(" {:>7.1f} % {:>+7.1f} %", 100 * row.in.mean_absolute, 100 * row.in.worst);
+    if (row.out.samples > 0) out << fmt::format(" {:>7.1f} %", 100 * row.out.mean_absolute);
+    out << "\n";
+  }
+  if (!fit.rates.empty())
+    out << fmt::format("\n  {:<32} {:>14} {:>14} {:>7}  {}\n", "achieved", "best", "limit", "share", "of");
+  for (const GpuRate& rate : fit.rates) {
+    const double unit = rate.bytes ? 1e9 : 1e12;
+    const char* const name = rate.bytes ? "GB/s" : "TFLOP/s";
+    out << fmt::format("  {:<32} {:>14}", rate.what, fmt::format("{:.1f} {}", rate.achieved / unit, name));
+    if (rate.limit > 0)
+      out << fmt::format(" {:>14} {:>5.1f} %", fmt::format("{:.1f} {}", rate.limit / unit, name),
+                         100 * rate.achieved / rate.limit);
+    else
+      out << fmt::format(" {:>14} {:>7}", "", "");
+    out << "  " << rate.of << "\n";
+  }
+  if (!fit.interference.empty())
+    out << fmt::format("\n  {:<64} {:>9} {:>9} {:>9}\n", "times as long", "measured", "predicted", "the other");
+  for (const GpuInterferenceRow& row : fit.interference)
+    out << fmt::format("  {:<64} {:>9.3f} {:>9} {:>9}\n", row.what, row.measured,
+                       row.predicted ? fmt::format("{:.3f}", *row.predicted) : "-",
+                       row.other ? fmt::format("{:.3f}", *row.other) : "-");
+}
+
+void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,
+                    const FitErrors& errors, const FitErrors& without) {
+  out << fmt::format("\ntraining steps: memory-bound kernels PyTorch {:.4g}, fused {:.4g}; flash_1 {:.4g}\n",
+                     overheads.pytorch, overheads.fused, overheads.flash_1);
+  for (const auto& [architecture, overhead] : products)
+    out << fmt::format("  \"product_overhead\": {:.4g} of {}\n", overhead, architecture);
+  write_errors(out, "all samples in", errors);
+  write_errors(out, "with all of these 1", without);
+}
+
+}  // namespace accosim

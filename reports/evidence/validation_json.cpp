@@ -1,0 +1,109 @@
+// The validation report as JSON.
+#include <fmt/format.h>
+
+#include <optional>
+#include <ostream>
+
+#include "models/base/json.hpp"
+#include "reports/evidence/validation_report.hpp"
+
+namespace accosim {
+namespace {
+
+std::string optional_json(const std::optional<double>& value) { return value ? digits_json(*value) : "null"; }
+
+std::string interval_json(const std::optional<IntervalScore>& score) {
+  if (!score) return "null";
+  return fmt::format(R"({{"inside": {}, "median_width": {}, "log_score": {}}})", digits_json(score->inside),
+                     digits_json(score->width), digits_json(score->log_score));
+}
+
+std::string score_json(const std::string& name, const ValidationScore& score) {
+  const bool any = score.cases > 0;
+  const auto number = [&](double value) { return any ? digits_json(value) : std::string("null"); };
+  return fmt::format(
+      R"({{"name": {}, "cases": {}, "error_without_source": {}, "mean_absolute_error": {}, "bias": {}, "worst": {}, )"
+      R"("worst_case": {}, "within_20_percent": {}, "interval_80_percent_without_source": {}, )"
+      R"("interval_80_percent": {}, "left_out": {}, "not_expressible": {}}})",
+      quoted_json(name), score.cases, optional_json(score.mean_without), number(score.mean), number(score.bias),
+      number(score.worst), any ? quoted_json(score.worst_id) : "null", number(score.within_20),
+      interval_json(score.interval_without), interval_json(any ? std::optional(score.interval) : std::nullopt),
+      score.left_out, score.not_expressible);
+}
+
+const char* unit_name(ValidationUnit unit) {
+  return unit == ValidationUnit::kSeconds ? "s" : unit == ValidationUnit::kBytes ? "B" : "1";
+}
+
+std::string row_json(const ValidationRow& row) {
+  const auto number = [&](double value) { return row.expressed() ? digits_json(value) : std::string("null"); };
+  const auto without = [&](double ValidationPrediction::*member) {
+    return row.without ? digits_json((*row.without).*member) : std::string("null");
+  };
+  std::string inferred;
+  for (const std::string& text : row.inferred) inferred += (inferred.empty() ? "" : ", ") + quoted_json(text);
+  return fmt::format(
+      R"({{"id": {}, "group": {}, "source": {}, "device": {}, "configuration": {}, "metric": {}, "unit": "{}", )"
+      R"("measured": {}, "predicted": {}, "low": {}, "high": {}, "error": {}, "predicted_without_source": {}, )"
+      R"("low_without_source": {}, "high_without_source": {}, "error_without_source": {}, "scored": {}, "trust": "{}", )"
+      R"("published": {}, "inferred": [{}], "explanation": {}, "left_out": {}, "not_expressible": {}}})",
+      quoted_json(row.id), quoted_json(row.group), quoted_json(row.source), quoted_json(row.device),
+      quoted_json(row.configuration), quoted_json(row.metric), unit_name(row.unit), number(row.measured),
+      number(row.with.value), number(row.with.low), number(row.with.high), number(row.expressed() ? row.error() : 0),
+      without(&ValidationPrediction::value), without(&ValidationPrediction::low), without(&ValidationPrediction::high),
+      optional_json(row.without ? std::optional(row.error_without()) : std::nullopt), row.scored(), row.trust,
+      quoted_json(row.published), inferred, quoted_json(row.explanation), quoted_json(row.left_out),
+      quoted_json(row.not_expressible));
+}
+
+/// `items` one a line.
+template <class Items, class Line>
+void write_list(std::ostream& out, const char* name, const std::string& indent, const Items& items, const Line& line) {
+  out << indent << '"' << name << "\": [";
+  const char* separator = "\n";
+  for (const auto& item : items) {
+    out << separator << indent << "  " << line(item);
+    separator = ",\n";
+  }
+  out << (items.empty() ? "]" : "\n" + indent + "]");
+}
+
+}  // namespace
+
+void write_validation_json(std::ostream& out, const Validation& validation) {
+  const auto part = [](const ValidationPart& each) { return score_json(each.name, each.score); };
+  out << "{\n  \"schema\": \"accosim.validate/1\",\n  \"groups\": [";
+  const char* separator = "\n";
+  for (const ValidationGroup& group : validation.groups) {
+    out << separator << "    {\n      \"score\": " << score_json(group.name, group.score) << ",\n";
+    write_list(out, "devices", "      ", group.devices, part);
+    out << ",\n";
+    write_list(out, "sources", "      ", group.sources, part);
+    out << ",\n";
+    write_list(out, "series", "      ", group.series, part);
+    out << "\n    }";
+    separator = ",\n";
+  }
+  out << (validation.groups.empty() ? "],\n" : "\n  ],\n");
+  write_list(out, "left_out", "  ", validation.left_out, [&](const LeftOutRow& row) {
+    return fmt::format(R"({{"left_out": {}, "group": {}, "cases": {}, "with": {}, "without": {}}})",
+                       quoted_json(row.left_out), quoted_json(row.group), row.cases, digits_json(row.mean_with),
+                       digits_json(row.mean_without));
+  });
+  out << ",\n";
+  write_list(out, "broken_bounds", "  ", validation.broken, [](const std::string& text) { return quoted_json(text); });
+  out << ",\n";
+  write_list(out, "runs", "  ", validation.runs, [](const RunFit& run) {
+    return fmt::format(R"({{"id": {}, "memory_resident_bytes": {}, "memory_resident_bytes_low": {}, )"
+                       R"("memory_resident_bytes_high": {}, "memory_capacity_bytes": {}, "fit_verdict": "{}", )"
+                       R"("fit_probability": {}, "explanation": {}}})",
+                       quoted_json(run.id), digits_json(run.resident.value), digits_json(run.interval.low),
+                       digits_json(run.interval.high), digits_json(run.capacity.value), name_of(run.fit.verdict),
+                       digits_json(run.fit.probability), quoted_json(run.explanation));
+  });
+  out << ",\n";
+  write_list(out, "cases", "  ", validation.rows, row_json);
+  out << "\n}\n";
+}
+
+}  // namespace accosim

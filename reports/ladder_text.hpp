@@ -1,0 +1,18 @@
+// How one schedule becomes another: the verb `explain --ladder`, as a table with a bar a change.
+#pragma once
+
+#include <iosfwd>
+
+#include "models/base/json.hpp"
+#include "reports/table.hpp"
+#include "sim/answers/ladder.hpp"
+
+namespace accosim {
+
+void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions& options);
+
+/// Schema accosim.ladder/1: "from", "to" and "rungs", each with its "change", times in seconds and factors; a factor
+/// that cannot be known is null.
+JsonValue ladder_json(const Ladder& ladder);
+
+}  // namespace accosim

@@ -1,0 +1,140 @@
+// The document's parts; the spans, which are many, are written by page_timelines.cpp as they are.
+#include "reports/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <ostream>
+#include <sstream>
+#include <string_view>
+
+#include "build_info/project.hpp"
+#include "models/base/json.hpp"
+#include "reports/answer.hpp"
+#include "reports/console_rows.hpp"
+#include "reports/human.hpp"
+#include "reports/op_class_name.hpp"
+#include "reports/page_files.hpp"
+#include "reports/page_ground.hpp"
+#include "reports/result_json.hpp"
+
+namespace accosim {
+namespace {
+
+JsonValue breakdown_json(const Explanation& explanation) {
+  std::vector<JsonValue> causes;
+  for (const auto& [name, duration] : explanation.path.causes)
+    causes.push_back(json_object({{"name", name}, {"s", duration.value}}));
+  // The same time by class, in the order of the classes.
+  std::map<OpClass, double> by_class;
+  for (const PathStep& step : explanation.path.steps) by_class[step.cls] += step.duration.value;
+  double update = explanation.path.update_time.value;
+  for (const PauseResult& pause : explanation.pauses) {  // which the path leaves out
+    const double share = pause.cost.value / pause.every_updates;
+    by_class[OpClass::kPause] += share;
+    update += share;
+  }
+  std::vector<JsonValue> classes, notes(explanation.notes.begin(), explanation.notes.end());
+  if (explanation.drawn_mean)
+    notes.emplace_back(
+        fmt::format("This is one update of many that differ; their mean is {}.", human_time(*explanation.drawn_mean)));
+  for (const auto& [cls, seconds] : by_class) classes.push_back(json_object({{"name", name_of(cls)}, {"s", seconds}}));
+  return json_object(
+      {{"label", explanation.label}, {"update_s", update}, {"classes", classes}, {"causes", causes}, {"notes", notes}});
+}
+
+JsonValue errors_json(const std::vector<KnownError>& errors) {
+  std::vector<JsonValue> list;
+  for (const KnownError& error : errors)
+    list.push_back(json_object({{"group", error.group},
+                                {"device", error.device},
+                                {"cases", error.cases},
+                                {"without_source", error.without_source},
+                                {"fitted", error.fitted}}));
+  return list;
+}
+
+JsonValue run_json(const PageRun& run) {
+  std::vector<JsonValue> parts;
+  for (const TimelinePart& part : run.parts)
+    parts.push_back(json_object({{"name", part.name},
+                                 {"measured_count", part.measured_count},
+                                 {"measured_s", part.measured.value},
+                                 {"predicted_count", part.predicted_count},
+                                 {"predicted_s", part.predicted.value}}));
+  return json_object({{"file", run.file},
+                      {"measured_s", run.measured.value},
+                      {"predicted_s", run.predicted.value},
+                      {"measured_micro_batches", run.measured_micro_batches},
+                      {"predicted_micro_batches", run.predicted_micro_batches},
+                      {"parts", parts}});
+}
+
+JsonValue words_json(const Scenario& scenario, const Page& page) {
+  std::vector<JsonValue> facts;
+  for (const ScenarioFact& fact : scenario_facts(scenario))
+    facts.push_back(json_object({{"name", fact.name}, {"text", fact.text}}));
+  return json_object({{"question", question_in_words(scenario, page.results)},
+                      {"answer", answer_in_words(scenario, page.results)},
+                      {"description", scenario.description},
+                      {"facts", facts}});
+}
+
+/// What a script element may hold: `<` and the two ends of a line that JSON allows in its texts and JavaScript does
+/// not, as escapes, which say the same in JSON. They occur nowhere but in texts.
+std::string safe_in_script(std::string_view json) {
+  std::string safe;
+  safe.reserve(json.size());
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const std::string_view next = json.substr(i, 3);
+    if (json[i] == '<') {
+      safe += "\\u003c";
+    } else if (next == "\xe2\x80\xa8" || next == "\xe2\x80\xa9") {
+      safe += next == "\xe2\x80\xa8" ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      safe += json[i];
+    }
+  }
+  return safe;
+}
+
+}  // namespace
+
+void write_page_json(std::ostream& out, const Scenario& scenario, const Page& page) {
+  std::ostringstream text;
+  const auto member = [&](const char* key, const JsonValue& value) {
+    text << ",\n\"" << key << "\": " << dump_json(value);
+  };
+  text << "{\"schema\": \"accosim.page/1\"";
+  member("version", kVersion);
+  member("command", page.command);
+  member("words", words_json(scenario, page));
+  std::vector<JsonValue> breakdown;
+  std::transform(page.explanations.begin(), page.explanations.end(), std::back_inserter(breakdown), breakdown_json);
+  member("breakdown", breakdown);
+  member("ground", ground_json(scenario));
+  member("errors", errors_json(page.errors));
+  member("run", page.run ? run_json(*page.run) : JsonValue());
+  text << ",\n\"timelines\": ";
+  write_page_timelines(text, page.timelines);
+  text << ",\n\"result\": ";
+  write_results_json(text, scenario, page.network, page.results, page.fair);
+  text << "}\n";
+  out << safe_in_script(text.str());
+}
+
+void write_page(std::ostream& out, const Scenario& scenario, const Page& page) {
+  for (const std::string_view part : kPageBefore) out << part;
+  write_page_json(out, scenario, page);
+  for (const std::string_view part : kPageAfter) out << part;
+}
+
+OutputKind page_kind() {
+  return {"a report is a page, HTML", ".html", "<!doctype html>",
+          R"(<meta name="generator" content="accosim report">)"};
+}
+
+}  // namespace accosim

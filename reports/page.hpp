@@ -1,0 +1,63 @@
+// The report: one HTML file that shows a comparison to somebody who has nothing but a browser. Style, scripts and the
+// charts' library are part of the program (reports/page/); the figures are one JSON document in the file.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/outputs.hpp"
+#include "models/spec/spec.hpp"
+#include "sim/answers/fairness.hpp"
+#include "sim/evidence/known_errors.hpp"
+#include "sim/evidence/measured_timeline.hpp"
+#include "sim/result/explain.hpp"
+#include "sim/result/metrics.hpp"
+
+namespace accosim {
+
+/// Ranks of a timeline's graph that are drawn, a group of lanes each.
+struct PageRow {
+  int rank = 0;      ///< in the graph
+  std::string name;  ///< "rank 0 and 7 like it"
+};
+struct PageTimeline {
+  std::string label;
+  Timeline timeline;
+  std::vector<PageRow> rows;
+  bool measured = false;  ///< lies over the timeline before it
+};
+
+/// A run that accocal made, beside its prediction.
+struct PageRun {
+  std::string file;
+  Seconds measured, predicted;  ///< of an update
+  double measured_micro_batches = 0, predicted_micro_batches = 0;
+  std::vector<TimelinePart> parts;
+};
+
+struct Page {
+  std::string command;  ///< that makes the page again
+  std::string network;
+  std::vector<RunResult> results;
+  FairComparison fair;
+  std::vector<Explanation> explanations;  ///< one a result
+  std::vector<PageTimeline> timelines;
+  std::vector<KnownError> errors;
+  std::optional<PageRun> run;
+};
+
+void write_page(std::ostream& out, const Scenario& scenario, const Page& page);
+
+/// The page's document, schema accosim.page/1; its member "result" is what write_results_json() writes. Safe inside a
+/// <script>: nothing in it opens or closes a tag, or ends a line of JavaScript.
+void write_page_json(std::ostream& out, const Scenario& scenario, const Page& page);
+
+/// The member "timelines": whole nanoseconds; of each lane [from the end of the last span or, of the first,
+/// from 0; its own; label; ...].
+void write_page_timelines(std::ostream& out, const std::vector<PageTimeline>& timelines);
+
+OutputKind page_kind();
+
+}  // namespace accosim

@@ -1,0 +1,195 @@
+// The charts: bars a schedule, with the 80 % interval of what they show. Apache ECharts draws them, as SVG.
+
+const kBar = 26;  // pixels a schedule, of its bar and the room around it
+const kChartLeft = 170;
+const kLegendRoom = 52;  // of a legend in two lines
+
+/// The names are drawn as they are, cut where they are endless.
+function schedulesAxis(labels, theme) {
+  return {type: 'category', data: labels.map((_, i) => i), inverse: true, axisTick: {show: false},
+    axisLine: {lineStyle: {color: theme.line}},
+    axisLabel: {color: theme.ink, width: kChartLeft - 20, overflow: 'truncate', formatter: (i) => labels[i]}};
+}
+
+function valuesAxis(theme, formatter, extra = {}) {
+  return {type: 'value', axisLabel: {color: theme.dim, formatter, hideOverlap: true},
+    splitLine: {lineStyle: {color: theme.line}}, ...extra};
+}
+
+/// An interval as a line with ends, at the height of its bar; data: [low, high, index of the schedule].
+function intervalSeries(name, data, theme, {offset = 0, width = 1.5, color = theme.ink, end = 5} = {}) {
+  return {name, type: 'custom', data, z: 5, clip: true, encode: {x: [0, 1], y: 2}, itemStyle: {color},
+    tooltip: {show: false}, silent: true,
+    renderItem(_, api) {
+      const low = api.coord([api.value(0), api.value(2)]), high = api.coord([api.value(1), api.value(2)]);
+      const y = low[1] + offset;
+      const lines = [[low[0], y, high[0], y], [low[0], y - end, low[0], y + end], [high[0], y - end, high[0], y + end]];
+      const drawn = (stroke, lineWidth) => lines.map(([x1, y1, x2, y2]) =>
+        ({type: 'line', shape: {x1, y1, x2, y2}, style: {stroke, lineWidth}}));
+      return {type: 'group', children: [...drawn(theme.back, width + 2), ...drawn(color, width)]};  // seen on any bar
+    }};
+}
+
+/// Only what has something to draw, each once; intervals and limits look in the legend as they do in the chart.
+function legendOf(series) {
+  const icons = {interval: 'path://M0 0h2v10h-2z M2 4h16v2h-16z M18 0h2v10h-2z', capacity: 'path://M8 0h4v10h-4z'};
+  const names = new Set(series.filter((one) => one.data.length > 0).map((one) => one.name));
+  return [...names].map((name) => ({name, icon: icons[name] || 'rect'}));
+}
+
+/// The option with its series, and the legend that is theirs.
+const withSeries = (option, series) => ({...option, series, legend: {...option.legend, data: legendOf(series)}});
+
+/// Lines of texts, as elements, since names are not to be read as markup.
+function tip(...lines) {
+  return el('div', {class: 'tip'}, lines.map((line) => el('div', {}, line)));
+}
+
+function baseOption(theme, labels, describe) {
+  return {
+    animation: false, backgroundColor: 'transparent', textStyle: {fontFamily: theme.font, color: theme.ink},
+    aria: {enabled: true, label: {description: describe}},
+    grid: {left: kChartLeft, right: 36, top: kLegendRoom, bottom: 30},
+    legend: {top: 0, left: 0, textStyle: {color: theme.ink}, itemWidth: 16, itemHeight: 10, selectedMode: false},
+    tooltip: {confine: true, backgroundColor: theme.panel, borderColor: theme.line, textStyle: {color: theme.ink}},
+    yAxis: schedulesAxis(labels, theme),
+  };
+}
+
+const barOf = (name, color, data, extra = {}) => ({name, type: 'bar', data, itemStyle: {color,
+  borderColor: '#00000040', borderWidth: 0.5}, barMaxWidth: 20, emphasis: {disabled: true}, ...extra});
+
+/// Of the results that are shown: {r, b} with the breakdown of each.
+function breakdownOption(shownOnes, theme) {
+  const labels = shownOnes.map(({r}) => r.label);
+  const timeIn = (b, cls) => (b.classes.find((one) => one.name === cls) || {s: 0}).s;
+  const there = kClassNames.filter((cls) => shownOnes.some(({b}) => timeIn(b, cls) > 0));
+  const option = baseOption(theme, labels, 'Bars of the time of an update of each schedule, by what it goes to; the numbers follow.');
+  return withSeries({...option,
+    xAxis: valuesAxis(theme, axisTime),
+    tooltip: {...option.tooltip, formatter: ({seriesName, dataIndex, value}) => tip(labels[dataIndex],
+      `${seriesName}: ${format.time(value)}, ${format.percent(value / shownOnes[dataIndex].b.update_s)}`)}}, [
+      ...there.map((cls) => barOf(kClasses[cls][2], fillOf(cls), shownOnes.map(({b}) => timeIn(b, cls)),
+        {stack: 'time', itemStyle: {color: fillOf(cls), decal: kDecals[cls], borderColor: '#00000040', borderWidth: 0.5}})),
+      intervalSeries('interval', shownOnes.map(({r}, i) => [r.update_time_s_low, r.update_time_s_high, i]), theme),
+    ]);
+}
+
+function breakdownNumbers(shownOnes) {
+  const rows = shownOnes.flatMap(({b}) => b.causes.map((cause) =>
+    [nameOf(b.label), nameOf(cause.name), format.time(cause.s), format.percent(cause.s / b.update_s)]));
+  const notes = shownOnes.flatMap(({b}) => b.notes.map((note) => el('li', {dir: 'auto'}, nameOf(b.label), ': ', note)));
+  return el('div', {}, notes.length > 0 ? el('ul', {class: 'help'}, notes) : null,
+    numbersOf('The critical path of one update', ['schedule', 'what', 'time', 'share'], rows));
+}
+
+function speedupOption(shownOnes, theme, baseline) {
+  const labels = shownOnes.map(({r}) => r.label);
+  const option = baseOption(theme, labels, 'Bars of the speedups of each schedule, with intervals; the table has the numbers.');
+  const half = 6, gap = 1;
+  const intervals = (key, offset) => intervalSeries('interval',
+    shownOnes.flatMap(({r}, i) => r[key + '_low'] === null || r[key + '_low'] === undefined ? [] :
+      [[r[key + '_low'], r[key + '_high'], i]]), theme, {offset, end: 4});
+  const bands = (key, offset) => intervalSeries('seeds, 10 to 90 %', shownOnes.flatMap(({r}, i) => r[key + '_p10'] === undefined ||
+    r[key + '_p10'] === null ? [] : [[r[key + '_p10'], r[key + '_p90'], i]]), theme,
+  {offset, width: 5, color: theme.accent, end: 0});
+  const bars = {barWidth: 2 * half - gap, barGap: `${200 * gap / (2 * half - gap) * 1.5}%`};
+  return withSeries({...option,
+    xAxis: valuesAxis(theme, (value) => `${value}x`, {min: 0}),
+    tooltip: {...option.tooltip, formatter: ({seriesName, seriesIndex, dataIndex, value}) => {
+      const r = shownOnes[dataIndex].r, key = seriesIndex === 0 ? 'speedup' : 'speedup_same_batch';
+      const range = interval('factor', r[key + '_low'], r[key + '_high']);
+      return tip(r.label, `${seriesName}: ${format.factor(value)}`, ...(range ? [`80 % interval: ${range}`] : []));
+    }}}, [
+      barOf(`speedup per token over ${baseline.slice(0, 40)}`, '#0067a5', shownOnes.map(({r}) => r.speedup), bars),
+      barOf('at the same batch', '#f0c419', shownOnes.map(({r}) => r.speedup_same_batch), bars),
+      bands('speedup', -half - gap), bands('speedup_same_batch', half + gap),
+      intervals('speedup', -half - gap), intervals('speedup_same_batch', half + gap),
+    ]);
+}
+
+const kGiB = 1024 ** 3;
+function memoryGroupsOf(results) {
+  const known = new Set(kMemoryGroups.flatMap(([, , parts]) => parts));
+  const others = [...new Set(results.flatMap((r) => Object.keys(r.memory_parts_bytes)))].filter((part) => !known.has(part));
+  const groups = others.length > 0 ? [...kMemoryGroups, ['other', '#dddddd', others]] : kMemoryGroups;
+  const bytes = (r, parts) => parts.reduce((sum, part) => sum + (r.memory_parts_bytes[part] || 0), 0);
+  return groups.map(([name, color, parts]) => ({name, color, parts, bytes: (r) => bytes(r, parts)}))
+    .filter((group) => results.some((r) => group.bytes(r) > 0));
+}
+
+function memoryOption(shownOnes, theme) {
+  const results = shownOnes.map(({r}) => r), labels = results.map((r) => r.label);
+  const groups = memoryGroupsOf(results);
+  const option = baseOption(theme, labels, 'Bars of the memory of a GPU by part, against its capacity; the numbers follow.');
+  const decals = {'communication buffer': kDecals.communication, 'optimizer states': kDecals.optimizer};
+  return withSeries({...option,
+    xAxis: valuesAxis(theme, (value) => `${value} GiB`,
+      {max: ({max}) => Math.max(max, ...results.map((r) => Math.max(r.memory_capacity_bytes, r.memory_resident_bytes_high) / kGiB)) * 1.03}),
+    tooltip: {...option.tooltip, formatter: ({seriesIndex, dataIndex}) => {
+      const r = results[dataIndex], group = groups[seriesIndex];
+      return tip(labels[dataIndex], ...group.parts.filter((part) => r.memory_parts_bytes[part] > 0)
+        .map((part) => `${part}: ${format.memory(r.memory_parts_bytes[part])}`));
+    }}}, [
+      ...groups.map((group) => barOf(group.name, group.color, results.map((r) => group.bytes(r) / kGiB), {stack: 'memory',
+        itemStyle: {color: group.color, decal: decals[group.name], borderColor: '#00000040', borderWidth: 0.5}})),
+      intervalSeries('interval', results.map((r, i) =>
+        [r.memory_resident_bytes_low / kGiB, r.memory_resident_bytes_high / kGiB, i]), theme),
+      {name: 'capacity', type: 'custom', z: 6, silent: true, encode: {x: 0, y: 1}, itemStyle: {color: '#c00000'},
+        data: results.map((r, i) => [r.memory_capacity_bytes / kGiB, i]),
+        renderItem(_, api) {
+          const [x, y] = api.coord([api.value(0), api.value(1)]);
+          return {type: 'line', shape: {x1: x, y1: y - kBar / 2, x2: x, y2: y + kBar / 2},
+            style: {stroke: '#c00000', lineWidth: 3}};
+        }},
+    ]);
+}
+
+function memoryNumbers(shownOnes) {
+  const rows = shownOnes.flatMap(({r}) => Object.entries(r.memory_parts_bytes).map(([part, bytes]) =>
+    [nameOf(r.label), part, format.memory(bytes)]));
+  return numbersOf('What a GPU holds at the peak', ['schedule', 'part', 'size'], rows);
+}
+
+/// A chart in a figure: its canvas, what it says, its numbers.
+function chartIn(id, caption, bars) {
+  const figure = byId(id);
+  const box = el('div', {class: 'chart'});
+  const numbers = el('div', {});
+  figure.append(box, el('figcaption', {}, caption), numbers);
+  figure.hidden = false;
+  let chart = null;
+  return {
+    /// `rows`: bars of the chart.
+    draw(option, rows, inNumbers) {
+      box.style.height = `${kLegendRoom + 30 + bars * rows}px`;
+      chart = chart || echarts.init(box, null, {renderer: 'svg'});
+      chart.resize();
+      chart.setOption(option, {notMerge: true});
+      if (inNumbers) numbers.replaceChildren(inNumbers);
+    },
+    resize() { if (chart) chart.resize(); },
+  };
+}
+
+/// Returns {draw(on), resize()} for all of them; `on` says which schedules are shown.
+function makeCharts({result, breakdown}) {
+  const all = result.results.map((r, i) => ({r, b: breakdown[i]}));
+  byId('breakdown-part').hidden = byId('memory-part').hidden = false;
+  const time = chartIn('breakdown', 'The critical path of one update: what made it as long as it is. The line at the end ' +
+    'of a bar is the 80 % interval of the update.', kBar + 8);
+  const memory = chartIn('memory', 'What a GPU holds at the peak, with its 80 % interval. The red line is the capacity.', kBar + 8);
+  const compared = all.length > 1 && all.some(({r}) => r.speedup !== null);
+  const seeds = all.some(({r}) => r.seeds !== undefined);
+  const speedup = compared ? chartIn('speedup', 'Speedups over the baseline, with their 80 % intervals' +
+    (seeds ? ', and the 10 to 90 % band of the seeds as a thick line.' : '.'), kBar + 16) : null;
+  return {
+    draw(on) {
+      const theme = themeColours(), some = all.filter((_, i) => on[i]);
+      time.draw(breakdownOption(some, theme), some.length, breakdownNumbers(some));
+      memory.draw(memoryOption(some, theme), some.length, memoryNumbers(some));
+      if (speedup) speedup.draw(speedupOption(some, theme, result.baseline || ''), some.length);
+    },
+    resize() { for (const chart of [time, memory, speedup]) if (chart) chart.resize(); },
+  };
+}

@@ -1,0 +1,73 @@
+// Fills the page from its document, and keeps it to the theme, the width and the switches.
+
+function main() {
+  const page = JSON.parse(byId('document').textContent);
+  const {result} = page;
+  document.title = `${result.scenario || 'accosim report'} - accosim`;
+  byId('title').textContent = result.scenario || 'accosim report';
+  showAnswer(page);
+  showComparison(page);
+  showRun(page);
+  showWarnings(page);
+  showGround(page);
+  showAgain(page);
+  let on = result.results.map(() => true);
+  const charts = makeCharts(page);
+  const timeline = page.timelines.length > 0 ? makeTimeline(page.timelines) : null;
+  const redraw = (now) => {
+    charts.draw(on);
+    if (timeline) timeline.redraw(now);
+  };
+  showSwitches(page, (chosen) => {
+    on = chosen;
+    showColumns(on);
+    charts.draw(on);
+    if (timeline) timeline.show(on);
+  });
+  charts.draw(on);
+  if (timeline) timeline.show(on);
+  new ResizeObserver(() => charts.resize()).observe(document.querySelector('main'));
+  followTheme(redraw);
+  followPrint(redraw);
+}
+
+/// The system's theme, or the one that was switched to.
+function followTheme(redraw) {
+  const dark = matchMedia('(prefers-color-scheme: dark)'), button = byId('theme'), root = document.documentElement;
+  const isDark = () => (root.dataset.theme || (dark.matches ? 'dark' : 'light')) === 'dark';
+  const tell = () => { button.textContent = isDark() ? 'light theme' : 'dark theme'; };
+  button.addEventListener('click', () => {
+    root.dataset.theme = isDark() ? 'light' : 'dark';
+    tell();
+    redraw(false);
+  });
+  dark.addEventListener('change', () => {
+    tell();
+    redraw(false);
+  });
+  tell();
+}
+
+/// Paper is light, as wide as a sheet, and shows what is folded on a screen.
+function followPrint(redraw) {
+  const root = document.documentElement;
+  let before = null;
+  addEventListener('beforeprint', () => {
+    const details = [...document.querySelectorAll('details:not(.numbers)')];
+    before = {theme: root.dataset.theme, closed: details.filter((one) => !one.open)};
+    root.dataset.theme = 'light';
+    root.dataset.print = '';
+    for (const one of details) one.open = true;
+    redraw(true);
+  });
+  addEventListener('afterprint', () => {
+    if (!before) return;
+    if (before.theme) root.dataset.theme = before.theme; else delete root.dataset.theme;
+    delete root.dataset.print;
+    for (const one of before.closed) one.open = false;
+    before = null;
+    redraw(false);
+  });
+}
+
+main();

@@ -1,0 +1,144 @@
+// The parts of the page that are text: question and answer, the table, warnings, what it all rests on.
+
+function showAnswer({words}) {
+  const facts = words.facts.filter((fact) => fact.name !== 'scenario');
+  byId('answer').append(
+    el('p', {class: 'question', dir: 'auto'}, words.question),
+    el('p', {class: 'answer', dir: 'auto'}, words.answer),
+    el('dl', {class: 'facts'}, facts.map((fact) => [el('dt', {}, fact.name), el('dd', {dir: 'auto'}, fact.text)])),
+    words.description ? el('details', {}, el('summary', {}, 'about the scenario'),
+      el('p', {dir: 'auto'}, words.description)) : null);
+}
+
+/// A figure with its interval below it.
+const withInterval = (value, range) =>
+  range ? [value, el('span', {class: 'interval'}, range)] : value;
+
+const kVerdicts = {fits: 'fits', tight: 'tight', does_not_fit: 'does not fit'};
+
+/// Rows of the comparison: [name, what it means, cell(result), whether any result has it].
+function comparisonRows(result) {
+  const band = (r, key) => r.seeds === undefined ? null :
+    el('span', {class: 'interval'}, `${r.seeds} seeds: ${interval(key[1], r[key[0] + '_p10'], r[key[0] + '_p90'])}`);
+  const errorOf = (value, error) => withInterval(value, error === null ? '' : `our error ${format.error(error)}`);
+  const another = result.results.some((r) => r.published_of_another_run) ? ', of another run' : '';
+  const rows = [
+    ['update', '80 % interval', (r) => [withInterval(format.time(r.update_time_s),
+      interval('time', r.update_time_s_low, r.update_time_s_high)), band(r, ['update_time_s', 'time'])]],
+    ['all tokens', 'h:mm:ss', (r) => format.clock(r.total_time_s)],
+    ['published time', `of all tokens${another}`, (r) => r.published_time_s === null ? '-' :
+      errorOf(format.clock(r.published_time_s), r.published_time_error), (r) => r.published_time_s !== null],
+    ['speedup', 'per token, over the baseline', (r) => [withInterval(shown('factor', r.speedup),
+      interval('factor', r.speedup_low, r.speedup_high)), band(r, ['speedup', 'factor'])], (r) => r.speedup !== null],
+    ['published speedup', another.slice(2), (r) => r.published_speedup === null ? '-' :
+      errorOf(format.factor(r.published_speedup), r.published_speedup_error), (r) => r.published_speedup !== null],
+    ['speedup at the same batch', 'over the baseline with as many samples an update',
+      (r) => withInterval(shown('factor', r.speedup_same_batch),
+        interval('factor', r.speedup_same_batch_low, r.speedup_same_batch_high)), (r) => r.speedup_same_batch !== null],
+    ['batch grown', 'samples an update over those asked for', (r) => format.factor(r.batch_inflation)],
+    ['tokens a second', 'of all GPUs, and of one',
+      (r) => withInterval(format.count(r.tokens_per_s), format.count(r.tokens_per_s_per_gpu))],
+    ['MFU', 'share of the peak that the model needs', (r) => format.percent(r.mfu)],
+    ['GPU idle', '', (r) => format.percent(r.gpu_idle_fraction)],
+    ['exposed communication', 'of an update, that nothing hides', (r) => format.time(r.exposed_communication_s)],
+    ['memory', 'of a GPU, 80 % interval, and its capacity', (r) => [
+      withInterval(format.memory(r.memory_resident_bytes),
+        interval('memory', r.memory_resident_bytes_low, r.memory_resident_bytes_high)),
+      el('span', {class: `verdict ${r.fit_verdict}`},
+        `${kVerdicts[r.fit_verdict]}: ${format.memory(r.memory_capacity_bytes)}`)]],
+  ];
+  return rows.filter((row) => !row[3] || result.results.some(row[3]));
+}
+
+function showComparison({result}) {
+  const head = (r) => [nameOf(r.label), r.label === result.baseline ? el('span', {class: 'interval'}, 'baseline') : null];
+  const rows = comparisonRows(result).map(([name, meaning, cell]) =>
+    [[name, meaning ? el('span', {class: 'interval'}, meaning) : null], ...result.results.map((r) => cell(r))]);
+  byId('comparison').append(table('', [el('span', {class: 'hidden'}, 'figure'), ...result.results.map(head)], rows));
+  byId('schedules').hidden = false;
+  showFair(result);
+  showPauses(result);
+}
+
+function showFair(result) {
+  if (result.fair_words) byId('fair').append(el('ul', {}, result.fair_words.map((text) => el('li', {dir: 'auto'}, text))));
+}
+
+function showPauses(result) {
+  const rows = result.results.flatMap((r) => (r.pauses || []).map((pause) => [nameOf(r.label), nameOf(pause.name),
+    format.time(pause.lasts_s), format.time(pause.delays_s), format.count(pause.every_updates)]));
+  if (rows.length > 0)
+    byId('fair').append(el('div', {class: 'wide'}, table('Pauses: how long one lasts, and by how much it delays the training',
+      ['schedule', 'pause', 'lasts', 'delays', 'every so many updates'], rows)));
+}
+
+/// A switch for each schedule; `changed` is told which are on.
+function showSwitches({result}, changed) {
+  if (result.results.length < 2) return;
+  const boxes = result.results.map(() => el('input', {type: 'checkbox', checked: ''}));
+  const tell = () => changed(boxes.map((box) => box.checked));
+  for (const box of boxes) box.addEventListener('change', tell);
+  byId('switches').append(...result.results.map((r, i) => el('label', {class: 'switch'}, boxes[i], nameOf(r.label))));
+}
+
+/// Columns of the table follow the switches.
+function showColumns(on) {
+  for (const row of byId('comparison').querySelectorAll('tr'))
+    [...row.children].slice(1).forEach((cell, i) => { cell.hidden = !on[i]; });
+}
+
+/// What every schedule is warned of is said once.
+function showWarnings({result}) {
+  const key = (w) => JSON.stringify([w.code, w.message, w.advice]);
+  const all = result.results.map((r) => r.warnings);
+  const shared = all.length > 1 ? all[0].filter((w) => all.every((list) => list.some((o) => key(o) === key(w)))) : [];
+  const isShared = (w) => shared.some((o) => key(o) === key(w));
+  const parts = [['all schedules', shared],
+    ...result.results.map((r) => [r.label, r.warnings.filter((w) => !isShared(w))])].filter(([, list]) => list.length > 0);
+  const item = (w) => el('li', {}, el('span', {dir: 'auto'}, w.message), ' ', el('code', {}, w.code),
+    w.advice ? el('p', {class: 'advice', dir: 'auto'}, w.advice) : null);
+  const section = byId('warnings');
+  section.hidden = false;
+  if (parts.length === 0) section.append(el('p', {}, 'None.'));
+  for (const [label, list] of parts) section.append(el('h3', {}, nameOf(label)), el('ul', {}, list.map(item)));
+}
+
+function showGround({ground, errors, result}) {
+  const section = byId('ground');
+  section.hidden = false;
+  section.append(
+    el('div', {class: 'wide'}, table('Devices and links', ['what', 'name', 'figures', 'how well it is known'],
+      ground.map((row) => [row.what, nameOf(row.name), row.figures, row.known]))),
+    el('p', {}, 'Intervals are of 80 %: they come from what the fits of kernels and links leave over. ' +
+      `Links are ${result.network === 'simgrid' ? 'shared by all that goes over them' : 'free of contention'} in this prediction.`));
+  if (errors.length === 0) {
+    section.append(el('p', {}, 'How far off such predictions were is not known here: accosim\'s own sources, which hold its ' +
+      'validation, were not beside the program.'));
+    return;
+  }
+  const name = (error) => error.group + (error.device ? `, on ${error.device}` : '');
+  section.append(el('div', {class: 'wide'}, table('How far off such predictions were: mean error of published measurements',
+    ['what was measured', 'cases', 'its source left out of the fits', 'fitted to it too'],
+    errors.map((error) => [name(error), error.cases, error.without_source, error.fitted]))));
+}
+
+function showAgain({command, version}) {
+  byId('again').hidden = false;
+  byId('again').append(el('pre', {class: 'command', tabindex: '0'}, command), el('p', {}, `accosim ${version}`));
+}
+
+/// A measured run beside its prediction, part by part.
+function showRun({run}) {
+  if (!run) return;
+  const error = (measured, predicted) => measured > 0 && predicted > 0 ? format.error(predicted / measured - 1) : '-';
+  const time = (value) => value > 0 ? format.time(value) : '-';
+  const section = byId('run');
+  section.hidden = false;
+  section.append(
+    el('p', {dir: 'auto'}, `${run.file}: an update took ${format.time(run.measured_s)} and is predicted to take ` +
+      `${format.time(run.predicted_s)} (${error(run.measured_s, run.predicted_s)}).`),
+    el('div', {class: 'wide'}, table('Mean time of a part, waiting for other ranks included',
+      ['part', 'measured', 'predicted', 'error', 'how often', 'predicted'],
+      run.parts.map((part) => [nameOf(part.name), time(part.measured_s), time(part.predicted_s),
+        error(part.measured_s, part.predicted_s), String(part.measured_count), String(part.predicted_count)]))));
+}

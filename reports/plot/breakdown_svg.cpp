@@ -1,0 +1,74 @@
+#include "reports/plot/breakdown_svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/base/axes.hpp"
+#include "reports/human.hpp"
+#include "reports/plot/activity_fill.hpp"
+#include "reports/plot/bar_chart.hpp"
+
+namespace accosim {
+namespace {
+
+Fill fill_of(TimeUse use) {
+  switch (use) {
+    case TimeUse::kComputation: return {Hue::kBlue};
+    case TimeUse::kOptimizer: return fill_of(Activity::kOptimizer);
+    case TimeUse::kCopies: return fill_of(Activity::kCopy);
+    case TimeUse::kExposedCommunication: return fill_of(Activity::kExposedCommunication);
+    case TimeUse::kWaiting: return fill_of(Activity::kWaiting);
+    case TimeUse::kPauses: return fill_of(Activity::kPause);
+    case TimeUse::kHost: break;
+  }
+  return fill_of(Activity::kHost);
+}
+
+Bar bar_of(const UpdateBreakdown& breakdown) {
+  Bar bar;
+  bar.name = breakdown.label;
+  constexpr double kSame = 5e-3;
+  if (std::abs(breakdown.batch_inflation - 1) > kSame)
+    bar.detail = human_factor(breakdown.batch_inflation) + " the batch";
+  for (int i = 0; i < kTimeUses; ++i) {
+    const auto use = static_cast<TimeUse>(i);
+    const Seconds time = breakdown.parts[static_cast<std::size_t>(i)];
+    constexpr double kNothing = 1e-6;  // of the update: what rounding leaves
+    if (time > kNothing * breakdown.update_time)
+      bar.parts.push_back({name_of(use), time.value, human_time(time), "", fill_of(use)});
+  }
+  bar.total = fmt::format("{} ({} to {})", human_time(breakdown.update_time), human_time(breakdown.low),
+                          human_time(breakdown.high));
+  bar.low = breakdown.low.value;
+  bar.high = breakdown.high.value;
+  return bar;
+}
+
+}  // namespace
+
+std::string breakdown_svg(const PlotHeading& heading, const std::vector<UpdateBreakdown>& breakdowns,
+                          const PlotStyle& style) {
+  BarChart chart;
+  chart.heading = heading;
+  Seconds longest;
+  for (const UpdateBreakdown& breakdown : breakdowns) {
+    chart.bars.push_back(bar_of(breakdown));
+    longest = std::max({longest, breakdown.update_time, breakdown.high});
+  }
+  for (int i = 0; i < kTimeUses; ++i) {
+    const std::string name = name_of(static_cast<TimeUse>(i));
+    const bool there = std::any_of(chart.bars.begin(), chart.bars.end(), [&](const Bar& bar) {
+      return std::any_of(bar.parts.begin(), bar.parts.end(), [&](const BarPart& part) { return part.name == name; });
+    });
+    if (there) chart.legend.push_back({name, fill_of(static_cast<TimeUse>(i)), LegendEntry::Shape::kBox});
+  }
+  chart.legend.push_back({"80 % interval", {}, LegendEntry::Shape::kWhisker});
+  const TimeUnit unit = time_unit(longest);
+  chart.unit = unit.size.value;
+  chart.axis = fmt::format("time of an update, mean of the ranks ({})", unit.name);
+  return bar_chart_svg(chart, style);
+}
+
+}  // namespace accosim

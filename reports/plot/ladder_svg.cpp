@@ -1,0 +1,145 @@
+#include "reports/plot/ladder_svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "models/base/axes.hpp"
+#include "reports/human.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kBar = 24, kRow = 48, kSmall = 10.5, kGap = 12;
+constexpr Fill kGain = {Hue::kGreen, Pattern::kPlain}, kLoss = {Hue::kVermillion, Pattern::kRising};
+
+/// A rung as it is drawn.
+struct Row {
+  std::string name, detail;  ///< the second in a line below
+  double before = 1, after = 1;
+  std::string times, speedup;   ///< of the change, and of all so far
+  std::optional<double> limit;  ///< the speedup that it cannot exceed
+};
+
+std::vector<Row> rows_of(const Ladder& ladder) {
+  const bool at_same_batch = known_at_same_batch(ladder);
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < ladder.rungs.size(); ++i) {
+    const Rung& rung = ladder.rungs[i];
+    Row row;
+    row.name = rung.change;
+    row.detail =
+        fmt::format("{} an update, {} samples", human_time(rung.update_time), human_count(rung.samples_per_update));
+    if (at_same_batch) row.detail += fmt::format(", {} per token", human_factor(rung.speedup));
+    row.before = shown_speedup(ladder, i == 0 ? 0 : i - 1);
+    row.after = shown_speedup(ladder, i);
+    if (i > 0) row.times = human_factor(shown_times(ladder, i));
+    row.speedup = human_factor(row.after);
+    if (at_same_batch && rung.most_same_batch > 0) {
+      row.limit = row.before * rung.most_same_batch;
+      row.speedup += fmt::format(" (at most {})", human_factor(*row.limit));
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// Of the logarithm of speedups, with a little room at both ends. A change of a few per cent fills no picture.
+Scale scale_of(const std::vector<Row>& rows, double from, double to) {
+  double low = 1, high = 1;
+  for (const Row& row : rows) {
+    low = std::min(low, row.after);
+    high = std::max({high, row.after, row.limit.value_or(1)});
+  }
+  constexpr double kLeast = 1.25, kRoom = 0.03;
+  const double least = std::log(low), most = std::log(std::max(high, kLeast * low)), room = kRoom * (most - least);
+  return {least - room, most + room, from, to};
+}
+
+/// At their logarithms, as far apart as their labels need.
+std::vector<Tick> ticks_of(const Scale& x) {
+  constexpr double kApart = 44;  // pixels
+  std::vector<Tick> ticks;
+  for (double power = std::floor(x.low / std::log(10)); power <= x.high / std::log(10); ++power)
+    for (const double digit : {1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0}) {
+      const double value = digit * std::pow(10, power), at = std::log(value);
+      const bool near = !ticks.empty() && x.at(at) - x.at(ticks.back().value) < kApart;
+      if (at >= x.low && at <= x.high && !near) ticks.push_back({at, fmt::format("{:.3g}x", value)});
+    }
+  return ticks;
+}
+
+void draw_row(Svg& svg, const Row& row, const Scale& x, double top) {
+  const double names = x.from - kPlotMargin - 8, after = x.at(std::log(row.after));
+  svg.text(kPlotMargin, top + 12, cut_to_pixels(row.name, names, 12, true), {.bold = true});
+  svg.text(kPlotMargin, top + 26, cut_to_pixels(row.detail, names, kSmall),
+           {.size = kSmall, .colour = svg.ground().dim});
+  if (row.times.empty()) {
+    svg.line(after, top, after, top + kBar, {svg.ground().ink, 1.5});
+  } else {
+    const double left = x.at(std::log(std::min(row.before, row.after)));
+    const double right = x.at(std::log(std::max(row.before, row.after)));
+    constexpr double kThin = 1;
+    const Box box{left, top, std::max(kThin, right - left), kBar};
+    const Fill fill = row.after >= row.before ? kGain : kLoss;
+    svg.rect(box, svg.paint(fill), {svg.ground().paper, 0.8});
+    const double wide = text_width(row.times, kSmall) + 6;
+    if (label_fits(row.times, box.width, kSmall))
+      draw_label(svg, box, fill, row.times, kSmall);
+    else if (right + wide <= x.to)
+      svg.text(right + 4, top + kBar / 2 + 4, row.times, {.size = kSmall});
+    else
+      svg.text(left - 4, top + kBar / 2 + 4, row.times, {.size = kSmall, .anchor = Anchor::kEnd});
+  }
+  if (row.limit)
+    svg.line(x.at(std::log(*row.limit)), top - 4, x.at(std::log(*row.limit)), top + kBar + 4, {svg.ground().ink, 2.5});
+  svg.text(x.to + kGap, top + kBar / 2 + 4, cut_to_pixels(row.speedup, svg.width() - kPlotMargin - x.to - kGap, 11),
+           {.size = 11});
+}
+
+std::vector<LegendEntry> legend_of(const std::vector<Row>& rows) {
+  std::vector<LegendEntry> legend = {{"a change that gains", kGain, LegendEntry::Shape::kBox}};
+  const auto any = [&](auto&& holds) { return std::any_of(rows.begin(), rows.end(), holds); };
+  if (any([](const Row& row) { return row.after < row.before; }))
+    legend.push_back({"a change that loses", kLoss, LegendEntry::Shape::kBox});
+  if (any([](const Row& row) { return row.limit.has_value(); }))
+    legend.push_back({"the most that it can bring at the same batch", {}, LegendEntry::Shape::kLine});
+  return legend;
+}
+
+}  // namespace
+
+std::string ladder_svg(const PlotHeading& heading, const Ladder& ladder, const PlotStyle& style) {
+  Svg svg(style.theme, style.width, heading.title);
+  const std::vector<Row> rows = rows_of(ladder);
+  const double top = draw_legend(svg, legend_of(rows), draw_heading(svg, heading)) + 8;
+  double names = 0, speedups = 0;
+  for (const Row& row : rows) {
+    names = std::max({names, text_width(row.name, 12, true), text_width(row.detail, kSmall)});
+    speedups = std::max(speedups, text_width(row.speedup, 11));
+  }
+  constexpr double kMostNames = 0.36, kMostSpeedups = 0.26;
+  const Scale x = scale_of(rows, kPlotMargin + std::min(names, kMostNames * style.width) + kGap,
+                           style.width - kPlotMargin - std::min(speedups, kMostSpeedups * style.width) - kGap - 1);
+  const double bottom = top + kRow * static_cast<double>(rows.size());
+  const double middle = (x.from + x.to) / 2, room = 2 * (std::min(middle, style.width - middle) - 1);
+  draw_columns(svg, ticks_of(x), x, top, bottom,
+               cut_to_pixels(fmt::format("speedup over {} {} (logarithmic)", cut_to_pixels(ladder.from, 160, 12),
+                                         known_at_same_batch(ladder) ? "at the same batch" : "per token"),
+                             room, 12));
+  double y = top + 14;
+  for (const Row& row : rows) {
+    draw_row(svg, row, x, y);
+    y += kRow;
+    // To where the next change begins.
+    if (&row != &rows.back())
+      svg.line(x.at(std::log(row.after)), y - kRow + kBar, x.at(std::log(row.after)), y,
+               {svg.ground().dim, 0.8, "2 2"});
+  }
+  return svg.take(bottom + 46);
+}
+
+}  // namespace accosim

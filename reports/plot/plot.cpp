@@ -1,0 +1,82 @@
+#include "reports/plot/plot.hpp"
+
+#include <cstdlib>
+#include <string>
+
+namespace accosim {
+namespace {
+
+/// 0 to 1, of "#rrggbb" (ITU-R BT.709, without the gamma: enough to choose between black and white).
+double brightness(const char* colour) {
+  const long rgb = std::strtol(colour + 1, nullptr, 16);
+  return (0.2126 * static_cast<double>(rgb >> 16 & 0xFF) + 0.7152 * static_cast<double>(rgb >> 8 & 0xFF) +
+          0.0722 * static_cast<double>(rgb & 0xFF)) /
+         255;
+}
+
+constexpr double kSwatch = 16;
+
+void draw_swatch(Svg& svg, const LegendEntry& entry, double x, double y) {
+  const std::string ink = svg.ground().ink;
+  using Shape = LegendEntry::Shape;
+  switch (entry.shape) {
+    case Shape::kBox: svg.rect({x, y - 10, kSwatch, 11}, svg.paint(entry.fill), {svg.ground().dim, 0.5}); break;
+    case Shape::kThickLine: svg.line(x, y - 4, x + kSwatch, y - 4, {ink, 3}); break;
+    case Shape::kLine: svg.line(x + kSwatch / 2, y - 11, x + kSwatch / 2, y + 2, {ink, 1.5}); break;
+    case Shape::kDashedLine: svg.line(x + kSwatch / 2, y - 11, x + kSwatch / 2, y + 2, {ink, 1.2, "2 2"}); break;
+    case Shape::kWhisker: draw_whisker(svg, x, x + kSwatch, y - 4, 4); break;
+  }
+}
+
+}  // namespace
+
+double draw_heading(Svg& svg, const PlotHeading& heading) {
+  const double room = svg.width() - 2 * kPlotMargin;
+  svg.text(kPlotMargin, kPlotMargin + 13, cut_to_pixels(heading.title, room, 15, true), {.size = 15, .bold = true});
+  svg.text(kPlotMargin, kPlotMargin + 32, cut_to_pixels(heading.subtitle, room, 12), {.colour = svg.ground().dim});
+  return kPlotMargin + 44;
+}
+
+double draw_legend(Svg& svg, const std::vector<LegendEntry>& entries, double top) {
+  constexpr double kLine = 18, kSize = 11, kGap = 16;
+  double x = kPlotMargin, y = top + 12;
+  for (const LegendEntry& entry : entries) {
+    const double wide = kSwatch + 5 + text_width(entry.name, kSize);
+    if (x > kPlotMargin && x + wide > svg.width() - kPlotMargin) {
+      x = kPlotMargin;
+      y += kLine;
+    }
+    draw_swatch(svg, entry, x, y);
+    svg.text(x + kSwatch + 5, y, entry.name, {.size = kSize});
+    x += wide + kGap;
+  }
+  return y + 12;
+}
+
+const char* ink_on(Hue hue, Theme theme) {
+  constexpr double kMiddle = 0.5;
+  return brightness(colour_of(hue, theme)) > kMiddle ? "#000000" : "#ffffff";
+}
+
+bool label_fits(const std::string& label, double width, double size) {
+  constexpr double kPadding = 3;
+  return !label.empty() && text_width(label, size) + 2 * kPadding <= width;
+}
+
+void draw_label(Svg& svg, Box box, Fill fill, const std::string& label, double size) {
+  if (!label_fits(label, box.width, size)) return;
+  const double wide = text_width(label, size);
+  const double middle = box.x + box.width / 2, base = box.y + box.height / 2 + 0.36 * size;
+  if (fill.pattern != Pattern::kPlain)
+    svg.rect({middle - wide / 2 - 2, box.y + 1, wide + 4, box.height - 2}, colour_of(fill.hue, svg.theme()));
+  svg.text(middle, base, label, {.size = size, .anchor = Anchor::kMiddle, .colour = ink_on(fill.hue, svg.theme())});
+}
+
+void draw_whisker(Svg& svg, double low, double high, double y, double half_height) {
+  const Stroke ink{svg.ground().ink, 1.2};
+  svg.line(low, y, high, y, ink);
+  svg.line(low, y - half_height, low, y + half_height, ink);
+  svg.line(high, y - half_height, high, y + half_height, ink);
+}
+
+}  // namespace accosim

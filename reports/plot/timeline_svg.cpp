@@ -1,0 +1,194 @@
+#include "reports/plot/timeline_svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "models/base/axes.hpp"
+#include "reports/human.hpp"
+#include "reports/plot/activity_fill.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kNames = 104;  // pixels for the names of lanes
+constexpr double kLane = 18, kLaneGap = 6, kRankLine = 17, kScheduleLine = 22, kScheduleGap = 14, kNoteLine = 15;
+constexpr double kSmall = 10.5;
+
+double height_of(const TimelineRank& rank) {
+  return kRankLine + static_cast<double>(rank.lanes.size()) * (kLane + kLaneGap) + 4;
+}
+
+double height_of(const ScheduleTimeline& timeline) {
+  double height = kScheduleLine + kScheduleGap;
+  for (const TimelineRank& rank : timeline.ranks) height += height_of(rank);
+  return height + (left_out_in_words(timeline).empty() ? 0 : kNoteLine);
+}
+
+std::vector<LegendEntry> legend_of(const TimelinePicture& picture) {
+  std::array<bool, kActivities> there{};
+  bool rounds = false;
+  for (const ScheduleTimeline& timeline : picture.timelines)
+    for (const TimelineRank& rank : timeline.ranks) {
+      rounds = rounds || !rank.rounds.empty();
+      for (const TimelineLane& lane : rank.lanes)
+        for (const TimelineSpan& span : lane.spans) there[static_cast<std::size_t>(span.activity)] = true;
+    }
+  std::vector<LegendEntry> entries;
+  using Shape = LegendEntry::Shape;
+  for (int i = 0; i < kActivities; ++i)
+    if (const auto activity = static_cast<Activity>(i); there[static_cast<std::size_t>(i)])
+      entries.push_back({name_of(activity), fill_of(activity), Shape::kBox});
+  entries.push_back({"critical path", {}, Shape::kThickLine});
+  entries.push_back({"an update ends", {}, Shape::kLine});
+  if (rounds) entries.push_back({"a round ends", {}, Shape::kDashedLine});
+  return entries;
+}
+
+/// The spans of one lane: a path for each activity, so that many spans make a small file, then the labels.
+void draw_spans(Svg& svg, const TimelineLane& lane, const std::vector<std::string>& labels, const Scale& x,
+                double top) {
+  constexpr double kLeast = 1, kEdge = 7, kShown = 0.6;  // pixels
+  const double pixel = (x.high - x.low) / (x.to - x.from);
+  const std::vector<TimelineSpan> spans = aggregated(lane.spans, kLeast * pixel);
+  std::array<std::string, kActivities> narrow, wide;
+  const auto box_of = [&](const TimelineSpan& span) {
+    return Box{x.at(span.begin), top, std::max(kShown, x.at(span.end) - x.at(span.begin)), kLane};
+  };
+  for (const TimelineSpan& span : spans) {
+    const Box box = box_of(span);
+    (box.width < kEdge ? narrow : wide)[static_cast<std::size_t>(span.activity)] += box_shape(box);
+  }
+  for (int i = 0; i < kActivities; ++i) {
+    const auto of = static_cast<std::size_t>(i);
+    if (narrow[of].empty() && wide[of].empty()) continue;
+    const auto activity = static_cast<Activity>(i);
+    const std::string paint = svg.paint(fill_of(activity));
+    const bool waiting = activity == Activity::kWaiting;
+    svg.path(narrow[of], paint);
+    svg.path(wide[of], paint, {waiting ? svg.ground().dim : svg.ground().paper, waiting ? 0.5 : 0.7});
+  }
+  for (const TimelineSpan& span : spans)
+    if (span.count == 1)
+      draw_label(svg, box_of(span), fill_of(span.activity),
+                 span.activity == Activity::kWaiting ? std::string("waiting") : labels[span.label], kSmall);
+}
+
+void draw_critical(Svg& svg, const TimelineLane& lane, const Scale& x, double y) {
+  const double pixel = (x.high - x.low) / (x.to - x.from);
+  std::string shape;
+  double from = 0, to = -1;
+  const auto flush = [&] {
+    if (to > from) shape += fmt::format("M{} {}H{}", pixels(x.at(from)), pixels(y), pixels(x.at(to)));
+  };
+  for (const TimelineSpan& span : lane.critical) {
+    if (to >= from && span.begin <= to + 0.5 * pixel) {
+      to = std::max(to, span.end);
+      continue;
+    }
+    flush();
+    from = span.begin;
+    to = span.end;
+  }
+  flush();
+  svg.path(shape, "none", {svg.ground().ink, 3});
+}
+
+/// Returns where to go on.
+double draw_rank(Svg& svg, const TimelineRank& rank, const ScheduleTimeline& timeline, const std::string& name,
+                 const Scale& x, double top) {
+  svg.text(kPlotMargin + 8, top + 12, cut_to_pixels(name, svg.width() - 2 * kPlotMargin - 8, kSmall),
+           {.size = kSmall, .colour = svg.ground().dim});
+  top += kRankLine;
+  double y = top;
+  for (const TimelineLane& lane : rank.lanes) {
+    svg.text(kPlotMargin + kNames - 8, y + kLane / 2 + 4, cut_to_pixels(lane.name, kNames - 14, kSmall),
+             {.size = kSmall, .anchor = Anchor::kEnd});
+    svg.rect({x.from, y, x.at(timeline.length.value) - x.from, kLane}, "none", {svg.ground().grid, 0.6});
+    draw_spans(svg, lane, timeline.labels, x, y);
+    draw_critical(svg, lane, x, y + kLane + 2.5);
+    y += kLane + kLaneGap;
+  }
+  std::string rounds, updates;
+  const auto mark = [&](double time, double above) {
+    return fmt::format("M{} {}V{}", pixels(x.at(time)), pixels(top - above), pixels(y - 2));
+  };
+  for (const double time : rank.rounds) rounds += mark(time, 0);
+  for (const double time : rank.updates) updates += mark(time, 2);
+  svg.path(rounds, "none", {svg.ground().ink, 1.2, "2 2"});
+  svg.path(updates, "none", {svg.ground().ink, 1.5});
+  return y + 4;
+}
+
+/// Returns where to go on.
+double draw_schedule(Svg& svg, const ScheduleTimeline& timeline, const RunResult& result, const Scale& x, double top) {
+  const std::string facts = update_in_words(result);
+  const double room = svg.width() - 2 * kPlotMargin, wide = text_width(facts, 11);
+  svg.line(kPlotMargin, top, svg.width() - kPlotMargin, top, {svg.ground().grid});
+  svg.text(kPlotMargin, top + 17, cut_to_pixels(timeline.label, room - wide - 12, 13, true),
+           {.size = 13, .bold = true});
+  svg.text(svg.width() - kPlotMargin, top + 17, facts, {.size = 11, .anchor = Anchor::kEnd});
+  double y = top + kScheduleLine;
+  const int ranks = static_cast<int>(result.ranks.size());
+  for (const TimelineRank& rank : timeline.ranks) y = draw_rank(svg, rank, timeline, rank_in_words(rank, ranks), x, y);
+  if (const std::string note = left_out_in_words(timeline); !note.empty()) {
+    svg.text(kPlotMargin + 8, y + 10, cut_to_pixels(note, room - 8, kSmall),
+             {.size = kSmall, .colour = svg.ground().dim});
+    y += kNoteLine;
+  }
+  return y + kScheduleGap;
+}
+
+}  // namespace
+
+std::string rank_in_words(const TimelineRank& rank, int ranks) {
+  if (rank.alike == ranks && ranks > 1) return fmt::format("{} ranks, all alike: {}", ranks, rank.device);
+  std::string words = fmt::format("rank {}", rank.rank);
+  if (rank.alike > 1) words += fmt::format(" (x{} alike)", rank.alike);
+  return fmt::format("{}, node {}: {}", words, rank.node, rank.device);
+}
+
+std::string update_in_words(const RunResult& result) {
+  std::string words = fmt::format("{} an update", human_time(result.update_time));
+  constexpr double kSame = 5e-3;
+  if (std::abs(result.batch_inflation - 1) > kSame)
+    words += fmt::format(", of {} the batch", human_factor(result.batch_inflation));
+  if (result.speedup) words += fmt::format("; {} per token", human_factor(*result.speedup));
+  return words;
+}
+
+std::string left_out_in_words(const ScheduleTimeline& timeline) {
+  std::string words;
+  const auto add = [&](const std::string& sentence) { words += (words.empty() ? "" : " ") + sentence; };
+  if (timeline.left_out > 0)
+    add(fmt::format("{} more ranks look different; --all-ranks draws them.", timeline.left_out));
+  if (timeline.cut)
+    add(fmt::format("The steady period is longer: drawn is its end, {}. --updates N draws N updates.",
+                    human_time(timeline.length)));
+  if (timeline.drawn) add("Micro-batches are drawn: other updates look different.");
+  return words;
+}
+
+std::string timeline_svg(const TimelinePicture& picture, const PlotStyle& style) {
+  Svg svg(style.theme, style.width, "Timeline of " + picture.heading.title);
+  const double top = draw_legend(svg, legend_of(picture), draw_heading(svg, picture.heading)) + 2;
+  Seconds longest;
+  double bottom = top;
+  for (const ScheduleTimeline& timeline : picture.timelines) {
+    longest = std::max(longest, timeline.length);
+    bottom += height_of(timeline);
+  }
+  if (!(longest > Seconds{0})) longest = Seconds{1};
+  const Scale x{0, longest.value, kPlotMargin + kNames, style.width - kPlotMargin - 6};
+  const TimeUnit unit = time_unit(longest);
+  std::vector<Tick> ticks = nice_ticks(0, longest / unit.size, static_cast<int>((x.to - x.from) / 60));
+  for (Tick& tick : ticks) tick.value *= unit.size.value;
+  draw_columns(svg, ticks, x, top, bottom, fmt::format("time ({})", unit.name));
+  double y = top;
+  for (std::size_t i = 0; i < picture.timelines.size(); ++i)
+    y = draw_schedule(svg, picture.timelines[i], picture.results[i], x, y);
+  return svg.take(bottom + 46);
+}
+
+}  // namespace accosim

@@ -1,0 +1,29 @@
+// The timeline as a picture: schedules one above the other, aligned in time, a row for each lane of each rank that
+// differs from others.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/plot/plot.hpp"
+#include "sim/answers/timeline.hpp"
+
+namespace accosim {
+
+/// A timeline with what the comparison says of its schedule.
+struct TimelinePicture {
+  PlotHeading heading;
+  std::vector<ScheduleTimeline> timelines;
+  std::vector<RunResult> results;  ///< of the same schedules
+};
+
+std::string timeline_svg(const TimelinePicture& picture, const PlotStyle& style);
+
+/// "rank 0 and 7 alike, A100-SXM4-80GB", "rank 3, V100, node 1".
+std::string rank_in_words(const TimelineRank& rank, int ranks);
+/// "2.30 s an update, batch 1.50x".
+std::string update_in_words(const RunResult& result);
+/// What the picture leaves out; empty: nothing.
+std::string left_out_in_words(const ScheduleTimeline& timeline);
+
+}  // namespace accosim

@@ -1,0 +1,16 @@
+// A sweep's rows as a table for a spreadsheet or pandas: a line for each point and schedule.
+#pragma once
+
+#include <iosfwd>
+
+#include "sim/sweep/rows.hpp"
+
+namespace accosim {
+
+/// RFC 4180 but for the ends of lines, which are "\n". Columns: index, one for each axis by its pointer, status, why,
+/// schedule, and the figures of a row by their names there. Empty where there is none.
+void write_sweep_csv(std::ostream& out, const SweepRows& rows);
+/// How such a table begins, for whoever looks at the file.
+inline constexpr const char* kSweepCsvBegins = "index,";
+
+}  // namespace accosim

@@ -1,0 +1,219 @@
+#include "reports/sweep/sweep_plots.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "models/base/axes.hpp"
+#include "models/base/curves.hpp"
+#include "models/base/errors.hpp"
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::array<Fill, 10> kFills = {{{Hue::kGrey},
+                                          {Hue::kSky},
+                                          {Hue::kOrange, Pattern::kDots},
+                                          {Hue::kGreen, Pattern::kVertical},
+                                          {Hue::kVermillion, Pattern::kRising},
+                                          {Hue::kPurple, Pattern::kHorizontal},
+                                          {Hue::kYellow, Pattern::kFalling},
+                                          {Hue::kBlue},
+                                          {Hue::kInk, Pattern::kCross},
+                                          {Hue::kSky, Pattern::kDots}}};
+
+Fill fill_of(std::size_t schedule) { return kFills[schedule % kFills.size()]; }
+
+std::size_t axis_named(const std::vector<Axis>& axes, const std::string& name) {
+  const std::vector<std::string> shorts = short_names(axes);
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (name == axes[i].pointer || name == shorts[i]) return i;
+    known.insert(known.end(), {shorts[i], axes[i].pointer});
+  }
+  throw BadInput(fmt::format("the sweep has no axis {}{}", in_quotes(name), hint(name, known)));
+}
+
+/// Whether a row is in the cut.
+bool in_cut(const Row& row, const Cut& cut) {
+  for (std::size_t i = 0; i < row.point.size(); ++i)
+    if (std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end() && row.point[i] != cut.at[i]) return false;
+  return true;
+}
+
+PlotHeading heading_of(const SweepRows& rows, const Cut& cut, const std::string& what) {
+  const std::vector<std::string> names = short_names(rows.heading.axes);
+  std::string rest;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
+      rest += fmt::format("{}{} = {}", rest.empty() ? "" : ", ", names[i], rows.heading.axes[i].values[cut.at[i]]);
+  return {rows.heading.scenario, rest.empty() ? what : fmt::format("{}; {}", what, rest)};
+}
+
+const char* words_of(Score by) { return by == Score::kTokens ? "per token" : "at equal samples an update"; }
+
+/// Ticks at every value, or at every second, third... where there is room for `most` only.
+std::vector<Tick> ticks_of(const std::vector<std::string>& values, const std::vector<double>& places,
+                           std::size_t most) {
+  std::vector<Tick> ticks;
+  const std::size_t step = (values.size() + most - 1) / most;
+  for (std::size_t i = 0; i < values.size(); i += step) ticks.push_back({places[i], values[i]});
+  return ticks;
+}
+
+/// Where points lie: in their logarithm where they span more than a factor of ten and none is 0.
+std::vector<double> places_of(const std::vector<double>& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  constexpr double kWide = 10;
+  std::vector<double> places = values;
+  if (*least > 0 && *most >= kWide * *least)
+    for (double& place : places) place = std::log10(place);
+  return places;
+}
+
+}  // namespace
+
+Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::string>& named,
+           const std::vector<std::string>& at) {
+  const Heading& heading = rows.heading;
+  if (!heading.grid)
+    throw BadInput("the sweep's points are no grid (zip or Latin hypercube); use its table (--csv) for a picture");
+  if (heading.axes.size() < axes)
+    throw BadInput(fmt::format("the sweep has one axis and a map has two; draw it with --kind curve"));
+  Cut cut{{}, Coordinates(heading.axes.size(), 0)};
+  if (named.size() > axes) throw BadInput(fmt::format("{} axes are named; this picture has {}", named.size(), axes));
+  for (const std::string& name : named) cut.axes.push_back(axis_named(heading.axes, name));
+  std::vector<std::size_t> order(heading.axes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return heading.axes[a].values.size() > heading.axes[b].values.size();
+  });
+  for (const std::size_t i : order)
+    if (cut.axes.size() < axes && std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
+      cut.axes.push_back(i);
+  for (const std::string& each : at) {
+    const std::size_t equals = each.find('=');
+    if (equals == std::string::npos) throw BadInput(fmt::format("--at {}: write axis=value", in_quotes(each)));
+    const std::size_t axis = axis_named(heading.axes, each.substr(0, equals));
+    const std::vector<std::string>& values = heading.axes[axis].values;
+    const auto found = std::find(values.begin(), values.end(), each.substr(equals + 1));
+    if (found == values.end())
+      throw BadInput(
+          fmt::format("--at {}: the axis has no such value{}", in_quotes(each), hint(each.substr(equals + 1), values)));
+    cut.at[axis] = static_cast<std::size_t>(found - values.begin());
+  }
+  return cut;
+}
+
+std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotStyle& style) {
+  const Heading& heading = rows.heading;
+  const std::size_t axis = cut.axes.front();
+  const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
+  if (!numbers)
+    throw BadInput(
+        fmt::format("{} has values that are no numbers; draw it with --kind map", heading.axes[axis].pointer));
+  const std::vector<double> places = places_of(numbers->values);
+  CurvePanel panel;
+  const PlotHeading words =
+      heading_of(rows, cut, fmt::format("speedup over {}, {}, with 80 % intervals", heading.baseline, words_of(by)));
+  panel.title = fmt::format("{}: {}", words.title, words.subtitle);
+  const Labels labels = labels_of(heading.axes[axis], short_names(heading.axes)[axis]);
+  panel.x_title = labels.name;
+  panel.y_unit = "x";
+  const auto [least, most] = std::minmax_element(places.begin(), places.end());
+  panel.least_x = *least;
+  panel.most_x = *most > *least ? *most : *least + 1;
+  panel.x_ticks = ticks_of(labels.values, places, static_cast<std::size_t>(style.width / 90));
+  panel.low = 1;
+  panel.high = 1;
+  panel.limits = {1};
+  for (std::size_t s = 0; s < heading.schedules.size(); ++s) {
+    ChartCurve curve{heading.schedules[s], static_cast<int>(s), {}, {}, {}};
+    for (const Row& row : rows.rows) {
+      if (!row.done() || !in_cut(row, cut)) continue;
+      const Figures& figures = row.schedules[s];
+      const std::optional<double>& speedup = by == Score::kTokens ? figures.speedup : figures.speedup_same_batch;
+      const std::optional<Interval>& interval =
+          by == Score::kTokens ? figures.speedup_interval : figures.speedup_same_batch_interval;
+      if (!speedup || !figures.fits) continue;
+      curve.points.push_back({places[row.point[axis]], *speedup});
+      curve.low.push_back(interval ? interval->low : *speedup);
+      curve.high.push_back(interval ? interval->high : *speedup);
+      panel.low = std::min(panel.low, curve.low.back());
+      panel.high = std::max(panel.high, curve.high.back());
+    }
+    panel.curves.push_back(std::move(curve));
+  }
+  const double room = 0.05 * std::max(0.1, panel.high - panel.low);
+  panel.low = std::max(0.0, panel.low - room);
+  panel.high += room;
+  return curves_svg(panel.title, {panel}, style.theme, style.width);
+}
+
+std::string map_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotStyle& style) {
+  const Heading& heading = rows.heading;
+  const std::size_t across = cut.axes[0], upward = cut.axes[1];
+  const PlotHeading words = heading_of(rows, cut, fmt::format("the fastest schedule {}", words_of(by)));
+  Svg svg(style.theme, style.width, words.title);
+  double top = draw_heading(svg, words);
+  std::vector<std::size_t> winners;
+  for (const Row& row : rows.rows)
+    if (const std::optional<std::size_t> winner = in_cut(row, cut) ? winner_of(row, by) : std::nullopt)
+      if (std::find(winners.begin(), winners.end(), *winner) == winners.end()) winners.push_back(*winner);
+  std::sort(winners.begin(), winners.end());
+  std::vector<LegendEntry> legend;
+  for (const std::size_t s : winners) legend.push_back({heading.schedules[s], fill_of(s)});
+  if (by == Score::kTokens) legend.push_back({"~ or a dot: the interval leaves the fastest open", {Hue::kPaper}});
+  legend.push_back({"x none fits, ! failed", {Hue::kPaper}});
+  top = draw_legend(svg, legend, top) + 10;
+  const std::vector<std::string> names = short_names(heading.axes);
+  const Labels sideways = labels_of(heading.axes[across], names[across]),
+               upwards = labels_of(heading.axes[upward], names[upward]);
+  const std::vector<std::string>&columns = sideways.values, &lines = upwards.values;
+  double left = kPlotMargin + 30;
+  for (const std::string& value : lines) left = std::max(left, kPlotMargin + 24 + text_width(value, 11));
+  left = std::min(left, style.width / 3);
+  const double wide = (style.width - left - kPlotMargin) / static_cast<double>(columns.size());
+  const double high = std::clamp(420 / static_cast<double>(lines.size()), 4.0, 36.0);
+  const double bottom = top + high * static_cast<double>(lines.size());
+  for (const Row& row : rows.rows) {
+    if (!in_cut(row, cut)) continue;
+    const Box box{left + wide * static_cast<double>(row.point[across]),
+                  bottom - high * static_cast<double>(row.point[upward] + 1), wide, high};
+    const std::optional<std::size_t> winner = winner_of(row, by);
+    const Fill fill = winner ? fill_of(*winner) : Fill{Hue::kPaper};
+    svg.rect(box, svg.paint(fill), {svg.ground().paper, 0.5});
+    const std::string mark = !row.done() ? "!" : !winner ? "x" : is_close(row, by) ? "~" : "";
+    const double size = std::min(12.0, high);
+    if (mark.empty()) continue;
+    if (label_fits(mark, wide, size)) {
+      draw_label(svg, box, fill, mark, size);
+    } else {
+      constexpr double kDot = 2.4;
+      svg.rect({box.x + (wide - kDot) / 2, box.y + (high - kDot) / 2, kDot, kDot}, svg.ground().ink);
+    }
+  }
+  const std::size_t most_lines = static_cast<std::size_t>(std::max(2.0, (bottom - top) / 16));
+  std::vector<double> at_lines, at_columns;
+  for (std::size_t i = 0; i < lines.size(); ++i) at_lines.push_back(bottom - high * (static_cast<double>(i) + 0.5));
+  for (std::size_t i = 0; i < columns.size(); ++i) at_columns.push_back(left + wide * (static_cast<double>(i) + 0.5));
+  for (const Tick& tick : ticks_of(lines, at_lines, most_lines))
+    svg.text(left - 6, tick.value + 4, cut_to_pixels(tick.label, left - kPlotMargin - 20, 11),
+             {.size = 11, .anchor = Anchor::kEnd});
+  double widest = 20;
+  for (const std::string& value : columns) widest = std::max(widest, text_width(value, 11) + 10);
+  const std::size_t most_columns = static_cast<std::size_t>(std::max(2.0, (style.width - left) / widest));
+  for (const Tick& tick : ticks_of(columns, at_columns, most_columns))
+    svg.text(tick.value, bottom + 16, tick.label, {.size = 11, .anchor = Anchor::kMiddle});
+  svg.text((left + style.width - kPlotMargin) / 2, bottom + 34, sideways.name,
+           {.anchor = Anchor::kMiddle, .colour = svg.ground().dim});
+  svg.text(kPlotMargin, top - 2, upwards.name, {.colour = svg.ground().dim});
+  return svg.take(bottom + 46);
+}
+
+}  // namespace accosim

@@ -1,0 +1,201 @@
+#include "reports/sweep/sweep_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/human.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostRows = 16;   ///< of a table or map
+constexpr std::size_t kMostLines = 12;  ///< of crossovers
+constexpr std::size_t kMostFailures = 5;
+
+const char* words_of(Score by) {
+  return by == Score::kTokens ? "most tokens per second" : "fastest at equal samples an update";
+}
+
+std::string points_of(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
+
+/// Which of `count` values a table shows: all, or so many evenly spread with both ends.
+std::vector<std::size_t> shown_of(std::size_t count, std::size_t most) {
+  std::vector<std::size_t> shown;
+  const std::size_t rows = std::min(count, most);
+  for (std::size_t i = 0; i < rows; ++i) shown.push_back(rows == 1 ? 0 : i * (count - 1) / (rows - 1));
+  return shown;
+}
+
+void write_counts(std::ostream& out, const SweepRows& rows, Score by, const ConsoleOptions& options) {
+  std::size_t failed = 0, close = 0;
+  for (const Row& row : rows.rows) {
+    failed += row.done() ? 0 : 1;
+    close += is_close(row, by) ? 1 : 0;
+  }
+  std::string text = fmt::format("{}: {} of {} schedules", rows.heading.scenario, points_of(rows.rows.size()),
+                                 rows.heading.schedules.size());
+  if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
+  text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
+  if (close > 0)
+    text += fmt::format(" At {} the interval leaves open which schedule is the fastest (~).", points_of(close));
+  write_wrapped(out, "", text, options.width);
+}
+
+/// Things that are counted: between two of them there is nothing.
+bool are_whole(const Numbers& numbers) {
+  return numbers.unit.empty() && std::all_of(numbers.values.begin(), numbers.values.end(),
+                                             [](double value) { return value == std::floor(value); });
+}
+
+void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, const std::string& name, Score by,
+                const ConsoleOptions& options) {
+  const std::vector<Wins> wins = wins_along(rows, axis, by);
+  const std::vector<std::string>& values = rows.heading.axes[axis].values;
+  const bool alone = rows.heading.axes.size() == 1;
+  const Labels labels = labels_of(rows.heading.axes[axis], name);
+  std::vector<Column> columns{{labels.name, "", {}, true}};
+  const std::vector<std::size_t> shown = shown_of(values.size(), kMostRows);
+  for (const std::size_t at : shown) columns[0].cells.push_back({labels.values[at]});
+  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
+    Column column{rows.heading.schedules[s], alone ? "speedup" : "fastest", {}, false};
+    for (const std::size_t at : shown) {
+      const Wins& here = wins[at];
+      const bool most = here.points > 0 && *std::max_element(here.share.begin(), here.share.end()) == here.share[s];
+      std::string text = "-";
+      if (alone && !std::isnan(here.best[s])) text = human_factor(here.best[s]);
+      if (!alone && here.points > 0) text = fmt::format("{:.0f} %", 100 * here.share[s]);
+      column.cells.push_back({text, most && text != "-" ? Style::kGood : Style::kPlain});
+    }
+    columns.push_back(std::move(column));
+  }
+  out << '\n';
+  write_table(out, columns, options);
+  if (shown.size() < values.size())
+    write_wrapped(out, "", fmt::format("{} of {} values are shown.", shown.size(), values.size()), options.width);
+}
+
+void write_crossovers(std::ostream& out, const SweepRows& rows, const std::vector<std::string>& names, Score by,
+                      const ConsoleOptions& options) {
+  const std::vector<Crossover> all = crossovers(rows, by);
+  if (!all.empty()) out << '\n';
+  for (std::size_t i = 0; i < std::min(all.size(), kMostLines); ++i) {
+    const Crossover& each = all[i];
+    const Numbers numbers = *numbers_of(rows.heading.axes[each.axis]);
+    const std::string &below = rows.heading.schedules[each.below], &above = rows.heading.schedules[each.above];
+    const auto shown = [&](double at) {
+      return are_whole(numbers) ? fmt::format("{:g}", std::ceil(at)) : written(numbers, at);
+    };
+    const std::string low = shown(each.low), high = shown(each.high);
+    std::string text = fmt::format("{} overtakes {} ", above, below);
+    if (are_whole(numbers))
+      text += low == high ? fmt::format("from {} = {} on", names[each.axis], high)
+                          : fmt::format("from {} = {} to {} on", names[each.axis], low, high);
+    else
+      text += low == high ? fmt::format("above {} of {}", high, names[each.axis])
+                          : fmt::format("between {} and {} of {}", low, high, names[each.axis]);
+    if (each.lines > 1) text += fmt::format(" ({} lines of points)", each.lines);
+    write_wrapped(out, "", text + ".", options.width);
+  }
+  if (all.size() > kMostLines)
+    write_wrapped(out, "", fmt::format("... and {} more.", all.size() - kMostLines), options.width);
+}
+
+/// A letter for each schedule: the first of its own that no earlier one has.
+std::vector<char> letters_of(const std::vector<std::string>& schedules) {
+  std::vector<char> letters;
+  for (const std::string& label : schedules) {
+    char chosen = 0;
+    for (const std::string& candidates : {label, std::string("abcdefghijklmnopqrstuvwxyz0123456789")})
+      for (const char c : candidates) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (chosen == 0 && plain && std::find(letters.begin(), letters.end(), c) == letters.end()) chosen = c;
+      }
+    letters.push_back(chosen == 0 ? '?' : chosen);
+  }
+  return letters;
+}
+
+/// The two axes with the most values, in their order.
+std::pair<std::size_t, std::size_t> longest_axes(const std::vector<Axis>& axes) {
+  std::vector<std::size_t> order(axes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return axes[a].values.size() > axes[b].values.size(); });
+  return {std::min(order[0], order[1]), std::max(order[0], order[1])};
+}
+
+/// Two axes of a grid, the others at their first values.
+void write_map(std::ostream& out, const SweepRows& rows, const std::vector<std::string>& names, Score by,
+               const ConsoleOptions& options) {
+  const Heading& heading = rows.heading;
+  if (!heading.grid || heading.axes.size() < 2) return;
+  const auto [down, across] = longest_axes(heading.axes);
+  const std::vector<char> letters = letters_of(heading.schedules);
+  std::vector<std::vector<std::string>> cells(heading.axes[down].values.size(),
+                                              std::vector<std::string>(heading.axes[across].values.size(), " "));
+  for (const Row& row : rows.rows) {
+    bool here = true;
+    for (std::size_t i = 0; i < row.point.size(); ++i) here = here && (i == down || i == across || row.point[i] == 0);
+    if (!here) continue;
+    const std::optional<std::size_t> winner = winner_of(row, by);
+    std::string& cell = cells[row.point[down]][row.point[across]];
+    cell = !row.done() ? "!" : !winner ? "x" : std::string(1, letters[*winner]) + (is_close(row, by) ? "~" : "");
+  }
+  const Labels downward = labels_of(heading.axes[down], names[down]),
+               sideways = labels_of(heading.axes[across], names[across]);
+  std::vector<Column> columns{{downward.name, "", {}, true}};
+  const std::vector<std::size_t> rows_shown = shown_of(cells.size(), kMostRows);
+  for (const std::size_t r : rows_shown) columns[0].cells.push_back({downward.values[r]});
+  std::size_t wide = 2;
+  for (const std::string& value : sideways.values) wide = std::max(wide, value.size());
+  const std::size_t room =
+      static_cast<std::size_t>(std::max(0, options.width - static_cast<int>(downward.name.size())));
+  for (const std::size_t c : shown_of(cells[0].size(), std::max<std::size_t>(2, room / (wide + 2)))) {
+    Column column{sideways.values[c], "", {}, false};
+    for (const std::size_t r : rows_shown) column.cells.push_back({cells[r][c]});
+    columns.push_back(std::move(column));
+  }
+  std::string legend = fmt::format("{} (across: {}", words_of(by), sideways.name);
+  for (std::size_t i = 0; i < heading.axes.size(); ++i)
+    if (i != down && i != across) legend += fmt::format("; {} = {}", names[i], heading.axes[i].values[0]);
+  legend += "): ";
+  for (std::size_t s = 0; s < letters.size(); ++s)
+    legend += fmt::format("{}{} {}", s == 0 ? "" : ", ", letters[s], heading.schedules[s]);
+  out << '\n';
+  write_wrapped(out, "", legend + "; x none fits, ! failed", options.width);
+  out << '\n';
+  write_table(out, columns, options);
+}
+
+void write_failures(std::ostream& out, const SweepRows& rows, const ConsoleOptions& options) {
+  const std::vector<Failure> failures = failures_of(rows);
+  if (!failures.empty()) out << '\n';
+  for (std::size_t i = 0; i < std::min(failures.size(), kMostFailures); ++i)
+    write_wrapped(out, "",
+                  fmt::format("Failed: {}, the first of them {}: {}", points_of(failures[i].points), failures[i].first,
+                              failures[i].why),
+                  options.width);
+  if (failures.size() > kMostFailures)
+    write_wrapped(out, "", fmt::format("... and {} more reasons.", failures.size() - kMostFailures), options.width);
+}
+
+}  // namespace
+
+void write_sweep_summary(std::ostream& out, const SweepRows& rows, Score by, const ConsoleOptions& options) {
+  write_counts(out, rows, by, options);
+  const std::vector<std::string> names = short_names(rows.heading.axes);
+  for (std::size_t axis = 0; axis < names.size(); ++axis) write_wins(out, rows, axis, names[axis], by, options);
+  write_crossovers(out, rows, names, by, options);
+  write_map(out, rows, names, by, options);
+  write_failures(out, rows, options);
+}
+
+}  // namespace accosim

@@ -1,0 +1,13 @@
+// A sweep on the terminal: what is fastest where, where that changes, and what failed.
+#pragma once
+
+#include <iosfwd>
+
+#include "reports/table.hpp"
+#include "sim/sweep/summary.hpp"
+
+namespace accosim {
+
+void write_sweep_summary(std::ostream& out, const SweepRows& rows, Score by, const ConsoleOptions& options);
+
+}  // namespace accosim

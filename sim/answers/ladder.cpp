@@ -1,0 +1,182 @@
+#include "sim/answers/ladder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "models/spec/schedule_traits.hpp"
+#include "sim/result/run.hpp"
+
+namespace accosim {
+namespace {
+
+bool reduces_once(const ScheduleSpec& spec) { return !meets_every_micro_batch(spec); }
+
+bool takes(const ScheduleSpec& spec, const char* key) { return traits_of(spec).takes(key); }
+
+/// A change of `now` towards `to`: what it is called, or nothing where it changes nothing.
+using Change = std::string (*)(const Scenario& scenario, ScheduleSpec& now, const ScheduleSpec& to);
+
+std::string reduce_once(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
+  if (!takes(now, "sync") || reduces_once(now) || !reduces_once(to)) return "";
+  now.sync = Sync::kLastMicroBatch;
+  return "no_sync: one reduction an update";
+}
+
+std::string gradients_in(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
+  if (now.gradient_dtype == to.gradient_dtype) return "";
+  now.gradient_dtype = to.gradient_dtype;
+  return fmt::format("gradients in {}", name_of(to.gradient_dtype));
+}
+
+std::string parameters_in(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
+  if (now.parameter_dtype == to.parameter_dtype && now.optimizer_dtype == to.optimizer_dtype) return "";
+  now.parameter_dtype = to.parameter_dtype;
+  now.optimizer_dtype = to.optimizer_dtype;
+  return fmt::format("parameters {}, states {}", name_of(to.parameter_dtype), name_of(to.optimizer_dtype));
+}
+
+std::string copy_less(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
+  std::vector<std::string> parts;
+  if (now.broadcast_buffers && !to.broadcast_buffers) {
+    now.broadcast_buffers = false;
+    parts.emplace_back("no buffers sent");
+  }
+  const bool views = to.gradient_as_bucket_view || !has_bucket_copies(to);
+  if (has_bucket_copies(now) && views && !now.gradient_as_bucket_view) {
+    now.gradient_as_bucket_view = true;
+    parts.emplace_back("no copies");
+  }
+  return in_words(parts);
+}
+
+std::string step_whole(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
+  if (now.optimizer_sharding == to.optimizer_sharding || !takes(to, "optimizer_sharding")) return "";
+  now.optimizer_sharding = to.optimizer_sharding;
+  return to.optimizer_sharding == OptimizerSharding::kNone ? "each rank steps all parameters"
+                                                           : "optimizer shared out by tensors";
+}
+
+std::string overlap(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
+  if (!takes(now, "overlap") || !takes(to, "overlap")) return "";
+  ScheduleSpec changed = now;
+  changed.overlap = to.overlap;
+  changed.buckets = to.buckets;
+  changed.bucket_cap = to.bucket_cap;
+  changed.first_bucket = to.first_bucket;
+  const bool same = changed.overlap == now.overlap && changed.buckets == now.buckets &&
+                    changed.bucket_cap == now.bucket_cap && changed.first_bucket == now.first_bucket;
+  if (same) return "";
+  std::swap(now, changed);
+  if (changed.overlap == now.overlap) return "buckets of another size";
+  return now.overlap == Overlap::kBackward ? "buckets beside the backward pass" : "sent after the backward pass";
+}
+
+/// The scenario's own serial ZeRO-1 where it has one.
+ScheduleSpec serial_sharded(const Scenario& scenario, const ScheduleSpec& now) {
+  for (const ScheduleSpec& spec : scenario.schedules)
+    if (is_serial_sharded(spec) && spec.gradient_dtype == now.gradient_dtype &&
+        spec.parameter_dtype == now.parameter_dtype && spec.optimizer_dtype == now.optimizer_dtype)
+      return spec;
+  ScheduleSpec spec;
+  spec.name = plain_sharded_schedule().name;
+  spec.parameter_dtype = now.parameter_dtype;
+  spec.gradient_dtype = now.gradient_dtype;
+  spec.reduce_dtype = now.reduce_dtype;
+  spec.optimizer_dtype = now.optimizer_dtype;
+  return spec;
+}
+
+std::string shard(const Scenario& scenario, ScheduleSpec& now, const ScheduleSpec& to) {
+  if (sharding_of(now) != Sharding::kNothing || sharding_of(to) != Sharding::kOptimizer || is_serial_sharded(to))
+    return "";
+  now = serial_sharded(scenario, now);
+  return fmt::format("{}: optimizer sharded", plain_sharded_schedule().title);
+}
+
+/// What the last step is called; it changes all that is left.
+std::string the_rest(const ScheduleSpec& now, const ScheduleSpec& to) {
+  const ScheduleTraits& traits = traits_of(to);
+  if (now.name == to.name) return "all that is left";
+  if (traits.delayed) return fmt::format("{}: communication hidden", traits.title);
+  if (traits.local) return fmt::format("{}: meetings each {} updates", traits.title, to.inner_updates);
+  return traits.title;
+}
+
+constexpr Change kChanges[] = {reduce_once, gradients_in, parameters_in, copy_less, step_whole, overlap, shard};
+
+bool same_run(ScheduleSpec a, const ScheduleSpec& b) {
+  a.label = b.label;
+  return a == b;
+}
+
+}  // namespace
+
+bool known_at_same_batch(const Ladder& ladder) {
+  return std::all_of(ladder.rungs.begin() + 1, ladder.rungs.end(),
+                     [](const Rung& rung) { return rung.speedup_same_batch.has_value(); });
+}
+
+double shown_speedup(const Ladder& ladder, std::size_t rung) {
+  if (rung == 0) return 1;
+  const Rung& one = ladder.rungs[rung];
+  return known_at_same_batch(ladder) ? *one.speedup_same_batch : one.speedup;
+}
+
+double shown_times(const Ladder& ladder, std::size_t rung) {
+  if (rung == 0) return 1;
+  const Rung& one = ladder.rungs[rung];
+  return known_at_same_batch(ladder) ? *one.times_same_batch : one.times;
+}
+
+std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to) {
+  std::vector<Rung> rungs(1);
+  rungs[0].change = from.label;
+  rungs[0].spec = from;
+  const auto add = [&](std::string change, const ScheduleSpec& spec) {
+    rungs.emplace_back();
+    rungs.back().change = std::move(change);
+    rungs.back().spec = spec;
+  };
+  ScheduleSpec now = from;
+  for (const Change& change : kChanges) {
+    if (same_run(now, to)) break;
+    if (std::string name = change(scenario, now, to); !name.empty()) add(std::move(name), now);
+  }
+  if (same_run(now, to))
+    rungs.back().spec = to;
+  else
+    add(the_rest(now, to), to);
+  const double most = traits_of(to).most_same_batch;
+  if (rungs.size() < 2) return rungs;  // the same but for the label
+  if (is_serial_sharded(rungs[rungs.size() - 2].spec) && identical_ranks(scenario.cluster))
+    rungs.back().most_same_batch = most;
+  return rungs;
+}
+
+Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to, NetworkKind network) {
+  Ladder result{from.label, to.label, rungs_between(scenario, from, to)};
+  std::vector<Rung>& rungs = result.rungs;
+  const int steps = scenario.training.gradient_accumulation_steps;
+  for (Rung& rung : rungs) {
+    const SteadyPlay play = play_steady(scenario, rung.spec, steps, network);
+    rung.update_time = play.measured.update_time;
+    rung.samples_per_update = samples_per_update(play);
+    rung.tokens_per_second = worked_per_update(play).tokens / rung.update_time.value;
+  }
+  const double samples = rungs.back().samples_per_update;
+  std::vector<std::optional<double>> times;  // seconds a sample at as many samples
+  for (const Rung& rung : rungs)
+    times.push_back(&rung == &rungs.back() ? std::optional(rung.update_time.value / samples)
+                                           : time_per_sample(scenario, rung.spec, samples, network));
+  for (std::size_t i = 1; i < rungs.size(); ++i) {
+    rungs[i].times = rungs[i].tokens_per_second / rungs[i - 1].tokens_per_second;
+    rungs[i].speedup = rungs[i].tokens_per_second / rungs[0].tokens_per_second;
+    if (times[i] && times[i - 1]) rungs[i].times_same_batch = *times[i - 1] / *times[i];
+    if (times[i] && times[0]) rungs[i].speedup_same_batch = *times[0] / *times[i];
+  }
+  return result;
+}
+
+}  // namespace accosim

@@ -1,0 +1,19 @@
+#include "sim/answers/memory_bars.hpp"
+
+#include "models/price/fit_verdict.hpp"
+#include "models/price/interval.hpp"
+
+namespace accosim {
+
+std::vector<MemoryBar> memory_bars(const std::vector<RunResult>& results) {
+  std::vector<MemoryBar> bars;
+  for (const RunResult& result : results)
+    for (const KindMemory& kind : result.memory_by_kind) {
+      const Interval interval = resident_interval(kind.parts);
+      bars.push_back({result.label, kind.device, kind.ranks, kind.parts, Bytes{interval.low}, Bytes{interval.high},
+                      kind.capacity, kind.fit});
+    }
+  return bars;
+}
+
+}  // namespace accosim

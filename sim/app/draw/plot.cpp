@@ -1,0 +1,191 @@
+// The verb `plot`: a picture of what `compare` predicts, a kind of picture a mode.
+#include <utility>
+
+#include "models/base/errors.hpp"
+#include "models/recorded/convergence_curves.hpp"
+#include "models/spec/scenario.hpp"
+#include "reports/plot/breakdown_svg.hpp"
+#include "reports/plot/ladder_svg.hpp"
+#include "reports/plot/memory_svg.hpp"
+#include "reports/sweep/sweep_plots.hpp"
+#include "sim/app/draw/picture_file.hpp"
+#include "sim/app/ladder_option.hpp"
+#include "sim/app/schedules.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/sweep/rows_output.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/app/timeline.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/result/balance.hpp"
+#include "sim/result/run.hpp"
+
+namespace accosim {
+namespace {
+
+std::vector<Option> picture_options() {
+  return {
+      {.names = "--kind",
+       .help =
+           "timeline: what each lane of each rank does; breakdown: where an update's time goes; memory: by part "
+           "against the capacity; ladder: which change from one schedule to another brings how much (--ladder); "
+           "convergence: the curves of a document of accocal converge, which stands in place of the scenario; curve: "
+           "the speedup along an axis of a sweep, and map: the fastest schedule over two, of the rows of accosim "
+           "sweep in place of the scenario",
+       .choices = {"timeline", "breakdown", "memory", "ladder", "convergence", "curve", "map"},
+       .required = true,
+       .takes = "KIND"},
+      {.names = "-o,--output",
+       .help = "File to write: .svg, or with the package librsvg2-bin .png or .pdf",
+       .empty = "names no file",
+       .required = true,
+       .takes = "FILE"},
+      {.names = "--theme",
+       .help = "Colours: light, dark, or print (greys and patterns)",
+       .value = std::string("light"),
+       .choices = {"light", "dark", "print"},
+       .default_shown = true},
+      {.names = "--width",
+       .help = "Width in pixels",
+       .value = 1000,
+       .least = kLeastPlotWidth,
+       .most = kMostPlotWidth,
+       .default_shown = true}};
+}
+
+PlotStyle style_of(const Arguments& arguments) {
+  const std::string& theme = arguments.text("--theme");
+  return {theme == "light"  ? Theme::kLight
+          : theme == "dark" ? Theme::kDark
+                            : Theme::kPrint,
+          static_cast<double>(arguments.whole("--width"))};
+}
+
+/// The scenario, the schedules to play and what they come to.
+struct Compared {
+  Scenario scenario;
+  std::vector<int> indices;
+  std::vector<RunResult> results;
+};
+
+Compared compared(const Arguments& arguments) {
+  LoadedScenario loaded = load_balanced(arguments.text("scenario"), arguments.texts("--set"));
+  check_picture(arguments.text("--output"), loaded.files, arguments.flag("--force"));
+  std::vector<int> indices = chosen_schedules(loaded.scenario, arguments.texts("--schedule"));
+  const Progress progress("playing schedules");
+  std::vector<RunResult> results = compare(loaded.scenario, indices, network_of(arguments));
+  return {std::move(loaded.scenario), std::move(indices), std::move(results)};
+}
+
+ExitCode plot_timeline(const Arguments& arguments) {
+  const Compared all = compared(arguments);
+  write_picture(arguments.text("--output"),
+                timeline_svg(timeline_picture(all.scenario, all.indices, all.results, arguments), style_of(arguments)));
+  return ExitCode::kDone;
+}
+
+ExitCode plot_breakdown(const Arguments& arguments) {
+  const Compared all = compared(arguments);
+  write_picture(
+      arguments.text("--output"),
+      breakdown_svg(heading_of(all.scenario),
+                    breakdowns_of(all.scenario, all.indices, all.results, network_of(arguments)), style_of(arguments)));
+  return ExitCode::kDone;
+}
+
+ExitCode plot_memory(const Arguments& arguments) {
+  const Compared all = compared(arguments);
+  write_picture(arguments.text("--output"),
+                memory_svg(heading_of(all.scenario), memory_bars(all.results), style_of(arguments)));
+  return ExitCode::kDone;
+}
+
+ExitCode plot_ladder(const Arguments& arguments) {
+  if (!arguments.given("--ladder"))
+    throw BadInput("--kind ladder draws the way from one schedule to another; name them: --ladder ddp acco");
+  const LoadedScenario loaded = load_balanced(arguments.text("scenario"), arguments.texts("--set"));
+  check_picture(arguments.text("--output"), loaded.files, arguments.flag("--force"));
+  const Ladder ladder = ladder_asked_for(loaded.scenario, arguments);
+  write_picture(arguments.text("--output"), ladder_svg(heading_of(loaded.scenario), ladder, style_of(arguments)));
+  return ExitCode::kDone;
+}
+
+ExitCode plot_convergence(const Arguments& arguments) {
+  const std::string& path = arguments.text("scenario");
+  const MeasuredCurves curves = read_curves(read_file(path), path);
+  check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
+  const PlotStyle style = style_of(arguments);
+  write_picture(arguments.text("--output"), convergence_svg(curves, style.theme, style.width));
+  return ExitCode::kDone;
+}
+
+Score score_of(const Arguments& arguments) {
+  return arguments.text("--by") == "tokens" ? Score::kTokens : Score::kSameBatch;
+}
+
+/// The rows, and the part of them that --axis and --at say.
+template <class Draw>
+ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const Draw& draw) {
+  const std::string& path = arguments.text("scenario");
+  const SweepRows rows = read_rows(path);
+  check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
+  const Cut cut = cut_of(rows, axes, arguments.texts("--axis"), arguments.texts("--at"));
+  write_picture(arguments.text("--output"), draw(rows, cut, score_of(arguments), style_of(arguments)));
+  return ExitCode::kDone;
+}
+
+ExitCode plot_curve(const Arguments& arguments) { return plot_sweep(arguments, 1, curve_svg); }
+ExitCode plot_map(const Arguments& arguments) { return plot_sweep(arguments, 2, map_svg); }
+
+std::vector<Option> cut_options() {
+  return {by_option(),
+          {.names = "--axis",
+           .help = "Of a sweep: the axis across, and for a map a second one upward, by pointer or last keys; default: "
+                   "those with the most values",
+           .value = Texts()},
+          {.names = "--at",
+           .help = "Of a sweep: the value of another axis, axis=value; default: its first; may be repeated",
+           .value = Texts()}};
+}
+
+}  // namespace
+
+Verb plot_verb() {
+  const std::vector<Option> always = joined(picture_options(), {force_option()});
+  const std::vector<Option> played = joined(play_options(), always), timed = joined(played, timeline_options(""));
+  Texts of_a_ladder = names_of(joined(always, scenario_options()));
+  of_a_ladder.insert(of_a_ladder.end(), {"--network", "--ladder"});
+  Texts of_a_document = names_of(always);
+  of_a_document.emplace_back("scenario");
+  Texts of_rows = names_of(joined(always, cut_options()));
+  of_rows.emplace_back("scenario");
+  return {.name = "plot",
+          .help = "Draw a timeline, where the time goes, memory, a ladder, convergence or a sweep as a picture",
+          .options = joined(timed, joined({ladder_option()}, cut_options())),
+          .modes = {{.of = "of a timeline (--kind timeline)",
+                     .reads = names_of(timed),
+                     .run = plot_timeline,
+                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "timeline"; }},
+                    {.of = "of a breakdown (--kind breakdown)",
+                     .reads = names_of(played),
+                     .run = plot_breakdown,
+                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "breakdown"; }},
+                    {.of = "of a ladder (--kind ladder)",
+                     .reads = of_a_ladder,
+                     .run = plot_ladder,
+                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "ladder"; }},
+                    {.of = "of convergence (--kind convergence)",
+                     .reads = of_a_document,
+                     .run = plot_convergence,
+                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "convergence"; }},
+                    {.of = "of a sweep (--kind curve)",
+                     .reads = of_rows,
+                     .run = plot_curve,
+                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "curve"; }},
+                    {.of = "of a sweep (--kind map)",
+                     .reads = of_rows,
+                     .run = plot_map,
+                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "map"; }},
+                    {.of = "of memory (--kind memory)", .reads = names_of(played), .run = plot_memory}}};
+}
+
+}  // namespace accosim

@@ -1,0 +1,172 @@
+// The verb `report`: a comparison as one page, which opens anywhere and without a network.
+#include <algorithm>
+#include <utility>
+
+#include "models/base/whole_file.hpp"
+#include "reports/page.hpp"
+#include "sim/app/draw/report_timelines.hpp"
+#include "sim/app/measured_run.hpp"
+#include "sim/app/modes.hpp"
+#include "sim/app/schedules.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/app/trace.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/result/critical_path.hpp"
+#include "sim/result/run.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr const char* kRanks = "--timeline-ranks";
+constexpr const char* kUpdates = "--timeline-updates";
+
+std::vector<Option> options() {
+  return joined(
+      play_options(),
+      {seeds_option(),
+       {.names = "-o,--output",
+        .help = "HTML file to write",
+        .empty = "names no file",
+        .required = true,
+        .takes = "FILE"},
+       {.names = kUpdates,
+        .help = "Number of updates in the timeline",
+        .value = 2,
+        .least = 1,
+        .most = 1000,
+        .default_shown = true},
+       {.names = kRanks,
+        .help = "Ranks in the timeline, such as 0,1,8-15; default: at most 4 of those that differ",
+        .empty = "names no rank",
+        .takes = "RANKS"},
+       {.names = "--measured",
+        .help = "A run of accocal train over its prediction; the scenario is then the machine that it was made on "
+                "(accosim fit SAMPLES -o MACHINE)",
+        .empty = "names no file",
+        .takes = "FILE"},
+       force_option()});
+}
+
+/// As a shell takes it.
+std::string shell_word(const std::string& word) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The command that was given, without --force.
+std::string command_of(const Arguments& arguments) {
+  std::string command = "accosim report";
+  const auto add = [&](const std::string& name, const std::string& value) {
+    command += (name[0] == '-' ? " " + name : "") + " " + shell_word(value);
+  };
+  for (const Option& option : options()) {
+    const std::string name = name_of(option);
+    const auto argument = arguments.all.find(name);
+    if (argument == arguments.all.end() || !argument->second.given) continue;
+    const OptionValue& value = argument->second.value;
+    if (const auto* const text = std::get_if<std::string>(&value)) add(name, *text);
+    if (const auto* const number = std::get_if<int>(&value)) add(name, std::to_string(*number));
+    if (const auto* const texts = std::get_if<Texts>(&value))
+      for (const std::string& text : *texts) add(name, text);
+  }
+  return command;
+}
+
+std::vector<std::string> devices_of(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    for (const Device& device : group.devices)
+      if (!contains(names, device.name)) names.push_back(device.name);
+  return names;
+}
+
+/// All but the timelines and the run.
+Page page_of(const ChosenSchedules& chosen, std::vector<RunResult> results, const Arguments& arguments) {
+  const Scenario& scenario = chosen.scenario;
+  Page page;
+  page.command = command_of(arguments);
+  page.network = arguments.text("--network");
+  page.results = std::move(results);
+  page.fair = fair_comparison(scenario, page.results, network_of(arguments));
+  for (const int index : chosen.indices) {
+    const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
+    page.explanations.push_back(explain(
+        spec, play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network_of(arguments))));
+  }
+  page.errors = shipped_known_errors(devices_of(scenario));
+  return page;
+}
+
+ExitCode write(const Scenario& scenario, const Page& page, const std::string& path) {
+  WholeFile file(path);
+  write_page(file.stream(), scenario, page);
+  file.commit();
+  return ExitCode::kDone;
+}
+
+ExitCode report_schedules(const Arguments& arguments) {
+  const std::string& path = arguments.text("--output");
+  const ChosenSchedules chosen = load_chosen(arguments, {{"--output", path, page_kind()}}, {});
+  const TimelineChoice choice{chosen_ranks(chosen.scenario, arguments, kRanks), arguments.whole(kUpdates)};
+  std::vector<RunResult> results = over_seeds(chosen, arguments, [&](const Scenario& scenario) {
+    return compare(scenario, chosen.indices, network_of(arguments));
+  });
+  const Progress progress("drawing the page");
+  Page page = page_of(chosen, std::move(results), arguments);
+  page.timelines = page_timelines(chosen, page.results, choice, network_of(arguments));
+  return write(chosen.scenario, page, path);
+}
+
+ExitCode report_run(const Arguments& arguments) {
+  const std::string &path = arguments.text("--output"), &measured = arguments.text("--measured");
+  const RunOnMachine both = load_run(measured, arguments.text("scenario"));
+  check_outputs({{"--output", path, page_kind()}}, both.files, arguments.flag("--force"));
+  warn_of_differences(both);
+  RunBesidePrediction beside = predict(both, arguments.whole(kUpdates), network_of(arguments));
+  ChosenSchedules chosen{both.scenario, {0}};
+  Page page =
+      page_of(chosen, {run_schedule(both.scenario, both.scenario.schedules.front(), network_of(arguments))}, arguments);
+  page.run = PageRun{measured,
+                     update_time(both.run),
+                     beside.predicted.update_time,
+                     micro_batches_per_update(both.run),
+                     beside.predicted.micro_batches,
+                     compare_parts(beside.measured_line, beside.predicted_line)};
+  for (Timeline* const line : {&beside.predicted_line, &beside.measured_line}) {
+    const bool is_measured = line == &beside.measured_line;
+    PageTimeline one{page.results.front().label, std::move(*line), {}, is_measured};
+    one.rows = rows_of_all(one.timeline.graph);
+    page.timelines.push_back(std::move(one));
+  }
+  return write(both.scenario, page, path);
+}
+
+Mode of_a_run() {
+  const std::string one_run = "--measured is of one run; leave out --set, --schedule, --seeds and --timeline-ranks";
+  return {.of = "of a run (--measured)",
+          .reads = {"scenario", "--measured", "--network", "--output", kUpdates, "--force"},
+          .run = report_run,
+          .is_meant = [](const Arguments& arguments) { return arguments.given("--measured"); },
+          .refusals = {{"--set", one_run}, {"--schedule", one_run}, {"--seeds", one_run}, {kRanks, one_run}}};
+}
+
+Mode of_schedules() {
+  Texts reads = names_of(options());
+  reads.erase(std::find(reads.begin(), reads.end(), "--measured"));
+  return {.of = "of schedules", .reads = reads, .run = report_schedules};
+}
+
+}  // namespace
+
+Verb report_verb() {
+  return {.name = "report",
+          .help = "Write a comparison as one HTML page, which opens anywhere without a network",
+          .options = options(),
+          .modes = {of_a_run(), of_schedules()}};
+}
+
+}  // namespace accosim

@@ -1,0 +1,46 @@
+#include "sim/app/sweep/rows_output.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+#include "models/base/outputs.hpp"
+#include "models/base/whole_file.hpp"
+#include "reports/sweep/sweep_csv.hpp"
+#include "reports/sweep/sweep_text.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/terminal.hpp"
+
+namespace accosim {
+
+Option by_option() {
+  return {.names = "--by",
+          .help =
+              "Of a sweep: what is called fast. tokens: the most tokens per second; same-batch: the largest speedup "
+              "over the baseline at equal samples an update",
+          .value = std::string("tokens"),
+          .choices = {"tokens", "same-batch"},
+          .default_shown = true};
+}
+
+std::vector<Option> rows_options() {
+  return {by_option(),
+          {.names = "--csv", .help = "Write a table too, a line a point and schedule", .empty = "names no file"}};
+}
+
+Output csv_output(const Arguments& arguments) {
+  return {"--csv", arguments.text("--csv"), table_kind(kSweepCsvBegins)};
+}
+
+ExitCode report_rows(const SweepRows& rows, const Arguments& arguments) {
+  if (arguments.given("--csv")) {
+    WholeFile file(arguments.text("--csv"));
+    write_sweep_csv(file.stream(), rows);
+    file.commit();
+  }
+  write_sweep_summary(std::cout, rows, arguments.text("--by") == "tokens" ? Score::kTokens : Score::kSameBatch,
+                      console_options());
+  const bool none = std::none_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
+  return none && !rows.rows.empty() ? ExitCode::kBadInput : ExitCode::kDone;
+}
+
+}  // namespace accosim

@@ -1,0 +1,220 @@
+// The verb `sweep`: a scenario at every point of a space, in a pool of processes, a row a point.
+#include "sim/sweep/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <utility>
+
+#include "models/base/errors.hpp"
+#include "models/base/outputs.hpp"
+#include "models/base/quantity.hpp"
+#include "models/base/text.hpp"
+#include "models/base/text_file.hpp"
+#include "reports/human.hpp"
+#include "sim/app/jobs.hpp"
+#include "sim/app/schedules.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/sweep/rows_output.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/sweep/workers.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostSweepBytes = 100'000'000;
+
+std::vector<Option> axis_options() {
+  return {
+      {.names = "--over",
+       .help = "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; may "
+               "be repeated, for every combination",
+       .value = Texts()},
+      {.names = "--zip", .help = "Take the axes' values side by side, not in every combination", .value = false},
+      {.names = "--latin-hypercube",
+       .help = "Take so many points, in which every value of each axis occurs equally often",
+       .value = 0,
+       .least = 1,
+       .most = kMostValues,
+       .excludes = {"--zip"}},
+      {.names = "--seed",
+       .help = "Of the Latin hypercube",
+       .value = 0,
+       .least = 0,
+       .most = 1e9,
+       .needs = "--latin-hypercube"}};
+}
+
+std::vector<Option> work_options() {
+  return {
+      jobs_option(),
+      {.names = "--timeout",
+       .help = "Longest time of a point, which fails then",
+       .value = std::string("10 min"),
+       .default_shown = true},
+      {.names = "--memory", .help = "Most memory of a process, such as 4 GiB; a point that needs more fails"},
+      {.names = "--shard",
+       .help = "Play part i of n: i/n with i from 0; auto: as the Slurm array, mpirun, mpiexec or srun that started "
+               "it says. Each part writes its own file (rows.0-of-8.jsonl), and accosim merge puts them together"}};
+}
+
+std::vector<Option> file_options() {
+  return {
+      {.names = "-o,--output",
+       .help = "File for the rows, one line of JSON a point, written as they come",
+       .empty = "names no file"},
+      {.names = "--resume", .help = "Go on with the rows that are in the file", .value = false, .needs = "--output"},
+      {.names = "--retry",
+       .help = "With --resume: play the points that failed again",
+       .value = false,
+       .needs = "--resume"}};
+}
+
+/// The points of the options, of a scenario or a file of a sweep.
+Sweep sweep_of(const Arguments& arguments, Texts& inputs) {
+  const std::string& path = arguments.text("scenario");
+  std::string text;
+  if (read_text_file(path, text, kMostSweepBytes).empty() && is_sweep(text)) {
+    inputs.push_back(path);
+    Sweep sweep = read_sweep(text, path);
+    const Texts& set = arguments.texts("--set");
+    sweep.set.insert(sweep.set.end(), set.begin(), set.end());
+    if (!arguments.texts("--schedule").empty()) sweep.schedules = arguments.texts("--schedule");
+    for (const char* const option : {"--over", "--zip", "--latin-hypercube"})
+      if (arguments.given(option))
+        throw BadInput(fmt::format("{} is part of the sweep's file {}; write it there", option, in_quotes(path, 300)));
+    return sweep;
+  }
+  Sweep sweep{path, arguments.texts("--set"), arguments.texts("--schedule"), {}};
+  std::vector<Space> axes;
+  for (const std::string& over : arguments.texts("--over"))
+    axes.push_back({.kind = Space::Kind::kAxis, .axis = parse_axis(over)});
+  if (axes.empty())
+    throw BadInput(
+        "nothing is varied; write --over /json/pointer=values, such as --over "
+        "'/cluster/nodes/0/nics/bandwidth=10,100,400 Gbit/s'");
+  if (arguments.given("--latin-hypercube"))
+    sweep.space = latin_hypercube(std::move(axes), static_cast<std::size_t>(arguments.whole("--latin-hypercube")),
+                                  static_cast<std::uint64_t>(arguments.whole("--seed")));
+  else
+    sweep.space = {.kind = arguments.flag("--zip") ? Space::Kind::kZip : Space::Kind::kProduct,
+                   .parts = std::move(axes)};
+  return sweep;
+}
+
+WorkerOptions worker_options(const Arguments& arguments) {
+  const auto quantity = [&](const char* option, Dimension dimension) {
+    if (!arguments.given(option)) return 0.0;
+    const ParsedQuantity parsed = parse_quantity(arguments.text(option), dimension);
+    if (!parsed.error.empty()) throw BadInput(fmt::format("{} {}: {}", option, arguments.text(option), parsed.error));
+    return parsed.value;
+  };
+  const ParsedQuantity timeout = parse_quantity(arguments.text("--timeout"), Dimension::kTime);
+  if (!timeout.error.empty())
+    throw BadInput(fmt::format("--timeout {}: {}", arguments.text("--timeout"), timeout.error));
+  return {arguments.whole("--jobs"), Seconds{timeout.value}, Bytes{quantity("--memory", Dimension::kData)}};
+}
+
+/// "312 of 1020 points, 23.1/s, 31 s left, 2 failed", on a terminal.
+class Counted {
+ public:
+  explicit Counted(std::size_t points) : points_(points), shown_(fmt::format("playing {} points", points)) {}
+
+  void one_more(bool failed) {
+    ++done_;
+    failed_ += failed ? 1 : 0;
+  }
+  void show() {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - since_;
+    const double rate = static_cast<double>(done_) / taken.count();
+    std::string text = fmt::format("{} of {} points, {:.3g}/s", done_, points_, rate);
+    if (rate > 0) text += fmt::format(", {} left", human_time(Seconds{static_cast<double>(points_ - done_) / rate}));
+    if (failed_ > 0) text += fmt::format(", {} failed", failed_);
+    shown_.now(text);
+  }
+
+ private:
+  std::size_t points_, done_ = 0, failed_ = 0;
+  Progress shown_;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+/// Indices of the shard's points that the file does not hold.
+class Left {
+ public:
+  Left(const RowFile& file, const Shard& shard, std::size_t points)
+      : file_(file), shard_(shard), points_(points), at_(shard.part) {}
+  std::optional<std::size_t> next() {
+    while (at_ < points_ && file_.has(at_)) at_ += shard_.of;
+    if (at_ >= points_) return std::nullopt;
+    at_ += shard_.of;
+    return at_ - shard_.of;
+  }
+  std::size_t count() const {
+    std::size_t count = 0;
+    for (std::size_t i = shard_.part; i < points_; i += shard_.of) count += file_.has(i) ? 0 : 1;
+    return count;
+  }
+
+ private:
+  const RowFile& file_;
+  Shard shard_;
+  std::size_t points_, at_;
+};
+
+void play(const Sweep& sweep, const Heading& heading, RowFile& file, const Shard& shard, const WorkerOptions& workers,
+          const Arguments& arguments) {
+  const NetworkKind network = network_of(arguments);
+  Left left(file, shard, heading.points);
+  Counted progress(left.count());
+  in_workers(
+      workers, [&] { return left.next(); },
+      [&](std::size_t index) { return line_of(heading, play_point(sweep, heading, index, network)); },
+      [&](std::size_t index, const Outcome& outcome) {
+        const Row row = outcome.failure.empty() ? read_row(heading, outcome.text, "row", 1)
+                                                : Row{index, point_of(sweep.space, index), outcome.failure, {}};
+        file.append(row);
+        progress.one_more(!row.done());
+      },
+      [&] { progress.show(); });
+}
+
+ExitCode sweep(const Arguments& arguments) {
+  Texts inputs;
+  const Sweep asked = sweep_of(arguments, inputs);
+  const Shard shard = arguments.given("--shard") ? parse_shard(arguments.text("--shard")) : Shard{};
+  const Heading heading = heading_of(asked, network_of(arguments));
+  const std::string output = path_of(arguments.text("--output"), shard);
+  if (shard.of > 1 && output.empty())
+    throw BadInput("--shard: a part of a sweep needs --output, to be merged with the others");
+  const WorkerOptions workers = worker_options(arguments);
+  const std::vector<std::string> files = files_of(asked);
+  inputs.insert(inputs.end(), files.begin(), files.end());
+  check_outputs({{"--output", output, document_kind(kRowsSchema), arguments.flag("--resume")}, csv_output(arguments)},
+                inputs, arguments.flag("--force"));
+  if (shard.of > 1) std::cerr << fmt::format("accosim: part {} of {}: {}\n", shard.part, shard.of, output);
+  const RowFile::Existing existing = arguments.flag("--resume")  ? RowFile::Existing::kResume
+                                     : arguments.flag("--force") ? RowFile::Existing::kReplace
+                                                                 : RowFile::Existing::kRefuse;
+  RowFile file(output, heading, existing, arguments.flag("--retry"));
+  play(asked, heading, file, shard, workers, arguments);
+  file.sort();
+  return report_rows(file.read(), arguments);
+}
+
+}  // namespace
+
+Verb sweep_verb() {
+  const std::vector<Option> all =
+      joined(joined(joined(play_options(), axis_options()), joined(work_options(), file_options())),
+             joined(rows_options(), {force_option()}));
+  return {.name = "sweep",
+          .help = "Play a scenario, or a sweep's file, at every point of a space: what is fastest where",
+          .options = all,
+          .modes = {{.reads = names_of(all), .run = sweep}}};
+}
+
+}  // namespace accosim

@@ -1,0 +1,47 @@
+#include "sim/app/timeline.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "reports/human.hpp"
+#include "sim/answers/timeline.hpp"
+#include "sim/app/shared.hpp"
+
+namespace accosim {
+
+std::vector<Option> timeline_options(const std::string& needed) {
+  return {{.names = "--updates",
+           .help = "Number of updates in the timeline; default: until they repeat, and a few where that is long",
+           .value = 0,
+           .least = 1,
+           .most = 100,
+           .needs = needed},
+          {.names = "--all-ranks",
+           .help = "Draw every rank that differs from the others, and not only six",
+           .value = false,
+           .needs = needed}};
+}
+
+PlotHeading heading_of(const Scenario& scenario) {
+  int gpus = 0;
+  std::string devices;
+  for (const NodeGroup& group : scenario.cluster.nodes) {
+    if (group.count == 0) continue;
+    gpus += group.count * group.gpus;
+    devices +=
+        fmt::format("{}{} x {} {}", devices.empty() ? "" : ", ", group.count, group.gpus, group.devices.front().name);
+  }
+  return {scenario.name,
+          fmt::format("{} on {} GPUs: {} ({})", scenario.model.name, gpus, scenario.cluster.name, devices)};
+}
+
+TimelinePicture timeline_picture(const Scenario& scenario, const std::vector<int>& indices,
+                                 const std::vector<RunResult>& results, const Arguments& arguments) {
+  TimelineOptions options;
+  options.updates = arguments.whole("--updates");
+  if (arguments.flag("--all-ranks")) options.ranks = std::numeric_limits<int>::max();
+  return {heading_of(scenario), timelines_of(scenario, indices, results, options, network_of(arguments)), results};
+}
+
+}  // namespace accosim

@@ -1,0 +1,116 @@
+#include "sim/result/explained_collectives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "models/collectives/collectives.hpp"
+#include "models/price/interval.hpp"
+#include "models/spec/fabrics.hpp"
+#include "sim/schedules/groups.hpp"
+
+namespace accosim {
+namespace {
+
+CollectiveRow row_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring) {
+  const CollectiveCost cost = collective_cost(kind, bytes, cluster, ring);
+  CollectiveRow row;
+  row.name = name_of(kind);
+  row.ranks = ring.ranks;
+  row.nodes = static_cast<int>(ring.node.size());
+  row.bytes = bytes;
+  row.algorithm = name_of(cost.algorithm);
+  row.protocol = name_of(cost.protocol);
+  row.channels = cost.channels;
+  row.message = cost.message;
+  row.steps = cost.steps;
+  row.net_steps = cost.net_steps;
+  row.turns = cost.turns;
+  row.alone = collective_time(kind, cost, cluster, ring);
+  row.spread = communication_spread(cluster, row.nodes, bytes);
+  for (const StepBound bound : all_bounds()) row.terms.emplace_back(name_of(bound), term_of(cost.terms, bound));
+  row.binds = name_of(bound_of(cost.terms));
+  return row;
+}
+
+/// Whether nobody could tell their rows apart: units of a model may differ by a few parameters.
+bool looks_alike(const PlanRequest& a, const PlanRequest& b) {
+  constexpr double kVisible = 2e-3;
+  return a.kind == b.kind && a.scope == b.scope && std::abs((b.bytes / b.count) / (a.bytes / a.count) - 1) <= kVisible;
+}
+
+/// Begin and end of the last steady update of the first rank.
+std::pair<Seconds, Seconds> last_update(const SteadyPlay& play) {
+  std::vector<Seconds> marks;
+  for (const Span& span : play.spans)
+    if (span.rank == 0 && play.folded.graph.labels[span.label].mark == Mark::kUpdate) marks.push_back(span.end);
+  const auto last = static_cast<std::size_t>(play.measured.last);
+  return {marks.at(last - 1), marks.at(last)};
+}
+
+}  // namespace
+
+std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
+  const EventGraph& graph = play.folded.graph;
+  const Program& program = graph.programs[static_cast<std::size_t>(graph.ranks.front().program)];
+  const auto [begin, end] = last_update(play);
+  std::vector<std::pair<PlanRequest, CollectiveRow>> rows;
+  for (const Span& span : play.spans) {
+    if (span.rank != 0 || span.rendezvous < 0 || span.begin < begin || span.begin >= end) continue;
+    const Op& op = program.lanes[span.lane][static_cast<std::size_t>(span.op)];
+    if (op.kind != OpKind::kCollective) continue;
+    const PlanRequest& request = graph.requests[static_cast<std::size_t>(op.plan)];
+    auto same =
+        std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return looks_alike(row.first, request); });
+    if (same == rows.end()) {
+      const Bytes bytes = request.bytes / request.count;
+      rows.emplace_back(request,
+                        row_of(request.kind, bytes, play.costs.cluster, scope_ring(play.costs, request.scope)));
+      same = rows.end() - 1;
+      same->second.name = graph.labels[span.label].name;
+    }
+    same->second.count += request.count * span.repeat;
+  }
+  std::vector<CollectiveRow> out;
+  for (auto& row : rows) out.push_back(std::move(row.second));
+  return out;
+}
+
+std::vector<std::string> evidence_notes(const Cluster& cluster) {
+  std::set<std::string> seen;
+  std::vector<std::string> notes;
+  if (places_of(cluster).back().node == 0) return notes;
+  for (const NodeGroup& group : cluster.nodes) {
+    const std::string& kind = group.nics.kind;
+    if (kind.empty() || kind == kOwnRings || group.nics.quality.machines > 1 || !seen.insert(kind).second) continue;
+    notes.push_back(group.nics.quality.machines == 1
+                        ? "The constants of " + kind + " rest on one machine"
+                        : "Nobody measured " + kind + ": its constants are the prior of all fabrics");
+  }
+  return notes;
+}
+
+std::vector<CollectiveRow> growth_of(const Cluster& cluster) {
+  constexpr double kMiB = 1024.0 * 1024.0;
+  constexpr int kMostNodes = 1024;
+  std::vector<CollectiveRow> rows;
+  Cluster grown = cluster;
+  grown.nodes = {cluster.nodes.front()};
+  for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather})
+    for (const double bytes : {8.0, kMiB, 25 * kMiB, 1024 * kMiB})
+      for (int nodes = 2; nodes <= kMostNodes; nodes *= 2) {
+        grown.nodes.front().count = nodes;
+        Ring ring;
+        for (int node = 0; node < nodes; ++node) {
+          ring.node.push_back(node);
+          ring.node_group.push_back(0);
+          ring.ranks_here.push_back(grown.nodes.front().gpus);
+        }
+        ring.ranks = nodes * grown.nodes.front().gpus;
+        rows.push_back(row_of(kind, Bytes{bytes}, grown, ring));
+      }
+  return rows;
+}
+
+}  // namespace accosim

@@ -1,0 +1,230 @@
+#include "sim/sweep/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "models/base/errors.hpp"
+#include "models/base/reader.hpp"
+#include "models/base/text.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr Range kAnything{-1e300, 1e300};
+constexpr Range kPositive{0, 1e300};
+constexpr std::size_t kLongText = 100'000;
+
+std::vector<JsonValue> texts(const std::vector<std::string>& list) { return {list.begin(), list.end()}; }
+
+void set_interval(JsonValue& object, const std::string& key, const std::optional<Interval>& interval) {
+  if (!interval) return;
+  object.set(key + "_low", interval->low);
+  object.set(key + "_high", interval->high);
+}
+
+JsonValue json_of(const std::string& label, const Figures& figures) {
+  JsonValue object = json_object({{"label", label},
+                                  {"update_time_s", figures.update_time},
+                                  {"update_time_s_low", figures.update_time_low},
+                                  {"update_time_s_high", figures.update_time_high},
+                                  {"samples_per_update", figures.samples_per_update},
+                                  {"tokens_per_s", figures.tokens_per_second}});
+  if (figures.speedup) object.set("speedup", figures.speedup);
+  set_interval(object, "speedup", figures.speedup_interval);
+  if (figures.speedup_same_batch) object.set("speedup_same_batch", figures.speedup_same_batch);
+  set_interval(object, "speedup_same_batch", figures.speedup_same_batch_interval);
+  object.set("behind", figures.behind);
+  set_interval(object, "behind", figures.behind_interval);
+  object.set("fits", figures.fits);
+  object.set("memory_resident_bytes", figures.memory);
+  object.set("memory_capacity_bytes", figures.capacity);
+  object.set("bytes_sent_per_rank_per_update", figures.sent);
+  object.set("exposed_communication_s", figures.exposed);
+  object.set("mfu", figures.mfu);
+  object.set("gpu_idle_fraction", figures.idle);
+  return object;
+}
+
+std::optional<double> optional_number(ObjectReader& reader, const std::string& key) {
+  if (!reader.has(key)) return std::nullopt;
+  return reader.number(key, kAnything);
+}
+
+std::optional<Interval> read_interval(ObjectReader& reader, const std::string& key) {
+  const std::optional<double> low = optional_number(reader, key + "_low"),
+                              high = optional_number(reader, key + "_high");
+  return low && high ? std::optional(Interval{*low, *high}) : std::nullopt;
+}
+
+Figures read_figures(ObjectReader& reader, const std::string& label) {
+  Figures figures;
+  if (reader.text("label") != label) reader.fail("label", "is not that of the heading");
+  figures.update_time = reader.number("update_time_s", kPositive);
+  figures.update_time_low = reader.number("update_time_s_low", kPositive);
+  figures.update_time_high = reader.number("update_time_s_high", kPositive);
+  figures.samples_per_update = reader.number("samples_per_update", kPositive);
+  figures.tokens_per_second = reader.number("tokens_per_s", kPositive);
+  figures.speedup = optional_number(reader, "speedup");
+  figures.speedup_interval = read_interval(reader, "speedup");
+  figures.speedup_same_batch = optional_number(reader, "speedup_same_batch");
+  figures.speedup_same_batch_interval = read_interval(reader, "speedup_same_batch");
+  figures.behind = reader.number("behind", kPositive);
+  figures.behind_interval = read_interval(reader, "behind").value_or(Interval{figures.behind, figures.behind});
+  figures.fits = reader.boolean("fits");
+  figures.memory = reader.number("memory_resident_bytes", kPositive);
+  figures.capacity = reader.number("memory_capacity_bytes", kPositive);
+  figures.sent = reader.number("bytes_sent_per_rank_per_update", kPositive);
+  figures.exposed = reader.number("exposed_communication_s", kPositive);
+  figures.mfu = reader.number("mfu", kPositive);
+  figures.idle = reader.number("gpu_idle_fraction", kAnything);
+  reader.finish();
+  return figures;
+}
+
+std::vector<std::string> read_texts(ObjectReader& reader, const char* key) {
+  std::vector<std::string> all;
+  for (JsonValue* each : reader.list(key, 0, kMostValues)) {
+    if (each->kind != JsonKind::kText) reader.fail(key, "holds something that is no text");
+    all.push_back(each->text);
+  }
+  return all;
+}
+
+/// Parses one line of JSON and reads it; throws all that is wrong with it.
+template <class Read>
+auto read_line(const std::string& line, const std::string& source, const Read& read) {
+  JsonDocument document = parse_json(line, source, kMaxMeasuredValues);
+  if (!document.errors.empty()) throw BadInput(document.errors.front());
+  Diagnostics diagnostics;
+  ObjectReader reader(document.root, "", diagnostics);
+  auto value = read(reader);
+  reader.finish();
+  if (!diagnostics.errors.empty()) throw BadInput(diagnostics.errors.front());
+  return value;
+}
+
+std::size_t index_of_value(const Axis& axis, ObjectReader& point) {
+  const std::string value = point.text(axis.pointer, std::nullopt, kLongText);
+  const auto found = std::find(axis.values.begin(), axis.values.end(), value);
+  if (found != axis.values.end()) return static_cast<std::size_t>(found - axis.values.begin());
+  point.fail(axis.pointer, "is no value of the axis in the heading");
+  return 0;
+}
+
+/// Of a point in a grid, whose last axis changes fastest.
+std::size_t index_on_grid(const Heading& heading, const Coordinates& point) {
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < point.size(); ++i) index = index * heading.axes[i].values.size() + point[i];
+  return index;
+}
+
+}  // namespace
+
+std::string line_of(const Heading& heading) {
+  std::vector<JsonValue> axes;
+  for (const Axis& axis : heading.axes)
+    axes.push_back(json_object({{"pointer", axis.pointer}, {"values", texts(axis.values)}}));
+  return dump_json(json_object({{"schema", kRowsSchema},
+                                {"version", heading.version},
+                                {"scenario", heading.scenario},
+                                {"id", heading.id},
+                                {"points", static_cast<std::int64_t>(heading.points)},
+                                {"grid", heading.grid},
+                                {"axes", std::move(axes)},
+                                {"schedules", texts(heading.schedules)},
+                                {"baseline", heading.baseline}}));
+}
+
+std::string line_of(const Heading& heading, const Row& row) {
+  JsonValue point = json_object({});
+  for (std::size_t i = 0; i < heading.axes.size(); ++i)
+    point.set(heading.axes[i].pointer, heading.axes[i].values[row.point[i]]);
+  JsonValue line = json_object({{"index", static_cast<std::int64_t>(row.index)},
+                                {"point", std::move(point)},
+                                {"status", row.done() ? "done" : "failed"}});
+  if (!row.done()) {
+    line.set("why", row.failure);
+    return dump_json(line);
+  }
+  std::vector<JsonValue> schedules;
+  for (std::size_t i = 0; i < row.schedules.size(); ++i)
+    schedules.push_back(json_of(heading.schedules[i], row.schedules[i]));
+  line.set("schedules", std::move(schedules));
+  return dump_json(line);
+}
+
+Heading read_heading(const std::string& line, const std::string& file) {
+  return read_line(line, file, [&](ObjectReader& reader) {
+    Heading heading;
+    reader.schema(kRowsSchema);
+    heading.version = reader.text("version");
+    heading.scenario = reader.text("scenario", std::nullopt, kLongText);
+    heading.id = reader.text("id");
+    heading.points = static_cast<std::size_t>(reader.whole("points", 0, static_cast<double>(kMostPoints)));
+    heading.grid = reader.boolean("grid");
+    std::size_t i = 0;
+    for (JsonValue* each : reader.list("axes", 0, kMostValues)) {
+      ObjectReader axis(*each, reader.pointer("axes") + pointer_part(i++), reader.diagnostics());
+      heading.axes.push_back({axis.text("pointer", std::nullopt, kLongText), read_texts(axis, "values")});
+      axis.finish();
+    }
+    double combinations = 1;
+    for (const Axis& axis : heading.axes) combinations *= static_cast<double>(axis.values.size());
+    if (heading.grid && combinations != static_cast<double>(heading.points))
+      reader.fail("points", "is not the number of combinations of the axes' values");
+    heading.schedules = read_texts(reader, "schedules");
+    heading.baseline = reader.text("baseline", std::nullopt, kLongText);
+    return heading;
+  });
+}
+
+Row read_row(const Heading& heading, const std::string& line, const std::string& file, std::size_t number) {
+  return read_line(line, fmt::format("{}, line {}", file, number), [&](ObjectReader& reader) {
+    Row row;
+    row.index = static_cast<std::size_t>(reader.whole("index", 0, static_cast<double>(heading.points) - 1));
+    if (JsonValue* value = reader.find("point")) {
+      ObjectReader point(*value, reader.pointer("point"), reader.diagnostics());
+      for (const Axis& axis : heading.axes) row.point.push_back(index_of_value(axis, point));
+      point.finish();
+    } else {
+      reader.fail("point", "missing: a row says at which values it was played");
+    }
+    if (heading.grid && row.point.size() == heading.axes.size() && index_on_grid(heading, row.point) != row.index)
+      reader.fail("index", "is not that of the row's point");
+    if (reader.one_of("status", {"done", "failed"}, "") == "failed") {
+      row.failure = reader.text("why", std::nullopt, kLongText);
+      return row;
+    }
+    std::size_t i = 0;
+    for (JsonValue* each : reader.list("schedules", heading.schedules.size(), heading.schedules.size())) {
+      ObjectReader schedule(*each, reader.pointer("schedules") + pointer_part(i), reader.diagnostics());
+      row.schedules.push_back(read_figures(schedule, heading.schedules[i++]));
+    }
+    return row;
+  });
+}
+
+SweepRows read_rows(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    throw BadInput(fmt::format("{} cannot be read; name a file that accosim sweep -o wrote", in_quotes(path, 300)));
+  const std::string shown = printable(path, 300);
+  std::string line;
+  if (!std::getline(in, line) || line.rfind(R"({"schema":"accosim.sweep_rows/)", 0) != 0)
+    throw BadInput(fmt::format("{}: is no file of a sweep's rows; name one that accosim sweep -o wrote", shown));
+  SweepRows all{read_heading(line, shown), {}};
+  for (std::size_t number = 2; std::getline(in, line); ++number) {
+    if (in.eof()) break;  // a line without its end was cut
+    all.rows.push_back(read_row(all.heading, line, shown, number));
+  }
+  std::stable_sort(all.rows.begin(), all.rows.end(), [](const Row& a, const Row& b) { return a.index < b.index; });
+  for (std::size_t i = 1; i < all.rows.size(); ++i)
+    if (all.rows[i].index == all.rows[i - 1].index)
+      throw BadInput(fmt::format("{}: point {} is there twice", shown, all.rows[i].index));
+  return all;
+}
+
+}  // namespace accosim

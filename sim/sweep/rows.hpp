@@ -1,0 +1,101 @@
+// A sweep's rows on the disk: a heading line that says what was swept, then one line of JSON a point, in the order in
+// which points end, so that nothing is lost whenever the sweep is stopped. Rows hold no time of day and no machine: the
+// same point gives the same bytes everywhere.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/json.hpp"
+#include "models/price/interval.hpp"
+#include "sim/sweep/space.hpp"
+
+namespace accosim {
+
+inline constexpr const char* kRowsSchema = "accosim.sweep_rows/1";
+
+/// What was swept. Two files belong to one sweep where their headings are equal.
+struct Heading {
+  std::string version;   ///< of the program
+  std::string scenario;  ///< its name
+  std::string id;        ///< of all that decides what the points are and come to
+  std::size_t points = 0;
+  bool grid = true;  ///< the points are all combinations of the axes' values, the last axis changing fastest
+  std::vector<Axis> axes;
+  std::vector<std::string> schedules;  ///< labels
+  std::string baseline;                ///< the label of that one
+
+  bool operator==(const Heading&) const = default;
+};
+/// One line, without its end.
+std::string line_of(const Heading& heading);
+
+/// One schedule at one point.
+struct Figures {
+  double update_time = 0, update_time_low = 0, update_time_high = 0;  ///< s
+  double samples_per_update = 0;
+  double tokens_per_second = 0;
+  std::optional<double> speedup, speedup_same_batch;  ///< over the baseline
+  std::optional<Interval> speedup_interval, speedup_same_batch_interval;
+  double behind = 1;  ///< tokens per second of the fastest that fits, over its own
+  Interval behind_interval{1, 1};
+  bool fits = true;
+  double memory = 0, capacity = 0;  ///< bytes, of the GPU that is least likely to fit
+  double sent = 0;                  ///< bytes a rank and update
+  double exposed = 0;               ///< s of communication an update that nothing hides
+  double mfu = 0, idle = 0;         ///< fractions
+};
+
+struct Row {
+  std::size_t index = 0;
+  Coordinates point;
+  std::string failure;             ///< empty: it was played
+  std::vector<Figures> schedules;  ///< as in the heading
+
+  bool done() const { return failure.empty(); }
+};
+std::string line_of(const Heading& heading, const Row& row);
+
+/// Reads them back. Throw BadInput, "FILE:line: what is wrong".
+Heading read_heading(const std::string& line, const std::string& file);
+Row read_row(const Heading& heading, const std::string& line, const std::string& file, std::size_t number);
+
+/// All rows of a file, in the order of their points.
+struct SweepRows {
+  Heading heading;
+  std::vector<Row> rows;
+};
+SweepRows read_rows(const std::string& path);
+
+/// A file of rows that is being written, by one process at a time.
+class RowFile {
+ public:
+  enum class Existing { kRefuse, kReplace, kResume };
+  /// Opens or creates it; with kResume the rows that are there are kept, but for a last line that was cut, and with
+  /// `again` also but for those of points that failed. An empty path: a file without a name, gone with the process.
+  /// Throws BadInput where it holds something else, or another process writes it; BadEnvironment where it cannot be
+  /// written.
+  RowFile(const std::string& path, const Heading& heading, Existing existing, bool again);
+  RowFile(const RowFile&) = delete;
+  RowFile& operator=(const RowFile&) = delete;
+  ~RowFile();
+
+  bool has(std::size_t index) const;
+  std::size_t rows() const;
+  std::size_t failed() const;
+  /// On the disk as one write. Throws BadEnvironment, and then the file is as it was.
+  void append(const Row& row);
+  /// Rows in the order of their points, read from the file.
+  SweepRows read() const;
+  /// Puts the rows of the file in the order of their points.
+  void sort();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace accosim

@@ -1,0 +1,254 @@
+#include "sim/sweep/space.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "models/base/draws.hpp"
+#include "models/base/errors.hpp"
+#include "models/base/text.hpp"
+
+namespace accosim {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+/// Splits at commas that are in no brackets and no quotes.
+std::vector<std::string> items_of(std::string_view text) {
+  std::vector<std::string> items(1);
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      items.back() += c;
+      items.back() += text[++i];
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (c == '[' || c == '{')) ++depth;
+    if (!quoted && (c == ']' || c == '}')) --depth;
+    if (c == ',' && depth == 0 && !quoted)
+      items.emplace_back();
+    else
+      items.back() += c;
+  }
+  for (std::string& item : items) item = trimmed(item);
+  return items;
+}
+
+/// The number that a text begins with, and what is behind it.
+struct Leading {
+  double number = 0;
+  std::string_view rest;
+};
+std::optional<Leading> leading_number(std::string_view text) {
+  Leading leading;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), leading.number);
+  if (error != std::errc() || !std::isfinite(leading.number)) return std::nullopt;
+  leading.rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  return leading;
+}
+
+/// "10,25,50 Gbit/s": the unit is that of the others too.
+void share_unit(std::vector<std::string>& items) {
+  const std::optional<Leading> last = leading_number(items.back());
+  if (!last || last->rest.empty()) return;
+  const std::string unit(last->rest);
+  for (std::size_t i = 0; i + 1 < items.size(); ++i)
+    if (const std::optional<Leading> number = leading_number(items[i]); number && number->rest.empty())
+      items[i] += unit;
+}
+
+/// A range as it is written: from..to:count, with ":log" and a unit behind the last number or at the end.
+struct Range {
+  double from = 0, to = 0;
+  std::size_t count = 0;
+  bool log = false;
+  std::string unit;
+};
+
+std::optional<Range> range_of(std::string_view text) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) return std::nullopt;
+  const std::optional<Leading> from = leading_number(trimmed(text.substr(0, dots)));
+  if (!from || !from->rest.empty()) return std::nullopt;
+  const std::optional<Leading> to = leading_number(trimmed(text.substr(dots + 2)));
+  if (!to) return std::nullopt;
+  const std::size_t colon = to->rest.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  Range range{from->number, to->number, 0, false, std::string(to->rest.substr(0, colon))};
+  const std::string_view behind = to->rest.substr(colon + 1);
+  const std::size_t digits = std::min(behind.find_first_not_of("0123456789"), behind.size());
+  range.count = static_cast<std::size_t>(whole_number(behind.substr(0, digits)).value_or(0));
+  std::string_view end = behind.substr(digits);
+  constexpr std::string_view kLog = ":log";
+  if (end.substr(0, kLog.size()) == kLog) {
+    range.log = true;
+    end.remove_prefix(kLog.size());
+  }
+  if (!end.empty() && !range.unit.empty()) return std::nullopt;
+  range.unit += end;
+  if (!range.unit.empty() && range.unit.front() != ' ') range.unit.insert(0, " ");
+  return range;
+}
+
+constexpr int kDigits = 9;
+std::string written(double value, int digits) { return fmt::format("{:.{}g}", value, digits); }
+
+/// Whether neighbours, written with so many digits, are further apart than half of the way between them.
+bool are_apart(const std::vector<double>& values, int digits) {
+  for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+    const double a = std::stod(written(values[i], digits)), b = std::stod(written(values[i + 1], digits));
+    if (std::abs(b - a) < 0.5 * std::abs(values[i + 1] - values[i])) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> values_of(const Range& range, const std::string& text) {
+  if (range.count < 2 || range.count > kMostValues)
+    throw BadInput(
+        fmt::format("--over {}: write 2 to {} values, such as 10..800:20", in_quotes(text, 200), kMostValues));
+  if (range.log && (range.from <= 0 || range.to <= 0))
+    throw BadInput(fmt::format("--over {}: a logarithmic range has ends above 0", in_quotes(text, 200)));
+  std::vector<std::string> values;
+  values.reserve(range.count);
+  std::vector<double> exact;
+  for (std::size_t i = 0; i < range.count; ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(range.count - 1);
+    exact.push_back(range.log ? range.from * std::pow(range.to / range.from, share)
+                              : range.from + share * (range.to - range.from));
+  }
+  // Nobody minds whether a value between the ends of a logarithmic range is 15.6 or 15.6147.
+  int digits = kDigits;
+  while (range.log && digits > 3 && are_apart(exact, digits - 1)) --digits;
+  for (const double value : exact) values.push_back(written(value, digits) + range.unit);
+  values.front() = written(range.from, kDigits) + range.unit;
+  values.back() = written(range.to, kDigits) + range.unit;
+  return values;
+}
+
+/// Place of each of n points in a permutation that the seed gives (Fisher and Yates).
+std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed, std::size_t part) {
+  std::vector<std::size_t> places(n);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  for (std::size_t i = n; i-- > 1;) {
+    const double drawn = uniform_draw(seed, Stream::kLatin, part, i);
+    std::swap(places[i], places[static_cast<std::size_t>(drawn * static_cast<double>(i + 1))]);
+  }
+  return places;
+}
+
+void append(Coordinates& all, const Coordinates& more) { all.insert(all.end(), more.begin(), more.end()); }
+
+}  // namespace
+
+Axis parse_axis(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || text.empty() || text[0] != '/')
+    throw BadInput(fmt::format(
+        "--over {}: write /json/pointer=values, such as /cluster/nodes/0/nics/bandwidth=10,100,400 Gbit/s or =0..16:17",
+        in_quotes(text, 200)));
+  Axis axis{text.substr(0, equals), {}};
+  const std::string_view values = trimmed(std::string_view(text).substr(equals + 1));
+  if (const std::optional<Range> range = range_of(values)) {
+    axis.values = values_of(*range, text);
+  } else {
+    axis.values = items_of(values);
+    share_unit(axis.values);
+  }
+  for (std::size_t i = 0; i < axis.values.size(); ++i) {
+    if (axis.values[i].empty()) throw BadInput(fmt::format("--over {}: a value is empty", in_quotes(text, 200)));
+    if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i), axis.values[i]) !=
+        axis.values.begin() + static_cast<std::ptrdiff_t>(i))
+      throw BadInput(fmt::format("--over {}: {} is there twice", in_quotes(text, 200), in_quotes(axis.values[i])));
+  }
+  return axis;
+}
+
+Space latin_hypercube(std::vector<Space> parts, std::size_t points, std::uint64_t seed) {
+  if (points < 1 || points > kMostValues)
+    throw BadInput(fmt::format("a Latin hypercube of {} points; write 1 to {}", points, kMostValues));
+  Space space{.kind = Space::Kind::kLatin, .parts = std::move(parts)};
+  for (std::size_t i = 0; i < space.parts.size(); ++i) space.places.push_back(permutation(points, seed, i));
+  return space;
+}
+
+std::size_t size_of(const Space& space) {
+  const auto checked = [](std::size_t size) {
+    if (size <= kMostPoints) return size;
+    throw BadInput(fmt::format("the sweep has more than {} points; write fewer values", kMostPoints));
+  };
+  switch (space.kind) {
+    case Space::Kind::kAxis: return space.axis.values.size();
+    case Space::Kind::kLatin: return space.places.empty() ? 0 : space.places.front().size();
+    case Space::Kind::kProduct: {
+      std::size_t size = 1;
+      for (const Space& part : space.parts) size = checked(size * size_of(part));
+      return size;
+    }
+    case Space::Kind::kZip: {
+      std::vector<std::size_t> sizes;
+      for (const Space& part : space.parts) sizes.push_back(size_of(part));
+      for (const std::size_t size : sizes)
+        if (size != sizes.front())
+          throw BadInput(fmt::format("axes that go side by side have {} and {} values; write as many for each",
+                                     sizes.front(), size));
+      return sizes.empty() ? 0 : sizes.front();
+    }
+  }
+  return 0;
+}
+
+std::vector<Axis> axes_of(const Space& space) {
+  if (space.kind == Space::Kind::kAxis) return {space.axis};
+  std::vector<Axis> axes;
+  for (const Space& part : space.parts)
+    for (Axis& axis : axes_of(part)) axes.push_back(std::move(axis));
+  return axes;
+}
+
+Coordinates point_of(const Space& space, std::size_t index) {
+  Coordinates point;
+  switch (space.kind) {
+    case Space::Kind::kAxis: return {index};
+    case Space::Kind::kProduct: {
+      std::vector<Coordinates> parts(space.parts.size());
+      for (std::size_t i = parts.size(); i-- > 0;) {
+        const std::size_t size = size_of(space.parts[i]);
+        parts[i] = point_of(space.parts[i], index % size);
+        index /= size;
+      }
+      for (const Coordinates& part : parts) append(point, part);
+      return point;
+    }
+    case Space::Kind::kZip:
+      for (const Space& part : space.parts) append(point, point_of(part, index));
+      return point;
+    case Space::Kind::kLatin:
+      for (std::size_t i = 0; i < space.parts.size(); ++i) {
+        const std::vector<std::size_t>& places = space.places[i];
+        append(point, point_of(space.parts[i], places[index] * size_of(space.parts[i]) / places.size()));
+      }
+      return point;
+  }
+  return point;
+}
+
+std::vector<std::string> settings_of(const std::vector<Axis>& axes, const Coordinates& point) {
+  std::vector<std::string> settings;
+  for (std::size_t i = 0; i < axes.size(); ++i) settings.push_back(axes[i].pointer + "=" + axes[i].values[point[i]]);
+  return settings;
+}
+
+}  // namespace accosim

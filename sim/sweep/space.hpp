@@ -1,0 +1,62 @@
+// What a sweep varies: axes, and how they are combined into points. A point is a pure function of the space and its
+// index, so that any machine can play any of them, in any order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace accosim {
+
+/// One value of the scenario, and what it is set to.
+struct Axis {
+  std::string pointer;              ///< "/cluster/nodes/0/nics/bandwidth"
+  std::vector<std::string> values;  ///< each as --set takes it: "100 Gbit/s", "8"
+
+  bool operator==(const Axis&) const = default;
+};
+
+inline constexpr std::size_t kMostValues = 1'000'000;     ///< of an axis
+inline constexpr std::size_t kMostPoints = 1'000'000'000;
+
+/// An axis from text: "/pointer=10,25,50 Gbit/s", a list whose last unit is that of all numbers without one;
+/// "/pointer=0..16:17", so many values from the first to the last, evenly; "/pointer=10..800:20:log Gbit/s", evenly in
+/// the logarithm. Commas inside brackets and quotes are part of a value. Throws BadInput.
+Axis parse_axis(const std::string& text);
+
+/// Axes combined.
+struct Space {
+  enum class Kind : std::uint8_t {
+    kAxis,     ///< the values of `axis`
+    kProduct,  ///< every combination of a point of each part
+    kZip,      ///< the first points of all parts, the second ones, ...: parts of one length
+    kLatin,    ///< latin_hypercube()
+  };
+  Kind kind = Kind::kProduct;
+  Axis axis{};
+  std::vector<Space> parts{};
+  std::vector<std::vector<std::size_t>> places{};  ///< of a Latin hypercube: by part, a permutation of the points
+};
+
+/// `points` points, at least one, in which every value of each part occurs equally often, or once more: value
+/// floor(p m / n) of a part with m values, where p is the point's place in a permutation of the n points that the seed
+/// and the part's number give (McKay et al. 1979).
+Space latin_hypercube(std::vector<Space> parts, std::size_t points, std::uint64_t seed);
+
+/// The number of points. Throws BadInput where it is above kMostPoints, or a zip's parts differ in length.
+std::size_t size_of(const Space& space);
+
+/// In the order in which they are written.
+std::vector<Axis> axes_of(const Space& space);
+
+/// Index of a value of each axis.
+using Coordinates = std::vector<std::size_t>;
+
+/// Point `index` of a space, below its size: in a product the last part changes fastest.
+Coordinates point_of(const Space& space, std::size_t index);
+
+/// "/pointer=value" of each axis, as --set takes them.
+std::vector<std::string> settings_of(const std::vector<Axis>& axes, const Coordinates& point);
+
+}  // namespace accosim

@@ -1,0 +1,250 @@
+#include "sim/sweep/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "models/base/json.hpp"
+#include "models/base/quantity.hpp"
+#include "models/base/statistics.hpp"
+
+namespace accosim {
+namespace {
+
+/// The number that a text begins with, and the unit behind it.
+std::optional<std::pair<double, std::string>> number_and_unit(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+  return std::pair(number, std::string(end, text.data() + text.size()));
+}
+
+/// Values in different units of one dimension, in SI units.
+std::optional<std::vector<double>> quantities_of(const Axis& axis) {
+  for (const Dimension dimension :
+       {Dimension::kBandwidth, Dimension::kTime, Dimension::kData, Dimension::kCompute, Dimension::kPower}) {
+    std::vector<double> values;
+    for (const std::string& text : axis.values) {
+      const ParsedQuantity parsed = parse_quantity(text, dimension);
+      if (!parsed.error.empty()) break;
+      values.push_back(parsed.value);
+    }
+    if (values.size() == axis.values.size()) return values;
+  }
+  return std::nullopt;
+}
+
+/// Where the scores of two schedules are equal between two values of an axis.
+double crossing(double x0, double x1, double log_ratio0, double log_ratio1) {
+  const double share = log_ratio0 / (log_ratio0 - log_ratio1);
+  if (x0 > 0 && x1 > 0) return x0 * std::pow(x1 / x0, share);
+  return x0 + share * (x1 - x0);
+}
+
+/// Rows by index of the point; nullptr where there is none.
+std::vector<const Row*> by_index(const SweepRows& rows) {
+  std::vector<const Row*> all(rows.heading.points, nullptr);
+  for (const Row& row : rows.rows) all[row.index] = &row;
+  return all;
+}
+
+/// Points of a grid from one value of an axis to the next.
+std::size_t stride_of(const std::vector<Axis>& axes, std::size_t axis) {
+  std::size_t stride = 1;
+  for (std::size_t i = axis + 1; i < axes.size(); ++i) stride *= axes[i].values.size();
+  return stride;
+}
+
+/// Between two neighbouring points; nothing where the same schedule wins, or one of the two has no score at both.
+std::optional<std::pair<std::pair<std::size_t, std::size_t>, double>> change_between(const Row* a, const Row* b,
+                                                                                     double x0, double x1, Score by) {
+  if (a == nullptr || b == nullptr) return std::nullopt;
+  const std::optional<std::size_t> first = winner_of(*a, by), second = winner_of(*b, by);
+  if (!first || !second || *first == *second) return std::nullopt;
+  const auto log_ratio = [&](const Row& row) -> std::optional<double> {
+    const std::optional<double> one = score_of(row, *first, by), other = score_of(row, *second, by);
+    return one && other ? std::optional(std::log(*one / *other)) : std::nullopt;
+  };
+  const std::optional<double> at_a = log_ratio(*a), at_b = log_ratio(*b);
+  if (!at_a || !at_b || *at_a - *at_b <= 0) return std::nullopt;
+  return std::pair(std::pair(*first, *second), crossing(x0, x1, *at_a, *at_b));
+}
+
+/// Order of the axis' values from the least to the greatest.
+std::vector<std::size_t> ascending(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  return order;
+}
+
+}  // namespace
+
+std::optional<Numbers> numbers_of(const Axis& axis) {
+  Numbers numbers;
+  bool one_unit = true;
+  for (const std::string& text : axis.values) {
+    const auto parsed = number_and_unit(text);
+    if (!parsed) {
+      one_unit = false;
+      break;
+    }
+    if (numbers.values.empty()) numbers.unit = parsed->second;
+    if (parsed->second != numbers.unit) one_unit = false;
+    numbers.values.push_back(parsed->first);
+  }
+  if (one_unit) return numbers;
+  const std::optional<std::vector<double>> values = quantities_of(axis);
+  if (!values) return std::nullopt;
+  // In the unit of the first.
+  const auto first = number_and_unit(axis.values.front());
+  if (!first || first->first == 0 || values->front() == 0) return std::nullopt;
+  numbers.unit = first->second;
+  numbers.values.clear();
+  for (const double value : *values) numbers.values.push_back(value / values->front() * first->first);
+  return numbers;
+}
+
+std::string written(const Numbers& numbers, double value) { return fmt::format("{:.3g}{}", value, numbers.unit); }
+
+Labels labels_of(const Axis& axis, const std::string& name) {
+  const std::optional<Numbers> numbers = numbers_of(axis);
+  const std::string unit = numbers ? numbers->unit : "";
+  const auto has_unit = [&](const std::string& value) {
+    return value.size() > unit.size() && value.compare(value.size() - unit.size(), unit.size(), unit) == 0;
+  };
+  if (unit.empty() || !std::all_of(axis.values.begin(), axis.values.end(), has_unit)) return {name, axis.values};
+  Labels labels{fmt::format("{} ({})", name, unit.substr(unit.find_first_not_of(' '))), {}};
+  for (const std::string& value : axis.values) labels.values.push_back(value.substr(0, value.size() - unit.size()));
+  return labels;
+}
+
+std::vector<std::string> short_names(const std::vector<Axis>& axes) {
+  std::vector<std::vector<std::string>> keys;
+  for (const Axis& axis : axes) keys.push_back(pointer_keys(axis.pointer).value_or(std::vector<std::string>{}));
+  const auto ending = [&](std::size_t i, std::size_t count) {
+    std::string name;
+    for (std::size_t k = keys[i].size() - std::min(count, keys[i].size()); k < keys[i].size(); ++k)
+      name += (name.empty() ? "" : "/") + keys[i][k];
+    return name;
+  };
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    std::size_t count = 1;
+    const auto clashes = [&] {
+      for (std::size_t j = 0; j < axes.size(); ++j)
+        if (j != i && ending(j, count) == ending(i, count)) return true;
+      return false;
+    };
+    while (count < keys[i].size() && clashes()) ++count;
+    names.push_back(ending(i, count));
+  }
+  return names;
+}
+
+std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
+  if (!row.done() || !row.schedules[schedule].fits) return std::nullopt;
+  const Figures& figures = row.schedules[schedule];
+  return by == Score::kTokens ? std::optional(figures.tokens_per_second) : figures.speedup_same_batch;
+}
+
+std::optional<std::size_t> winner_of(const Row& row, Score by) {
+  std::optional<std::size_t> winner;
+  double best = 0;
+  for (std::size_t i = 0; i < row.schedules.size(); ++i)
+    if (const std::optional<double> score = score_of(row, i, by); score && *score > best) {
+      best = *score;
+      winner = i;
+    }
+  return winner;
+}
+
+bool is_close(const Row& row, Score by) {
+  if (by != Score::kTokens) return false;
+  const std::optional<std::size_t> winner = winner_of(row, Score::kTokens);
+  if (!winner) return false;
+  for (std::size_t i = 0; i < row.schedules.size(); ++i)
+    if (i != *winner && row.schedules[i].fits && row.schedules[i].behind_interval.low <= 1) return true;
+  return false;
+}
+
+std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, Score by) {
+  const std::size_t schedules = rows.heading.schedules.size();
+  std::vector<Wins> all(rows.heading.axes[axis].values.size(), Wins{0, std::vector<double>(schedules), {}});
+  std::vector<std::vector<std::vector<double>>> speedups(all.size(), std::vector<std::vector<double>>(schedules));
+  for (const Row& row : rows.rows) {
+    const std::size_t at = row.point[axis];
+    if (const std::optional<std::size_t> winner = winner_of(row, by)) {
+      ++all[at].points;
+      ++all[at].share[*winner];
+    }
+    for (std::size_t i = 0; i < row.schedules.size(); ++i) {
+      const Figures& figures = row.schedules[i];
+      const std::optional<double> speedup = by == Score::kTokens ? figures.speedup : figures.speedup_same_batch;
+      if (speedup && figures.fits) speedups[at][i].push_back(*speedup);
+    }
+  }
+  for (std::size_t at = 0; at < all.size(); ++at)
+    for (std::size_t i = 0; i < schedules; ++i) {
+      if (all[at].points > 0) all[at].share[i] /= static_cast<double>(all[at].points);
+      all[at].best.push_back(speedups[at][i].empty() ? std::numeric_limits<double>::quiet_NaN()
+                                                     : percentile(speedups[at][i], 0.5));
+    }
+  return all;
+}
+
+std::vector<Crossover> crossovers(const SweepRows& rows, Score by) {
+  const Heading& heading = rows.heading;
+  if (!heading.grid) return {};
+  const std::vector<const Row*> all = by_index(rows);
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Crossover> found;
+  for (std::size_t axis = 0; axis < heading.axes.size(); ++axis) {
+    const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
+    if (!numbers) continue;
+    const std::vector<std::size_t> order = ascending(numbers->values);
+    const std::size_t stride = stride_of(heading.axes, axis), span = stride * order.size();
+    for (std::size_t line = 0; line < heading.points; ++line) {
+      if (line % span >= stride) continue;  // a line begins at the axis' first value
+      for (std::size_t k = 0; k + 1 < order.size(); ++k) {
+        const std::size_t i = order[k], j = order[k + 1];
+        const auto change =
+            change_between(all[line + i * stride], all[line + j * stride], numbers->values[i], numbers->values[j], by);
+        if (!change) continue;
+        const auto& [pair, at] = *change;
+        const auto [entry, anew] =
+            found.try_emplace({axis, pair.first, pair.second}, Crossover{axis, pair.first, pair.second, at, at, 0});
+        Crossover& crossover = entry->second;
+        crossover.low = std::min(crossover.low, at);
+        crossover.high = std::max(crossover.high, at);
+        ++crossover.lines;
+      }
+    }
+  }
+  std::vector<Crossover> list;
+  for (const auto& [key, crossover] : found) list.push_back(crossover);
+  std::stable_sort(list.begin(), list.end(), [](const Crossover& a, const Crossover& b) {
+    return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines);
+  });
+  return list;
+}
+
+std::vector<Failure> failures_of(const SweepRows& rows) {
+  std::map<std::string, Failure> found;
+  for (const Row& row : rows.rows) {
+    if (row.done()) continue;
+    Failure& failure = found.try_emplace(row.failure, Failure{row.failure, 0, row.index}).first->second;
+    ++failure.points;
+  }
+  std::vector<Failure> list;
+  for (const auto& [why, failure] : found) list.push_back(failure);
+  std::stable_sort(list.begin(), list.end(), [](const Failure& a, const Failure& b) { return a.points > b.points; });
+  return list;
+}
+
+}  // namespace accosim

@@ -1,0 +1,77 @@
+// What a sweep found: which schedule is fastest where, and where that changes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/sweep/rows.hpp"
+
+namespace accosim {
+
+/// What is called fast.
+enum class Score : std::uint8_t {
+  kTokens,     ///< tokens per second
+  kSameBatch,  ///< the speedup over the baseline at equal samples an update
+};
+
+/// The number of each value of an axis, in one unit; nothing where a value is none.
+struct Numbers {
+  std::vector<double> values;
+  std::string unit;  ///< " Gbit/s"
+};
+std::optional<Numbers> numbers_of(const Axis& axis);
+/// A number of the axis as it is written there.
+std::string written(const Numbers& numbers, double value);
+
+/// The axis' values without the unit that all share, and its name with it: "bandwidth (Gbit/s)".
+struct Labels {
+  std::string name;
+  std::vector<std::string> values;
+};
+Labels labels_of(const Axis& axis, const std::string& name);
+
+/// "bandwidth of the adapters of node group 0"-like names are the user's to give: the last keys of the pointer that
+/// tell the axes apart, "nics/bandwidth".
+std::vector<std::string> short_names(const std::vector<Axis>& axes);
+
+/// The score of a schedule at a point; nothing where it does not fit, or has none.
+std::optional<double> score_of(const Row& row, std::size_t schedule, Score by);
+/// The schedule with the highest score; nothing where the point failed or none fits.
+std::optional<std::size_t> winner_of(const Row& row, Score by);
+/// Whether the 80 % interval leaves open that another schedule is faster than the fastest. Rows have that interval of
+/// tokens per second alone: by another score it is not known, and nothing is called close.
+bool is_close(const Row& row, Score by);
+
+/// A schedule's part in the points at one value of an axis.
+struct Wins {
+  std::size_t points = 0;     ///< that have a winner
+  std::vector<double> share;  ///< by schedule: of these points, those that it wins
+  std::vector<double> best;   ///< by schedule: its median speedup over the baseline; NaN where it has none
+};
+/// By value of the axis.
+std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, Score by);
+
+/// Along one axis, all else equal, one schedule is fastest below and another above. Where the two are equal is found
+/// between the neighbouring points at which that changes, the logarithm of the ratio of their scores being linear in
+/// the logarithm of the axis (in the axis itself where it has values that are not above 0).
+struct Crossover {
+  std::size_t axis = 0;
+  std::size_t below = 0, above = 0;  ///< schedules
+  double low = 0, high = 0;          ///< least and greatest of all lines on which it happens
+  std::size_t lines = 0;             ///< on which it happens
+};
+/// Of the numeric axes of a grid, the most frequent first.
+std::vector<Crossover> crossovers(const SweepRows& rows, Score by);
+
+/// Points that failed, by reason, the most frequent first.
+struct Failure {
+  std::string why;
+  std::size_t points = 0;
+  std::size_t first = 0;  ///< index of one
+};
+std::vector<Failure> failures_of(const SweepRows& rows);
+
+}  // namespace accosim

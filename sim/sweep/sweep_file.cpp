@@ -1,0 +1,116 @@
+// Reads accosim.sweep/1.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "models/base/errors.hpp"
+#include "models/base/reader.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/scenario.hpp"
+#include "sim/sweep/sweep.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostParts = 1000;
+constexpr int kMostDepth = 8;
+constexpr const char* kForm =
+    R"(write an axis as text, "/cluster/nodes/0/count=1..16:16", or an object with "pointer" and "values", "product", )"
+    R"("zip" or "latin_hypercube")";
+
+std::vector<std::string> texts_of(ObjectReader& reader, const char* key) {
+  std::vector<std::string> texts;
+  for (JsonValue* each : reader.list(key, 0, kMostParts)) {
+    if (each->kind == JsonKind::kText)
+      texts.push_back(each->text);
+    else
+      reader.fail(key, "holds something that is no text");
+  }
+  return texts;
+}
+
+Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics, int depth);
+
+std::vector<Space> read_parts(ObjectReader& reader, const char* key, int depth) {
+  std::vector<Space> parts;
+  std::size_t i = 0;
+  for (JsonValue* each : reader.list(key, 1, kMostParts))
+    parts.push_back(read_space(*each, reader.pointer(key) + pointer_part(i++), reader.diagnostics(), depth + 1));
+  return parts;
+}
+
+/// {"pointer": "/a/b", "values": [1, "x", {...}]}
+Axis read_values(ObjectReader& reader) {
+  Axis axis{reader.text("pointer"), {}};
+  for (JsonValue* each : reader.list("values", 1, kMostValues))
+    axis.values.push_back(each->kind == JsonKind::kText ? each->text : dump_json(*each));
+  return axis;
+}
+
+Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics, int depth) {
+  Space space{.kind = Space::Kind::kAxis};
+  try {
+    if (value.kind == JsonKind::kText) {
+      space.axis = parse_axis(value.text);
+      return space;
+    }
+    if (value.kind != JsonKind::kObject || depth > kMostDepth) {
+      diagnostics.add(value.origin, pointer, std::string("is no axis; ") + kForm);
+      return space;
+    }
+    ObjectReader reader(value, pointer, diagnostics);
+    if (reader.has("product")) {
+      space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "product", depth)};
+    } else if (reader.has("zip")) {
+      space = {.kind = Space::Kind::kZip, .parts = read_parts(reader, "zip", depth)};
+    } else if (reader.has("latin_hypercube")) {
+      std::vector<Space> parts = read_parts(reader, "latin_hypercube", depth);
+      const int points = reader.integer("points", 1, static_cast<int>(kMostValues));
+      const int seed = reader.integer("seed", 0, kMaxInteger, 0);
+      space = latin_hypercube(std::move(parts), static_cast<std::size_t>(points), static_cast<std::uint64_t>(seed));
+    } else {
+      space.axis = read_values(reader);
+    }
+    reader.finish();
+    size_of(space);
+  } catch (const BadInput& error) {
+    diagnostics.add(value.origin, pointer, error.what());
+  }
+  return space;
+}
+
+/// From the file's folder where it is there, else as it stands: a name of a shipped scenario.
+std::string scenario_path(const std::string& written, const std::string& path) {
+  const std::filesystem::path beside = std::filesystem::path(path).parent_path() / written;
+  std::error_code none;
+  return std::filesystem::is_regular_file(beside, none) ? beside.string() : written;
+}
+
+}  // namespace
+
+bool is_sweep(const std::string& text) {
+  const std::size_t at = text.find("\"schema\"");
+  return at != std::string::npos && at < 2000 && text.find(kSweepSchema, at) < at + 60;
+}
+
+Sweep read_sweep(const std::string& text, const std::string& path) {
+  JsonDocument document = parse_json(text, printable(path, 300), kMaxMeasuredValues);
+  Diagnostics diagnostics;
+  diagnostics.errors = std::move(document.errors);
+  Sweep sweep;
+  if (document.whole || diagnostics.errors.empty()) {
+    ObjectReader reader(document.root, "", diagnostics);
+    reader.schema(kSweepSchema);
+    reader.text("description", std::string(), 2000);
+    sweep.scenario = scenario_path(reader.text("scenario", std::nullopt, 2000), path);
+    sweep.set = texts_of(reader, "set");
+    sweep.schedules = texts_of(reader, "schedules");
+    sweep.space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "over", 0)};
+    reader.finish();
+  }
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+  return sweep;
+}
+
+}  // namespace accosim

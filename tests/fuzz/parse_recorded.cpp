@@ -1,0 +1,54 @@
+// What the verb diff reads: a document against itself, which differs in nothing, and against one that is right.
+#include <cmath>
+#include <sstream>
+
+#include "models/spec/scenario.hpp"
+#include "reports/difference_text.hpp"
+#include "tests/fuzz/parsers.hpp"
+#include "tests/fuzz/seeds.hpp"
+
+namespace accosim {
+namespace {
+
+void require_adds_up(const FigureDifference& figure) {
+  double sum = 0, whole = 0;
+  for (const DifferencePart& part : figure.parts) {
+    sum += part.difference();
+    whole += std::fabs(part.value[0]) + std::fabs(part.value[1]);
+  }
+  require(std::fabs(sum - figure.difference()) <= 1e-9 * whole, "parts that do not add up to the difference");
+}
+
+void show(const Differences& differences, bool same) {
+  for (const ScheduleDifference& one : differences.schedules) {
+    require_adds_up(one.update_time);
+    require_adds_up(one.memory);
+    require(!same || one.update_time.difference() == 0, "a document that differs from itself");
+  }
+  std::ostringstream page;
+  write_differences(page, differences, {{{"a", "one"}, {"b", "other"}}}, {});
+  require_printable(page.str(), "a page");
+  require(parse_json(dump_json(differences_json(differences, {})), "diff").whole, "a difference that is no JSON");
+}
+
+template <class Read>
+void compare(const JsonDocument& document, const char* right, const Read& read) {
+  const auto found = read(document);
+  show(difference_of(found, found), true);
+  show(difference_of(found, read(parse_json(seed_named("recorded", right), "right"))), false);
+}
+
+void read_recorded(const std::string& text) {
+  const JsonDocument document = parse_json(text, "input", kMaxMeasuredValues);
+  if (!document.whole) throw ScenarioError(document.errors);
+  if (document.root.find("traceEvents") != nullptr)
+    compare(document, "trace.json", read_recorded_trace);
+  else
+    compare(document, "results.json", read_recorded_results);
+}
+
+}  // namespace
+
+std::vector<Parser> recorded_parsers() { return {{"recorded", Form::kJson, read_recorded}}; }
+
+}  // namespace accosim

@@ -1,0 +1,236 @@
+// Do the fits of links find what made the samples, and do the shipped constants come from the shipped tables?
+// And does the fit of a user's fabric say what its samples leave open?
+#include "models/fit/fit_collectives.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build_info/project.hpp"
+#include "models/fit/fit_own_fabric.hpp"
+#include "models/fit/published.hpp"
+#include "models/spec/fabrics.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+std::shared_ptr<const Cluster> cluster_with(double efficiency, double latency_us, double net_efficiency) {
+  Cluster cluster;
+  NodeGroup group = sample_nodes(2, 8);
+  group.intra = usual_intra("nvswitch");
+  group.intra.bandwidth = BytesPerSecond{300e9};
+  group.intra.multicast = 0;
+  group.intra.efficiency = efficiency;
+  group.intra.latency = Seconds{1e-6 * latency_us};
+  group.nics = usual_nics("infiniband");
+  group.nics.count = 4;
+  group.nics.bandwidth = BytesPerSecond{25e9};
+  group.nics.efficiency = net_efficiency;
+  cluster.nodes = {group};
+  return std::make_shared<const Cluster>(cluster);
+}
+
+/// Two sources, so that the prior, to which a lone one is drawn, hardly counts for the board.
+std::vector<MeasuredCollective> samples_of(const std::shared_ptr<const Cluster>& cluster) {
+  std::vector<MeasuredCollective> samples;
+  for (const int nodes : {1, 2})
+    for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather})
+      for (double bytes = 1024; bytes < 2e9; bytes *= 4) {
+        CollectiveQuery query{cluster, kind, Bytes{bytes}, 8 * nodes, nodes, Seconds{0}, {}};
+        samples.push_back({kind == CollectiveKind::kAllReduce ? "made" : "made too", query, collective_time(query)});
+      }
+  return samples;
+}
+
+TEST(FitCollectives, FindsTheConstantsThatMadeTheSamples) {
+  const std::vector<LinkFit> fits = fit_collectives(samples_of(cluster_with(0.7, 4, 0.9)));
+  ASSERT_EQ(fits.size(), nic_kinds().size());  // the board, and all fabrics but accocal's own
+  EXPECT_FALSE(fits[0].between_nodes);
+  EXPECT_NEAR(fits[0].intra.efficiency, 0.7, 0.02);
+  EXPECT_NEAR(fits[0].intra.latency.value, 4e-6, 0.6e-6);
+  EXPECT_TRUE(fits[1].between_nodes);
+  EXPECT_EQ(fits[1].nics.kind, "infiniband");
+  EXPECT_NEAR(fits[1].nics.efficiency, 0.9, 0.03);
+  EXPECT_EQ(fits[1].nics.quality.machines, 2);
+  for (const LinkFit& fit : fits) {
+    if (fit.sources.empty()) continue;
+    EXPECT_LT(fit.large.mean_absolute, 0.02);
+    EXPECT_EQ(fit.least, 1024);
+  }
+}
+
+TEST(FitCollectives, ReplacesTheConstantsOfAKindAndNothingElse) {
+  const std::shared_ptr<const Cluster> cluster = cluster_with(0.7, 4, 0.9);
+  const std::vector<LinkFit> fits = fit_collectives(samples_of(cluster));
+  NodeGroup group = cluster->nodes[0];
+  group.intra.bandwidth = BytesPerSecond{111e9};
+  group.nics.count = 7;
+  const NodeGroup with = with_links(group, fits);
+  EXPECT_EQ(with.intra.bandwidth, group.intra.bandwidth);
+  EXPECT_EQ(with.nics.count, 7);
+  EXPECT_EQ(with.intra.efficiency, fits[0].intra.efficiency);
+  EXPECT_EQ(with.intra.multicast, 0);  // its switch still cannot reduce
+  group.intra.kind = "pcie";
+  EXPECT_EQ(with_links(group, fits).intra.efficiency, group.intra.efficiency);
+}
+
+TEST(FitCollectives, ABoardThatOnlyTheLeftOutMeasuredTakesItsRelativesConstants) {
+  LinkFit mesh, board;
+  mesh.intra.kind = "cube_mesh";
+  board.intra.kind = "nvswitch";
+  board.intra.efficiency = 0.8;
+  board.intra.quality = {0.05, 0.06, 2};
+  const std::vector<LinkFit> fits = with_relatives({board}, {mesh, board});
+  ASSERT_EQ(fits.size(), 2u);
+  EXPECT_EQ(fits[0].intra.quality.spread, 0.05);  // which was measured
+  NodeGroup group;
+  group.intra.kind = "cube_mesh";
+  group = with_links(group, fits);
+  EXPECT_EQ(group.intra.efficiency, 0.8);
+  EXPECT_EQ(group.intra.kind, "cube_mesh");
+  // A small spread was the relative's own; what nobody measured has that of such a kind.
+  EXPECT_EQ(group.intra.quality.spread, LinkQuality().spread);
+  EXPECT_EQ(group.intra.quality.spread_small, LinkQuality().spread_small);
+  EXPECT_TRUE(with_relatives({}, {mesh}).empty());  // nobody to take them from
+}
+
+TEST(FitCollectives, AFabricThatNobodyMeasuredTakesThePrior) {
+  // One kind measured: the prior's centre moves towards it, and the others of its sort take the centre.
+  const std::vector<LinkFit> fits = fit_collectives(samples_of(cluster_with(0.7, 4, 0.7)));
+  const auto of = [&](const std::string& kind) {
+    for (const LinkFit& fit : fits)
+      if (fit.between_nodes && fit.nics.kind == kind) return fit.nics;
+    return Nics{};
+  };
+  EXPECT_LT(of("infiniband").efficiency, of("roce").efficiency);
+  EXPECT_LT(of("roce").efficiency, 0.92);  // where the prior begins
+  EXPECT_EQ(of("roce").efficiency, of("slingshot").efficiency);
+  EXPECT_EQ(of("roce").latency, of("slingshot").latency);
+  EXPECT_LT(of("roce").latency, of("tcp").latency);  // software takes longer
+  EXPECT_EQ(of("roce").staging.value, 0);
+  EXPECT_GT(of("tcp").staging.value, 0);
+  EXPECT_EQ(of("roce").quality.machines, 0);
+}
+
+TEST(FitCollectives, FewSamplesMakeNoFit) {
+  std::vector<MeasuredCollective> few = samples_of(cluster_with(0.7, 4, 0.9));
+  few.resize(9);
+  EXPECT_TRUE(fit_collectives(few).empty());
+}
+
+TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
+  const Published published = load_published(std::string(kSourceFolder).append("/scenarios/validation"));
+  std::vector<MeasuredCollective> samples;
+  for (const PublishedCase& one : published.cases)
+    if (one.asked == Asked::kCollectiveTime && one.scored())
+      samples.push_back({one.source, one.collective, Seconds{one.measured}});
+  const std::vector<LinkFit> fits = fit_collectives(samples, {}, CrossValidation::kNo);
+  EXPECT_GE(fits.size(), 8u);
+  const auto near = [](double fitted, double shipped, const std::string& what) {
+    EXPECT_NEAR(fitted, shipped, 0.002 * shipped) << what;  // four digits are shipped
+  };
+  for (const LinkFit& fit : fits) {
+    const IntraLink& link = fit.intra;
+    const Nics& nics = fit.nics;
+    if (fit.between_nodes) {
+      const Nics usual = usual_nics(nics.kind);
+      near(nics.efficiency, usual.efficiency, nics.kind + " efficiency");
+      near(nics.latency.value, usual.latency.value, nics.kind + " latency");
+      near(nics.message.value, usual.message.value, nics.kind + " message");
+      near(nics.staging.value, usual.staging.value, nics.kind + " staging");
+    } else {
+      const IntraLink usual = usual_intra(link.kind);
+      near(link.efficiency, usual.efficiency, link.kind + " efficiency");
+      near(link.latency.value, usual.latency.value, link.kind + " latency");
+      near(link.launch.value, usual.launch.value, link.kind + " launch");
+      near(link.chunk.value, usual.chunk.value, link.kind + " chunk");
+      near(link.turnaround, usual.turnaround, link.kind + " turnaround");
+      near(link.exchange, usual.exchange, link.kind + " all-to-all");
+      near(link.multicast, usual.multicast, link.kind + " NVLS");
+    }
+  }
+}
+
+std::vector<MeasuredCollective> samples_of(const std::vector<int>& nodes, double efficiency, double latency_us,
+                                           double largest = 4e9) {
+  Cluster cluster;
+  NodeGroup group = sample_nodes(16, 8);
+  group.intra = usual_intra("nvswitch");
+  group.intra.bandwidth = BytesPerSecond{300e9};
+  group.intra.multicast = 0;
+  group.nics = usual_nics("infiniband");
+  group.nics.count = 4;
+  group.nics.bandwidth = BytesPerSecond{25e9};
+  cluster.nodes = {group};
+  Cluster made = cluster;
+  made.nodes[0].nics.efficiency = efficiency;
+  made.nodes[0].nics.latency = Seconds{1e-6 * latency_us};
+  const auto known = std::make_shared<const Cluster>(cluster), real = std::make_shared<const Cluster>(made);
+  std::vector<MeasuredCollective> samples;
+  for (const int count : nodes)
+    for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather})
+      for (double bytes = 1024; bytes < largest; bytes *= 4) {
+        CollectiveQuery query{real, kind, Bytes{bytes}, 8 * count, count, Seconds{0}, {}};
+        const Seconds time = collective_time(query);
+        query.cluster = known;
+        samples.push_back({"made", query, time});
+      }
+  return samples;
+}
+
+bool says(const OwnFabric& own, const std::string& part) {
+  return std::any_of(own.untold.begin(), own.untold.end(),
+                     [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+TEST(FitOwnFabric, FindsTheNumbersThatMadeTheSamples) {
+  const std::vector<OwnFabric> fits = fit_own_fabrics(samples_of({2, 4, 8}, 0.7, 4));
+  ASSERT_EQ(fits.size(), 1u);
+  const OwnFabric& own = fits[0];
+  ASSERT_EQ(own.numbers.size(), 3u);  // GPUs are reached directly: nothing is staged
+  EXPECT_NEAR(own.fit.nics.efficiency, 0.7, 0.02);
+  EXPECT_NEAR(own.fit.nics.latency.value, 4e-6, 1e-6);
+  for (const FittedNumber& number : own.numbers) {
+    EXPECT_LT(number.low, number.value) << number.key;
+    EXPECT_GT(number.high, number.value) << number.key;
+  }
+  EXPECT_LT(own.numbers[0].low, 0.7);
+  EXPECT_GT(own.numbers[0].high, 0.7);
+  EXPECT_GT(own.numbers[0].told, 0.9);
+  EXPECT_LT(own.fit.large.mean_absolute, 0.03);
+  EXPECT_EQ(own.fit.nics.quality.nodes, 8);
+}
+
+TEST(FitOwnFabric, SaysWhatOneNumberOfNodesAndSmallMessagesLeaveOpen) {
+  EXPECT_FALSE(says(fit_own_fabrics(samples_of({2, 4, 8}, 0.7, 4))[0], "another number of nodes"));
+  EXPECT_TRUE(says(fit_own_fabrics(samples_of({2}, 0.7, 4))[0], "another number of nodes"));
+  // Up to 64 KiB the wire's share is next to nothing.
+  const OwnFabric small = fit_own_fabrics(samples_of({2, 4}, 0.7, 4, 1e5))[0];
+  EXPECT_LT(small.numbers[0].told, 0.5);
+  EXPECT_TRUE(says(small, "say little of \"efficiency\""));
+}
+
+TEST(FitOwnFabric, TheBandWidensBeyondTheNodesThatWereMeasured) {
+  const OwnFabric own = fit_own_fabrics(samples_of({2, 4}, 0.7, 4))[0];
+  ASSERT_GE(own.beyond.size(), 4u);
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(own.beyond[i].kind, own.beyond[i - 1].kind);
+    EXPECT_GT(own.beyond[i].nodes, own.beyond[i - 1].nodes);
+    EXPECT_GT(own.beyond[i].high / own.beyond[i].low, own.beyond[i - 1].high / own.beyond[i - 1].low);
+  }
+  EXPECT_EQ(own.beyond[0].nodes, 4);
+}
+
+TEST(FitOwnFabric, NeedsTenSamples) {
+  std::vector<MeasuredCollective> few = samples_of({2}, 0.7, 4);
+  few.resize(9);
+  EXPECT_TRUE(fit_own_fabrics(few).empty());
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,187 @@
+// Does a cluster's file say who chooses, and does the choice hold in the prices? What cannot run is refused. And does
+// AWS's tuner choose as its chart has it?
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "models/collectives/aws_tuner.hpp"
+#include "models/collectives/between_nodes.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_parts.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+std::string file_of(int count, int gpus, const std::string& device, const std::string& nics, const std::string& more) {
+  return R"({"schema": "accosim.cluster/1", "name": "c", "nodes": [{"count": )" + std::to_string(count) +
+         R"(, "gpus": )" + std::to_string(gpus) + R"(, "device": ")" + device + "\"" +
+         (gpus > 1 ? R"(, "intra": {"kind": "nvswitch", "bandwidth": "450 GB/s"})" : "") + R"(, "nics": {"kind": ")" +
+         nics + R"(", "count": )" + std::to_string(gpus) + R"(, "bandwidth": "400 Gbit/s"}}])" + more + "}";
+}
+
+class NcclChoice : public ::testing::Test {
+ protected:
+  Cluster cluster(const std::string& text) { return load_cluster(files_.write("c.json", text)); }
+  std::string refusal(const std::string& text) {
+    try {
+      cluster(text);
+    } catch (const ScenarioError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  static CollectiveCost cost(const Cluster& cluster, CollectiveKind kind, double bytes) {
+    Ring ring;
+    const NodeGroup& group = cluster.nodes.front();
+    for (int node = 0; node < group.count; ++node) {
+      ring.node.push_back(node);
+      ring.node_group.push_back(0);
+      ring.ranks_here.push_back(group.gpus);
+      ring.ranks += group.gpus;
+    }
+    return collective_cost(kind, Bytes{bytes}, cluster, ring);
+  }
+
+  Scratch files_;
+};
+
+TEST_F(NcclChoice, ComesWithPytorchWhereTheFileNamesNoRelease) {
+  EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", "")).nccl, 21);
+  EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", R"(, "nccl": "2.18.5")")).nccl, 18);
+  EXPECT_EQ(nccl_of_pytorch(0), 14);
+  EXPECT_EQ(nccl_of_pytorch(4), 20);
+  EXPECT_EQ(nccl_of_pytorch(9), 27);
+}
+
+TEST_F(NcclChoice, AForcedWayIsTaken) {
+  const Cluster ring =
+      cluster(file_of(4, 8, "H100-SXM", "infiniband", R"(, "tuner": {"algorithm": "Ring", "protocol": "Simple"})"));
+  for (const double bytes : {8.0, kMiB, 1024 * kMiB}) {
+    const CollectiveCost cost = NcclChoice::cost(ring, CollectiveKind::kAllReduce, bytes);
+    EXPECT_EQ(cost.algorithm, Algorithm::kRing);
+    EXPECT_EQ(cost.protocol, Protocol::kSimple);
+  }
+  // A tree gathers nothing, so NCCL falls back to a ring there; the protocol stands.
+  const Cluster tree =
+      cluster(file_of(4, 8, "H100-SXM", "infiniband", R"(, "tuner": {"algorithm": "tree", "protocol": "LL"})"));
+  EXPECT_EQ(cost(tree, CollectiveKind::kAllReduce, 1024 * kMiB).algorithm, Algorithm::kTree);
+  EXPECT_EQ(cost(tree, CollectiveKind::kAllGather, 1024 * kMiB).algorithm, Algorithm::kRing);
+  EXPECT_EQ(cost(tree, CollectiveKind::kAllGather, 1024 * kMiB).protocol, Protocol::kLowLatency);
+}
+
+TEST_F(NcclChoice, WhatCannotRunIsRefused) {
+  const auto said = [&](const std::string& device, int gpus, const std::string& nics, const std::string& more) {
+    return refusal(file_of(4, gpus, device, nics, more));
+  };
+  EXPECT_NE(said("A100-SXM4-80GB", 8, "infiniband", R"(, "tuner": {"algorithm": "nvlstree"})").find("needs Hopper"),
+            std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "nccl": "2.17", "tuner": {"algorithm": "nvlstree"})")
+                .find("came with NCCL 2.18"),
+            std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": {"algorithm": "pat"})").find("nodes of one GPU"),
+            std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "tcpx", R"(, "tuner": {"protocol": "ll128"})").find("needs NVLink"), std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": {"algorithm": "collnet"})").find("\"collnet\": true"),
+            std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": {"algorithm": "nvlstree", "protocol": "ll"})")
+                .find("is not one of nvlstree's"),
+            std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": {})").find("forces nothing"), std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": {"algorithm": "butterfly"})").find("none of NCCL's"),
+            std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": "aws")").find("AWS's adapters"), std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "sockets", R"(, "tuner": "fastest")").find("own rings"), std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "tcp", R"(, "collnet": true)").find("leave it out"), std::string::npos);
+  EXPECT_EQ(said("H100-SXM", 8, "efa_rdma", R"(, "tuner": "aws")"), "");
+  EXPECT_EQ(said("H100-SXM", 1, "infiniband", R"(, "nccl": "2.27", "tuner": {"algorithm": "pat"})"), "");
+}
+
+TEST_F(NcclChoice, EachAlgorithmIsPricedWhereItIsOn) {
+  const Cluster hopper = cluster(file_of(4, 8, "H100-SXM", "infiniband", ""));
+  EXPECT_EQ(cost(hopper, CollectiveKind::kAllReduce, 1024 * kMiB).algorithm, Algorithm::kNvlsTree);
+  EXPECT_EQ(cost(hopper, CollectiveKind::kAllGather, 1024 * kMiB).algorithm, Algorithm::kRing);
+  const Cluster alone = cluster(file_of(16, 1, "H100-SXM", "infiniband", R"(, "nccl": "2.27")"));
+  EXPECT_EQ(cost(alone, CollectiveKind::kAllGather, kMiB).algorithm, Algorithm::kPat);
+  const Cluster sharp =
+      cluster(file_of(16, 8, "H100-SXM", "infiniband", R"(, "collnet": true, "tuner": {"algorithm": "collnet"})"));
+  const CollectiveCost reduced = cost(sharp, CollectiveKind::kAllReduce, 1024 * kMiB);
+  EXPECT_EQ(reduced.algorithm, Algorithm::kCollNet);
+  // The switches reduce: a node sends the buffer once, a tree's twice.
+  EXPECT_DOUBLE_EQ(reduced.edge_bytes.value, 1024 * kMiB);
+  // AWS's plugin allows Simple alone where bytes may overtake each other.
+  const Cluster p4d = cluster(file_of(2, 8, "A100-SXM4-40GB", "efa_rdma", ""));
+  EXPECT_EQ(cost(p4d, CollectiveKind::kAllReduce, 8).protocol, Protocol::kSimple);
+}
+
+TEST_F(NcclChoice, ACollectiveTakesTheSumOfItsTerms) {
+  for (const char* const more : {"", R"(, "tuner": {"algorithm": "tree"})", R"(, "tuner": {"algorithm": "ring"})"})
+    for (const int gpus : {1, 8}) {
+      const Cluster each = cluster(file_of(4, gpus, "H100-SXM", "infiniband", more));
+      for (const CollectiveKind kind : all_collectives())
+        for (const double bytes : {8.0, kMiB, 1024 * kMiB}) {
+          const CollectiveCost cost = NcclChoice::cost(each, kind, bytes);
+          Ring ring = {{0, 1, 2, 3}, {0, 0, 0, 0}, {gpus, gpus, gpus, gpus}, 4 * gpus};
+          const double time = collective_time(kind, cost, each, ring).value;
+          EXPECT_NEAR(cost.terms.sum().value, time, 1e-9 * time) << name_of(kind) << " " << bytes << more;
+        }
+    }
+}
+
+constexpr NcclWay kTreeLl{Algorithm::kTree, Protocol::kLowLatency}, kTree128{Algorithm::kTree, Protocol::kLl128},
+    kRing128{Algorithm::kRing, Protocol::kLl128}, kRingLl{Algorithm::kRing, Protocol::kLowLatency},
+    kRingSimple{Algorithm::kRing, Protocol::kSimple}, kNvlsTree{Algorithm::kNvlsTree, Protocol::kSimple};
+
+/// Nodes of 8 H100 with adapters of 100 (12 GB/s as NCCL counts) or 200 Gbit/s.
+NcclCommunicator nodes_of_8(int nodes, bool later) {
+  NcclCommunicator c;
+  c.capability = 90;
+  c.nodes = nodes;
+  c.ranks = 8 * nodes;
+  c.inter = later ? 24 : 12;
+  return c;
+}
+
+TEST(AwsTuner, ChoosesByRegionsOfSizeAndRanks) {
+  // Corners of the chart's regions with 64 ranks between them, both axes logarithmic. p5en: LL up to 192 KiB; tree and
+  // LL128 up to the line from 13.1 MB at 16 ranks to 129.5 MB at 127, at 64 ranks 67 MB; ring and LL128 up to 589 MB;
+  // NVLSTree up to the line from 509.6 MB at 32 to 7.5 GB at 256, at 64 ranks 1.25 GB.
+  const NcclCommunicator c = nodes_of_8(8, true);
+  const auto all_reduce = [&](double bytes) { return aws_choice(c, CollectiveKind::kAllReduce, Bytes{bytes}); };
+  EXPECT_EQ(all_reduce(8), kTreeLl);
+  EXPECT_EQ(all_reduce(128 * 1024), kTreeLl);
+  EXPECT_EQ(all_reduce(kMiB), kTree128);
+  EXPECT_EQ(all_reduce(60e6), kTree128);
+  EXPECT_EQ(all_reduce(80e6), kRing128);
+  EXPECT_EQ(all_reduce(500e6), kRing128);
+  EXPECT_EQ(all_reduce(800e6), kNvlsTree);
+  EXPECT_EQ(all_reduce(2e9), kRingSimple);
+  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllGather, Bytes{kMiB}), kRingLl);
+  EXPECT_EQ(aws_choice(c, CollectiveKind::kReduceScatter, Bytes{100 * kMiB}), kRing128);
+}
+
+TEST(AwsTuner, TheFirstGenerationTakesLl128ForAllThatIsSmall) {
+  const NcclCommunicator c = nodes_of_8(8, false);
+  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllReduce, Bytes{8}), kTree128);
+  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllReduce, Bytes{100e6}), kTree128);  // up to 117 MB at 64 ranks
+  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllReduce, Bytes{500e6}), kRing128);
+  EXPECT_EQ(aws_choice(nodes_of_8(128, false), CollectiveKind::kAllReduce, Bytes{1e9}), kNvlsTree);
+  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllGather, Bytes{kMiB}), std::nullopt);
+}
+
+TEST(AwsTuner, LeavesTheRestToNccl) {
+  EXPECT_EQ(aws_choice(nodes_of_8(2, true), CollectiveKind::kAllReduce, Bytes{kMiB}), std::nullopt);
+  EXPECT_EQ(aws_choice(nodes_of_8(8, true), CollectiveKind::kBroadcast, Bytes{kMiB}), std::nullopt);
+  NcclCommunicator ampere = nodes_of_8(8, true);
+  ampere.capability = 80;
+  EXPECT_EQ(aws_choice(ampere, CollectiveKind::kAllReduce, Bytes{kMiB}), std::nullopt);
+  NcclCommunicator four = nodes_of_8(8, true);
+  four.ranks = 32;
+  EXPECT_EQ(aws_choice(four, CollectiveKind::kAllReduce, Bytes{kMiB}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,164 @@
+// Traces and results read back: what is in them, and what is said of those that are none.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "models/recorded/recorded_results.hpp"
+#include "models/recorded/recorded_trace.hpp"
+#include "models/spec/scenario.hpp"
+
+namespace accosim {
+namespace {
+
+JsonDocument document(const std::string& text) { return parse_json(text, "t.json", kMaxMeasuredValues); }
+
+/// One rank of a predicted schedule and one of a measured run, an update of 1 ms each.
+const std::string kTrace = R"json({"displayTimeUnit":"ms","traceEvents":[
+{"ph":"M","pid":1,"tid":0,"ts":0,"name":"process_name","args":{"name":"acco / rank 0 (A100, node 0)"}},
+{"ph":"M","pid":2,"tid":0,"ts":0,"name":"process_name","args":{"name":"acco / links"}},
+{"ph":"C","pid":2,"tid":0,"ts":0,"name":"node 0 out","args":{"GB/s":1}},
+{"ph":"X","pid":1,"tid":1,"ts":1000.5,"dur":3000.25,"name":"forward x 3","args":{"class":"forward","repetitions":3}},
+{"ph":"X","pid":1,"tid":2,"ts":1000,"dur":5,"name":"wait for ranks","args":{"class":"wait","for":"all-reduce"}},
+{"ph":"s","pid":1,"tid":2,"ts":1000,"name":"all-reduce","cat":"collective","id":1},
+{"ph":"i","pid":1,"tid":1,"ts":2000,"s":"t","name":"update","args":{"class":"mark","updates":4}},
+{"ph":"i","pid":1,"tid":1,"ts":1500,"s":"t","name":"round","args":{"class":"mark"}},
+{"ph":"i","pid":1,"tid":1,"ts":1000,"s":"t","name":"update","args":{"class":"mark","updates":4}},
+{"ph":"M","pid":0,"name":"process_name","args":{"name":"rank 0 (acco, measured)"}},
+{"ph":"X","pid":0,"tid":0,"ts":0,"dur":900,"name":"micro-batch","args":{"update":0}},
+{"ph":"i","pid":0,"tid":0,"ts":0,"s":"t","name":"update","args":{"class":"mark","updates":1}},
+{"ph":"i","pid":0,"tid":0,"ts":1000,"s":"t","name":"update","args":{"class":"mark","updates":1}}
+],"otherData":{"producer":"accosim","truncated":false}})json";
+
+TEST(RecordedTrace, HoldsSpansInNanosecondsAndMarksInOrder) {
+  const std::vector<RecordedSchedule> schedules = read_recorded_trace(document(kTrace));
+  ASSERT_EQ(schedules.size(), 2U);
+  EXPECT_EQ(schedules[0].label, "acco");
+  EXPECT_FALSE(schedules[0].measured);
+  ASSERT_EQ(schedules[0].ranks.size(), 1U);
+  const RecordedRank& rank = schedules[0].ranks[0];
+  ASSERT_EQ(rank.spans.size(), 2U);
+  EXPECT_EQ(rank.spans[0].name, "forward");
+  EXPECT_EQ(rank.spans[0].count, 3);
+  EXPECT_EQ(rank.spans[0].begin, 1'000'500);
+  EXPECT_EQ(rank.spans[0].end, 4'000'750);
+  EXPECT_EQ(rank.spans[1].use, RecordedUse::kWaiting);
+  EXPECT_EQ(rank.spans[1].waits_for, "all-reduce");
+  ASSERT_EQ(rank.marks.size(), 2U);
+  EXPECT_EQ(rank.marks[0].time, 1'000'000);
+  EXPECT_EQ(rank.marks[1].updates, 4);
+  EXPECT_TRUE(schedules[1].measured);
+  EXPECT_EQ(schedules[1].label, "acco");
+  EXPECT_EQ(schedules[1].ranks.at(0).spans.at(0).use, RecordedUse::kComputation);
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  if (at == std::string::npos) throw std::logic_error("no " + what);
+  return text.replace(at, what.size(), by);
+}
+
+template <class Read>
+std::string refusal(const Read& read, const std::string& text) {
+  try {
+    read(document(text));
+    return "";
+  } catch (const ScenarioError& error) {
+    return error.errors.at(0);
+  }
+}
+
+TEST(RecordedTrace, EachMistakeIsToldAtItsPlace) {
+  for (const auto& [what, by, said] : std::vector<std::array<std::string, 3>>{
+           {"\"producer\":\"accosim\"", "\"producer\":\"others\"",
+            "t.json:15:15 /otherData: does not say that accosim"},
+           {"\"truncated\":false", "\"truncated\":true", "t.json:15:15 /otherData: says that only the first events"},
+           {"\"ts\":1000.5", "\"ts\":\"soon\"", "t.json:5:32 /traceEvents/3/ts: is the text \"soon\"; write a number"},
+           {"\"dur\":3000.25", "\"dur\":-1", "t.json:5:45 /traceEvents/3/dur: is -1; write a number from 0"},
+           {"\"class\":\"forward\"", "\"class\":\"sideways\"",
+            "t.json:5:90 /traceEvents/3/args/class: is none of an op; write the trace anew"},
+           {"{\"ph\":\"X\",\"pid\":1", "{\"ph\":\"X\",\"pid\":9",
+            "t.json:5:17 /traceEvents/3/pid: is of a process that no event names as a rank"},
+           {"\"updates\":4", "\"updates\":0", "/traceEvents/6/args/updates: is 0; write"},
+           {"{\"ph\":\"C\"", "3,{\"ph\":\"C\"", "t.json:4:1 /traceEvents/2: is the number 3; write an object"},
+           {"\"ts\":2000,\"s\":\"t\",\"name\":\"update\",\"args\":{\"class\":\"mark\",\"updates\":4}",
+            "\"ts\":2000,\"name\":\"round\"", "hold fewer than two ends of updates of a rank of \"acco\""},
+           {"\"traceEvents\":[", "\"traceEvents\":{}, \"others\":[",
+            "t.json:1:39 /traceEvents: is no list of events; name a trace"}}) {
+    const std::string found = refusal(read_recorded_trace, replaced(kTrace, what, by));
+    EXPECT_NE(found.find(said), std::string::npos) << found << "\nfor " << by;
+  }
+}
+
+TEST(RecordedTrace, WithoutARankIsRefused) {
+  EXPECT_NE(refusal(read_recorded_trace, R"({"traceEvents": [], "otherData": {"producer": "accosim"}})")
+                .find("names no rank"),
+            std::string::npos);
+}
+
+TEST(RecordedTrace, OneThatIsCutAnywhereIsRefused) {
+  for (std::size_t size = 0; size < kTrace.size() - 1; ++size)
+    EXPECT_NE(refusal(read_recorded_trace, kTrace.substr(0, size)), "") << size;
+}
+
+TEST(RecordedRun, AWaitOfTheComputeLaneCountsBehindTheCommunicationThatItIsFor) {
+  EXPECT_EQ(use_of_measured("wait"), RecordedUse::kWaiting);
+  EXPECT_LT(use_of_measured("all-gather"), use_of_measured("wait"));
+  EXPECT_LT(use_of_measured("save state"), use_of_measured("all-gather"));
+  EXPECT_LT(use_of_measured("outer optimizer"), use_of_measured("swap"));
+}
+
+TEST(RecordedRun, BeginsWhereTheUpdatesEndThatDoNotCount) {
+  MeasuredRun run;
+  run.algorithm = "acco";
+  run.ranks = 2;
+  run.left_out = 1;
+  run.updates = {{Seconds{2}, 4}, {Seconds{1}, 4}, {Seconds{1.5}, 4}};
+  run.spans = {{1, true, "all-reduce", Seconds{2.25}, Seconds{2.5}}};
+  const RecordedSchedule schedule = recorded_run(run, "run.json");
+  ASSERT_EQ(schedule.ranks.size(), 2U);
+  EXPECT_EQ(schedule.ranks[1].spans.at(0).use, RecordedUse::kCommunication);
+  EXPECT_EQ(schedule.ranks[1].spans[0].begin, 2'250'000'000);
+  std::vector<std::int64_t> marks;
+  for (const RecordedMark& mark : schedule.ranks[0].marks) marks.push_back(mark.time);
+  EXPECT_EQ(marks, (std::vector<std::int64_t>{2'000'000'000, 3'000'000'000, 4'500'000'000}));
+  run.updates.assign(10'000, {Seconds{1e6}, 4});
+  EXPECT_THROW(recorded_run(run, "run.json"), ScenarioError);
+}
+
+const std::string kResults = R"json({"schema": "accosim.result/1", "scenario": "x",
+"results": [
+{"label": "acco", "update_time_s": 2.5, "samples_per_update": 64, "gpu_idle_fraction": 0.25, "exposed_communication_s": 0.5,
+ "memory_resident_bytes": 30, "memory_parts_bytes": {"parameters": 10, "activations": 20}}]})json";
+
+TEST(RecordedResults, HoldWhatIsCompared) {
+  const std::vector<RecordedResult> results = read_recorded_results(document(kResults));
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].label, "acco");
+  EXPECT_EQ(results[0].update_time, Seconds{2.5});
+  EXPECT_EQ(results[0].idle_fraction, 0.25);
+  EXPECT_EQ(results[0].memory_parts.at(1).first, "activations");
+  EXPECT_EQ(results[0].memory_parts[1].second, Bytes{20});
+}
+
+TEST(RecordedResults, EachMistakeIsToldAtItsPlace) {
+  for (const auto& [what, by, said] : std::vector<std::array<std::string, 3>>{
+           {"\"update_time_s\": 2.5", "\"update_time_s\": 0", "t.json:3:36 /results/0/update_time_s: is 0; write"},
+           {"\"gpu_idle_fraction\": 0.25, ", "", "/results/0/gpu_idle_fraction: missing; write"},
+           {"\"parameters\": 10", "\"parameters\": \"10 GiB\"",
+            "t.json:4:68 /results/0/memory_parts_bytes/parameters: is"},
+           {"{\"parameters\": 10, \"activations\": 20}", "7",
+            "/results/0/memory_parts_bytes: is the number 7; write an object"},
+           {"\"results\": [", "\"results\": 3, \"others\": [", "/results: is"}}) {
+    const std::string found = refusal(read_recorded_results, replaced(kResults, what, by));
+    EXPECT_NE(found.find(said), std::string::npos) << found << "\nfor " << by;
+  }
+}
+
+TEST(RecordedResults, OneThatIsCutAnywhereIsRefused) {
+  for (std::size_t size = 0; size < kResults.size() - 1; ++size)
+    EXPECT_NE(refusal(read_recorded_results, kResults.substr(0, size)), "") << size;
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,236 @@
+// The verb plot as a user types it: pictures whose numbers are those of --json, files that are whole or not there, and
+// messages that say what to write instead.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "reports/human.hpp"
+#include "tests/support/accosim_program.hpp"
+#include "tests/support/xml.hpp"
+
+namespace accosim {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool contains(const std::vector<std::string>& texts, const std::string& text) {
+  for (const std::string& each : texts)
+    if (has(each, text)) return true;
+  return false;
+}
+
+std::vector<std::string> plot(const std::string& kind, const std::string& scenario,
+                              const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"plot", "--kind", kind, scenario, "-o", "/dev/stdout"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string plotted(const std::string& kind, const std::string& scenario, const std::vector<std::string>& more = {}) {
+  const ProgramRun run = accosim(plot(kind, scenario, more));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(wrong_in_xml(run.out), "");
+  return run.out;
+}
+
+TEST(Plot, ItsNumbersAreThoseOfJson) {
+  const std::string scenario = "finetune_2x4_a100";
+  const Json document = results_of({"compare", scenario});
+  const std::vector<std::string> time = texts_in_svg(plotted("breakdown", scenario));
+  const std::vector<std::string> memory = texts_in_svg(plotted("memory", scenario));
+  const std::vector<std::string> timeline = texts_in_svg(plotted("timeline", scenario));
+  for (const Json& result : document["results"].elements()) {
+    const auto seconds = [&](const char* key) { return human_time(Seconds{result[key].number()}); };
+    EXPECT_TRUE(contains(time, fmt::format("{} ({} to {})", seconds("update_time_s"), seconds("update_time_s_low"),
+                                           seconds("update_time_s_high"))));
+    const bool exposed = result["exposed_communication_s"].number() > 0;
+    EXPECT_TRUE(!exposed || contains(time, seconds("exposed_communication_s"))) << result["label"].text();
+    EXPECT_TRUE(contains(timeline, seconds("update_time_s") + " an update"));
+    EXPECT_TRUE(contains(timeline, human_factor(result["speedup"].number()) + " per token"));
+    EXPECT_TRUE(
+        contains(memory, fmt::format("{} of {}: fits", human_memory(Bytes{result["memory_resident_bytes"].number()}),
+                                     human_memory(Bytes{result["memory_capacity_bytes"].number()}))));
+  }
+}
+
+TEST(Plot, TheLaddersNumbersAreThoseOfJson) {
+  for (const auto& [from, to] : {std::pair("ddp", "acco"), std::pair("acco", "zero1"), std::pair("zero1", "dpu")}) {
+    const std::vector<std::string> ends = {"--ladder", from, to};
+    const std::vector<std::string> texts = texts_in_svg(plotted("ladder", "finetune_2x4_a100", ends));
+    const ProgramRun run = accosim({"explain", "finetune_2x4_a100", "--ladder", from, to, "--json"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const Json document = Json::parse(run.out);
+    // At the same batch where that is known of all but the first, else per token.
+    const std::vector<Json> rungs = document["rungs"].elements();
+    const bool same_batch = std::none_of(rungs.begin() + 1, rungs.end(),
+                                         [](const Json& rung) { return rung["speedup_same_batch"].is_null(); });
+    const std::string of = same_batch ? "_same_batch" : "";
+    double before = 1;
+    for (std::size_t i = 0; i < rungs.size(); ++i) {
+      const Json& rung = rungs[i];
+      EXPECT_TRUE(contains(texts, rung["change"].text()));
+      EXPECT_TRUE(
+          contains(texts, fmt::format("{} an update, {} samples", human_time(Seconds{rung["update_time_s"].number()}),
+                                      human_count(rung["samples_per_update"].number()))))
+          << rung;
+      EXPECT_TRUE(!same_batch || contains(texts, ", " + human_factor(rung["speedup"].number()) + " per token")) << rung;
+      const double speedup = i == 0 ? 1 : rung["speedup" + of].number();
+      EXPECT_TRUE(contains(texts, human_factor(speedup))) << rung;
+      EXPECT_TRUE(i == 0 || contains(texts, human_factor(rung["times" + of].number()))) << rung;
+      const Json most = rung["most_same_batch"];
+      EXPECT_TRUE(!same_batch || most.is_null() ||
+                  contains(texts, fmt::format("(at most {})", human_factor(before * most.number()))))
+          << rung;
+      before = speedup;
+    }
+  }
+}
+
+TEST(Plot, ALadderNamesItsTwoSchedules) {
+  for (const auto& [more, said] :
+       {std::pair(std::vector<std::string>{}, "--kind ladder draws the way from one schedule to another; name them"),
+        std::pair(std::vector<std::string>{"--ladder", "ddp", "aco"}, "did you mean \"acco\"?"),
+        std::pair(std::vector<std::string>{"--ladder", "acco", "acco"}, "is one schedule, with nothing between"),
+        std::pair(std::vector<std::string>{"--ladder", "ddp", "acco", "--schedule", "acco"},
+                  "--schedule belongs to")}) {
+    const ProgramRun run = accosim(plot("ladder", "finetune_2x4_a100", more));
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_TRUE(has(run.err, said)) << run.err;
+    EXPECT_EQ(run.out, "");
+  }
+  EXPECT_TRUE(has(accosim(plot("memory", "finetune_2x4_a100", {"--ladder", "ddp", "acco"})).err,
+                  "--ladder belongs to plot of a ladder (--kind ladder)"));
+}
+
+TEST(Plot, EveryKindOfClusterAndScheduleIsDrawnSmall) {
+  for (const char* const scenario : {"hetero_4xa100_one_slow", "llama-2-7b_fsdp_hsdp", "slow_network_4x8_a100"})
+    for (const char* const kind : {"timeline", "breakdown", "memory"})
+      EXPECT_LT(plotted(kind, scenario, {"--network", "reference"}).size(), 200'000U) << kind << scenario;
+  // Forty layers gathered and reduced each by itself, eight micro-batches.
+  const std::string deep =
+      plotted("timeline", "llama-2-7b_fsdp_hsdp",
+              {"--set", "/model/num_hidden_layers=40", "--set", "/training/gradient_accumulation_steps=8", "--schedule",
+               "FSDP", "--width", "1600"});
+  EXPECT_LT(deep.size(), 2'000'000U);
+  // Ranks that all differ: six of them, or all.
+  const std::vector<std::string> jitter = {
+      "--set", "/training/compute_jitter={\"micro_batch\": 0.2}", "--schedule", "acco", "--network", "reference"};
+  EXPECT_TRUE(has(plotted("timeline", "finetune_1x8_a100", jitter), "2 more ranks look different"));
+  std::vector<std::string> all = jitter;
+  all.insert(all.end(), {"--all-ranks", "--updates", "2"});
+  EXPECT_FALSE(has(plotted("timeline", "finetune_1x8_a100", all), "more ranks look different"));
+}
+
+TEST(Plot, WritesAFileByItsExtension) {
+  const TemporaryFolder folder;
+  const std::string svg = (folder.path / "picture.svg").string();
+  const auto run = [&](const std::string& path, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"plot", "--kind", "memory", "finetune_1x8_a100", "--output", path};
+    words.insert(words.end(), more.begin(), more.end());
+    return accosim(words);
+  };
+  EXPECT_EQ(run(svg).exit_code, 0);
+  EXPECT_EQ(wrong_in_xml(text_of(svg)), "");
+  EXPECT_EQ(run(svg, {"--theme", "dark"}).exit_code, 0);  // its own, replaced
+  const std::string precious = folder.write("drawing.svg", "<svg role=\"img\">by hand</svg>").string();
+  const ProgramRun kept = run(precious);
+  EXPECT_EQ(kept.exit_code, 1);
+  EXPECT_TRUE(has(kept.err, "--force")) << kept.err;
+  EXPECT_EQ(text_of(precious), "<svg role=\"img\">by hand</svg>");
+  for (const char* const name : {"picture.jpg", "picture", "picture.json"}) {
+    const ProgramRun wrong = run((folder.path / name).string());
+    EXPECT_EQ(wrong.exit_code, 1);
+    EXPECT_TRUE(has(wrong.err, "a picture is .svg, .png or .pdf; name it ") && has(wrong.err, "picture.svg"))
+        << wrong.err;
+    EXPECT_FALSE(fs::exists(folder.path / name));
+  }
+}
+
+TEST(Plot, PngAndPdfComeFromTheProgramThatMakesThemOrAreRefusedWithItsPackage) {
+  const TemporaryFolder folder;
+  const std::string path = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+  const auto run = [&](const std::string& name) {
+    return accosim({"plot", "--kind", "memory", "finetune_1x8_a100", "-o", (folder.path / name).string()});
+  };
+  setenv("PATH", folder.path.c_str(), 1);  // where it is not
+  const ProgramRun without = run("a.png");
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(without.exit_code, 4);
+  EXPECT_TRUE(has(without.err, "install the package librsvg2-bin, or name it ") && has(without.err, "a.svg"))
+      << without.err;
+  EXPECT_FALSE(fs::exists(folder.path / "a.png"));
+  // One that fails leaves nothing behind, and neither is a stranger's file lost.
+  fs::create_directory(folder.path / "bin");
+  std::ofstream(folder.path / "bin/rsvg-convert") << "#!/bin/sh\nexit 3\n";
+  fs::permissions(folder.path / "bin/rsvg-convert", fs::perms::all);
+  setenv("PATH", (folder.path / "bin").c_str(), 1);
+  const ProgramRun failed = run("a.png");
+  EXPECT_EQ(failed.exit_code, 4);
+  EXPECT_FALSE(fs::exists(folder.path / "a.png"));
+  // It is given the picture, and told what to make of it.
+  std::ofstream(folder.path / "bin/rsvg-convert") << "#!/bin/sh\necho \"$@\"\nread -r line\necho \"$line\"\n";
+  const ProgramRun made = run("a.PDF");
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(text_of(folder.path / "a.PDF").rfind("--format pdf\n<svg xmlns=", 0), 0U);
+  const ProgramRun again = run("a.PDF");  // nobody knows who wrote it
+  EXPECT_NE(again.exit_code, 0);
+}
+
+TEST(Plot, WhatIsWrongIsToldBeforeTheWork) {
+  EXPECT_EQ(accosim({"plot", "finetune_1x8_a100", "-o", "/dev/null"}).exit_code, 2);
+  EXPECT_EQ(accosim({"plot", "--kind", "pie", "finetune_1x8_a100", "-o", "/dev/null"}).exit_code, 2);
+  EXPECT_EQ(accosim({"plot", "--kind", "memory", "finetune_1x8_a100"}).exit_code, 2);
+  const ProgramRun idle = accosim(plot("memory", "finetune_1x8_a100", {"--updates", "2"}));
+  EXPECT_EQ(idle.exit_code, 1);
+  EXPECT_TRUE(has(idle.err, "--updates belongs to plot of a timeline (--kind timeline)")) << idle.err;
+  for (const char* const width : {"479", "10001", "wide"})
+    EXPECT_EQ(accosim(plot("memory", "finetune_1x8_a100", {"--width", width})).exit_code, 2);
+}
+
+TEST(Compare, DrawsATimelineOnTheTerminal) {
+  setenv("COLUMNS", "80", 1);
+  const ProgramRun run = accosim({"compare", "finetune_2x4_a100", "--timeline"});
+  unsetenv("COLUMNS");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(has(run.out, "  critical path ")) << run.out;
+  EXPECT_TRUE(has(run.out, "acco: 2.30 s an update")) << run.out;
+  EXPECT_EQ(accosim({"compare", "finetune_2x4_a100", "--timeline", "--json"}).exit_code, 2);
+  EXPECT_EQ(accosim({"compare", "finetune_2x4_a100", "--all-ranks"}).exit_code, 2);
+}
+
+TEST(Plot, DrawsTheCurvesOfADocumentAsAccocalDoes) {
+  const std::string document = "reports/published/convergence.json";
+  EXPECT_EQ(text_of(kRoot / "reports/published/convergence.svg"), plotted("convergence", document))
+      << "write it with: accosim plot --kind convergence " << document << " -o reports/published/convergence.svg";
+  const TemporaryFolder folder;
+  for (const char* const wrong : {R"({"schema": "accosim.run/1"})", R"({"schema": "accosim.convergence/1"})",
+                                  R"({"schema": "accosim.convergence/1", "batch_samples": 8, "range": {},
+                                      "algorithms": [{"name": "ddp", "curves": [[[0, 0, 4]]]}]})",
+                                  R"({"schema": "accosim.convergence/1", "batch_samples": 8, "range": {},
+                                      "algorithms": [{"name": "ddp", "curves": [[[0, 0, 4], [1, 8, 3]]]},
+                                                     {"name": "acco", "curves": [[[0, 0, 4], [1, 8, 3]],
+                                                                                [[0, 0, 4], [2, 8, 3]]]}]})"}) {
+    const ProgramRun run = accosim(plot("convergence", folder.write("wrong.json", wrong).string(), {}));
+    EXPECT_EQ(run.exit_code, 1) << wrong;
+    EXPECT_TRUE(has(run.err, "wrong.json:")) << run.err;
+  }
+  const ProgramRun idle = accosim(plot("convergence", document, {"--schedule", "acco"}));
+  EXPECT_EQ(idle.exit_code, 1);
+  EXPECT_TRUE(has(idle.err, "--schedule belongs to plot of a timeline")) << idle.err;
+}
+
+TEST(Plot, TheCommittedPictureIsWhatItsCommandMakes) {
+  const fs::path committed = kRoot / "reports/published/timeline.svg";
+  EXPECT_EQ(text_of(committed), plotted("timeline", "scenarios/paper/finetune_2x4_a100.json"))
+      << "write it with: accosim plot --kind timeline scenarios/paper/finetune_2x4_a100.json -o " << committed.string();
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,168 @@
+// `accosim report` as a user starts it: the page's figures are those of compare --json, its command makes it again, a
+// run of accocal lies over its prediction, and no file of somebody else's is replaced.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/accosim_program.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace accosim {
+namespace {
+
+/// The document of a page.
+Json document_of(const std::filesystem::path& page) {
+  const std::string html = text_of(page), begin = "id=\"document\">";
+  const std::size_t from = html.find(begin) + begin.size();
+  return Json::parse(html.substr(from, html.find("</script>", from) - from));
+}
+
+TEST(Report, EveryNumberIsThatOfTheJson) {
+  const TemporaryFolder folder;
+  const std::string page = (folder.path / "r.html").string();
+  // Same figures where ranks differ, where seeds are played, with a setting and with one schedule.
+  const std::vector<std::vector<std::string>> lines = {
+      {"scenarios/paper/finetune_2x4_a100.json"},
+      {"scenarios/paper/hetero_4xa100_one_slow.json"},
+      {"finetune_2x4_a100", "--seeds", "2", "--set", "/training/compute_jitter={\"micro_batch\": 0.1}"},
+      {"llama-2-7b_fsdp_hsdp", "--schedule", "zero3", "--network", "reference"}};
+  for (const std::vector<std::string>& line : lines) {
+    std::vector<std::string> report = {"report"}, compare = {"compare"};
+    report.insert(report.end(), line.begin(), line.end());
+    compare.insert(compare.end(), line.begin(), line.end());
+    report.insert(report.end(), {"-o", page});
+    const ProgramRun run = accosim(report);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.out, "");
+    const Json document = document_of(page);
+    EXPECT_EQ(document["result"], results_of(compare)) << line[0];
+    const std::size_t schedules = document["result"]["results"].size();
+    EXPECT_EQ(document["timelines"].size(), schedules);
+    // A bar is of the same update as the table, as far as one update is of the mean.
+    ASSERT_EQ(document["breakdown"].size(), schedules);
+    for (std::size_t i = 0; i < schedules; ++i) {
+      const double bar = document["breakdown"][i]["update_s"].number();
+      double classes = 0;
+      for (const Json& one : document["breakdown"][i]["classes"].elements()) classes += one["s"].number();
+      EXPECT_NEAR(classes, bar, 1e-6 * bar);
+      EXPECT_NEAR(bar, document["result"]["results"][i]["update_time_s"].number(), 0.2 * bar) << line[0];
+    }
+  }
+}
+
+// The timeline of identical ranks is one rank's, of two steady updates: as long as they are predicted to take.
+TEST(Report, TheTimelineShowsSteadyUpdates) {
+  const TemporaryFolder folder;
+  const std::string page = (folder.path / "r.html").string();
+  ASSERT_EQ(accosim({"report", "finetune_2x4_a100", "--schedule", "zero1", "-o", page}).exit_code, 0);
+  const Json document = document_of(page), timeline = document["timelines"][0];
+  ASSERT_EQ(timeline["rows"].size(), 1u);
+  EXPECT_EQ(timeline["rows"][0]["name"], "rank 0 and 7 like it");
+  EXPECT_NEAR(timeline["marks"].back()[0].number(), 2e9 * document["result"]["results"][0]["update_time_s"].number(),
+              10);
+  for (const Json& lane : timeline["rows"][0]["lanes"].elements())
+    for (std::size_t i = 1; i < lane["spans"].size(); ++i) ASSERT_GE(lane["spans"][i].integer(), 0);
+  // And of the ranks that are asked for, of which some are alike.
+  ASSERT_EQ(
+      accosim({"report", "hetero_4xa100_one_slow", "--timeline-ranks", "1,3", "--timeline-updates", "3", "-o", page})
+          .exit_code,
+      0);
+  const Json asked = document_of(page)["timelines"][0];
+  ASSERT_EQ(asked["rows"].size(), 2u);
+  EXPECT_EQ(asked["rows"][0]["name"].text().rfind("rank 1 and 2 like it", 0), 0u);
+  EXPECT_EQ(asked["rows"][1]["name"].text().rfind("rank 3 (", 0), 0u);
+  // DPU's slow rank is in the middle of a micro-batch when rank 0's update ends: that is there too.
+  ASSERT_EQ(
+      accosim({"report", "hetero_4xa100_one_slow", "--schedule", "dpu", "--timeline-ranks", "3", "-o", page}).exit_code,
+      0);
+  const Json slow = document_of(page)["timelines"][0]["rows"][0]["lanes"][0]["spans"];
+  EXPECT_LE(slow[0].integer(), 0);
+  EXPECT_GT(slow[0].integer() + slow[1].integer(), 0);
+}
+
+TEST(Report, ItsCommandMakesItAgain) {
+  const TemporaryFolder folder;
+  const std::string page = (folder.path / "it's.html").string();
+  ASSERT_EQ(accosim({"report", "finetune_2x4_a100", "--schedule", "DDP as released", "--set",
+                     "/cluster/nodes/0/nics/bandwidth=\"10 Gbit/s\"", "--timeline-updates", "1", "-o", page})
+                .exit_code,
+            0);
+  const std::string first = text_of(page), command = document_of(page)["command"].text();
+  ASSERT_EQ(command.rfind("accosim report ", 0), 0u);
+  std::filesystem::remove(page);
+  const std::string program = kAccosimProgram;
+  const ProgramRun run = run_program("/bin/sh", {"-c", "'" + program + "'" + command.substr(7)}, kRoot);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(text_of(page), first);
+}
+
+TEST(Report, ReplacesItsOwnPagesAndNoOthers) {
+  const TemporaryFolder folder;
+  const std::string page = (folder.path / "r.html").string();
+  const std::vector<std::string> line = {"report", "finetune_2x4_a100", "--schedule", "zero1", "-o", page};
+  EXPECT_EQ(accosim(line).exit_code, 0);
+  EXPECT_EQ(accosim(line).exit_code, 0);
+  folder.write("r.html", "<!doctype html><title>mine</title>");
+  const ProgramRun refused = accosim(line);
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.err.find("--force"), std::string::npos) << refused.err;
+  std::vector<std::string> forced = line;
+  forced.emplace_back("--force");
+  EXPECT_EQ(accosim(forced).exit_code, 0);
+  for (const std::vector<std::string>& bad :
+       std::vector<std::vector<std::string>>{{"report", "finetune_2x4_a100", "-o", (folder.path / "r.json").string()},
+                                             {"report", "finetune_2x4_a100", "--timeline-ranks", "8", "-o", page},
+                                             {"report", "finetune_2x4_a100", "--seeds", "3", "-o", page},
+                                             {"report", "no_such_scenario", "-o", page}}) {
+    const ProgramRun run = accosim(bad);
+    EXPECT_EQ(run.exit_code, 1) << run.err;
+    EXPECT_NE(run.err, "");
+  }
+}
+
+// A machine whose micro-batches take 10 ms, and a run there of two updates of two: each rank's measured lanes lie over
+// the predicted ones of the same update.
+TEST(Report, AMeasuredRunLiesOverItsPrediction) {
+  const TemporaryFolder folder;
+  const std::string machine = folder
+                                  .write("machine.json", R"({"schema": "accosim.scenario/1",
+    "model": {"model_type": "measured", "parameters": 1000, "micro_batch_time": "10 ms"},
+    "cluster": {"schema": "accosim.cluster/1", "nodes": [{"gpus": 1, "device": {"schema": "accosim.device/1",
+      "peak": {"fp32": "1 TFLOP/s"}, "gemm_efficiency": 1, "flash_attention_efficiency": 0,
+      "memory_bandwidth": "10 GB/s", "memory_efficiency": 1, "memory": "8 GiB", "launch_interval": "0 s"}}]},
+    "training": {"sequence_length": 1, "micro_batch_size": 1, "train_tokens": 1e6, "precision": "fp32",
+      "attention": "naive", "gradient_accumulation_steps": 2}, "schedules": [{"name": "zero1"}]})")
+                                  .string();
+  const auto span = [](double begin, double end) {
+    return R"({"rank": 0, "lane": "compute", "label": "micro-batch", "begin_s": )" + std::to_string(begin) +
+           R"(, "end_s": )" + std::to_string(end) + "}";
+  };
+  const std::string run_file =
+      folder
+          .write("run.json", R"({"schema": "accosim.run/1", "algorithm": "zero1", "ranks": 1, "parameters": 1000,
+      "options": {"slow": {}, "micro_batches_per_round": 2}, "updates_left_out": 1,
+      "updates": [{"seconds": 0.025, "samples": 2}, {"seconds": 0.025, "samples": 2}], "spans": [)" +
+                                 span(0, 0.01) + "," + span(0.01, 0.02) + "," + span(0.026, 0.036) + "," +
+                                 span(0.036, 0.046) + "]}")
+          .string();
+  const std::string page = (folder.path / "r.html").string();
+  const ProgramRun run = accosim({"report", machine, "--measured", run_file, "-o", page, "--timeline-updates", "1"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json document = document_of(page);
+  ASSERT_EQ(document["timelines"].size(), 2u);
+  EXPECT_FALSE(document["timelines"][0]["measured"].value().boolean);
+  EXPECT_TRUE(document["timelines"][1]["measured"].value().boolean);
+  // The second update's two micro-batches, 1 ms after it began.
+  EXPECT_EQ(document["timelines"][1]["rows"][0]["lanes"][0]["spans"],
+            Json::parse("[1000000, 10000000, 0, 0, 10000000, 0]"));
+  EXPECT_EQ(document["run"]["measured_s"], 0.025);
+  EXPECT_EQ(document["run"]["parts"][0]["name"], "micro-batch");
+  EXPECT_NEAR(document["run"]["parts"][0]["predicted_s"].number(), 0.01, 1e-6);
+  // Neither the machine nor the run is overwritten.
+  EXPECT_EQ(accosim({"report", machine, "--measured", run_file, "-o", run_file, "--force"}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,169 @@
+// Do the shells and man know what the verbs' declarations say?
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "sim/app/help_text.hpp"
+#include "sim/app/shell/completion.hpp"
+#include "sim/app/shell/man_page.hpp"
+#include "sim/app/verbs.hpp"
+#include "tests/support/accosim_program.hpp"
+
+namespace accosim {
+namespace {
+
+std::string completion(const std::string& shell) {
+  std::ostringstream out;
+  write_completion(out, shell, all_verbs());
+  return out.str();
+}
+
+std::string man_page() {
+  std::ostringstream out;
+  write_man_page(out, all_verbs());
+  return out.str();
+}
+
+ProgramRun shell(const std::string& script) { return run_program("/bin/bash", {"--norc", "-c", script}, kRoot); }
+bool installed(const std::string& program) { return shell("command -v " + program).exit_code == 0; }
+
+/// What bash would offer for the last of these words.
+std::vector<std::string> offered(const std::vector<std::string>& words) {
+  const TemporaryFolder folder;
+  const std::string script = folder.write("accosim.bash", completion("bash")).string();
+  std::string line = "source " + script + "; COMP_WORDS=(";
+  for (const std::string& word : words) line += "'" + word + "' ";
+  line +=
+      "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); complete -p accosim >&2; _accosim; printf '%s\\n' \"${COMPREPLY[@]}\"";
+  const ProgramRun run = shell(line);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "complete -F _accosim accosim\n");
+  std::vector<std::string> lines;
+  std::istringstream in(run.out);
+  for (std::string each; std::getline(in, each);)
+    if (!each.empty()) lines.push_back(each);
+  return lines;
+}
+
+bool has(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+using Words = std::vector<std::string>;
+
+TEST(BashCompletion, OffersVerbsOptionsAndTheirValues) {
+  EXPECT_EQ(offered({"accosim", "comp"}), (Words{"compare", "completion"}));
+  EXPECT_EQ(offered({"accosim", "--v"}), Words{"--version"});
+  EXPECT_EQ(offered({"accosim", "import", ""}), Words{"nccl-tests"});
+  EXPECT_EQ(offered({"accosim", "import", "nccl-tests", "--f"}), (Words{"--force", "--fabric"}));
+  EXPECT_EQ(offered({"accosim", "compare", "--net"}), Words{"--network"});
+  EXPECT_EQ(offered({"accosim", "compare", "x.json", "--network", ""}), (Words{"simgrid", "reference"}));
+  EXPECT_EQ(offered({"accosim", "compare", "x.json", "--network", "=", "ref"}), Words{"reference"});
+  EXPECT_EQ(offered({"accosim", "list", "mo"}), (Words{"model", "models"}));
+  EXPECT_EQ(offered({"accosim", "help", "resol"}), Words{"resolve"});
+  EXPECT_EQ(offered({"accosim", "completion", ""}), (Words{"bash", "zsh", "fish"}));
+}
+
+TEST(BashCompletion, OffersShippedNamesAndFilesWhereTheyAreTaken) {
+  EXPECT_TRUE(has(offered({"accosim", "compare", "finetune_2x4"}), "finetune_2x4_a100"));
+  EXPECT_TRUE(has(offered({"accosim", "compare", "READ"}), "README.md")) << "a file of this folder";
+  EXPECT_TRUE(has(offered({"accosim", "fit", "s.csv", "--profile", "A100"}), "A100-SXM4-80GB"));
+  EXPECT_TRUE(has(offered({"accosim", "report", "-o", "READ"}), "README.md"));
+  EXPECT_EQ(offered({"accosim", "list", "READ"}), Words{}) << "takes no file";
+}
+
+/// Its own and those inside it, by their paths.
+void collect(const std::string& path, const Verb& verb, std::vector<std::pair<std::string, const Verb*>>& all) {
+  all.emplace_back(path, &verb);
+  for (const Verb& inner : verb.verbs) collect(path + " " + inner.name, inner, all);
+}
+
+TEST(BashCompletion, OffersEveryOptionOfEveryVerb) {
+  const std::vector<Verb> verbs = all_verbs();
+  std::vector<std::pair<std::string, const Verb*>> all;
+  for (const Verb& verb : verbs) collect(verb.name, verb, all);
+  const std::string script = completion("bash");
+  for (const auto& [path, verb] : all) {
+    const std::size_t at = script.find("    '" + path + "') words=");
+    ASSERT_NE(at, std::string::npos) << path;
+    const std::string line = script.substr(at, script.find('\n', at) - at);
+    for (const Option& option : verb->options) {
+      if (is_positional(option)) continue;
+      EXPECT_NE(line.find(name_of(option)), std::string::npos) << path << " " << name_of(option);
+    }
+  }
+}
+
+TEST(Completions, AreScriptsOfTheirShells) {
+  const TemporaryFolder folder;
+  std::string missing;
+  for (const auto& [name, check] :
+       {std::pair("bash", "bash -n "), std::pair("zsh", "zsh -n "), std::pair("fish", "fish --no-execute ")}) {
+    const std::string script = completion(name);
+    for (const Verb& verb : all_verbs()) {
+      EXPECT_NE(script.find(verb.name), std::string::npos) << name;
+      for (const Option& option : verb.options) {
+        if (is_positional(option)) continue;
+        const std::string flag = name_of(option).substr(2);  // fish writes the dashes as -l
+        EXPECT_NE(script.find(flag), std::string::npos) << name << " " << flag;
+      }
+    }
+    if (!installed(name)) {
+      missing += std::string(missing.empty() ? "" : ", ") + name;
+      continue;
+    }
+    const ProgramRun run = shell(check + folder.write(name, script).string());
+    EXPECT_EQ(run.exit_code, 0) << name << run.err;
+    EXPECT_EQ(run.err, "") << name;
+  }
+  if (!missing.empty()) GTEST_SKIP() << "not installed, so their scripts were not parsed: " << missing;
+}
+
+TEST(Completions, AreWhatTheProgramPrints) {
+  for (const char* const name : {"bash", "zsh", "fish"})
+    EXPECT_EQ(accosim({"completion", name}).out, completion(name)) << name;
+  const ProgramRun wrong = accosim({"completion", "bahs"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("did you mean \"bash\"?"), std::string::npos) << wrong.err;
+}
+
+TEST(ManPage, HasTheUsualSectionsAndAllVerbsWithTheirOptions) {
+  const std::string page = man_page();
+  EXPECT_EQ(page, accosim({"man"}).out);
+  std::size_t at = 0;
+  for (const char* const section : {".TH ACCOSIM 1 ", ".SH NAME\naccosim \\- ", ".SH SYNOPSIS\n", ".SH DESCRIPTION\n",
+                                    ".SH VERBS\n", ".SH EXAMPLES\n", ".SH ENVIRONMENT\n", ".SH EXIT STATUS\n"}) {
+    at = page.find(section, at);
+    ASSERT_NE(at, std::string::npos) << section;
+  }
+  std::vector<std::pair<std::string, const Verb*>> all;
+  const std::vector<Verb> verbs = all_verbs();
+  for (const Verb& verb : verbs) collect(verb.name, verb, all);
+  for (const auto& [path, verb] : all) {
+    if (!verb->verbs.empty()) continue;
+    std::string escaped;
+    for (const char c : path) escaped += c == '-' ? std::string("\\-") : std::string(1, c);
+    EXPECT_NE(page.find(".SS \"" + escaped + "\"\n"), std::string::npos) << path;
+  }
+  // Only requests of the man macros begin a line with a dot, and none with an apostrophe.
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || (line[0] != '.' && line[0] != '\'')) continue;
+    const std::string request = line.substr(0, line.find(' '));
+    EXPECT_TRUE(has({".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".\\\""}, request)) << line;
+  }
+}
+
+TEST(ManPage, TroffHasNothingToSayAgainstIt) {
+  if (!installed("groff")) GTEST_SKIP() << "groff is not installed";
+  const TemporaryFolder folder;
+  const std::string page = folder.write("accosim.1", man_page()).string();
+  const ProgramRun run = shell("groff -man -Tutf8 -P-cbou -ww -rLL=80n " + page);
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_NE(run.out.find("EXIT STATUS"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,209 @@
+// sweep, merge and their pictures as a user starts them: whatever stops a sweep, no point is lost and none comes twice.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/support/accosim_program.hpp"
+#include "tests/support/random.hpp"
+
+namespace accosim {
+namespace {
+
+const std::string kScenario = "scenarios/paper/finetune_1x8_a100.json";
+const std::string kRates = "/training/micro_batch_size=1..8:8", kSteps = "/training/gradient_accumulation_steps=2,4,6";
+
+std::vector<std::string> lines_of(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> sweep_of(const std::filesystem::path& rows, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> all{"sweep",      kScenario, "--over",   kRates,        "--over", kSteps,
+                               "--schedule", "acco",    "--output", rows.string(), "-j",     "2"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+/// Starts accosim and returns its process.
+pid_t started(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{kAccosimProgram};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  if (chdir(kRoot.c_str()) != 0 || std::freopen("/dev/null", "w", stdout) == nullptr ||
+      std::freopen("/dev/null", "w", stderr) == nullptr)
+    _exit(9);
+  execv(kAccosimProgram, pointers.data());
+  _exit(9);
+}
+
+TEST(Sweep, HasARowForEachPointThatIsWhatCompareSays) {
+  const TemporaryFolder folder;
+  const std::filesystem::path rows = folder.path / "rows.jsonl";
+  const ProgramRun run = accosim(sweep_of(rows));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::vector<std::string> lines = lines_of(rows);
+  ASSERT_EQ(lines.size(), 25U);
+  const Json row = Json::parse(lines[1 + 3 * 3 + 1]);  // the fourth size, the second number of steps
+  EXPECT_EQ(row["index"].number(), 10);
+  EXPECT_EQ(row["point"]["/training/micro_batch_size"].text(), "4");
+  const Json compared = results_of({"compare", kScenario, "--schedule", "acco", "--set", "/training/micro_batch_size=4",
+                                    "--set", "/training/gradient_accumulation_steps=4"});
+  const Json expected = result(compared, "acco"), got = row["schedules"].elements()[0];
+  for (const char* const key : {"update_time_s", "update_time_s_low", "tokens_per_s", "speedup", "speedup_low",
+                                "speedup_same_batch", "memory_resident_bytes", "mfu", "samples_per_update"})
+    EXPECT_EQ(got[key].number(), expected[key].number()) << key;
+}
+
+TEST(Sweep, KilledAtAnyMomentItLosesAndRepeatsNothing) {
+  const TemporaryFolder folder;
+  const std::filesystem::path whole = folder.path / "whole.jsonl", rows = folder.path / "rows.jsonl";
+  ASSERT_EQ(accosim(sweep_of(whole)).exit_code, 0);
+  Random random(11);
+  int killed = 0;
+  for (int round = 0; round < 6; ++round) {
+    const pid_t pid = started(sweep_of(rows, {"--resume"}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random.integer(20, 400)));
+    kill(pid, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    killed += WIFSIGNALED(status) ? 1 : 0;
+  }
+  const ProgramRun last = accosim(sweep_of(rows, {"--resume"}));
+  ASSERT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_EQ(text_of(rows), text_of(whole)) << killed << " of 6 were killed in the midst of it";
+}
+
+TEST(Sweep, PartsThatAreMergedAreTheWhole) {
+  const TemporaryFolder folder;
+  const std::filesystem::path whole = folder.path / "whole.jsonl", merged = folder.path / "merged.jsonl";
+  ASSERT_EQ(accosim(sweep_of(whole)).exit_code, 0);
+  std::vector<std::string> merge{"merge"};
+  for (const char* const shard : {"0/3", "1/3", "2/3"}) {
+    const ProgramRun part = accosim(sweep_of(folder.path / "part.jsonl", {"--shard", shard}));
+    ASSERT_EQ(part.exit_code, 0) << part.err;
+    merge.push_back((folder.path / ("part." + std::string(1, shard[0]) + "-of-3.jsonl")).string());
+  }
+  merge.insert(merge.end(), {"--output", merged.string()});
+  const ProgramRun run = accosim(merge);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(text_of(merged), text_of(whole));
+  // Without a part it says how many points are missing.
+  merge.erase(merge.begin() + 1);
+  merge.push_back("--force");
+  EXPECT_NE(accosim(merge).err.find("8 of 24 points are missing"), std::string::npos);
+}
+
+TEST(Sweep, APartIsWhatTheSchedulersEnvironmentSays) {
+  const TemporaryFolder folder;
+  setenv("SLURM_ARRAY_TASK_ID", "5", 1);
+  setenv("SLURM_ARRAY_TASK_COUNT", "4", 1);
+  setenv("SLURM_ARRAY_TASK_MIN", "3", 1);
+  const ProgramRun run = accosim(sweep_of(folder.path / "rows.jsonl", {"--shard", "auto"}));
+  for (const char* const name : {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN"})
+    unsetenv(name);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(lines_of(folder.path / "rows.2-of-4.jsonl").size(), 7U) << "points 2, 6, ..., 22 and the heading";
+  const ProgramRun alone = accosim(sweep_of(folder.path / "rows.jsonl", {"--shard", "auto"}));
+  EXPECT_EQ(alone.exit_code, 1);
+  EXPECT_NE(alone.err.find("this is no task of a Slurm array"), std::string::npos);
+}
+
+TEST(Sweep, APointThatIsRefusedIsARowAndTheOthersArePlayed) {
+  const TemporaryFolder folder;
+  const std::filesystem::path rows = folder.path / "rows.jsonl";
+  const ProgramRun run = accosim({"sweep", kScenario, "--over", "/training/micro_batch_size=1,0,2", "--schedule",
+                                  "acco", "--output", rows.string()});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::vector<std::string> lines = lines_of(rows);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(Json::parse(lines[2])["status"].text(), "failed");
+  EXPECT_NE(Json::parse(lines[2])["why"].text().find("/training/micro_batch_size"), std::string::npos);
+  EXPECT_NE(run.out.find("1 failed"), std::string::npos);
+}
+
+TEST(Sweep, WhatIsWrongIsToldBeforeTheWork) {
+  const TemporaryFolder folder;
+  const std::string rows = (folder.path / "rows.jsonl").string();
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& part) {
+    const ProgramRun run = accosim(arguments);
+    EXPECT_NE(run.exit_code, 0);
+    EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
+  };
+  refused({"sweep", kScenario}, "nothing is varied");
+  refused({"sweep", kScenario, "--over", "/training/micro_batch_sise=1,2"}, "micro_batch_size");
+  refused({"sweep", kScenario, "--over", kSteps, "--over", kSteps}, "is varied by two axes");
+  refused({"sweep", kScenario, "--over", kRates, "--over", kSteps, "--zip"}, "write as many for each");
+  refused({"sweep", kScenario, "--over", kSteps, "--shard", "3/3", "-o", rows}, "write i/n");
+  refused({"sweep", kScenario, "--over", kSteps, "--shard", "0/3"}, "needs --output");
+  refused({"sweep", kScenario, "--over", kSteps, "--timeout", "soon"}, "--timeout soon");
+  EXPECT_FALSE(std::filesystem::exists(rows));
+  std::ofstream(rows) << "{}\n";
+  refused({"sweep", kScenario, "--over", kSteps, "-o", rows}, "--force");
+  EXPECT_EQ(text_of(rows), "{}\n");
+  // Nothing that is there is touched by a command that cannot be run.
+  refused({"sweep", (kRoot / kScenario).string(), "--over", kSteps, "-o", (kRoot / kScenario).string(), "--force"},
+          "is what is read");
+  refused({"sweep", kScenario, "--over", kSteps, "-o", rows, "--csv", rows, "--force"}, "--csv");
+  refused({"sweep", kScenario, "--over", kSteps, "-o", rows, "--force", "--timeout", "10 minuets"}, "--timeout");
+  EXPECT_EQ(text_of(rows), "{}\n");
+}
+
+TEST(Sweep, AFileSaysWhatTheOptionsSay) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path / "s.sweep.json", rows = folder.path / "rows.jsonl",
+                              from_file = folder.path / "from_file.jsonl";
+  std::ofstream(file) << R"({"schema": "accosim.sweep/1", "scenario": ")" << (kRoot / kScenario).string()
+                      << R"(", "schedules": ["acco"], "over": [{"pointer": "/training/micro_batch_size",
+                         "values": [1, 2, 3, 4, 5, 6, 7, 8]}, "/training/gradient_accumulation_steps=2,4,6"]})";
+  ASSERT_EQ(accosim(sweep_of(rows)).exit_code, 0);
+  const ProgramRun run = accosim({"sweep", file.string(), "-o", from_file.string()});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(text_of(from_file), text_of(rows));
+  std::ofstream(file)
+      << R"({"schema": "accosim.sweep/1", "scenario": "x", "over": [3, {"zip": []}, "/a=1..3"], "axes": 1})";
+  const ProgramRun wrong = accosim({"sweep", file.string()});
+  EXPECT_EQ(wrong.exit_code, 1);
+  for (const char* const part : {"/over/0: is no axis", "/over/1/zip", "/axes"})
+    EXPECT_NE(wrong.err.find(part), std::string::npos) << part << "\n" << wrong.err;
+}
+
+TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
+  const TemporaryFolder folder;
+  const std::filesystem::path rows = folder.path / "rows.jsonl", csv = folder.path / "rows.csv";
+  ASSERT_EQ(accosim(sweep_of(rows, {"--csv", csv.string(), "--schedule", "DDP as released"})).exit_code, 0);
+  const std::vector<std::string> table = lines_of(csv);
+  EXPECT_EQ(table.size(), 1 + 24 * 2U);
+  EXPECT_EQ(table[0].rfind("index,/training/micro_batch_size,/training/gradient_accumulation_steps,status,why,schedule,"
+                           "update_time_s,",
+                           0),
+            0U);
+  const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
+  for (const std::string& line : table) EXPECT_EQ(commas(line), commas(table[0])) << line;
+  for (const char* const kind : {"curve", "map"}) {
+    const std::filesystem::path picture = folder.path / (std::string(kind) + ".svg");
+    const ProgramRun drawn = accosim({"plot", "--kind", kind, rows.string(), "-o", picture.string()});
+    EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
+    EXPECT_NE(text_of(picture).find("micro_batch_size"), std::string::npos);
+  }
+  const ProgramRun no_axis = accosim(
+      {"plot", "--kind", "curve", rows.string(), "--axis", "micro_batches", "-o", (folder.path / "x.svg").string()});
+  EXPECT_EQ(no_axis.exit_code, 1);
+  EXPECT_NE(no_axis.err.find("did you mean"), std::string::npos) << no_axis.err;
+}
+
+}  // namespace
+}  // namespace accosim

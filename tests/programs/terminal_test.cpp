@@ -1,0 +1,158 @@
+// Is what the program prints for people as wide as their terminal, coloured only there, and is a long wait told there?
+#include "sim/app/terminal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "build_info/programs.hpp"
+#include "models/spec/scenario.hpp"
+#include "sim/app/help_text.hpp"
+#include "sim/app/verbs.hpp"
+#include "tests/support/accosim_program.hpp"
+#include "tests/support/pseudo_terminal.hpp"
+
+namespace accosim {
+namespace {
+
+const std::string kNoTerminal = "no terminal could be made";
+
+/// The widest line.
+int width_of(const std::string& text, std::string* line = nullptr) {
+  int widest = 0;
+  std::istringstream in(text);
+  for (std::string each; std::getline(in, each);) {
+    if (display_width(each) <= widest) continue;
+    widest = display_width(each);
+    if (line != nullptr) *line = each;
+  }
+  return widest;
+}
+
+Terminal terminal(bool present, int columns, const char* asked, const char* no_color = nullptr,
+                  const char* term = nullptr) {
+  return {present, columns, asked, no_color, term};
+}
+
+TEST(TerminalOptions, WidthIsThatOfColumnsElseOfTheTerminalElseEighty) {
+  EXPECT_EQ(console_options(terminal(false, 0, nullptr)).width, 80);
+  EXPECT_EQ(console_options(terminal(true, 132, nullptr)).width, 132);
+  EXPECT_EQ(console_options(terminal(true, 132, "60")).width, 60);
+  EXPECT_EQ(console_options(terminal(false, 0, "60")).width, 60);
+  for (const char* const wrong : {"", "wide", "19", "1001", "-80", "80x", "99999999999999999999"})
+    EXPECT_EQ(console_options(terminal(true, 132, wrong)).width, 132) << wrong;
+  EXPECT_EQ(console_options(terminal(true, 5, nullptr)).width, 80) << "no terminal is so narrow";
+}
+
+TEST(TerminalOptions, ColourIsForTerminalsThatWantIt) {
+  EXPECT_TRUE(console_options(terminal(true, 80, nullptr)).color);
+  EXPECT_FALSE(console_options(terminal(false, 0, nullptr)).color);
+  EXPECT_FALSE(console_options(terminal(true, 80, nullptr, "1")).color);
+  EXPECT_TRUE(console_options(terminal(true, 80, nullptr, "")).color) << "set to nothing, which is not set";
+  EXPECT_FALSE(console_options(terminal(true, 80, nullptr, nullptr, "dumb")).color);
+}
+
+TEST(TerminalOptions, TheProgramAsksItsOwnTerminal) {
+  if (on_terminal(80, [] {}) == kNoTerminal) GTEST_SKIP() << "this machine gives no pseudo-terminal";
+  const Variable columns("COLUMNS", nullptr), term("TERM", "xterm");
+  const std::vector<std::string> words{"compare", kRoot / "scenarios/paper/finetune_2x4_a100.json"};
+  {
+    const Variable color("NO_COLOR", nullptr);
+    const std::string text = program_on_terminal(100, kAccosimProgram, words);
+    EXPECT_NE(text.find("\033[1m"), std::string::npos) << text;
+  }
+  const Variable color("NO_COLOR", "1");
+  const std::string plain = program_on_terminal(100, kAccosimProgram, words);
+  EXPECT_EQ(plain.find("\033[1m"), std::string::npos);
+  EXPECT_NE(plain.find("times as fast as DDP as released"), std::string::npos) << plain;
+  EXPECT_EQ(accosim(words).out.find('\033'), std::string::npos);
+}
+
+TEST(TerminalOptions, NothingThatComesWithItIsWiderThanEightyColumns) {
+  const Variable columns("COLUMNS", nullptr);
+  int scenarios = 0;
+  for (const LibraryEntry& entry : list_library()) {
+    if (entry.kind != "scenario") continue;
+    ++scenarios;
+    for (const char* const verb : {"compare", "explain"}) {
+      const ProgramRun run = accosim({verb, entry.path});
+      EXPECT_EQ(run.exit_code, 0) << verb << " " << entry.path << run.err;
+      std::string line;
+      EXPECT_LE(width_of(run.out, &line), 80) << verb << " " << entry.path << "\n" << line;
+    }
+  }
+  EXPECT_GE(scenarios, 8);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"list"}, {"help"}, {"explain", "finetune_2x4_a100", "--ladder", "ddp", "acco"}})
+    EXPECT_LE(width_of(accosim(words).out), 80) << words[0];
+}
+
+TEST(TerminalOptions, OtherWidthsHoldToo) {
+  for (const char* const width : {"40", "60", "100", "160"}) {
+    const Variable columns("COLUMNS", width);
+    for (const char* const verb : {"compare", "explain", "run"}) {
+      const std::string text = accosim({verb, "finetune_2x4_a100"}).out;
+      std::string line;
+      EXPECT_LE(width_of(text, &line), std::stoi(width)) << verb << "\n" << line;
+    }
+  }
+}
+
+TEST(Help, FitsTheTerminalAndNamesEveryOption) {
+  for (const Verb& verb : all_verbs()) {
+    for (const int width : {60, 80, 120}) {
+      std::ostringstream out;
+      write_help(out, verb.name, verb, width);
+      std::string line;
+      EXPECT_LE(width_of(out.str(), &line), width) << line;
+      for (const Option& option : verb.options) {
+        if (is_positional(option)) continue;
+        EXPECT_NE(out.str().find(name_of(option)), std::string::npos) << verb.name << name_of(option);
+      }
+    }
+  }
+}
+
+TEST(Help, SaysWhatAnOptionTakes) {
+  EXPECT_EQ(option_in_words({.names = "-o,--output", .help = "", .takes = "FILE"}), "-o, --output FILE");
+  EXPECT_EQ(option_in_words({.names = "--kind", .help = "", .choices = {"a", "b"}}), "--kind a|b");
+  EXPECT_EQ(option_in_words({.names = "--all", .help = "", .value = false}), "--all");
+  EXPECT_EQ(option_in_words({.names = "--ladder", .help = "", .value = Texts(), .words = 2, .takes = "LABEL"}),
+            "--ladder LABEL LABEL");
+  EXPECT_EQ(option_in_words({.names = "scenario", .help = "", .required = true, .takes = "SCENARIO"}), "SCENARIO");
+  EXPECT_EQ(option_in_words({.names = "kind", .help = "", .choices = {"a", "b"}}), "[KIND]");
+  EXPECT_EQ(meaning_of({.names = "kind", .help = "Only these", .choices = {"a", "b"}}), "Only these (a, b)");
+  EXPECT_EQ(option_in_words({.names = "files", .help = "", .value = Texts(), .takes = "FILE"}), "[FILE...]");
+  EXPECT_EQ(
+      meaning_of(
+          {.names = "--n", .help = "Number", .value = 3, .least = 1, .most = 9, .default_shown = true, .needs = "--x"}),
+      "Number (1 to 9; default: 3; needs --x)");
+}
+
+TEST(ProgressLine, NamesWhatIsUnderWayAndFits) {
+  EXPECT_EQ(progress_line("playing acco", 3, 80), "accosim: playing acco (3 s)");
+  EXPECT_EQ(display_width(progress_line(std::string(200, 'x'), 3, 79)), 79);
+}
+
+TEST(ProgressLine, ShowsOnATerminalAndGoesAgain) {
+  if (on_terminal(80, [] {}) == kNoTerminal) GTEST_SKIP() << "this machine gives no pseudo-terminal";
+  const Variable term("TERM", "xterm"), columns("COLUMNS", nullptr);
+  const std::string waiting = on_terminal(
+      80,
+      [] {
+        const Progress progress("counting");
+        pause();  // until the other end has seen enough
+      },
+      "accosim: counting (1 s)");
+  EXPECT_NE(waiting.find("accosim: counting (1 s)"), std::string::npos) << waiting;
+  EXPECT_EQ(on_terminal(80, [] { const Progress progress("short"); }), "") << "what ends at once is not told";
+}
+
+TEST(ProgressLine, IsForNobodyElse) {
+  const ProgramRun run = accosim({"validate", "--json"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err.find("predicting"), std::string::npos) << run.err;
+}
+
+}  // namespace
+}  // namespace accosim

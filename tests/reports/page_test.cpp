@@ -1,0 +1,221 @@
+// Is the page what it says it is: the figures of the JSON, safe whatever names hold, spans that add up?
+#include "reports/page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "build_info/project.hpp"
+#include "reports/answer.hpp"
+#include "reports/human.hpp"
+#include "reports/result_json.hpp"
+#include "tests/support/json.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+/// Two schedules, of which the second is twice as fast.
+std::vector<RunResult> two_results() {
+  RunResult slow;
+  slow.schedule = "zero1";
+  slow.label = "zero1";
+  slow.update_time = Seconds{2};
+  slow.update_time_low = Seconds{1.6};
+  slow.update_time_high = Seconds{2.5};
+  slow.total_time = Seconds{1200};
+  slow.speedup = slow.speedup_same_batch = 1;
+  slow.memory_resident = Bytes{30 * 0x1p30};
+  slow.memory_capacity = Bytes{80 * 0x1p30};
+  RunResult fast = slow;
+  fast.schedule = fast.label = "acco";
+  fast.update_time = Seconds{1};
+  fast.update_time_low = Seconds{0.8};
+  fast.update_time_high = Seconds{1.25};
+  fast.total_time = Seconds{600};
+  fast.speedup = fast.speedup_same_batch = 2;
+  fast.speedup_interval = fast.speedup_same_batch_interval = Interval{1.8, 2.2};
+  return {slow, fast};
+}
+
+std::string text_of_json(const Scenario& scenario, const Page& page) {
+  std::ostringstream out;
+  write_page_json(out, scenario, page);
+  return out.str();
+}
+
+TEST(Page, ItsResultIsTheDocumentOfResults) {
+  const Scenario scenario = sample_scenario(2, 4);
+  Page page;
+  page.network = "simgrid";
+  page.results = two_results();
+  std::ostringstream result;
+  write_results_json(result, scenario, page.network, page.results);
+  EXPECT_EQ(Json::parse(text_of_json(scenario, page))["result"], Json::parse(result.str()));
+}
+
+// 10,000 characters, an end tag, quotes, what ends a line in JavaScript alone, emoji, right to left: the page's texts
+// are these again, and nothing in the document can be taken for a tag.
+TEST(Page, NamesThatMeanHarmAreTextsAndNoMore) {
+  const std::string hostile =
+      "</script><script>alert(1)</script><!-- \"'&\\ \xe2\x80\xa8\xe2\x80\xa9 \xf0\x9f\x9a\x80 "
+      "\xd7\xa9\xd7\x9c\xd7\x95 "
+      "\xe2\x80\xae\xef\xbf\xbd" +
+      std::string(10'000, 'x');
+  Scenario scenario = sample_scenario(1, 2);
+  scenario.name = scenario.model.name = scenario.cluster.name = scenario.description = hostile;
+  scenario.cluster.nodes[0].devices[0].name = hostile;
+  Page page;
+  page.command = hostile;
+  page.results = two_results();
+  page.results[1].label = hostile;
+  page.results[1].warnings = {{"some", hostile, hostile}};
+  PageTimeline timeline{hostile, {}, {{0, hostile}}};
+  timeline.timeline.graph.labels = {{hostile, OpClass::kForward}};
+  page.timelines = {timeline};
+  const std::string text = text_of_json(scenario, page);
+  EXPECT_EQ(text.find('<'), std::string::npos);
+  EXPECT_EQ(text.find("\xe2\x80\xa8"), std::string::npos);
+  EXPECT_EQ(text.find("\xe2\x80\xa9"), std::string::npos);
+  const Json document = Json::parse(text);
+  EXPECT_EQ(document["result"]["scenario"], hostile);
+  EXPECT_EQ(document["result"]["results"][1]["label"], hostile);
+  EXPECT_EQ(document["result"]["results"][1]["warnings"][0]["advice"], hostile);
+  EXPECT_EQ(document["timelines"][0]["labels"][0]["name"], hostile);
+  EXPECT_EQ(document["command"], hostile);
+}
+
+// One document in one page, no address to load from, and scripts that the policy names by their hashes.
+TEST(Page, HoldsItsDocumentOnceAndLoadsNothing) {
+  Page page;
+  page.results = two_results();
+  std::ostringstream out;
+  const Scenario scenario = sample_scenario(2, 4);
+  write_page(out, scenario, page);
+  const std::string html = out.str();
+  const auto count = [&](const std::string& what) {
+    int found = 0;
+    for (std::size_t at = html.find(what); at != std::string::npos; at = html.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(html.rfind(page_kind().begins, 0), 0u);
+  EXPECT_NE(html.substr(0, 1000).find(page_kind().holds), std::string::npos);
+  EXPECT_NE(html.find(text_of_json(scenario, page)), std::string::npos);
+  EXPECT_EQ(count("</script>"), 3);
+  EXPECT_EQ(count("'sha256-"), 2);
+  EXPECT_EQ(count("default-src 'none'"), 1);
+  for (const char* what : {"<script src", "<link", "<img", "@import", "@STYLE@", "@SCRIPT", "@CHARTS@", "@DOCUMENT@"})
+    EXPECT_EQ(count(what), 0) << what;
+}
+
+// A lane of two ops, the second a collective that waited 1 us for other ranks: gap, duration and label of forward, of
+// the wait and of the collective. Times of sums are rounded to whole nanoseconds and never overlap.
+TEST(Page, SpansAreGapsAndDurationsInNanoseconds) {
+  PageTimeline one{"zero1", {}, {{0, "rank 0"}}};
+  EventGraph& graph = one.timeline.graph;
+  Program program;
+  program.lane_names = {"compute"};
+  graph.programs = {program};
+  graph.ranks.resize(1);
+  graph.labels = {{"forward", OpClass::kForward}, {"all-reduce", OpClass::kCommunication}};
+  Span forward, reduce;
+  forward.begin = Seconds{1e-6};
+  forward.end = Seconds{3e-6 + 1e-15};
+  reduce.label = 1;
+  reduce.rendezvous = 7;
+  reduce.arrived = Seconds{3e-6};
+  reduce.begin = Seconds{4e-6};
+  reduce.end = Seconds{6e-6};
+  one.timeline.spans = {forward, reduce};
+  one.timeline.marks = {{Mark::kRound, Seconds{3e-6}}, {Mark::kUpdate, Seconds{6e-6}}};
+  one.timeline.left_out = 5;
+  std::ostringstream out;
+  write_page_timelines(out, {one});
+  EXPECT_EQ(Json::parse(out.str())[0], Json::parse(R"({"label": "zero1", "measured": false, "left_out": 5,
+    "labels": [{"name": "forward", "class": "forward"}, {"name": "all-reduce", "class": "communication"},
+               {"name": "wait for ranks", "class": "wait"}],
+    "marks": [[3000, 0], [6000, 1]],
+    "rows": [{"name": "rank 0", "lanes": [{"name": "compute", "spans": [1000, 2000, 0, 0, 1000, 2, 0, 2000, 1]}]}]})"));
+}
+
+// The path's time by class, and a pause of 3 s every second update as 1.5 s of each.
+TEST(Page, TheBreakdownIsThePathAndItsShareOfThePauses) {
+  Explanation explanation;
+  explanation.label = "zero1";
+  explanation.path.update_time = Seconds{4};
+  explanation.path.steps = {{"forward", OpClass::kForward, 0, Seconds{1}, 1},
+                            {"reduce", OpClass::kCommunication, 0, Seconds{2}, 1},
+                            {"forward", OpClass::kForward, 0, Seconds{1}, 1}};
+  explanation.pauses = {{.name = "evaluation", .lasts = Seconds{3}, .cost = Seconds{3}, .every_updates = 2}};
+  Page page;
+  page.explanations = {explanation};
+  const Json breakdown = Json::parse(text_of_json(sample_scenario(1, 2), page))["breakdown"][0];
+  EXPECT_EQ(breakdown["update_s"], 5.5);
+  EXPECT_EQ(breakdown["classes"], Json::parse(R"([{"name": "forward", "s": 2.0}, {"name": "communication", "s": 2.0},
+    {"name": "pause", "s": 1.5}])"));
+}
+
+// The faster one; the slower where the faster does not fit; both where the interval of their ratio holds 1.
+TEST(Answer, NamesTheFastestThatFits) {
+  const Scenario scenario = sample_scenario(2, 4);
+  std::vector<RunResult> results = two_results();
+  EXPECT_EQ(
+      answer_in_words(scenario, results),
+      "acco takes 600 s (80 % interval: 480 s to 750 s), 2.00 times as fast as zero1 (1.80 to 2.20). It fits: 30.0 "
+      "GiB of 80.0 GiB a GPU.");
+  results[1].total_time = Seconds{1190};
+  EXPECT_NE(answer_in_words(scenario, results).find("zero1 takes 1.01 times as long, too near to tell the two apart."),
+            std::string::npos);
+  results[1].fit.verdict = FitVerdict::kDoesNotFit;
+  EXPECT_EQ(answer_in_words(scenario, results).rfind("zero1 takes 20.0 min", 0), 0u);
+  results[0].fit.verdict = FitVerdict::kDoesNotFit;
+  EXPECT_NE(answer_in_words(scenario, results).find("does not fit, nor does any other"), std::string::npos);
+  EXPECT_EQ(question_in_words(scenario, {results[0]}),
+            "How long does zero1 take to train sample on 1.00B tokens, with 8 GPUs, 2 nodes x 4 sample GPU?");
+}
+
+TEST(KnownErrors, AreTheRowsOfTheCommittedPage) {
+  const std::string page =
+      "| group | cases | mean, left out | fitted | bias |\n|---|---|---|---|---|\n| training step | 88 | 6.4 % | 5.6 % "
+      "| - |\n"
+      "| memory | 9 | - | 3.4 % | - |\n\n## Training step\n\n| device | cases | mean, left out | fitted | bias |\n"
+      "|---|---|---|---|---|\n| A100 | 19 | 7.2 % | 6.2 % | - |\n| H100 | 2 | 1 % | 2 % | - |\n\n"
+      "| source | cases | mean, left out | fitted |\n|---|---|---|---|\n| A100 | 1 | 9 % | 9 % |\n";
+  const std::vector<KnownError> errors = known_errors(page, {"A100"});
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_EQ(errors[0].group + errors[0].device, "training step");
+  EXPECT_EQ(errors[1].device + errors[1].cases + errors[1].without_source + errors[1].fitted, "A100197.2 %6.2 %");
+  EXPECT_EQ(errors[2].group + errors[2].without_source, "memory-");
+  EXPECT_TRUE(known_errors("no such page", {"A100"}).empty());
+  // The one that is shipped has all groups, and figures for the device that most cases are of.
+  const std::vector<KnownError> shipped = shipped_known_errors({"A100-SXM4-80GB"});
+  EXPECT_TRUE(std::any_of(shipped.begin(), shipped.end(), [](const KnownError& error) {
+    return error.group == "training step" && error.device == "A100-SXM4-80GB" && error.without_source.ends_with(" %");
+  }));
+}
+
+// The table that the page's own formatting is held to as well (tests/page/format_test.mjs).
+TEST(Human, WritesNumbersAsTheTableSays) {
+  std::ifstream file(std::string(kSourceFolder) + "/tests/page/numbers.json");
+  std::ostringstream text;
+  text << file.rdbuf();
+  const Json table = Json::parse(text.str());
+  const auto written = [](const std::string& kind, double value) {
+    if (kind == "time") return human_time(Seconds{value});
+    if (kind == "clock") return human_clock(Seconds{value});
+    if (kind == "count") return human_count(value);
+    if (kind == "bytes") return human_bytes(Bytes{value});
+    if (kind == "memory") return human_memory(Bytes{value});
+    if (kind == "percent") return human_percent(value);
+    if (kind == "error") return human_error(value);
+    return human_factor(value);
+  };
+  ASSERT_GE(table.size(), 40u);
+  for (const Json& row : table.elements())
+    EXPECT_EQ(written(row[0].text(), row[1].number()), row[2].text()) << row[0].text() << ' ' << row[1].number();
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,308 @@
+// Do the pictures hold the numbers they are made of, stay inside their edges, and survive any name?
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "build_info/project.hpp"
+#include "reports/human.hpp"
+#include "reports/plot/breakdown_svg.hpp"
+#include "reports/plot/ladder_svg.hpp"
+#include "reports/plot/memory_svg.hpp"
+#include "reports/plot/timeline_text.hpp"
+#include "tests/support/program.hpp"
+#include "tests/support/xml.hpp"
+
+namespace accosim {
+namespace {
+
+const std::string kHostile[] = {"</script><script>alert(1)</script>",
+                                "\"quotes\" & 'quotes' <",
+                                "\U0001F600\U0001F680",
+                                std::string(10'000, 'x'),
+                                "\u05E9\u05DC\u05D5\u05DD \u202Eevil",
+                                "\x1B[31m\xFF",
+                                ""};
+
+bool has(const std::vector<std::string>& texts, const std::string& text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+RunResult result_of(const std::string& label, double update, int ranks) {
+  RunResult result;
+  result.label = label;
+  result.update_time = Seconds{update};
+  result.ranks.resize(static_cast<std::size_t>(ranks));
+  return result;
+}
+
+/// Two schedules: one that computes 1 s and then sends 1 s, and one that sends while it computes, on two kinds of
+/// ranks.
+TimelinePicture example(const std::string& name = "") {
+  TimelinePicture picture;
+  picture.heading = {name + "example", name + "model on 4 GPUs"};
+  ScheduleTimeline serial;
+  serial.label = name + "serial";
+  serial.length = Seconds{2};
+  serial.labels = {name + "forward", name + "all-reduce"};
+  serial.ranks = {
+      {0,
+       4,
+       name + "GPU",
+       0,
+       {{name + "compute", {{Activity::kForward, 0, 0, 1, 1}}, {{Activity::kForward, 0, 0, 1, 1}}},
+        {name + "communication", {{Activity::kExposedCommunication, 1, 1, 2, 1}}, {{Activity::kForward, 0, 1, 2, 1}}}},
+       {},
+       {2}}};
+  ScheduleTimeline overlapped = serial;
+  overlapped.label = name + "overlapped";
+  overlapped.length = Seconds{1};
+  overlapped.ranks[0].alike = 3;
+  overlapped.ranks[0].lanes[1] = {name + "communication", {{Activity::kHiddenCommunication, 1, 0.25, 1, 1}}, {}};
+  overlapped.ranks[0].rounds = {0.5};
+  overlapped.ranks[0].updates = {1};
+  overlapped.ranks.push_back(overlapped.ranks[0]);
+  overlapped.ranks[1].rank = 3;
+  overlapped.ranks[1].alike = 1;
+  overlapped.ranks[1].lanes[1].spans[0] = {Activity::kWaiting, 1, 0, 1, 1};
+  overlapped.left_out = 7;
+  overlapped.cut = true;
+  picture.timelines = {serial, overlapped};
+  picture.results = {result_of(serial.label, 2, 4), result_of(overlapped.label, 1, 4)};
+  picture.results[1].batch_inflation = 1.5;
+  picture.results[1].speedup = 2;
+  return picture;
+}
+
+std::vector<UpdateBreakdown> breakdowns(const std::string& name = "") {
+  UpdateBreakdown breakdown{name + "acco", Seconds{2}, Seconds{1.5}, Seconds{2.5}, 1.25, {}};
+  breakdown.parts[static_cast<std::size_t>(TimeUse::kComputation)] = Seconds{1.234};
+  breakdown.parts[static_cast<std::size_t>(TimeUse::kExposedCommunication)] = Seconds{0.756};
+  breakdown.parts[static_cast<std::size_t>(TimeUse::kHost)] = Seconds{0.01};
+  return {breakdown, breakdown};
+}
+
+std::vector<MemoryBar> bars(const std::string& name = "") {
+  MemoryBar bar;
+  bar.label = name + "acco";
+  bar.device = name + "GPU";
+  bar.ranks = 8;
+  bar.parts.parts = {{MemoryUse::kParameters, Bytes{10 * 0x1p30}, true},
+                     {MemoryUse::kStateClones, Bytes{0x1p28}, true},
+                     {MemoryUse::kReserved, Bytes{0x1p30}, true}};
+  bar.low = Bytes{10 * 0x1p30};
+  bar.high = Bytes{12 * 0x1p30};
+  bar.capacity = Bytes{16 * 0x1p30};
+  bar.fit.verdict = FitVerdict::kTight;
+  return {bar};
+}
+
+/// From a DDP that does 1000 tokens/s to one that does 2500, by way of one that loses: 0.8x and then 3.125x per token;
+/// at the same batch 0.8x and 1.4x.
+Ladder example_ladder(const std::string& name = "") {
+  Ladder ladder{name + "ddp", name + "acco", {}};
+  Rung first, slower, last;
+  first.change = name + "ddp";
+  first.update_time = slower.update_time = last.update_time = Seconds{2};
+  first.samples_per_update = slower.samples_per_update = 64;
+  first.tokens_per_second = 1000;
+  slower.change = name + "copies";
+  slower.tokens_per_second = 800;
+  slower.times = slower.speedup = 0.8;
+  slower.times_same_batch = slower.speedup_same_batch = 0.8;
+  last.change = name + "ACCO: communication hidden";
+  last.samples_per_update = 96;
+  last.tokens_per_second = 2500;
+  last.times = 3.125;
+  last.speedup = 2.5;
+  last.times_same_batch = 1.4;
+  last.speedup_same_batch = 1.12;
+  last.most_same_batch = 1.5;
+  ladder.rungs = {first, slower, last};
+  return ladder;
+}
+
+std::vector<std::string> all_pictures(const std::string& name, const PlotStyle& style) {
+  const PlotHeading heading{name, name};
+  return {timeline_svg(example(name), style), breakdown_svg(heading, breakdowns(name), style),
+          memory_svg(heading, bars(name), style), ladder_svg(heading, example_ladder(name), style)};
+}
+
+/// Where a text would run over the picture's edges or into the next column, by the widths of the wider fonts.
+void expect_inside(const std::string& svg, double width) {
+  for (std::size_t at = svg.find("<text "); at != std::string::npos; at = svg.find("<text ", at + 1)) {
+    const std::string element = svg.substr(at, svg.find("</text>", at) + 7 - at);
+    const auto number = [&](const std::string& name, double otherwise) {
+      const std::size_t found = element.find(" " + name + "=\"");
+      return found == std::string::npos ? otherwise : std::strtod(element.c_str() + found + name.size() + 3, nullptr);
+    };
+    const bool bold = element.find("bold") != std::string::npos;
+    const double wide = text_width(texts_in_svg(element)[0], number("font-size", 12), bold);
+    const double x = number("x", 0);
+    const double left = element.find("\"middle\"") != std::string::npos ? x - wide / 2
+                        : element.find("\"end\"") != std::string::npos  ? x - wide
+                                                                        : x;
+    EXPECT_GE(left, 0) << element;
+    EXPECT_LE(left + wide, width + 1e-6) << element;
+  }
+}
+
+TEST(Pictures, AreXmlInsideTheirEdgesWhateverTheNames) {
+  for (const std::string& name : kHostile)
+    for (const double width : {480.0, 800.0, 1600.0})
+      for (const Theme theme : {Theme::kLight, Theme::kDark, Theme::kPrint})
+        for (const std::string& svg : all_pictures(name, {theme, width})) {
+          EXPECT_EQ(wrong_in_xml(svg), "");
+          EXPECT_LT(svg.size(), 40'000U);  // nothing of 10,000 characters is in there
+          EXPECT_EQ(svg.find("<script"), std::string::npos);
+          expect_inside(svg, width);
+        }
+}
+
+TEST(Pictures, TheTimelineByHand) {
+  const std::string svg = timeline_svg(example(), {Theme::kLight, 624});
+  const std::vector<std::string> texts = texts_in_svg(svg);
+  for (const char* const text :
+       {"example", "model on 4 GPUs", "serial", "2.00 s an update", "overlapped",
+        "1.00 s an update, of 1.50x the batch; 2.00x per token", "4 ranks, all alike: GPU",
+        "rank 0 (x3 alike), node 0: GPU", "rank 3, node 0: GPU", "time (s)", "0.0", "0.5", "2.0", "waiting",
+        "exposed communication", "hidden communication", "critical path", "an update ends", "a round ends"})
+    EXPECT_TRUE(has(texts, text)) << text;
+  EXPECT_NE(svg.find("7 more ranks look different"), std::string::npos);
+  // 624 pixels less 14 + 104 left and 20 right are 486 for 2 s: 243 a second, from 118 on. Serial forward is 118 to
+  // 361, its all-reduce 361 to 604; the overlapped one's is hidden from 118 + 60.75 on for 182.25.
+  EXPECT_NE(svg.find("<path d=\"M118 "), std::string::npos);
+  EXPECT_NE(svg.find("<path d=\"M361 "), std::string::npos);
+  EXPECT_NE(svg.find("M178.75 "), std::string::npos);
+  EXPECT_NE(svg.find("h182.25v18h-182.25z"), std::string::npos);
+  EXPECT_NE(svg.find("H604\""), std::string::npos);  // the critical path's end
+  // The exposed part is told by colour and by pattern.
+  const std::size_t exposed = svg.find("<path d=\"M361 ");
+  EXPECT_NE(svg.substr(exposed, 120).find("url(#fill-"), std::string::npos);
+}
+
+TEST(Pictures, BreakdownAndMemoryShowEveryNumber) {
+  const std::string time = breakdown_svg({"a", "b"}, breakdowns(), {Theme::kLight, 800});
+  const std::vector<std::string> texts = texts_in_svg(time);
+  EXPECT_TRUE(has(texts, human_time(Seconds{1.234})));
+  EXPECT_TRUE(has(texts, human_time(Seconds{0.756})));
+  EXPECT_TRUE(has(texts, "host 10.0 ms"));  // too narrow for its number
+  EXPECT_TRUE(has(texts, "2.00 s (1.50 s to 2.50 s)"));
+  EXPECT_TRUE(has(texts, "1.25x the batch"));
+  const std::vector<std::string> memory = texts_in_svg(memory_svg({"a", "b"}, bars(), {Theme::kLight, 800}));
+  EXPECT_TRUE(has(memory, "10.0 GiB"));
+  EXPECT_TRUE(has(memory, "clones of optimizer states 256 MiB"));
+  EXPECT_TRUE(has(memory, "11.2 GiB of 16.0 GiB: tight") || has(memory, "11.3 GiB of 16.0 GiB: tight"));
+  EXPECT_TRUE(has(memory, "8 x GPU"));
+}
+
+TEST(Pictures, TheLadderByHand) {
+  const std::string svg = ladder_svg({"a", "b"}, example_ladder(), {Theme::kLight, 800});
+  const std::vector<std::string> texts = texts_in_svg(svg);
+  // The last change can bring 1.5x at most: 0.8 x 1.5 = 1.20 of the first.
+  for (const char* const text :
+       {"0.80x", "1.40x", "1.12x (at most 1.20x)", "2.00 s an update, 64 samples, 0.80x per token",
+        "2.00 s an update, 96 samples, 2.50x per token", "a change that gains", "a change that loses",
+        "the most that it can bring at the same batch", "speedup over ddp at the same batch (logarithmic)", "1x"})
+    EXPECT_TRUE(has(texts, text)) << text << svg;
+  // Equal factors are equally long: the loss of 1 / 0.8 reaches from 1 to 0.8, the gain of 1.4 log(1.4) / log(1.25)
+  // = 1.508 times as far.
+  const auto width_after = [&](const std::string& fill) {
+    const std::size_t rect = svg.rfind("<rect", svg.find(fill, svg.find("1x</text>")));
+    const std::size_t width = svg.find(" width=\"", rect) + 8;
+    return std::strtod(svg.c_str() + width, nullptr);
+  };
+  EXPECT_NEAR(width_after("fill=\"#009e73\"") / width_after("fill=\"url(#fill-"), std::log(1.4) / std::log(1.25), 1e-3);
+}
+
+TEST(Pictures, ALadderThatIsNotKnownAtTheSameBatchIsPerTokenAndHasNoBound) {
+  Ladder ladder = example_ladder();
+  ladder.rungs[1].times_same_batch = ladder.rungs[1].speedup_same_batch = std::nullopt;
+  ladder.rungs[2].times_same_batch = std::nullopt;
+  const std::vector<std::string> texts = texts_in_svg(ladder_svg({"a", "b"}, ladder, {}));
+  for (const char* const text :
+       {"0.80x", "3.12x", "2.50x", "2.00 s an update, 96 samples", "speedup over ddp per token (logarithmic)"})
+    EXPECT_TRUE(has(texts, text) || has(texts, "3.13x")) << text;
+  EXPECT_FALSE(has(texts, "the most that it can bring at the same batch"));
+}
+
+TEST(Pictures, NothingIsTooMuchToDraw) {
+  // A hundred thousand spans of two kinds: the file stays small, and every pixel has something.
+  TimelinePicture picture = example();
+  TimelineLane& lane = picture.timelines[0].ranks[0].lanes[0];
+  lane.spans.clear();
+  lane.critical.clear();
+  for (int i = 0; i < 100'000; ++i) {
+    lane.spans.push_back({i % 2 == 0 ? Activity::kForward : Activity::kBackward, 0, 2e-5 * i, 2e-5 * (i + 1), 1});
+    if (i % 3 == 0) lane.critical.push_back(lane.spans.back());
+  }
+  EXPECT_LT(timeline_svg(picture, {Theme::kLight, 1600}).size(), 200'000U);
+  // Of no length at all: no schedule, or times of 0.
+  EXPECT_EQ(wrong_in_xml(timeline_svg({}, {})), "");
+  EXPECT_EQ(wrong_in_xml(breakdown_svg({}, {}, {})), "");
+  EXPECT_EQ(wrong_in_xml(memory_svg({}, {}, {})), "");
+  Ladder steep = example_ladder();
+  steep.rungs[1].speedup_same_batch = steep.rungs[1].times_same_batch = 1e-9;
+  steep.rungs[2].speedup_same_batch = 1e9;
+  steep.rungs[2].times_same_batch = 1e18;
+  for (Rung& rung : steep.rungs) rung.update_time = Seconds{0};
+  const std::string ladder = ladder_svg({}, steep, {Theme::kPrint, 480});
+  EXPECT_EQ(wrong_in_xml(ladder), "");
+  EXPECT_LT(ladder.size(), 20'000U);
+  TimelinePicture nothing = example();
+  for (ScheduleTimeline& timeline : nothing.timelines) timeline.length = Seconds{0};
+  const std::string svg = timeline_svg(nothing, {});
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  EXPECT_EQ(svg.find("inf"), std::string::npos);
+}
+
+TEST(Pictures, GoldenTimeline) {
+  const std::string file = std::string(kSourceFolder) + "/tests/golden/timeline.svg";
+  const std::string svg = timeline_svg(example(), {Theme::kLight, 624});
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(file, std::ios::binary) << svg;
+    ADD_FAILURE() << file << " written; run again without UPDATE_GOLDEN";
+  }
+  EXPECT_EQ(text_of(file), svg);
+}
+
+std::string on_terminal(const TimelinePicture& picture, int width) {
+  std::ostringstream out;
+  write_timeline(out, picture, {.color = false, .width = width});
+  return out.str();
+}
+
+TEST(TimelineText, ByHand) {
+  // 36 columns, 16 for names, so 20 for 2 s: serial computes in the first 10 and sends in the others; the overlapped
+  // one takes 10, and its communication begins after 0.25 s, in the middle of the third, which it fills by half. The
+  // other rank waits.
+  const std::string text = on_terminal(example(), 36);
+  EXPECT_NE(text.find("serial: 2.00 s an update\n"
+                      "  4 ranks, all alike: GPU\n"
+                      "  compute       \u2592\u2592\u2592\u2592\u2592\u2592\u2592\u2592\u2592\u2592\n"
+                      "  communication           ##########\n"
+                      "  critical path \u2592\u2592\u2592\u2592\u2592\u2592\u2592\u2592\u2592\u2592##########\n"
+                      "                                   |\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  communication   \u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("                    :    |\n"), std::string::npos) << text;  // half-way and at the end of 10
+  EXPECT_NE(text.find("\n  time          0 s       1"), std::string::npos) << text;
+}
+
+TEST(TimelineText, StaysInsideTheTerminal) {
+  for (const std::string& name : kHostile)
+    for (const int width : {20, 40, 80, 200}) {
+      std::istringstream lines(on_terminal(example(name), width));
+      for (std::string line; std::getline(lines, line);)
+        EXPECT_LE(display_width(line), std::max(width, 36)) << name.substr(0, 20) << " " << width << ": " << line;
+    }
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,100 @@
+// Do the collectives of shipped scenarios take, message by message, what predictions say?
+#include "sim/answers/by_message.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "models/collectives/between_nodes.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/shipped.hpp"
+#include "sim/messages/message_query.hpp"
+#include "sim/messages/play_messages.hpp"
+
+namespace accosim {
+namespace {
+
+Cluster nodes_of_8(int nodes) {
+  Cluster cluster = load_scenario(data_dir() + "/scenarios/paper/pretrain_4x8_a100.json", {}).scenario.cluster;
+  cluster.nodes[0].count = nodes;
+  return cluster;
+}
+
+Ring whole(const Cluster& cluster) {
+  const std::vector<Place> places = places_of(cluster);
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < places.size(); ++rank) ranks.push_back(static_cast<int>(rank));
+  return ring_of(places, ranks);
+}
+
+/// The steps alone, without launch.
+double steps_time(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {
+  const Ring ring = whole(cluster);
+  const Seconds launch = steps_between_nodes(kind, Bytes{bytes}, cluster, ring, way).launch;
+  return (collective_time(kind, cost_between_nodes(kind, Bytes{bytes}, cluster, ring, way), cluster, ring) - launch)
+      .value;
+}
+
+double played(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {
+  return play(expand(message_query(kind, Bytes{bytes}, cluster, whole(cluster), way))).end.value;
+}
+
+TEST(ByMessage, ATreeIsAsDeepAsNcclBuildsIt) {
+  // Of 2, 4 and 8 nodes the depth is the logarithm, and of a number between two powers that of the higher. A message of
+  // 8 B then takes 2 depth steps between nodes and 14 inside: and, of the way down, the host's thread posts one to a
+  // sibling before, at depth - 1 levels at most.
+  const NcclWay tree{Algorithm::kTree, Protocol::kLowLatency};
+  for (const int nodes : {2, 3, 4, 5, 6, 7, 8, 12, 16}) {
+    const Cluster cluster = nodes_of_8(nodes);
+    const double form = steps_time(CollectiveKind::kAllReduce, 8, cluster, tree);
+    const double time = played(CollectiveKind::kAllReduce, 8, cluster, tree);
+    const double sibling = 2 * cluster.nodes[0].nics.message.value + 1e-9;
+    EXPECT_GE(time, form * (1 - 1e-9)) << nodes;
+    EXPECT_LE(time, form + (std::ceil(std::log2(nodes)) - 1) * sibling + 1e-12) << nodes;
+  }
+}
+
+TEST(ByMessage, ABroadcastGoesInChunksOfOneStep) {
+  // 512 KiB each in 8 slots: 64 MiB over 4 nodes of 8 are 128 chunks, which follow each other through 31 edges.
+  const Cluster cluster = nodes_of_8(4);
+  const NcclWay ring{Algorithm::kRing, Protocol::kSimple};
+  const MessageQuery query = message_query(CollectiveKind::kBroadcast, Bytes{0x1p26}, cluster, whole(cluster), ring);
+  EXPECT_EQ(query.links.chunk.value, 512 * 1024);
+  EXPECT_EQ(query.slots, kSlots);
+  EXPECT_EQ(play(expand(query)).messages, 128 * 31);
+  const double form = steps_time(CollectiveKind::kBroadcast, 0x1p26, cluster, ring);
+  EXPECT_NEAR(played(CollectiveKind::kBroadcast, 0x1p26, cluster, ring), form, 0.01 * form);
+}
+
+TEST(ByMessage, ListsTheCollectivesOfAnUpdate) {
+  // ACCO on 4 nodes of 8: gradients of 124M parameters reduce-scattered, parameters gathered, counts all-reduced.
+  const Scenario scenario = load_scenario(data_dir() + "/scenarios/paper/pretrain_4x8_a100.json", {}).scenario;
+  for (const ScheduleSpec& spec : scenario.schedules) {
+    if (spec.label != "acco") continue;
+    const CollectivesByMessage result = by_message(scenario, spec);
+    ASSERT_EQ(result.rows.size(), 3u);
+    EXPECT_TRUE(result.without.empty());
+    EXPECT_EQ(result.rows[0].bytes, result.rows[1].bytes);
+    EXPECT_EQ(result.rows[2].collective, "all_reduce");
+    EXPECT_EQ(result.rows[2].bytes.value, 4);
+    for (const ByMessage& row : result.rows) {
+      EXPECT_EQ(row.ranks, 32);
+      EXPECT_LT(std::fabs(row.deviation()), 0.05);
+    }
+    return;
+  }
+  FAIL() << "no ACCO in the scenario";
+}
+
+TEST(ByMessage, OfOneNodeThereIsNothingToPlay) {
+  const Scenario scenario = load_scenario(data_dir() + "/scenarios/paper/pretrain_1x8_h100.json", {}).scenario;
+  const CollectivesByMessage result = by_message(scenario, scenario.schedules.front());
+  EXPECT_TRUE(result.rows.empty());
+  ASSERT_FALSE(result.without.empty());
+  EXPECT_NE(result.without.front().find("stays in a node"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace accosim

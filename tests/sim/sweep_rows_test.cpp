@@ -1,0 +1,208 @@
+// Do rows survive: read back as they were, whole after every kind of stop, and never mixed with another sweep's?
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "models/base/errors.hpp"
+#include "sim/sweep/rows.hpp"
+#include "sim/sweep/summary.hpp"
+#include "tests/support/program.hpp"
+#include "tests/support/random.hpp"
+
+namespace accosim {
+namespace {
+
+Heading heading_of_two_axes() {
+  return {.version = "1.0",
+          .scenario = "a \"name\"",
+          .id = "0123456789abcdef",
+          .points = 6,
+          .grid = true,
+          .axes = {{"/a/rate", {"10 Gbit/s", "20 Gbit/s", "40 Gbit/s"}}, {"/b", {"x, y", "\"z\""}}},
+          .schedules = {"ddp", "acco"},
+          .baseline = "ddp"};
+}
+
+Figures figures_of(double tokens_per_second, double speedup) {
+  Figures figures;
+  figures.update_time = 1 / tokens_per_second;
+  figures.tokens_per_second = tokens_per_second;
+  figures.speedup = speedup;
+  figures.speedup_same_batch = speedup;
+  return figures;
+}
+
+Row row_of(std::size_t index, double ddp, double acco) {
+  return {index, {index / 2, index % 2}, {}, {figures_of(ddp, 1), figures_of(acco, acco / ddp)}};
+}
+
+std::string wrong(const std::function<void()>& what) {
+  try {
+    what();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SweepRows, ReadBackAsTheyWere) {
+  const Heading heading = heading_of_two_axes();
+  EXPECT_EQ(read_heading(line_of(heading), "f"), heading);
+  Random random(3);
+  for (std::size_t i = 0; i < heading.points; ++i) {
+    Row row = row_of(i, random.uniform(1e-9, 1e9), random.uniform(1e-9, 1e9));
+    row.schedules[1].speedup_interval = Interval{random.uniform(0, 1), random.uniform(1, 2)};
+    row.schedules[0].fits = false;
+    const std::string line = line_of(heading, row);
+    EXPECT_EQ(line_of(heading, read_row(heading, line, "f", 2)), line);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+  }
+  const Row failed{4, {2, 0}, "a reason, \"in quotes\"", {}};
+  EXPECT_EQ(read_row(heading, line_of(heading, failed), "f", 2).failure, failed.failure);
+}
+
+TEST(SweepRows, ALineThatIsNoneIsToldByItsNumber) {
+  const Heading heading = heading_of_two_axes();
+  EXPECT_NE(wrong([&] { read_row(heading, "{]", "rows.jsonl", 7); }).find("rows.jsonl, line 7"), std::string::npos);
+  std::string other = line_of(heading, row_of(1, 1, 2));
+  other.replace(other.find("10 Gbit/s"), 2, "11");
+  EXPECT_NE(wrong([&] { read_row(heading, other, "f", 2); }).find("is no value of the axis"), std::string::npos);
+}
+
+TEST(SweepRows, AFileHoldsWhatWasAppendedInOrder) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path / "rows.jsonl").string();
+  const Heading heading = heading_of_two_axes();
+  {
+    RowFile file(path, heading, RowFile::Existing::kRefuse, false);
+    for (const std::size_t i : {3U, 0U, 5U}) file.append(row_of(i, 1, 2));
+    EXPECT_TRUE(file.has(3));
+    EXPECT_FALSE(file.has(1));
+    file.sort();
+    file.append(row_of(1, 1, 2));
+    file.sort();
+  }
+  const SweepRows rows = read_rows(path);
+  ASSERT_EQ(rows.rows.size(), 4U);
+  EXPECT_EQ(rows.rows[1].index, 1U);
+  std::string expected = line_of(heading) + "\n";
+  for (const std::size_t i : {0U, 1U, 3U, 5U}) expected += line_of(heading, row_of(i, 1, 2)) + "\n";
+  EXPECT_EQ(text_of(path), expected) << "sorted, whatever the order in which rows came";
+}
+
+// A process that is killed leaves any beginning of its file. Whatever that is, what is resumed ends with the same
+// bytes.
+TEST(SweepRows, CutAnywhereAndResumedItIsTheSameFile) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path / "rows.jsonl").string();
+  const Heading heading = heading_of_two_axes();
+  const auto fill = [&](RowFile& file) {
+    for (const std::size_t i : {2U, 0U, 1U, 4U, 3U, 5U})
+      if (!file.has(i)) file.append(row_of(i, 1, 2));
+    file.sort();
+  };
+  std::string unsorted = line_of(heading) + "\n";
+  for (const std::size_t i : {2U, 0U, 1U, 4U, 3U, 5U}) unsorted += line_of(heading, row_of(i, 1, 2)) + "\n";
+  {
+    RowFile file(path, heading, RowFile::Existing::kRefuse, false);
+    fill(file);
+  }
+  const std::string whole = text_of(path);
+  for (std::size_t cut = 0; cut <= unsorted.size(); cut += 13) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << unsorted.substr(0, cut);
+    RowFile file(path, heading, RowFile::Existing::kResume, false);
+    fill(file);
+    ASSERT_EQ(text_of(path), whole) << "cut after " << cut << " bytes";
+  }
+}
+
+TEST(SweepRows, FailedPointsArePlayedAgainOnlyWhenAsked) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path / "rows.jsonl").string();
+  const Heading heading = heading_of_two_axes();
+  {
+    RowFile file(path, heading, RowFile::Existing::kRefuse, false);
+    file.append({2, {1, 0}, "took too long", {}});
+    file.append(row_of(0, 1, 2));
+  }
+  EXPECT_TRUE(RowFile(path, heading, RowFile::Existing::kResume, false).has(2));
+  RowFile again(path, heading, RowFile::Existing::kResume, true);
+  EXPECT_FALSE(again.has(2));
+  EXPECT_TRUE(again.has(0));
+  again.append(row_of(2, 1, 2));
+  again.sort();
+  EXPECT_EQ(read_rows(path).rows.size(), 2U);
+}
+
+TEST(SweepRows, AFileOfSomethingElseIsNotTouched) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path / "notes.jsonl").string();
+  const Heading heading = heading_of_two_axes();
+  std::ofstream(path) << "my notes\n";
+  EXPECT_NE(wrong([&] { RowFile(path, heading, RowFile::Existing::kRefuse, false); }).find("--resume"),
+            std::string::npos);
+  EXPECT_NE(wrong([&] { RowFile(path, heading, RowFile::Existing::kResume, false); }).find("is no file of a sweep"),
+            std::string::npos);
+  EXPECT_EQ(text_of(path), "my notes\n");
+  Heading other = heading;
+  other.id = "fedcba9876543210";
+  const std::string rows = (folder.path / "rows.jsonl").string();
+  { RowFile file(rows, heading, RowFile::Existing::kRefuse, false); }
+  EXPECT_NE(wrong([&] { RowFile(rows, other, RowFile::Existing::kResume, false); }).find("of another sweep"),
+            std::string::npos);
+}
+
+TEST(SweepRows, OnlyOneProcessWritesAFile) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path / "rows.jsonl").string();
+  const RowFile first(path, heading_of_two_axes(), RowFile::Existing::kRefuse, false);
+  EXPECT_NE(wrong([&] {
+              RowFile(path, heading_of_two_axes(), RowFile::Existing::kResume, false);
+            }).find("is being written by another process"),
+            std::string::npos);
+}
+
+// ddp does 10, 20 and 40 at the three rates, acco 20 at each: equal at 20 Gbit/s. Between 20 and 40 the logarithm of
+// the ratio goes from 0 to log 2; at x = 0 both are equal, so with acco 25 they meet where (x/20)^1 = 25/20: 25 Gbit/s.
+TEST(SweepSummary, ACrossoverIsWhereTheScoresAreEqual) {
+  SweepRows rows{heading_of_two_axes(), {}};
+  for (std::size_t i = 0; i < 6; ++i) {
+    const double rate = std::array{10.0, 20.0, 40.0}[i / 2];
+    rows.rows.push_back(row_of(i, rate, i % 2 == 0 ? 25 : 15));
+  }
+  const std::vector<Crossover> all = crossovers(rows, Score::kTokens);
+  ASSERT_EQ(all.size(), 1U) << "the second axis has no numbers";
+  EXPECT_EQ(all[0].axis, 0U);
+  EXPECT_EQ(all[0].below, 1U) << "acco";
+  EXPECT_EQ(all[0].above, 0U) << "ddp";
+  EXPECT_EQ(all[0].lines, 2U);
+  EXPECT_NEAR(all[0].low, 15, 1e-9);
+  EXPECT_NEAR(all[0].high, 25, 1e-9);
+}
+
+TEST(SweepSummary, WhatDoesNotFitOrFailedWinsNothing) {
+  Row row = row_of(0, 1, 2);
+  EXPECT_EQ(winner_of(row, Score::kTokens), 1U);
+  row.schedules[1].fits = false;
+  EXPECT_EQ(winner_of(row, Score::kTokens), 0U);
+  row.schedules[0].fits = false;
+  EXPECT_EQ(winner_of(row, Score::kTokens), std::nullopt);
+  EXPECT_EQ(winner_of({0, {0, 0}, "failed", {}}, Score::kTokens), std::nullopt);
+}
+
+TEST(SweepSummary, AxesAreShortWhereTheyCanBeToldApart) {
+  EXPECT_EQ(short_names({{"/cluster/nodes/0/count", {}}, {"/training/micro_batch_size", {}}}),
+            (std::vector<std::string>{"count", "micro_batch_size"}));
+  EXPECT_EQ(short_names({{"/cluster/nodes/0/count", {}}, {"/cluster/nodes/1/count", {}}}),
+            (std::vector<std::string>{"0/count", "1/count"}));
+}
+
+TEST(SweepSummary, ValuesOfOneDimensionAreNumbersInTheFirstOnesUnit) {
+  EXPECT_EQ(numbers_of({"/a", {"500 Mbit/s", "1 Gbit/s"}})->values, (std::vector<double>{500, 1000}));
+  EXPECT_EQ(numbers_of({"/a", {"8", "16"}})->values, (std::vector<double>{8, 16}));
+  EXPECT_EQ(numbers_of({"/a", {"8", "x"}}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace accosim

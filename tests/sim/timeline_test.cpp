@@ -1,0 +1,283 @@
+// Does a timeline show what was played: spans that are known by hand, folded ranks, the critical path, and
+// communication that is exposed exactly where a result says so?
+#include "sim/answers/timeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "sim/answers/breakdown.hpp"
+#include "sim/answers/memory_bars.hpp"
+#include "sim/result/stretches.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+SteadyPlay steady(const Scenario& scenario, const ScheduleSpec& spec) {
+  return play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, NetworkKind::kReference);
+}
+
+double sum_of(const TimelineRank& rank, Activity activity) {
+  double sum = 0;
+  for (const TimelineLane& lane : rank.lanes)
+    for (const TimelineSpan& span : lane.spans)
+      if (span.activity == activity) sum += span.end - span.begin;
+  return sum;
+}
+
+double critical_of(const ScheduleTimeline& timeline) {
+  double sum = 0;
+  for (const TimelineRank& rank : timeline.ranks)
+    for (const TimelineLane& lane : rank.lanes)
+      for (const TimelineSpan& span : lane.critical) sum += span.end - span.begin;
+  return sum;
+}
+
+TEST(Timeline, OfSerialZero1IsItsPartsOneAfterTheOther) {
+  // Four micro-batches of f + b on the compute lane; then T_rs on the communication lane, O / N on the compute lane and
+  // T_ag, all of which nothing hides. (The count of samples is not sent where all have as many.)
+  const Scenario scenario = sample_scenario(2, 4);
+  const ScheduleSpec& spec = scenario.schedules[0];
+  const SteadyPlay play = steady(scenario, spec);
+  const ScheduleTimeline timeline = timeline_of(spec, play, {});
+  const ScheduleInput input{spec, play.costs, play.costs.kinds[0], 4, 1};
+  const double f = input.kind.forward.value, b = input.kind.backward.value, t = 4 * (f + b);
+  const double rs = request_time(play.costs, {CollectiveKind::kReduceScatter, play.costs.gradient_bytes()}).value;
+  const double ag = request_time(play.costs, {CollectiveKind::kAllGather, play.costs.parameter_bytes()}).value;
+  const double o = shard_optimizer_time(input).value;
+  EXPECT_NEAR(timeline.length.value, t + rs + o + ag, 1e-9);
+  EXPECT_EQ(timeline.updates, 1);
+  EXPECT_FALSE(timeline.cut);
+  ASSERT_EQ(timeline.ranks.size(), 1U);
+  const TimelineRank& rank = timeline.ranks[0];
+  EXPECT_EQ(rank.alike, 8);
+  ASSERT_EQ(rank.lanes.size(), 2U);
+  EXPECT_EQ(rank.lanes[0].name, "compute");
+  const std::vector<TimelineSpan>& compute = rank.lanes[0].spans;
+  ASSERT_EQ(compute.size(), 9U);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(compute[2 * i].activity, Activity::kForward);
+    EXPECT_EQ(compute[2 * i + 1].activity, Activity::kBackward);
+    EXPECT_NEAR(compute[2 * i].begin, i * (f + b), 1e-9);
+    EXPECT_NEAR(compute[2 * i].end, i * (f + b) + f, 1e-9);
+    EXPECT_NEAR(compute[2 * i + 1].end, (i + 1) * (f + b), 1e-9);
+  }
+  EXPECT_EQ(compute[8].activity, Activity::kOptimizer);
+  EXPECT_NEAR(compute[8].begin, t + rs, 1e-9);
+  const std::vector<TimelineSpan>& sent = rank.lanes[1].spans;
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_EQ(timeline.labels[sent[0].label], "reduce-scatter");
+  EXPECT_EQ(sent[0].activity, Activity::kExposedCommunication);
+  EXPECT_NEAR(sent[0].begin, t, 1e-9);
+  EXPECT_NEAR(sent[0].end, t + rs, 1e-9);
+  EXPECT_EQ(timeline.labels[sent[1].label], "all-gather");
+  EXPECT_NEAR(sent[1].end, timeline.length.value, 1e-9);
+  // Everything is on the critical path, and the update ends with the picture.
+  EXPECT_NEAR(critical_of(timeline), timeline.length.value, 1e-9);
+  ASSERT_EQ(rank.updates.size(), 1U);
+  EXPECT_NEAR(rank.updates[0], timeline.length.value, 1e-9);
+}
+
+TEST(Timeline, AccoHidesItsCommunicationAndMarksItsRounds) {
+  const Scenario scenario = sample_scenario(2, 4);
+  const ScheduleSpec& spec = scenario.schedules[3];
+  const ScheduleTimeline timeline = timeline_of(spec, steady(scenario, spec), {});
+  ASSERT_EQ(timeline.ranks.size(), 1U);
+  EXPECT_EQ(timeline.ranks[0].rounds.size(), 1U);
+  EXPECT_EQ(timeline.ranks[0].updates.size(), 1U);
+  EXPECT_GT(sum_of(timeline.ranks[0], Activity::kHiddenCommunication), 0);
+}
+
+TEST(Timeline, ExposedCommunicationAndPartsAreThoseOfTheResult) {
+  for (int seed = 0; seed < 30; ++seed) {
+    Random random(seed);
+    Scenario scenario = random_homogeneous(random);
+    if (seed % 2 == 1) scenario.cluster.nodes[0].devices.back().slowdown = random.uniform(1, 5);
+    for (const ScheduleSpec& spec : scenario.schedules) {
+      const SteadyPlay play = steady(scenario, spec);
+      const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
+      const UpdateBreakdown breakdown = breakdown_of(play, result);
+      const auto part = [&](TimeUse use) { return breakdown.parts[static_cast<std::size_t>(use)].value; };
+      double sum = 0;
+      for (const Seconds each : breakdown.parts) sum += each.value;
+      const double update = result.update_time.value;
+      EXPECT_NEAR(sum / update, 1, 1e-9) << spec.label << seed;
+      EXPECT_NEAR(part(TimeUse::kExposedCommunication) / update, result.exposed_communication.value / update, 1e-9);
+      EXPECT_NEAR((part(TimeUse::kExposedCommunication) + part(TimeUse::kWaiting)) / update, result.gpu_idle_fraction,
+                  1e-9);
+      if (seed % 2 == 1) continue;
+      // Identical ranks: the picture of one steady period holds what the result is the mean of.
+      const ScheduleTimeline timeline = timeline_of(spec, play, {});
+      ASSERT_EQ(timeline.ranks.size(), 1U);
+      EXPECT_NEAR(sum_of(timeline.ranks[0], Activity::kExposedCommunication) / timeline.updates / update,
+                  result.exposed_communication.value / update, 1e-9)
+          << spec.label << seed;
+      EXPECT_NEAR(timeline.length.value / timeline.updates / update, 1, 1e-9);
+      EXPECT_NEAR(critical_of(timeline) / timeline.length.value, 1, 1e-6);
+    }
+  }
+}
+
+TEST(Breakdown, APauseIsIdleButForWhatOthersComputeMeanwhile) {
+  // Rank 0 is away for ten updates' time once in a hundred. Under zero1 all wait for it; under ACCO they accumulate.
+  Scenario scenario = sample_scenario(1, 4);
+  const Seconds update = steady(scenario, scenario.schedules[0]).measured.update_time;
+  Pause pause;
+  pause.name = "evaluation";
+  pause.ranks = {0};
+  pause.every_updates = 100;
+  pause.duration = 10 * update;
+  scenario.training.unsteady.pauses = {pause};
+  for (const ScheduleSpec& spec : {scenario.schedules[0], scenario.schedules[3]}) {
+    const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
+    const UpdateBreakdown breakdown = breakdown_of(steady(scenario, spec), result);
+    const auto part = [&](TimeUse use) { return breakdown.parts[static_cast<std::size_t>(use)].value; };
+    double sum = 0;
+    for (const Seconds each : breakdown.parts) sum += each.value;
+    const double whole = result.update_time.value;
+    EXPECT_NEAR(sum / whole, 1, 1e-9) << spec.label;
+    const double idle = part(TimeUse::kExposedCommunication) + part(TimeUse::kWaiting) + part(TimeUse::kPauses);
+    EXPECT_NEAR(idle / whole, result.gpu_idle_fraction, 1e-9) << spec.label;
+    EXPECT_GT(part(TimeUse::kPauses), 0) << spec.label;
+    if (spec.name == "zero1") {
+      EXPECT_NEAR(part(TimeUse::kPauses), 10 * update.value / 100, 1e-6 * whole);
+    }
+  }
+}
+
+TEST(Timeline, SpansOfALaneFollowEachOtherAndStayInside) {
+  for (int seed = 0; seed < 10; ++seed) {
+    Random random(seed);
+    Scenario scenario = random_homogeneous(random);
+    scenario.cluster.nodes[0].devices.back().slowdown = random.uniform(1, 5);
+    std::vector<int> indices(scenario.schedules.size());
+    std::iota(indices.begin(), indices.end(), 0);
+    const std::vector<RunResult> results = compare(scenario, indices, NetworkKind::kReference);
+    for (const int updates : {0, 1, 3})
+      for (const ScheduleTimeline& timeline :
+           timelines_of(scenario, indices, results, {.updates = updates}, NetworkKind::kReference)) {
+        if (updates > 0) {
+          EXPECT_EQ(timeline.updates, updates);
+        }
+        int ranks = timeline.left_out;
+        for (const TimelineRank& rank : timeline.ranks) {
+          ranks += rank.alike;
+          for (const TimelineLane& lane : rank.lanes) {
+            double at = 0;
+            for (const TimelineSpan& span : lane.spans) {
+              EXPECT_GE(span.begin, at - 1e-9 * timeline.length.value) << timeline.label << seed;
+              EXPECT_GT(span.end, span.begin);
+              at = span.end;
+            }
+            EXPECT_LE(at, timeline.length.value * (1 + 1e-9));
+          }
+          // No rank has stopped: each computes or waits until the picture ends, or ended its own update just before.
+          double end = 0;
+          for (const TimelineLane& lane : rank.lanes) end = std::max(end, lane.spans.back().end);
+          EXPECT_NEAR(end, timeline.length.value, 1e-6 * timeline.length.value) << timeline.label << seed;
+        }
+        EXPECT_EQ(ranks, static_cast<int>(results[0].ranks.size()));
+      }
+  }
+}
+
+TEST(Timeline, RanksThatLookAlikeAreOneAndTheOthersStay) {
+  Scenario scenario = sample_scenario(1, 8);
+  scenario.cluster.nodes[0].devices[5].slowdown = 2;
+  const ScheduleSpec& spec = scenario.schedules[0];
+  const SteadyPlay play = steady(scenario, spec);
+  const ScheduleTimeline timeline = timeline_of(spec, play, {});
+  ASSERT_EQ(timeline.ranks.size(), 2U);
+  EXPECT_EQ(timeline.ranks[0].rank, 0);
+  EXPECT_EQ(timeline.ranks[0].alike, 7);
+  EXPECT_EQ(timeline.ranks[1].rank, 5);
+  EXPECT_EQ(timeline.ranks[1].alike, 1);
+  // The fast ones wait for the slow one as long as it computes longer: 4 (f + b) of theirs.
+  const Seconds t = play.costs.kinds[0].forward + play.costs.kinds[0].backward;
+  EXPECT_NEAR(sum_of(timeline.ranks[0], Activity::kWaiting), 4 * t.value, 1e-6 * t.value);
+  EXPECT_EQ(sum_of(timeline.ranks[1], Activity::kWaiting), 0);
+  // Where there is room for one only, it is the one that decides.
+  const ScheduleTimeline one = timeline_of(spec, play, {.ranks = 1});
+  ASSERT_EQ(one.ranks.size(), 1U);
+  EXPECT_EQ(one.ranks[0].rank, 5);
+  EXPECT_EQ(one.left_out, 7);
+}
+
+TEST(Timeline, OfManyInnerUpdatesShowsTheEndOfAPhase) {
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.schedules = {sample_schedule("zero1"), sample_schedule("diloco")};
+  scenario.schedules[1].inner_updates = 50;
+  const std::vector<RunResult> results = compare(scenario, {0, 1}, NetworkKind::kReference);
+  const std::vector<ScheduleTimeline> timelines = timelines_of(scenario, {0, 1}, results, {}, NetworkKind::kReference);
+  const ScheduleTimeline& diloco = timelines[1];
+  EXPECT_TRUE(diloco.cut);
+  EXPECT_EQ(diloco.updates_per_mark, 50);
+  EXPECT_NEAR(diloco.length.value,
+              std::max(2 * std::max(results[0].update_time, results[1].update_time), 4 * results[1].update_time).value,
+              1e-9);
+  // The exchange, which ends the phase, is in it.
+  EXPECT_GT(sum_of(diloco.ranks[0], Activity::kExposedCommunication), 0);
+  ASSERT_EQ(diloco.ranks[0].updates.size(), 1U);
+  EXPECT_NEAR(diloco.ranks[0].updates[0], diloco.length.value, 1e-9);
+  // So many as asked for, be it a whole phase.
+  const ScheduleTimeline whole = timelines_of(scenario, {1}, {results[1]}, {.updates = 50}, NetworkKind::kReference)[0];
+  EXPECT_FALSE(whole.cut);
+  EXPECT_NEAR(whole.length.value, 50 * results[1].update_time.value, 1e-9);
+}
+
+TEST(Timeline, WhatIsShorterThanAPixelIsDrawnTogether) {
+  // Ten of 1 s each with an optimizer's 0.5 s between; blocks of at most 4 s.
+  std::vector<TimelineSpan> spans;
+  for (int i = 0; i < 10; ++i) {
+    spans.push_back({Activity::kForward, 1, 1.5 * i, 1.5 * i + 1, 1});
+    spans.push_back({Activity::kOptimizer, 2, 1.5 * i + 1, 1.5 * i + 1.5, 1});
+  }
+  spans.push_back({Activity::kCopy, 3, 15, 25, 1});
+  spans.push_back({Activity::kHost, 4, 40, 40.1, 1});
+  const std::vector<TimelineSpan> drawn = aggregated(spans, 4);
+  // 0 to 4 (5 spans: forward, optimizer, forward, optimizer, forward), 4 to 7.5 or less, ..., then 15 to 25 by itself.
+  ASSERT_GE(drawn.size(), 3U);
+  EXPECT_EQ(drawn.front().count, 5);
+  EXPECT_EQ(drawn.front().activity, Activity::kForward);
+  EXPECT_EQ(drawn.front().end, 4);
+  std::int64_t count = 0;
+  double at = 0;
+  for (const TimelineSpan& span : drawn) {
+    EXPECT_GE(span.begin, at);
+    if (span.activity != Activity::kCopy) {
+      EXPECT_LE(span.end - span.begin, 4);
+    }
+    at = span.end;
+    count += span.count;
+  }
+  EXPECT_EQ(count, 22);
+  EXPECT_EQ(drawn.back().begin, 40);
+  // What is long enough stays as it is.
+  EXPECT_EQ(aggregated(spans, 0.01).size(), spans.size());
+}
+
+TEST(MemoryBars, AreTheResultsPartsAndIntervals) {
+  const Scenario scenario = sample_scenario(1, 4);
+  const RunResult result = run_schedule(scenario, scenario.schedules[3], NetworkKind::kReference);
+  const std::vector<MemoryBar> bars = memory_bars({result, result});
+  ASSERT_EQ(bars.size(), 2U);
+  EXPECT_EQ(bars[0].ranks, 4);
+  EXPECT_EQ(bars[0].parts.total(), result.memory_resident);
+  EXPECT_EQ(bars[0].low, result.memory_resident_low);
+  EXPECT_EQ(bars[0].high, result.memory_resident_high);
+  EXPECT_EQ(bars[0].capacity, result.memory_capacity);
+}
+
+TEST(Stretches, MergeClipAndMeetByHand) {
+  const Stretches merged_once = merged({{3, 5}, {0, 2}, {1, 2.5}, {9, 12}, {7, 7}}, 1, 10);
+  EXPECT_EQ(merged_once, (Stretches{{1, 2.5}, {3, 5}, {9, 10}}));
+  EXPECT_DOUBLE_EQ(length(merged_once), 4.5);
+  EXPECT_DOUBLE_EQ(common(merged_once, {{2, 4}, {9.5, 20}}), 0.5 + 1 + 0.5);
+}
+
+}  // namespace
+}  // namespace accosim
