@@ -9,6 +9,7 @@
 #include <ostream>
 #include <vector>
 
+#include "models/base/text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -93,8 +94,27 @@ void write_figure(std::ostream& out, const FigureDifference& figure, const Writt
 std::string closing(const FigureDifference& figure) {
   const DifferencePart& first = figure.parts.front();
   const std::optional<double> share = share_of(first.difference(), figure);
-  return share ? fmt::format("Most of it is: {}, {} of the difference.", first.name, human_percent(*share))
-               : fmt::format("The parts cancel; the largest is: {}.", first.name);
+  std::string text = share ? fmt::format("Most of it is: {}, {} of the difference.", first.name, human_percent(*share))
+                           : fmt::format("The parts cancel; the largest is: {}.", first.name);
+  // More of the same is another thing than the same that takes longer.
+  if (human_count(first.count[0]) != human_count(first.count[1]) && first.count[0] > 0 && first.count[1] > 0)
+    text += fmt::format(" An update has {} of them in A and {} in B.", human_count(first.count[0]),
+                        human_count(first.count[1]));
+  return text;
+}
+
+/// Updates of unequal size are not comparable; the time of a sample is.
+void write_samples(std::ostream& out, const ScheduleDifference& one, int width) {
+  std::array<double, 2> each{};
+  for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
+    each[side] = one.update_time.value[side] / one.samples[side];
+  out << fmt::format("time of a sample: {} in A, {} in B ({})\n", time_of(each[0]), time_of(each[1]),
+                     human_error(each[1] / each[0] - 1));
+  write_wrapped(out, "",
+                fmt::format("An update is of {} samples in A and of {} in B: the times and parts below are of updates "
+                            "of unequal size.",
+                            shortest(one.samples[0]), shortest(one.samples[1])),
+                width);
 }
 
 void write_one(std::ostream& out, const char* what, const FigureDifference& figure, const Written& written,
@@ -145,9 +165,7 @@ void write_differences(std::ostream& out, const Differences& differences, const 
     const bool same = one.label[0] == one.label[1];
     out << '\n' << styled(printable(one.label[0] + (same ? "" : " and " + one.label[1])), Style::kBold, options.color);
     out << '\n';
-    if (one.samples[0] != one.samples[1])
-      out << fmt::format("samples of an update: {} in A, {} in B\n", human_count(one.samples[0]),
-                         human_count(one.samples[1]));
+    if (one.samples[0] != one.samples[1]) write_samples(out, one, options.width);
     write_one(out, "time of an update", one.update_time, time_of, differences.of_traces, options);
     if (!differences.of_traces) write_one(out, "memory", one.memory, memory_of, false, options);
   }

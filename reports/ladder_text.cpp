@@ -29,7 +29,9 @@ std::string bar_of(double before, double after, double least, double most, int w
 
 std::string factor(const std::optional<double>& value) { return value ? human_factor(*value) : "-"; }
 
-std::string closing(const Ladder& ladder) {
+}  // namespace
+
+std::string ladder_in_words(const Ladder& ladder) {
   const bool at_same_batch = known_at_same_batch(ladder);
   std::size_t best = 1;
   for (std::size_t i = 2; i < ladder.rungs.size(); ++i)
@@ -48,8 +50,6 @@ std::string closing(const Ladder& ladder) {
                         human_factor(last.most_same_batch));
   return text;
 }
-
-}  // namespace
 
 void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions& options) {
   const std::vector<Rung>& rungs = ladder.rungs;
@@ -88,7 +88,7 @@ void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions&
   });
   write_table(out, columns, options);
   out << '\n';
-  write_wrapped(out, "", closing(ladder), options.width);
+  write_wrapped(out, "", ladder_in_words(ladder), options.width);
 }
 
 JsonValue ladder_json(const Ladder& ladder) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 #include "models/base/json.hpp"
 #include "reports/table.hpp"
@@ -10,6 +11,9 @@
 namespace accosim {
 
 void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions& options);
+
+/// How fast the last is, and which change brings most of it.
+std::string ladder_in_words(const Ladder& ladder);
 
 /// Schema accosim.ladder/1: "from", "to" and "rungs", each with its "change", times in seconds and factors; a factor
 /// that cannot be known is null.

@@ -15,6 +15,7 @@
 #include "reports/answer.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
+#include "reports/ladder_text.hpp"
 #include "reports/op_class_name.hpp"
 #include "reports/page_files.hpp"
 #include "reports/page_ground.hpp"
@@ -118,6 +119,11 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
   member("ground", ground_json(scenario));
   member("errors", errors_json(page.errors));
   member("run", page.run ? run_json(*page.run) : JsonValue());
+  if (page.ladder) {
+    JsonValue ladder = ladder_json(*page.ladder);
+    ladder.set("words", ladder_in_words(*page.ladder));
+    member("ladder", ladder);
+  }
   text << ",\n\"timelines\": ";
   write_page_timelines(text, page.timelines);
   text << ",\n\"result\": ";

@@ -10,6 +10,7 @@
 #include "models/base/outputs.hpp"
 #include "models/spec/spec.hpp"
 #include "sim/answers/fairness.hpp"
+#include "sim/answers/ladder.hpp"
 #include "sim/evidence/known_errors.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/result/explain.hpp"
@@ -46,6 +47,7 @@ struct Page {
   std::vector<PageTimeline> timelines;
   std::vector<KnownError> errors;
   std::optional<PageRun> run;
+  std::optional<Ladder> ladder;
 };
 
 void write_page(std::ostream& out, const Scenario& scenario, const Page& page);

@@ -7,8 +7,7 @@
 namespace accosim {
 namespace {
 
-constexpr double kNoise = 0.06;  ///< expected spread of a residual: what a prior's pull is weighed against
-constexpr double kHuber = 0.1;   ///< beyond, a residual pulls with constant force
+constexpr double kHuber = 0.1;  ///< beyond, a residual pulls with constant force
 
 Eigen::VectorXd vector_of(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
@@ -23,7 +22,7 @@ double cost_of(const std::vector<double>& residuals, const Parameters& at, const
   for (const double r : residuals) cost += huber(r);
   for (std::size_t j = 0; j < at.size(); ++j) {
     if (all[j].freedom == 0) continue;
-    const double pull = kNoise * std::log(at[j] / all[j].usual) / all[j].freedom;
+    const double pull = kExpectedNoise * std::log(at[j] / all[j].usual) / all[j].freedom;
     cost += pull * pull / 2;
   }
   return cost;
@@ -49,7 +48,7 @@ Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& al
       const std::size_t i = static_cast<std::size_t>(j);
       constexpr double kStep = 2e-3;
       J.col(j) = (vector_of(residuals(moved(at, i, kStep))) - vector_of(residuals(moved(at, i, -kStep)))) / (2 * kStep);
-      const double stiffness = all[i].freedom > 0 ? kNoise / all[i].freedom : 0;
+      const double stiffness = all[i].freedom > 0 ? kExpectedNoise / all[i].freedom : 0;
       prior[j] = stiffness * stiffness;
       pull[j] = prior[j] * std::log(at[i] / all[i].usual);
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace accosim {
 namespace {
@@ -161,6 +162,20 @@ std::string in_xml(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+std::optional<LeadingNumber> leading_number(std::string_view text) {
+  LeadingNumber leading;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), leading.number);
+  if (error != std::errc() || !std::isfinite(leading.number)) return std::nullopt;
+  leading.rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  return leading;
 }
 
 std::optional<int> whole_number(std::string_view text) {

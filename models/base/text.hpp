@@ -33,6 +33,17 @@ std::string in_code(std::string_view text);
 /// The text as XML has it between tags and in attributes that are in double quotes.
 std::string in_xml(std::string_view text);
 
+/// Without the blanks and tabs at both ends.
+std::string_view trimmed(std::string_view text);
+
+/// The number that a text begins with, and what is behind it.
+struct LeadingNumber {
+  double number = 0;
+  std::string_view rest;
+};
+/// Nothing where there is none, or it is not finite.
+std::optional<LeadingNumber> leading_number(std::string_view text);
+
 /// The number that up to nine digits, and nothing else, make; nothing of any other text.
 std::optional<int> whole_number(std::string_view text);
 

@@ -24,10 +24,6 @@ constexpr double kMicro = 1e-6;
 
 bool is_tree(Algorithm algorithm) { return algorithm == Algorithm::kTree || algorithm == Algorithm::kNvlsTree; }
 
-const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
-  return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
-}
-
 int capability_of(const std::string& architecture) {
   if (architecture == "volta" || architecture == "turing") return 70;
   if (architecture == "hopper") return 90;

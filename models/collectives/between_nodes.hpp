@@ -14,7 +14,8 @@ namespace accosim {
 NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring);
 
 /// The ways that NCCL has between nodes, rings and trees, those of `only` where that is one of them. LL128 where the
-/// GPUs of a node are joined by NVLink and the adapters reach them directly. NVLSTree, PAT and CollNet are not priced.
+/// GPUs of a node are joined by NVLink and the adapters reach them directly. NVLSTree, PAT and CollNet where release,
+/// GPUs and cluster have them.
 std::vector<NcclWay> ways_between_nodes(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
                                         std::optional<Algorithm> only);
 

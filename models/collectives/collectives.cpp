@@ -18,10 +18,6 @@
 namespace accosim {
 namespace {
 
-const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
-  return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
-}
-
 /// What the links that a collective uses have in common: the slowest of each.
 struct Path {
   Seconds launch, hop, net_hop, chunk;
@@ -314,6 +310,22 @@ Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members) 
     ring.ranks += entry.second.ranks;
   }
   return ring;
+}
+
+Ring whole_ring(const Cluster& cluster) {
+  Ring ring;
+  for (std::size_t g = 0; g < cluster.nodes.size(); ++g)
+    for (int i = 0; i < cluster.nodes[g].count; ++i) {
+      ring.node.push_back(static_cast<int>(ring.node.size()));
+      ring.node_group.push_back(static_cast<int>(g));
+      ring.ranks_here.push_back(cluster.nodes[g].gpus);
+      ring.ranks += cluster.nodes[g].gpus;
+    }
+  return ring;
+}
+
+const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
+  return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
 }
 
 CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,

@@ -32,6 +32,10 @@ struct Ring {
 };
 /// Nodes in ascending order; `members` are ranks, each once.
 Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members);
+/// All ranks of a cluster.
+Ring whole_ring(const Cluster& cluster);
+/// What the ring's node `i` is one of.
+const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i);
 /// Number of the ring's edges between nodes that carry bytes: one a node, and one fewer of a broadcast, which is a
 /// chain.
 double edges_of(CollectiveKind kind, const Ring& ring);

@@ -1,4 +1,4 @@
-// Constants and rules of NCCL's src/graph/tuning.cc, read in the releases 2.12 to 2.27. The tables are NCCL's, in us
+// Constants and rules of NCCL's src/graph/tuning.cc, read in the releases 2.12 to 2.29. The tables are NCCL's, in us
 // and GB/s: by protocol (LL, LL128, Simple), by GPU (Volta, Ampere, Hopper, Blackwell) and by one, two or more nodes.
 #include "models/collectives/nccl_tuner.hpp"
 

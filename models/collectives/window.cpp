@@ -27,11 +27,6 @@ Window window_of(const Cluster& cluster, const Ring& ring, std::size_t edge, int
 
 }  // namespace
 
-BytesPerSecond Window::rate() const {
-  if (round_trip <= Seconds{0} || each <= Bytes{0}) return kUnbounded;
-  return channels * each / round_trip;
-}
-
 std::string in_words(const Window& window) {
   return fmt::format("{} {} x {} per {}", window.channels, window.channels == 1 ? "channel" : "channels",
                      to_text(window.each), to_text(window.round_trip));

@@ -2,6 +2,7 @@
 // are empty again, a round trip later: on a wire of some length that, and not its rate, is what a connection carries.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,10 @@ struct Window {
   Seconds round_trip;  ///< 0: the wire has no length, and the window never limits
 
   /// channels x each / round_trip; infinite where nothing limits.
-  BytesPerSecond rate() const;
+  BytesPerSecond rate() const {
+    if (round_trip <= Seconds{0} || each <= Bytes{0}) return BytesPerSecond{std::numeric_limits<double>::infinity()};
+    return channels * each / round_trip;
+  }
 
   bool operator==(const Window&) const = default;
 };

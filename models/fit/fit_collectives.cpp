@@ -13,7 +13,6 @@
 namespace accosim {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kFewest = 10;  ///< samples of a kind of links that make a fit
 
 constexpr std::size_t kMulticast = 5;  ///< among intra_parameters()
@@ -78,17 +77,7 @@ class BoardFit {
     LinkFit fit;
     const Parameters p = this->fit(samples);
     for (LinkSample& sample : samples) sample.weight = 1;
-    const std::vector<double> in = residuals(samples, p);
-    std::vector<double> large, small;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const double bytes = samples[i].bytes.value;
-      (bytes < kMiB ? small : large).push_back(in[i]);
-      fit.least = i == 0 ? bytes : std::min(fit.least, bytes);
-      fit.most = std::max(fit.most, bytes);
-      fit.sources.insert(samples[i].source);
-    }
-    fit.large = errors_of(large);
-    fit.small = errors_of(small);
+    set_evidence(fit, samples, residuals(samples, p));
     if (cross == CrossValidation::kYes) fit.out = left_out(samples);
     const auto reduces = [](const LinkSample& sample) { return sample.cluster.nodes.front().intra.multicast > 0; };
     IntraLink usual = usual_intra(kind_);

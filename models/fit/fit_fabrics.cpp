@@ -129,17 +129,7 @@ LinkFit fit_of(const std::string& kind, const LinkSamples& samples, const Prior&
   LinkSamples own;
   for (const LinkSample& sample : samples)
     if (kind_of(sample) == kind) own.push_back(sample);
-  std::vector<double> large, small;
-  const std::vector<double> errors = log_ratios(own, prior);
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    const double bytes = own[i].bytes.value;
-    (bytes < kMiB ? small : large).push_back(errors[i]);
-    fit.least = i == 0 ? bytes : std::min(fit.least, bytes);
-    fit.most = std::max(fit.most, bytes);
-    fit.sources.insert(own[i].source);
-  }
-  fit.large = errors_of(large);
-  fit.small = errors_of(small);
+  set_evidence(fit, own, log_ratios(own, prior));
   LinkQuality& quality = fit.nics.quality;
   quality.machines = static_cast<int>(fit.sources.size());
   quality.nodes = 2;  // fewer than which there is no fabric

@@ -21,7 +21,7 @@ namespace accosim {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-constexpr std::size_t kFewest = 10;
+constexpr int kFewest = 10;
 
 /// The four, in the order of Nics; the last only where the host copies. A cluster may be as far from its kind as kinds
 /// are from each other, and somewhat further.
@@ -96,7 +96,6 @@ class Fit {
 
  private:
   void set_covariance() {
-    constexpr double kLeastNoise = 0.06;  // as minimise() takes it
     double squares = 0, weights = 0;
     const auto n = static_cast<Eigen::Index>(at_.size());
     Eigen::MatrixXd information = Eigen::MatrixXd::Zero(n, n);
@@ -107,7 +106,7 @@ class Fit {
       const Eigen::VectorXd slope = slope_of([&](const Parameters& p) { return log_ratio(sample, p); }, at_);
       information += weight * slope * slope.transpose();
     }
-    const double noise = std::max(kLeastNoise, std::sqrt(squares / weights));
+    const double noise = std::max(kExpectedNoise, std::sqrt(squares / weights));
     information /= noise * noise;
     for (Eigen::Index j = 0; j < n; ++j) {
       const double freedom = all_[static_cast<std::size_t>(j)].freedom;
@@ -122,21 +121,16 @@ class Fit {
     fit.nics = samples_.front().cluster.nodes.front().nics;
     set_nics(fit.nics, at_);
     fit.nics.quality.nodes = 0;  // what the kind was measured on says nothing of this cluster
-    std::vector<double> large, small;
+    std::vector<double> errors;
     for (LinkSample& sample : samples_) {
-      const double bytes = sample.bytes.value;
-      (bytes < kMiB ? small : large).push_back(log_ratio(sample, at_));
-      fit.least = large.size() + small.size() == 1 ? bytes : std::min(fit.least, bytes);
-      fit.most = std::max(fit.most, bytes);
-      fit.sources.insert(sample.source);
+      errors.push_back(log_ratio(sample, at_));
       fit.nics.quality.nodes = std::max(fit.nics.quality.nodes, static_cast<int>(sample.ring.node.size()));
     }
-    fit.large = errors_of(large);
-    fit.small = errors_of(small);
+    set_evidence(fit, samples_, errors);
     LinkQuality& quality = fit.nics.quality;
     constexpr double kBest = 0.05;  // of measuring again on another day
-    if (large.size() >= kFewest) quality.spread = std::max(kBest, fit.large.spread);
-    if (small.size() >= kFewest) quality.spread_small = std::max(kBest, fit.small.spread);
+    if (fit.large.samples >= kFewest) quality.spread = std::max(kBest, fit.large.spread);
+    if (fit.small.samples >= kFewest) quality.spread_small = std::max(kBest, fit.small.spread);
     quality.machines = 1;
     return fit;
   }
@@ -192,14 +186,7 @@ class Fit {
     cluster.nodes.resize(1);
     cluster.nodes.front().count = nodes;
     set_nics(cluster.nodes.front().nics, p);
-    Ring ring;
-    for (int node = 0; node < nodes; ++node) {
-      ring.node.push_back(node);
-      ring.node_group.push_back(0);
-      ring.ranks_here.push_back(cluster.nodes.front().gpus);
-    }
-    ring.ranks = nodes * cluster.nodes.front().gpus;
-    return std::log(collective_time(kind, bytes, cluster, ring).value);
+    return std::log(collective_time(kind, bytes, cluster, whole_ring(cluster)).value);
   }
 
   double variance(CollectiveKind kind, Bytes bytes, int nodes) const {
@@ -265,7 +252,7 @@ std::vector<OwnFabric> fit_own_fabrics(const std::vector<MeasuredCollective>& sa
   }
   std::vector<OwnFabric> all;
   for (auto& [kind, own] : kinds)
-    if (own.size() >= kFewest) all.push_back(Fit(std::move(own)).fabric());
+    if (own.size() >= std::size_t{kFewest}) all.push_back(Fit(std::move(own)).fabric());
   return all;
 }
 

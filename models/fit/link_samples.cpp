@@ -6,6 +6,11 @@
 #include <tuple>
 
 namespace accosim {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+}  // namespace
 
 double LinkSample::log_ratio() const {
   return std::log((collective_time(kind, bytes, cluster, ring, only) + offset) / time);
@@ -52,6 +57,19 @@ void weigh_series(LinkSamples& samples, double effective, double scale) {
   for (const LinkSample& sample : samples) ++count[series_of(sample)];
   for (LinkSample& sample : samples)
     sample.weight = scale * std::sqrt(std::min(1.0, effective / count.at(series_of(sample))));
+}
+
+void set_evidence(LinkFit& fit, const LinkSamples& samples, const std::vector<double>& errors) {
+  std::vector<double> large, small;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const double bytes = samples[i].bytes.value;
+    (bytes < kMiB ? small : large).push_back(errors[i]);
+    fit.least = i == 0 ? bytes : std::min(fit.least, bytes);
+    fit.most = std::max(fit.most, bytes);
+    fit.sources.insert(samples[i].source);
+  }
+  fit.large = errors_of(large);
+  fit.small = errors_of(small);
 }
 
 }  // namespace accosim

@@ -29,4 +29,8 @@ LinkSample light(const MeasuredCollective& measured);
 /// sets weights of scale x sqrt(min(1, effective / samples of the series)).
 void weigh_series(LinkSamples& samples, double effective, double scale);
 
+/// What a fit says of the samples it rests on: their sizes, sources and errors. `errors`: log(predicted / measured) of
+/// each sample.
+void set_evidence(LinkFit& fit, const LinkSamples& samples, const std::vector<double>& errors);
+
 }  // namespace accosim

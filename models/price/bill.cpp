@@ -21,7 +21,6 @@ class BillMaker {
         compute_(compute),
         bandwidth_(device.memory_efficiency * device.memory_bandwidth) {
     bill_.launch_interval = device.launch_interval;
-    bill_.slowdown = device.slowdown;
   }
 
   void add(const Layer& layer) {

@@ -66,7 +66,6 @@ struct Bill {
   std::vector<BilledLayer> layers;    ///< each different one once, in the order in which they come
   std::vector<std::size_t> layer_of;  ///< for each layer of the model its index in `layers`
   Seconds launch_interval;            ///< of the device
-  double slowdown = 1;                ///< of the device; applied to whole layers, so in none of the times here
   int prices = 0;                     ///< number of prices computed: one per kernel and device that it was priced on
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <numeric>
 #include <utility>
 
 #include "models/base/draws.hpp"
@@ -34,6 +33,20 @@ double memory_overhead(const Training& training) {
   return training.implementation == Implementation::kFused ? training.overheads.fused : training.overheads.pytorch;
 }
 
+/// The kind on a device that is the same but for its slowdown, which is of forward and backward.
+RankKind slowed(RankKind kind, double slowdown) {
+  kind.device.slowdown = slowdown;
+  kind.forward = kind.backward = Seconds{0};
+  for (LayerTime& time : kind.times) {
+    time.forward = slowdown * time.forward;
+    time.backward = slowdown * time.backward;
+    kind.forward += time.forward;
+    kind.backward += time.backward;
+  }
+  return kind;
+}
+
+/// Without the device's slowdown.
 RankKind price_kind(const Model& model, const Workload& workload, const Device& device) {
   RankKind kind;
   kind.device = device;
@@ -44,32 +57,15 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
   kind.times = layer_times(kind.bill);
   if (family_of(model).measured) {
     // A backward pass is two forwards; only bucketed schedules look at where one ends.
-    kind.times.front().forward = device.slowdown / 3 * model.micro_batch_time;
-    kind.times.front().backward = 2 * device.slowdown / 3 * model.micro_batch_time;
-  }
-  for (const LayerTime& time : kind.times) {
-    kind.forward += time.forward;
-    kind.backward += time.backward;
+    kind.times.front().forward = 1.0 / 3 * model.micro_batch_time;
+    kind.times.front().backward = 2.0 / 3 * model.micro_batch_time;
   }
   kind.works = layer_works(kind.bill);
   kind.work = total_work(kind.times, kind.works);
   kind.model_flops = model_flops(model, workload);
-  for (const Layer& layer : kind.layers)
+  for (const Layer& layer : *kind.layers)
     for (const Operator& op : layer.operators) kind.hardware_flops += op.forward_flops + op.backward_flops;
-  return kind;
-}
-
-/// The kind on a device that is the same but for its slowdown, which is of forward and backward.
-RankKind slowed(RankKind kind, double slowdown) {
-  kind.device.slowdown = kind.bill.slowdown = slowdown;
-  kind.forward = kind.backward = Seconds{0};
-  for (LayerTime& time : kind.times) {
-    time.forward = slowdown * time.forward;
-    time.backward = slowdown * time.backward;
-    kind.forward += time.forward;
-    kind.backward += time.backward;
-  }
-  return kind;
+  return slowed(std::move(kind), 1);
 }
 
 constexpr std::size_t kMostLengths = 33;
@@ -115,12 +111,12 @@ class KindPrices {
   /// Its index in the costs' kinds.
   int kind_of(Costs& costs, const Workload& workload, const Device& device, std::optional<int> own_steps) {
     for (std::size_t k = 0; k < costs.kinds.size(); ++k)
-      if (costs.kinds[k].workload == workload && costs.kinds[k].device == device &&
-          costs.kinds[k].own_steps == own_steps)
+      // What often differs is looked at first.
+      if (costs.kinds[k].device.slowdown == device.slowdown && costs.kinds[k].own_steps == own_steps &&
+          costs.kinds[k].workload == workload && costs.kinds[k].device == device)
         return static_cast<int>(k);
     const Priced& priced = priced_as(workload, device);
-    costs.kinds.push_back(family_of(model_).measured ? price_kind(model_, workload, device)
-                                                     : slowed(priced.kind, device.slowdown));
+    costs.kinds.push_back(slowed(priced.kind, device.slowdown));
     costs.kinds.back().own_steps = own_steps;
     costs.pace.micro_batch_size.push_back(workload.micro_batch_size);
     costs.pace.lengths.push_back(priced.lengths);
@@ -165,13 +161,17 @@ Kernel own_optimizer(double parameters, Dtype storage) {
 }
 
 Seconds optimizer_time(const Costs& costs, double parameters, const Device& device) {
+  return optimizer_time(costs, parameters, device, costs.parameter_dtype, costs.gradient_dtype);
+}
+
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device, Dtype parameter_dtype,
+                       Dtype gradient_dtype) {
   if (costs.implementation == Implementation::kAccocal) {
-    const Kernel kernel = own_optimizer(parameters, costs.parameter_dtype);
-    if (table_of(device, kernel) != nullptr) return kernel_time(kernel, device, costs.parameter_dtype);
+    const Kernel kernel = own_optimizer(parameters, parameter_dtype);
+    if (table_of(device, kernel) != nullptr) return kernel_time(kernel, device, parameter_dtype);
   }
-  const Seconds step =
-      adamw_time(parameters, costs.parameter_dtype, costs.gradient_dtype, device, costs.optimizer_implementation);
-  return costs.gradient_clipping ? step + clipping_time(parameters, costs.gradient_dtype, device) : step;
+  const Seconds step = adamw_time(parameters, parameter_dtype, gradient_dtype, device, costs.optimizer_implementation);
+  return costs.gradient_clipping ? step + clipping_time(parameters, gradient_dtype, device) : step;
 }
 
 namespace {
@@ -216,9 +216,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.optimizer_implementation = scenario.training.optimizer_implementation;
   costs.gradient_clipping = scenario.training.gradient_clipping;
   costs.implementation = scenario.training.implementation;
-  std::vector<int> members(costs.places.size());
-  std::iota(members.begin(), members.end(), 0);
-  costs.world = ring_of(costs.places, members);
+  costs.world = whole_ring(scenario.cluster);
 
   costs.pace.unsteady = scenario.training.unsteady;
   costs.pace.below = cumulative_shares(scenario.training.unsteady.lengths.weights());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/base/shared.hpp"
 #include "models/base/units.hpp"
 #include "models/collectives/collectives.hpp"
 #include "models/price/bill.hpp"
@@ -21,16 +22,16 @@ namespace accosim {
 struct RankKind {
   Device device;
   Workload workload;
-  std::vector<Layer> layers;
-  Bill bill;                       ///< of one micro-batch; times and works are sums of it
-  std::vector<LayerTime> times;    ///< one a layer
-  Seconds forward, backward;       ///< of one micro-batch
-  std::vector<LayerWork> works;    ///< one a layer
-  LayerWork work;                  ///< of one micro-batch
-  Flops model_flops;               ///< of one micro-batch, what the model needs
-  Flops hardware_flops;            ///< of one micro-batch, what is computed, recomputation included
-  bool tied_embeddings = false;    ///< the head's matrix is the embedding's
-  std::optional<int> own_steps{};  ///< micro-batches an update, of its node group; absent: the training's
+  Shared<std::vector<Layer>> layers;
+  Shared<Bill> bill;                     ///< of one micro-batch, without the slowdown; times and works are sums of it
+  std::vector<LayerTime> times;          ///< one a layer
+  Seconds forward, backward;             ///< of one micro-batch
+  Shared<std::vector<LayerWork>> works;  ///< one a layer
+  LayerWork work;                        ///< of one micro-batch
+  Flops model_flops;                     ///< of one micro-batch, what the model needs
+  Flops hardware_flops;                  ///< of one micro-batch, what is computed, recomputation included
+  bool tied_embeddings = false;          ///< the head's matrix is the embedding's
+  std::optional<int> own_steps{};        ///< micro-batches an update, of its node group; absent: the training's
   // Its 16-bit type is not the one in which all ranks communicate: it casts its gradients before they are reduced, and
   // parameters (or whole gradients) when they are back.
   bool casts_gradients = false, casts_parameters = false;
@@ -67,8 +68,10 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec);
 int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
 
 /// One optimizer step on `parameters` elements, with gradient clipping where it is asked for. For accocal by the
-/// device's table of its optimizer kernel, where there is one.
+/// device's table of its optimizer kernel, where there is one. Types: those of the costs, unless others are named.
 Seconds optimizer_time(const Costs& costs, double parameters, const Device& device);
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device, Dtype parameter_dtype,
+                       Dtype gradient_dtype);
 
 /// accocal's optimizer as one kernel, which the device may have a table of.
 Kernel own_optimizer(double parameters, Dtype storage);

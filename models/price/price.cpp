@@ -32,8 +32,8 @@ LayerTime layer_time(const Bill& bill, const BilledLayer& layer) {
     backward_launches += op.backward_launches;
     time.parameters += op.parameters;
   }
-  time.forward = bill.slowdown * std::max(time.forward, forward_launches * bill.launch_interval);
-  time.backward = bill.slowdown * std::max(time.backward, backward_launches * bill.launch_interval);
+  time.forward = std::max(time.forward, forward_launches * bill.launch_interval);
+  time.backward = std::max(time.backward, backward_launches * bill.launch_interval);
   time.gradients = gradients_of(layer);
   return time;
 }

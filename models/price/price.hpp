@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "models/base/shared.hpp"
 #include "models/base/units.hpp"
 #include "models/price/bill.hpp"
 #include "models/spec/spec.hpp"
@@ -19,13 +20,13 @@ struct GradientTensor {
 struct LayerTime {
   Seconds forward, backward;
   double parameters = 0;
-  std::vector<GradientTensor> gradients{};  ///< in the order in which they become ready
+  Shared<std::vector<GradientTensor>> gradients{};  ///< in the order in which they become ready
 };
 
-/// Time of one of the bill's layers: the longer of its operators' sum and kernels x launch interval, times the device's
-/// slowdown. Launches are asynchronous: within a layer the host runs ahead of long kernels and falls behind short ones.
-/// The gradients of an operator are ready when its backward kernels are done, which run last operator first; what runs
-/// beside all of them is spread evenly.
+/// Time of one of the bill's layers: the longer of its operators' sum and kernels x launch interval; without the
+/// device's slowdown, as the whole bill is. Launches are asynchronous: within a layer the host runs ahead of long
+/// kernels and falls behind short ones. The gradients of an operator are ready when its backward kernels are done,
+/// which run last operator first; what runs beside all of them is spread evenly.
 LayerTime layer_time(const Bill& bill, const BilledLayer& layer);
 
 /// One a layer of the model.

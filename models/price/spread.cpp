@@ -44,7 +44,7 @@ FitUse fit_use(const RankKind& kind) {
   FitUse use;
   if (uses.total == 0) return use;
   for (std::size_t i = 0; i < uses.kernels.size(); ++i) {
-    const Trust& trust = kind.bill.kernels[i].trust;
+    const Trust& trust = kind.bill->kernels[i].trust;
     if (trust.inherited) use.inherited += uses.kernels[i] / uses.total;
     if (trust.extrapolated) use.extrapolated += uses.kernels[i] / uses.total;
   }
@@ -59,7 +59,7 @@ double compute_spread(const RankKind& kind) {
                     squared(kHost * uses.host / uses.total);
   double constant = 0;
   for (std::size_t i = 0; i < uses.kernels.size(); ++i) {
-    const Trust& trust = kind.bill.kernels[i].trust;
+    const Trust& trust = kind.bill->kernels[i].trust;
     const double share = uses.kernels[i] / uses.total;
     if (trust.basis == Basis::kConstants) constant += share;
     if (trust.basis != Basis::kMeasured) continue;

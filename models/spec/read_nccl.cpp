@@ -16,11 +16,18 @@
 namespace accosim {
 namespace {
 
+/// The text of a release. A number is one too, "2.20" by its digits: --set takes what looks like one for it.
+std::string release(ObjectReader& reader, const char* key) {
+  if (JsonValue* const value = reader.find(key); value != nullptr && value->kind == JsonKind::kNumber)
+    value->kind = JsonKind::kText;
+  return reader.text(key, {}, 20);
+}
+
 /// "2.18" or "2.18.5": the minor version. Those before 2.12 estimate as 2.12 does.
 int read_release(ObjectReader& cluster, int usual) {
   constexpr int kLeast = 4, kMost = 40;
   if (!cluster.has("nccl")) return usual;
-  const std::string text = cluster.text("nccl", {}, 20);
+  const std::string text = release(cluster, "nccl");
   if (!cluster.good("nccl")) return usual;
   int minor = 0;
   const char* const end = text.data() + text.size();
@@ -72,7 +79,7 @@ std::string lacking_algorithm(const std::string& algorithm, const Cluster& clust
   if (algorithm == "pat" && !common.one_gpu) return "is for nodes of one GPU; write \"ring\"";
   if (algorithm == "pat" && cluster.nccl < 23) return "came with NCCL 2.23; write \"ring\"";
   if (algorithm == "collnet" && !cluster.collnet)
-    return "needs switches that reduce; write \"collnet\": true beside it, or \"tree\"";
+    return "needs switches that reduce; write \"collnet\": true in the cluster, or \"tree\" here";
   if (common.one_node && algorithm != "ring" && algorithm != "nvls")
     return "is priced between nodes alone; write \"ring\"";
   return {};
@@ -139,7 +146,9 @@ void read_nccl(ObjectReader& reader, const Training& training, Cluster& cluster)
   if (tuner != nullptr && !common.nccl)
     return reader.fail("tuner", "is NCCL's, and accocal's own rings have none; leave it out");
   if (tuner != nullptr && tuner->kind == JsonKind::kObject) return read_forced(*tuner, reader, cluster, common);
-  const std::string name = reader.one_of("tuner", {"nccl", "aws", "fastest"}, "nccl");
+  const std::string name = reader.one_of("tuner", {"nccl", "aws", "fastest"}, "nccl", [](const std::string&) {
+    return R"(a way is forced by {"algorithm": "ring", "protocol": "simple"}; )";
+  });
   if (name == "fastest") cluster.tuner = Tuner::kFastest;
   if (name != "aws") return;
   cluster.tuner = Tuner::kAws;
@@ -148,7 +157,7 @@ void read_nccl(ObjectReader& reader, const Training& training, Cluster& cluster)
 
 std::optional<int> read_pytorch(ObjectReader& reader) {
   if (!reader.has("pytorch")) return std::nullopt;
-  const std::string text = reader.text("pytorch", {}, 20);
+  const std::string text = release(reader, "pytorch");
   if (!reader.good("pytorch")) return std::nullopt;
   const bool two = text.size() >= 3 && text.rfind("2.", 0) == 0 && text[2] >= '0' && text[2] <= '0' + kNewestPytorch;
   if (two && (text.size() == 3 || text[3] == '.')) return text[2] - '0';

@@ -86,6 +86,7 @@ void write_constants_of(std::ostream& out, const LinkFit& fit) {
 }  // namespace
 
 void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
+  if (fits.empty()) return;
   out << fmt::format("  {:<40} {:>5} {:>10} {:>10} {:>10} {:>8}\n", "predicted over measured time", "n", "mean", "bias",
                      "worst", "log sd");
   for (const LinkFit& fit : fits) {

@@ -88,12 +88,7 @@ Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::strin
   Cut cut{{}, Coordinates(heading.axes.size(), 0)};
   if (named.size() > axes) throw BadInput(fmt::format("{} axes are named; this picture has {}", named.size(), axes));
   for (const std::string& name : named) cut.axes.push_back(axis_named(heading.axes, name));
-  std::vector<std::size_t> order(heading.axes.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return heading.axes[a].values.size() > heading.axes[b].values.size();
-  });
-  for (const std::size_t i : order)
+  for (const std::size_t i : longest_first(heading.axes))
     if (cut.axes.size() < axes && std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
       cut.axes.push_back(i);
   for (const std::string& each : at) {

@@ -70,7 +70,7 @@ void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, cons
       const Wins& here = wins[at];
       const bool most = here.points > 0 && *std::max_element(here.share.begin(), here.share.end()) == here.share[s];
       std::string text = "-";
-      if (alone && !std::isnan(here.best[s])) text = human_factor(here.best[s]);
+      if (alone && !std::isnan(here.speedup[s])) text = human_factor(here.speedup[s]);
       if (!alone && here.points > 0) text = fmt::format("{:.0f} %", 100 * here.share[s]);
       column.cells.push_back({text, most && text != "-" ? Style::kGood : Style::kPlain});
     }
@@ -125,10 +125,7 @@ std::vector<char> letters_of(const std::vector<std::string>& schedules) {
 
 /// The two axes with the most values, in their order.
 std::pair<std::size_t, std::size_t> longest_axes(const std::vector<Axis>& axes) {
-  std::vector<std::size_t> order(axes.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return axes[a].values.size() > axes[b].values.size(); });
+  const std::vector<std::size_t> order = longest_first(axes);
   return {std::min(order[0], order[1]), std::max(order[0], order[1])};
 }
 

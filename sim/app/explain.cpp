@@ -69,7 +69,8 @@ const Texts kLadderReads{"scenario", "--set", "--network", "--ladder", "--json"}
 Option growth_option() {
   return {.names = "--growth",
           .help = "Instead: what collectives on more and more such nodes cost, term by term, as Markdown",
-          .value = false};
+          .value = false,
+          .excludes = {"--ladder", "--messages"}};
 }
 
 ExitCode write_growth_of(const Arguments& arguments) {
@@ -81,7 +82,8 @@ ExitCode write_growth_of(const Arguments& arguments) {
 Option messages_option() {
   return {.names = "--messages",
           .help = "Play every message of the collectives between nodes, beside the closed forms of predictions",
-          .value = false};
+          .value = false,
+          .excludes = {"--ladder"}};
 }
 
 ExitCode explain_messages(const Arguments& arguments) {

@@ -34,7 +34,7 @@ Count count_of(const RankKind& kind) {
   Count count;
   std::vector<const Kernel*> different;
   const std::size_t devices = held_devices(kind.device).size();
-  for (const Layer& layer : kind.layers)
+  for (const Layer& layer : *kind.layers)
     for (const Operator& op : layer.operators)
       for (const auto* kernels : {&op.forward, &op.backward})
         for (const Kernel& kernel : *kernels) {
@@ -65,7 +65,7 @@ void bench(const std::string& name, Scenario& scenario, Implementation implement
   fmt::print(
       "{:<26} {:>8.3f} ms to price {:>8.3f} s of a micro-batch: {:>6} kernels, {:>3} different, {:>4} prices made, "
       "{:>4} needed\n",
-      name, 1e3 * best, (kind.forward + kind.backward).value, count.runs, count.different, kind.bill.prices,
+      name, 1e3 * best, (kind.forward + kind.backward).value, count.runs, count.different, kind.bill->prices,
       count.needed);
 }
 

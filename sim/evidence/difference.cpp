@@ -98,9 +98,9 @@ Named named(const RecordedSpan& span, bool measured, bool beside_measured) {
 }
 
 /// The seconds of each name in [from, to], which add up to it: of what goes on at once the first by use, then by begin.
-class Sweep {
+class Uses {
  public:
-  Sweep(std::int64_t from, std::int64_t to) : from_(from), to_(to) {}
+  Uses(std::int64_t from, std::int64_t to) : from_(from), to_(to) {}
 
   void add(const std::string& name, RecordedUse use, std::int64_t begin, std::int64_t end) {
     const std::int64_t cut_begin = std::max(begin, from_), cut_end = std::min(end, to_);
@@ -150,17 +150,17 @@ void add_rank(Sums& sums, std::size_t side, const RecordedSchedule& schedule, co
   double updates = 0;
   for (std::size_t i = 1; i < rank.marks.size(); ++i) updates += rank.marks[i].updates;
   const double share = 1 / (updates * static_cast<double>(schedule.ranks.size()));
-  Sweep sweep(from, to);
+  Uses uses(from, to);
   std::map<std::string, std::pair<double, double>> lasted;  // by shown name: count, seconds
   for (const RecordedSpan& span : rank.spans) {
     const Named one = named(span, schedule.measured, beside_measured);
-    sweep.add(one.name, one.use, span.begin, span.end);
+    uses.add(one.name, one.use, span.begin, span.end);
     if (span.end <= from || span.end > to) continue;
     auto& [count, seconds] = lasted[one.name + (one.use == RecordedUse::kCommunication ? ", exposed" : "")];
     count += one.count;
     seconds += static_cast<double>(span.end - span.begin) * kNanosecond;
   }
-  for (const auto& [name, time] : sweep.times())
+  for (const auto& [name, time] : uses.times())
     sums.part(name).value[side] += share * static_cast<double>(time) * kNanosecond;
   for (const auto& [name, count_seconds] : lasted) {
     DifferencePart& part = sums.part(name);

@@ -26,10 +26,10 @@ struct Parts {
 /// `times` micro-batches by their bill, which without overheads is what the kernels take alone.
 Parts parts_of(const RankKind& kind, double times) {
   Parts parts;
-  for (const std::size_t layer : kind.bill.layer_of)
-    for (const BilledOperator& op : kind.bill.layers[layer].operators)
+  for (const std::size_t layer : kind.bill->layer_of)
+    for (const BilledOperator& op : kind.bill->layers[layer].operators)
       for (const BillLine& line : op.lines) {
-        const PricedKernel& priced = kind.bill.kernels[line.kernel];
+        const PricedKernel& priced = kind.bill->kernels[line.kernel];
         const double time = times * priced.time.value;
         if (priced.kernel.kind == KernelKind::kMemory)
           parts.memory += time;

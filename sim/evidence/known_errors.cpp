@@ -4,23 +4,19 @@
 #include <iterator>
 #include <sstream>
 
+#include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
 #include "models/spec/shipped.hpp"
 
 namespace accosim {
 namespace {
 
-std::string trimmed(const std::string& text) {
-  const std::size_t from = text.find_first_not_of(' ');
-  return from == std::string::npos ? "" : text.substr(from, text.find_last_not_of(' ') + 1 - from);
-}
-
 /// The cells of a line of a table; none where it is no such line.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells;
   if (line.rfind("| ", 0) != 0) return cells;
   std::istringstream rest(line.substr(1));
-  for (std::string cell; std::getline(rest, cell, '|');) cells.push_back(trimmed(cell));
+  for (std::string cell; std::getline(rest, cell, '|');) cells.emplace_back(trimmed(cell));
   return cells;
 }
 

@@ -60,9 +60,9 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
   if (one.asked == Asked::kBlockForward || one.asked == Asked::kBlockBackward) {
     // Timed alone, not under the load of training.
     const RankKind kind = price(without_overheads(scenario), spec).kinds.front();
-    const auto first = std::find_if(kind.layers.begin(), kind.layers.end(),
+    const auto first = std::find_if(kind.layers->begin(), kind.layers->end(),
                                     [](const Layer& layer) { return layer.kind == LayerKind::kBlock; });
-    const LayerTime& block = kind.times.at(static_cast<std::size_t>(first - kind.layers.begin()));
+    const LayerTime& block = kind.times.at(static_cast<std::size_t>(first - kind.layers->begin()));
     return with_interval((one.asked == Asked::kBlockForward ? block.forward : block.backward).value,
                          std::hypot(compute_spread(kind), kLayerAlone));
   }
@@ -85,8 +85,7 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
 
 Predicted predict_collective(CollectiveQuery query, Cluster cluster) {
   query.cluster = std::make_shared<const Cluster>(std::move(cluster));
-  return with_interval(collective_time(query).value,
-                       communication_spread(*query.cluster, query.nodes, query.bytes));
+  return with_interval(collective_time(query).value, communication_spread(*query.cluster, query.nodes, query.bytes));
 }
 
 double kernel_spread(const KernelQuery& query) {

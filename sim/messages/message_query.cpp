@@ -9,10 +9,6 @@
 namespace accosim {
 namespace {
 
-const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
-  return cluster.nodes[ring.node_group[i]];
-}
-
 /// Out of each node, to the next: what its adapters send and the next node's take, its share of the core and of the
 /// link to another group.
 std::vector<BytesPerSecond> wires_of(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {

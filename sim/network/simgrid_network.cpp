@@ -1,8 +1,9 @@
-// The only file that knows SimGrid (3.32). It is used for flows alone: every latency and every duration is the
-// player's. What is not obvious and was found by measuring: the default network model is wrong for us (hence the
-// settings); a route without latency gives every flow the same weight, so sharing is plain max-min; run_until() may
-// stop early, and stops at the end of a flow only when told to track vetoed activities; an activity's last pointer must
-// not go inside its callback; bytes are integers; the clock never goes back.
+// The only file that knows SimGrid (3.32), and a library of its own, which takes nothing of ours but headers. It is
+// used for flows alone: every latency and every duration is the player's. What is not obvious and was found by
+// measuring: the default network model is wrong for us (hence the settings); a route without latency gives every flow
+// the same weight, so sharing is plain max-min; run_until() may stop early, and stops at the end of a flow only when
+// told to track vetoed activities; an activity's last pointer must not go inside its callback; bytes are integers; the
+// clock never goes back.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -140,8 +141,9 @@ class SimgridNetwork final : public Network {
 
 }  // namespace
 
-std::unique_ptr<Network> make_simgrid_network(const EventGraph& graph) {
-  return std::make_unique<SimgridNetwork>(graph);
-}
-
 }  // namespace accosim
+
+/// What load_simgrid() looks for. The caller owns it.
+extern "C" accosim::Network* accosim_simgrid_network(const accosim::EventGraph* graph) {
+  return new accosim::SimgridNetwork(*graph);
+}

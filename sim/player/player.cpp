@@ -324,6 +324,7 @@ Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink) 
   check_graph(graph);
   if (network == NetworkKind::kReference || !shares_links(graph))
     return Player(graph, NetworkKind::kReference, sink).run();
+  load_simgrid();
   return play_in_child(sink, [&](const SpanSink& to_parent) { return Player(graph, network, to_parent).run(); });
 }
 

@@ -262,7 +262,7 @@ OperatorTable operator_table(const RankKind& kind) {
   OperatorTable table;
   table.device = kind.device.name;
   table.micro_batch = kind.forward + kind.backward;
-  for (const BilledLayer& layer : kind.bill.layers)
+  for (const BilledLayer& layer : kind.bill->layers)
     for (const BilledOperator& op : layer.operators) {
       const auto same = std::find_if(table.rows.begin(), table.rows.end(), [&](const OperatorRow& row) {
         return row.layer == name_of(layer.kind) && row.name == op.name && row.flops == op.flops;
@@ -271,7 +271,7 @@ OperatorTable operator_table(const RankKind& kind) {
         same->count += layer.times();
         continue;
       }
-      const double slowdown = kind.bill.slowdown;
+      const double slowdown = kind.device.slowdown;
       table.rows.push_back({name_of(layer.kind), op.name, layer.times(), op.flops, op.bytes, slowdown * op.forward,
                             slowdown * op.backward, name_of(op.bound)});
     }

@@ -101,14 +101,7 @@ std::vector<CollectiveRow> growth_of(const Cluster& cluster) {
     for (const double bytes : {8.0, kMiB, 25 * kMiB, 1024 * kMiB})
       for (int nodes = 2; nodes <= kMostNodes; nodes *= 2) {
         grown.nodes.front().count = nodes;
-        Ring ring;
-        for (int node = 0; node < nodes; ++node) {
-          ring.node.push_back(node);
-          ring.node_group.push_back(0);
-          ring.ranks_here.push_back(grown.nodes.front().gpus);
-        }
-        ring.ranks = nodes * grown.nodes.front().gpus;
-        rows.push_back(row_of(kind, Bytes{bytes}, grown, ring));
+        rows.push_back(row_of(kind, Bytes{bytes}, grown, whole_ring(grown)));
       }
   return rows;
 }

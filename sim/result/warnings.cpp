@@ -37,7 +37,7 @@ bool launching_takes_longer(const Bill& bill, const BilledLayer& layer) {
 /// Whether the layers in which launching takes longer than computing make up most of a micro-batch's time.
 bool is_launch_bound(const RankKind& kind) {
   Seconds waiting;
-  for (const BilledLayer& layer : kind.bill.layers) {
+  for (const BilledLayer& layer : kind.bill->layers) {
     if (!launching_takes_longer(kind.bill, layer)) continue;
     for (const std::size_t i : layer.indices) waiting += kind.times[i].forward + kind.times[i].backward;
   }

@@ -22,7 +22,7 @@ std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradi
     filling = {};
   };
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    for (const GradientTensor& tensor : layer->gradients) {
+    for (const GradientTensor& tensor : *layer->gradients) {
       filling.bytes += tensor.elements * gradient_element;
       filling.ready = begin + tensor.ready * layer->backward;
       filling.tensors.push_back(tensor.elements);

@@ -39,7 +39,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerTime& layer = layers[i];
     Unit unit;
-    unit.work = input.kind.works[i];
+    unit.work = (*input.kind.works)[i];
     unit.forward = layer.forward;
     unit.backward = layer.backward;
     const Bytes parameters = layer.parameters * bytes_of(costs.parameter_dtype);
@@ -60,10 +60,9 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
 
 /// On the shard, which is kept in fp32.
 Seconds shard_step_time(const ScheduleInput& input) {
-  Costs costs = input.costs;
-  costs.parameter_dtype = Dtype::kFp32;
-  costs.gradient_dtype = input.spec.reduce_dtype;
-  return optimizer_time(costs, costs.parameters / shard_ranks(costs, input.spec), input.kind.device);
+  const Costs& costs = input.costs;
+  return optimizer_time(costs, costs.parameters / shard_ranks(costs, input.spec), input.kind.device, Dtype::kFp32,
+                        input.spec.reduce_dtype);
 }
 
 /// The lanes of a rank: compute, the communicator of gathers (and reductions), that of reductions where it is another,

@@ -10,8 +10,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "models/base/errors.hpp"
@@ -34,14 +34,38 @@ struct LinePlace {
   throw BadEnvironment(fmt::format("{}: cannot be written: {}", printable(path, 300), what));
 }
 
+/// Whether the file that a path names now is the one that is open: another process may have put a new one in its place.
+bool is_still(const std::string& path, int file) {
+  struct stat named {
+  }, held{};
+  return stat(path.c_str(), &named) == 0 && fstat(file, &held) == 0 && named.st_dev == held.st_dev &&
+         named.st_ino == held.st_ino;
+}
+
+/// Opened, and locked until it is closed.
 int opened(const std::string& path) {
-  if (!path.empty()) {
+  for (;;) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0) cannot(path, std::strerror(errno));
-    return file;
+    const bool locked = flock(file, LOCK_EX | LOCK_NB) == 0;
+    const int why = errno;
+    if (locked && is_still(path, file)) return file;
+    close(file);
+    if (locked) continue;
+    if (why != EWOULDBLOCK) cannot(path, std::strerror(why));
+    throw BadInput(fmt::format(
+        "{} is being written by another process; wait for it, or write to another file: with --shard each part has "
+        "its own",
+        in_quotes(path, 300)));
   }
-  const char* const folder = std::getenv("TMPDIR");
-  std::string name = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/accosim-rows-XXXXXX";
+}
+
+/// One that nobody else sees.
+int opened_without_name() {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (error) cannot("the folder of temporary files", error.message());
+  std::string name = (folder / "accosim-rows-XXXXXX").string();
   const int file = mkostemp(name.data(), O_CLOEXEC);
   if (file < 0) cannot(name, std::strerror(errno));
   unlink(name.c_str());
@@ -98,16 +122,6 @@ struct RowFile::State {
 
   ~State() {
     if (file >= 0) close(file);
-  }
-
-  void lock() const {
-    if (path.empty() || flock(file, LOCK_EX | LOCK_NB) == 0) return;
-    if (errno == EWOULDBLOCK)
-      throw BadInput(fmt::format(
-          "{} is being written by another process; wait for it, or write to another file: with --shard each "
-          "part has its own",
-          in_quotes(path, 300)));
-    cannot(path, std::strerror(errno));
   }
 
   void put(const std::string& line) {
@@ -191,14 +205,12 @@ struct RowFile::State {
     failed = 0;
   }
 
-  /// The whole file at once, behind the lock as before.
+  /// The whole file at once; the old one stays locked until the new one is.
   void replace(const std::string& text) {
     write_whole(path, text);
-    const int anew = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (anew < 0) cannot(path, std::strerror(errno));
+    const int anew = opened(path);
     close(file);
     file = anew;
-    lock();
     end = static_cast<off_t>(text.size());
   }
 };
@@ -209,8 +221,7 @@ RowFile::RowFile(const std::string& path, const Heading& heading, Existing exist
   state.path = path;
   state.heading = heading;
   state.there.resize(heading.points);
-  state.file = opened(path);
-  state.lock();
+  state.file = path.empty() ? opened_without_name() : opened(path);
   struct stat status {};
   if (fstat(state.file, &status) != 0) cannot(path, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) throw BadInput(fmt::format("{} is no regular file; name one", in_quotes(path, 300)));

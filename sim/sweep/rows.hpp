@@ -1,6 +1,6 @@
 // A sweep's rows on the disk: a heading line that says what was swept, then one line of JSON a point, in the order in
-// which points end, so that nothing is lost whenever the sweep is stopped. Rows hold no time of day and no machine: the
-// same point gives the same bytes everywhere.
+// which points end, so that nothing is lost whenever the sweep is stopped. Rows hold no time of day and no machine: one
+// build of the program gives the same bytes for a point wherever it plays it.
 #pragma once
 
 #include <cstddef>

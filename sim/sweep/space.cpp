@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -16,12 +15,6 @@
 
 namespace accosim {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
-}
 
 /// Splits at commas that are in no brackets and no quotes.
 std::vector<std::string> items_of(std::string_view text) {
@@ -47,26 +40,13 @@ std::vector<std::string> items_of(std::string_view text) {
   return items;
 }
 
-/// The number that a text begins with, and what is behind it.
-struct Leading {
-  double number = 0;
-  std::string_view rest;
-};
-std::optional<Leading> leading_number(std::string_view text) {
-  Leading leading;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), leading.number);
-  if (error != std::errc() || !std::isfinite(leading.number)) return std::nullopt;
-  leading.rest = text.substr(static_cast<std::size_t>(end - text.data()));
-  return leading;
-}
-
 /// "10,25,50 Gbit/s": the unit is that of the others too.
 void share_unit(std::vector<std::string>& items) {
-  const std::optional<Leading> last = leading_number(items.back());
+  const std::optional<LeadingNumber> last = leading_number(items.back());
   if (!last || last->rest.empty()) return;
   const std::string unit(last->rest);
   for (std::size_t i = 0; i + 1 < items.size(); ++i)
-    if (const std::optional<Leading> number = leading_number(items[i]); number && number->rest.empty())
+    if (const std::optional<LeadingNumber> number = leading_number(items[i]); number && number->rest.empty())
       items[i] += unit;
 }
 
@@ -81,9 +61,9 @@ struct Range {
 std::optional<Range> range_of(std::string_view text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
-  const std::optional<Leading> from = leading_number(trimmed(text.substr(0, dots)));
+  const std::optional<LeadingNumber> from = leading_number(trimmed(text.substr(0, dots)));
   if (!from || !from->rest.empty()) return std::nullopt;
-  const std::optional<Leading> to = leading_number(trimmed(text.substr(dots + 2)));
+  const std::optional<LeadingNumber> to = leading_number(trimmed(text.substr(dots + 2)));
   if (!to) return std::nullopt;
   const std::size_t colon = to->rest.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -216,6 +196,14 @@ std::vector<Axis> axes_of(const Space& space) {
   for (const Space& part : space.parts)
     for (Axis& axis : axes_of(part)) axes.push_back(std::move(axis));
   return axes;
+}
+
+std::vector<std::size_t> longest_first(const std::vector<Axis>& axes) {
+  std::vector<std::size_t> order(axes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return axes[a].values.size() > axes[b].values.size(); });
+  return order;
 }
 
 Coordinates point_of(const Space& space, std::size_t index) {

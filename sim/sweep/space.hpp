@@ -17,7 +17,7 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-inline constexpr std::size_t kMostValues = 1'000'000;     ///< of an axis
+inline constexpr std::size_t kMostValues = 1'000'000;  ///< of an axis
 inline constexpr std::size_t kMostPoints = 1'000'000'000;
 
 /// An axis from text: "/pointer=10,25,50 Gbit/s", a list whose last unit is that of all numbers without one;
@@ -49,6 +49,9 @@ std::size_t size_of(const Space& space);
 
 /// In the order in which they are written.
 std::vector<Axis> axes_of(const Space& space);
+
+/// Indices of the axes, those with most values first.
+std::vector<std::size_t> longest_first(const std::vector<Axis>& axes);
 
 /// Index of a value of each axis.
 using Coordinates = std::vector<std::size_t>;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -13,17 +12,10 @@
 #include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
 #include "models/base/statistics.hpp"
+#include "models/base/text.hpp"
 
 namespace accosim {
 namespace {
-
-/// The number that a text begins with, and the unit behind it.
-std::optional<std::pair<double, std::string>> number_and_unit(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
-  return std::pair(number, std::string(end, text.data() + text.size()));
-}
 
 /// Values in different units of one dimension, in SI units.
 std::optional<std::vector<double>> quantities_of(const Axis& axis) {
@@ -90,24 +82,24 @@ std::optional<Numbers> numbers_of(const Axis& axis) {
   Numbers numbers;
   bool one_unit = true;
   for (const std::string& text : axis.values) {
-    const auto parsed = number_and_unit(text);
+    const std::optional<LeadingNumber> parsed = leading_number(text);
     if (!parsed) {
       one_unit = false;
       break;
     }
-    if (numbers.values.empty()) numbers.unit = parsed->second;
-    if (parsed->second != numbers.unit) one_unit = false;
-    numbers.values.push_back(parsed->first);
+    if (numbers.values.empty()) numbers.unit = parsed->rest;
+    if (parsed->rest != numbers.unit) one_unit = false;
+    numbers.values.push_back(parsed->number);
   }
   if (one_unit) return numbers;
   const std::optional<std::vector<double>> values = quantities_of(axis);
   if (!values) return std::nullopt;
   // In the unit of the first.
-  const auto first = number_and_unit(axis.values.front());
-  if (!first || first->first == 0 || values->front() == 0) return std::nullopt;
-  numbers.unit = first->second;
+  const std::optional<LeadingNumber> first = leading_number(axis.values.front());
+  if (!first || first->number == 0 || values->front() == 0) return std::nullopt;
+  numbers.unit = first->rest;
   numbers.values.clear();
-  for (const double value : *values) numbers.values.push_back(value / values->front() * first->first);
+  for (const double value : *values) numbers.values.push_back(value / values->front() * first->number);
   return numbers;
 }
 
@@ -193,8 +185,8 @@ std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, Score by) 
   for (std::size_t at = 0; at < all.size(); ++at)
     for (std::size_t i = 0; i < schedules; ++i) {
       if (all[at].points > 0) all[at].share[i] /= static_cast<double>(all[at].points);
-      all[at].best.push_back(speedups[at][i].empty() ? std::numeric_limits<double>::quiet_NaN()
-                                                     : percentile(speedups[at][i], 0.5));
+      all[at].speedup.push_back(speedups[at][i].empty() ? std::numeric_limits<double>::quiet_NaN()
+                                                        : percentile(speedups[at][i], 0.5));
     }
   return all;
 }

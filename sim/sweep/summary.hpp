@@ -47,9 +47,9 @@ bool is_close(const Row& row, Score by);
 
 /// A schedule's part in the points at one value of an axis.
 struct Wins {
-  std::size_t points = 0;     ///< that have a winner
-  std::vector<double> share;  ///< by schedule: of these points, those that it wins
-  std::vector<double> best;   ///< by schedule: its median speedup over the baseline; NaN where it has none
+  std::size_t points = 0;       ///< that have a winner
+  std::vector<double> share;    ///< by schedule: of these points, those that it wins
+  std::vector<double> speedup;  ///< by schedule: its median over the baseline; NaN where it has none
 };
 /// By value of the axis.
 std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, Score by);

@@ -15,6 +15,20 @@ TEST(Text, NothingThatATerminalObeysIsPrinted) {
   EXPECT_EQ(printable("\u202a\u2069\u202f"), "\\u202a\\u2069\u202f");  // up to the neighbours
 }
 
+TEST(Text, IsTrimmedOfBlanksAndTabsAtItsEnds) {
+  EXPECT_EQ(trimmed(" \ta b\t "), "a b");
+  EXPECT_EQ(trimmed(" \t "), "");
+  EXPECT_EQ(trimmed(""), "");
+}
+
+TEST(Text, ANumberIsReadUpToWhatIsBehindIt) {
+  const std::optional<LeadingNumber> rate = leading_number("-2.5e2 Gbit/s");
+  ASSERT_TRUE(rate);
+  EXPECT_EQ(rate->number, -250);
+  EXPECT_EQ(rate->rest, " Gbit/s");
+  for (const char* const none : {"", "Gbit/s", " 1", "inf", "nan"}) EXPECT_FALSE(leading_number(none)) << none;
+}
+
 TEST(Text, MarkupIsNoMarkupInAPage) {
   EXPECT_EQ(in_markdown("a|b"), "a\\|b");
   EXPECT_EQ(in_markdown("`x` <script> [a](b) *c* \\"), "\\`x\\` \\<script> [a\\](b) \\*c\\* \\\\");

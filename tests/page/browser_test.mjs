@@ -171,7 +171,7 @@ async function measured(page, spans) {
 }
 
 async function main() {
-  const plain = report(program, folder, 'plain.html', ['finetune_2x4_a100']);
+  const plain = report(program, folder, 'plain.html', ['finetune_2x4_a100', '--ladder', 'ddp', 'acco']);
   const many = report(program, folder, 'many.html', ['llama-2-7b_fsdp_hsdp', '--timeline-updates', '60']);
   const run = report(program, folder, 'run.html', writeRun(folder));
   const fixed = withDocument(plain.file, join(folder, 'fixed.html'), JSON.parse(readFileSync(join(here, 'document.json'), 'utf8')));
@@ -191,6 +191,13 @@ async function main() {
 
   await check('a page draws at 1600 pixels', on(plain, {width: 1600}, draws));
   await check('its figures are those of compare --json', on(plain, {}, (page) => figuresAre(page, json.results)));
+  await check('a ladder has a line a change', on(plain, {}, async (page) => {
+    const lines = await page.evaluate(`[...document.querySelectorAll('#ladder tbody tr')].map((row) => row.innerText)`);
+    const {rungs} = plain.document.ladder;
+    assert.equal(lines.length, rungs.length);
+    rungs.forEach((rung, i) => assert.ok(lines[i].startsWith(rung.change) &&
+      lines[i].includes(format.factor(rung.speedup)), lines[i]));
+  }));
   await check('its timeline answers hover, click, wheel, drag, keys and search', on(plain, {}, timelineAnswers));
   await check('schedules are switched off and on', on(plain, {}, switchesAreUsed));
   await check('everything has a name, and focus is seen', on(plain, {}, allIsNamed));

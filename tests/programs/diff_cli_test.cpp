@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "models/base/text.hpp"
 #include "tests/support/accosim_program.hpp"
 
 namespace accosim {
@@ -79,6 +80,13 @@ TEST(Diff, OfResultsAddsUpAndNamesTheLargestPart) {
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_TRUE(has(text.out, "Most of it is: exposed communication, 100.0 % of the difference.")) << text.out;
   EXPECT_TRUE(has(text.out, "memory: 35.7 GiB in both, and so is every part")) << text.out;
+  // ACCO accumulates more while it waits, so that its updates are larger in B: the first figure is that of a sample.
+  const Json fast = result(before, "acco"), slow = result(after, "acco");
+  EXPECT_LT(fast["samples_per_update"].number(), slow["samples_per_update"].number());
+  const std::string first = "acco\ntime of a sample: ";
+  EXPECT_TRUE(has(text.out, first)) << text.out;
+  const std::string sizes = "An update is of " + shortest(fast["samples_per_update"].number()) + " samples in A";
+  EXPECT_TRUE(has(text.out, sizes)) << text.out;
 }
 
 TEST(Diff, OfTracesGoesOpByOp) {

@@ -52,6 +52,20 @@ TEST(Report, EveryNumberIsThatOfTheJson) {
   }
 }
 
+TEST(Report, ALadderIsThatOfExplain) {
+  const TemporaryFolder folder;
+  const std::string page = (folder.path / "r.html").string();
+  const ProgramRun run = accosim({"report", "finetune_2x4_a100", "--ladder", "ddp", "acco", "-o", page});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json document = document_of(page);
+  const Json ladder = Json::parse(accosim({"explain", "finetune_2x4_a100", "--ladder", "ddp", "acco", "--json"}).out);
+  EXPECT_EQ(document["ladder"]["rungs"], ladder["rungs"]);
+  EXPECT_NE(document["ladder"]["words"].text().find("times as fast as \"DDP as released\""), std::string::npos);
+  EXPECT_EQ(document["command"], "accosim report finetune_2x4_a100 --output " + page + " --ladder ddp acco");
+  // Both names are checked before anything is played.
+  EXPECT_EQ(accosim({"report", "finetune_2x4_a100", "--ladder", "ddp", "aco", "-o", page}).exit_code, 1);
+}
+
 // The timeline of identical ranks is one rank's, of two steady updates: as long as they are predicted to take.
 TEST(Report, TheTimelineShowsSteadyUpdates) {
   const TemporaryFolder folder;

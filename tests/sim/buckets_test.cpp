@@ -25,7 +25,9 @@ ScheduleSpec in_buckets(double first, double cap) {
 
 /// An embedding whose table of 9 is ready last, and a block of four tensors.
 std::vector<LayerTime> two_layers() {
-  return {{Seconds{1}, Seconds{1}, 9, {{9, 1}}}, {Seconds{1}, Seconds{4}, 8, {{1, 0.25}, {3, 0.25}, {2, 0.5}, {2, 1}}}};
+  using Tensors = std::vector<GradientTensor>;
+  return {{Seconds{1}, Seconds{1}, 9, Tensors{{9, 1}}},
+          {Seconds{1}, Seconds{4}, 8, Tensors{{1, 0.25}, {3, 0.25}, {2, 0.5}, {2, 1}}}};
 }
 
 TEST(Buckets, CloseWhenATensorReachesTheirSize) {
@@ -88,8 +90,8 @@ TEST(Buckets, KeepEveryByteAndNeverGoBackInTime) {
     for (int i = random.integer(1, 10); i > 0; --i) {
       LayerTime layer{Seconds{1}, Seconds{random.uniform(0, 1)}};
       for (int tensors = random.integer(1, 5), t = 1; t <= tensors; ++t)
-        layer.gradients.push_back({std::floor(random.uniform(1, 1e6)), 1.0 * t / tensors});
-      for (const GradientTensor& tensor : layer.gradients) elements += tensor.elements;
+        layer.gradients.edit().push_back({std::floor(random.uniform(1, 1e6)), 1.0 * t / tensors});
+      for (const GradientTensor& tensor : *layer.gradients) elements += tensor.elements;
       time += layer.backward.value;
       layers.push_back(layer);
     }

@@ -22,23 +22,16 @@ Cluster nodes_of_8(int nodes) {
   return cluster;
 }
 
-Ring whole(const Cluster& cluster) {
-  const std::vector<Place> places = places_of(cluster);
-  std::vector<int> ranks;
-  for (std::size_t rank = 0; rank < places.size(); ++rank) ranks.push_back(static_cast<int>(rank));
-  return ring_of(places, ranks);
-}
-
 /// The steps alone, without launch.
 double steps_time(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {
-  const Ring ring = whole(cluster);
+  const Ring ring = whole_ring(cluster);
   const Seconds launch = steps_between_nodes(kind, Bytes{bytes}, cluster, ring, way).launch;
   return (collective_time(kind, cost_between_nodes(kind, Bytes{bytes}, cluster, ring, way), cluster, ring) - launch)
       .value;
 }
 
 double played(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {
-  return play(expand(message_query(kind, Bytes{bytes}, cluster, whole(cluster), way))).end.value;
+  return play(expand(message_query(kind, Bytes{bytes}, cluster, whole_ring(cluster), way))).end.value;
 }
 
 TEST(ByMessage, ATreeIsAsDeepAsNcclBuildsIt) {
@@ -60,7 +53,8 @@ TEST(ByMessage, ABroadcastGoesInChunksOfOneStep) {
   // 512 KiB each in 8 slots: 64 MiB over 4 nodes of 8 are 128 chunks, which follow each other through 31 edges.
   const Cluster cluster = nodes_of_8(4);
   const NcclWay ring{Algorithm::kRing, Protocol::kSimple};
-  const MessageQuery query = message_query(CollectiveKind::kBroadcast, Bytes{0x1p26}, cluster, whole(cluster), ring);
+  const MessageQuery query =
+      message_query(CollectiveKind::kBroadcast, Bytes{0x1p26}, cluster, whole_ring(cluster), ring);
   EXPECT_EQ(query.links.chunk.value, 512 * 1024);
   EXPECT_EQ(query.slots, kSlots);
   EXPECT_EQ(play(expand(query)).messages, 128 * 31);

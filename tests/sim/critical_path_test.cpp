@@ -78,7 +78,7 @@ TEST(OperatorTable, HoldsEveryOperatorOnceWithItsCount) {
     EXPECT_EQ(row.count, row.layer == "block" ? 4 : 1) << row.name;
   }
   EXPECT_NEAR(flops / costs.kinds[0].hardware_flops.value, 1, 1e-12);
-  for (const Layer& layer : costs.kinds[0].layers)
+  for (const Layer& layer : *costs.kinds[0].layers)
     for (const Operator& op : layer.operators)
       for (const auto* kernels : {&op.forward, &op.backward})
         for (const Kernel& kernel : *kernels) direct += step_time(kernel, costs.kinds[0].device, Dtype::kBf16).value;

@@ -7,6 +7,7 @@ function main() {
   byId('title').textContent = result.scenario || 'accosim report';
   showAnswer(page);
   showComparison(page);
+  showLadder(page);
   showRun(page);
   showWarnings(page);
   showGround(page);

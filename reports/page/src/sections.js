@@ -127,6 +127,21 @@ function showAgain({command, version}) {
   byId('again').append(el('pre', {class: 'command', tabindex: '0'}, command), el('p', {}, `accosim ${version}`));
 }
 
+/// From one schedule to another, a change at a time.
+function showLadder({ladder}) {
+  if (!ladder) return;
+  const factor = (value, i) => i === 0 || value === null ? '-' : format.factor(value);
+  const rows = ladder.rungs.map((rung, i) => [nameOf(rung.change), format.time(rung.update_time_s),
+    format.count(rung.samples_per_update), factor(rung.times, i), format.factor(rung.speedup),
+    factor(rung.times_same_batch, i), format.factor(rung.speedup_same_batch)]);
+  const section = byId('ladder');
+  section.hidden = false;
+  section.append(el('p', {dir: 'auto'}, ladder.words),
+    el('div', {class: 'wide'}, table(`From ${ladder.from} to ${ladder.to}: each line is the one above it with one change`,
+      ['change', 'update', 'samples an update', 'times, per token', 'speedup, per token', 'times, same batch',
+        'speedup, same batch'], rows)));
+}
+
 /// A measured run beside its prediction, part by part.
 function showRun({run}) {
   if (!run) return;

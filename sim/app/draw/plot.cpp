@@ -118,10 +118,6 @@ ExitCode plot_convergence(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-Score score_of(const Arguments& arguments) {
-  return arguments.text("--by") == "tokens" ? Score::kTokens : Score::kSameBatch;
-}
-
 /// The rows, and the part of them that --axis and --at say.
 template <class Draw>
 ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const Draw& draw) {

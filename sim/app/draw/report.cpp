@@ -1,10 +1,12 @@
 // The verb `report`: a comparison as one page, which opens anywhere and without a network.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "models/base/whole_file.hpp"
 #include "reports/page.hpp"
 #include "sim/app/draw/report_timelines.hpp"
+#include "sim/app/ladder_option.hpp"
 #include "sim/app/measured_run.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/schedules.hpp"
@@ -40,6 +42,7 @@ std::vector<Option> options() {
         .help = "Ranks in the timeline, such as 0,1,8-15; default: at most 4 of those that differ",
         .empty = "names no rank",
         .takes = "RANKS"},
+       ladder_option(),
        {.names = "--measured",
         .help = "A run of accocal train over its prediction; the scenario is then the machine that it was made on "
                 "(accosim fit SAMPLES -o MACHINE)",
@@ -63,6 +66,12 @@ std::string command_of(const Arguments& arguments) {
   const auto add = [&](const std::string& name, const std::string& value) {
     command += (name[0] == '-' ? " " + name : "") + " " + shell_word(value);
   };
+  const auto add_all = [&](const Option& option, const Texts& texts) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const bool named = i % static_cast<std::size_t>(option.words) == 0;
+      add(named ? name_of(option) : "", texts[i]);
+    }
+  };
   for (const Option& option : options()) {
     const std::string name = name_of(option);
     const auto argument = arguments.all.find(name);
@@ -70,8 +79,7 @@ std::string command_of(const Arguments& arguments) {
     const OptionValue& value = argument->second.value;
     if (const auto* const text = std::get_if<std::string>(&value)) add(name, *text);
     if (const auto* const number = std::get_if<int>(&value)) add(name, std::to_string(*number));
-    if (const auto* const texts = std::get_if<Texts>(&value))
-      for (const std::string& text : *texts) add(name, text);
+    if (const auto* const texts = std::get_if<Texts>(&value)) add_all(option, *texts);
   }
   return command;
 }
@@ -112,12 +120,16 @@ ExitCode report_schedules(const Arguments& arguments) {
   const std::string& path = arguments.text("--output");
   const ChosenSchedules chosen = load_chosen(arguments, {{"--output", path, page_kind()}}, {});
   const TimelineChoice choice{chosen_ranks(chosen.scenario, arguments, kRanks), arguments.whole(kUpdates)};
+  std::optional<Ladder> ladder;
+  if (arguments.given("--ladder"))
+    ladder = while_shown("playing the schedules between", [&] { return ladder_asked_for(chosen.scenario, arguments); });
   std::vector<RunResult> results = over_seeds(chosen, arguments, [&](const Scenario& scenario) {
     return compare(scenario, chosen.indices, network_of(arguments));
   });
   const Progress progress("drawing the page");
   Page page = page_of(chosen, std::move(results), arguments);
   page.timelines = page_timelines(chosen, page.results, choice, network_of(arguments));
+  page.ladder = std::move(ladder);
   return write(chosen.scenario, page, path);
 }
 
@@ -146,12 +158,15 @@ ExitCode report_run(const Arguments& arguments) {
 }
 
 Mode of_a_run() {
-  const std::string one_run = "--measured is of one run; leave out --set, --schedule, --seeds and --timeline-ranks";
-  return {.of = "of a run (--measured)",
-          .reads = {"scenario", "--measured", "--network", "--output", kUpdates, "--force"},
-          .run = report_run,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--measured"); },
-          .refusals = {{"--set", one_run}, {"--schedule", one_run}, {"--seeds", one_run}, {kRanks, one_run}}};
+  const std::string one_run =
+      "--measured is of one run; leave out --set, --schedule, --seeds, --ladder and --timeline-ranks";
+  return {
+      .of = "of a run (--measured)",
+      .reads = {"scenario", "--measured", "--network", "--output", kUpdates, "--force"},
+      .run = report_run,
+      .is_meant = [](const Arguments& arguments) { return arguments.given("--measured"); },
+      .refusals = {
+          {"--set", one_run}, {"--schedule", one_run}, {"--seeds", one_run}, {"--ladder", one_run}, {kRanks, one_run}}};
 }
 
 Mode of_schedules() {

@@ -22,6 +22,10 @@ Option by_option() {
           .default_shown = true};
 }
 
+Score score_of(const Arguments& arguments) {
+  return arguments.text("--by") == "tokens" ? Score::kTokens : Score::kSameBatch;
+}
+
 std::vector<Option> rows_options() {
   return {by_option(),
           {.names = "--csv", .help = "Write a table too, a line a point and schedule", .empty = "names no file"}};
@@ -37,8 +41,7 @@ ExitCode report_rows(const SweepRows& rows, const Arguments& arguments) {
     write_sweep_csv(file.stream(), rows);
     file.commit();
   }
-  write_sweep_summary(std::cout, rows, arguments.text("--by") == "tokens" ? Score::kTokens : Score::kSameBatch,
-                      console_options());
+  write_sweep_summary(std::cout, rows, score_of(arguments), console_options());
   const bool none = std::none_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
   return none && !rows.rows.empty() ? ExitCode::kBadInput : ExitCode::kDone;
 }

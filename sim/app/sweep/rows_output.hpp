@@ -6,11 +6,14 @@
 #include "models/base/outputs.hpp"
 #include "sim/app/verb.hpp"
 #include "sim/sweep/rows.hpp"
+#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 
 /// --by.
 Option by_option();
+/// What --by says.
+Score score_of(const Arguments& arguments);
 /// --by and --csv.
 std::vector<Option> rows_options();
 

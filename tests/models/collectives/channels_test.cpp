@@ -36,13 +36,6 @@ Cluster cluster_of(int nodes, int adapters, const std::vector<int>& channels) {
   return cluster;
 }
 
-Ring whole(const Cluster& cluster) {
-  const std::vector<Place> places = places_of(cluster);
-  std::vector<int> members;
-  for (std::size_t rank = 0; rank < places.size(); ++rank) members.push_back(static_cast<int>(rank));
-  return ring_of(places, members);
-}
-
 TEST(Channels, FourBytesTakeOne) {
   for (const Protocol protocol : {Protocol::kSimple, Protocol::kLowLatency}) {
     EXPECT_EQ(ring(4, protocol), 1);
@@ -77,7 +70,7 @@ TEST(Channels, ExchangesKeepTheCommunicators) {
 }
 
 TEST(Channels, OfACommunicatorAreThoseOfTheDeviceWithFewestAndTwoAnAdapter) {
-  const auto channels = [](const Cluster& cluster) { return communicator_channels(cluster, whole(cluster)); };
+  const auto channels = [](const Cluster& cluster) { return communicator_channels(cluster, whole_ring(cluster)); };
   EXPECT_EQ(channels(cluster_of(1, 1, {24, 12, 24})), 12) << "inside a node adapters do not matter";
   EXPECT_EQ(channels(cluster_of(2, 1, {24, 24})), 2);
   EXPECT_EQ(channels(cluster_of(2, 8, {24, 24})), 16);
@@ -94,7 +87,7 @@ TEST(Channels, FewOfThemHaveTheirPartOfTheBandwidth) {
   // so 30 GB/s; 4 bytes one, 10 GB/s.
   const Cluster one = cluster_of(1, 1, {24, 24});
   const auto inside = [&](double bytes) {
-    return collective_time(CollectiveKind::kAllReduce, Bytes{bytes}, one, whole(one)).value;
+    return collective_time(CollectiveKind::kAllReduce, Bytes{bytes}, one, whole_ring(one)).value;
   };
   EXPECT_DOUBLE_EQ(inside(3 * 1024 * kKiB), 3 * 1024 * kKiB / 240e9);
   EXPECT_DOUBLE_EQ(inside(96 * kKiB), 96 * kKiB / 30e9);
@@ -103,7 +96,7 @@ TEST(Channels, FewOfThemHaveTheirPartOfTheBandwidth) {
   // channels, 256 KiB, all adapters: 40 GB/s. 128 KiB have 4 channels, on 4 adapters; 64 KiB 2: 20 GB/s.
   const Cluster two = cluster_of(2, 4, {24});
   const auto between = [&](double bytes) {
-    return collective_time(CollectiveKind::kReduceScatter, Bytes{bytes}, two, whole(two)).value;
+    return collective_time(CollectiveKind::kReduceScatter, Bytes{bytes}, two, whole_ring(two)).value;
   };
   EXPECT_DOUBLE_EQ(between(256 * kKiB), 128 * kKiB / 40e9);
   EXPECT_DOUBLE_EQ(between(128 * kKiB), 64 * kKiB / 40e9);

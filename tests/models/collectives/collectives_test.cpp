@@ -41,16 +41,9 @@ Cluster cluster_of(std::vector<NodeGroup> groups) {
   return c;
 }
 
-Ring whole(const Cluster& cluster) {
-  const std::vector<Place> places = places_of(cluster);
-  std::vector<int> members(places.size());
-  std::iota(members.begin(), members.end(), 0);
-  return ring_of(places, members);
-}
-
 TEST(Collectives, RingGoesNodeByNode) {
   const Cluster c = cluster_of({group(2, 4), group(1, 2)});
-  const Ring ring = whole(c);
+  const Ring ring = whole_ring(c);
   EXPECT_EQ(ring.node, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(ring.node_group, (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(ring.ranks_here, (std::vector<int>{4, 4, 2}));
@@ -63,12 +56,12 @@ TEST(Collectives, RingGoesNodeByNode) {
 TEST(Collectives, OneRankCostsNothing) {
   const Cluster c = cluster_of({group(1, 1)});
   for (const CollectiveKind kind : kKinds) {
-    const CollectiveCost cost = collective_cost(kind, Bytes{1e9}, c, whole(c));
+    const CollectiveCost cost = collective_cost(kind, Bytes{1e9}, c, whole_ring(c));
     EXPECT_EQ(cost.latency.value, 0) << name_of(kind);
     EXPECT_EQ(cost.intra.value, 0);
     EXPECT_EQ(cost.edge_bytes.value, 0);
     EXPECT_EQ(cost.sent_per_rank.value, 0);
-    EXPECT_EQ(collective_time(kind, Bytes{1e9}, c, whole(c)).value, 0);
+    EXPECT_EQ(collective_time(kind, Bytes{1e9}, c, whole_ring(c)).value, 0);
   }
 }
 
@@ -79,13 +72,13 @@ TEST(Collectives, BusBandwidthInOneNodeIsTheAchievedBandwidth) {
     const Cluster c = cluster_of({group(1, gpus)});
     const double n = gpus;
     for (const CollectiveKind kind : kKinds) {
-      const CollectiveCost cost = collective_cost(kind, Bytes{1e9}, c, whole(c));
+      const CollectiveCost cost = collective_cost(kind, Bytes{1e9}, c, whole_ring(c));
       const double passes = kind == CollectiveKind::kAllReduce ? 2 : 1;
       const double factor = kind == CollectiveKind::kBroadcast ? 1 : passes * (n - 1) / n;
       EXPECT_NEAR(1e9 / cost.intra.value * factor, 240e9, 1) << name_of(kind);
       EXPECT_NEAR(cost.latency.value, passes * (n - 1) * 2e-6, 1e-15);
       EXPECT_EQ(cost.edge_bytes.value, 0);
-      EXPECT_NEAR(collective_time(kind, Bytes{1e9}, c, whole(c)).value, (cost.latency + cost.intra).value, 1e-15);
+      EXPECT_NEAR(collective_time(kind, Bytes{1e9}, c, whole_ring(c)).value, (cost.latency + cost.intra).value, 1e-15);
     }
   }
 }
@@ -93,21 +86,21 @@ TEST(Collectives, BusBandwidthInOneNodeIsTheAchievedBandwidth) {
 TEST(Collectives, StepsBetweenNodesPayForTheNetwork) {
   // 4 nodes of 8, all-reduce: 2 x 31 steps, 2 x 3 of them between nodes at 4 + 1 us, 56 inside at 2 us: 142 us.
   const Cluster c = cluster_of({group(4, 8)});
-  const CollectiveCost all = collective_cost(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole(c));
+  const CollectiveCost all = collective_cost(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole_ring(c));
   EXPECT_NEAR(all.latency.value, 142e-6, 1e-15);
   EXPECT_DOUBLE_EQ(all.edge_bytes.value, 62e9);
   EXPECT_DOUBLE_EQ(all.sent_per_rank.value, 62e9);
   EXPECT_DOUBLE_EQ(all.intra.value, 62e9 / 240e9);
-  EXPECT_NEAR(collective_time(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole(c)).value, 142e-6 + 6.2, 1e-12);
+  EXPECT_NEAR(collective_time(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole_ring(c)).value, 142e-6 + 6.2, 1e-12);
   // Half the steps and bytes for a reduce-scatter or an all-gather.
   for (const CollectiveKind kind : {CollectiveKind::kReduceScatter, CollectiveKind::kAllGather}) {
-    const CollectiveCost half = collective_cost(kind, Bytes{32e9}, c, whole(c));
+    const CollectiveCost half = collective_cost(kind, Bytes{32e9}, c, whole_ring(c));
     EXPECT_DOUBLE_EQ(half.latency.value, all.latency.value / 2);
     EXPECT_DOUBLE_EQ(half.edge_bytes.value, 31e9);
     EXPECT_DOUBLE_EQ(half.sent_per_rank.value, 31e9);
   }
   // A broadcast is a chain: each of its 31 edges carries the buffer, so that the mean rank sends 31/32 of it.
-  const CollectiveCost chain = collective_cost(CollectiveKind::kBroadcast, Bytes{32e9}, c, whole(c));
+  const CollectiveCost chain = collective_cost(CollectiveKind::kBroadcast, Bytes{32e9}, c, whole_ring(c));
   EXPECT_DOUBLE_EQ(chain.edge_bytes.value, 32e9);
   EXPECT_DOUBLE_EQ(chain.sent_per_rank.value, 31e9);
 }
@@ -115,7 +108,7 @@ TEST(Collectives, StepsBetweenNodesPayForTheNetwork) {
 TEST(Collectives, OneRankANodeUsesNoInnerLink) {
   Cluster c = cluster_of({group(4, 1)});
   c.nodes[0].intra = IntraLink{};  // not even described
-  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{4e9}, c, whole(c));
+  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{4e9}, c, whole_ring(c));
   EXPECT_EQ(cost.intra.value, 0);
   EXPECT_NEAR(cost.latency.value, 6 * 5e-6, 1e-15);
   EXPECT_DOUBLE_EQ(cost.edge_bytes.value, 6e9);
@@ -128,14 +121,14 @@ TEST(Collectives, SlowestNodeThatTakesPartDecides) {
   c.nodes[1].nics.bandwidth = BytesPerSecond{1.25e9};
   c.nodes[2].intra.bandwidth = BytesPerSecond{1};  // one rank there: its inner link carries nothing
   c.nodes[2].nics.latency = Seconds{7e-6};
-  const CollectiveCost cost = collective_cost(CollectiveKind::kReduceScatter, Bytes{13e9}, c, whole(c));
+  const CollectiveCost cost = collective_cost(CollectiveKind::kReduceScatter, Bytes{13e9}, c, whole_ring(c));
   EXPECT_DOUBLE_EQ(cost.intra.value, 12e9 / 24e9);
   EXPECT_NEAR(cost.latency.value, 10 * 9e-6 + 2 * 8e-6, 1e-15);
-  EXPECT_NEAR(collective_time(CollectiveKind::kReduceScatter, Bytes{13e9}, c, whole(c)).value,
+  EXPECT_NEAR(collective_time(CollectiveKind::kReduceScatter, Bytes{13e9}, c, whole_ring(c)).value,
               cost.latency.value + 12.0, 1e-12);
   // Wherever the slowest adapter is: 11 us and the fabric's 1 on the first node.
   c.nodes[0].nics.latency = Seconds{11e-6};
-  EXPECT_NEAR(collective_cost(CollectiveKind::kReduceScatter, Bytes{13e9}, c, whole(c)).latency.value,
+  EXPECT_NEAR(collective_cost(CollectiveKind::kReduceScatter, Bytes{13e9}, c, whole_ring(c)).latency.value,
               10 * 9e-6 + 2 * 12e-6, 1e-15);
   // Without the slow node the others do not feel it.
   const Ring fast = ring_of(places_of(c), {0, 1, 2, 3, 4, 5, 6, 7});
@@ -152,18 +145,18 @@ TEST(Collectives, AdaptersOfANodeAddUp) {
 TEST(Collectives, InnerLinksLimitWhereTheNetworkIsFaster) {
   Cluster c = cluster_of({group(2, 2)});
   c.nodes[0].nics.bandwidth = BytesPerSecond{1e15};
-  const Seconds t = collective_time(CollectiveKind::kAllGather, Bytes{4e9}, c, whole(c));
+  const Seconds t = collective_time(CollectiveKind::kAllGather, Bytes{4e9}, c, whole_ring(c));
   EXPECT_NEAR(t.value, 2 * 2e-6 + 5e-6 + 3e9 / 240e9, 1e-15);
 }
 
 TEST(Collectives, CoreLimitsOnlyWhenOversubscribed) {
   Cluster c = cluster_of({group(4, 8)});
   EXPECT_EQ(core_bandwidth(c).value, 0);
-  const Seconds free = collective_time(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole(c));
+  const Seconds free = collective_time(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole_ring(c));
   c.fabric.oversubscription = 2;
   // 4 x 10 GB/s of adapters behind a core of 20 GB/s, which four edges share: 5 GB/s each.
   EXPECT_DOUBLE_EQ(core_bandwidth(c).value, 20e9);
-  const Seconds shared = collective_time(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole(c));
+  const Seconds shared = collective_time(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole_ring(c));
   EXPECT_NEAR(shared.value - free.value, 62e9 / 5e9 - 62e9 / 10e9, 1e-9);
   // Two of the four nodes do not fill that core.
   std::vector<int> half(16);
@@ -186,7 +179,7 @@ TEST(Collectives, MoreBandwidthIsNeverSlowerAndMoreBytesNeverFaster) {
       g.intra.bandwidth = BytesPerSecond{1e9 * random(1, 900)};
       g.nics.bandwidth = BytesPerSecond{1e9 * random(1, 100)};
     }
-    const Ring ring = whole(c);
+    const Ring ring = whole_ring(c);
     const Bytes bytes{1e6 * random(1, 10000)};
     const CollectiveKind kind = kKinds[random(0, 3)];
     const Seconds before = collective_time(kind, bytes, c, ring);
@@ -211,25 +204,27 @@ TEST(Collectives, ATreeOfTwoNodesMovesTheBufferOnce) {
   // 2 nodes of 8: a ring's edges carry 2 x 15/16 of the buffer, a tree's the buffer once (half up one tree, half down
   // the other). The chains inside carry 2 x 7/8 of it in 14 steps of 2 us; 2 steps between nodes of 4 + 1 us.
   const Cluster c = cluster_of({group(2, 8)});
-  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, c, whole(c));
+  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, c, whole_ring(c));
   EXPECT_EQ(cost.algorithm, Algorithm::kTree);
   EXPECT_DOUBLE_EQ(cost.edge_bytes.value, 16e9);
   EXPECT_DOUBLE_EQ(cost.intra.value, 28e9 / 240e9);
   EXPECT_NEAR(cost.latency.value, 14 * 2e-6 + 2 * 5e-6, 1e-15);
-  const CollectiveCost ring = collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, c, whole(c), Algorithm::kRing);
+  const CollectiveCost ring =
+      collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, c, whole_ring(c), Algorithm::kRing);
   EXPECT_EQ(ring.algorithm, Algorithm::kRing);
   EXPECT_DOUBLE_EQ(ring.edge_bytes.value, 30e9);
   // Without a switch inside a ring is as good.
   Cluster board = c;
   board.nodes[0].intra.kind = "nvlink";
-  EXPECT_EQ(collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, board, whole(board)).algorithm, Algorithm::kRing);
+  EXPECT_EQ(collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, board, whole_ring(board)).algorithm,
+            Algorithm::kRing);
 }
 
 TEST(Collectives, ATreeTakesLogarithmicallyManyStepsWhereARingTakesAll) {
   // 16 nodes of 8, 8 bytes: 14 steps of 2 us inside, 2 x log2(16) = 8 of 5 us between: 68 us; its edges carry the
   // buffer twice. The ring: 224 steps of 2 us and 30 of 5 us.
   const Cluster c = cluster_of({group(16, 8)});
-  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{8}, c, whole(c));
+  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{8}, c, whole_ring(c));
   EXPECT_EQ(cost.algorithm, Algorithm::kTree);
   EXPECT_NEAR(cost.latency.value, 68e-6, 1e-15);
   EXPECT_DOUBLE_EQ(cost.edge_bytes.value, 16);
@@ -241,10 +236,10 @@ TEST(Collectives, AShortMessageTakesTheProtocolThatStartsAtOnce) {
   Cluster c = cluster_of({group(1, 8)});
   c.nodes[0].intra.launch = Seconds{30e-6};
   c.nodes[0].intra.ll = {Seconds{10e-6}, Seconds{1e-6}, 0.1};
-  const CollectiveCost little = collective_cost(CollectiveKind::kAllReduce, Bytes{8}, c, whole(c));
+  const CollectiveCost little = collective_cost(CollectiveKind::kAllReduce, Bytes{8}, c, whole_ring(c));
   EXPECT_EQ(little.protocol, Protocol::kLowLatency);
   EXPECT_NEAR(little.latency.value, 24e-6, 1e-15);
-  const CollectiveCost much = collective_cost(CollectiveKind::kAllReduce, Bytes{240e6}, c, whole(c));
+  const CollectiveCost much = collective_cost(CollectiveKind::kAllReduce, Bytes{240e6}, c, whole_ring(c));
   EXPECT_EQ(much.protocol, Protocol::kSimple);
   EXPECT_NEAR(much.latency.value, 58e-6, 1e-15);
   EXPECT_NEAR(much.intra.value, 1.75e-3, 1e-12);
@@ -256,7 +251,7 @@ TEST(Collectives, APipelineFillsAndTheLastStepTurns) {
   Cluster c = cluster_of({group(1, 2)});
   c.nodes[0].intra.turnaround = 0.5;
   c.nodes[0].intra.chunk = Seconds{2e-6};
-  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{2.4e9}, c, whole(c));
+  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{2.4e9}, c, whole_ring(c));
   EXPECT_NEAR(cost.intra.value, 12.5e-3, 1e-12);
   EXPECT_NEAR(cost.latency.value, 2 * 2e-6 + 316.2278e-6, 1e-10);
 }
@@ -265,17 +260,17 @@ TEST(Collectives, ASwitchThatReducesMovesLess) {
   // 8 GPUs of 300 GB/s, NVLS at 1.05 of them: 2 x 7/8 x 9 GB / 315 GB/s = 50 ms, against 65.6 ms by a ring at 0.8.
   Cluster c = cluster_of({group(1, 8)});
   c.nodes[0].intra.multicast = 1.05;
-  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{9e9}, c, whole(c));
+  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{9e9}, c, whole_ring(c));
   EXPECT_EQ(cost.algorithm, Algorithm::kNvls);
   EXPECT_NEAR(cost.intra.value, 50e-3, 1e-12);
-  EXPECT_EQ(collective_cost(CollectiveKind::kAllGather, Bytes{9e9}, c, whole(c)).algorithm, Algorithm::kRing);
+  EXPECT_EQ(collective_cost(CollectiveKind::kAllGather, Bytes{9e9}, c, whole_ring(c)).algorithm, Algorithm::kRing);
 }
 
 TEST(Collectives, EveryPairExchangesAtOnce) {
   // All-to-all on 2 nodes of 4, 8 GB a rank: 3/8 to others of the node at 240 GB/s, 12.5 ms; 4 ranks x 4/8 x 8 GB leave
   // a node at 10 GB/s. Send/recv inside: 8 GB at 240 GB/s.
   const Cluster c = cluster_of({group(2, 4)});
-  const CollectiveCost all = collective_cost(CollectiveKind::kAllToAll, Bytes{8e9}, c, whole(c));
+  const CollectiveCost all = collective_cost(CollectiveKind::kAllToAll, Bytes{8e9}, c, whole_ring(c));
   EXPECT_NEAR(all.intra.value, 12.5e-3, 1e-12);
   EXPECT_DOUBLE_EQ(all.edge_bytes.value, 16e9);
   EXPECT_DOUBLE_EQ(all.sent_per_rank.value, 7e9);
@@ -289,9 +284,10 @@ TEST(Collectives, AnExchangePostsAMessageToEachRank) {
   Cluster c = cluster_of({group(16, 8)});
   c.nodes[0].nics.message = Seconds{1e-6};
   const double wire = 8 * 120 / 128.0 * 8 / 10e9;
-  EXPECT_NEAR(collective_time(CollectiveKind::kAllToAll, Bytes{8}, c, whole(c)).value, 9e-6 + 119 * 2e-6, 1e-9 + wire);
+  EXPECT_NEAR(collective_time(CollectiveKind::kAllToAll, Bytes{8}, c, whole_ring(c)).value, 9e-6 + 119 * 2e-6,
+              1e-9 + wire);
   // Send and receive of 1 MiB: 8 messages of 128 KiB, 14 us more than the first; the wire takes 105 us.
-  EXPECT_NEAR(collective_time(CollectiveKind::kSendRecv, Bytes{1048576}, c, whole(c)).value, 7e-6 + 1048576 / 10e9,
+  EXPECT_NEAR(collective_time(CollectiveKind::kSendRecv, Bytes{1048576}, c, whole_ring(c)).value, 7e-6 + 1048576 / 10e9,
               1e-12);
 }
 
@@ -306,7 +302,7 @@ TEST(Collectives, SendAndReceiveIsOnePairANode) {
   for (const std::vector<int>& members : {std::vector<int>{0, 1}, std::vector<int>{0, 1, 2, 3}})
     EXPECT_NEAR(collective_cost(CollectiveKind::kSendRecv, Bytes{8e9}, c, ring_of(places, members)).intra.value, 0.1,
                 1e-12);
-  EXPECT_NEAR(collective_time(CollectiveKind::kSendRecv, Bytes{8e9}, c, whole(c)).value, 0.8, 1e-4);
+  EXPECT_NEAR(collective_time(CollectiveKind::kSendRecv, Bytes{8e9}, c, whole_ring(c)).value, 0.8, 1e-4);
 }
 
 TEST(Collectives, AForcedAlgorithmIsPricedWhateverTheLinks) {
@@ -314,12 +310,13 @@ TEST(Collectives, AForcedAlgorithmIsPricedWhateverTheLinks) {
   Cluster board = cluster_of({group(2, 8)});
   board.nodes[0].intra.kind = "nvlink";
   const CollectiveCost cost =
-      collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, board, whole(board), Algorithm::kTree);
+      collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, board, whole_ring(board), Algorithm::kTree);
   EXPECT_EQ(cost.algorithm, Algorithm::kTree);
   EXPECT_DOUBLE_EQ(cost.edge_bytes.value, 32e9);
   // An algorithm that the collective does not have is not forced.
-  EXPECT_EQ(collective_cost(CollectiveKind::kAllGather, Bytes{1e9}, board, whole(board), Algorithm::kTree).algorithm,
-            Algorithm::kRing);
+  EXPECT_EQ(
+      collective_cost(CollectiveKind::kAllGather, Bytes{1e9}, board, whole_ring(board), Algorithm::kTree).algorithm,
+      Algorithm::kRing);
 }
 
 TEST(Collectives, FewRanksOfANodeReachTheAdaptersNextToThem) {

@@ -15,6 +15,7 @@
 #include "models/fit/published.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -124,6 +125,8 @@ TEST(FitCollectives, FewSamplesMakeNoFit) {
 }
 
 TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
+  if (kSanitized)
+    GTEST_SKIP() << "takes minutes under a sanitizer, which sees the same code in the tests of small fits";
   const Published published = load_published(std::string(kSourceFolder).append("/scenarios/validation"));
   std::vector<MeasuredCollective> samples;
   for (const PublishedCase& one : published.cases)

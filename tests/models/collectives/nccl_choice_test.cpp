@@ -52,6 +52,8 @@ class NcclChoice : public ::testing::Test {
 TEST_F(NcclChoice, ComesWithPytorchWhereTheFileNamesNoRelease) {
   EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", "")).nccl, 21);
   EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", R"(, "nccl": "2.18.5")")).nccl, 18);
+  // What --set takes for a number: its digits count, the last 0 too.
+  EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", R"(, "nccl": 2.20)")).nccl, 20);
   EXPECT_EQ(nccl_of_pytorch(0), 14);
   EXPECT_EQ(nccl_of_pytorch(4), 20);
   EXPECT_EQ(nccl_of_pytorch(9), 27);
@@ -96,6 +98,9 @@ TEST_F(NcclChoice, WhatCannotRunIsRefused) {
   EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": "aws")").find("AWS's adapters"), std::string::npos);
   EXPECT_NE(said("H100-SXM", 8, "sockets", R"(, "tuner": "fastest")").find("own rings"), std::string::npos);
   EXPECT_NE(said("H100-SXM", 8, "tcp", R"(, "collnet": true)").find("leave it out"), std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": "ring")").find(R"({"algorithm": "ring")"),
+            std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "nccl": 3)").find("is no release of NCCL 2"), std::string::npos);
   EXPECT_EQ(said("H100-SXM", 8, "efa_rdma", R"(, "tuner": "aws")"), "");
   EXPECT_EQ(said("H100-SXM", 1, "infiniband", R"(, "nccl": "2.27", "tuner": {"algorithm": "pat"})"), "");
 }

@@ -29,15 +29,8 @@ Cluster islands(const std::vector<int>& nodes) {
   return cluster;
 }
 
-Ring whole(const Cluster& cluster) {
-  const std::vector<Place> places = places_of(cluster);
-  std::vector<int> members;
-  for (std::size_t rank = 0; rank < places.size(); ++rank) members.push_back(static_cast<int>(rank));
-  return ring_of(places, members);
-}
-
 double time_of(CollectiveKind kind, double bytes, const Cluster& cluster) {
-  return collective_time(kind, Bytes{bytes}, cluster, whole(cluster)).value;
+  return collective_time(kind, Bytes{bytes}, cluster, whole_ring(cluster)).value;
 }
 
 TEST(Window, IsWhatChannelsHaveUnderWayInARoundTrip) {
@@ -73,7 +66,7 @@ TEST(Window, TheWiresLengthIsTheFabricsAndThatBetweenGroups) {
   EXPECT_EQ(wire_latency(cluster, 0, 0), Seconds{1e-3});
   EXPECT_DOUBLE_EQ(wire_latency(cluster, 0, 1).value, 30e-3);
   // Nodes 0 and 1 are neighbours of one group; 1 to 2 and 2 to 0 cross. Twice the wire, two channels an adapter.
-  const Ring ring = whole(cluster);
+  const Ring ring = whole_ring(cluster);
   EXPECT_EQ(edge_windows(cluster, ring)[0].round_trip, Seconds{2e-3});
   EXPECT_DOUBLE_EQ(edge_windows(cluster, ring)[1].round_trip.value, 60e-3);
   EXPECT_DOUBLE_EQ(edge_windows(cluster, ring)[2].round_trip.value, 60e-3);
@@ -88,7 +81,7 @@ TEST(Window, TheSmallerOfTwoNodesDecides) {
   cluster.nodes[1].nics.kind = "tcp";
   cluster.nodes[1].nics.socket_window = Bytes{1 * kMiB};
   cluster.nodes[0].nics.channels = 8;
-  const Ring ring = whole(cluster);
+  const Ring ring = whole_ring(cluster);
   for (const std::size_t edge : {0, 1}) {
     EXPECT_EQ(edge_windows(cluster, ring)[edge].each, Bytes{1 * kMiB});
     EXPECT_EQ(edge_windows(cluster, ring)[edge].channels, 2) << "a communicator has as many channels everywhere";
@@ -105,7 +98,8 @@ TEST(Window, ChangesNothingOnAShortWire) {
   const double without = time_of(CollectiveKind::kAllGather, 1e9, cluster);
   cluster.fabric.latency = Seconds{10e-6};
   EXPECT_NEAR(time_of(CollectiveKind::kAllGather, 1e9, cluster), without + 3 * 10e-6, 1e-15);
-  EXPECT_TRUE(std::isinf(slowest_window(islands({4}), whole(islands({4}))).value)) << "and without a length nothing";
+  EXPECT_TRUE(std::isinf(slowest_window(islands({4}), whole_ring(islands({4}))).value))
+      << "and without a length nothing";
 }
 
 TEST(Window, ACollectiveOverALongWireIsPacedByIt) {
