@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <memory>
 
 #include "models/base/nearest.hpp"
 #include "models/base/standard_input.hpp"
@@ -400,10 +401,12 @@ LoadedScenario load(const std::string& name_or_path,
                     "is speed, which compare, run, explain and resolve choose by; write what accosim resolve shows, "
                     "with \"balance\": \"none\"");
   throw_if_wrong(diagnostics);
-  JsonValue origins = json_object(default_origin());
-  collect_origins(tree, "", main_file, earlier, origins);
-  tree.set("origins", std::move(origins));
-  loaded.resolved = write_json(tree) + "\n";
+  loaded.resolved = [kept = std::make_shared<const JsonValue>(std::move(tree)), main_file, earlier] {
+    JsonValue origins = json_object(default_origin()), whole = *kept;
+    collect_origins(whole, "", main_file, earlier, origins);
+    whole.set("origins", std::move(origins));
+    return write_json(whole) + "\n";
+  };
   loaded.files = references.files();
   if (!piped) loaded.files.push_back(path);
   return loaded;

@@ -1,6 +1,7 @@
 // The loader: from the name of a file to a scenario that is valid, or to the list of all that is wrong with it.
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,8 +22,8 @@ struct ScenarioError : std::runtime_error {
 struct LoadedScenario {
   Scenario scenario;
   /// The scenario as JSON with every file and default filled in, and "origins": where each value came from. It loads
-  /// again to the same scenario and to the same text.
-  std::string resolved;
+  /// again to the same scenario and to the same text. Made when it is asked for: few do, and it is long.
+  std::function<std::string()> resolved;
   std::vector<std::string> files;  ///< all that it was read from
 };
 

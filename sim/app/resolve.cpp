@@ -9,7 +9,7 @@ namespace accosim {
 namespace {
 
 ExitCode resolve(const Arguments& arguments) {
-  std::cout << load_balanced(arguments.text("scenario"), arguments.texts("--set")).resolved;
+  std::cout << load_balanced(arguments.text("scenario"), arguments.texts("--set")).resolved();
   return ExitCode::kDone;
 }
 

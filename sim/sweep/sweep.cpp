@@ -105,7 +105,7 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   std::string set;
   for (const std::string& each : sweep.set) set += each + "\n";
   const Heading without_id = heading;
-  heading.id = hash_of(line_of(without_id) + without_places(first.resolved) + set + points +
+  heading.id = hash_of(line_of(without_id) + without_places(first.resolved()) + set + points +
                        (network == NetworkKind::kSimgrid ? "simgrid" : "reference"));
   return heading;
 }

@@ -110,14 +110,14 @@ void play(const Scenario& scenario) {
 
 void read_scenario_file(const std::string& text) {
   const LoadedScenario loaded = load_scenario(scratch_file("paper/input.json", text), {});
-  require_printable(loaded.resolved, "a resolved scenario");
+  require_printable(loaded.resolved(), "a resolved scenario");
   std::string again;
   try {
-    again = load_scenario(scratch_file("paper/input.json", loaded.resolved), {}).resolved;
+    again = load_scenario(scratch_file("paper/input.json", loaded.resolved()), {}).resolved();
   } catch (const ScenarioError& error) {
     require(false, std::string("what was resolved does not load: ") + error.what());
   }
-  require(again == loaded.resolved, "what was resolved is resolved to something else");
+  require(again == loaded.resolved(), "what was resolved is resolved to something else");
   if (is_one_in(8, text) && is_small(loaded.scenario)) play(loaded.scenario);
 }
 

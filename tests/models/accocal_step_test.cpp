@@ -284,7 +284,7 @@ TEST(AccocalStep, DdpReducesInOnePieceAndItsResolvedScenarioLoads) {
   const LoadedScenario loaded =
       load_scenario(scratch.write("s.json", scenario_with(kGpt2, "", R"([{"name": "ddp"}])")), {});
   EXPECT_EQ(loaded.scenario.schedules[0].overlap, Overlap::kNone);
-  EXPECT_EQ(load_scenario(scratch.write("resolved.json", loaded.resolved), {}).resolved, loaded.resolved);
+  EXPECT_EQ(load_scenario(scratch.write("resolved.json", loaded.resolved()), {}).resolved(), loaded.resolved());
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ TEST_F(NodeGroups, HaveTheirOwnAccumulationForAllGpusOrForEach) {
   EXPECT_EQ(samples_asked(each), 4 * (2 * 4 + 6 + 2));
   // What was not written is not written out either, and a resolved scenario loads to itself.
   const LoadedScenario loaded = load({without(steps_, "[6, 2]")});
-  EXPECT_EQ(loaded.resolved.find("/cluster/nodes/0/" + steps_), std::string::npos);
-  EXPECT_EQ(load_scenario(files.write("resolved.json", loaded.resolved), {}).resolved, loaded.resolved);
+  EXPECT_EQ(loaded.resolved().find("/cluster/nodes/0/" + steps_), std::string::npos);
+  EXPECT_EQ(load_scenario(files.write("resolved.json", loaded.resolved()), {}).resolved(), loaded.resolved());
 }
 
 TEST_F(NodeGroups, AreRefusedANumberThatASchedulesCannotDo) {
@@ -113,10 +113,10 @@ TEST_F(NodeGroups, AChoiceIsShownWithItsSourceAndForgottenWhenItIsReadAgain) {
   EXPECT_EQ(loaded.scenario.cluster.nodes[1].accumulation_steps, (std::vector<int>{4, 2}));
   for (const char* const key : {"/cluster/nodes/0/micro_batch_size", "/cluster/nodes/0/gradient_accumulation_steps",
                                 "/cluster/nodes/1/gradient_accumulation_steps/1"})
-    EXPECT_NE(loaded.resolved.find(std::string("\"") + key + "\": \"balance\""), std::string::npos) << key;
-  const std::string again = files.write("resolved.json", loaded.resolved);
+    EXPECT_NE(loaded.resolved().find(std::string("\"") + key + "\": \"balance\""), std::string::npos) << key;
+  const std::string again = files.write("resolved.json", loaded.resolved());
   EXPECT_EQ(load_to_balance(again, {}, {}).scenario.cluster.nodes[0].micro_batch_size, 1);
-  EXPECT_EQ(load_to_balance(again, {}, choice_of(chosen)).resolved, loaded.resolved);
+  EXPECT_EQ(load_to_balance(again, {}, choice_of(chosen)).resolved(), loaded.resolved());
   // Without the balance what it chose then stays, as any number that is written.
   EXPECT_EQ(load_scenario(again, {"/training/balance=none"}).scenario.cluster.nodes[0].micro_batch_size, 8);
 }

@@ -126,7 +126,7 @@ TEST(Frameworks, ASizeWithoutBucketsOfTensorsIsRefused) {
 TEST_F(ScenarioFiles, ResolveSaysWhoseDefaultEachIs) {
   const std::string path = with_schedules(R"([{"name": "zero1"}])");
   const LoadedScenario loaded = load_scenario(path, {"/training/framework=megatron"});
-  const Json origins = Json::parse(loaded.resolved)["origins"];
+  const Json origins = Json::parse(loaded.resolved())["origins"];
   const std::string megatron = "default of Megatron-LM (megatron/training/arguments.py)";
   EXPECT_EQ(origins["/training/optimizer_implementation"].text(), "default of Megatron-LM");
   EXPECT_EQ(origins["/schedules/0/gradient_dtype"].text(), megatron);
@@ -139,7 +139,7 @@ TEST_F(ScenarioFiles, ResolveSaysWhoseDefaultEachIs) {
 TEST_F(ScenarioFiles, ResolveSaysWhereTheSizeOfABucketComesFrom) {
   const std::string path = with_schedules(R"([{"name": "zero1", "overlap": "backward"}])");
   const LoadedScenario loaded = load_scenario(path, {"/training/framework=megatron"});
-  const Json origins = Json::parse(loaded.resolved)["origins"];
+  const Json origins = Json::parse(loaded.resolved())["origins"];
   EXPECT_EQ(origins["/schedules/0/bucket_cap_mb"].text(),
             "default of Megatron-LM (megatron/core/distributed/distributed_data_parallel.py)");
 }

@@ -110,7 +110,7 @@ TEST(Names, AFileDoesNotNameItself) {
 
 TEST(Names, ANameOfTwoPlacesIsRefusedWithBoth) {
   const Scratch scratch;
-  const std::string text = load_scenario("mixed_a100_v100", {}).resolved;
+  const std::string text = load_scenario("mixed_a100_v100", {}).resolved();
   for (const char* place : {"scenarios/same.json", "scenarios/paper/same.json", "scenarios/paper/other.json"})
     scratch.write(place, text);
   const Elsewhere elsewhere("/", scratch.path(""));
@@ -159,7 +159,8 @@ TEST(Names, ACitationGoesWithTheValueThatASetReplaces) {
   for (const std::string& set : sets)
     for (const std::string& line : errors_of("mixed_a100_v100", {set}))
       EXPECT_EQ(line.find("cites"), std::string::npos) << line;
-  const std::string resolved = load_scenario("mixed_a100_v100", {"/cluster/nodes/0/nics/bandwidth=10 Gbit/s"}).resolved;
+  const std::string resolved =
+      load_scenario("mixed_a100_v100", {"/cluster/nodes/0/nics/bandwidth=10 Gbit/s"}).resolved();
   EXPECT_EQ(resolved.find("8 ConnectX-6 adapters"), std::string::npos);
   EXPECT_NE(resolved.find("4 EDR InfiniBand adapters"), std::string::npos);
 }

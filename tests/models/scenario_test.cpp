@@ -85,7 +85,7 @@ TEST(Devices, AConstantStandsForTheFitsOfAShippedProfile) {
 }
 
 TEST_F(ScenarioFiles, ACitationDoesNotOutliveItsNumber) {
-  const std::string resolved = load({"/cluster/nodes/0/device=" + files.path("devices/old.json")}).resolved;
+  const std::string resolved = load({"/cluster/nodes/0/device=" + files.path("devices/old.json")}).resolved();
   EXPECT_EQ(resolved.find("\"/memory\": \"a datasheet\""), std::string::npos);
   EXPECT_NE(resolved.find("\"/peak/bf16\": \"a datasheet\""), std::string::npos);
 }
@@ -136,13 +136,13 @@ TEST_F(ScenarioFiles, APriceIsThatOfAllGpusForAnHour) {
   EXPECT_FALSE(price_per_hour(load().scenario.cluster));
   const LoadedScenario priced = load({"/cluster/nodes/0/price_per_gpu_hour=2.5"});
   EXPECT_EQ(price_per_hour(priced.scenario.cluster), 2 * 2 * 2.5);  // two nodes of two GPUs
-  const Scenario again = load_scenario(files.write("again.json", priced.resolved), {}).scenario;
+  const Scenario again = load_scenario(files.write("again.json", priced.resolved()), {}).scenario;
   EXPECT_EQ(price_per_hour(again.cluster), 10);
   EXPECT_EQ(price_per_hour(load({"/cluster/nodes/0/price_per_gpu_hour=0"}).scenario.cluster), 0);
 }
 
 TEST_F(ScenarioFiles, ResolvedSaysWhereEachValueCameFrom) {
-  const std::string resolved = load({"/cluster/nodes/0/nics/bandwidth=10 Gbit/s"}).resolved;
+  const std::string resolved = load({"/cluster/nodes/0/nics/bandwidth=10 Gbit/s"}).resolved();
   const std::string directory = files.path("");
   for (const std::string& part :
        {"\"/training/sequence_length\": \"" + directory + "s.json:3:35\"",
@@ -155,9 +155,9 @@ TEST_F(ScenarioFiles, ResolvedSaysWhereEachValueCameFrom) {
 }
 
 TEST_F(ScenarioFiles, ResolvingTwiceChangesNothing) {
-  const std::string once = load({"/training/attention=naive"}).resolved;
+  const std::string once = load({"/training/attention=naive"}).resolved();
   const std::string path = files.write("elsewhere/resolved.json", once);
-  EXPECT_EQ(load_scenario(path, {}).resolved, once);
+  EXPECT_EQ(load_scenario(path, {}).resolved(), once);
 }
 
 TEST(Scenarios, EveryShippedOneLoadsAndResolvesToItself) {
@@ -173,7 +173,7 @@ TEST(Scenarios, EveryShippedOneLoadsAndResolvesToItself) {
     ++count;
     const LoadedScenario loaded = load_scenario(data_dir() + "/" + entry.path, {});
     EXPECT_EQ(loaded.scenario.name, entry.name);
-    EXPECT_EQ(load_scenario(files.write("r.json", loaded.resolved), {}).resolved, loaded.resolved);
+    EXPECT_EQ(load_scenario(files.write("r.json", loaded.resolved()), {}).resolved(), loaded.resolved());
   }
   EXPECT_GE(count, 6);
 }

@@ -36,7 +36,7 @@ TEST_F(ScenarioFiles, UnsteadyTrainingIsReadAsItIsWritten) {
 TEST_F(ScenarioFiles, WithoutItATrainingIsSteady) {
   const LoadedScenario loaded = load();
   EXPECT_EQ(loaded.scenario.training.unsteady, Unsteady{});
-  EXPECT_EQ(loaded.resolved.find("jitter"), std::string::npos);
+  EXPECT_EQ(loaded.resolved().find("jitter"), std::string::npos);
 }
 
 TEST_F(ScenarioFiles, AFileOfLengthsBecomesAHistogram) {
