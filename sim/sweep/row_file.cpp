@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "models/base/errors.hpp"
@@ -21,6 +23,8 @@
 
 namespace accosim {
 namespace {
+
+constexpr std::chrono::milliseconds kLockPatience{2000}, kLockLook{20};
 
 /// Where a row's line is in the file, its end included.
 struct LinePlace {
@@ -100,14 +104,33 @@ struct RowFile::State {
     if (file >= 0) close(file);
   }
 
+  /// Waits a little: workers hold the lock of a process that was killed until they have ended too.
   void lock() const {
-    if (path.empty() || flock(file, LOCK_EX | LOCK_NB) == 0) return;
-    if (errno == EWOULDBLOCK)
-      throw BadInput(fmt::format(
-          "{} is being written by another process; wait for it, or write to another file: with --shard each "
-          "part has its own",
-          in_quotes(path, 300)));
-    cannot(path, std::strerror(errno));
+    if (path.empty()) return;
+    const auto until = std::chrono::steady_clock::now() + kLockPatience;
+    while (flock(file, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) cannot(path, std::strerror(errno));
+      if (std::chrono::steady_clock::now() > until)
+        throw BadInput(fmt::format(
+            "{} is being written by another process; wait for it, or write to another file: with --shard each "
+            "part has its own",
+            in_quotes(path, 300)));
+      std::this_thread::sleep_for(kLockLook);
+    }
+  }
+
+  /// Behind the lock of the file that is there then: who had it may have put another into its place.
+  void open_locked() {
+    for (;;) {
+      file = opened(path);
+      lock();
+      struct stat held {
+      }, there_now{};
+      if (path.empty() || fstat(file, &held) != 0 || stat(path.c_str(), &there_now) != 0) return;
+      if (held.st_dev == there_now.st_dev && held.st_ino == there_now.st_ino) return;
+      close(file);
+      file = -1;
+    }
   }
 
   void put(const std::string& line) {
@@ -209,8 +232,7 @@ RowFile::RowFile(const std::string& path, const Heading& heading, Existing exist
   state.path = path;
   state.heading = heading;
   state.there.resize(heading.points);
-  state.file = opened(path);
-  state.lock();
+  state.open_locked();
   struct stat status {};
   if (fstat(state.file, &status) != 0) cannot(path, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) throw BadInput(fmt::format("{} is no regular file; name one", in_quotes(path, 300)));
@@ -259,7 +281,13 @@ void RowFile::sort() {
     place.offset = static_cast<off_t>(text.size());
     text += line;
   }
-  state.replace(text);
+  try {
+    state.replace(text);
+  } catch (const BadEnvironment& error) {
+    throw BadEnvironment(
+        fmt::format("{}; all {} rows are there, in the order in which they came: make room and go on with --resume",
+                    error.what(), state.places.size()));
+  }
   state.places = std::move(places);
 }
 

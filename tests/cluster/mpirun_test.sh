@@ -21,7 +21,6 @@ play() {
   cd "$work" && rm -rf parts
 }
 command=$(line_of_page mpirun 3)
-[ -n "$command" ] || command=$(grep -oE '`mpirun [^`]*`' "$page" | tr -d '`' | sed -E 's/\b64\b/3/g')
 case $command in
   *'--shard auto'*) ;;
   *) fail "the page has no mpirun command: '$command'" ;;
