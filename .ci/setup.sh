@@ -6,6 +6,7 @@ kNetworkPackages=iproute2 # for accocal's namespaces
 kTestPackages="$kBuildPackages $kNetworkPackages libgtest-dev libgloo-dev"
 kCannot=40   # set_up: the environment is in the way (a package, a permission, a network); a command was named
 kBroken=41   # set_up: the sources do not configure or compile; the log was shown
+kOutsidePackages='munge slurmctld slurmd slurm-client openmpi-bin zsh fish' # what tests otherwise skip for want of
 build_flags=''  # for ninja
 kSilence=10    # seconds without a word, at most
 kLockPatience=${ACCOSIM_LOCK_PATIENCE:-900} # seconds to wait for another's apt before giving up

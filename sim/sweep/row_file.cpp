@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "models/base/errors.hpp"
@@ -21,6 +23,8 @@
 
 namespace accosim {
 namespace {
+
+constexpr std::chrono::milliseconds kLockPatience{2000}, kLockLook{20};
 
 /// Where a row's line is in the file, its end included.
 struct LinePlace {
@@ -42,8 +46,10 @@ bool is_still(const std::string& path, int file) {
          named.st_ino == held.st_ino;
 }
 
-/// Opened, and locked until it is closed.
+/// Opened, and locked until it is closed. Waits a little: workers hold the lock of a process that was killed until they
+/// have ended too.
 int opened(const std::string& path) {
+  const auto until = std::chrono::steady_clock::now() + kLockPatience;
   for (;;) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0) cannot(path, std::strerror(errno));
@@ -52,11 +58,13 @@ int opened(const std::string& path) {
     if (locked && is_still(path, file)) return file;
     close(file);
     if (locked) continue;
-    if (why != EWOULDBLOCK) cannot(path, std::strerror(why));
-    throw BadInput(fmt::format(
-        "{} is being written by another process; wait for it, or write to another file: with --shard each part has "
-        "its own",
-        in_quotes(path, 300)));
+    if (why != EWOULDBLOCK && why != EINTR) cannot(path, std::strerror(why));
+    if (std::chrono::steady_clock::now() > until)
+      throw BadInput(fmt::format(
+          "{} is being written by another process; wait for it, or write to another file: with --shard each part has "
+          "its own",
+          in_quotes(path, 300)));
+    std::this_thread::sleep_for(kLockLook);
   }
 }
 
@@ -270,7 +278,13 @@ void RowFile::sort() {
     place.offset = static_cast<off_t>(text.size());
     text += line;
   }
-  state.replace(text);
+  try {
+    state.replace(text);
+  } catch (const BadEnvironment& error) {
+    throw BadEnvironment(
+        fmt::format("{}; all {} rows are there, in the order in which they came: make room and go on with --resume",
+                    error.what(), state.places.size()));
+  }
   state.places = std::move(places);
 }
 

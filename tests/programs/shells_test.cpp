@@ -95,6 +95,103 @@ TEST(BashCompletion, OffersEveryOptionOfEveryVerb) {
   }
 }
 
+/// What fish would offer for the last word of a command line, without the descriptions.
+Words offered_by_fish(const std::string& line) {
+  const TemporaryFolder folder;
+  const std::string script = folder.write("accosim.fish", completion("fish")).string();
+  const ProgramRun run = shell("HOME=" + folder.path.string() + " XDG_CONFIG_HOME=" + folder.path.string() +
+                               " fish --private -c \"source " + script + "; complete -C '" + line + "'\"");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  Words words;
+  std::istringstream in(run.out);
+  for (std::string each; std::getline(in, each);) words.push_back(each.substr(0, each.find('\t')));
+  std::sort(words.begin(), words.end());
+  return words;
+}
+
+TEST(FishCompletion, OffersVerbsOptionsAndTheirValues) {
+  if (!installed("fish")) GTEST_SKIP() << "fish is not installed";
+  EXPECT_EQ(offered_by_fish("accosim comp"), (Words{"compare", "completion"}));
+  EXPECT_EQ(offered_by_fish("accosim --v"), Words{"--version"});
+  EXPECT_EQ(offered_by_fish("accosim sweep x.json --sh"), Words{"--shard"});
+  EXPECT_EQ(offered_by_fish("accosim compare x.json --network "), (Words{"reference", "simgrid"}));
+  EXPECT_EQ(offered_by_fish("accosim import nccl-tests --fab"), Words{"--fabric"});
+  EXPECT_TRUE(has(offered_by_fish("accosim compare finetune_2x4"), "finetune_2x4_a100"));
+  EXPECT_TRUE(has(offered_by_fish("accosim compare READ"), "README.md")) << "a file of this folder";
+  EXPECT_EQ(offered_by_fish("accosim list READ"), Words{}) << "takes no file";
+  EXPECT_FALSE(has(offered_by_fish("accosim compare sweep --sh"), "--shard")) << "that sweep is no verb";
+}
+
+/// Types into a zsh in a terminal of its own: each argument behind the folder is a line, of which Tab completes the
+/// last word. Prints what each line became. The shell writes it to a file, so nothing reads what is drawn.
+constexpr const char* kZshTypist = R"(zmodload zsh/zpty zsh/zselect || exit 9
+folder=$1
+shift
+waited() { # until the shell has written this file
+  local i drawn
+  for ((i = 0; i < 6000; i++)); do
+    while zpty -r -t shell drawn; do :; done
+    [[ -e $1 ]] && return
+    zselect -t 1
+  done
+  print -u2 "zsh did not answer"
+  exit 8
+}
+cat >$folder/begin.zsh <<'END'
+fpath=($folder $fpath)
+autoload -Uz compinit
+compinit -u -D
+show() { print -rn -- "$BUFFER" >$folder/line.new; mv $folder/line.new $folder/line; BUFFER=''; }
+zle -N show
+bindkey '^T' show
+ready() { : >$folder/ready; }
+zle -N zle-line-init ready
+END
+zpty shell zsh -f -i
+zpty -w shell "folder=$folder; source $folder/begin.zsh"
+waited $folder/ready
+for line; do
+  zpty -w -n shell "$line"$'\t\x14'
+  waited $folder/line
+  print -r -- "$(<$folder/line)|"
+  rm $folder/line
+done
+zpty -d shell
+)";
+
+/// The lines that come of these with a Tab behind them.
+Words completed_by_zsh(const Words& lines) {
+  const TemporaryFolder folder;
+  folder.write("_accosim", completion("zsh"));
+  std::string command = "TERM=vt100 zsh -f " + folder.write("typist.zsh", kZshTypist).string();
+  command += " " + folder.path.string();
+  for (const std::string& line : lines) command += " '" + line + "'";
+  const ProgramRun run = shell(command);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  Words completed;
+  std::istringstream in(run.out);
+  for (std::string each; std::getline(in, each);) completed.push_back(each);
+  return completed;
+}
+
+TEST(ZshCompletion, CompletesVerbsOptionsAndTheirValues) {
+  if (!installed("zsh")) GTEST_SKIP() << "zsh is not installed";
+  const Words typed = {"accosim compa",
+                       "accosim --v",
+                       "accosim sweep x.json --sha",
+                       "accosim compare x.json --network ref",
+                       "accosim compare x.json --network=ref",
+                       "accosim import nccl-tests --fab",
+                       "accosim compare finetune_2x4",
+                       "accosim compare CONTR",
+                       "accosim list CONTR"};
+  EXPECT_EQ(completed_by_zsh(typed),
+            (Words{"accosim compare |", "accosim --version |", "accosim sweep x.json --shard=|",
+                   "accosim compare x.json --network reference |", "accosim compare x.json --network=reference |",
+                   "accosim import nccl-tests --fabric=|", "accosim compare finetune_2x4_a100 |",
+                   "accosim compare CONTRIBUTING.md |", "accosim list CONTR|"}));
+}
+
 TEST(Completions, AreScriptsOfTheirShells) {
   const TemporaryFolder folder;
   std::string missing;

@@ -1,8 +1,11 @@
 // Do rows survive: read back as they were, whole after every kind of stop, and never mixed with another sweep's?
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <thread>
 
 #include "models/base/errors.hpp"
 #include "sim/sweep/rows.hpp"
@@ -161,6 +164,27 @@ TEST(SweepRows, OnlyOneProcessWritesAFile) {
               RowFile(path, heading_of_two_axes(), RowFile::Existing::kResume, false);
             }).find("is being written by another process"),
             std::string::npos);
+}
+
+// Who waits has opened the file before; when its turn comes, the rows in order are in another.
+TEST(SweepRows, WhoWaitedWritesToTheFileThatIsThereThen) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path / "rows.jsonl").string();
+  auto first = std::make_unique<RowFile>(path, heading_of_two_axes(), RowFile::Existing::kRefuse, false);
+  first->append(row_of(1, 10, 20));
+  first->append(row_of(0, 10, 20));
+  std::thread waiting([&] {
+    RowFile second(path, heading_of_two_axes(), RowFile::Existing::kResume, false);
+    EXPECT_TRUE(second.has(0) && second.has(1));
+    second.append(row_of(2, 10, 20));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  first->sort();
+  first.reset();
+  waiting.join();
+  const SweepRows rows = read_rows(path);
+  ASSERT_EQ(rows.rows.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(rows.rows[i].index, i);
 }
 
 // ddp does 10, 20 and 40 at the three rates, acco 20 at each: equal at 20 Gbit/s. Between 20 and 40 the logarithm of

@@ -184,7 +184,8 @@ void write_zsh_verb(std::ostream& out, const Verb& verb, const std::vector<Verb>
     const std::string help = in_zsh(option.help, "[]:");
     const bool again = std::holds_alternative<Texts>(option.value);
     for (const std::string& name : spellings(option)) {
-      out << fmt::format(" \\\n        '{}{}[{}]", again ? "*" : "", name, help);
+      const bool or_behind_equals = takes_value(option) && option.words == 1 && name.rfind("--", 0) == 0;
+      out << fmt::format(" \\\n        '{}{}{}[{}]", again ? "*" : "", name, or_behind_equals ? "=" : "", help);
       for (int i = 0; takes_value(option) && i < option.words; ++i) out << ":" << value;
       out << "'";
     }
@@ -199,7 +200,8 @@ _accosim() {
   if (( CURRENT == 2 )); then
 )";
   write_zsh_describe(out, verbs, "    ");
-  out << "    return\n  fi\n  shift words; (( CURRENT-- ))\n  case $words[1] in\n";
+  out << "    local -a flags=('--help:Print help' '--version:Print the version')\n    _describe -o option flags\n"
+         "    return\n  fi\n  shift words; (( CURRENT-- ))\n  case $words[1] in\n";
   for (const Verb& verb : verbs) write_zsh_verb(out, verb, verbs);
   out << R"(  esac
 }
@@ -219,10 +221,10 @@ std::string in_fish(const std::string& text) {
 }
 
 void write_fish_verb(std::ostream& out, const Node& node, const std::vector<Verb>& verbs) {
-  const std::string last = node.path.substr(node.path.rfind(' ') + 1);
-  const std::string here = fmt::format("complete -c accosim -n '__fish_seen_subcommand_from {}'", last);
+  const std::string here = fmt::format("complete -c accosim -n '__accosim_verb {}'", node.path);
   for (const Verb& inner : node.verb->verbs)
-    out << fmt::format("{} -f -a {} -d {}\n", here, inner.name, in_fish(inner.help));
+    out << fmt::format("complete -c accosim -n '__accosim_verb {0}; and not __accosim_verb {0} {1}' -f -a {1} -d {2}\n",
+                       node.path, inner.name, in_fish(inner.help));
   for (const Option& option : node.verb->options) {
     const Candidates candidates = candidates_of(option, verbs);
     std::string line = here;
@@ -239,8 +241,14 @@ void write_fish_verb(std::ostream& out, const Node& node, const std::vector<Verb
 void write_fish(std::ostream& out, const std::vector<Verb>& verbs) {
   out << "# Completion of accosim for fish, written by `accosim completion fish`. Put it into\n"
          "# ~/.config/fish/completions/accosim.fish.\n"
+         "function __accosim_verb --description 'Whether the command line begins with these verbs'\n"
+         "    set -l words (commandline -opc)\n"
+         "    set -l last (math (count $argv) + 1)\n"
+         "    test (count $words) -ge $last; and test \"$words[2..$last]\" = \"$argv\"\n"
+         "end\n"
          "complete -c accosim -f\n"
-         "complete -c accosim -s h -l help -d 'Print help'\n";
+         "complete -c accosim -s h -l help -d 'Print help'\n"
+         "complete -c accosim -n __fish_use_subcommand -l version -d 'Print the version'\n";
   for (const Verb& verb : verbs)
     out << fmt::format("complete -c accosim -n __fish_use_subcommand -f -a {} -d {}\n", verb.name, in_fish(verb.help));
   for (const Node& node : nodes_of(verbs)) write_fish_verb(out, node, verbs);
