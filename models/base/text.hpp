@@ -33,6 +33,9 @@ std::string in_code(std::string_view text);
 /// The text as XML has it between tags and in attributes that are in double quotes.
 std::string in_xml(std::string_view text);
 
+/// The text as one word of a shell's command line: as it is, or in single quotes.
+std::string in_shell(std::string_view text);
+
 /// The number that up to nine digits, and nothing else, make; nothing of any other text.
 std::optional<int> whole_number(std::string_view text);
 

@@ -1,0 +1,119 @@
+#include "sim/advise/evaluate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/base/errors.hpp"
+#include "models/base/quantity.hpp"
+#include "models/price/costs.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "sim/result/balance.hpp"
+#include "sim/result/resident.hpp"
+#include "sim/result/run.hpp"
+
+namespace accosim {
+namespace {
+
+struct Loaded {
+  Scenario scenario;
+  const ScheduleSpec* spec = nullptr;
+};
+
+Scenario loaded(const Asked& asked, const std::vector<std::string>& settings) {
+  std::vector<std::string> all = asked.set;
+  all.insert(all.end(), settings.begin(), settings.end());
+  return load_balanced(asked.scenario, all).scenario;
+}
+
+const ScheduleSpec& labelled(const Scenario& scenario, const std::string& label) {
+  const auto spec = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
+                                 [&](const ScheduleSpec& each) { return each.label == label; });
+  if (spec == scenario.schedules.end()) throw BadInput(fmt::format("there is no schedule \"{}\" here", label));
+  return *spec;
+}
+
+bool is_batch(const Asked& asked, double samples) { return std::abs(samples / asked.samples - 1) <= asked.tolerance; }
+
+int nodes_of(const Cluster& cluster) {
+  int nodes = 0;
+  for (const NodeGroup& group : cluster.nodes) nodes += group.count;
+  return nodes;
+}
+
+}  // namespace
+
+Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label) {
+  const Scenario scenario = loaded(asked, settings);
+  const ScheduleSpec& spec = labelled(scenario, label);
+  Evaluation result;
+  // A rank that goes on while it waits does at least what is asked of it.
+  result.samples = samples_asked(scenario);
+  const bool grows = accumulates_while_waiting(spec);
+  if (grows ? result.samples > asked.samples * (1 + asked.tolerance) : !is_batch(asked, result.samples)) {
+    result.state = PointState::kOtherBatch;
+    return result;
+  }
+  const Costs costs = price(scenario, spec);
+  const std::vector<KindMemory> kinds = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
+  const KindMemory& least = least_likely(kinds);
+  result.verdict = least.fit.verdict;
+  result.fit_probability = least.fit.probability;
+  result.memory = least.parts.total().value;
+  result.capacity = least.capacity.value;
+  if (result.verdict == FitVerdict::kDoesNotFit) {
+    result.state = PointState::kDoesNotFit;
+    return result;
+  }
+  const RunResult run = run_schedule(scenario, spec, asked.network, Advice::kNone);
+  result.has_time = true;
+  result.samples = run.samples_per_update;
+  result.update_time = run.update_time.value;
+  result.low = run.update_time_low.value;
+  result.high = run.update_time_high.value;
+  result.spread = run.spread;
+  result.sent = run.bytes_sent_per_rank_per_update.value;
+  result.exposed = run.exposed_communication.value;
+  result.mfu = run.mfu;
+  result.idle = run.gpu_idle_fraction;
+  result.state = is_batch(asked, result.samples) ? PointState::kPlayed : PointState::kOtherBatch;
+  return result;
+}
+
+UpdateBreakdown breakdown_at(const Asked& asked, const std::vector<std::string>& settings, const std::string& label) {
+  const Scenario scenario = loaded(asked, settings);
+  const ScheduleSpec& spec = labelled(scenario, label);
+  const int index = static_cast<int>(&spec - scenario.schedules.data());
+  const RunResult run = run_schedule(scenario, spec, asked.network, Advice::kNone);
+  return breakdowns_of(scenario, {index}, {run}, asked.network).front();
+}
+
+NetworkRate network_rate_of(const Cluster& cluster) {
+  const NodeGroup& first = cluster.nodes.front();
+  if (cluster.fabric.between_groups) {
+    const BytesPerSecond rate = cluster.fabric.between_groups->bandwidth;
+    return {fmt::format("links between sites of {}", to_text(rate)), rate.value};
+  }
+  const bool alone = nodes_of(cluster) == 1;
+  const BytesPerSecond rate = alone ? first.intra.bandwidth : first.nics.bandwidth;
+  return {fmt::format("{} of {}", alone ? "links in the node" : "adapters", to_text(rate)), rate.value};
+}
+
+std::vector<std::string> at_network_rate(const Cluster& cluster, double factor) {
+  const auto scaled = [&](BytesPerSecond rate) { return to_text(BytesPerSecond{rate.value * factor}); };
+  if (cluster.fabric.between_groups)
+    return {"/cluster/fabric/between_groups/bandwidth=" + scaled(cluster.fabric.between_groups->bandwidth)};
+  const bool alone = nodes_of(cluster) == 1;
+  std::vector<std::string> settings;
+  for (std::size_t g = 0; g < cluster.nodes.size(); ++g) {
+    const NodeGroup& group = cluster.nodes[g];
+    if (alone && group.gpus == 1) continue;
+    settings.push_back(fmt::format("/cluster/nodes/{}/{}/bandwidth={}", listed_index(cluster, static_cast<int>(g)),
+                                   alone ? "intra" : "nics",
+                                   scaled(alone ? group.intra.bandwidth : group.nics.bandwidth)));
+  }
+  return settings;
+}
+
+}  // namespace accosim
