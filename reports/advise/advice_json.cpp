@@ -55,6 +55,7 @@ JsonValue schedules_json(const Answer& answer) {
     all.push_back(json_object({{"label", form.label},
                                {"schedule", form.schedule},
                                {"points", each.points},
+                               {"cannot_win", each.cannot_win},
                                {"does_not_fit", each.do_not_fit},
                                {"other_batch", each.other_batch},
                                {"refused", each.refused},
@@ -124,6 +125,7 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
   document.set("second", point_json(answer, advice.second));
   document.set("next", point_json(answer, advice.next));
   document.set("synchronous", point_json(answer, advice.synchronous));
+  document.set("surely_fits", point_json(answer, advice.sure));
   document.set("time_parts", parts_json(answer));
   document.set("schedules", schedules_json(answer));
   document.set("front", points_json(answer, advice.front));

@@ -15,7 +15,7 @@
 namespace accosim {
 namespace {
 
-constexpr std::size_t kMostFront = 12;
+constexpr std::size_t kMostFront = 8;
 constexpr std::size_t kMostReasons = 5;
 
 std::string points_of(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
@@ -36,6 +36,8 @@ const Evaluation& at(const Answer& answer, std::size_t point) { return answer.ad
 
 /// ", 12 % less than ddp as written"; empty where it took no part.
 std::string beside(const Answer& answer, const Evaluation& winner, const WrittenSchedule& written) {
+  if (written.evaluation.state == PointState::kDoesNotFit)
+    return fmt::format(", where {} as written does not fit", written.label);
   if (!written.evaluation.has_time) return "";
   const double ratio = winner.time_per_sample() / written.evaluation.time_per_sample();
   const std::string whose = written.label + " as written";
@@ -96,6 +98,18 @@ std::string statistics_in_words(const Answer& answer) {
                      cannot_be_told_apart(other, winner) ? ", too near to tell the two apart" : "");
 }
 
+/// Where the winner is tight.
+std::string sure_in_words(const Answer& answer) {
+  const Findings& advice = answer.advice;
+  const Evaluation& winner = at(answer, *advice.winner);
+  if (winner.verdict == FitVerdict::kFits) return "";
+  if (!advice.sure) return "Nothing else surely fits either.";
+  const Evaluation& sure = at(answer, *advice.sure);
+  return fmt::format("What surely fits is {}: {} per update, {} more.", name_of(answer, *advice.sure),
+                     human_time(Seconds{sure.update_time}),
+                     human_percent(sure.time_per_sample() / winner.time_per_sample() - 1));
+}
+
 void write_searched(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
   const Findings& advice = answer.advice;
   write_wrapped(
@@ -110,9 +124,13 @@ void write_searched(std::ostream& out, const Answer& answer, const ConsoleOption
                 "time and two around the best of each schedule",
                 points_of(advice.points.size()), advice.candidates >= kMostCandidates ? "more than " : "",
                 human_count(static_cast<double>(advice.candidates)), answer.budget);
-  text += fmt::format(". {} fit", advice.played);
+  text += fmt::format(". {} were played", advice.played);
   if (advice.tight > 0) text += fmt::format(", {} of them tight", advice.tight);
   text += fmt::format("; {} do not fit; {} have updates of another size", advice.do_not_fit, advice.other_batch);
+  if (advice.cannot_win > 0)
+    text +=
+        fmt::format("; {} of many collectives were not played, since their closed form alone is {} % beyond the best",
+                    advice.cannot_win, std::lround(100 * (kHopeful - 1)));
   std::size_t refused = 0;
   for (const Refusal& each : advice.refusals) refused += each.points;
   text += refused > 0 ? fmt::format("; {} are refused.", refused) : ".";
@@ -167,6 +185,7 @@ void write_without(std::ostream& out, const Answer& answer, const ConsoleOptions
   for (const FormResult& form : answer.advice.forms) {
     if (form.best) continue;
     std::string why = fmt::format("{}: none of {}", answer.space.forms[form.form].label, points_of(form.points));
+    if (form.cannot_win > 0) why += fmt::format("; {} take too long by their closed form", form.cannot_win);
     if (form.do_not_fit > 0) why += fmt::format("; {} do not fit", form.do_not_fit);
     if (form.other_batch > 0) why += fmt::format("; {} have updates of another size", form.other_batch);
     if (form.nearest_samples)
@@ -217,12 +236,13 @@ std::string why_in_words(const Answer& answer) {
 }
 
 std::string rate_in_words(const Answer& answer, double factor) {
-  return fmt::format("{:.3g} Gbit/s", answer.network.rate * factor * 8 / 1e9);
+  const double rate = answer.network.rate * factor * 8 / 1e9;
+  return rate < 999.5 ? fmt::format("{:.3g} Gbit/s", rate) : fmt::format("{:.0f} Gbit/s", rate);
 }
 
 std::string bandwidth_in_words(const Answer& answer) {
   const Takeovers& takeovers = answer.takeovers;
-  const std::string of = answer.network.what;
+  const std::string of = answer.network.what + " of " + rate_in_words(answer, 1);
   if (answer.rivals.size() < 2) return "";
   if (!takeovers.below && !takeovers.above)
     return fmt::format("The answer changes nowhere between {} and {} (now {}; {} candidates were tried).",
@@ -303,8 +323,8 @@ void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions&
   write_wrapped(out, "", advice_in_words(answer), options.width);
   const bool any = answer.advice.winner.has_value();
   if (any)
-    if (const std::string text = statistics_in_words(answer); !text.empty())
-      write_wrapped(out, "", text, options.width);
+    for (const std::string& text : {sure_in_words(answer), statistics_in_words(answer)})
+      if (!text.empty()) write_wrapped(out, "", text, options.width);
   out << '\n';
   write_searched(out, answer, options);
   if (any) {

@@ -10,8 +10,10 @@
 namespace accosim {
 namespace {
 
+constexpr double kSameBytes = 1e-9;
+
 bool takes_longer(const TriedPoint& a, const TriedPoint& b) {
-  return a.evaluation.time_per_sample() > b.evaluation.time_per_sample() * (1 + kEqualTimes);
+  return a.evaluation.time_per_sample() > b.evaluation.time_per_sample() * (1 + kNoticeable);
 }
 
 /// Points that may win, from the best on.
@@ -31,11 +33,19 @@ std::vector<std::size_t> front_of(const std::vector<TriedPoint>& points, const s
     const Evaluation& each = points[i].evaluation;
     const auto beats = [&](std::size_t other) {
       const Evaluation& kept = points[other].evaluation;
-      return kept.memory <= each.memory && kept.sent <= each.sent * (1 + kEqualTimes);
+      return kept.memory <= each.memory && kept.sent <= each.sent * (1 + kSameBytes);
     };
     if (std::none_of(front.begin(), front.end(), beats)) front.push_back(i);
   }
   return front;
+}
+
+/// Reasons that differ in numbers alone are one.
+std::string without_numbers(const std::string& text) {
+  std::string rest;
+  for (const char c : text)
+    if (c < '0' || c > '9') rest += c;
+  return rest;
 }
 
 void count(Findings& advice, const TriedPoint& point, std::size_t at, FormResult& form) {
@@ -53,12 +63,18 @@ void count(Findings& advice, const TriedPoint& point, std::size_t at, FormResult
       ++advice.other_batch;
       ++form.other_batch;
       return;
+    case PointState::kCannotWin:
+      ++advice.cannot_win;
+      ++form.cannot_win;
+      return;
+    case PointState::kPostponed:
     case PointState::kRefused: break;
   }
   ++form.refused;
   const std::string why = reason_of(point.refusal);
-  const auto known = std::find_if(advice.refusals.begin(), advice.refusals.end(),
-                                  [&](const Refusal& each) { return each.why == why; });
+  const auto known = std::find_if(advice.refusals.begin(), advice.refusals.end(), [&](const Refusal& each) {
+    return without_numbers(each.why) == without_numbers(why);
+  });
   if (known == advice.refusals.end())
     advice.refusals.push_back({why, 1, at});
   else
@@ -126,6 +142,7 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
       if (!advice.next && longer && form_of(i) == own) advice.next = i;
       if (!advice.second && form_of(i) != own) advice.second = i;
       if (!advice.synchronous && is_synchronous(space.forms[form_of(i)])) advice.synchronous = i;
+      if (!advice.sure && points[i].evaluation.verdict == FitVerdict::kFits) advice.sure = i;
       if (i != *advice.winner && cannot_be_told_apart(points[i].evaluation, points[*advice.winner].evaluation)) {
         ++advice.open_points;
         if (form_of(i) != own && advice.forms[form_of(i)].best == i) advice.open.push_back(i);
@@ -133,6 +150,7 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
     }
     if (!advice.second) advice.second = advice.next;
     if (is_synchronous(space.forms[own])) advice.synchronous.reset();
+    if (advice.sure == advice.winner) advice.sure.reset();
   }
   for (FormResult& form : advice.forms)
     if (!form.best && form.other_batch > 0) note_nearest(form, points, space, asked);

@@ -16,7 +16,7 @@ namespace accosim {
 struct FormResult {
   std::size_t form = 0;
   std::optional<std::size_t> best;  ///< index in Findings::points; absent: none of its points can win
-  std::size_t points = 0, do_not_fit = 0, other_batch = 0, refused = 0;
+  std::size_t points = 0, cannot_win = 0, do_not_fit = 0, other_batch = 0, refused = 0;
   std::optional<double> nearest_samples;  ///< of an update, where none can win and some were of another batch
 };
 
@@ -27,17 +27,22 @@ struct Refusal {
   std::size_t first = 0;  ///< index in Findings::points of one
 };
 
+/// What takes longer by less than this fraction is not worth naming as the next.
+inline constexpr double kNoticeable = 1e-3;
+
 struct Findings {
   std::vector<TriedPoint> points;  ///< by index in the space
   std::size_t candidates = 0;
   bool exhaustive = false;
-  std::size_t played = 0, tight = 0, do_not_fit = 0, other_batch = 0;  ///< `tight` of those played
-  std::vector<Refusal> refusals;                                       ///< the most frequent first
-  std::optional<std::size_t> winner;                                   ///< indices in points, here and below
-  std::optional<std::size_t> second;       ///< the best of another schedule, else the next that takes longer
-  std::optional<std::size_t> next;         ///< the next of the winner's schedule that takes longer
+  std::size_t played = 0, tight = 0;  ///< `tight` of those played
+  std::size_t cannot_win = 0, do_not_fit = 0, other_batch = 0;
+  std::vector<Refusal> refusals;           ///< the most frequent first
+  std::optional<std::size_t> winner;       ///< indices in points, here and below
+  std::optional<std::size_t> second;       ///< the best of another schedule, else `next`
+  std::optional<std::size_t> next;         ///< the next of the winner's schedule that takes noticeably longer
   std::optional<std::size_t> synchronous;  ///< where the winner's updates are not those of synchronous training: the
                                            ///< best of which they are
+  std::optional<std::size_t> sure;         ///< where the winner is tight: the best of which it is sure that they fit
   std::vector<FormResult> forms;           ///< from the best on
   std::vector<std::size_t> front;  ///< by time: no other is as good in time, memory and bytes and better in one of them
   std::vector<std::size_t> open;   ///< best of other schedules that the interval cannot tell from the winner

@@ -8,18 +8,15 @@
 #include "models/base/errors.hpp"
 #include "models/base/quantity.hpp"
 #include "models/price/costs.hpp"
+#include "models/spec/check_schedules.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/balance.hpp"
 #include "sim/result/resident.hpp"
 #include "sim/result/run.hpp"
+#include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
-
-struct Loaded {
-  Scenario scenario;
-  const ScheduleSpec* spec = nullptr;
-};
 
 Scenario loaded(const Asked& asked, const std::vector<std::string>& settings) {
   std::vector<std::string> all = asked.set;
@@ -36,6 +33,26 @@ const ScheduleSpec& labelled(const Scenario& scenario, const std::string& label)
 
 bool is_batch(const Asked& asked, double samples) { return std::abs(samples / asked.samples - 1) <= asked.tolerance; }
 
+/// Of the closed form, seconds a sample of all ranks; the slowest kind of rank decides.
+double least_time_per_sample(const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs) {
+  Seconds time;
+  for (const RankKind& kind : costs.kinds) {
+    const int steps = kind.steps(scenario.training.gradient_accumulation_steps);
+    const ScheduleInput input{spec, costs, kind, steps, 1};
+    time = std::max(time, steps / closed_form_micro_batches(input) * closed_form(input));
+  }
+  return time.value / samples_asked(scenario);
+}
+
+/// Most micro-batches of a GPU in an update.
+double most_steps(const Scenario& scenario) {
+  int most = 1;
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    for (int gpu = 0; gpu < group.gpus; ++gpu)
+      most = std::max(most, accumulation_steps_of(group, gpu, scenario.training));
+  return most;
+}
+
 int nodes_of(const Cluster& cluster) {
   int nodes = 0;
   for (const NodeGroup& group : cluster.nodes) nodes += group.count;
@@ -44,7 +61,8 @@ int nodes_of(const Cluster& cluster) {
 
 }  // namespace
 
-Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label) {
+Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label,
+                    const Worth& worth) {
   const Scenario scenario = loaded(asked, settings);
   const ScheduleSpec& spec = labelled(scenario, label);
   Evaluation result;
@@ -65,6 +83,15 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
   if (result.verdict == FitVerdict::kDoesNotFit) {
     result.state = PointState::kDoesNotFit;
     return result;
+  }
+  const bool many = collectives_of(spec, most_steps(scenario), scenario.model) > kManyCollectives;
+  if (many && (worth.postponed || worth.best)) {
+    const double hopeful = least_time_per_sample(scenario, spec, costs);
+    result.update_time = hopeful * result.samples;
+    if (worth.postponed || hopeful > kHopeful * *worth.best) {
+      result.state = worth.postponed ? PointState::kPostponed : PointState::kCannotWin;
+      return result;
+    }
   }
   const RunResult run = run_schedule(scenario, spec, asked.network, Advice::kNone);
   result.has_time = true;
@@ -93,11 +120,11 @@ NetworkRate network_rate_of(const Cluster& cluster) {
   const NodeGroup& first = cluster.nodes.front();
   if (cluster.fabric.between_groups) {
     const BytesPerSecond rate = cluster.fabric.between_groups->bandwidth;
-    return {fmt::format("links between sites of {}", to_text(rate)), rate.value};
+    return {"link between the sites", rate.value};
   }
   const bool alone = nodes_of(cluster) == 1;
   const BytesPerSecond rate = alone ? first.intra.bandwidth : first.nics.bandwidth;
-  return {fmt::format("{} of {}", alone ? "links in the node" : "adapters", to_text(rate)), rate.value};
+  return {alone ? "links of a GPU" : "network adapters", rate.value};
 }
 
 std::vector<std::string> at_network_rate(const Cluster& cluster, double factor) {

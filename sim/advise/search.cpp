@@ -1,9 +1,12 @@
 #include "sim/advise/search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace accosim {
 namespace {
@@ -25,6 +28,12 @@ std::vector<std::size_t> coarse_points(const CandidateSpace& space, std::size_t 
   std::vector<std::size_t> indices;
   for (const Candidate& each : all) indices.push_back(index_of(space, each));
   return indices;
+}
+
+constexpr std::size_t kTogether = 16;  ///< points that take long
+
+double steps_of_time(const Evaluation& each) {
+  return std::floor(std::log(each.time_per_sample()) / std::log1p(kEqualTimes));
 }
 
 class Search {
@@ -85,14 +94,37 @@ class Search {
       if (!points_.contains(index) && seen.insert(index).second) fresh.push_back(index);
     }
     if (fresh.empty()) return false;
-    for (TriedPoint& point : tried_(fresh)) {
-      const std::size_t form = candidate_of(space_, point.index).form;
-      const auto best = best_.find(form);
-      const std::size_t index = point.index;
-      if (best == best_.end() || better(point, points_.at(best->second))) best_[form] = index;
-      points_.emplace(index, std::move(point));
+    std::vector<TriedPoint> postponed;
+    for (TriedPoint& point : tried_(fresh, {.postponed = true, .best = best_time_})) {
+      if (point.evaluation.state == PointState::kPostponed)
+        postponed.push_back(std::move(point));
+      else
+        keep(std::move(point));
     }
+    play_postponed(std::move(postponed));
     return true;
+  }
+
+  /// A few at a time, from the most hopeful on.
+  void play_postponed(std::vector<TriedPoint> points) {
+    std::stable_sort(points.begin(), points.end(), [](const TriedPoint& a, const TriedPoint& b) {
+      return a.evaluation.time_per_sample() < b.evaluation.time_per_sample();
+    });
+    for (std::size_t from = 0; from < points.size(); from += kTogether) {
+      std::vector<std::size_t> some;
+      for (std::size_t i = from; i < std::min(points.size(), from + kTogether); ++i) some.push_back(points[i].index);
+      for (TriedPoint& point : tried_(some, {.postponed = false, .best = best_time_})) keep(std::move(point));
+    }
+  }
+
+  void keep(TriedPoint point) {
+    const std::size_t form = candidate_of(space_, point.index).form, index = point.index;
+    const Evaluation& each = point.evaluation;
+    if (each.state == PointState::kPlayed && (!best_time_ || each.time_per_sample() < *best_time_))
+      best_time_ = each.time_per_sample();
+    const auto best = best_.find(form);
+    if (best == best_.end() || better(point, points_.at(best->second))) best_[form] = index;
+    points_.emplace(index, std::move(point));
   }
 
   std::vector<std::size_t> forms_by_merit() const {
@@ -120,8 +152,9 @@ class Search {
   const CandidateSpace& space_;
   std::size_t budget_;
   const TryPoints& tried_;
-  std::map<std::size_t, TriedPoint> points_;      // by index
-  std::map<std::size_t, std::size_t> best_;  // index, by form
+  std::map<std::size_t, TriedPoint> points_;  // by index
+  std::map<std::size_t, std::size_t> best_;   // index, by form
+  std::optional<double> best_time_;           // s a sample
 };
 
 }  // namespace
@@ -129,10 +162,8 @@ class Search {
 bool better(const TriedPoint& a, const TriedPoint& b) {
   const Evaluation &x = a.evaluation, &y = b.evaluation;
   if (x.state != y.state) return x.state < y.state;
-  if (x.state == PointState::kPlayed) {
-    const double ratio = x.time_per_sample() / y.time_per_sample();
-    if (ratio < 1 - kEqualTimes || ratio > 1 + kEqualTimes) return ratio < 1;
-  }
+  if (x.state <= PointState::kCannotWin)
+    if (const double a_time = steps_of_time(x), b_time = steps_of_time(y); a_time != b_time) return a_time < b_time;
   if (x.state != PointState::kRefused && x.memory != y.memory) return x.memory < y.memory;
   return a.index < b.index;
 }

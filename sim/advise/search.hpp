@@ -19,25 +19,26 @@ struct TriedPoint {
   std::string refusal;  ///< why the scenario cannot be so
 };
 
-/// Times that differ by less than this fraction are equal; then less memory is better, and then the lower index.
-inline constexpr double kEqualTimes = 1e-9;
+/// Times are counted in steps of this fraction, so that rounding decides nothing. Of equal ones less memory is better,
+/// and then the lower index.
+inline constexpr double kEqualTimes = 1e-4;
 
-/// Whether `a` is the better choice: one that may win before one that needs too much memory, that before one of another
-/// batch, and all before what is refused.
+/// Whether `a` is the better choice, by what it comes to (in the order of PointState).
 bool better(const TriedPoint& a, const TriedPoint& b);
 
 /// The points of these indices, in their order.
-using TryPoints = std::function<std::vector<TriedPoint>(const std::vector<std::size_t>&)>;
+using TryPoints = std::function<std::vector<TriedPoint>(const std::vector<std::size_t>&, const Worth&)>;
 
 struct Searched {
   std::vector<TriedPoint> points;  ///< by index
-  bool exhaustive = false;    ///< they are all there are
+  bool exhaustive = false;         ///< they are all there are
 };
 
 /// A space of at most `budget` points is tried as a whole. Of a larger one: first every alternative of the coarse knobs
 /// with all others at their first one (thinned out evenly to half of the budget, where that is less); then around the
 /// best of each form every change of one knob, until that brings nothing; then, from the best form on, every change of
-/// two knobs, and again of one; until the budget is spent.
+/// two knobs, and again of one; until the budget is spent. Of the points that are tried together, those that take long
+/// to play come last, held against the best so far.
 Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried);
 
 }  // namespace accosim

@@ -109,10 +109,10 @@ const std::string& label_at(const Answer& answer, std::size_t index) {
 
 Searched searched_of(const Answer& answer, int jobs) {
   Counted progress(std::min(size_of(answer.space), answer.budget));
-  return search(answer.space, answer.budget, [&](const std::vector<std::size_t>& indices) {
+  return search(answer.space, answer.budget, [&](const std::vector<std::size_t>& indices, const Worth& worth) {
     const auto work = [&](std::size_t i) {
       return evaluate(answer.asked, settings_of(answer.space, candidate_of(answer.space, indices[i])),
-                      label_at(answer, indices[i]));
+                      label_at(answer, indices[i]), worth);
     };
     std::vector<TriedPoint> points;
     for (WrittenSchedule& each : evaluations(jobs, indices.size(), work, &progress))
