@@ -116,6 +116,7 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
                    {"points", advice.points.size()},
                    {"played", advice.played},
                    {"tight", advice.tight},
+                   {"cannot_win", advice.cannot_win},
                    {"does_not_fit", advice.do_not_fit},
                    {"other_batch", advice.other_batch},
                    {"refused", refused}});

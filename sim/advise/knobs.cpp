@@ -300,7 +300,8 @@ Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::s
   const JsonDocument resolved = parse_json(loaded.resolved, "");
   std::vector<std::vector<ScheduleKey>> all_keys;
   for (std::size_t i = 0; i < scenario.schedules.size(); ++i) all_keys.push_back(written_keys(resolved.root, i));
-  const Wanted wanted = wanted_of(scenario, asked);
+  Wanted wanted = wanted_of(scenario, asked);
+  if (asked.empty() && !over.empty()) wanted.added.clear();
   Forms forms(scenario, searchable.left_out);
   const auto add = [&](std::optional<Form> form, bool written) {
     if (!form) return;

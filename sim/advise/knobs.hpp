@@ -18,8 +18,8 @@ struct Searchable {
 };
 
 /// Of a loaded scenario. `schedules`: labels or names, those of the program included; empty: those of the scenario, and
-/// all others whose replicas do not drift apart. With `over`, these axes alone are varied, and schedules are as they
-/// are written. Throws ScenarioError where a schedule is not known.
+/// all others whose replicas do not drift apart. With `over`, these axes alone are varied, and schedules are those
+/// of the scenario as they are written. Throws ScenarioError where a schedule is not known.
 Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& schedules,
                           const std::vector<Axis>& over);
 
