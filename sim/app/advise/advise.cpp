@@ -121,12 +121,17 @@ Searched searched_of(const Answer& answer, int jobs) {
   });
 }
 
-/// The scenario's own schedules as they are written, to compare with.
-std::vector<WrittenSchedule> written_schedules(const Scenario& scenario, const Asked& asked, int jobs) {
+/// The scenario's own schedules as they are written, to compare with: the baseline, and those that are searched.
+std::vector<WrittenSchedule> written_schedules(const Scenario& scenario, const Asked& asked, const Texts& wanted,
+                                               int jobs) {
+  std::vector<std::string> labels;
+  for (const ScheduleSpec& spec : scenario.schedules)
+    if (wanted.empty() || spec.label == scenario.baseline || contains(wanted, spec.label) ||
+        contains(wanted, spec.name))
+      labels.push_back(spec.label);
   std::vector<WrittenSchedule> all = evaluations(
-      jobs, scenario.schedules.size(), [&](std::size_t i) { return evaluate(asked, {}, scenario.schedules[i].label); },
-      nullptr);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].label = scenario.schedules[i].label;
+      jobs, labels.size(), [&](std::size_t i) { return evaluate(asked, {}, labels[i]); }, nullptr);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].label = labels[i];
   return all;
 }
 
@@ -219,7 +224,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   });
   answer.space = std::move(searchable.space);
   answer.left_out = std::move(searchable.left_out);
-  answer.written = written_schedules(scenario, answer.asked, jobs);
+  answer.written = written_schedules(scenario, answer.asked, arguments.texts("--schedule"), jobs);
   answer.advice = findings_of(answer.space, searched_of(answer, jobs), answer.asked.samples);
   const Progress progress("comparing the best with each other");
   add_breakdowns(answer, jobs);
