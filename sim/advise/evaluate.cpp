@@ -84,7 +84,9 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     result.state = PointState::kDoesNotFit;
     return result;
   }
-  const bool many = collectives_of(spec, most_steps(scenario), scenario.model) > kManyCollectives;
+  // Of micro-batches that are drawn the closed form knows too little to be held against anything.
+  const bool many = !scenario.training.unsteady.varies() &&
+                    collectives_of(spec, most_steps(scenario), scenario.model) > kManyCollectives;
   if (many && (worth.postponed || worth.best)) {
     const double hopeful = least_time_per_sample(scenario, spec, costs);
     result.update_time = hopeful * result.samples;

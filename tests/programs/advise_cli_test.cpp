@@ -92,9 +92,9 @@ std::map<std::string, Tried> tried_by_compare(const std::string& file, const Sma
   return all;
 }
 
-void expect_the_known_best(std::size_t from, std::size_t to) {
-  const std::vector<SmallSpace> spaces = small_spaces();
-  ASSERT_EQ(spaces.size(), 20U);
+/// Returns how many points do not fit.
+double expect_the_known_best(const std::vector<SmallSpace>& spaces, std::size_t from, std::size_t to) {
+  double do_not_fit = 0;
   for (std::size_t s = from; s < to; ++s) {
     const TemporaryFolder folder;
     const std::string file = folder.write("small.json", spaces[s].text).string();
@@ -113,23 +113,49 @@ void expect_the_known_best(std::size_t from, std::size_t to) {
       may_win += each.may_win ? 1 : 0;
     }
     EXPECT_TRUE(advice["exhaustive"].value().boolean);
-    EXPECT_EQ(advice["played"].number(), static_cast<double>(may_win)) << s;
+    EXPECT_EQ(advice["played"].number() + advice["cannot_win"].number(), static_cast<double>(may_win)) << s;
+    do_not_fit += advice["does_not_fit"].number();
     const Json winner = advice["winner"];
     std::string name;
     for (const Json& set : winner["set"].elements()) name += set.text() + " ";
-    ASSERT_TRUE(tried.contains(name + winner["label"].text())) << s << ": " << name;
+    EXPECT_TRUE(tried.contains(name + winner["label"].text())) << s << ": " << name;
+    if (!tried.contains(name + winner["label"].text())) continue;
     const Tried& known = tried.at(name + winner["label"].text());
     EXPECT_TRUE(known.may_win) << s << ": " << name;
     EXPECT_EQ(known.time_per_sample, winner["time_per_sample_s"].number()) << s << ": " << name;
     EXPECT_LE(known.time_per_sample, least * (1 + 1.01e-4)) << s << ": " << name;
   }
+  return do_not_fit;
 }
 
 // Parts, so that they run side by side.
-TEST(Advise, FindsTheKnownBestOfSmallSpaces0To4) { expect_the_known_best(0, 5); }
-TEST(Advise, FindsTheKnownBestOfSmallSpaces5To9) { expect_the_known_best(5, 10); }
-TEST(Advise, FindsTheKnownBestOfSmallSpaces10To14) { expect_the_known_best(10, 15); }
-TEST(Advise, FindsTheKnownBestOfSmallSpaces15To19) { expect_the_known_best(15, 20); }
+void expect_part(std::size_t part) {
+  const std::vector<SmallSpace> spaces = small_spaces();
+  ASSERT_EQ(spaces.size(), 20U);
+  EXPECT_GT(expect_the_known_best(spaces, 4 * part, 4 * part + 4), 0) << "some do not fit";
+}
+TEST(Advise, FindsTheKnownBestOnTwoSingleGpus) { expect_part(0); }
+TEST(Advise, FindsTheKnownBestOnANode) { expect_part(1); }
+TEST(Advise, FindsTheKnownBestOnTwoNodes) { expect_part(2); }
+TEST(Advise, FindsTheKnownBestOnASlowNetwork) { expect_part(3); }
+TEST(Advise, FindsTheKnownBestOnFourSingleGpus) { expect_part(4); }
+
+TEST(Advise, WhatIsNotPlayedForItsManyCollectivesWouldNotHaveWon) {
+  // ZeRO-3 on 12 blocks gathers and reduces 42 units a micro-batch: from 36 of them on they are more than 1500.
+  std::string text = scenario_text("gpt2", 2, 1, "10 Gbit/s", "60 GiB", R"({"name": "zero3"}, {"name": "zero1"})");
+  const std::string steps = "\"gradient_accumulation_steps\": ";
+  text.replace(text.find(steps + "4"), steps.size() + 1, steps + "16");
+  const SmallSpace space{text,
+                         {{"/training/micro_batch_size", {"1", "4", "8"}},
+                          {"/training/gradient_accumulation_steps", {"8", "16", "64"}},
+                          {"/training/activation_recompute", {"none", "full"}}}};
+  expect_the_known_best({space}, 0, 1);
+  const TemporaryFolder folder;
+  const Json advice =
+      results_of({"advise", folder.write("small.json", text).string(), "--over", "/training/micro_batch_size=1,4,8",
+                  "--over", "/training/gradient_accumulation_steps=8,16,64"});
+  EXPECT_EQ(advice["cannot_win"].number(), 1) << "ZeRO-3 with 64 micro-batches";
+}
 
 const std::vector<std::string> kAdvise{"advise", "finetune_1x8_a100", "--schedule", "zero1", "--schedule", "acco"};
 
