@@ -178,6 +178,14 @@ std::optional<LeadingNumber> leading_number(std::string_view text) {
   return leading;
 }
 
+std::string in_shell(std::string_view text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::optional<int> whole_number(std::string_view text) {
   constexpr std::size_t kDigits = 9;  // that any int holds
   const bool digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });

@@ -44,6 +44,9 @@ struct LeadingNumber {
 /// Nothing where there is none, or it is not finite.
 std::optional<LeadingNumber> leading_number(std::string_view text);
 
+/// The text as one word of a shell's command line: as it is, or in single quotes.
+std::string in_shell(std::string_view text);
+
 /// The number that up to nine digits, and nothing else, make; nothing of any other text.
 std::optional<int> whole_number(std::string_view text);
 

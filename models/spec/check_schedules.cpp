@@ -17,31 +17,6 @@ constexpr double kMostBuckets = 100'000;
 constexpr double kMostDrawn = 10'000;
 constexpr const char* kBetweenMeetings = "from one meeting of its replicas to the next";
 
-/// How many collectives a schedule makes in an update (with replicas of several ranks, between two of their meetings);
-/// of one that is not known, which has been told, none.
-double collectives_of(const ScheduleSpec& spec, double steps, const Model& model) {
-  if (find_schedule(spec.name) == nullptr) return 0;
-  if (const ScheduleTraits* const inner = inner_schedule(spec)) {
-    ScheduleSpec inside = spec;
-    inside.inner = Inner::kNone;
-    inside.name = inner->name;
-    return spec.inner_updates * collectives_of(inside, steps, model);
-  }
-  const ScheduleTraits* const traits = find_schedule(spec.name);
-  if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
-  if (!traits->takes("bucket_cap_mb")) return 0;
-  const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
-  // A tensor is never cut, and a block has at most 18: seven matrices, their biases and two norms of two vectors.
-  const double tensors = 18.0 * (model.num_hidden_layers + 2);
-  const double buckets = spec.buckets == Buckets::kTensors
-                             ? std::min(std::ceil(gradients / spec.bucket_cap) + 1, tensors)
-                         : spec.buckets == Buckets::kUnits ? model.num_hidden_layers + 2
-                                                           : 1;
-  const Bytes parameters = static_cast<double>(parameter_count(model)) * bytes_of(spec.parameter_dtype);
-  const double gathers = spec.gather_cap > Bytes{0} ? std::ceil(parameters / spec.gather_cap) : 0;
-  return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
-}
-
 /// Least and most micro-batches of a GPU in an update.
 using Steps = std::pair<int, int>;
 
@@ -79,6 +54,29 @@ std::optional<Steps> unequal_steps(const ScheduleSpec& spec, const Cluster& clus
 }
 
 }  // namespace
+
+double collectives_of(const ScheduleSpec& spec, double steps, const Model& model) {
+  if (find_schedule(spec.name) == nullptr) return 0;
+  if (const ScheduleTraits* const inner = inner_schedule(spec)) {
+    ScheduleSpec inside = spec;
+    inside.inner = Inner::kNone;
+    inside.name = inner->name;
+    return spec.inner_updates * collectives_of(inside, steps, model);
+  }
+  const ScheduleTraits* const traits = find_schedule(spec.name);
+  if (traits->sharding == Sharding::kParameters) return 3 * steps * (model.num_hidden_layers + 2);
+  if (!traits->takes("bucket_cap_mb")) return 0;
+  const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
+  // A tensor is never cut, and a block has at most 18: seven matrices, their biases and two norms of two vectors.
+  const double tensors = 18.0 * (model.num_hidden_layers + 2);
+  const double buckets = spec.buckets == Buckets::kTensors
+                             ? std::min(std::ceil(gradients / spec.bucket_cap) + 1, tensors)
+                         : spec.buckets == Buckets::kUnits ? model.num_hidden_layers + 2
+                                                           : 1;
+  const Bytes parameters = static_cast<double>(parameter_count(model)) * bytes_of(spec.parameter_dtype);
+  const double gathers = spec.gather_cap > Bytes{0} ? std::ceil(parameters / spec.gather_cap) : 0;
+  return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
+}
 
 void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, ObjectReader& top) {

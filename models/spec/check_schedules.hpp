@@ -17,6 +17,10 @@ void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::op
 /// Whether those that wait for each other do as many.
 bool has_equal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training);
 
+/// How many collectives a schedule makes in an update of so many micro-batches a GPU; where it has replicas of several
+/// ranks, from one of their meetings to the next. Of a schedule that is not known, none.
+double collectives_of(const ScheduleSpec& spec, double steps, const Model& model);
+
 /// Reports schedules that make more collectives in an update than can be played.
 void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, const Model& model, ObjectReader& top);

@@ -10,6 +10,7 @@ std::vector<Verb> all_verbs() {
           plot_verb(),
           report_verb(),
           diff_verb(),
+          advise_verb(),
           sweep_verb(),
           merge_verb(),
           resolve_verb(),

@@ -13,6 +13,7 @@ Verb explain_verb();
 Verb plot_verb();
 Verb report_verb();
 Verb diff_verb();
+Verb advise_verb();
 Verb sweep_verb();
 Verb merge_verb();
 Verb resolve_verb();

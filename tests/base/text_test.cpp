@@ -51,5 +51,12 @@ TEST(Text, AWholeNumberIsDigitsAlone) {
     EXPECT_EQ(whole_number(none), std::nullopt) << none;
 }
 
+TEST(Text, AWordOfAShellIsAsItIsOrInQuotes) {
+  EXPECT_EQ(in_shell("/training/micro_batch_size=8"), "/training/micro_batch_size=8");
+  EXPECT_EQ(in_shell("10 Gbit/s"), "'10 Gbit/s'");
+  EXPECT_EQ(in_shell("it's"), "'it'\\''s'");
+  EXPECT_EQ(in_shell(""), "''");
+}
+
 }  // namespace
 }  // namespace accosim

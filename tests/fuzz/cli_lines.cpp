@@ -40,6 +40,9 @@ constexpr const char* kLines[] = {
     "accosim report {scenario} --schedule {schedule} --network reference --set {setting} -o {html} --timeline-ranks "
     "{ranks}",
     "accosim report {machine_file} --measured {run} --network {network} -o {html} --timeline-updates {count}",
+    "accosim advise {scenario} --network reference --schedule {schedule} --budget {count} -j 1 --set {setting} -o "
+    "{out}",
+    "accosim advise {scenario} --network reference --over {setting} --budget {number} --json -j 1",
     "accosim resolve {scenario} --set {setting} --set {setting}",
     "accosim resolve {part}",
     "accosim list {kind}",

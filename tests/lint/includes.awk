@@ -19,6 +19,7 @@ BEGIN {
   sees["sim/result"] = sees["sim/player"] " sim/player sim/schedules sim/messages"
   sees["sim/answers"] = sees["sim/result"] " sim/result"
   sees["sim/sweep"] = sees["sim/answers"] " sim/answers"
+  sees["sim/advise"] = sees["sim/sweep"] " sim/sweep"
   sees["sim/evidence"] = sees["sim/answers"] " sim/answers"
   sees["sim/bench"] = sees["sim/evidence"]
   sees["reports"] = "models/base models/spec models/fit models/recorded sim/graph sim/result sim/answers sim/evidence"  # what results are made of
@@ -26,9 +27,11 @@ BEGIN {
   sees["reports/trace"] = sees["reports"] " reports"
   sees["reports/evidence"] = sees["reports"] " reports"
   sees["reports/sweep"] = sees["reports"] " reports reports/plot sim/sweep"
+  sees["reports/advise"] = sees["reports"] " reports sim/advise"
   sees["sim/app"] = sees["sim/evidence"] " sim/evidence sim/sweep reports reports/evidence reports/plot reports/trace reports/sweep"
   sees["sim/app/shell"] = sees["sim/app"] " sim/app"
   sees["sim/app/sweep"] = sees["sim/app"] " sim/app"
+  sees["sim/app/advise"] = sees["sim/app/sweep"] " sim/app/sweep sim/advise reports/advise"
   sees["sim/app/draw"] = sees["sim/app/sweep"] " sim/app/sweep"
 
   sees["calibration/base"] = "models/base models/spec"

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
 #include "reports/page.hpp"
 #include "sim/app/draw/report_timelines.hpp"
@@ -51,20 +52,11 @@ std::vector<Option> options() {
        force_option()});
 }
 
-/// As a shell takes it.
-std::string shell_word(const std::string& word) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 /// The command that was given, without --force.
 std::string command_of(const Arguments& arguments) {
   std::string command = "accosim report";
   const auto add = [&](const std::string& name, const std::string& value) {
-    command += (name[0] == '-' ? " " + name : "") + " " + shell_word(value);
+    command += (name[0] == '-' ? " " + name : "") + " " + in_shell(value);
   };
   const auto add_all = [&](const Option& option, const Texts& texts) {
     for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <iostream>
 #include <optional>
 #include <utility>
@@ -13,12 +12,11 @@
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
-#include "reports/human.hpp"
 #include "sim/app/jobs.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/app/sweep/counted.hpp"
 #include "sim/app/sweep/rows_output.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/sweep/workers.hpp"
 
@@ -117,30 +115,6 @@ WorkerOptions worker_options(const Arguments& arguments) {
     throw BadInput(fmt::format("--timeout {}: {}", arguments.text("--timeout"), timeout.error));
   return {arguments.whole("--jobs"), Seconds{timeout.value}, Bytes{quantity("--memory", Dimension::kData)}};
 }
-
-/// "312 of 1020 points, 23.1/s, 31 s left, 2 failed", on a terminal.
-class Counted {
- public:
-  explicit Counted(std::size_t points) : points_(points), shown_(fmt::format("playing {} points", points)) {}
-
-  void one_more(bool failed) {
-    ++done_;
-    failed_ += failed ? 1 : 0;
-  }
-  void show() {
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - since_;
-    const double rate = static_cast<double>(done_) / taken.count();
-    std::string text = fmt::format("{} of {} points, {:.3g}/s", done_, points_, rate);
-    if (rate > 0) text += fmt::format(", {} left", human_time(Seconds{static_cast<double>(points_ - done_) / rate}));
-    if (failed_ > 0) text += fmt::format(", {} failed", failed_);
-    shown_.now(text);
-  }
-
- private:
-  std::size_t points_, done_ = 0, failed_ = 0;
-  Progress shown_;
-  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
-};
 
 /// Indices of the shard's points that the file does not hold.
 class Left {

@@ -1,0 +1,145 @@
+#include "reports/advise/advice_json.hpp"
+
+#include <ostream>
+#include <utility>
+
+#include "build_info/project.hpp"
+#include "models/base/json.hpp"
+
+namespace accosim {
+namespace {
+
+JsonValue figures_json(const Evaluation& each, JsonValue json) {
+  const auto known = [&](double value) { return each.has_time ? JsonValue(value) : JsonValue(); };
+  const bool priced = each.capacity > 0;
+  json.set("update_time_s", known(each.update_time));
+  json.set("update_time_s_low", known(each.low));
+  json.set("update_time_s_high", known(each.high));
+  json.set("time_per_sample_s", known(each.time_per_sample()));
+  json.set("samples_per_update", each.samples);
+  json.set("memory_resident_bytes", priced ? JsonValue(each.memory) : JsonValue());
+  json.set("memory_capacity_bytes", priced ? JsonValue(each.capacity) : JsonValue());
+  json.set("fit_verdict", priced ? JsonValue(name_of(each.verdict)) : JsonValue());
+  json.set("fit_probability", priced ? JsonValue(each.fit_probability) : JsonValue());
+  json.set("bytes_sent_per_rank_per_update", known(each.sent));
+  json.set("exposed_communication_s", known(each.exposed));
+  json.set("mfu", known(each.mfu));
+  json.set("gpu_idle_fraction", known(each.idle));
+  return json;
+}
+
+JsonValue point_json(const Answer& answer, std::size_t at) {
+  const TriedPoint& point = answer.advice.points[at];
+  const Candidate candidate = candidate_of(answer.space, point.index);
+  const Form& form = answer.space.forms[candidate.form];
+  return figures_json(point.evaluation, json_object({{"label", form.label},
+                                                     {"schedule", form.schedule},
+                                                     {"options", options_in_words(answer.space, candidate)},
+                                                     {"set", settings_of(answer.space, candidate)}}));
+}
+
+JsonValue point_json(const Answer& answer, const std::optional<std::size_t>& at) {
+  return at ? point_json(answer, *at) : JsonValue();
+}
+
+JsonValue points_json(const Answer& answer, const std::vector<std::size_t>& points) {
+  std::vector<JsonValue> all;
+  for (const std::size_t at : points) all.push_back(point_json(answer, at));
+  return all;
+}
+
+JsonValue schedules_json(const Answer& answer) {
+  std::vector<JsonValue> all;
+  for (const FormResult& each : answer.advice.forms) {
+    const Form& form = answer.space.forms[each.form];
+    all.push_back(json_object({{"label", form.label},
+                               {"schedule", form.schedule},
+                               {"points", each.points},
+                               {"cannot_win", each.cannot_win},
+                               {"does_not_fit", each.do_not_fit},
+                               {"other_batch", each.other_batch},
+                               {"refused", each.refused},
+                               {"nearest_samples_per_update", each.nearest_samples},
+                               {"best", point_json(answer, each.best)}}));
+  }
+  return all;
+}
+
+JsonValue written_json(const Answer& answer) {
+  std::vector<JsonValue> all;
+  for (const WrittenSchedule& each : answer.written)
+    all.push_back(figures_json(each.evaluation, json_object({{"label", each.label}})));
+  return all;
+}
+
+JsonValue parts_json(const Answer& answer) {
+  std::vector<JsonValue> all;
+  if (!answer.winner_use || !answer.second_use) return all;
+  for (int use = 0; use < kTimeUses; ++use)
+    all.push_back(json_object({{"what", name_of(static_cast<TimeUse>(use))},
+                               {"winner_s", answer.winner_use->parts[static_cast<std::size_t>(use)].value},
+                               {"second_s", answer.second_use->parts[static_cast<std::size_t>(use)].value}}));
+  return all;
+}
+
+JsonValue takeover_json(const Answer& answer, const std::optional<Takeover>& takeover) {
+  if (!takeover) return {};
+  return json_object({{"rate_bytes_per_s", takeover->factor * answer.network.rate},
+                      {"factor", takeover->factor},
+                      {"by", point_json(answer, answer.rivals[takeover->by])}});
+}
+
+JsonValue refusals_json(const Answer& answer) {
+  std::vector<JsonValue> all;
+  for (const Refusal& each : answer.advice.refusals)
+    all.push_back(json_object({{"why", each.why}, {"points", each.points}}));
+  return all;
+}
+
+}  // namespace
+
+void write_advice_json(std::ostream& out, const Answer& answer) {
+  const Findings& advice = answer.advice;
+  std::size_t refused = 0;
+  for (const Refusal& each : advice.refusals) refused += each.points;
+  JsonValue document =
+      json_object({{"schema", "accosim.advice/1"},
+                   {"version", kVersion},
+                   {"scenario", answer.name},
+                   {"sets", answer.asked.set},
+                   {"network", answer.asked.network == NetworkKind::kSimgrid ? "simgrid" : "reference"},
+                   {"samples_per_update", answer.asked.samples},
+                   {"batch_tolerance", answer.asked.tolerance},
+                   {"budget", answer.budget},
+                   {"candidates", advice.candidates},
+                   {"exhaustive", advice.exhaustive},
+                   {"points", advice.points.size()},
+                   {"played", advice.played},
+                   {"tight", advice.tight},
+                   {"cannot_win", advice.cannot_win},
+                   {"does_not_fit", advice.do_not_fit},
+                   {"other_batch", advice.other_batch},
+                   {"refused", refused}});
+  document.set("refusals", refusals_json(answer));
+  document.set("left_out", answer.left_out);
+  document.set("winner", point_json(answer, advice.winner));
+  document.set("second", point_json(answer, advice.second));
+  document.set("next", point_json(answer, advice.next));
+  document.set("synchronous", point_json(answer, advice.synchronous));
+  document.set("surely_fits", point_json(answer, advice.sure));
+  document.set("time_parts", parts_json(answer));
+  document.set("schedules", schedules_json(answer));
+  document.set("front", points_json(answer, advice.front));
+  document.set("cannot_be_told_apart", points_json(answer, advice.open));
+  document.set("points_that_cannot_be_told_apart", advice.open_points);
+  document.set("as_written", written_json(answer));
+  document.set("bandwidth", json_object({{"of", answer.network.what},
+                                         {"rate_bytes_per_s", answer.network.rate},
+                                         {"least_factor", answer.takeovers.least},
+                                         {"most_factor", answer.takeovers.most},
+                                         {"below", takeover_json(answer, answer.takeovers.below)},
+                                         {"above", takeover_json(answer, answer.takeovers.above)}}));
+  out << dump_json(document, 2) << '\n';
+}
+
+}  // namespace accosim

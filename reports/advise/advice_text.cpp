@@ -1,0 +1,349 @@
+#include "reports/advise/advice_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <vector>
+
+#include "models/base/quantity.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "reports/human.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostFront = 8;
+constexpr std::size_t kMostReasons = 5;
+
+std::string points_of(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
+
+/// "zero1 with micro_batch_size 8, gradient_accumulation_steps 4"
+std::string name_of(const Answer& answer, std::size_t at) {
+  const Candidate candidate = candidate_of(answer.space, answer.advice.points[at].index);
+  const std::string options = options_in_words(answer.space, candidate);
+  const std::string& label = answer.space.forms[candidate.form].label;
+  return options.empty() ? label : label + " with " + options;
+}
+
+std::string label_of(const Answer& answer, std::size_t at) {
+  return answer.space.forms[candidate_of(answer.space, answer.advice.points[at].index).form].label;
+}
+
+const Evaluation& at(const Answer& answer, std::size_t point) { return answer.advice.points[point].evaluation; }
+
+/// ", 12 % less than ddp as written"; empty where it took no part.
+std::string beside(const Answer& answer, const Evaluation& winner, const WrittenSchedule& written) {
+  if (written.evaluation.state == PointState::kDoesNotFit)
+    return fmt::format(", where {} as written does not fit", written.label);
+  if (!written.evaluation.has_time) return "";
+  const double ratio = winner.time_per_sample() / written.evaluation.time_per_sample();
+  const std::string whose = written.label + " as written";
+  if (std::abs(ratio - 1) < 5e-4) return ", as long as " + whose;
+  const bool grown = std::abs(written.evaluation.samples / answer.asked.samples - 1) > answer.asked.tolerance;
+  return fmt::format(
+      ", {} {} than {}{}", human_percent(std::abs(1 - ratio)), ratio < 1 ? "less" : "more", whose,
+      grown ? fmt::format(" takes for as many samples (its updates have {})", human_count(written.evaluation.samples))
+            : "");
+}
+
+const WrittenSchedule* written_baseline(const Answer& answer) {
+  for (const WrittenSchedule& each : answer.written)
+    if (each.label == answer.baseline) return &each;
+  return nullptr;
+}
+
+/// Of the scenario's own schedules, those that may win.
+const WrittenSchedule* best_written(const Answer& answer) {
+  const WrittenSchedule* best = nullptr;
+  for (const WrittenSchedule& each : answer.written) {
+    const Evaluation& here = each.evaluation;
+    if (here.state != PointState::kPlayed) continue;
+    if (best == nullptr || here.time_per_sample() < best->evaluation.time_per_sample()) best = &each;
+  }
+  return best;
+}
+
+std::string memory_of(const Evaluation& each) {
+  return fmt::format("{} of {} a GPU", human_memory(Bytes{each.memory}), human_memory(Bytes{each.capacity}));
+}
+
+std::string no_winner_in_words(const Answer& answer) {
+  const Findings& advice = answer.advice;
+  return fmt::format(
+      "None of {} can be had at {} samples an update: {} do not fit into memory, {} have updates of another size, the "
+      "rest are refused.{}",
+      points_of(advice.points.size()), human_count(answer.asked.samples), advice.do_not_fit, advice.other_batch,
+      advice.do_not_fit > 0 ? " Take more GPUs, or GPUs with more memory, or a smaller model." : "");
+}
+
+/// What no time shows, and what wins without it.
+std::string statistics_in_words(const Answer& answer) {
+  const Findings& advice = answer.advice;
+  const Form& form = answer.space.forms[candidate_of(answer.space, advice.points[*advice.winner].index).form];
+  std::string text;
+  switch (traits_of(form.schedule).statistics) {
+    case Statistics::kSynchronous: return "";
+    case Statistics::kStaleGradients: text = "Its gradients are one update late"; break;
+    case Statistics::kReplicasDrift: text = "Its replicas drift apart between two meetings"; break;
+  }
+  text += ", which no time shows: it may need more samples for the same loss.";
+  if (!advice.synchronous) return text + " Nothing else fits at this batch.";
+  const Evaluation &winner = at(answer, *advice.winner), &other = at(answer, *advice.synchronous);
+  return fmt::format("{} Without that the best is {}: {} per update, {} more{}.", text,
+                     name_of(answer, *advice.synchronous), human_time(Seconds{other.update_time}),
+                     human_percent(other.time_per_sample() / winner.time_per_sample() - 1),
+                     cannot_be_told_apart(other, winner) ? ", too near to tell the two apart" : "");
+}
+
+/// Where the winner is tight.
+std::string sure_in_words(const Answer& answer) {
+  const Findings& advice = answer.advice;
+  const Evaluation& winner = at(answer, *advice.winner);
+  if (winner.verdict == FitVerdict::kFits) return "";
+  if (!advice.sure) return "Nothing else surely fits either.";
+  const Evaluation& sure = at(answer, *advice.sure);
+  return fmt::format("What surely fits is {}: {} per update, {} more.", name_of(answer, *advice.sure),
+                     human_time(Seconds{sure.update_time}),
+                     human_percent(sure.time_per_sample() / winner.time_per_sample() - 1));
+}
+
+void write_searched(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
+  const Findings& advice = answer.advice;
+  write_wrapped(
+      out, "asked for  ",
+      fmt::format("{} samples an update of {}, on {}", human_count(answer.asked.samples), answer.model, answer.gpus),
+      options.width);
+  std::string text =
+      advice.exhaustive
+          ? fmt::format("all {} of the space", points_of(advice.candidates))
+          : fmt::format(
+                "{} of {}{} candidates (--budget {}): every micro-batch and recomputation, then one option at a "
+                "time and two around the best of each schedule",
+                points_of(advice.points.size()), advice.candidates >= kMostCandidates ? "more than " : "",
+                human_count(static_cast<double>(advice.candidates)), answer.budget);
+  text += fmt::format(". {} were played", advice.played);
+  if (advice.tight > 0) text += fmt::format(", {} of them tight", advice.tight);
+  text += fmt::format("; {} do not fit; {} have updates of another size", advice.do_not_fit, advice.other_batch);
+  if (advice.cannot_win > 0)
+    text +=
+        fmt::format("; {} of many collectives were not played, since their closed form alone is {} % beyond the best",
+                    advice.cannot_win, std::lround(100 * (kHopeful - 1)));
+  std::size_t refused = 0;
+  for (const Refusal& each : advice.refusals) refused += each.points;
+  text += refused > 0 ? fmt::format("; {} are refused.", refused) : ".";
+  write_wrapped(out, "searched   ", text, options.width);
+  std::vector<std::string> knobs;
+  for (const Form& form : answer.space.forms)
+    for (const Knob& knob : form.knobs)
+      if (knob.alternatives.size() > 1 && std::find(knobs.begin(), knobs.end(), knob.name) == knobs.end())
+        knobs.push_back(knob.name);
+  std::string varied = fmt::format("{} schedules", answer.space.forms.size());
+  for (const std::string& knob : knobs) varied += ", " + knob;
+  write_wrapped(out, "varied     ", varied, options.width);
+}
+
+struct Listed {
+  std::string title;
+  std::vector<std::size_t> points;
+};
+
+/// Figures of points, and below them what each is.
+void write_points(std::ostream& out, const Answer& answer, const Listed& listed, const ConsoleOptions& options) {
+  if (listed.points.empty()) return;
+  std::vector<Column> columns{{listed.title, "", {}, true},    {"update", "", {}, false},
+                              {"80 %", "interval", {}, false}, {"over the", "best", {}, false},
+                              {"memory", "", {}, false},       {"fits", "", {}, true},
+                              {"sent", "", {}, false},         {"exposed", "comm.", {}, false}};
+  const Evaluation& winner = at(answer, *answer.advice.winner);
+  for (std::size_t i = 0; i < listed.points.size(); ++i) {
+    const Evaluation& each = at(answer, listed.points[i]);
+    const bool tight = each.verdict == FitVerdict::kTight;
+    const std::string cells[] = {fmt::format("{} {}", i + 1, label_of(answer, listed.points[i])),
+                                 human_time(Seconds{each.update_time}),
+                                 fmt::format("{} - {}", human_time(Seconds{each.low}), human_time(Seconds{each.high})),
+                                 human_error(each.time_per_sample() / winner.time_per_sample() - 1),
+                                 human_memory(Bytes{each.memory}),
+                                 tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
+                                 human_bytes(Bytes{each.sent}),
+                                 human_time(Seconds{each.exposed})};
+    for (std::size_t c = 0; c < columns.size(); ++c) columns[c].cells.push_back({cells[c]});
+  }
+  out << '\n';
+  write_table(out, columns, options);
+  for (std::size_t i = 0; i < listed.points.size(); ++i) {
+    const Candidate candidate = candidate_of(answer.space, answer.advice.points[listed.points[i]].index);
+    const std::string what = options_in_words(answer.space, candidate);
+    write_wrapped(out, fmt::format("{:>3} ", i + 1), what.empty() ? "as written" : what, options.width);
+  }
+}
+
+/// Schedules of which nothing may win.
+void write_without(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
+  for (const FormResult& form : answer.advice.forms) {
+    if (form.best) continue;
+    std::string why = fmt::format("{}: none of {}", answer.space.forms[form.form].label, points_of(form.points));
+    if (form.cannot_win > 0) why += fmt::format("; {} take too long by their closed form", form.cannot_win);
+    if (form.do_not_fit > 0) why += fmt::format("; {} do not fit", form.do_not_fit);
+    if (form.other_batch > 0) why += fmt::format("; {} have updates of another size", form.other_batch);
+    if (form.nearest_samples)
+      why += fmt::format(" (the nearest {} samples, {:.2f} times what was asked for)",
+                         human_count(*form.nearest_samples), *form.nearest_samples / answer.asked.samples);
+    if (form.refused > 0) why += fmt::format("; {} are refused", form.refused);
+    write_wrapped(out, "  - ", why, options.width);
+  }
+}
+
+void write_front(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
+  const std::vector<std::size_t>& front = answer.advice.front;
+  Listed listed{"front", {}};
+  const std::size_t shown = std::min(front.size(), kMostFront);
+  for (std::size_t i = 0; i < shown; ++i)
+    listed.points.push_back(front[shown == 1 ? 0 : i * (front.size() - 1) / (shown - 1)]);
+  write_points(out, answer, listed, options);
+  std::string text = "The front: nothing else is as good in time, memory and bytes sent, and better in one of them.";
+  if (shown < front.size()) text += fmt::format(" {} of {} points are shown; --json has all.", shown, front.size());
+  write_wrapped(out, "", text, options.width);
+}
+
+std::string why_in_words(const Answer& answer) {
+  const Findings& advice = answer.advice;
+  if (!advice.second) return "Nothing comes second: no other point takes longer.";
+  const Evaluation &winner = at(answer, *advice.winner), &second = at(answer, *advice.second);
+  const double more = second.time_per_sample() / winner.time_per_sample() - 1;
+  std::string text = fmt::format("Second is {}: {} per update, {} more.", name_of(answer, *advice.second),
+                                 human_time(Seconds{second.update_time}), human_percent(more));
+  const std::vector<TimeDifference> differences = differences_of(answer);
+  if (differences.empty())
+    text += " No part of the update differs by a hundredth of it.";
+  else {
+    text += fmt::format(" For as many samples {} spends", label_of(answer, *advice.winner));
+    for (const TimeDifference& each : differences)
+      text += fmt::format("{} {} {} on {}", &each == &differences.front() ? "" : ",",
+                          human_time(Seconds{std::abs(each.more.value)}), each.more > Seconds{0} ? "less" : "more",
+                          name_of(each.use));
+    text += ".";
+  }
+  if (advice.next && advice.next != advice.second) {
+    const Evaluation& next = at(answer, *advice.next);
+    text += fmt::format(" Of {} itself the next is with {}: {} more.", label_of(answer, *advice.winner),
+                        options_in_words(answer.space, candidate_of(answer.space, advice.points[*advice.next].index)),
+                        human_percent(next.time_per_sample() / winner.time_per_sample() - 1));
+  }
+  return text;
+}
+
+std::string rate_in_words(const Answer& answer, double factor) {
+  const double rate = answer.network.rate * factor * 8 / 1e9;
+  return rate < 999.5 ? fmt::format("{:.3g} Gbit/s", rate) : fmt::format("{:.0f} Gbit/s", rate);
+}
+
+std::string bandwidth_in_words(const Answer& answer) {
+  const Takeovers& takeovers = answer.takeovers;
+  const std::string of = answer.network.what + " of " + rate_in_words(answer, 1);
+  if (answer.rivals.size() < 2) return "";
+  if (!takeovers.below && !takeovers.above)
+    return fmt::format("The answer changes nowhere between {} and {} (now {}; {} candidates were tried).",
+                       rate_in_words(answer, takeovers.least), rate_in_words(answer, takeovers.most), of,
+                       answer.rivals.size());
+  std::string text = fmt::format("The answer is for {}.", of);
+  const auto add = [&](const std::optional<Takeover>& takeover, const char* where, double end) {
+    if (takeover)
+      text += fmt::format(" {} {} {} is better.", where, rate_in_words(answer, takeover->factor),
+                          name_of(answer, answer.rivals[takeover->by]));
+    else
+      text += fmt::format(" It stays as far as {}.", rate_in_words(answer, end));
+  };
+  add(takeovers.below, "Below", takeovers.least);
+  add(takeovers.above, "Above", takeovers.most);
+  return text;
+}
+
+std::string open_in_words(const Answer& answer) {
+  const Findings& advice = answer.advice;
+  if (advice.open_points == 0) return "The 80 % interval leaves no other point open as the best.";
+  if (advice.open.empty())
+    return fmt::format(
+        "Of other schedules none can be the best by the 80 % interval; {} of the same one cannot be told "
+        "apart from it.",
+        points_of(advice.open_points));
+  std::string text = label_of(answer, *advice.winner);
+  for (const std::size_t i : advice.open)
+    text +=
+        fmt::format("{}{} ({})", i == advice.open.back() ? " and " : ", ", label_of(answer, i),
+                    human_error(at(answer, i).time_per_sample() / at(answer, *advice.winner).time_per_sample() - 1));
+  return fmt::format("These {} cannot be told apart by the 80 % interval: {}; with their other options {} in all.",
+                     advice.open.size() + 1, text, points_of(advice.open_points + 1));
+}
+
+void write_refusals(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
+  const std::vector<Refusal>& refusals = answer.advice.refusals;
+  for (std::size_t i = 0; i < std::min(refusals.size(), kMostReasons); ++i)
+    write_wrapped(out, "  - ", fmt::format("refused, {}: {}", points_of(refusals[i].points), refusals[i].why),
+                  options.width);
+  if (refusals.size() > kMostReasons)
+    write_wrapped(out, "  - ", fmt::format("... and {} more reasons", refusals.size() - kMostReasons), options.width);
+  for (const std::string& each : answer.left_out) write_wrapped(out, "  - ", "left out, " + each, options.width);
+}
+
+void write_command(std::ostream& out, const Answer& answer) {
+  const Candidate candidate = candidate_of(answer.space, answer.advice.points[*answer.advice.winner].index);
+  const Form& form = answer.space.forms[candidate.form];
+  out << "\nTo repeat it:\n\n    accosim compare " << in_shell(answer.asked.scenario);
+  if (form.written) out << " --schedule " << in_shell(form.label);
+  for (const std::vector<std::string>& all : {answer.asked.set, settings_of(answer.space, candidate)})
+    for (const std::string& set : all) out << " \\\n        --set " << in_shell(set);
+  out << '\n';
+}
+
+}  // namespace
+
+std::string advice_in_words(const Answer& answer) {
+  const Findings& advice = answer.advice;
+  if (!advice.winner) return no_winner_in_words(answer);
+  const Evaluation& winner = at(answer, *advice.winner);
+  std::string text =
+      fmt::format("{}: {} per update", name_of(answer, *advice.winner), human_time(Seconds{winner.update_time}));
+  const WrittenSchedule* const baseline = written_baseline(answer);
+  const WrittenSchedule* const best = best_written(answer);
+  if (baseline != nullptr) text += beside(answer, winner, *baseline);
+  if (best != nullptr && best != baseline) {
+    const std::string other = beside(answer, winner, *best);
+    text += (other.empty() ? "" : " and") + (other.empty() ? other : other.substr(1));
+  }
+  text += winner.verdict == FitVerdict::kTight ? fmt::format(". Whether it fits is not sure ({}): {}.",
+                                                             in_percent(winner.fit_probability), memory_of(winner))
+                                               : fmt::format(". It fits: {}.", memory_of(winner));
+  return text;
+}
+
+void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
+  write_wrapped(out, "", advice_in_words(answer), options.width);
+  const bool any = answer.advice.winner.has_value();
+  if (any)
+    for (const std::string& text : {sure_in_words(answer), statistics_in_words(answer)})
+      if (!text.empty()) write_wrapped(out, "", text, options.width);
+  out << '\n';
+  write_searched(out, answer, options);
+  if (any) {
+    Listed best{"schedule", {}};
+    for (const FormResult& form : answer.advice.forms)
+      if (form.best) best.points.push_back(*form.best);
+    write_points(out, answer, best, options);
+  } else {
+    out << '\n';
+  }
+  write_without(out, answer, options);
+  if (any) {
+    write_front(out, answer, options);
+    out << '\n';
+    for (const std::string& text : {why_in_words(answer), bandwidth_in_words(answer), open_in_words(answer)})
+      if (!text.empty()) write_wrapped(out, "", text, options.width);
+  }
+  write_refusals(out, answer, options);
+  if (any) write_command(out, answer);
+}
+
+}  // namespace accosim

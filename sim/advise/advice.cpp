@@ -1,0 +1,161 @@
+#include "sim/advise/advice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "models/spec/schedule_traits.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kSameBytes = 1e-9;
+
+bool takes_longer(const TriedPoint& a, const TriedPoint& b) {
+  return a.evaluation.time_per_sample() > b.evaluation.time_per_sample() * (1 + kNoticeable);
+}
+
+/// Points that may win, from the best on.
+std::vector<std::size_t> by_merit(const std::vector<TriedPoint>& points) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (points[i].evaluation.state == PointState::kPlayed) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return better(points[a], points[b]); });
+  return order;
+}
+
+/// Those that no earlier one is at least as good as in memory and bytes.
+std::vector<std::size_t> front_of(const std::vector<TriedPoint>& points, const std::vector<std::size_t>& order) {
+  std::vector<std::size_t> front;
+  for (const std::size_t i : order) {
+    const Evaluation& each = points[i].evaluation;
+    const auto beats = [&](std::size_t other) {
+      const Evaluation& kept = points[other].evaluation;
+      return kept.memory <= each.memory && kept.sent <= each.sent * (1 + kSameBytes);
+    };
+    if (std::none_of(front.begin(), front.end(), beats)) front.push_back(i);
+  }
+  return front;
+}
+
+/// Reasons that differ in numbers alone are one.
+std::string without_numbers(const std::string& text) {
+  std::string rest;
+  for (const char c : text)
+    if (c < '0' || c > '9') rest += c;
+  return rest;
+}
+
+void count(Findings& advice, const TriedPoint& point, std::size_t at, FormResult& form) {
+  ++form.points;
+  switch (point.evaluation.state) {
+    case PointState::kPlayed:
+      ++advice.played;
+      if (point.evaluation.verdict == FitVerdict::kTight) ++advice.tight;
+      return;
+    case PointState::kDoesNotFit:
+      ++advice.do_not_fit;
+      ++form.do_not_fit;
+      return;
+    case PointState::kOtherBatch:
+      ++advice.other_batch;
+      ++form.other_batch;
+      return;
+    case PointState::kCannotWin:
+      ++advice.cannot_win;
+      ++form.cannot_win;
+      return;
+    case PointState::kPostponed:
+    case PointState::kRefused: break;
+  }
+  ++form.refused;
+  const std::string why = reason_of(point.refusal);
+  const auto known = std::find_if(advice.refusals.begin(), advice.refusals.end(), [&](const Refusal& each) {
+    return without_numbers(each.why) == without_numbers(why);
+  });
+  if (known == advice.refusals.end())
+    advice.refusals.push_back({why, 1, at});
+  else
+    ++known->points;
+}
+
+/// Of what was played at another batch the one that is nearest.
+void note_nearest(FormResult& form, const std::vector<TriedPoint>& points, const CandidateSpace& space, double asked) {
+  for (const TriedPoint& point : points) {
+    const Evaluation& each = point.evaluation;
+    if (each.state != PointState::kOtherBatch || candidate_of(space, point.index).form != form.form) continue;
+    if (!form.nearest_samples ||
+        std::abs(std::log(each.samples / asked)) < std::abs(std::log(*form.nearest_samples / asked)))
+      form.nearest_samples = each.samples;
+  }
+}
+
+void sort_forms(Findings& advice) {
+  std::stable_sort(advice.forms.begin(), advice.forms.end(), [&](const FormResult& a, const FormResult& b) {
+    if (a.best && b.best) return better(advice.points[*a.best], advice.points[*b.best]);
+    return a.best.has_value() && !b.best.has_value();
+  });
+}
+
+bool is_synchronous(const Form& form) { return traits_of(form.schedule).statistics == Statistics::kSynchronous; }
+
+}  // namespace
+
+std::string reason_of(const std::string& error) {
+  const std::size_t colon = error.find(": ");
+  if (colon == std::string::npos) return error;
+  const std::string place = error.substr(0, colon);
+  const bool is_place = place.rfind("--set", 0) == 0 || place.rfind("default", 0) == 0 ||
+                        (place.find(" /") != std::string::npos && place.find(':') != std::string::npos);
+  return is_place ? error.substr(colon + 2) : error;
+}
+
+bool cannot_be_told_apart(const Evaluation& a, const Evaluation& b) {
+  const double ratio = a.time_per_sample() / b.time_per_sample();
+  const Interval interval = interval_80(ratio, ratio_spread(a.spread, b.spread));
+  return interval.low <= 1 && interval.high >= 1;
+}
+
+Findings findings_of(const CandidateSpace& space, Searched searched, double asked) {
+  Findings advice;
+  advice.points = std::move(searched.points);
+  advice.candidates = size_of(space);
+  advice.exhaustive = searched.exhaustive;
+  const std::vector<TriedPoint>& points = advice.points;
+  advice.forms.resize(space.forms.size());
+  for (std::size_t f = 0; f < space.forms.size(); ++f) advice.forms[f].form = f;
+  const auto form_of = [&](std::size_t i) { return candidate_of(space, points[i].index).form; };
+  for (std::size_t i = 0; i < points.size(); ++i) count(advice, points[i], i, advice.forms[form_of(i)]);
+  std::stable_sort(advice.refusals.begin(), advice.refusals.end(),
+                   [](const Refusal& a, const Refusal& b) { return a.points > b.points; });
+  const std::vector<std::size_t> order = by_merit(points);
+  for (const std::size_t i : order)
+    if (std::optional<std::size_t>& best = advice.forms[form_of(i)].best; !best) best = i;
+  advice.front = front_of(points, order);
+  if (!order.empty()) {
+    advice.winner = order.front();
+    const std::size_t own = form_of(*advice.winner);
+    for (const std::size_t i : order) {
+      const bool longer = takes_longer(points[i], points[*advice.winner]);
+      if (!advice.next && longer && form_of(i) == own) advice.next = i;
+      if (!advice.second && form_of(i) != own) advice.second = i;
+      if (!advice.synchronous && is_synchronous(space.forms[form_of(i)])) advice.synchronous = i;
+      if (!advice.sure && points[i].evaluation.verdict == FitVerdict::kFits) advice.sure = i;
+      if (i != *advice.winner && cannot_be_told_apart(points[i].evaluation, points[*advice.winner].evaluation)) {
+        ++advice.open_points;
+        if (form_of(i) != own && advice.forms[form_of(i)].best == i) advice.open.push_back(i);
+      }
+    }
+    if (!advice.second) advice.second = advice.next;
+    if (is_synchronous(space.forms[own])) advice.synchronous.reset();
+    if (advice.sure == advice.winner) advice.sure.reset();
+  }
+  for (FormResult& form : advice.forms)
+    if (!form.best && form.other_batch > 0) note_nearest(form, points, space, asked);
+  sort_forms(advice);
+  return advice;
+}
+
+}  // namespace accosim

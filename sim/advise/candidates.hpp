@@ -1,0 +1,68 @@
+// What advise may choose: schedules in several forms, and knobs with a few alternatives each. A candidate is a pure
+// function of the space and its index, and comes down to settings that anybody can repeat with --set.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace accosim {
+
+/// A key of a schedule and its value as JSON: {"overlap", "\"backward\""}.
+using ScheduleKey = std::pair<std::string, std::string>;
+
+/// One position of a knob.
+struct Alternative {
+  std::string text;                 ///< "activation_recompute full"; empty: nothing is written, so nothing is said
+  std::vector<ScheduleKey> keys{};  ///< of the schedule
+  std::vector<std::string> set{};   ///< of the rest of the scenario, as --set takes it
+
+  bool operator==(const Alternative&) const = default;
+};
+
+struct Knob {
+  std::string name;
+  std::vector<Alternative> alternatives;  ///< the first is where a search begins
+  bool coarse = false;                    ///< a search that cannot play everything begins with all of its alternatives
+};
+
+/// A schedule with the keys that nothing varies.
+struct Form {
+  std::string schedule;  ///< name of its row of traits
+  std::string label;
+  bool written = false;  ///< it is one of the scenario's own schedules, and all of those stay in the scenario
+  std::vector<ScheduleKey> keys{};
+  std::vector<Knob> knobs{};
+};
+
+struct CandidateSpace {
+  std::vector<Form> forms;
+  bool published = false;  ///< the scenario says what was published of its own schedules, which then goes
+};
+
+/// Which form, and the alternative of each of its knobs.
+struct Candidate {
+  std::size_t form = 0;
+  std::vector<std::size_t> at{};
+
+  bool operator==(const Candidate&) const = default;
+};
+
+inline constexpr std::size_t kMostCandidates = 1'000'000'000;
+
+/// At most kMostCandidates, where the true number is larger.
+std::size_t size_of(const Form& form);
+std::size_t size_of(const CandidateSpace& space);
+/// Form after form, the last knob changing fastest. `index` is below the size.
+Candidate candidate_of(const CandidateSpace& space, std::size_t index);
+std::size_t index_of(const CandidateSpace& space, const Candidate& candidate);
+
+/// As --set takes them, in order.
+std::vector<std::string> settings_of(const CandidateSpace& space, const Candidate& candidate);
+/// "micro_batch_size 8, gradient_accumulation_steps 4, overlap backward"; empty where nothing is written.
+std::string options_in_words(const CandidateSpace& space, const Candidate& candidate);
+/// Keys as a person reads them: "overlap backward, bucket_cap_mb 100".
+std::string in_words(const std::vector<ScheduleKey>& keys);
+
+}  // namespace accosim

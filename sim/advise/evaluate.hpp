@@ -1,0 +1,76 @@
+// What a candidate comes to: refused, another batch, no room, or a time with its interval.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/price/fit_verdict.hpp"
+#include "models/price/interval.hpp"
+#include "sim/answers/breakdown.hpp"
+#include "sim/network/network.hpp"
+
+namespace accosim {
+
+enum class PointState : std::uint8_t {
+  kPlayed,      ///< it may win
+  kCannotWin,   ///< it takes long to play, and its closed form alone is longer than the best
+  kDoesNotFit,  ///< into memory; it is not played
+  kOtherBatch,  ///< its updates have other numbers of samples than were asked for
+  kRefused,     ///< the scenario cannot be so
+  kPostponed,   ///< it takes long to play, and waits until there is something to hold it against
+};
+
+/// Plain values only, since it comes back from another process byte by byte.
+struct Evaluation {
+  PointState state = PointState::kRefused;
+  FitVerdict verdict = FitVerdict::kFits;
+  double fit_probability = 1;
+  double memory = 0, capacity = 0;            ///< bytes, of the GPU that is least likely to fit
+  double samples = 0;                         ///< of an update
+  bool has_time = false;                      ///< it was played: what follows is known
+  double update_time = 0, low = 0, high = 0;  ///< s, with the 80 % interval; of kCannotWin the closed form
+  Spread spread;
+  double sent = 0;     ///< bytes a rank and update
+  double exposed = 0;  ///< s of communication an update that nothing hides
+  double mfu = 0, idle = 0;
+
+  double time_per_sample() const { return update_time / samples; }
+};
+
+/// What a candidate is held to.
+struct Asked {
+  std::string scenario;          ///< its name or path
+  std::vector<std::string> set;  ///< set before the candidate's own settings
+  double samples = 0;            ///< of an update
+  double tolerance = 0;          ///< what they may differ by, as a fraction
+  NetworkKind network = NetworkKind::kSimgrid;
+};
+
+/// Which points are worth the time that they take to play. One of many collectives is played only where its closed
+/// form, which knows nothing of interference and of waiting for others, is at most kHopeful times the best.
+struct Worth {
+  bool postponed = false;      ///< one of many collectives waits
+  std::optional<double> best;  ///< s a sample; absent: all are played
+};
+inline constexpr double kManyCollectives = 1500;  ///< of an update
+inline constexpr double kHopeful = 1.1;
+
+/// The schedule `label` of the scenario with these settings. A scenario that is refused throws ScenarioError.
+Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label,
+                    const Worth& worth = {});
+
+/// What its update is spent on.
+UpdateBreakdown breakdown_at(const Asked& asked, const std::vector<std::string>& settings, const std::string& label);
+
+/// What decides how fast the data of other GPUs comes: the link between sites, the adapters of a node, or the links in
+/// the only one; with the settings that make it `factor` times as fast.
+struct NetworkRate {
+  std::string what;  ///< "adapters"
+  double rate = 0;   ///< bytes per second, of the first of them
+};
+NetworkRate network_rate_of(const Cluster& cluster);
+std::vector<std::string> at_network_rate(const Cluster& cluster, double factor);
+
+}  // namespace accosim

@@ -1,0 +1,184 @@
+#include "sim/advise/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace accosim {
+namespace {
+
+/// Of a form all combinations of its coarse knobs, the others at their first alternative.
+std::vector<std::size_t> coarse_points(const CandidateSpace& space, std::size_t form) {
+  const std::vector<Knob>& knobs = space.forms[form].knobs;
+  std::vector<Candidate> all{{form, std::vector<std::size_t>(knobs.size(), 0)}};
+  for (std::size_t k = 0; k < knobs.size(); ++k) {
+    if (!knobs[k].coarse) continue;
+    std::vector<Candidate> more;
+    for (const Candidate& each : all)
+      for (std::size_t i = 0; i < knobs[k].alternatives.size(); ++i) {
+        more.push_back(each);
+        more.back().at[k] = i;
+      }
+    all = std::move(more);
+  }
+  std::vector<std::size_t> indices;
+  for (const Candidate& each : all) indices.push_back(index_of(space, each));
+  return indices;
+}
+
+constexpr std::size_t kTogether = 16;  ///< points that take long
+
+double steps_of_time(const Evaluation& each) {
+  return std::floor(std::log(each.time_per_sample()) / std::log1p(kEqualTimes));
+}
+
+class Search {
+ public:
+  Search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried)
+      : space_(space), budget_(budget), tried_(tried) {}
+
+  void everything() {
+    std::vector<std::size_t> all(size_of(space_));
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    play(all);
+  }
+
+  void coarsely() {
+    std::vector<std::size_t> all;
+    for (std::size_t form = 0; form < space_.forms.size(); ++form)
+      for (const std::size_t index : coarse_points(space_, form)) all.push_back(index);
+    const std::size_t room = std::max<std::size_t>(1, budget_ / 2), every = (all.size() + room - 1) / room;
+    std::vector<std::size_t> some;
+    for (std::size_t i = 0; i < all.size(); i += every) some.push_back(all[i]);
+    play(some);
+  }
+
+  /// Every change of one knob around the best of each form, until that changes no best one.
+  void refine() {
+    for (;;) {
+      std::vector<std::size_t> next;
+      for (const std::size_t form : forms_by_merit())
+        for (const std::size_t index : changes_of_one(best_.at(form))) next.push_back(index);
+      if (!play(next)) return;
+    }
+  }
+
+  /// Every change of two knobs around the best of a form, from the best form on; whether there was one to play.
+  bool refine_pairs() {
+    for (const std::size_t form : forms_by_merit()) {
+      std::vector<std::size_t> next;
+      for (const std::size_t index : changes_of_one(best_.at(form)))
+        for (const std::size_t other : changes_of_one(index)) next.push_back(other);
+      if (play(next)) return true;
+    }
+    return false;
+  }
+
+  std::vector<TriedPoint> points() const {
+    std::vector<TriedPoint> all;
+    for (const auto& [index, point] : points_) all.push_back(point);
+    return all;
+  }
+
+ private:
+  /// Those of `indices` that are new, as far as the budget goes; false where there are none.
+  bool play(const std::vector<std::size_t>& indices) {
+    std::vector<std::size_t> fresh;
+    std::set<std::size_t> seen;
+    for (const std::size_t index : indices) {
+      if (points_.size() + fresh.size() >= budget_) break;
+      if (!points_.contains(index) && seen.insert(index).second) fresh.push_back(index);
+    }
+    if (fresh.empty()) return false;
+    std::vector<TriedPoint> postponed;
+    for (TriedPoint& point : tried_(fresh, {.postponed = true, .best = best_time_})) {
+      if (point.evaluation.state == PointState::kPostponed)
+        postponed.push_back(std::move(point));
+      else
+        keep(std::move(point));
+    }
+    play_postponed(std::move(postponed));
+    return true;
+  }
+
+  /// A few at a time, from the most hopeful on.
+  void play_postponed(std::vector<TriedPoint> points) {
+    std::stable_sort(points.begin(), points.end(), [](const TriedPoint& a, const TriedPoint& b) {
+      return a.evaluation.time_per_sample() < b.evaluation.time_per_sample();
+    });
+    for (std::size_t from = 0; from < points.size(); from += kTogether) {
+      std::vector<std::size_t> some;
+      for (std::size_t i = from; i < std::min(points.size(), from + kTogether); ++i) some.push_back(points[i].index);
+      for (TriedPoint& point : tried_(some, {.postponed = false, .best = best_time_})) keep(std::move(point));
+    }
+  }
+
+  void keep(TriedPoint point) {
+    const std::size_t form = candidate_of(space_, point.index).form, index = point.index;
+    const Evaluation& each = point.evaluation;
+    if (each.state == PointState::kPlayed && (!best_time_ || each.time_per_sample() < *best_time_))
+      best_time_ = each.time_per_sample();
+    const auto best = best_.find(form);
+    if (best == best_.end() || better(point, points_.at(best->second))) best_[form] = index;
+    points_.emplace(index, std::move(point));
+  }
+
+  std::vector<std::size_t> forms_by_merit() const {
+    std::vector<std::size_t> forms;
+    for (const auto& [form, index] : best_) forms.push_back(form);
+    std::stable_sort(forms.begin(), forms.end(), [&](std::size_t a, std::size_t b) {
+      return better(points_.at(best_.at(a)), points_.at(best_.at(b)));
+    });
+    return forms;
+  }
+
+  std::vector<std::size_t> changes_of_one(std::size_t index) const {
+    std::vector<std::size_t> changes;
+    const Candidate from = candidate_of(space_, index);
+    const std::vector<Knob>& knobs = space_.forms[from.form].knobs;
+    for (std::size_t k = 0; k < knobs.size(); ++k)
+      for (std::size_t i = 0; i < knobs[k].alternatives.size(); ++i) {
+        Candidate to = from;
+        to.at[k] = i;
+        if (i != from.at[k]) changes.push_back(index_of(space_, to));
+      }
+    return changes;
+  }
+
+  const CandidateSpace& space_;
+  std::size_t budget_;
+  const TryPoints& tried_;
+  std::map<std::size_t, TriedPoint> points_;  // by index
+  std::map<std::size_t, std::size_t> best_;   // index, by form
+  std::optional<double> best_time_;           // s a sample
+};
+
+}  // namespace
+
+bool better(const TriedPoint& a, const TriedPoint& b) {
+  const Evaluation &x = a.evaluation, &y = b.evaluation;
+  if (x.state != y.state) return x.state < y.state;
+  if (x.state <= PointState::kCannotWin)
+    if (const double a_time = steps_of_time(x), b_time = steps_of_time(y); a_time != b_time) return a_time < b_time;
+  if (x.state != PointState::kRefused && x.memory != y.memory) return x.memory < y.memory;
+  return a.index < b.index;
+}
+
+Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried) {
+  Search searching(space, budget, tried);
+  if (size_of(space) <= budget) {
+    searching.everything();
+    return {searching.points(), true};
+  }
+  searching.coarsely();
+  do {
+    searching.refine();
+  } while (searching.refine_pairs());
+  return {searching.points(), false};
+}
+
+}  // namespace accosim

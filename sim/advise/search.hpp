@@ -1,0 +1,44 @@
+// Which candidates are played: all of them where the budget allows, else those that a fixed procedure comes to. What is
+// played depends on the space, the budget and the results alone, never on the order in which results arrive.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/advise/candidates.hpp"
+#include "sim/advise/evaluate.hpp"
+
+namespace accosim {
+
+/// A candidate that was tried.
+struct TriedPoint {
+  std::size_t index = 0;  ///< in the space
+  Evaluation evaluation;
+  std::string refusal;  ///< why the scenario cannot be so
+};
+
+/// Times are counted in steps of this fraction, so that rounding decides nothing. Of equal ones less memory is better,
+/// and then the lower index.
+inline constexpr double kEqualTimes = 1e-4;
+
+/// Whether `a` is the better choice, by what it comes to (in the order of PointState).
+bool better(const TriedPoint& a, const TriedPoint& b);
+
+/// The points of these indices, in their order.
+using TryPoints = std::function<std::vector<TriedPoint>(const std::vector<std::size_t>&, const Worth&)>;
+
+struct Searched {
+  std::vector<TriedPoint> points;  ///< by index
+  bool exhaustive = false;         ///< they are all there are
+};
+
+/// A space of at most `budget` points is tried as a whole. Of a larger one: first every alternative of the coarse knobs
+/// with all others at their first one (thinned out evenly to half of the budget, where that is less); then around the
+/// best of each form every change of one knob, until that brings nothing; then, from the best form on, every change of
+/// two knobs, and again of one; until the budget is spent. Of the points that are tried together, those that take long
+/// to play come last, held against the best so far.
+Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried);
+
+}  // namespace accosim

@@ -1,0 +1,263 @@
+// The verb `advise`: of all schedules and options the one of least time that fits, at the batch that was asked for.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <utility>
+
+#include "models/base/errors.hpp"
+#include "models/base/json.hpp"
+#include "models/base/outputs.hpp"
+#include "models/base/text.hpp"
+#include "models/base/whole_file.hpp"
+#include "reports/advise/advice_json.hpp"
+#include "reports/advise/advice_text.hpp"
+#include "reports/console_rows.hpp"
+#include "sim/advise/answer.hpp"
+#include "sim/advise/knobs.hpp"
+#include "sim/app/jobs.hpp"
+#include "sim/app/schedules.hpp"
+#include "sim/app/shared.hpp"
+#include "sim/app/sweep/counted.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/result/balance.hpp"
+#include "sim/result/parallel.hpp"
+#include "sim/sweep/workers.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr const char* kChose = "accosim advise chose ";  // by which a file is known again
+constexpr std::size_t kMostRivals = 6;
+constexpr int kMostBudget = 1'000'000;
+
+std::vector<Option> search_options() {
+  return {
+      {.names = "--over",
+       .help = "Vary this, and nothing that advise would choose itself: /json/pointer=10,100,400 Gbit/s, =0..16:17 or "
+               "=10..800:20:log; may be repeated, for every combination",
+       .value = Texts()},
+      {.names = "--budget",
+       .help = "Most points that are tried: so many are searched as a whole, of more candidates the best are looked "
+               "for",
+       .value = std::string("2000 points"),
+       .empty = "names no number",
+       .default_shown = true},
+      {.names = "--batch-tolerance",
+       .help = "How far the samples of an update may be from those asked for, in percent",
+       .value = 100 * kEqualSamples,
+       .least = 0,
+       .most = 100,
+       .default_shown = true},
+      jobs_option(),
+      {.names = "-o,--output",
+       .help = "Write the winner as a scenario, with every value filled in, for compare and the others",
+       .empty = "names no file",
+       .takes = "FILE"},
+      {.names = "--json", .help = "One JSON document instead of text", .value = false},
+      force_option()};
+}
+
+std::size_t budget_of(const Arguments& arguments) {
+  std::string text = arguments.text("--budget");
+  for (const char* const unit : {" points", " point"})
+    if (text.size() > std::strlen(unit) && text.ends_with(unit)) text.resize(text.size() - std::strlen(unit));
+  const std::optional<int> number = whole_number(text);
+  if (!number || *number < 1 || *number > kMostBudget)
+    throw BadInput(fmt::format("--budget {}: is no number of points; write one from 1 to {}, such as \"2000 points\"",
+                               in_quotes(arguments.text("--budget")), kMostBudget));
+  return static_cast<std::size_t>(*number);
+}
+
+/// Values as their bytes, to come back from another process.
+std::string bytes_of(const Evaluation& evaluation) {
+  return {reinterpret_cast<const char*>(&evaluation), sizeof evaluation};
+}
+
+/// Evaluations of so many things in processes of their own, in their order; what fails has a reason.
+std::vector<WrittenSchedule> evaluations(int jobs, std::size_t count,
+                                         const std::function<Evaluation(std::size_t)>& work, Counted* progress) {
+  std::vector<WrittenSchedule> all(count);
+  std::size_t at = 0;
+  in_workers(
+      {.jobs = jobs}, [&] { return at < count ? std::optional(at++) : std::nullopt; },
+      [&](std::size_t i) {
+        try {
+          return bytes_of(work(i));
+        } catch (const ScenarioError& error) {
+          throw std::runtime_error(error.errors.front());
+        }
+      },
+      [&](std::size_t i, const Outcome& outcome) {
+        all[i].refusal = outcome.failure;
+        if (outcome.failure.empty()) std::memcpy(&all[i].evaluation, outcome.text.data(), sizeof(Evaluation));
+        if (progress != nullptr) progress->one_more(!outcome.failure.empty());
+      },
+      [&] {
+        if (progress != nullptr) progress->show();
+      });
+  return all;
+}
+
+const std::string& label_at(const Answer& answer, std::size_t index) {
+  return answer.space.forms[candidate_of(answer.space, index).form].label;
+}
+
+Searched searched_of(const Answer& answer, int jobs) {
+  Counted progress(std::min(size_of(answer.space), answer.budget));
+  return search(answer.space, answer.budget, [&](const std::vector<std::size_t>& indices, const Worth& worth) {
+    const auto work = [&](std::size_t i) {
+      return evaluate(answer.asked, settings_of(answer.space, candidate_of(answer.space, indices[i])),
+                      label_at(answer, indices[i]), worth);
+    };
+    std::vector<TriedPoint> points;
+    for (WrittenSchedule& each : evaluations(jobs, indices.size(), work, &progress))
+      points.push_back({indices[points.size()], each.evaluation, std::move(each.refusal)});
+    return points;
+  });
+}
+
+/// The scenario's own schedules as they are written, to compare with: the baseline, and those that are searched.
+std::vector<WrittenSchedule> written_schedules(const Scenario& scenario, const Asked& asked, const Texts& wanted,
+                                               int jobs) {
+  std::vector<std::string> labels;
+  for (const ScheduleSpec& spec : scenario.schedules)
+    if (wanted.empty() || spec.label == scenario.baseline || contains(wanted, spec.label) ||
+        contains(wanted, spec.name))
+      labels.push_back(spec.label);
+  std::vector<WrittenSchedule> all = evaluations(
+      jobs, labels.size(), [&](std::size_t i) { return evaluate(asked, {}, labels[i]); }, nullptr);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].label = labels[i];
+  return all;
+}
+
+std::vector<std::string> settings_at(const Answer& answer, std::size_t point) {
+  return settings_of(answer.space, candidate_of(answer.space, answer.advice.points[point].index));
+}
+
+void add_breakdowns(Answer& answer, int jobs) {
+  const Findings& advice = answer.advice;
+  if (!advice.second) return;
+  using Parts = std::array<Seconds, kTimeUses>;
+  const std::vector<Parts> parts = values_in_children<Parts>(jobs, 2, [&](std::size_t i) {
+    const std::size_t point = i == 0 ? *advice.winner : *advice.second;
+    return breakdown_at(answer.asked, settings_at(answer, point), label_at(answer, advice.points[point].index)).parts;
+  });
+  for (const std::size_t i : {0, 1}) {
+    const std::size_t point = i == 0 ? *advice.winner : *advice.second;
+    const Evaluation& each = advice.points[point].evaluation;
+    UpdateBreakdown use{label_at(answer, advice.points[point].index),
+                        Seconds{each.update_time},
+                        Seconds{each.low},
+                        Seconds{each.high},
+                        each.samples / answer.asked.samples,
+                        parts[i]};
+    (i == 0 ? answer.winner_use : answer.second_use) = std::move(use);
+  }
+}
+
+void add_takeovers(Answer& answer, const Cluster& cluster, int jobs) {
+  answer.network = network_rate_of(cluster);
+  answer.rivals = rivals_of(answer.space, answer.advice, kMostRivals);
+  if (answer.rivals.size() < 2 || answer.network.rate <= 0) return;
+  answer.takeovers = takeovers_of([&](double factor) {
+    const std::vector<std::string> rate = at_network_rate(cluster, factor);
+    std::vector<std::optional<double>> times;
+    for (const WrittenSchedule& each : evaluations(
+             jobs, answer.rivals.size(),
+             [&](std::size_t i) {
+               std::vector<std::string> settings = settings_at(answer, answer.rivals[i]);
+               settings.insert(settings.end(), rate.begin(), rate.end());
+               return evaluate(answer.asked, settings, label_at(answer, answer.advice.points[answer.rivals[i]].index));
+             },
+             nullptr)) {
+      const bool may_win = each.refusal.empty() && each.evaluation.state == PointState::kPlayed;
+      times.push_back(may_win ? std::optional(each.evaluation.time_per_sample()) : std::nullopt);
+    }
+    return times;
+  });
+}
+
+OutputKind winner_kind() {
+  OutputKind kind = document_kind("accosim.scenario/1");
+  kind.holds = kChose;
+  return kind;
+}
+
+void write_winner(const Answer& answer, const std::string& path) {
+  const std::size_t winner = *answer.advice.winner;
+  std::vector<std::string> settings = answer.asked.set;
+  for (std::string& each : settings_at(answer, winner)) settings.push_back(std::move(each));
+  JsonDocument document = parse_json(load_balanced(answer.asked.scenario, settings).resolved, "");
+  const Candidate candidate = candidate_of(answer.space, answer.advice.points[winner].index);
+  document.root.set("description",
+                    fmt::format("What {}for {}: {}, {}", kChose, answer.name, answer.space.forms[candidate.form].label,
+                                options_in_words(answer.space, candidate)));
+  WholeFile file(path);
+  file.write(write_json(document.root) + "\n");
+  file.commit();
+}
+
+std::vector<Axis> axes_asked_for(const Arguments& arguments) {
+  std::vector<Axis> axes;
+  for (const std::string& over : arguments.texts("--over")) axes.push_back(parse_axis(over));
+  return axes;
+}
+
+Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
+  const Scenario& scenario = loaded.scenario;
+  const int jobs = arguments.whole("--jobs");
+  Answer answer;
+  answer.name = scenario.name;
+  answer.model = scenario.model.name;
+  answer.gpus = gpus_in_words(scenario.cluster);
+  answer.baseline = scenario.baseline;
+  answer.asked = {arguments.text("scenario"), arguments.texts("--set"), samples_asked(scenario),
+                  arguments.number("--batch-tolerance") / 100, network_of(arguments)};
+  answer.budget = budget_of(arguments);
+  Searchable searchable = while_shown("looking for candidates", [&] {
+    return candidates_for(loaded, arguments.texts("--schedule"), axes_asked_for(arguments));
+  });
+  answer.space = std::move(searchable.space);
+  answer.left_out = std::move(searchable.left_out);
+  answer.written = written_schedules(scenario, answer.asked, arguments.texts("--schedule"), jobs);
+  answer.advice = findings_of(answer.space, searched_of(answer, jobs), answer.asked.samples);
+  const Progress progress("comparing the best with each other");
+  add_breakdowns(answer, jobs);
+  add_takeovers(answer, scenario.cluster, jobs);
+  return answer;
+}
+
+ExitCode advise(const Arguments& arguments) {
+  const LoadedScenario loaded = load_balanced(arguments.text("scenario"), arguments.texts("--set"));
+  const std::string& output = arguments.text("--output");
+  check_outputs({{"--output", output, winner_kind()}}, loaded.files, arguments.flag("--force"));
+  const Answer answer = answer_of(loaded, arguments);
+  if (arguments.flag("--json"))
+    write_advice_json(std::cout, answer);
+  else
+    write_advice(std::cout, answer, console_options());
+  if (!answer.advice.winner) return ExitCode::kBadInput;
+  if (!output.empty()) write_winner(answer, output);
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+Verb advise_verb() {
+  std::vector<Option> all = joined(play_options(), search_options());
+  for (Option& option : all)
+    if (option.names == "--schedule")
+      option.help =
+          "Only this schedule: a label or name of the scenario, or any that the program knows; may be repeated";
+  return {.name = "advise",
+          .help = "Find the schedule and options of least time that fit, at the batch that was asked for, and say why",
+          .options = all,
+          .modes = {{.reads = names_of(all), .run = advise}}};
+}
+
+}  // namespace accosim

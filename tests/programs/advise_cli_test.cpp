@@ -1,0 +1,237 @@
+// advise as a user starts it: it finds what `compare` alone finds when every point is tried by hand, says the same each
+// time, and what it gives can be run again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "tests/support/accosim_program.hpp"
+
+namespace accosim {
+namespace {
+
+/// A cluster of few GPUs and a small model: what a test can try as a whole.
+std::string scenario_text(const std::string& model, int nodes, int gpus, const std::string& rate,
+                          const std::string& memory, const std::string& schedules) {
+  return R"({"schema": "accosim.scenario/1", "model": ")" + model + R"(", "cluster": {"nodes": [{"count": )" +
+         std::to_string(nodes) + R"(, "gpus": )" + std::to_string(gpus) +
+         R"(, "device": {"inherits": "A100-SXM4-80GB", "memory": ")" + memory +
+         R"("}, "intra": {"kind": "nvlink", "bandwidth": "300 GB/s"}, "nics": {"bandwidth": ")" + rate +
+         R"("}}]}, "training": {"sequence_length": 512, "micro_batch_size": 4, "gradient_accumulation_steps": 4,
+         "train_tokens": 1e9}, "schedules": [)" +
+         schedules + "]}";
+}
+
+struct SmallSpace {
+  std::string text;
+  std::vector<std::pair<std::string, std::vector<std::string>>> axes;
+};
+
+const std::pair<std::string, std::vector<std::string>> kSizes{"/training/micro_batch_size", {"2", "4", "8"}};
+const std::pair<std::string, std::vector<std::string>> kSteps{"/training/gradient_accumulation_steps", {"2", "4", "8"}};
+const std::pair<std::string, std::vector<std::string>> kRecompute{"/training/activation_recompute", {"none", "full"}};
+const std::pair<std::string, std::vector<std::string>> kBuckets{"/schedules/0/bucket_cap_mb", {"5", "25", "200"}};
+const std::pair<std::string, std::vector<std::string>> kOverlap{"/schedules/1/overlap", {"none", "backward"}};
+const std::pair<std::string, std::vector<std::string>> kLate{"/schedules/2/late_communication", {"wait", "accumulate"}};
+
+/// Twenty: five clusters, each with four sets of options. The memory is such that some points do not fit.
+std::vector<SmallSpace> small_spaces() {
+  const std::string three = R"({"name": "ddp"}, {"name": "zero1"}, {"name": "acco"})";
+  const std::string with_dpu = R"({"name": "ddp"}, {"name": "zero2"}, {"name": "dpu"}, {"name": "zero3"})";
+  const std::vector<std::string> clusters = {scenario_text("gpt2", 2, 1, "10 Gbit/s", "12 GiB", three),
+                                             scenario_text("gpt2", 1, 4, "100 Gbit/s", "9 GiB", with_dpu),
+                                             scenario_text("gpt2-medium", 2, 2, "25 Gbit/s", "20 GiB", three),
+                                             scenario_text("gpt2-medium", 2, 2, "2 Gbit/s", "24 GiB", with_dpu),
+                                             scenario_text("tinystories-36m", 4, 1, "1 Gbit/s", "6 GiB", three)};
+  std::vector<SmallSpace> spaces;
+  for (const std::string& text : clusters) {
+    spaces.push_back({text, {kSizes, kSteps}});
+    spaces.push_back({text, {kRecompute, kBuckets}});
+    spaces.push_back({text, {kOverlap, kLate}});
+    spaces.push_back({text, {kRecompute, kLate, {"/training/implementation", {"eager", "compiled"}}}});
+  }
+  return spaces;
+}
+
+struct Tried {
+  double time_per_sample = 0;
+  bool may_win = false;
+};
+
+/// Every point by `compare` alone: by the settings and the label.
+std::map<std::string, Tried> tried_by_compare(const std::string& file, const SmallSpace& space, double asked) {
+  std::map<std::string, Tried> all;
+  std::vector<std::vector<std::string>> points{{}};
+  for (const auto& [pointer, values] : space.axes) {
+    std::vector<std::vector<std::string>> more;
+    for (const std::vector<std::string>& point : points)
+      for (const std::string& value : values) {
+        more.push_back(point);
+        more.back().push_back(pointer + "=" + value);
+      }
+    points = more;
+  }
+  for (const std::vector<std::string>& point : points) {
+    std::vector<std::string> words{"compare", file, "--json"};
+    std::string name;
+    for (const std::string& set : point) {
+      words.insert(words.end(), {"--set", set});
+      name += set + " ";
+    }
+    const ProgramRun run = accosim(words);
+    if (run.exit_code != 0) continue;
+    for (const Json& each : Json::parse(run.out)["results"].elements()) {
+      const double samples = each["samples_per_update"].number();
+      all[name + each["label"].text()] = {each["update_time_s"].number() / samples,
+                                          each["fits"].value().boolean && std::abs(samples / asked - 1) <= 0.01};
+    }
+  }
+  return all;
+}
+
+/// Returns how many points do not fit.
+double expect_the_known_best(const std::vector<SmallSpace>& spaces, std::size_t from, std::size_t to) {
+  double do_not_fit = 0;
+  for (std::size_t s = from; s < to; ++s) {
+    const TemporaryFolder folder;
+    const std::string file = folder.write("small.json", spaces[s].text).string();
+    std::vector<std::string> words{"advise", file, "-j", "2"};
+    for (const auto& [pointer, values] : spaces[s].axes) {
+      std::string axis = pointer + "=";
+      for (const std::string& value : values) axis += (axis.back() == '=' ? "" : ",") + value;
+      words.insert(words.end(), {"--over", axis});
+    }
+    const Json advice = results_of(words);
+    const std::map<std::string, Tried> tried = tried_by_compare(file, spaces[s], advice["samples_per_update"].number());
+    double least = std::numeric_limits<double>::infinity();
+    std::size_t may_win = 0;
+    for (const auto& [name, each] : tried) {
+      if (each.may_win) least = std::min(least, each.time_per_sample);
+      may_win += each.may_win ? 1 : 0;
+    }
+    EXPECT_TRUE(advice["exhaustive"].value().boolean);
+    EXPECT_EQ(advice["played"].number() + advice["cannot_win"].number(), static_cast<double>(may_win)) << s;
+    do_not_fit += advice["does_not_fit"].number();
+    const Json winner = advice["winner"];
+    std::string name;
+    for (const Json& set : winner["set"].elements()) name += set.text() + " ";
+    EXPECT_TRUE(tried.contains(name + winner["label"].text())) << s << ": " << name;
+    if (!tried.contains(name + winner["label"].text())) continue;
+    const Tried& known = tried.at(name + winner["label"].text());
+    EXPECT_TRUE(known.may_win) << s << ": " << name;
+    EXPECT_EQ(known.time_per_sample, winner["time_per_sample_s"].number()) << s << ": " << name;
+    EXPECT_LE(known.time_per_sample, least * (1 + 1.01e-4)) << s << ": " << name;
+  }
+  return do_not_fit;
+}
+
+// Parts, so that they run side by side.
+void expect_part(std::size_t part) {
+  const std::vector<SmallSpace> spaces = small_spaces();
+  ASSERT_EQ(spaces.size(), 20U);
+  EXPECT_GT(expect_the_known_best(spaces, 4 * part, 4 * part + 4), 0) << "some do not fit";
+}
+TEST(Advise, FindsTheKnownBestOnTwoSingleGpus) { expect_part(0); }
+TEST(Advise, FindsTheKnownBestOnANode) { expect_part(1); }
+TEST(Advise, FindsTheKnownBestOnTwoNodes) { expect_part(2); }
+TEST(Advise, FindsTheKnownBestOnASlowNetwork) { expect_part(3); }
+TEST(Advise, FindsTheKnownBestOnFourSingleGpus) { expect_part(4); }
+
+TEST(Advise, WhatIsNotPlayedForItsManyCollectivesWouldNotHaveWon) {
+  // ZeRO-3 on 12 blocks gathers and reduces 42 units a micro-batch: from 36 of them on they are more than 1500.
+  std::string text = scenario_text("gpt2", 2, 1, "10 Gbit/s", "60 GiB", R"({"name": "zero3"}, {"name": "zero1"})");
+  const std::string steps = "\"gradient_accumulation_steps\": ";
+  text.replace(text.find(steps + "4"), steps.size() + 1, steps + "16");
+  const SmallSpace space{text,
+                         {{"/training/micro_batch_size", {"1", "4", "8"}},
+                          {"/training/gradient_accumulation_steps", {"8", "16", "64"}},
+                          {"/training/activation_recompute", {"none", "full"}}}};
+  expect_the_known_best({space}, 0, 1);
+  const TemporaryFolder folder;
+  const Json advice =
+      results_of({"advise", folder.write("small.json", text).string(), "--over", "/training/micro_batch_size=1,4,8",
+                  "--over", "/training/gradient_accumulation_steps=8,16,64"});
+  EXPECT_EQ(advice["cannot_win"].number(), 1) << "ZeRO-3 with 64 micro-batches";
+}
+
+const std::vector<std::string> kAdvise{"advise", "finetune_1x8_a100", "--schedule", "zero1", "--schedule", "acco"};
+
+std::vector<std::string> advise_with(const std::vector<std::string>& more) {
+  std::vector<std::string> words = kAdvise;
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(Advise, SaysTheSameHoweverManyProcessesPlay) {
+  const ProgramRun one = accosim(advise_with({"-j", "1", "--budget", "60 points"}));
+  const ProgramRun three = accosim(advise_with({"-j", "3", "--budget", "60"}));
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(one.out, three.out);
+  EXPECT_NE(one.out.find("60 points of "), std::string::npos) << one.out;
+  EXPECT_NE(one.out.find("cannot be told apart"), std::string::npos) << one.out;
+}
+
+TEST(Advise, TheWinnerCanBeRunAgain) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "winner.json").string();
+  const Json advice = results_of(advise_with({"-o", file}));
+  const Json winner = advice["winner"];
+  const Json saved = results_of({"compare", file})["results"][0];
+  EXPECT_EQ(saved["update_time_s"].number(), winner["update_time_s"].number());
+  std::vector<std::string> words{"compare", "finetune_1x8_a100"};
+  for (const Json& set : winner["set"].elements()) words.insert(words.end(), {"--set", set.text()});
+  const Json again = results_of(words)["results"][0];
+  for (const char* const key : {"update_time_s", "update_time_s_low", "update_time_s_high", "memory_resident_bytes",
+                                "bytes_sent_per_rank_per_update", "exposed_communication_s"})
+    EXPECT_EQ(again[key].number(), winner[key].number()) << key;
+  // The same verb may write it again; another's file it leaves alone.
+  EXPECT_EQ(accosim(advise_with({"-o", file, "--budget", "20"})).exit_code, 0);
+  const std::string mine = folder.write("mine.json", R"({"schema": "accosim.scenario/1"})").string();
+  const ProgramRun refused = accosim(advise_with({"-o", mine}));
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.err.find("--force"), std::string::npos) << refused.err;
+}
+
+TEST(Advise, EveryPointIsCountedAndTheFrontIsOne) {
+  const Json advice = results_of(advise_with({}));
+  EXPECT_EQ(advice["schema"].text(), "accosim.advice/1");
+  EXPECT_TRUE(advice["exhaustive"].value().boolean);
+  double counted = 0;
+  for (const char* const key : {"played", "cannot_win", "does_not_fit", "other_batch", "refused"})
+    counted += advice[key].number();
+  EXPECT_EQ(counted, advice["points"].number());
+  EXPECT_EQ(advice["points"].number(), advice["candidates"].number());
+  const std::vector<Json> front = advice["front"].elements();
+  ASSERT_FALSE(front.empty());
+  EXPECT_EQ(front[0]["set"], advice["winner"]["set"]);
+  for (const Json& a : front)
+    for (const Json& b : front) {
+      const auto less = [&](const char* key) { return a[key].number() < b[key].number(); };
+      if (a["set"] == b["set"]) continue;
+      EXPECT_TRUE(less("time_per_sample_s") || less("memory_resident_bytes") || less("bytes_sent_per_rank_per_update"));
+    }
+}
+
+TEST(Advise, WhereNothingFitsItSaysSo) {
+  const ProgramRun run = accosim(advise_with({"--set", "/cluster/nodes/0/device/memory=2 GiB"}));
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.out.rfind("None of ", 0), 0U) << run.out;
+  std::string text = run.out;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  EXPECT_NE(text.find("280 do not fit into memory"), std::string::npos) << run.out;
+}
+
+TEST(Advise, WrongOptionsAreToldWithWhatToWrite) {
+  const ProgramRun budget = accosim(advise_with({"--budget", "many"}));
+  EXPECT_EQ(budget.exit_code, 1);
+  EXPECT_NE(budget.err.find("\"2000 points\""), std::string::npos) << budget.err;
+  const ProgramRun schedule = accosim({"advise", "finetune_1x8_a100", "--schedule", "zero9"});
+  EXPECT_EQ(schedule.exit_code, 1);
+  EXPECT_NE(schedule.err.find("zero9"), std::string::npos) << schedule.err;
+}
+
+}  // namespace
+}  // namespace accosim

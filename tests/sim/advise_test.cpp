@@ -1,0 +1,292 @@
+// What advise searches and how it concludes, on spaces and figures made by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "models/base/errors.hpp"
+#include "sim/advise/advice.hpp"
+#include "sim/advise/answer.hpp"
+#include "sim/advise/candidates.hpp"
+#include "sim/advise/knobs.hpp"
+#include "sim/advise/search.hpp"
+#include "sim/advise/takeover.hpp"
+#include "sim/result/balance.hpp"
+#include "tests/support/random.hpp"
+
+namespace accosim {
+namespace {
+
+/// Settings beside a schedule that takes any number of micro-batches.
+Scenario with_zero1(const std::string& name, std::vector<std::string> set) {
+  set.insert(set.end(), {R"(/schedules=[{"name": "zero1"}])", "/baseline=zero1", "/published={}"});
+  return load_balanced(name, set).scenario;
+}
+
+Knob knob_of(const std::string& name, std::size_t alternatives, bool coarse = false) {
+  Knob knob{name, {}, coarse};
+  for (std::size_t i = 0; i < alternatives; ++i) {
+    std::string text(name);
+    text += " " + std::to_string(i);
+    knob.alternatives.push_back({text, {}, {"/" + name + "=" + std::to_string(i)}});
+  }
+  return knob;
+}
+
+/// Two schedules: 2 x 3 and 4 candidates.
+CandidateSpace small_space() {
+  return {{{"ddp", "ddp", false, {}, {knob_of("a", 2, true), knob_of("b", 3)}},
+           {"zero1", "mine", false, {{"overlap", "\"none\""}}, {knob_of("c", 4)}}},
+          true};
+}
+
+Evaluation played(double time, double memory = 1, double sent = 1) {
+  Evaluation each;
+  each.state = PointState::kPlayed;
+  each.has_time = true;
+  each.samples = 1;
+  each.update_time = time;
+  each.memory = memory;
+  each.sent = sent;
+  return each;
+}
+
+TEST(Candidates, EachIndexIsOneCandidateAndBack) {
+  const CandidateSpace space = small_space();
+  ASSERT_EQ(size_of(space), 10U);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(index_of(space, candidate_of(space, i)), i);
+  EXPECT_EQ(candidate_of(space, 4), (Candidate{0, {1, 1}})) << "the last knob changes fastest";
+  EXPECT_EQ(candidate_of(space, 6), (Candidate{1, {0}})) << "the first of the second form";
+}
+
+TEST(Candidates, SettingsAreTheKnobsAndAScheduleOfItsOwn) {
+  CandidateSpace space = small_space();
+  space.forms[1].knobs[0].alternatives[2].keys = {{"overlap", "\"backward\""}, {"bucket_cap_mb", "25"}};
+  EXPECT_EQ(
+      settings_of(space, {1, {2}}),
+      (std::vector<std::string>{
+          "/c=2", R"(/schedules=[{"name": "zero1", "label": "mine", "overlap": "backward", "bucket_cap_mb": 25}])",
+          "/baseline=\"mine\"", "/published={}"}));
+  EXPECT_EQ(options_in_words(space, {0, {1, 2}}), "a 1, b 2");
+  space.forms[0].written = true;  // the scenario keeps its own schedules then
+  EXPECT_EQ(settings_of(space, {0, {1, 2}}), (std::vector<std::string>{"/a=1", "/b=2"}));
+}
+
+TEST(Search, PlaysASmallSpaceAsAWhole) {
+  const Searched all = search(small_space(), 10, [](const std::vector<std::size_t>& indices, const Worth&) {
+    std::vector<TriedPoint> points;
+    for (const std::size_t i : indices) points.push_back({i, played(1.0 + static_cast<double>(i)), ""});
+    return points;
+  });
+  EXPECT_TRUE(all.exhaustive);
+  ASSERT_EQ(all.points.size(), 10U);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(all.points[i].index, i);
+}
+
+/// Costs of each alternative that add up: a change of one knob at a time then always finds the least.
+class Sums {
+ public:
+  Sums(const CandidateSpace& space, std::uint64_t seed) : space_(space) {
+    Random random(seed);
+    for (const Form& form : space.forms)
+      for (const Knob& knob : form.knobs)
+        for (std::size_t i = 0; i < knob.alternatives.size(); ++i) costs_.push_back(random.uniform(0.1, 1));
+  }
+  double at(const Candidate& candidate) const {
+    std::size_t first = 0;
+    double sum = 0;
+    for (std::size_t f = 0; f < space_.forms.size(); ++f)
+      for (std::size_t k = 0; k < space_.forms[f].knobs.size(); ++k) {
+        if (f == candidate.form) sum += costs_[first + candidate.at[k]];
+        first += space_.forms[f].knobs[k].alternatives.size();
+      }
+    return sum;
+  }
+
+ private:
+  const CandidateSpace& space_;
+  std::vector<double> costs_;
+};
+
+TEST(Search, FindsTheLeastSumOfALargeSpaceWithinItsBudget) {
+  const CandidateSpace space{{{"ddp", "a", false, {}, {knob_of("w", 6, true), knob_of("x", 5), knob_of("y", 7)}},
+                              {"zero1", "b", false, {}, {knob_of("w", 6, true), knob_of("z", 9)}}},
+                             false};
+  ASSERT_EQ(size_of(space), 264U);  // 210 + 54
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const Sums sums(space, seed);
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < size_of(space); ++i) least = std::min(least, sums.at(candidate_of(space, i)));
+    std::size_t asked = 0;
+    const auto play = [&](const std::vector<std::size_t>& indices, const Worth&) {
+      std::vector<TriedPoint> points;
+      for (const std::size_t i : indices) points.push_back({i, played(sums.at(candidate_of(space, i))), ""});
+      asked += indices.size();
+      return points;
+    };
+    const Searched some = search(space, 100, play);
+    EXPECT_FALSE(some.exhaustive);
+    EXPECT_LE(some.points.size(), 100U);
+    EXPECT_EQ(asked, some.points.size()) << "no point twice";
+    double found = std::numeric_limits<double>::infinity();
+    for (const TriedPoint& point : some.points) found = std::min(found, point.evaluation.update_time);
+    EXPECT_NEAR(found, least, 1e-4 * least) << seed;
+    EXPECT_EQ(search(space, 100, play).points.size(), some.points.size()) << "the same again";
+  }
+}
+
+TEST(Search, WhatTakesLongIsHeldAgainstTheBestOfTheRest) {
+  // The points of odd index take long, and their closed form is their index; the others take 5.
+  std::set<std::size_t> played_late;
+  const Searched all = search(small_space(), 10, [&](const std::vector<std::size_t>& indices, const Worth& worth) {
+    std::vector<TriedPoint> points;
+    for (const std::size_t i : indices) {
+      Evaluation each = played(i % 2 == 0 ? 5 : static_cast<double>(i));
+      if (i % 2 == 1 && worth.postponed) each.state = PointState::kPostponed;
+      if (i % 2 == 1 && !worth.postponed) {
+        EXPECT_TRUE(worth.best.has_value());
+        if (each.update_time > kHopeful * *worth.best)
+          each.state = PointState::kCannotWin;
+        else
+          played_late.insert(i);
+      }
+      points.push_back({i, each, ""});
+    }
+    return points;
+  });
+  EXPECT_EQ(played_late, (std::set<std::size_t>{1, 3, 5})) << "5 is within 1.1 x 5; 7 and 9 are not";
+  const Findings found = findings_of(small_space(), all, 1);
+  EXPECT_EQ(found.cannot_win, 2U);
+  EXPECT_EQ(found.points[*found.winner].index, 1U);
+}
+
+/// Of small_space(): by index.
+Findings findings(std::vector<Evaluation> evaluations) {
+  Searched searched;
+  searched.exhaustive = true;
+  for (std::size_t i = 0; i < evaluations.size(); ++i) searched.points.push_back({i, evaluations[i], ""});
+  return findings_of(small_space(), searched, 1);
+}
+
+TEST(Findings, WinnerSecondAndFrontOfFiguresByHand) {
+  Evaluation no_room = played(0.1);
+  no_room.state = PointState::kDoesNotFit;
+  Evaluation grown = played(0.2);
+  grown.state = PointState::kOtherBatch;
+  grown.samples = 1.5;
+  Evaluation tight = played(1.0, 9, 4);
+  tight.verdict = FitVerdict::kTight;
+  // Form 0: points 0 to 5, form 1: 6 to 9.
+  const Findings found = findings({tight, played(2.0, 5, 4), played(1.00005, 9, 5), no_room, grown, played(3.0, 5, 4),
+                                   played(1.5, 8, 4), played(1.6, 8, 3), played(4.0, 6, 9), played(5.0, 4, 4)});
+  EXPECT_EQ(found.played, 8U);
+  EXPECT_EQ(found.tight, 1U);
+  EXPECT_EQ(found.do_not_fit, 1U);
+  EXPECT_EQ(found.other_batch, 1U);
+  EXPECT_EQ(found.winner, 0U);
+  EXPECT_EQ(found.second, 6U) << "the best of the other schedule";
+  EXPECT_EQ(found.next, 1U) << "2 takes longer by less than a thousandth";
+  EXPECT_EQ(found.sure, 2U) << "the winner is tight, and 2 surely fits";
+  EXPECT_FALSE(found.synchronous.has_value());
+  // By time: 0 (9, 4); 2 (9, 5) is beaten by 0; 6 (8, 4); 7 (8, 3); 1 (5, 4); 5 is beaten by 1, 8 (6, 9) too; 9 (4, 4).
+  EXPECT_EQ(found.front, (std::vector<std::size_t>{0, 6, 7, 1, 9}));
+  ASSERT_EQ(found.forms.size(), 2U);
+  EXPECT_EQ(found.forms[0].best, 0U);
+  EXPECT_EQ(found.forms[1].best, 6U);
+}
+
+TEST(Findings, ATimeWithinTheIntervalOfTheRatioIsOpen) {
+  // The spread of a ratio of equal spreads is that of the operators alone, 0.08: the 80 % interval holds 1 up to a
+  // ratio of exp(1.2816 x 0.08) = 1.108.
+  const Findings found = findings({played(1), played(1.2), played(1.3), played(2), played(2), played(2), played(1.10),
+                                   played(1.12), played(1.05), played(3)});
+  EXPECT_EQ(found.winner, 0U);
+  EXPECT_EQ(found.second, 8U);
+  EXPECT_EQ(found.open, (std::vector<std::size_t>{8}));
+  EXPECT_EQ(found.open_points, 2U) << "1.05 and 1.10";
+}
+
+TEST(Findings, ReasonsLoseTheirPlacesAndAreCounted) {
+  EXPECT_EQ(reason_of("--set /schedules: is wrong: write 2"), "is wrong: write 2");
+  EXPECT_EQ(reason_of("/a/b.json:3:4 /training/x: is 0; write 1"), "is 0; write 1");
+  EXPECT_EQ(reason_of("took longer than 3 s: really"), "took longer than 3 s: really");
+  Searched searched;
+  for (std::size_t i = 0; i < 3; ++i)
+    searched.points.push_back({i, {}, i == 1 ? "other" : "has 3" + std::to_string(i)});
+  const Findings found = findings_of(small_space(), searched, 1);
+  ASSERT_EQ(found.refusals.size(), 2U) << "numbers apart they are one";
+  EXPECT_EQ(found.refusals[0].points, 2U);
+  EXPECT_FALSE(found.winner.has_value());
+}
+
+TEST(Takeover, IsWhereTwoLinesCross) {
+  // Times of computation and of communication at the rate f: 1 + 1/f wins at 1; 0.5 + 2/f above f = 2 (0.5 = 1/f);
+  // 2.5 + 0.5/f below f = 1/3 (0.5/f = 1.5).
+  const Takeovers found = takeovers_of([](double f) {
+    return std::vector<std::optional<double>>{1 + 1 / f, 0.5 + 2 / f, 2.5 + 0.5 / f};
+  });
+  ASSERT_TRUE(found.below && found.above);
+  EXPECT_EQ(found.above->by, 1U);
+  EXPECT_NEAR(found.above->factor, 2, 0.02 * 2);
+  EXPECT_EQ(found.below->by, 2U);
+  EXPECT_NEAR(found.below->factor, 1.0 / 3, 0.02 / 3);
+}
+
+TEST(Takeover, NowhereAndWhereTheBestCannotBe) {
+  const Takeovers nowhere = takeovers_of([](double f) { return std::vector<std::optional<double>>{1 / f, 2 / f}; });
+  EXPECT_FALSE(nowhere.below || nowhere.above);
+  // Below a quarter the best one's batch grows, so that it cannot be had.
+  const Takeovers gone = takeovers_of([](double f) {
+    return std::vector<std::optional<double>>{f < 0.3 ? std::nullopt : std::optional(1.0), 2.0};
+  });
+  ASSERT_TRUE(gone.below.has_value());
+  EXPECT_NEAR(gone.below->factor, 0.3, 0.006);
+  EXPECT_FALSE(gone.above.has_value());
+}
+
+TEST(Knobs, MicroBatchesKeepTheSamplesOfAnUpdate) {
+  const LoadedScenario loaded = load_balanced("finetune_2x4_a100", {});  // 4 x 4 on 8 GPUs
+  const Knob work = work_knob(loaded);
+  std::vector<std::string> texts;
+  for (const Alternative& each : work.alternatives) texts.push_back(each.text);
+  EXPECT_EQ(texts, (std::vector<std::string>{"micro_batch_size 4, gradient_accumulation_steps 4",
+                                             "micro_batch_size 1, gradient_accumulation_steps 16",
+                                             "micro_batch_size 2, gradient_accumulation_steps 8",
+                                             "micro_batch_size 8, gradient_accumulation_steps 2",
+                                             "micro_batch_size 16, gradient_accumulation_steps 1"}));
+  EXPECT_TRUE(work.alternatives[0].set.empty());
+  for (const Alternative& each : work.alternatives)
+    EXPECT_EQ(samples_asked(with_zero1("finetune_2x4_a100", each.set)), 128);
+}
+
+TEST(Knobs, OnUnlikeGpusTheWorkIsDividedToo) {
+  const LoadedScenario loaded = load_balanced("mixed_16_a100_16_v100", {});
+  const double asked = samples_asked(loaded.scenario);
+  bool unequal = false;
+  for (const Alternative& each : work_knob(loaded).alternatives) {
+    const Scenario scenario = with_zero1("mixed_16_a100_16_v100", each.set);
+    EXPECT_NEAR(samples_asked(scenario) / asked, 1, kEqualSamples) << each.text;
+    unequal = unequal || !scenario.cluster.nodes[0].accumulation_steps.empty();
+  }
+  EXPECT_TRUE(unequal);
+}
+
+TEST(Knobs, EntriesThatDifferInOptionsAloneAreOneForm) {
+  const LoadedScenario loaded = load_balanced("two_sites_2x16_a100", {});
+  const Searchable all = candidates_for(loaded, {}, {});
+  std::vector<std::string> labels;
+  for (const Form& form : all.space.forms) labels.push_back(form.label);
+  EXPECT_EQ(labels,
+            (std::vector<std::string>{"ddp", "acco", "diloco", "diloco int8", "zero1", "zero2", "zero3", "dpu", "wp"}))
+      << "ddp with large buckets is ddp; local SGD is not asked for, and its replicas drift";
+  bool large = false;
+  for (const Knob& knob : all.space.forms[0].knobs)
+    for (const Alternative& each : knob.alternatives) large = large || each.text == "bucket_cap_mb 1000";
+  EXPECT_TRUE(large);
+  EXPECT_EQ(candidates_for(loaded, {"local_sgd"}, {}).space.forms.size(), 1U);
+  EXPECT_THROW(candidates_for(loaded, {"zero9"}, {}), ScenarioError);
+}
+
+}  // namespace
+}  // namespace accosim
