@@ -297,7 +297,7 @@ Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::s
   const Scenario& scenario = loaded.scenario;
   Searchable searchable;
   searchable.space.published = !scenario.published.empty();
-  const JsonDocument resolved = parse_json(loaded.resolved, "");
+  const JsonDocument resolved = parse_json(loaded.resolved(), "");
   std::vector<std::vector<ScheduleKey>> all_keys;
   for (std::size_t i = 0; i < scenario.schedules.size(); ++i) all_keys.push_back(written_keys(resolved.root, i));
   Wanted wanted = wanted_of(scenario, asked);

@@ -22,7 +22,7 @@ constexpr const char* kSteps = "gradient_accumulation_steps";
 /// Whether the file or --set has a value there.
 class Written {
  public:
-  explicit Written(const LoadedScenario& loaded) : document_(parse_json(loaded.resolved, "")) {}
+  explicit Written(const LoadedScenario& loaded) : document_(parse_json(loaded.resolved(), "")) {}
   bool at(const std::string& pointer) const {
     const JsonValue* const origins = document_.root.find("origins");
     const JsonValue* const origin = origins == nullptr ? nullptr : origins->find(pointer);

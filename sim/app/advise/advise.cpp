@@ -192,7 +192,7 @@ void write_winner(const Answer& answer, const std::string& path) {
   const std::size_t winner = *answer.advice.winner;
   std::vector<std::string> settings = answer.asked.set;
   for (std::string& each : settings_at(answer, winner)) settings.push_back(std::move(each));
-  JsonDocument document = parse_json(load_balanced(answer.asked.scenario, settings).resolved, "");
+  JsonDocument document = parse_json(load_balanced(answer.asked.scenario, settings).resolved(), "");
   const Candidate candidate = candidate_of(answer.space, answer.advice.points[winner].index);
   document.root.set("description",
                     fmt::format("What {}for {}: {}, {}", kChose, answer.name, answer.space.forms[candidate.form].label,
