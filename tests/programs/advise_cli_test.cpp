@@ -41,11 +41,11 @@ const std::pair<std::string, std::vector<std::string>> kLate{"/schedules/2/late_
 std::vector<SmallSpace> small_spaces() {
   const std::string three = R"({"name": "ddp"}, {"name": "zero1"}, {"name": "acco"})";
   const std::string with_dpu = R"({"name": "ddp"}, {"name": "zero2"}, {"name": "dpu"}, {"name": "zero3"})";
-  const std::vector<std::string> clusters = {scenario_text("gpt2", 2, 1, "10 Gbit/s", "12 GiB", three),
-                                             scenario_text("gpt2", 1, 4, "100 Gbit/s", "9 GiB", with_dpu),
-                                             scenario_text("gpt2-medium", 2, 2, "25 Gbit/s", "20 GiB", three),
-                                             scenario_text("gpt2-medium", 2, 2, "2 Gbit/s", "24 GiB", with_dpu),
-                                             scenario_text("tinystories-36m", 4, 1, "1 Gbit/s", "6 GiB", three)};
+  const std::vector<std::string> clusters = {scenario_text("gpt2", 2, 1, "10 Gbit/s", "7 GiB", three),
+                                             scenario_text("gpt2", 1, 4, "100 Gbit/s", "5 GiB", with_dpu),
+                                             scenario_text("gpt2-medium", 2, 2, "25 Gbit/s", "10 GiB", three),
+                                             scenario_text("gpt2-medium", 2, 2, "2 Gbit/s", "8 GiB", with_dpu),
+                                             scenario_text("tinystories-36m", 4, 1, "1 Gbit/s", "2.35 GiB", three)};
   std::vector<SmallSpace> spaces;
   for (const std::string& text : clusters) {
     spaces.push_back({text, {kSizes, kSteps}});
