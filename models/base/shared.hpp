@@ -26,8 +26,8 @@ class Shared {
 
  private:
   static const T& none() {
-    static const T empty{};
-    return empty;
+    static const T kEmpty{};
+    return kEmpty;
   }
 
   std::shared_ptr<T> value_;

@@ -154,6 +154,7 @@ void Svg::text(double x, double y, std::string_view text, const TextStyle& style
   if (style.anchor != Anchor::kStart) body_ += fmt::format(" text-anchor=\"{}\"", name_of(style.anchor));
   if (!style.colour.empty()) body_ += fmt::format(" fill=\"{}\"", style.colour);
   if (style.bold) body_ += " font-weight=\"bold\"";
+  if (style.halo) body_ += fmt::format(" stroke=\"{}\" stroke-width=\"3\" paint-order=\"stroke\"", ground().paper);
   body_ += ">" + in_xml(text) + "</text>\n";
 }
 

@@ -51,6 +51,7 @@ struct TextStyle {
   Anchor anchor = Anchor::kStart;
   std::string colour = {};  ///< empty: the theme's ink
   bool bold = false;
+  bool halo = false;  ///< a rim of the paper's colour, so that lines behind it do not cross it
 };
 
 /// Pixels that a text takes at most in common sans-serif fonts.

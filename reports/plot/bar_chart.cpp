@@ -70,7 +70,7 @@ void draw_bar(Svg& svg, const Bar& bar, const Row& row, const Scale& x, double t
   svg.text(x.to + kGap, top + kBar / 2 + 4, cut_to_pixels(bar.total, totals, 11), {.size = 11});
   for (std::size_t i = 0; i < row.below.size(); ++i)
     svg.text(x.from, top + kBar + kListLine * (static_cast<double>(i) + 1), row.below[i],
-             {.size = kSmall, .colour = svg.ground().dim});
+             {.size = kSmall, .colour = svg.ground().dim, .halo = true});
 }
 
 }  // namespace

@@ -90,9 +90,9 @@ void draw_row(Svg& svg, const Row& row, const Scale& x, double top) {
     if (label_fits(row.times, box.width, kSmall))
       draw_label(svg, box, fill, row.times, kSmall);
     else if (right + wide <= x.to)
-      svg.text(right + 4, top + kBar / 2 + 4, row.times, {.size = kSmall});
+      svg.text(right + 4, top + kBar / 2 + 4, row.times, {.size = kSmall, .halo = true});
     else
-      svg.text(left - 4, top + kBar / 2 + 4, row.times, {.size = kSmall, .anchor = Anchor::kEnd});
+      svg.text(left - 4, top + kBar / 2 + 4, row.times, {.size = kSmall, .anchor = Anchor::kEnd, .halo = true});
   }
   if (row.limit)
     svg.line(x.at(std::log(*row.limit)), top - 4, x.at(std::log(*row.limit)), top + kBar + 4, {svg.ground().ink, 2.5});

@@ -99,7 +99,7 @@ void draw_critical(Svg& svg, const TimelineLane& lane, const Scale& x, double y)
 double draw_rank(Svg& svg, const TimelineRank& rank, const ScheduleTimeline& timeline, const std::string& name,
                  const Scale& x, double top) {
   svg.text(kPlotMargin + 8, top + 12, cut_to_pixels(name, svg.width() - 2 * kPlotMargin - 8, kSmall),
-           {.size = kSmall, .colour = svg.ground().dim});
+           {.size = kSmall, .colour = svg.ground().dim, .halo = true});
   top += kRankLine;
   double y = top;
   for (const TimelineLane& lane : rank.lanes) {

@@ -17,10 +17,10 @@ struct Searchable {
   std::vector<std::string> left_out;  ///< "ddp with overlap backward: ...", one a line
 };
 
-/// Of a loaded scenario. `schedules`: labels or names, those of the program included; empty: those of the scenario, and
+/// Of a loaded scenario. `asked`: labels or names, those of the program included; empty: those of the scenario, and
 /// all others whose replicas do not drift apart. With `over`, these axes alone are varied, and schedules are those
 /// of the scenario as they are written. Throws ScenarioError where a schedule is not known.
-Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& schedules,
+Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
                           const std::vector<Axis>& over);
 
 /// Micro-batches and accumulation that keep the samples of an update: powers of two times what is written and, where

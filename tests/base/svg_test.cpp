@@ -109,6 +109,7 @@ TEST(Svg, AllThatCanBeDrawnByHand) {
   svg.path(box_shape({1, 2, 3, 4}) + line_shape({{0, 0}, {1, 2}}), "none", {"#000000"});
   svg.path("", "none");
   svg.text(1, 2, "a<b", {.size = 10, .anchor = Anchor::kMiddle, .colour = "#ffffff"});
+  svg.text(3, 4, "c", {.halo = true});
   EXPECT_EQ(svg.take(50),
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100\" height=\"50\" viewBox=\"0 0 100 50\" "
             "font-family=\"sans-serif\" font-size=\"12\" fill=\"#222222\" "
@@ -118,7 +119,8 @@ TEST(Svg, AllThatCanBeDrawnByHand) {
             "stroke-dasharray=\"5 4\"/>\n"
             "<line x1=\"0\" y1=\"0\" x2=\"1\" y2=\"0\" stroke=\"#dddddd\"/>\n"
             "<path d=\"M1 2h3v4h-3zM0 0L1 2\" fill=\"none\" stroke=\"#000000\"/>\n"
-            "<text x=\"1\" y=\"2\" font-size=\"10\" text-anchor=\"middle\" fill=\"#ffffff\">a&lt;b</text>\n</svg>\n");
+            "<text x=\"1\" y=\"2\" font-size=\"10\" text-anchor=\"middle\" fill=\"#ffffff\">a&lt;b</text>\n"
+            "<text x=\"3\" y=\"4\" stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\">c</text>\n</svg>\n");
 }
 
 TEST(Curves, NamesStandAtTheEndsALineApartAndInsideTheirPanel) {
