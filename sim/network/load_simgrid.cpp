@@ -32,8 +32,8 @@ MakeNetwork loaded() {
 }
 
 MakeNetwork maker() {
-  static const MakeNetwork made = loaded();
-  return made;
+  static const MakeNetwork kMade = loaded();
+  return kMade;
 }
 
 }  // namespace
