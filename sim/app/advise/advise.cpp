@@ -241,7 +241,9 @@ ExitCode advise(const Arguments& arguments) {
     write_advice_json(std::cout, answer);
   else
     write_advice(std::cout, answer, console_options());
-  if (!answer.advice.winner) return ExitCode::kBadInput;
+  if (!answer.advice.winner)
+    throw ScenarioError({fmt::format("none of {} points fits at the batch that was asked for{}",
+                                     answer.advice.points.size(), output.empty() ? "" : ", so nothing is written")});
   if (!output.empty()) write_winner(answer, output);
   return ExitCode::kDone;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "models/base/errors.hpp"
 #include "models/base/outputs.hpp"
 #include "models/base/whole_file.hpp"
 #include "reports/sweep/sweep_csv.hpp"
@@ -43,7 +44,8 @@ ExitCode report_rows(const SweepRows& rows, const Arguments& arguments) {
   }
   write_sweep_summary(std::cout, rows, score_of(arguments), console_options());
   const bool none = std::none_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
-  return none && !rows.rows.empty() ? ExitCode::kBadInput : ExitCode::kDone;
+  if (none && !rows.rows.empty()) throw BadInput("every point failed; the summary says why");
+  return ExitCode::kDone;
 }
 
 }  // namespace accosim

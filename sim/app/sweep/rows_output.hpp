@@ -20,7 +20,7 @@ std::vector<Option> rows_options();
 /// --csv as check_outputs() takes it.
 Output csv_output(const Arguments& arguments);
 
-/// Prints the summary and writes the table. kBadInput where every point failed.
+/// Prints the summary and writes the table. Throws BadInput where every point failed.
 ExitCode report_rows(const SweepRows& rows, const Arguments& arguments);
 
 }  // namespace accosim
