@@ -218,7 +218,7 @@ TEST(Advise, EveryPointIsCountedAndTheFrontIsOne) {
 TEST(Advise, WhereNothingFitsItSaysSo) {
   const ProgramRun run = accosim(advise_with({"--set", "/cluster/nodes/0/device/memory=2 GiB"}));
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_EQ(run.err, "accosim: none of 280 points fits at the batch that was asked for\n");
+  EXPECT_EQ(run.err, "none of 280 points fits at the batch that was asked for\n");
   EXPECT_EQ(run.out.rfind("None of ", 0), 0U) << run.out;
   std::string text = run.out;
   std::replace(text.begin(), text.end(), '\n', ' ');

@@ -242,8 +242,8 @@ ExitCode advise(const Arguments& arguments) {
   else
     write_advice(std::cout, answer, console_options());
   if (!answer.advice.winner)
-    throw ScenarioError({fmt::format("none of {} points fits at the batch that was asked for{}",
-                                     answer.advice.points.size(), output.empty() ? "" : ", so nothing is written")});
+    throw BadInput(fmt::format("none of {} points fits at the batch that was asked for{}", answer.advice.points.size(),
+                               output.empty() ? "" : ", so nothing is written"));
   if (!output.empty()) write_winner(answer, output);
   return ExitCode::kDone;
 }
