@@ -148,7 +148,7 @@ struct EventGraph {
   std::vector<Link> links;
   std::vector<Path> paths;
   std::vector<PlanRequest> requests;  ///< what the groups' plans are of, in their order
-  int updates_per_mark = 1;  ///< a mark ends so many updates: DiLoCo's inner ones
+  int updates_per_mark = 1;           ///< a mark ends so many updates: DiLoCo's inner ones
   /// What forward, backward and pauses take instead of their `duration`. Its kinds of ranks are the programs.
   Pace pace;
 };

@@ -28,7 +28,8 @@ class Network {
 
 /// Contention-free: every flow has the least bandwidth of its path to itself.
 std::unique_ptr<Network> make_reference_network(const EventGraph& graph);
-/// Flows share links max-min fairly, in SimGrid. One a process, ever: SimGrid keeps its clock. Throws as load_simgrid().
+/// Flows share links max-min fairly, in SimGrid. One a process, ever: SimGrid keeps its clock. Throws as
+/// load_simgrid().
 std::unique_ptr<Network> make_simgrid_network(const EventGraph& graph);
 
 /// Loads the library that knows SimGrid, once a process, so that the children that come after it have it too. Throws

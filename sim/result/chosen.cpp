@@ -10,7 +10,8 @@
 
 namespace accosim {
 
-std::vector<int> schedules_named(const Scenario& scenario, const std::string& option, const std::vector<std::string>& wanted) {
+std::vector<int> schedules_named(const Scenario& scenario, const std::string& option,
+                                 const std::vector<std::string>& wanted) {
   std::vector<bool> chosen(scenario.schedules.size(), false);
   std::vector<std::string> errors;
   for (const std::string& want : wanted) {

@@ -12,6 +12,7 @@ namespace accosim {
 std::vector<int> chosen_schedules(const Scenario& scenario, const std::vector<std::string>& wanted);
 
 /// Those that `wanted` names, by label or by name; `option` is what the messages call it. Throws ScenarioError.
-std::vector<int> schedules_named(const Scenario& scenario, const std::string& option, const std::vector<std::string>& wanted);
+std::vector<int> schedules_named(const Scenario& scenario, const std::string& option,
+                                 const std::vector<std::string>& wanted);
 
 }  // namespace accosim
