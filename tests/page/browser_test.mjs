@@ -196,7 +196,7 @@ async function main() {
     const {rungs} = plain.document.ladder;
     assert.equal(lines.length, rungs.length);
     rungs.forEach((rung, i) => assert.ok(lines[i].startsWith(rung.change) &&
-      lines[i].includes(format.factor(rung.speedup)), lines[i]));
+      lines[i].includes(format.factor(rung.speedup)) && !lines[i].includes('inf'), lines[i]));
   }));
   await check('its timeline answers hover, click, wheel, drag, keys and search', on(plain, {}, timelineAnswers));
   await check('schedules are switched off and on', on(plain, {}, switchesAreUsed));
