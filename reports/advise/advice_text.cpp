@@ -72,10 +72,11 @@ std::string memory_of(const Evaluation& each) {
 
 std::string no_winner_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
+  const std::size_t refused = advice.points.size() - advice.do_not_fit - advice.other_batch;
   return fmt::format(
-      "None of {} can be had at {} samples an update: {} do not fit into memory, {} have updates of another size, the "
-      "rest are refused.{}",
+      "None of {} can be had at {} samples an update: {} do not fit into memory, {} have updates of another size{}.{}",
       points_of(advice.points.size()), human_count(answer.asked.samples), advice.do_not_fit, advice.other_batch,
+      refused > 0 ? fmt::format(", {} are refused", refused) : "",
       advice.do_not_fit > 0 ? " Take more GPUs, or GPUs with more memory, or a smaller model." : "");
 }
 
