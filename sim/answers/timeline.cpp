@@ -324,11 +324,11 @@ std::vector<ScheduleTimeline> timelines_of(const Scenario& scenario, const std::
   std::vector<ScheduleTimeline> timelines;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[indices[i]];
-    SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network);
+    SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network, Keep::kAll);
     // Where ranks differ some are ahead of others, by less than two updates.
     const int ahead = play.folded.graph.ranks.size() > 1 ? 2 : 0;
     const int marks = options.updates / play.folded.graph.updates_per_mark + 1 + kSettling;
-    if (ahead > 0 || marks > play.updates) play_updates(play, spec, std::max(marks, play.updates) + ahead, network);
+    if (ahead > 0 || marks > play.updates) play_updates(play, spec, std::max(marks, play.updates) + ahead, network, Keep::kAll);
     options.longest = std::max(kOfTheSlowest * slowest, kOwn * results[i].update_time);
     timelines.push_back(timeline_of(spec, play, options));
   }

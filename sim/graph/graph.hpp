@@ -86,12 +86,14 @@ struct Link {
   std::string name;
   BytesPerSecond bandwidth;
   Bytes burst{};  ///< of its token bucket: so many bytes pass at once after a pause
+  int alike = 1;  ///< how many links it stands for, each of that bandwidth
 };
 
 /// A way through the network: all links it takes, and what each flow over it may have under way.
 struct Path {
   std::vector<int> links;
   Window window{};  ///< none: it never limits
+  int alike = 1;    ///< how many paths it stands for: a flow over it is so many equal ones
 };
 
 /// Which ranks meet, seen from one of them.

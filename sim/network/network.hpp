@@ -16,10 +16,11 @@ enum class NetworkKind { kSimgrid, kReference };
 class Network {
  public:
   virtual ~Network() = default;
-  /// Starts a flow of `bytes` over `path` at `now`, not before the time last reached. Returns its number: 0, 1, 2...
+  /// Starts a flow of `bytes` over `path` at `now`, not before the time last reached: so many equal ones as the path
+  /// stands for, each of `bytes`. Returns its number: 0, 1, 2...
   virtual int start(int path, Bytes bytes, Seconds now) = 0;
   /// From now on each flow over `path` moves at most `cap`, also those under way; and never more than its window lets
-  /// it.
+  /// it. Of equal ones each by itself.
   virtual void set_cap(int path, BytesPerSecond cap) = 0;
   /// Moves time on to `until` or to the first end of a flow, whichever is earlier; appends the flows that end there to
   /// `ended`, in order of their numbers. Returns the time reached.

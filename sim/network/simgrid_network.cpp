@@ -1,16 +1,18 @@
 // The only file that knows SimGrid (3.32), and a library of its own, which takes nothing of ours but headers. It is
 // used for flows alone: every latency and every duration is the player's. What is not obvious and was found by
-// measuring: the default network model is wrong for us (hence the settings); a route without latency gives every flow
-// the same weight, so sharing is plain max-min; run_until() may stop early, and stops at the end of a flow only when
+// measuring: the default network model is wrong for us (hence the settings); what a flow gets of a link goes with 1 /
+// the latency of its route, which is how one flow has the weight of many; run_until() may stop early, and stops at the end of a flow only when
 // told to track vetoed activities; an activity's last pointer must not go inside its callback; bytes are integers; the
 // clock never goes back.
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "sim/network/network.hpp"
@@ -26,31 +28,39 @@ double unit_for(const EventGraph& graph) {
   double most = 1;
   for (const Group& group : graph.groups)
     for (const Plan& plan : group.plans)
-      for (const Plan::Flow& flow : plan.flows) most = std::max(most, flow.bytes.value);
+      for (const Plan::Flow& flow : plan.flows)
+        most = std::max(most, graph.paths[flow.path].alike * flow.bytes.value);
   return std::exp2(std::min(12.0, std::floor(62 - std::log2(most))));
 }
 // SimGrid's clock is a double that it may not move by less than this.
 constexpr double kStep = 1e-12;
 // "No cap": faster than any link, and finite because SimGrid divides by it.
 constexpr double kUncapped = 1e27;
+// What a latency is multiplied with to be no time: it is there as a weight only. Not 0, or SimGrid leaves it out.
+constexpr double kNoTime = 1e-30;
 
 class SimgridNetwork final : public Network {
  public:
   explicit SimgridNetwork(const EventGraph& graph) : engine_(make_engine()), unit_(unit_for(graph)) {
     // One star zone: a pseudo-host a path whose way up is all the links of the path, and one common sink. The cap of a
-    // path is a private link that does not divide itself among flows.
+    // path is a private link that does not divide itself among flows. Where a path and a link stand for several, so do
+    // the flow and the bandwidth, and the flow has the weight of so many.
     s4u::NetZone* zone = s4u::create_star_zone("fabric");
     sink_ = zone->create_host("sink", 1.0);
     zone->add_route(sink_->get_netpoint(), nullptr, nullptr, nullptr, std::vector<s4u::LinkInRoute>{}, true);
+    zone->get_network_model()->set_lat_factor_cb(no_time);
     std::vector<const s4u::Link*> links;
     for (std::size_t i = 0; i < graph.links.size(); ++i)
-      links.push_back(zone->create_link("link" + std::to_string(i), graph.links[i].bandwidth.value * unit_)
+      links.push_back(zone->create_link("link" + std::to_string(i),
+                                        graph.links[i].alike * graph.links[i].bandwidth.value * unit_)
                           ->set_latency(0)
                           ->seal());
     for (std::size_t i = 0; i < graph.paths.size(); ++i) {
-      windows_.push_back(std::min(kUncapped, graph.paths[i].window.rate().value * unit_));
+      const int alike = graph.paths[i].alike;
+      alike_.push_back(alike);
+      windows_.push_back(std::min(kUncapped, alike * graph.paths[i].window.rate().value * unit_));
       s4u::Link* cap = zone->create_link("cap" + std::to_string(i), windows_.back())
-                           ->set_latency(0)
+                           ->set_latency(alike > 1 ? 1.0 / alike : 0)
                            ->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);
       cap->seal();
       std::vector<s4u::LinkInRoute> route{s4u::LinkInRoute(cap)};
@@ -75,26 +85,27 @@ class SimgridNetwork final : public Network {
   int start(int path, Bytes bytes, Seconds now) override {
     if (flows_.empty()) offset_ = now.value - s4u::Engine::get_clock();
     s4u::CommPtr comm = s4u::Comm::sendto_init(sources_[path], sink_);
-    comm->set_payload_size(static_cast<std::uint64_t>(std::llround(bytes.value * unit_)));
+    comm->set_payload_size(static_cast<std::uint64_t>(std::llround(alike_[path] * bytes.value * unit_)));
     flows_[comm.get()] = {next_, comm};
     comm->vetoable_start();
     return next_++;
   }
 
   void set_cap(int path, BytesPerSecond cap) override {
-    caps_[path]->set_bandwidth(std::min(windows_[path], cap.value * unit_));
+    caps_[path]->set_bandwidth(std::min(windows_[path], alike_[path] * cap.value * unit_));
   }
 
   Seconds advance(Seconds until, std::vector<int>& ended) override {
     const std::size_t before = ended.size();
     const double target = until.value - offset_;
     ended_ = &ended;
-    while (ended.size() == before && !flows_.empty()) {
+    // It also stops where a weighted flow is let in, at the time at which that was started.
+    for (std::size_t stops = 0; ended.size() == before && !flows_.empty();) {
       const double clock = s4u::Engine::get_clock();
       if (target - clock < kStep) break;
       stop_.clear();
       engine_.run_until(std::isfinite(target) ? target : -1.0);
-      if (ended.size() == before && s4u::Engine::get_clock() <= clock)
+      if (ended.size() == before && s4u::Engine::get_clock() <= clock && ++stops > flows_.size())
         throw std::logic_error("SimGrid stopped before its flows ended");
     }
     parked_.clear();  // not in the callback: there, the last pointer is still in use
@@ -108,6 +119,11 @@ class SimgridNetwork final : public Network {
     int number;
     s4u::CommPtr comm;
   };
+
+  static double no_time(double, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>&,
+                        const std::unordered_set<s4u::NetZone*>&) {
+    return kNoTime;
+  }
 
   static s4u::Engine& make_engine() {
     static s4u::Engine* engine = nullptr;
@@ -130,6 +146,7 @@ class SimgridNetwork final : public Network {
   s4u::Host* sink_;
   std::vector<s4u::Host*> sources_;
   std::vector<s4u::Link*> caps_;
+  std::vector<int> alike_;                                // paths that each stands for
   std::vector<double> windows_;                           // the most that caps_ may be
   std::unordered_map<const s4u::Activity*, Flow> flows_;  // live; looked up, never walked
   std::vector<s4u::CommPtr> parked_;

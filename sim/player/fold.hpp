@@ -1,8 +1,7 @@
 // Equal ranks are played once. Ranks are refined by colour (their program, the colours of their groups) and groups by
-// the colours of their members until nothing changes; one rank of each colour then stands for all. Exact: groups whose
-// collectives use the network are never merged with others, so every flow keeps its place, except that flows of one
-// collective which nothing tells apart (equal bytes over equal links, shared with equal flows of the same collectives)
-// are played once too.
+// the colours of their members until nothing changes; one rank of each colour then stands for all. Groups whose
+// collectives use the network are never merged with others, but of the flows of one collective those that nothing tells
+// apart become one, which knows how many it stands for. Exact: every rank does what it does in the whole graph.
 #pragma once
 
 #include <vector>
@@ -17,9 +16,10 @@ struct Folded {
 };
 
 /// Precondition: check_graph(graph), every rank of multiplicity 1.
-Folded fold(const EventGraph& graph);
+Folded fold(EventGraph graph);
 
-/// Only the flows, which keeps every rank: what a trace of all ranks or a benchmark plays.
-EventGraph fold_flows(const EventGraph& graph);
+/// Only the flows, which keeps every rank: what a trace of all ranks or a benchmark plays. Links and paths that no flow
+/// takes are gone.
+EventGraph fold_flows(EventGraph graph);
 
 }  // namespace accosim

@@ -305,8 +305,13 @@ bool shares_links(const EventGraph& graph) {
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
     for (const Plan& plan : graph.groups[g].plans) {
       std::vector<int> taken;  // in this plan
-      for (const Plan::Flow& flow : plan.flows)
-        for (const int link : graph.paths[static_cast<std::size_t>(flow.path)].links) taken.push_back(link);
+      for (const Plan::Flow& flow : plan.flows) {
+        const Path& path = graph.paths[static_cast<std::size_t>(flow.path)];
+        for (const int link : path.links) {
+          if (path.alike > graph.links[static_cast<std::size_t>(link)].alike) return true;
+          taken.push_back(link);
+        }
+      }
       if (several[g] && !taken.empty()) return true;
       std::sort(taken.begin(), taken.end());
       if (std::adjacent_find(taken.begin(), taken.end()) != taken.end()) return true;

@@ -31,9 +31,12 @@ double end_of(const Span& span) { return span.end.value + static_cast<double>(sp
 class History {
  public:
   explicit History(const SteadyPlay& play)
-      : graph_(play.folded.graph), spans_(play.spans), lanes_(graph_.ranks.size()) {
+      : graph_(play.folded.graph), spans_(play.spans), updates_(play.measured.last + 1), lanes_(graph_.ranks.size()), marks_(graph_.ranks.size()) {
     for (std::size_t r = 0; r < lanes_.size(); ++r)
       lanes_[r].resize(graph_.programs[graph_.ranks[r].program].lanes.size());
+    for (const Span& span : spans_)
+      if (span.rendezvous >= 0 && (first_meeting_ < 0 || span.rendezvous < first_meeting_))
+        first_meeting_ = span.rendezvous;
     for (std::size_t i = 0; i < spans_.size(); ++i) {
       const Span& span = spans_[i];
       Lane& lane = lanes_[span.rank][span.lane];
@@ -46,7 +49,9 @@ class History {
         lane.runs.push_back({lane.spans.size(), 1, span.begin.value, end_of(span)});
       }
       lane.spans.push_back(i);
-      if (span.rendezvous >= 0) note_meeting(span, {span.rank, span.lane, lane.runs.size() - 1});
+      const At at{span.rank, span.lane, lane.runs.size() - 1};
+      if (span.rendezvous >= 0) note_meeting(span, at);
+      if (graph_.labels[span.label].mark == Mark::kUpdate) marks_[static_cast<std::size_t>(span.rank)].push_back(at);
     }
   }
 
@@ -62,21 +67,17 @@ class History {
     return spans_[lane.spans[lane.runs[at.index].first + i]];
   }
 
-  /// The mark at the end of a rank's update `k`.
+  /// The mark at the end of a rank's update `k`, counted from 0 over the whole play, whose last ones are kept.
   At update(int rank, int k) const {
-    for (std::size_t lane = 0; lane < lanes_[rank].size(); ++lane)
-      for (std::size_t i = 0; i < lanes_[rank][lane].runs.size(); ++i) {
-        const At at{rank, static_cast<int>(lane), i};
-        if (graph_.labels[span(at, 0).label].mark == Mark::kUpdate && k-- == 0) return at;
-      }
-    throw std::logic_error("no such update");
+    const std::vector<At>& marks = marks_[static_cast<std::size_t>(rank)];
+    return marks.at(marks.size() - static_cast<std::size_t>(updates_ - k));
   }
 
   /// What `at` started after: the latest end among the run before it, those it waited for, and, for a collective, those
   /// of the rank that came last. False at the begin of all.
   bool cause(At at, At& found) const {
     if (const std::int64_t meeting = span(at, 0).rendezvous; meeting >= 0)
-      at = last_to_come_[static_cast<std::size_t>(meeting)];
+      at = last_to_come_[static_cast<std::size_t>(meeting - first_meeting_)];
     const Span& first = span(at, 0);
     const double arrived = first.arrived.value;
     bool any = false;
@@ -124,7 +125,7 @@ class History {
 
   /// Of those that come at the same moment, the one that is listed last.
   void note_meeting(const Span& span, At at) {
-    const auto number = static_cast<std::size_t>(span.rendezvous);
+    const auto number = static_cast<std::size_t>(span.rendezvous - first_meeting_);
     if (last_to_come_.size() <= number) last_to_come_.resize(number + 1, {-1, 0, 0});
     At& last = last_to_come_[number];
     if (last.rank < 0 || span.arrived >= this->span(last, 0).arrived) last = at;
@@ -132,8 +133,11 @@ class History {
 
   const EventGraph& graph_;
   const std::vector<Span>& spans_;
+  int updates_;  // of the play
   std::vector<std::vector<Lane>> lanes_;
-  std::vector<At> last_to_come_;  // by rendezvous
+  std::vector<std::vector<At>> marks_;  // of updates, by rank
+  std::int64_t first_meeting_ = -1;     // the least number of a rendezvous
+  std::vector<At> last_to_come_;        // by rendezvous, from first_meeting_ on
 };
 
 /// What the share of the time of an op is called.
@@ -153,7 +157,11 @@ std::string cause_of(const Label& label) {
 
 class PathBuilder {
  public:
-  explicit PathBuilder(const SteadyPlay& play) : play_(play) {}
+  explicit PathBuilder(const SteadyPlay& play) : play_(play), real_ranks_(play.folded.graph.ranks.size()) {
+    const std::vector<int>& classes = play.folded.class_of;
+    for (std::size_t rank = classes.size(); rank-- > 0;)
+      real_ranks_[static_cast<std::size_t>(classes[rank])] = static_cast<int>(rank);
+  }
 
   /// Walking back: prepends `duration` of `count` ops.
   void add(const Label& label, int rank, double duration, std::int64_t count) {
@@ -193,13 +201,10 @@ class PathBuilder {
   }
 
  private:
-  /// The first real rank that a rank of the folded graph stands for.
-  int real_rank(int folded) const {
-    const auto& classes = play_.folded.class_of;
-    return static_cast<int>(std::find(classes.begin(), classes.end(), folded) - classes.begin());
-  }
+  int real_rank(int folded) const { return real_ranks_[static_cast<std::size_t>(folded)]; }
 
   const SteadyPlay& play_;
+  std::vector<int> real_ranks_;  // the first that a rank of the folded graph stands for
   CriticalPath path_;
   std::map<std::string, double> causes_;
 };

@@ -40,21 +40,12 @@ bool looks_alike(const PlanRequest& a, const PlanRequest& b) {
   return a.kind == b.kind && a.scope == b.scope && std::abs((b.bytes / b.count) / (a.bytes / a.count) - 1) <= kVisible;
 }
 
-/// Begin and end of the last steady update of the first rank.
-std::pair<Seconds, Seconds> last_update(const SteadyPlay& play) {
-  std::vector<Seconds> marks;
-  for (const Span& span : play.spans)
-    if (span.rank == 0 && play.folded.graph.labels[span.label].mark == Mark::kUpdate) marks.push_back(span.end);
-  const auto last = static_cast<std::size_t>(play.measured.last);
-  return {marks.at(last - 1), marks.at(last)};
-}
-
 }  // namespace
 
 std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
   const EventGraph& graph = play.folded.graph;
   const Program& program = graph.programs[static_cast<std::size_t>(graph.ranks.front().program)];
-  const auto [begin, end] = last_update(play);
+  const Seconds begin = play.measured.last_begin, end = play.measured.last_end;
   std::vector<std::pair<PlanRequest, CollectiveRow>> rows;
   for (const Span& span : play.spans) {
     if (span.rank != 0 || span.rendezvous < 0 || span.begin < begin || span.begin >= end) continue;

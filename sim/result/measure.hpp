@@ -8,6 +8,7 @@
 #include "models/base/units.hpp"
 #include "models/spec/trace.hpp"
 #include "sim/graph/graph.hpp"
+#include "sim/result/stretches.hpp"
 
 namespace accosim {
 
@@ -30,6 +31,9 @@ struct Measured {
   int first = 0, last = 0;  ///< the steady updates are those after `first`, up to and with `last`
   Seconds update_time;
   std::vector<Seconds> durations;  ///< of each steady update, of the first rank
+  Seconds last_begin, last_end;    ///< of the last update, on the first rank
+  Seconds end;                     ///< of the last update, on the rank that ends it last
+  std::int64_t spans = 0;          ///< that the play reported
   std::vector<RankMeasure> ranks;
 };
 
@@ -37,7 +41,53 @@ struct Measured {
 /// of eight batches, which are nearly independent where single ones are not. 0 of fewer than 8.
 double band_of_mean(const std::vector<Seconds>& durations);
 
-/// `spans` as play() reports them. Every rank has marked the same number of updates, at least 4.
+/// Which spans of a play are kept.
+enum class Keep : std::uint8_t {
+  kLastUpdates,  ///< of the first rank's last two updates, and whatever ends meanwhile: enough for what is asked of the
+                 ///< last update alone, such as the critical path
+  kAll,
+};
+
+/// Measures a play while it goes on: keeps of each rank how its updates ended and when it was busy, not every span.
+class Recorder {
+ public:
+  /// `graph` outlives the recorder.
+  Recorder(const EventGraph& graph, Keep keep);
+  /// In the order in which play() reports them.
+  void take(const Span& span);
+  /// Every rank has marked the same number of updates, at least 4.
+  Measured measured() const;
+  std::vector<Span> take_spans();
+
+ private:
+  struct Update {
+    double end = 0;
+    std::int64_t micro_batches = 0;
+    double sent = 0;            ///< bytes
+    std::size_t rounds_to = 0;  ///< end of its rounds in Rank::rounds
+  };
+  struct Rank {
+    std::vector<Update> updates;
+    std::vector<std::int64_t> rounds;  ///< micro-batches of each
+    Stretches busy, communicating;
+    std::int64_t in_update = 0, in_round = 0;  ///< micro-batches so far
+    double sent = 0;
+  };
+
+  void keep(const Span& span, bool ends_update);
+  bool same_state(std::size_t a, std::size_t b, double tolerance) const;
+  int period() const;
+  RankMeasure measure_rank(const Rank& rank, int first, int last) const;
+
+  const EventGraph& graph_;
+  Keep keep_;
+  std::int64_t spans_ = 0;
+  std::vector<Rank> ranks_;
+  std::vector<Span> before_, last_, kept_;  ///< kLastUpdates: of the first rank's last update but one, of its last, and
+                                            ///< of the one under way
+};
+
+/// All at once. `spans` as play() reports them.
 Measured measure(const EventGraph& graph, const std::vector<Span>& spans);
 
 }  // namespace accosim

@@ -23,7 +23,7 @@ struct SteadyPlay {
   int accumulation_steps = 1;  ///< asked for
   Costs costs;
   Folded folded;
-  std::vector<Span> spans;  ///< of the folded ranks
+  std::vector<Span> spans;  ///< of the folded ranks: those that were asked for
   Measured measured;        ///< with the pauses' costs in its times and micro-batches, where there are any
   int updates = 0;          ///< played
   std::vector<PauseCost> pauses;
@@ -48,10 +48,11 @@ std::vector<PauseResult> pause_results(const SteadyPlay& play);
 
 /// `accumulation_steps` micro-batches per update of each rank whose node group has none of its own; ACCO does half of
 /// them a round.
-SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network);
+SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network,
+                       Keep keep = Keep::kLastUpdates);
 
 /// The same play anew, so many updates long and measured over its own steady ones; pauses' costs are left out.
-void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network);
+void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network, Keep keep);
 
 /// Sequences between two updates, of all ranks.
 double samples_per_update(const SteadyPlay& play);

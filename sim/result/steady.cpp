@@ -15,19 +15,19 @@ namespace accosim {
 namespace {
 
 // A play with more spans than this is not continued in search of a period, or of a better known mean.
-constexpr std::size_t kMostSpans = 1'000'000;
+constexpr std::int64_t kMostSpans = 1'000'000;
 
 /// Few updates show the period of equal ranks; unequal ones may take many, or have none.
-void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network) {
+void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network, Keep keep) {
   for (const int updates : {4, 8, 32, 128, 512}) {
-    if (play.spans.size() > kMostSpans) return;
-    play_updates(play, spec, updates, network);
+    if (play.measured.spans > kMostSpans) return;
+    play_updates(play, spec, updates, network, keep);
     if (play.measured.periodic) return;
   }
 }
 
 double updates_allowed(const SteadyPlay& play) {
-  return play.updates * kMostSpans / static_cast<double>(play.spans.size());
+  return 1.0 * play.updates * kMostSpans / static_cast<double>(play.measured.spans);
 }
 
 /// Spells of stragglers that last for many updates are played shorter, and come as much oftener: a GPU is slow for the
@@ -49,16 +49,16 @@ double hurry_stragglers(SteadyPlay& play) {
 
 /// As many updates as it takes for the band of their mean to be narrow and for spells of stragglers to be many, or as
 /// the budget of spans allows.
-void play_to_a_mean(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network) {
+void play_to_a_mean(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network, Keep keep) {
   constexpr int kFirst = 12;  // 9 of them count, one for each batch of the band
   constexpr double kMargin = 1.2;
   double updates = kFirst;
   if (!play.costs.pace.unsteady.stragglers.empty()) {
-    play_updates(play, spec, kFirst, network);
+    play_updates(play, spec, kFirst, network, Keep::kLastUpdates);
     updates = std::floor(std::clamp(hurry_stragglers(play), updates, std::max(updates, updates_allowed(play))));
   }
   for (;;) {
-    play_updates(play, spec, static_cast<int>(updates), network);
+    play_updates(play, spec, static_cast<int>(updates), network, keep);
     const double band = band_of_mean(play.measured.durations);
     if (band <= kNarrowBand) return;
     const double wanted = kMargin * updates * (band / kNarrowBand) * (band / kNarrowBand);
@@ -76,13 +76,6 @@ double spells_in(const SteadyPlay& play) {
   for (const Stragglers& each : play.costs.pace.unsteady.stragglers)
     least = std::min(least, play.costs.ranks() * (played / (each.every + each.duration)));
   return least;
-}
-
-Seconds end_of(const SteadyPlay& play) {
-  Seconds end;
-  for (const Span& span : play.spans)
-    if (play.folded.graph.labels[span.label].mark == Mark::kUpdate) end = std::max(end, span.end);
-  return end;
 }
 
 // Updates after a pause that count as its. Ranks that accumulate can stay out of step for ever after it where nothing
@@ -115,8 +108,8 @@ PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Paus
   with.costs.pace.pauses = {placed(pause, spec, steady.costs, before)};
   SteadyPlay without = with;  // folded alike, with a pause that takes no time
   for (Seconds& lasts : without.costs.pace.pauses.front().lasts) lasts = Seconds{0};
-  play_updates(with, spec, updates, network);
-  play_updates(without, spec, updates, network);
+  play_updates(with, spec, updates, network, Keep::kLastUpdates);
+  play_updates(without, spec, updates, network, Keep::kLastUpdates);
 
   PauseCost cost;
   cost.name = pause.name;
@@ -124,7 +117,7 @@ PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Paus
   for (std::size_t rank = 0; rank < with.costs.kind_of.size(); ++rank)
     if (made.ranks.empty() || std::binary_search(made.ranks.begin(), made.ranks.end(), static_cast<int>(rank)))
       cost.lasts = std::max(cost.lasts, made.lasts[static_cast<std::size_t>(with.costs.kind_of[rank])]);
-  cost.time = end_of(with) - end_of(without);
+  cost.time = with.measured.end - without.measured.end;
   for (const int of : with.folded.class_of) {
     const auto rank = static_cast<std::size_t>(of);
     const std::int64_t more =
@@ -182,16 +175,18 @@ std::vector<PlacedPause> never(const Costs& costs, const ScheduleSpec& spec, con
 
 }  // namespace
 
-void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network) {
+void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network, Keep keep) {
   play.updates = updates;
   play.folded = fold(build(spec, play.costs, play.accumulation_steps, updates));
-  play.spans.clear();
-  accosim::play(play.folded.graph, network, [&](const Span& span) { play.spans.push_back(span); });
-  play.measured = measure(play.folded.graph, play.spans);
+  play.spans = {};
+  Recorder recorder(play.folded.graph, keep);
+  accosim::play(play.folded.graph, network, [&](const Span& span) { recorder.take(span); });
+  play.measured = recorder.measured();
+  play.spans = recorder.take_spans();
 }
 
-SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps,
-                       NetworkKind network) {
+SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network,
+                       Keep keep) {
   SteadyPlay play;
   play.accumulation_steps = accumulation_steps;
   play.costs = price(scenario, spec);
@@ -199,11 +194,11 @@ SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int a
   play.costs.pace.pauses = never(play.costs, spec, pauses);
   if (scenario.training.unsteady.varies()) {
     const std::vector<Stragglers> stragglers = play.costs.pace.unsteady.stragglers;
-    play_to_a_mean(play, spec, network);
+    play_to_a_mean(play, spec, network, keep);
     play.spells = spells_in(play);
     play.costs.pace.unsteady.stragglers = stragglers;  // as they are, for whoever draws or explains
   } else {
-    play_to_a_period(play, spec, network);
+    play_to_a_period(play, spec, network, keep);
   }
   play.costs.pace.pauses.clear();
   add_pauses(play, spec, pauses, network);

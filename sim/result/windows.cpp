@@ -24,7 +24,7 @@ std::vector<int> paths_at_once(const EventGraph& graph, std::size_t slot, std::s
   return paths;
 }
 
-BytesPerSecond share_of_links(const EventGraph& graph, const Path& path, const std::vector<int>& users) {
+BytesPerSecond share_of_links(const EventGraph& graph, const Path& path, const std::vector<double>& users) {
   BytesPerSecond least{std::numeric_limits<double>::infinity()};
   for (const int link : path.links) least = std::min(least, graph.links[link].bandwidth / users[link]);
   return least;
@@ -45,9 +45,10 @@ std::optional<BoundWindow> bound_window(const EventGraph& graph) {
     const std::size_t plans = graph.groups[graph.ranks[0].groups[slot]].plans.size();
     for (std::size_t plan = 0; plan < plans; ++plan) {
       const std::vector<int> paths = paths_at_once(graph, slot, plan);
-      std::vector<int> users(graph.links.size(), 0);
+      std::vector<double> users(graph.links.size(), 0);  // of one of the links that are alike
       for (const int path : paths)
-        for (const int link : graph.paths[path].links) ++users[link];
+        for (const int link : graph.paths[path].links)
+          users[link] += 1.0 * graph.paths[path].alike / graph.links[link].alike;
       for (const int path : paths) {
         const BoundWindow here{graph.paths[path].window, share_of_links(graph, graph.paths[path], users)};
         if (here.window.rate() >= here.links) continue;

@@ -207,5 +207,74 @@ TEST(Fold, IdenticalRanksBecomeOneAndTheirRingOneFlow) {
   EXPECT_EQ(fold(graph).graph.groups[0].plans[0].flows.size(), 2u);
 }
 
+/// `slow` of `nodes` nodes have adapters of 4 B/s, the others of 10; a ring of all sends 12 B over each edge, and all
+/// edges share a core. One rank a node.
+EventGraph ring_under_core(int nodes, int slow, double core) {
+  Tables tables;
+  ProgramBuilder program(tables, {"communication"});
+  for (int i = 0; i < 2; ++i)
+    program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{12}});
+  EventGraph graph;
+  graph.programs.push_back(program.take(1));
+  graph.labels = tables.labels;
+  Group world;
+  Plan plan;
+  for (int n = 0; n < nodes; ++n) {
+    graph.ranks.push_back({0, {0}, 1});
+    world.members.push_back(n);
+    for (const char* way : {"out", "in"}) graph.links.push_back({way, BytesPerSecond{n < slow ? 4.0 : 10.0}});
+    graph.paths.push_back({{2 * n, 2 * ((n + 1) % nodes) + 1, 2 * nodes}});
+    plan.flows.push_back({n, Bytes{12}});
+  }
+  graph.links.push_back({"core", BytesPerSecond{core}});
+  world.plans.push_back(plan);
+  graph.groups.push_back(world);
+  return graph;
+}
+
+TEST(Fold, FlowsOnASharedLinkBecomeOneForEachKindAndKeepTheirShares) {
+  // 100 nodes, 40 of them slow: 41 edges begin or end at a slow node and move 4 B/s, if the core lets them. A core of
+  // 400 B/s gives each edge 4 B/s at first: all move at that rate and end after 12 / 4 = 3 s, twice over 6 s. A core of
+  // 500 B/s: 41 x 4 = 164 for the slow edges, (500 - 164) / 59 = 5.69 for each of the others, below 10; slow ones end
+  // after 3 s all the same.
+  for (const double core : {400.0, 500.0}) {
+    const EventGraph graph = ring_under_core(100, 40, core);
+    const Folded folded = fold(graph);
+    // Slow to slow (39), slow to fast, fast to fast (59), fast to slow: 4 kinds of edges, 1 rank.
+    EXPECT_EQ(folded.graph.ranks.size(), 1u);
+    ASSERT_EQ(folded.graph.groups[0].plans[0].flows.size(), 4u);
+    int paths = 0, most = 0;
+    for (const Path& path : folded.graph.paths) paths += path.alike, most = std::max(most, path.alike);
+    EXPECT_EQ(paths, 100);
+    EXPECT_EQ(most, 59);
+    EXPECT_NEAR(play(folded.graph, NetworkKind::kSimgrid, {}).end.value, 6, 1e-9);
+    EXPECT_NEAR(play(graph, NetworkKind::kSimgrid, {}).end.value, 6, 1e-9);
+  }
+  // A core of 200 B/s gives each edge 2 B/s: 6 s, twice over 12 s.
+  EXPECT_NEAR(play(fold(ring_under_core(100, 40, 200)).graph, NetworkKind::kSimgrid, {}).end.value, 12, 1e-9);
+}
+
+TEST(Fold, WhatTakesTheSharesOfEndedFlowsIsTheSameFoldedOrNot) {
+  // Two collectives of other bytes beside each other over the same links, begun at different times: rates change at
+  // every begin and end.
+  for (const double core : {90.0, 150.0, 260.0, 350.0}) {
+    EventGraph graph = ring_under_core(30, 7, core);
+    Tables tables;
+    ProgramBuilder program(tables, {"first", "second"});
+    program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{12}});
+    program.compute(1, "compute", OpClass::kForward, Seconds{1.3});
+    program.collective(1, "gather", {CollectiveKind::kAllGather, Bytes{5}}, {}, 1);
+    graph.programs = {program.take(1)};
+    graph.labels = tables.labels;
+    for (Op& op : graph.programs[0].lanes[1]) op.plan = 0;
+    Group second = graph.groups[0];
+    for (Plan::Flow& flow : second.plans[0].flows) flow.bytes = Bytes{5};
+    graph.groups.push_back(second);
+    for (Rank& rank : graph.ranks) rank.groups.push_back(1);
+    expect_exact(graph);
+    EXPECT_EQ(fold(graph).graph.paths.size(), 4u);
+  }
+}
+
 }  // namespace
 }  // namespace accosim

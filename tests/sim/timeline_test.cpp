@@ -18,7 +18,8 @@ namespace accosim {
 namespace {
 
 SteadyPlay steady(const Scenario& scenario, const ScheduleSpec& spec) {
-  return play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, NetworkKind::kReference);
+  return play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, NetworkKind::kReference,
+                     Keep::kAll);
 }
 
 double sum_of(const TimelineRank& rank, Activity activity) {
