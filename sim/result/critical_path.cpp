@@ -27,31 +27,30 @@ struct Run {
 
 double end_of(const Span& span) { return span.end.value + static_cast<double>(span.repeat - 1) * span.period.value; }
 
-/// Runs by rank and lane, in order.
+/// Runs by rank and lane, in order. Those of a rank are looked for when they are first asked about: the path goes
+/// through few of many ranks.
 class History {
  public:
   explicit History(const SteadyPlay& play)
-      : graph_(play.folded.graph), spans_(play.spans), updates_(play.measured.last + 1), lanes_(graph_.ranks.size()), marks_(graph_.ranks.size()) {
-    for (std::size_t r = 0; r < lanes_.size(); ++r)
-      lanes_[r].resize(graph_.programs[graph_.ranks[r].program].lanes.size());
-    for (const Span& span : spans_)
+      : graph_(play.folded.graph),
+        spans_(play.spans),
+        updates_(play.measured.last + 1),
+        marks_(graph_.ranks.size()),
+        of_rank_(graph_.ranks.size() + 1, 0),
+        by_rank_(spans_.size()),
+        lanes_(graph_.ranks.size()) {
+    for (const Span& span : spans_) {
+      ++of_rank_[static_cast<std::size_t>(span.rank) + 1];
       if (span.rendezvous >= 0 && (first_meeting_ < 0 || span.rendezvous < first_meeting_))
         first_meeting_ = span.rendezvous;
+    }
+    for (std::size_t r = 1; r < of_rank_.size(); ++r) of_rank_[r] += of_rank_[r - 1];
+    std::vector<std::size_t> next(of_rank_.begin(), of_rank_.end() - 1);
     for (std::size_t i = 0; i < spans_.size(); ++i) {
-      const Span& span = spans_[i];
-      Lane& lane = lanes_[span.rank][span.lane];
-      const bool same_body = span.repeat > 1 && !lane.runs.empty() && spans_[lane.spans.back()].op + 1 == span.op &&
-                             spans_[lane.spans.back()].repeat == span.repeat;
-      if (same_body) {
-        ++lane.runs.back().count;
-        lane.runs.back().end = end_of(span);
-      } else {
-        lane.runs.push_back({lane.spans.size(), 1, span.begin.value, end_of(span)});
-      }
-      lane.spans.push_back(i);
-      const At at{span.rank, span.lane, lane.runs.size() - 1};
-      if (span.rendezvous >= 0) note_meeting(span, at);
-      if (graph_.labels[span.label].mark == Mark::kUpdate) marks_[static_cast<std::size_t>(span.rank)].push_back(at);
+      const auto rank = static_cast<std::size_t>(spans_[i].rank);
+      by_rank_[next[rank]++] = static_cast<std::uint32_t>(i);
+      if (spans_[i].rendezvous >= 0) note_meeting(i);
+      if (graph_.labels[spans_[i].label].mark == Mark::kUpdate) marks_[rank].push_back(i);
     }
   }
 
@@ -60,24 +59,23 @@ class History {
     std::size_t index = 0;
   };
 
-  const Run& operator[](At at) const { return lanes_[at.rank][at.lane].runs[at.index]; }
+  const Run& operator[](At at) const { return lanes_of(at.rank)[at.lane].runs[at.index]; }
   /// The run's spans, from 0.
   const Span& span(At at, std::size_t i) const {
-    const Lane& lane = lanes_[at.rank][at.lane];
+    const Lane& lane = lanes_of(at.rank)[at.lane];
     return spans_[lane.spans[lane.runs[at.index].first + i]];
   }
 
-  /// The mark at the end of a rank's update `k`, counted from 0 over the whole play, whose last ones are kept.
-  At update(int rank, int k) const {
-    const std::vector<At>& marks = marks_[static_cast<std::size_t>(rank)];
-    return marks.at(marks.size() - static_cast<std::size_t>(updates_ - k));
-  }
+  /// The mark at the end of a rank's update `k`, counted from 0 over the whole play, whose last ones are kept; and when
+  /// that was.
+  At update(int rank, int k) const { return at_of(mark(rank, k)); }
+  double end_of_update(int rank, int k) const { return spans_[mark(rank, k)].end.value; }
 
   /// What `at` started after: the latest end among the run before it, those it waited for, and, for a collective, those
   /// of the rank that came last. False at the begin of all.
   bool cause(At at, At& found) const {
     if (const std::int64_t meeting = span(at, 0).rendezvous; meeting >= 0)
-      at = last_to_come_[static_cast<std::size_t>(meeting - first_meeting_)];
+      at = at_of(last_to_come_[static_cast<std::size_t>(meeting - first_meeting_)]);
     const Span& first = span(at, 0);
     const double arrived = first.arrived.value;
     bool any = false;
@@ -91,7 +89,7 @@ class History {
     const Op& op = program.lanes[at.lane][first.op];
     for (std::uint32_t w = 0; w < op.wait_count; ++w) {
       const OpRef wait = program.waits[op.waits + w];
-      const Lane& lane = lanes_[at.rank][wait.lane];
+      const Lane& lane = lanes_of(at.rank)[wait.lane];
       const std::vector<Run>& runs = lane.runs;
       // The end of a loop ends with its last body, which is the run before it.
       const int index = program.lanes[wait.lane][wait.index].kind == OpKind::kLoopEnd ? wait.index - 1 : wait.index;
@@ -107,8 +105,8 @@ class History {
     }
     if (any && (*this)[found].end >= arrived - kClose) return true;
     // A body on several lanes begins when the one before has ended on all of them.
-    for (std::size_t lane = 0; lane < lanes_[at.rank].size(); ++lane) {
-      const std::vector<Run>& runs = lanes_[at.rank][lane].runs;
+    for (std::size_t lane = 0; lane < lanes_of(at.rank).size(); ++lane) {
+      const std::vector<Run>& runs = lanes_of(at.rank)[lane].runs;
       const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
                                           [](double time, const Run& earlier) { return time < earlier.end; });
       if (ended != runs.begin())
@@ -119,25 +117,65 @@ class History {
 
  private:
   struct Lane {
-    std::vector<std::size_t> spans;  // indices in spans_
+    std::vector<std::uint32_t> spans;  // indices in spans_
     std::vector<Run> runs;
   };
 
-  /// Of those that come at the same moment, the one that is listed last.
-  void note_meeting(const Span& span, At at) {
-    const auto number = static_cast<std::size_t>(span.rendezvous - first_meeting_);
-    if (last_to_come_.size() <= number) last_to_come_.resize(number + 1, {-1, 0, 0});
-    At& last = last_to_come_[number];
-    if (last.rank < 0 || span.arrived >= this->span(last, 0).arrived) last = at;
+  const std::vector<Lane>& lanes_of(int rank) const {
+    const auto r = static_cast<std::size_t>(rank);
+    std::vector<Lane>& lanes = lanes_[r];
+    if (!lanes.empty()) return lanes;
+    lanes.resize(graph_.programs[graph_.ranks[r].program].lanes.size());
+    for (std::size_t k = of_rank_[r]; k < of_rank_[r + 1]; ++k) {
+      const Span& span = spans_[by_rank_[k]];
+      Lane& lane = lanes[span.lane];
+      const bool same_body = span.repeat > 1 && !lane.runs.empty() && spans_[lane.spans.back()].op + 1 == span.op &&
+                             spans_[lane.spans.back()].repeat == span.repeat;
+      if (same_body) {
+        ++lane.runs.back().count;
+        lane.runs.back().end = end_of(span);
+      } else {
+        lane.runs.push_back({lane.spans.size(), 1, span.begin.value, end_of(span)});
+      }
+      lane.spans.push_back(by_rank_[k]);
+    }
+    return lanes;
   }
+
+  /// The run that holds span `i`.
+  At at_of(std::size_t i) const {
+    const Span& span = spans_[i];
+    const Lane& lane = lanes_of(span.rank)[span.lane];
+    const auto place = std::lower_bound(lane.spans.begin(), lane.spans.end(), i) - lane.spans.begin();
+    const auto after = std::upper_bound(lane.runs.begin(), lane.runs.end(), static_cast<std::size_t>(place),
+                                        [](std::size_t of, const Run& run) { return of < run.first; });
+    return {span.rank, span.lane, static_cast<std::size_t>(after - lane.runs.begin()) - 1};
+  }
+
+  std::size_t mark(int rank, int k) const {
+    const std::vector<std::size_t>& marks = marks_[static_cast<std::size_t>(rank)];
+    return marks.at(marks.size() - static_cast<std::size_t>(updates_ - k));
+  }
+
+  /// Of those that come at the same moment, the one that is listed last.
+  void note_meeting(std::size_t i) {
+    const auto number = static_cast<std::size_t>(spans_[i].rendezvous - first_meeting_);
+    if (last_to_come_.size() <= number) last_to_come_.resize(number + 1, kNobody);
+    std::size_t& last = last_to_come_[number];
+    if (last == kNobody || spans_[i].arrived >= spans_[last].arrived) last = i;
+  }
+
+  static constexpr auto kNobody = static_cast<std::size_t>(-1);
 
   const EventGraph& graph_;
   const std::vector<Span>& spans_;
-  int updates_;  // of the play
-  std::vector<std::vector<Lane>> lanes_;
-  std::vector<std::vector<At>> marks_;  // of updates, by rank
-  std::int64_t first_meeting_ = -1;     // the least number of a rendezvous
-  std::vector<At> last_to_come_;        // by rendezvous, from first_meeting_ on
+  int updates_;                                  // of the play
+  std::vector<std::vector<std::size_t>> marks_;  // spans that end updates, by rank
+  std::vector<std::size_t> of_rank_;             // by rank, where its spans begin in by_rank_
+  std::vector<std::uint32_t> by_rank_;           // spans, rank by rank
+  std::int64_t first_meeting_ = -1;              // the least number of a rendezvous
+  std::vector<std::size_t> last_to_come_;        // spans by rendezvous, from first_meeting_ on
+  mutable std::vector<std::vector<Lane>> lanes_;
 };
 
 /// What the share of the time of an op is called.
@@ -211,12 +249,10 @@ class PathBuilder {
 
 /// The mark of update `k`, on the rank that ends it last.
 History::At last_mark(const History& history, const SteadyPlay& play, int k) {
-  History::At latest = history.update(0, k);
-  for (int r = 1; r < static_cast<int>(play.folded.graph.ranks.size()); ++r) {
-    const History::At mark = history.update(r, k);
-    if (history[mark].end > history[latest].end) latest = mark;
-  }
-  return latest;
+  int latest = 0;
+  for (int r = 1; r < static_cast<int>(play.folded.graph.ranks.size()); ++r)
+    if (history.end_of_update(r, k) > history.end_of_update(latest, k)) latest = r;
+  return history.update(latest, k);
 }
 
 /// Back from the end of `at` to `from`: each run on the way, and, with its rank and how long it took, each time in
@@ -240,7 +276,7 @@ void walk_back(const History& history, History::At at, double from, const OnRun&
 CriticalPath critical_path(const SteadyPlay& play) {
   const History history(play);
   const History::At mark = last_mark(history, play, play.measured.last);
-  const double from = history[history.update(mark.rank, play.measured.last - 1)].end;
+  const double from = history.end_of_update(mark.rank, play.measured.last - 1);
   PathBuilder path(play);
   walk_back(
       history, mark, from, [&](History::At at) { path.add_run(history, at, from); },

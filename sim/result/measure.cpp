@@ -21,7 +21,11 @@ void add(Stretches& stretches, double begin, double end) {
 
 }  // namespace
 
-Recorder::Recorder(const EventGraph& graph, Keep keep) : graph_(graph), keep_(keep), ranks_(graph.ranks.size()) {}
+Recorder::Recorder(const EventGraph& graph, std::size_t updates, Keep keep)
+    : graph_(graph),
+      kept_after_(updates < 2 ? 0 : updates - 1),
+      keeps_(keep == Keep::kAll || kept_after_ == 0),
+      ranks_(graph.ranks.size()) {}
 
 void Recorder::take(const Span& span) {
   ++spans_;
@@ -44,22 +48,11 @@ void Recorder::take(const Span& span) {
     // wait for the host is the computation's own, and exposes no communication.
     add(rank.busy, span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value);
   }
-  keep(span, label.mark == Mark::kUpdate);
+  keeps_ = keeps_ || (label.mark == Mark::kUpdate && rank.updates.size() >= kept_after_);
+  if (keeps_) kept_.push_back(span);
 }
 
-void Recorder::keep(const Span& span, bool ends_update) {
-  kept_.push_back(span);
-  if (keep_ == Keep::kAll || span.rank != 0 || !ends_update) return;
-  std::swap(before_, last_);
-  std::swap(last_, kept_);
-  kept_.clear();
-}
-
-std::vector<Span> Recorder::take_spans() {
-  before_.insert(before_.end(), last_.begin(), last_.end());
-  before_.insert(before_.end(), kept_.begin(), kept_.end());
-  return std::move(before_);
-}
+std::vector<Span> Recorder::take_spans() { return std::move(kept_); }
 
 /// Whether the ranks stood to each other at the end of update `a` as at the end of `b`. What follows depends on that
 /// alone, so a state that comes back is a period. (Equal durations would not do: a fast rank can gain on a slow one a
@@ -148,7 +141,7 @@ Measured Recorder::measured() const {
 }
 
 Measured measure(const EventGraph& graph, const std::vector<Span>& spans) {
-  Recorder recorder(graph, Keep::kLastUpdates);
+  Recorder recorder(graph, 0, Keep::kAll);
   for (const Span& span : spans) recorder.take(span);
   return recorder.measured();
 }

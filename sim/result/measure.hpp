@@ -43,16 +43,15 @@ double band_of_mean(const std::vector<Seconds>& durations);
 
 /// Which spans of a play are kept.
 enum class Keep : std::uint8_t {
-  kLastUpdates,  ///< of the first rank's last two updates, and whatever ends meanwhile: enough for what is asked of the
-                 ///< last update alone, such as the critical path
+  kLastUpdate,  ///< all that end after any rank has begun its last update: what the critical path goes through
   kAll,
 };
 
 /// Measures a play while it goes on: keeps of each rank how its updates ended and when it was busy, not every span.
 class Recorder {
  public:
-  /// `graph` outlives the recorder.
-  Recorder(const EventGraph& graph, Keep keep);
+  /// Of a play in which every rank marks `updates` updates. `graph` outlives the recorder.
+  Recorder(const EventGraph& graph, std::size_t updates, Keep keep);
   /// In the order in which play() reports them.
   void take(const Span& span);
   /// Every rank has marked the same number of updates, at least 4.
@@ -74,17 +73,16 @@ class Recorder {
     double sent = 0;
   };
 
-  void keep(const Span& span, bool ends_update);
   bool same_state(std::size_t a, std::size_t b, double tolerance) const;
   int period() const;
   RankMeasure measure_rank(const Rank& rank, int first, int last) const;
 
   const EventGraph& graph_;
-  Keep keep_;
+  std::size_t kept_after_;  ///< marks of any rank
+  bool keeps_;
   std::int64_t spans_ = 0;
   std::vector<Rank> ranks_;
-  std::vector<Span> before_, last_, kept_;  ///< kLastUpdates: of the first rank's last update but one, of its last, and
-                                            ///< of the one under way
+  std::vector<Span> kept_;
 };
 
 /// All at once. `spans` as play() reports them.

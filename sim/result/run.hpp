@@ -49,7 +49,7 @@ std::vector<PauseResult> pause_results(const SteadyPlay& play);
 /// `accumulation_steps` micro-batches per update of each rank whose node group has none of its own; ACCO does half of
 /// them a round.
 SteadyPlay play_steady(const Scenario& scenario, const ScheduleSpec& spec, int accumulation_steps, NetworkKind network,
-                       Keep keep = Keep::kLastUpdates);
+                       Keep keep = Keep::kLastUpdate);
 
 /// The same play anew, so many updates long and measured over its own steady ones; pauses' costs are left out.
 void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network, Keep keep);

@@ -54,7 +54,7 @@ void play_to_a_mean(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind netw
   constexpr double kMargin = 1.2;
   double updates = kFirst;
   if (!play.costs.pace.unsteady.stragglers.empty()) {
-    play_updates(play, spec, kFirst, network, Keep::kLastUpdates);
+    play_updates(play, spec, kFirst, network, Keep::kLastUpdate);
     updates = std::floor(std::clamp(hurry_stragglers(play), updates, std::max(updates, updates_allowed(play))));
   }
   for (;;) {
@@ -108,8 +108,8 @@ PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Paus
   with.costs.pace.pauses = {placed(pause, spec, steady.costs, before)};
   SteadyPlay without = with;  // folded alike, with a pause that takes no time
   for (Seconds& lasts : without.costs.pace.pauses.front().lasts) lasts = Seconds{0};
-  play_updates(with, spec, updates, network, Keep::kLastUpdates);
-  play_updates(without, spec, updates, network, Keep::kLastUpdates);
+  play_updates(with, spec, updates, network, Keep::kLastUpdate);
+  play_updates(without, spec, updates, network, Keep::kLastUpdate);
 
   PauseCost cost;
   cost.name = pause.name;
@@ -179,7 +179,7 @@ void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, Netwo
   play.updates = updates;
   play.folded = fold(build(spec, play.costs, play.accumulation_steps, updates));
   play.spans = {};
-  Recorder recorder(play.folded.graph, keep);
+  Recorder recorder(play.folded.graph, static_cast<std::size_t>(updates), keep);
   accosim::play(play.folded.graph, network, [&](const Span& span) { recorder.take(span); });
   play.measured = recorder.measured();
   play.spans = recorder.take_spans();
