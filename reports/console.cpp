@@ -167,9 +167,9 @@ class Columns {
 };
 
 bool ranks_differ(const RunResult& result) {
-  return std::any_of(result.ranks.begin(), result.ranks.end(), [&](const RankResult& rank) {
+  return std::any_of(result.ranks.begin(), result.ranks.end(), [&](const RankResult& alike) {
     const double first = result.ranks.front().micro_batches_per_round;
-    return std::abs(rank.micro_batches_per_round - first) > 1e-9 * std::max(1.0, std::abs(first));
+    return std::abs(alike.micro_batches_per_round - first) > 1e-9 * std::max(1.0, std::abs(first));
   });
 }
 

@@ -14,10 +14,11 @@
 namespace accosim {
 namespace {
 
-/// The device of a rank as the scenario describes it; the result's own name where the scenario has no such rank.
-std::string device_name(const Scenario& scenario, const std::vector<Place>& places, const RankResult& rank) {
-  if (rank.rank < 0 || static_cast<std::size_t>(rank.rank) >= places.size()) return rank.device;
-  const Place& place = places[static_cast<std::size_t>(rank.rank)];
+/// The device of ranks as the scenario describes it; the result's own name where the scenario has no such rank.
+std::string device_name(const Scenario& scenario, const std::vector<Place>& places, const RankResult& alike) {
+  const int rank = alike.ranks.front().first;
+  if (rank < 0 || static_cast<std::size_t>(rank) >= places.size()) return alike.device;
+  const Place& place = places[static_cast<std::size_t>(rank)];
   const NodeGroup& group = scenario.cluster.nodes.at(static_cast<std::size_t>(place.group));
   return device_name(scenario.cluster, group.devices.at(static_cast<std::size_t>(place.gpu)));
 }
@@ -143,26 +144,26 @@ void write_memory_by_kind(std::ostream& out, const RunResult& result, const Cons
 std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& result, std::size_t reach,
                                  const std::function<bool(const RankRow&, const RankRow&)>& same) {
   const std::vector<Place> places = places_of(scenario.cluster);
+  std::vector<RankRow> ranges;  // in the order of the ranks
+  for (const RankResult& alike : result.ranks) {
+    const std::string device = device_name(scenario, places, alike);
+    for (const RankRange& range : alike.ranks)
+      ranges.push_back({device, range.count(), range.first, range.last, range.count() * alike.micro_batches_per_round,
+                        range.count() * alike.micro_batches_per_update, range.count() * alike.idle_fraction,
+                        alike.micro_batches_per_round_min, alike.micro_batches_per_round_max});
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const RankRow& a, const RankRow& b) { return a.first < b.first; });
   std::vector<RankRow> rows;
-  for (const RankResult& rank : result.ranks) {
-    const RankRow one{device_name(scenario, places, rank),
-                      1,
-                      rank.rank,
-                      rank.rank,
-                      rank.micro_batches_per_round,
-                      rank.micro_batches_per_update,
-                      rank.idle_fraction,
-                      rank.micro_batches_per_round_min,
-                      rank.micro_batches_per_round_max};
+  for (RankRow& one : ranges) {
     const std::size_t from = rows.size() > reach ? rows.size() - reach : 0;
     const auto row = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(from), rows.end(),
                                   [&](const RankRow& other) { return same(other, one); });
     if (row == rows.end()) {
-      rows.push_back(one);
+      rows.push_back(std::move(one));
       continue;
     }
-    ++row->ranks;
-    row->last = rank.rank;
+    row->ranks += one.ranks;
+    row->last = one.last;
     row->per_round += one.per_round;
     row->per_update += one.per_update;
     row->idle += one.idle;

@@ -49,7 +49,7 @@ struct RankRow {
   std::int64_t least = 0, most = 0;
 };
 
-/// Merges each rank into the first row (of the last `reach`) that `same` says it belongs to.
+/// Merges ranks, in their order, into the first row (of the last `reach`) that `same` says they belong to.
 std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& result, std::size_t reach,
                                  const std::function<bool(const RankRow&, const RankRow&)>& same);
 

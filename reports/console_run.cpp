@@ -124,7 +124,8 @@ void write_ranks(std::ostream& out, const Scenario& scenario, const RunResult& r
   add_rank_columns(columns, shown);
   out << '\n';
   write_table(out, columns, options);
-  if (rows.size() > kMost) out << fmt::format("... and {} more rows; --json has them all\n", rows.size() - kMost);
+  if (rows.size() > kMost)
+    out << fmt::format("... and {} more rows; --json --all-ranks has them all\n", rows.size() - kMost);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <ostream>
 #include <utility>
@@ -129,34 +130,65 @@ std::string indented(const JsonValue& value, const std::string& indent) {
   return text;
 }
 
-std::string rank_line(const RankResult& rank) {
-  return fmt::format(
-      R"({{"rank": {}, "node": {}, "device": {}, "micro_batches_per_round": {{"mean": {}, "least": {}, "most": {}}}, )"
-      R"("micro_batches_per_update": {}, "idle_fraction": {}}})",
-      rank.rank, rank.node, quoted_json(rank.device), digits_json(rank.micro_batches_per_round),
-      rank.micro_batches_per_round_min, rank.micro_batches_per_round_max, digits_json(rank.micro_batches_per_update),
-      digits_json(rank.idle_fraction));
+/// What each of the ranks does, to follow who they are in an object.
+std::string figures_of(const RankResult& alike) {
+  return fmt::format(R"("device": {}, "micro_batches_per_round": {{"mean": {}, "least": {}, "most": {}}}, )"
+                     R"("micro_batches_per_update": {}, "idle_fraction": {}}})",
+                     quoted_json(alike.device), digits_json(alike.micro_batches_per_round),
+                     alike.micro_batches_per_round_min, alike.micro_batches_per_round_max,
+                     digits_json(alike.micro_batches_per_update), digits_json(alike.idle_fraction));
 }
 
-void write_result(std::ostream& out, const RunResult& result) {
+/// A list, a line an item.
+template <typename WriteItems>
+void write_list(std::ostream& out, const char* name, const WriteItems& write_items) {
+  out << ",\n      \"" << name << "\": [";
+  bool any = false;
+  write_items([&](const std::string& item) {
+    out << (any ? ",\n        " : "\n        ") << item;
+    any = true;
+  });
+  out << (any ? "\n      ]" : "]");
+}
+
+/// Each rank by itself, in order.
+void write_ranks(std::ostream& out, const Scenario& scenario, const RunResult& result) {
+  const std::vector<Place> places = places_of(scenario.cluster);
+  std::vector<std::pair<RankRange, std::size_t>> ranges;
+  std::vector<std::string> figures;
+  for (const RankResult& alike : result.ranks) {
+    for (const RankRange& range : alike.ranks) ranges.emplace_back(range, figures.size());
+    figures.push_back(figures_of(alike));
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first.first < b.first.first; });
+  write_list(out, "ranks", [&](const auto& item) {
+    for (const auto& [range, of] : ranges)
+      for (int rank = range.first; rank <= range.last; ++rank)
+        item(fmt::format(R"({{"rank": {}, "node": {}, )", rank, places.at(static_cast<std::size_t>(rank)).node) +
+             figures[of]);
+  });
+}
+
+void write_result(std::ostream& out, const Scenario& scenario, const RunResult& result, RankRows rows) {
   std::string body = indented(body_of(result), "    ");
   body.resize(body.find_last_of('}'));  // the ranks go in before the closing brace
   body.erase(body.find_last_not_of(" \n") + 1);
-  out << "    " << body << ",\n      \"ranks\": [";
-  const char* separator = "\n        ";
-  for (const RankResult& rank : result.ranks) {
-    out << separator << rank_line(rank);
-    separator = ",\n        ";
-  }
-  out << (result.ranks.empty() ? "]" : "\n      ]") << "\n    }";
+  out << "    " << body;
+  write_list(out, "rank_classes", [&](const auto& item) {
+    for (const RankResult& alike : result.ranks)
+      item(fmt::format(R"({{"ranks": {}, "count": {}, )", quoted_json(in_words(alike.ranks)), alike.count()) +
+           figures_of(alike));
+  });
+  if (rows == RankRows::kAll) write_ranks(out, scenario, result);
+  out << "\n    }";
 }
 
 }  // namespace
 
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
-                        const std::vector<RunResult>& results, const FairComparison& fair) {
+                        const std::vector<RunResult>& results, const FairComparison& fair, RankRows rows) {
   const std::vector<JsonValue> sets(scenario.sets.begin(), scenario.sets.end());
-  out << "{\n  \"schema\": \"accosim.result/1\",\n  \"version\": " << quoted_json(kVersion)
+  out << "{\n  \"schema\": \"accosim.result/2\",\n  \"version\": " << quoted_json(kVersion)
       << ",\n  \"sets\": " << dump_json(sets) << ",\n  \"scenario\": " << quoted_json(scenario.name)
       << ",\n  \"network\": " << quoted_json(network)
       << fmt::format(",\n  \"model\": {{\"name\": {}, \"parameters\": {}}}", quoted_json(scenario.model.name),
@@ -167,7 +199,7 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
   const char* separator = "\n";
   for (const RunResult& result : results) {
     out << separator;
-    write_result(out, result);
+    write_result(out, scenario, result, rows);
     separator = ",\n";
   }
   out << (results.empty() ? "]" : "\n  ]");

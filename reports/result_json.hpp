@@ -2,6 +2,7 @@
 // they only ever grow, and the schema's number changes when one changes its meaning.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -12,11 +13,17 @@
 
 namespace accosim {
 
-/// Schema accosim.result/1. "version" is accosim's and "sets" what --set replaced, as it was given. `network` names the
+enum class RankRows : std::uint8_t {
+  kClasses,  ///< "rank_classes": ranks that do the same, once
+  kAll,      ///< and "ranks": each by itself
+};
+
+/// Schema accosim.result/2. "version" is accosim's and "sets" what --set replaced, as it was given. `network` names the
 /// network that was played on. What is absent or not a number is null. "fair_baselines", "fair_gains" and "fair_words"
-/// are there where ranks differ. The ranks are written one a line and never held as a document, so many of them cost no
-/// memory.
+/// are there where ranks differ. Ranks are written one a line and never held as a document, so many of them cost no
+/// memory. Version 1 of the schema had every rank in "ranks" always.
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
-                        const std::vector<RunResult>& results, const FairComparison& fair = {});
+                        const std::vector<RunResult>& results, const FairComparison& fair = {},
+                        RankRows rows = RankRows::kClasses);
 
 }  // namespace accosim

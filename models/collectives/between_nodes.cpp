@@ -60,6 +60,8 @@ void take_inner(Slowest& all, const NodeGroup& group, int here) {
 Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
   Slowest all;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    // Of many nodes in a row that are the same one is enough.
+    if (i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.ranks_here[i] == ring.ranks_here[i - 1]) continue;
     const NodeGroup& group = group_of(cluster, ring, i);
     const Nics& nics = group.nics;
     const int here = ring.ranks_here[i];

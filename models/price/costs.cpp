@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "models/base/draws.hpp"
@@ -33,8 +36,10 @@ double memory_overhead(const Training& training) {
   return training.implementation == Implementation::kFused ? training.overheads.fused : training.overheads.pytorch;
 }
 
-/// The kind on a device that is the same but for its slowdown, which is of forward and backward.
-RankKind slowed(RankKind kind, double slowdown) {
+/// The kind on a device that is the same but for its name and its slowdown, which is of forward and backward.
+RankKind slowed(RankKind kind, const Device& device) {
+  const double slowdown = device.slowdown;
+  kind.device.name = device.name;
   kind.device.slowdown = slowdown;
   kind.forward = kind.backward = Seconds{0};
   for (LayerTime& time : kind.times) {
@@ -65,7 +70,8 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
   kind.model_flops = model_flops(model, workload);
   for (const Layer& layer : *kind.layers)
     for (const Operator& op : layer.operators) kind.hardware_flops += op.forward_flops + op.backward_flops;
-  return slowed(std::move(kind), 1);
+  kind.device.slowdown = 1;
+  return slowed(std::move(kind), kind.device);
 }
 
 constexpr std::size_t kMostLengths = 33;
@@ -110,13 +116,15 @@ class KindPrices {
 
   /// Its index in the costs' kinds.
   int kind_of(Costs& costs, const Workload& workload, const Device& device, std::optional<int> own_steps) {
-    for (std::size_t k = 0; k < costs.kinds.size(); ++k)
-      // What often differs is looked at first.
-      if (costs.kinds[k].device.slowdown == device.slowdown && costs.kinds[k].own_steps == own_steps &&
-          costs.kinds[k].workload == workload && costs.kinds[k].device == device)
-        return static_cast<int>(k);
+    // Of a thousand kinds most differ in these.
+    std::vector<int>& near = by_speed_[{device.slowdown, own_steps.value_or(0), device.name}];
+    for (const int k : near) {
+      const RankKind& known = costs.kinds[static_cast<std::size_t>(k)];
+      if (known.own_steps == own_steps && known.workload == workload && known.device == device) return k;
+    }
+    near.push_back(static_cast<int>(costs.kinds.size()));
     const Priced& priced = priced_as(workload, device);
-    costs.kinds.push_back(slowed(priced.kind, device.slowdown));
+    costs.kinds.push_back(slowed(priced.kind, device));
     costs.kinds.back().own_steps = own_steps;
     costs.pace.micro_batch_size.push_back(workload.micro_batch_size);
     costs.pace.lengths.push_back(priced.lengths);
@@ -135,6 +143,7 @@ class KindPrices {
     constexpr std::size_t kMostKept = 64;
     thread_local std::deque<Priced> kept;
     device.slowdown = 1;
+    device.name.clear();
     for (const Priced& each : kept)
       if (each.kind.workload == workload && each.kind.device == device && each.model == model_ &&
           each.unsteady == unsteady_)
@@ -147,6 +156,7 @@ class KindPrices {
 
   const Model& model_;
   const Unsteady& unsteady_;
+  std::map<std::tuple<double, int, std::string>, std::vector<int>> by_speed_;
 };
 
 }  // namespace

@@ -130,7 +130,7 @@ double draw_schedule(Svg& svg, const ScheduleTimeline& timeline, const RunResult
            {.size = 13, .bold = true});
   svg.text(svg.width() - kPlotMargin, top + 17, facts, {.size = 11, .anchor = Anchor::kEnd});
   double y = top + kScheduleLine;
-  const int ranks = static_cast<int>(result.ranks.size());
+  const int ranks = result.rank_count();
   for (const TimelineRank& rank : timeline.ranks) y = draw_rank(svg, rank, timeline, rank_in_words(rank, ranks), x, y);
   if (const std::string note = left_out_in_words(timeline); !note.empty()) {
     svg.text(kPlotMargin + 8, y + 10, cut_to_pixels(note, room - 8, kSmall),

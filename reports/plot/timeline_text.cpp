@@ -145,7 +145,7 @@ void write_timeline(std::ostream& out, const TimelinePicture& picture, const Con
                   options.width);
     const Cells cells{std::clamp(static_cast<int>(std::lround(timeline.length.value / whole.seconds)), 1, columns),
                       whole.seconds};
-    const int ranks = static_cast<int>(result.ranks.size());
+    const int ranks = result.rank_count();
     for (const TimelineRank& rank : timeline.ranks) write_rank(out, rank, rank_in_words(rank, ranks), cells, options);
     if (const std::string note = left_out_in_words(timeline); !note.empty())
       write_wrapped(out, "  ", note, options.width);

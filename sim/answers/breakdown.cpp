@@ -124,10 +124,9 @@ std::vector<UpdateBreakdown> breakdowns_of(const Scenario& scenario, const std::
                                            const std::vector<RunResult>& results, NetworkKind network) {
   std::vector<UpdateBreakdown> breakdowns;
   for (std::size_t i = 0; i < indices.size(); ++i)
-    breakdowns.push_back(breakdown_of(
-        play_steady(scenario, scenario.schedules[indices[i]], scenario.training.gradient_accumulation_steps, network,
-                    Keep::kAll),
-        results[i]));
+    breakdowns.push_back(breakdown_of(play_steady(scenario, scenario.schedules[indices[i]],
+                                                  scenario.training.gradient_accumulation_steps, network, Keep::kAll),
+                                      results[i]));
   return breakdowns;
 }
 

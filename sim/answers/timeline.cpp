@@ -328,7 +328,8 @@ std::vector<ScheduleTimeline> timelines_of(const Scenario& scenario, const std::
     // Where ranks differ some are ahead of others, by less than two updates.
     const int ahead = play.folded.graph.ranks.size() > 1 ? 2 : 0;
     const int marks = options.updates / play.folded.graph.updates_per_mark + 1 + kSettling;
-    if (ahead > 0 || marks > play.updates) play_updates(play, spec, std::max(marks, play.updates) + ahead, network, Keep::kAll);
+    if (ahead > 0 || marks > play.updates)
+      play_updates(play, spec, std::max(marks, play.updates) + ahead, network, Keep::kAll);
     options.longest = std::max(kOfTheSlowest * slowest, kOwn * results[i].update_time);
     timelines.push_back(timeline_of(spec, play, options));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "models/base/standard_streams.hpp"
 #include "models/recorded/convergence_file.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/console.hpp"
@@ -35,6 +36,10 @@ void add_convergence(std::vector<RunResult>& results, const Scenario& scenario, 
 }
 
 ExitCode compare_schedules(const Arguments& arguments) {
+  if (arguments.flag("--all-ranks") && !arguments.flag("--json") && !arguments.given("--timeline")) {
+    tell("", "--all-ranks lists ranks in --json, or draws them in --timeline; give one of the two");
+    return ExitCode::kBadCommandLine;
+  }
   const ChosenSchedules chosen = load_chosen(arguments, {arguments.text("--convergence")});
   std::vector<RunResult> results = over_seeds(chosen, arguments, [&](const Scenario& scenario) {
     return compare(scenario, chosen.indices, network_of(arguments));
@@ -43,7 +48,8 @@ ExitCode compare_schedules(const Arguments& arguments) {
   const FairComparison fair = while_shown(
       "playing fair baselines", [&] { return fair_comparison(chosen.scenario, results, network_of(arguments)); });
   if (arguments.flag("--json"))
-    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, fair);
+    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, fair,
+                       arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses);
   else
     write_comparison(std::cout, chosen.scenario, results, console_options(), fair);
   if (arguments.given("--timeline"))
@@ -53,13 +59,21 @@ ExitCode compare_schedules(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-/// --timeline and the options that need it.
+/// --timeline and what is asked of it. --all-ranks is of --json too.
 std::vector<Option> terminal_options() {
+  std::vector<Option> options = timeline_options("--timeline");
+  for (Option& option : options)
+    if (option.names == "--all-ranks") {
+      option.help =
+          "With --json: list each rank by itself too, not only ranks that do the same; with --timeline: draw "
+          "every rank that differs from the others, and not only six";
+      option.needs.clear();
+    }
   return joined({{.names = "--timeline",
                   .help = "Draw what each lane of each rank does below the tables",
                   .value = false,
                   .excludes = {"--json"}}},
-                timeline_options("--timeline"));
+                options);
 }
 
 std::vector<Option> options() {

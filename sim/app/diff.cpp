@@ -38,7 +38,8 @@ Recorded read_recorded(const std::string& path) {
   const JsonValue& root = document.root;
   const JsonValue* const schema = root.find("schema");
   const std::string named = schema == nullptr ? "" : schema->text;
-  if (named == "accosim.result/1") return {{path, "results"}, read_recorded_results(document), {}};
+  if (named == "accosim.result/2" || named == "accosim.result/1")
+    return {{path, "results"}, read_recorded_results(document), {}};
   if (named == "accosim.run/1")
     return {{path, "a run of accocal"}, {}, {recorded_run(read_measured_run(text, path), path)}};
   if (root.find("traceEvents") != nullptr) return {{path, "a trace"}, {}, read_recorded_trace(document)};

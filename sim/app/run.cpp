@@ -23,7 +23,8 @@ ExitCode run_each(const Arguments& arguments) {
     return each;
   });
   if (arguments.flag("--json"))
-    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results);
+    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, {},
+                       arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses);
   else
     for (const RunResult& result : results) write_run(std::cout, chosen.scenario, result, console_options());
   std::cout.flush();
@@ -31,13 +32,20 @@ ExitCode run_each(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
+std::vector<Option> options() {
+  return joined(report_options(), {{.names = "--all-ranks",
+                                    .help = "List each rank by itself too, not only ranks that do the same",
+                                    .value = false,
+                                    .needs = "--json"}});
+}
+
 }  // namespace
 
 Verb run_verb() {
   return {.name = "run",
           .help = "Show all that is predicted of each schedule",
-          .options = report_options(),
-          .modes = {{.reads = names_of(report_options()), .run = run_each}}};
+          .options = options(),
+          .modes = {{.reads = names_of(options()), .run = run_each}}};
 }
 
 }  // namespace accosim

@@ -1,9 +1,9 @@
 // The only file that knows SimGrid (3.32), and a library of its own, which takes nothing of ours but headers. It is
 // used for flows alone: every latency and every duration is the player's. What is not obvious and was found by
 // measuring: the default network model is wrong for us (hence the settings); what a flow gets of a link goes with 1 /
-// the latency of its route, which is how one flow has the weight of many; run_until() may stop early, and stops at the end of a flow only when
-// told to track vetoed activities; an activity's last pointer must not go inside its callback; bytes are integers; the
-// clock never goes back.
+// the latency of its route, which is how one flow has the weight of many; run_until() may stop early, and stops at the
+// end of a flow only when told to track vetoed activities; an activity's last pointer must not go inside its callback;
+// bytes are integers; the clock never goes back.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -28,8 +28,7 @@ double unit_for(const EventGraph& graph) {
   double most = 1;
   for (const Group& group : graph.groups)
     for (const Plan& plan : group.plans)
-      for (const Plan::Flow& flow : plan.flows)
-        most = std::max(most, graph.paths[flow.path].alike * flow.bytes.value);
+      for (const Plan::Flow& flow : plan.flows) most = std::max(most, graph.paths[flow.path].alike * flow.bytes.value);
   return std::exp2(std::min(12.0, std::floor(62 - std::log2(most))));
 }
 // SimGrid's clock is a double that it may not move by less than this.
@@ -51,10 +50,10 @@ class SimgridNetwork final : public Network {
     zone->get_network_model()->set_lat_factor_cb(no_time);
     std::vector<const s4u::Link*> links;
     for (std::size_t i = 0; i < graph.links.size(); ++i)
-      links.push_back(zone->create_link("link" + std::to_string(i),
-                                        graph.links[i].alike * graph.links[i].bandwidth.value * unit_)
-                          ->set_latency(0)
-                          ->seal());
+      links.push_back(
+          zone->create_link("link" + std::to_string(i), graph.links[i].alike * graph.links[i].bandwidth.value * unit_)
+              ->set_latency(0)
+              ->seal());
     for (std::size_t i = 0; i < graph.paths.size(); ++i) {
       const int alike = graph.paths[i].alike;
       alike_.push_back(alike);

@@ -39,7 +39,8 @@ std::vector<int> colours_by_use(const EventGraph& graph) {
   for (std::size_t p = 0; p < colours.size(); ++p) {
     if (colours[p] == kUnused) continue;
     const int link = graph.paths[p].links.front();
-    if (graph.links[link].burst > Bytes{0} && first[link] > 1) colours[p] = uses.of({-0.5, static_cast<double>(p), 0, 0});
+    if (graph.links[link].burst > Bytes{0} && first[link] > 1)
+      colours[p] = uses.of({-0.5, static_cast<double>(p), 0, 0});
   }
   return colours;
 }
@@ -136,7 +137,8 @@ EventGraph fold_flows(EventGraph graph) {
     for (Plan& plan : group.plans) {
       std::vector<Plan::Flow> flows;
       for (const Plan::Flow& flow : plan.flows)
-        if (const int path = kept_as[static_cast<std::size_t>(flow.path)]; path >= 0) flows.push_back({path, flow.bytes});
+        if (const int path = kept_as[static_cast<std::size_t>(flow.path)]; path >= 0)
+          flows.push_back({path, flow.bytes});
       plan.flows = std::move(flows);
     }
   graph.links = std::move(links);

@@ -11,15 +11,23 @@ namespace {
 // Times are equal when they agree to this share of an update; far above the rounding of a sum of a million terms.
 constexpr double kSame = 1e-9;
 
-/// A stretch more; one that goes on where the last one ends, or overlaps it, makes it longer.
-void add(Stretches& stretches, double begin, double end) {
-  if (!stretches.empty() && stretches.back().first <= begin && begin <= stretches.back().second)
-    stretches.back().second = std::max(stretches.back().second, end);
-  else
-    stretches.emplace_back(begin, end);
+}  // namespace
+
+void Recorder::Stretching::add(double from, double to) {
+  if (begin <= from && from <= end) {
+    end = std::max(end, to);
+    return;
+  }
+  if (begin < end) before.emplace_back(begin, end);
+  begin = from;
+  end = to;
 }
 
-}  // namespace
+Stretches Recorder::Stretching::all() const {
+  Stretches stretches = before;
+  if (begin < end) stretches.emplace_back(begin, end);
+  return stretches;
+}
 
 Recorder::Recorder(const EventGraph& graph, std::size_t updates, Keep keep)
     : graph_(graph),
@@ -39,14 +47,14 @@ void Recorder::take(const Span& span) {
       rank.updates.push_back(
           {span.end.value, std::exchange(rank.in_update, 0), std::exchange(rank.sent, 0), rank.rounds.size()});
   } else if (label.cls == OpClass::kCommunication) {
-    add(rank.communicating, span.begin.value, span.end.value);
+    rank.communicating.add(span.begin.value, span.end.value);
     const accosim::Rank& of = graph_.ranks[static_cast<std::size_t>(span.rank)];
     const Op& op = graph_.programs[of.program].lanes[span.lane][span.op];
     rank.sent += graph_.groups[of.groups[op.slot]].plans[op.plan].sent_per_rank.value;
   } else if (label.cls != OpClass::kPause) {  // in which nothing is computed
     // A repeated op stands in a body that is compute throughout, so what lies between its repetitions is busy too. A
     // wait for the host is the computation's own, and exposes no communication.
-    add(rank.busy, span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value);
+    rank.busy.add(span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value);
   }
   keeps_ = keeps_ || (label.mark == Mark::kUpdate && rank.updates.size() >= kept_after_);
   if (keeps_) kept_.push_back(span);
@@ -105,8 +113,8 @@ RankMeasure Recorder::measure_rank(const Rank& rank, int first, int last) const 
   result.last_micro_batch = result.first_micro_batch + micro_batches;
   result.micro_batches_per_update = static_cast<double>(micro_batches) / updates;
   result.micro_batches_per_round = static_cast<double>(micro_batches) / static_cast<double>(end - begin);
-  const Stretches busy = merged(rank.busy, from, to);
-  const Stretches communicating = merged(rank.communicating, from, to);
+  const Stretches busy = merged(rank.busy.all(), from, to);
+  const Stretches communicating = merged(rank.communicating.all(), from, to);
   result.idle_fraction = std::max(0.0, 1 - length(busy) / (to - from));
   result.exposed_communication = Seconds{(length(communicating) - common(communicating, busy)) / updates};
   return result;

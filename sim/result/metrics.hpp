@@ -18,16 +18,28 @@ namespace accosim {
 
 struct Costs;
 
-/// Micro-batches of one rank in one round (between two buffer swaps; an update where a schedule has no rounds).
+/// Ranks that follow each other.
+struct RankRange {
+  int first = 0, last = 0;
+
+  int count() const { return last - first + 1; }
+  bool operator==(const RankRange&) const = default;
+};
+/// "0-3,5".
+std::string in_words(const std::vector<RankRange>& ranges);
+
+/// What each of some ranks does that all do the same: micro-batches in one round (between two buffer swaps; an update
+/// where a schedule has no rounds).
 struct RankResult {
-  int rank = 0;
+  std::vector<RankRange> ranks;  ///< ascending
   std::string device;
-  int node = 0;
   double micro_batches_per_round = 0;  ///< mean over the steady rounds
   std::int64_t micro_batches_per_round_min = 0;
   std::int64_t micro_batches_per_round_max = 0;
   double micro_batches_per_update = 0;
   double idle_fraction = 0;
+
+  int count() const;
 };
 
 /// A warning is a stable name, what was found, and what to do about it.
@@ -120,9 +132,10 @@ struct RunResult {
   std::vector<KindMemory> memory_by_kind;
   WaysToFit ways_to_fit;  ///< none where it fits
   std::vector<Warning> warnings;
-  std::vector<RankResult> ranks;
+  std::vector<RankResult> ranks;       ///< by their first rank; those of two node groups apart
   std::shared_ptr<const Costs> costs;  ///< what it was played at: for a trace, and for questions about a part
 
+  int rank_count() const;
   bool fits() const { return fit.verdict != FitVerdict::kDoesNotFit; }
 
   /// Prediction over what was published, less 1; absent where either is.

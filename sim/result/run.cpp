@@ -135,6 +135,36 @@ DrawnUpdates drawn_updates(const SteadyPlay& play) {
   return drawn;
 }
 
+std::vector<RankResult> rank_results(const SteadyPlay& play) {
+  std::vector<RankResult> results;
+  // By rank of the folded graph: the result of each node group that has such ranks. Few have several.
+  std::vector<std::vector<std::pair<int, std::size_t>>> of_class(play.measured.ranks.size());
+  for (int rank = 0; rank < play.costs.ranks(); ++rank) {
+    const auto played = static_cast<std::size_t>(play.folded.class_of[rank]);
+    const int group = play.costs.places[rank].group;
+    auto& known = of_class[played];
+    const auto same = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == group; });
+    if (same != known.end()) {
+      std::vector<RankRange>& ranks = results[same->second].ranks;
+      if (ranks.back().last + 1 == rank)
+        ++ranks.back().last;
+      else
+        ranks.push_back({rank, rank});
+      continue;
+    }
+    known.emplace_back(group, results.size());
+    const RankMeasure& measure = play.measured.ranks[played];
+    results.push_back({{{rank, rank}},
+                       play.costs.kinds[play.costs.kind_of[rank]].device.name,
+                       measure.micro_batches_per_round,
+                       measure.least_per_round,
+                       measure.most_per_round,
+                       measure.micro_batches_per_update,
+                       measure.idle_fraction});
+  }
+  return results;
+}
+
 RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play, NetworkKind network,
                     Advice advice) {
   RunResult result;
@@ -159,13 +189,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   if (play.costs.pace.unsteady.varies()) result.drawn = drawn_updates(play);
   result.pauses = pause_results(play);
   add_memory(result, scenario, spec, play.costs, advice);
-  for (int rank = 0; rank < play.costs.ranks(); ++rank) {
-    const RankMeasure& measure = play.measured.ranks[play.folded.class_of[rank]];
-    const RankKind& kind = play.costs.kinds[play.costs.kind_of[rank]];
-    result.ranks.push_back({rank, kind.device.name, play.costs.places[rank].node, measure.micro_batches_per_round,
-                            measure.least_per_round, measure.most_per_round, measure.micro_batches_per_update,
-                            measure.idle_fraction});
-  }
+  result.ranks = rank_results(play);
   if (const auto published = scenario.published.find(spec.label); published != scenario.published.end()) {
     result.published_speedup = published->second.speedup;
     result.published_time = published->second.time;

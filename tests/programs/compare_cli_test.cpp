@@ -81,16 +81,23 @@ TEST(Compare, FastGpusOfThePaperAccumulateWhileTheSlowOneFinishes) {
   const Json acco = result(document, "acco");
   EXPECT_NEAR(acco["speedup"].number(), 3.25, 0.03 * 3.25);
   double micro_batches = 0;
-  for (const Json& rank : acco["ranks"].elements()) {
-    const Json counts = rank["micro_batches_per_round"];
-    const bool slow = rank["rank"] == 3;
+  for (const Json& alike : acco["rank_classes"].elements()) {
+    const Json counts = alike["micro_batches_per_round"];
+    const bool slow = alike["ranks"] == "3";
     EXPECT_NEAR(counts["mean"].number(), slow ? 1 : 4, slow ? 0 : 0.05);
     EXPECT_EQ(counts["least"], slow ? 1 : 3);
     EXPECT_EQ(counts["most"], slow ? 1 : 4);
-    micro_batches += counts["mean"].number();
+    micro_batches += alike["count"].number() * counts["mean"].number();
   }
   EXPECT_NEAR(micro_batches, 13, 3 * 0.05);
-  EXPECT_EQ(acco["ranks"].size(), 4u);
+  EXPECT_FALSE(acco.contains("ranks"));
+  const Json all =
+      result(results_of({"compare", "scenarios/paper/hetero_4xa100_one_slow.json", "--all-ranks"}), "acco");
+  ASSERT_EQ(all["ranks"].size(), 4u);
+  EXPECT_EQ(all["ranks"][3]["micro_batches_per_round"]["mean"], 1);
+  const auto neither = accosim({"compare", "finetune_2x4_a100", "--all-ranks"});
+  EXPECT_EQ(neither.exit_code, 2);
+  EXPECT_NE(neither.err.find("--json"), std::string::npos) << neither.err;
 }
 
 TEST(Compare, AStragglerCostsAccoOnlyItsOwnShare) {
@@ -252,7 +259,7 @@ TEST(Compare, TheNetworksAgreeWhereNoLinkIsShared) {
 
 TEST(Compare, HasEveryMetricOfEverySchedule) {
   const Json document = results_of({"compare", "scenarios/paper/finetune_2x4_a100.json"});
-  EXPECT_EQ(document["schema"], "accosim.result/1");
+  EXPECT_EQ(document["schema"], "accosim.result/2");
   ASSERT_EQ(document["results"].size(), 4u);
   for (const Json& entry : document["results"].elements())
     for (const char* key : {"schedule",
@@ -276,7 +283,7 @@ TEST(Compare, HasEveryMetricOfEverySchedule) {
                             "fit_verdict",
                             "fit_probability",
                             "warnings",
-                            "ranks"})
+                            "rank_classes"})
       EXPECT_TRUE(entry.contains(key) && !entry[key].is_null()) << key;
 }
 

@@ -138,8 +138,7 @@ Scenario paper_like() {
 
 RankResult rank_of(int rank, double per_round) {
   RankResult result;
-  result.rank = rank;
-  result.node = rank / 4;
+  result.ranks = {{rank, rank}};
   result.device = "A100-SXM4-80GB";
   result.micro_batches_per_round = per_round;
   result.micro_batches_per_round_min = static_cast<int>(std::floor(per_round));

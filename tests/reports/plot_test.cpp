@@ -36,7 +36,7 @@ RunResult result_of(const std::string& label, double update, int ranks) {
   RunResult result;
   result.label = label;
   result.update_time = Seconds{update};
-  result.ranks.resize(static_cast<std::size_t>(ranks));
+  result.ranks.push_back({{{0, ranks - 1}}, ""});
   return result;
 }
 

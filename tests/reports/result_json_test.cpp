@@ -78,9 +78,8 @@ RunResult full_result() {
   result.ways_to_fit = {{way}, {}, 2};
   result.warnings = {{"batch_grown", "the batch doubled", "use fewer micro-batches"}};
   RankResult rank;
-  rank.rank = 3;
+  rank.ranks = {{0, 1}, {3, 3}};
   rank.device = "A100-SXM4-80GB";
-  rank.node = 1;
   rank.micro_batches_per_round = 2.5;
   rank.micro_batches_per_round_min = 2;
   rank.micro_batches_per_round_max = 3;
@@ -100,7 +99,7 @@ TEST(ResultJson, DocumentNamesWhatWasPlayed) {
   const Json document = Json::parse(written(small_scenario(), {full_result()}));
   EXPECT_EQ(document.keys(), (std::vector<std::string>{"schema", "version", "sets", "scenario", "network", "model",
                                                        "gpus", "baseline", "results"}));
-  EXPECT_EQ(document.at("schema"), "accosim.result/1");
+  EXPECT_EQ(document.at("schema"), "accosim.result/2");
   EXPECT_EQ(document.at("version"), kVersion);
   EXPECT_EQ(document.at("sets").size(), 0U);
   EXPECT_EQ(document.at("scenario"), "small");
@@ -145,7 +144,7 @@ TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
                      "time_ratio": 1.25, "fits": true, "fit_verdict": "fits", "fit_probability": 1.0}],
     "ways_to_fit_together": [],
     "warnings": [{"code": "batch_grown", "message": "the batch doubled", "advice": "use fewer micro-batches"}],
-    "ranks": [{"rank": 3, "node": 1, "device": "A100-SXM4-80GB",
+    "rank_classes": [{"ranks": "0-1,3", "count": 3, "device": "A100-SXM4-80GB",
                "micro_batches_per_round": {"mean": 2.5, "least": 2, "most": 3},
                "micro_batches_per_update": 5.0, "idle_fraction": 0.125}]})");
   EXPECT_EQ(result, expected);
@@ -170,7 +169,7 @@ TEST(ResultJson, WhatIsAbsentOrNoNumberIsNull) {
     EXPECT_TRUE(one.at(key).is_null()) << key;
   }
   EXPECT_TRUE(one.at("memory_parts_bytes").at("parameters").is_null());
-  EXPECT_TRUE(one.at("ranks")[0].at("idle_fraction").is_null());
+  EXPECT_TRUE(one.at("rank_classes")[0].at("idle_fraction").is_null());
 }
 
 TEST(ResultJson, NumbersReadBackAsTheSameNumbers) {
@@ -181,7 +180,7 @@ TEST(ResultJson, NumbersReadBackAsTheSameNumbers) {
   const Json one = Json::parse(written(small_scenario(), {result})).at("results")[0];
   EXPECT_EQ(one.at("update_time_s").number(), 0.1 + 0.2);
   EXPECT_EQ(one.at("mfu").number(), 1.0 / 3);
-  EXPECT_EQ(one.at("ranks")[0].at("micro_batches_per_round").at("mean").number(), 13.0 / 3);
+  EXPECT_EQ(one.at("rank_classes")[0].at("micro_batches_per_round").at("mean").number(), 13.0 / 3);
 }
 
 TEST(ResultJson, TextMayHoldAnything) {
@@ -192,7 +191,33 @@ TEST(ResultJson, TextMayHoldAnything) {
   const Json one = Json::parse(written(small_scenario(), {result})).at("results")[0];
   EXPECT_EQ(one.at("label"), "}\n  ]\t\xef\xbf\xbd");
   EXPECT_EQ(one.at("warnings")[0].at("message"), "line\nline }");
-  EXPECT_EQ(one.at("ranks")[0].at("device"), "\"}{\\");
+  EXPECT_EQ(one.at("rank_classes")[0].at("device"), "\"}{\\");
+}
+
+TEST(ResultJson, EachRankIsListedByItselfWhereThatIsAsked) {
+  // Two nodes of two: 0 and 1 are on the first, 2 and 3 on the second.
+  RunResult result = full_result();
+  RankResult other = result.ranks[0];
+  other.ranks = {{2, 2}};
+  other.idle_fraction = 0.5;
+  result.ranks.push_back(other);
+  Scenario scenario = small_scenario();
+  NodeGroup group;
+  group.count = group.gpus = 2;
+  scenario.cluster.nodes = {group};
+  std::ostringstream out;
+  write_results_json(out, scenario, "simgrid", {result}, {}, RankRows::kAll);
+  const Json one = Json::parse(out.str()).at("results")[0];
+  EXPECT_EQ(one.at("rank_classes").size(), 2U);
+  ASSERT_EQ(one.at("ranks").size(), 4U);
+  for (int rank = 0; rank < 4; ++rank) {
+    const Json each = one.at("ranks")[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(each.keys(), (std::vector<std::string>{"rank", "node", "device", "micro_batches_per_round",
+                                                     "micro_batches_per_update", "idle_fraction"}));
+    EXPECT_EQ(each.at("rank"), rank);
+    EXPECT_EQ(each.at("node"), rank / 2);
+    EXPECT_EQ(each.at("idle_fraction"), rank == 2 ? 0.5 : 0.125);
+  }
 }
 
 TEST(ResultJson, EmptyListsAreEmptyLists) {
@@ -202,7 +227,7 @@ TEST(ResultJson, EmptyListsAreEmptyLists) {
   result.memory_parts.parts.clear();
   const Json one = Json::parse(written(small_scenario(), {result})).at("results")[0];
   EXPECT_EQ(one.at("warnings"), std::vector<JsonValue>());
-  EXPECT_EQ(one.at("ranks"), std::vector<JsonValue>());
+  EXPECT_EQ(one.at("rank_classes"), std::vector<JsonValue>());
   EXPECT_EQ(one.at("memory_parts_bytes"), json_object({}));
   EXPECT_EQ(Json::parse(written(small_scenario(), {})).at("results"), std::vector<JsonValue>());
 }

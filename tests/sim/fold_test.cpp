@@ -212,8 +212,7 @@ TEST(Fold, IdenticalRanksBecomeOneAndTheirRingOneFlow) {
 EventGraph ring_under_core(int nodes, int slow, double core) {
   Tables tables;
   ProgramBuilder program(tables, {"communication"});
-  for (int i = 0; i < 2; ++i)
-    program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{12}});
+  for (int i = 0; i < 2; ++i) program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{12}});
   EventGraph graph;
   graph.programs.push_back(program.take(1));
   graph.labels = tables.labels;

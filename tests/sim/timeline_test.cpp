@@ -181,7 +181,7 @@ TEST(Timeline, SpansOfALaneFollowEachOtherAndStayInside) {
           for (const TimelineLane& lane : rank.lanes) end = std::max(end, lane.spans.back().end);
           EXPECT_NEAR(end, timeline.length.value, 1e-6 * timeline.length.value) << timeline.label << seed;
         }
-        EXPECT_EQ(ranks, static_cast<int>(results[0].ranks.size()));
+        EXPECT_EQ(ranks, results[0].rank_count());
       }
   }
 }

@@ -394,9 +394,13 @@ TEST(Pauses, RanksThatDifferByOneHaveFiguresOfTheirOwn) {
   const RunResult result = run_schedule(scenario, acco, kReference);
   const double more = result.pauses.at(0).micro_batches / 3;
   ASSERT_GT(more, 1);
+  // The first rank by itself, and the three others, which all do the same without pauses.
+  ASSERT_EQ(result.ranks.size(), 2U);
+  EXPECT_EQ(in_words(result.ranks[1].ranks), "1-3");
+  ASSERT_EQ(steady.ranks.size(), 1U);
   for (const RankResult& rank : result.ranks) {
-    const RankResult& before = steady.ranks[static_cast<std::size_t>(rank.rank)];
-    const bool paused = rank.rank == 0;
+    const RankResult& before = steady.ranks.front();
+    const bool paused = rank.ranks.front().first == 0;
     EXPECT_NEAR(rank.micro_batches_per_update - before.micro_batches_per_update, paused ? 0 : more / 100, 1e-9);
     EXPECT_EQ(rank.micro_batches_per_round_max - before.micro_batches_per_round_max, paused ? 0 : std::llround(more));
     EXPECT_GE(rank.micro_batches_per_round, static_cast<double>(rank.micro_batches_per_round_min));
