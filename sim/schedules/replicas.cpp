@@ -10,6 +10,12 @@
 
 namespace accosim {
 
+namespace {
+
+constexpr int kMostWritten = 1024;  ///< micro-batches
+
+}  // namespace
+
 Scope update_scope(const ScheduleSpec& spec) {
   switch (spec.replica) {
     case Replica::kGpu: return Scope::kWorld;
@@ -26,7 +32,12 @@ std::vector<std::string> local_lane_names(const ScheduleInput& input) {
 void add_local_updates(ProgramBuilder& program, const ScheduleInput& input) {
   if (input.spec.replica == Replica::kGpu) {
     program.begin_loop(kComputeLane, input.spec.inner_updates);
-    add_micro_batches(program, input, input.accumulation_steps);
+    // Written one after the other they leave the loop without another inside, which is played in one go however often
+    // it repeats.
+    if (input.accumulation_steps <= kMostWritten)
+      for (int i = 0; i < input.accumulation_steps; ++i) add_micro_batch(program, input);
+    else
+      add_micro_batches(program, input, input.accumulation_steps);
     program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input));
     program.end_loop(kComputeLane);
     return;

@@ -79,7 +79,8 @@ std::vector<std::string> lane_names();
 
 /// The mark of an update on the compute lane and, where the play has pauses, the place for one.
 void end_update(ProgramBuilder& program, const ScheduleInput& input);
-/// `count` micro-batches, one after the other.
+/// One micro-batch whose gradients stay; and `count` of them, one after the other.
+void add_micro_batch(ProgramBuilder& program, const ScheduleInput& input);
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count);
 /// One update of DDP, on lane_names(), and of ZeRO-3, on zero3_lane_names(): without its mark.
 void add_ddp_update(ProgramBuilder& program, const ScheduleInput& input);

@@ -52,11 +52,15 @@ void end_update(ProgramBuilder& program, const ScheduleInput& input) {
   if (!input.costs.pace.pauses.empty()) program.pause(kComputeLane);
 }
 
+void add_micro_batch(ProgramBuilder& program, const ScheduleInput& input) {
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
+  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
+}
+
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count) {
   if (count == 0) return;
   program.begin_loop(kComputeLane, count);
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
-  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
+  add_micro_batch(program, input);
   program.end_loop(kComputeLane);
 }
 
@@ -72,8 +76,7 @@ Seconds drain_time(const ScheduleInput& input) { return input.kind.device.launch
 
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int least, OpRef until) {
   program.begin_loop(kComputeLane, least_looks(input, least), until, input.spec.poll_every);
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
-  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
+  add_micro_batch(program, input);
   // Once in poll_every micro-batches; each has its part of it, so that a loop of millions stays one body.
   program.host(kComputeLane, "drained host", 1.0 / input.spec.poll_every * drain_time(input));
   program.end_loop(kComputeLane);
