@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <ostream>
 #include <string>
@@ -24,6 +25,14 @@ std::string verdict_of(const Fit& fit) {
   return "";
 }
 
+std::string steady_in_words(const SteadyState& steady) {
+  if (steady.repeats_after > 0)
+    return fmt::format("updates repeat after {}; {} played", human_count(steady.repeats_after),
+                       human_count(steady.played));
+  return fmt::format("updates never repeat: the mean of the last {} of {}, whose halves differ by {:.2g} %",
+                     human_count(steady.averaged), human_count(steady.played), 100 * std::abs(steady.halves_differ));
+}
+
 void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult& result,
                    const ConsoleOptions& options) {
   const auto metric = [&](const char* name, const std::string& value, const std::string& meaning) {
@@ -36,6 +45,7 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
     write_wrapped(out, "    ", meaning, options.width);
   };
   metric("update time", human_time(result.update_time), "from one optimizer update to the next, steady state");
+  if (result.steady.played > 0) metric("steady state", "", steady_in_words(result.steady));
   if (result.update_time_high > Seconds{0}) {
     metric("80 % interval", "",
            human_time(result.update_time_low) + " to " + human_time(result.update_time_high) +

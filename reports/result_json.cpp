@@ -70,6 +70,14 @@ void set_fit(JsonValue& body, const RunResult& result) {
   body.set("ways_to_fit_together", list_of(ways.together));
 }
 
+JsonValue steady_json(const SteadyState& steady) {
+  const bool repeats = steady.repeats_after > 0;
+  return json_object({{"updates_played", steady.played},
+                      {"repeats_after_updates", repeats ? JsonValue(steady.repeats_after) : JsonValue()},
+                      {"updates_averaged", steady.averaged},
+                      {"halves_differ", repeats ? JsonValue() : JsonValue(steady.halves_differ)}});
+}
+
 /// All of a result but its ranks.
 JsonValue body_of(const RunResult& result) {
   JsonValue body = json_object({});
@@ -110,6 +118,7 @@ JsonValue body_of(const RunResult& result) {
   body.set("memory_resident_bytes_low", result.memory_resident_low.value);
   body.set("memory_resident_bytes_high", result.memory_resident_high.value);
   body.set("memory_capacity_bytes", result.memory_capacity.value);
+  body.set("steady", steady_json(result.steady));
   set_unsteady(body, result);
   set_fit(body, result);
   std::vector<JsonValue> warnings;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/base/draws.hpp"
+#include "models/base/stages.hpp"
 #include "models/spec/model_families.hpp"
 
 namespace accosim {
@@ -215,6 +216,7 @@ void mark_casts(Costs& costs) {
 }  // namespace
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
+  const Stage stage("pricing");
   Costs costs;
   costs.cluster = scenario.cluster;
   costs.interference = scenario.training.interference;

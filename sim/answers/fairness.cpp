@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/base/stages.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/balance.hpp"
 #include "sim/result/run.hpp"
@@ -326,6 +327,7 @@ std::string in_words(const FairBaseline& part, const FairBaseline& balanced, con
 }
 
 FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results, NetworkKind network) {
+  const Stage stage("fair baselines");
   FairComparison fair;
   if (results.empty() || results.front().costs->kinds.size() < 2) return fair;
   const ScheduleSpec& baseline = spec_of(scenario, scenario.baseline);

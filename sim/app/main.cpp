@@ -1,12 +1,16 @@
 // accosim: its streams, its verbs, and the exit code that says whose fault it was. What the verbs do is elsewhere.
 #include <fmt/format.h>
 
+#include <iostream>
 #include <stdexcept>
 
 #include "models/base/errors.hpp"
+#include "models/base/stages.hpp"
 #include "models/base/standard_streams.hpp"
 #include "models/spec/scenario.hpp"
+#include "reports/stages_text.hpp"
 #include "sim/app/command_line.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
 
 namespace accosim {
@@ -15,7 +19,9 @@ namespace {
 /// What went wrong is told, and becomes the exit code.
 ExitCode run_and_tell(int argc, char** argv) {
   try {
-    return run_command_line(Texts(argv + 1, argv + argc), all_verbs());
+    const ExitCode code = run_command_line(Texts(argv + 1, argv + argc), all_verbs());
+    write_stages(std::cerr, stages_used(), console_options());
+    return code;
   } catch (const ScenarioError& error) {
     for (const std::string& line : error.errors) tell("", line);
     return ExitCode::kBadInput;

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "models/base/outputs.hpp"
+#include "models/base/stages.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/answers/seeds.hpp"
 #include "sim/app/shared.hpp"
@@ -33,9 +34,16 @@ Option seeds_option() {
           .most = 10'000};
 }
 
+Option verbose_option() {
+  return {.names = "-v,--verbose",
+          .help = "Say on standard error where the program's own time and memory went",
+          .value = false};
+}
+
 std::vector<Option> report_options() {
   const Option json = {.names = "--json", .help = "One JSON document instead of text", .value = false};
-  return joined(joined(joined(play_options(), {json, seeds_option()}), trace_options()), {force_option()});
+  return joined(joined(joined(play_options(), {json, seeds_option()}), trace_options()),
+                {verbose_option(), force_option()});
 }
 
 std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Arguments& arguments, const Results& results) {
@@ -57,6 +65,8 @@ std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Arguments
 }
 
 ChosenSchedules load_chosen(const Arguments& arguments, const std::vector<Output>& outputs, const Texts& inputs) {
+  if (arguments.flag("--verbose")) watch_stages();
+  const Stage stage("reading the scenario");
   const Texts& sets = arguments.texts("--set");
   LoadedScenario loaded = load_balanced(arguments.text("scenario"), sets);
   Scenario& scenario = loaded.scenario;

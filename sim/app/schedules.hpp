@@ -17,7 +17,9 @@ namespace accosim {
 std::vector<Option> play_options();
 /// --seeds.
 Option seeds_option();
-/// play_options(), --json, --seeds, --force, and --trace with the options that need it.
+/// -v, which load_chosen() obeys.
+Option verbose_option();
+/// play_options(), -v, --json, --seeds, --force, and --trace with the options that need it.
 std::vector<Option> report_options();
 
 /// The scenario of report_options(), and the schedules to play.

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "models/base/stages.hpp"
 #include "sim/result/explained_collectives.hpp"
 #include "sim/result/windows.hpp"
 
@@ -274,6 +275,7 @@ void walk_back(const History& history, History::At at, double from, const OnRun&
 }  // namespace
 
 CriticalPath critical_path(const SteadyPlay& play) {
+  const Stage stage("walking the critical path");
   const History history(play);
   const History::At mark = last_mark(history, play, play.measured.last);
   const double from = history.end_of_update(mark.rank, play.measured.last - 1);

@@ -67,6 +67,14 @@ struct DrawnUpdates {
   Seconds p10, median, p90;  ///< of a single update
 };
 
+/// How the steady state was found, in updates.
+struct SteadyState {
+  int played = 0;
+  int repeats_after = 0;     ///< 0: no update was like an earlier one, or they are drawn
+  int averaged = 0;          ///< the last ones: one period, or what is left of the play once it has settled
+  double halves_differ = 0;  ///< mean time of the later half of those over that of the earlier, less 1; 0 of a period
+};
+
 /// What a pause costs.
 struct PauseResult {
   std::string name;
@@ -125,6 +133,7 @@ struct RunResult {
   Bytes memory_resident_low, memory_resident_high;  ///< 80 % interval
   Bytes memory_capacity;
   MemoryParts memory_parts;
+  SteadyState steady;
   std::optional<DrawnUpdates> drawn;  ///< where micro-batches are not alike
   std::vector<PauseResult> pauses;
   std::optional<SeedBands> seeds;  ///< where several were asked for; all else is of the first

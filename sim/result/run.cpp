@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/base/stages.hpp"
 #include "models/base/statistics.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -73,6 +74,7 @@ void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec&
   result.memory_resident_high = Bytes{interval.high};
   result.memory_capacity = least.capacity;
   result.fit = least.fit;
+  const Stage stage("looking for ways to fit");
   if (advice == Advice::kGiven && result.fit.verdict != FitVerdict::kFits)
     result.ways_to_fit = ways_to_fit(scenario, spec);
 }
@@ -135,6 +137,27 @@ DrawnUpdates drawn_updates(const SteadyPlay& play) {
   return drawn;
 }
 
+SteadyState steady_state(const SteadyPlay& play) {
+  const Measured& measured = play.measured;
+  const int per_mark = play.folded.graph.updates_per_mark;
+  SteadyState steady;
+  steady.played = play.updates * per_mark;
+  steady.averaged = (measured.last - measured.first) * per_mark;
+  if (measured.periodic) {
+    steady.repeats_after = steady.averaged;
+    return steady;
+  }
+  const std::size_t half = measured.durations.size() / 2;
+  if (half == 0) return steady;
+  Seconds earlier, later;
+  for (std::size_t i = 0; i < half; ++i) {
+    earlier += measured.durations[i];
+    later += measured.durations[measured.durations.size() - 1 - i];
+  }
+  steady.halves_differ = later / earlier - 1;
+  return steady;
+}
+
 std::vector<RankResult> rank_results(const SteadyPlay& play) {
   std::vector<RankResult> results;
   // By rank of the folded graph: the result of each node group that has such ranks. Few have several.
@@ -186,6 +209,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   if (const std::optional<double> price = price_per_hour(scenario.cluster)) result.cost = hours * *price;
   result.batch_inflation = result.samples_per_update / samples_asked(scenario);
   add_utilization(result, play);
+  result.steady = steady_state(play);
   if (play.costs.pace.unsteady.varies()) result.drawn = drawn_updates(play);
   result.pauses = pause_results(play);
   add_memory(result, scenario, spec, play.costs, advice);
@@ -195,6 +219,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
     result.published_time = published->second.time;
     result.published_of_another_run = scenario.published_of_another_run;
   }
+  const Stage stage("looking for warnings");
   if (advice == Advice::kGiven) result.warnings = warnings_of(scenario, spec, play, result, network);
   return result;
 }

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
+#include "models/base/stages.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -175,12 +177,37 @@ std::vector<PlacedPause> never(const Costs& costs, const ScheduleSpec& spec, con
 
 }  // namespace
 
+namespace {
+
+Folded folded_graph(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
+  EventGraph graph = [&] {
+    const Stage stage("building the event graph");
+    return build(spec, costs, accumulation_steps, updates);
+  }();
+  const Stage stage("folding equal ranks and flows");
+  tally("ranks", static_cast<std::int64_t>(graph.ranks.size()));
+  tally("paths", static_cast<std::int64_t>(graph.paths.size()));
+  Folded folded = fold(std::move(graph));
+  tally("ranks played", static_cast<std::int64_t>(folded.graph.ranks.size()));
+  tally("paths played", static_cast<std::int64_t>(folded.graph.paths.size()));
+  return folded;
+}
+
+}  // namespace
+
 void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network, Keep keep) {
   play.updates = updates;
-  play.folded = fold(build(spec, play.costs, play.accumulation_steps, updates));
+  play.folded = folded_graph(spec, play.costs, play.accumulation_steps, updates);
   play.spans = {};
   Recorder recorder(play.folded.graph, static_cast<std::size_t>(updates), keep);
-  accosim::play(play.folded.graph, network, [&](const Span& span) { recorder.take(span); });
+  {
+    const Stage stage("playing");
+    const Played played = accosim::play(play.folded.graph, network, [&](const Span& span) { recorder.take(span); });
+    tally("plays", 1);
+    tally("updates", updates);
+    tally("ops", played.ops);
+  }
+  const Stage stage("measuring");
   play.measured = recorder.measured();
   play.spans = recorder.take_spans();
 }

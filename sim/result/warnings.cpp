@@ -237,10 +237,12 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
   warn_of_draws(play, result, warnings);
   warn_of_evaluation(spec, play.costs, warnings);
   if (!play.measured.periodic && !result.drawn)
-    warnings.push_back({"not_periodic",
-                        fmt::format("updates do not repeat exactly; figures are means over {} of them",
-                                    play.measured.last - play.measured.first),
-                        "treat differences below one micro-batch per update as noise"});
+    warnings.push_back(
+        {"not_periodic",
+         fmt::format("none of {} updates repeats an earlier one exactly; figures are means over the "
+                     "last {}, whose halves differ by {:.2g} %",
+                     result.steady.played, result.steady.averaged, 100 * std::abs(result.steady.halves_differ)),
+         "treat differences below one micro-batch per update as noise"});
   return warnings;
 }
 

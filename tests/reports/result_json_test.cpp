@@ -77,6 +77,7 @@ RunResult full_result() {
   const WayToFit way{"sync every", {"/schedules/0/sync=every"}, Bytes{2e9}, Bytes{2e9}, Bytes{1e9}, {}, 1.25};
   result.ways_to_fit = {{way}, {}, 2};
   result.warnings = {{"batch_grown", "the batch doubled", "use fewer micro-batches"}};
+  result.steady = {8, 0, 4, 0.25};
   RankResult rank;
   rank.ranks = {{0, 1}, {3, 3}};
   rank.device = "A100-SXM4-80GB";
@@ -135,6 +136,7 @@ TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
     "mfu": 0.4, "hfu": 0.45, "gpu_idle_fraction": 0.1, "exposed_communication_s": 0.05,
     "bytes_sent_per_rank_per_update": 1e9, "memory_formula_bytes": 2e9, "memory_resident_bytes": 3e9,
     "memory_resident_bytes_low": 2.5e9, "memory_resident_bytes_high": 3.5e9, "memory_capacity_bytes": 4e9,
+    "steady": {"updates_played": 8, "repeats_after_updates": null, "updates_averaged": 4, "halves_differ": 0.25},
     "fits": true, "fit_verdict": "tight", "fit_probability": 0.75,
     "memory_by_kind": [{"device": "A100-SXM4-80GB", "ranks": 4, "memory_resident_bytes": 3e9,
                         "memory_capacity_bytes": 4e9, "fit_verdict": "tight", "fit_probability": 0.75}],

@@ -232,12 +232,23 @@ TEST(Schedules, AFractionOfASlowdownShowsInTheMean) {
   // gains its extra micro-batch over many updates.
   ScheduleSpec spec = sample_schedule("acco");
   spec.micro_batches_per_round = 1;
+  const SteadyState alike = run_schedule(one_slow(1), spec, NetworkKind::kReference).steady;
+  EXPECT_EQ(alike.repeats_after, 1);  // equal ranks: every update is like the one before
+  EXPECT_EQ(alike.averaged, 1);
+  EXPECT_EQ(alike.halves_differ, 0);
   for (const double slowdown : {1.01, 1.1, 1.5, 2.5, 3.9, 4.01, 4.3, std::sqrt(2.0), std::sqrt(17.0)}) {
     const RunResult result = run_schedule(one_slow(slowdown), spec, NetworkKind::kReference);
     EXPECT_EQ(result.ranks[0].micro_batches_per_round_min, std::floor(slowdown)) << slowdown;
     EXPECT_EQ(result.ranks[0].micro_batches_per_round_max, std::ceil(slowdown)) << slowdown;
     EXPECT_NEAR(result.ranks[0].micro_batches_per_round / slowdown, 1, 0.003) << slowdown;
     ASSERT_EQ(result.ranks.size(), 2U);
+    // A ratio that is no fraction never repeats: 512 updates are played, and the mean of the later half is known.
+    if (slowdown == std::sqrt(2.0) || slowdown == std::sqrt(17.0)) {
+      EXPECT_EQ(result.steady.repeats_after, 0) << slowdown;
+      EXPECT_EQ(result.steady.played, 512) << slowdown;
+      EXPECT_EQ(result.steady.averaged, 256) << slowdown;
+      EXPECT_LT(std::abs(result.steady.halves_differ), 0.01) << slowdown;
+    }
     EXPECT_EQ(result.ranks[1].micro_batches_per_round, 1) << slowdown;
   }
 }

@@ -26,7 +26,7 @@ constexpr const char* kUpdates = "--timeline-updates";
 
 std::vector<Option> options() {
   return joined(
-      play_options(),
+      joined(play_options(), {verbose_option()}),
       {seeds_option(),
        {.names = "-o,--output",
         .help = "HTML file to write",
