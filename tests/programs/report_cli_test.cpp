@@ -208,7 +208,7 @@ TEST(Report, OfASweepHasItsRowsAndWords) {
   // What asks for a play is refused, and nothing is written over what another verb wrote.
   const ProgramRun set = accosim({"report", rows, "--schedule", "zero1", "-o", page});
   EXPECT_EQ(set.exit_code, 1);
-  EXPECT_NE(set.err.find("rows of a sweep are played already"), std::string::npos) << set.err;
+  EXPECT_NE(set.err.find("leave it out of report of a sweep's rows"), std::string::npos) << set.err;
   EXPECT_NE(accosim({"report", rows, "-o", rows}).exit_code, 0);
 }
 

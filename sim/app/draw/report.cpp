@@ -183,18 +183,10 @@ ExitCode report_sweep(const Arguments& arguments) {
 }
 
 Mode of_a_sweep() {
-  const std::string played = "rows of a sweep are played already; give it to accosim sweep, and report the rows";
   return {.of = "of a sweep's rows",
           .reads = {"scenario", "--output", "--force"},
           .run = report_sweep,
-          .is_meant = [](const Arguments& arguments) { return is_rows(arguments.text("scenario")); },
-          .refusals = {{"--set", played},
-                       {"--schedule", played},
-                       {"--network", played},
-                       {"--seeds", played},
-                       {"--ladder", played},
-                       {kUpdates, played},
-                       {kRanks, played}}};
+          .is_meant = [](const Arguments& arguments) { return is_rows(arguments.text("scenario")); }};
 }
 
 Mode of_schedules() {
