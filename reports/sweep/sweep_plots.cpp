@@ -56,6 +56,14 @@ PlotHeading heading_of(const SweepRows& rows, const Cut& cut, const std::string&
   return {rows.heading.scenario, rest.empty() ? what : fmt::format("{}; {}", what, rest)};
 }
 
+const char* suffix_of(Score by) {
+  switch (by) {
+    case Score::kSameBatch: return "at equal samples an update";
+    case Score::kBalanced: return "against the balanced baseline";
+    default: return "per token";
+  }
+}
+
 /// Ticks at every value, or at every second, third... where there is room for `most` only.
 std::vector<Tick> ticks_of(const std::vector<std::string>& values, const std::vector<double>& places,
                            std::size_t most) {
@@ -149,7 +157,7 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
 std::string map_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotStyle& style) {
   const Heading& heading = rows.heading;
   const std::size_t across = cut.axes[0], upward = cut.axes[1];
-  const PlotHeading words = heading_of(rows, cut, "the fastest schedule: " + score_in_words(by));
+  const PlotHeading words = heading_of(rows, cut, std::string("the fastest schedule ") + suffix_of(by));
   Svg svg(style.theme, style.width, words.title);
   double top = draw_heading(svg, words);
   std::vector<std::size_t> winners;
