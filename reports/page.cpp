@@ -132,6 +132,12 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
   out << safe_in_script(text.str());
 }
 
+void write_page_around(std::ostream& out, const std::string& document) {
+  for (const std::string_view part : kPageBefore) out << part;
+  out << safe_in_script(document) << '\n';
+  for (const std::string_view part : kPageAfter) out << part;
+}
+
 void write_page(std::ostream& out, const Scenario& scenario, const Page& page) {
   for (const std::string_view part : kPageBefore) out << part;
   write_page_json(out, scenario, page);

@@ -52,6 +52,9 @@ struct Page {
 
 void write_page(std::ostream& out, const Scenario& scenario, const Page& page);
 
+/// A page with a document of JSON, which is made safe inside a <script>.
+void write_page_around(std::ostream& out, const std::string& document);
+
 /// The page's document, schema accosim.page/1; its member "result" is what write_results_json() writes. Safe inside a
 /// <script>: nothing in it opens or closes a tag, or ends a line of JavaScript.
 void write_page_json(std::ostream& out, const Scenario& scenario, const Page& page);

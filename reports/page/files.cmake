@@ -6,6 +6,7 @@ set(page_scripts
   src/lanes.js
   src/sections.js
   src/charts.js
+  src/sweep.js
   src/timeline_view.js
   src/timeline_draw.js
   src/timeline.js

@@ -12,6 +12,7 @@
 #include "models/base/errors.hpp"
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
+#include "reports/sweep/sweep_words.hpp"
 
 namespace accosim {
 namespace {
@@ -55,7 +56,13 @@ PlotHeading heading_of(const SweepRows& rows, const Cut& cut, const std::string&
   return {rows.heading.scenario, rest.empty() ? what : fmt::format("{}; {}", what, rest)};
 }
 
-const char* words_of(Score by) { return by == Score::kTokens ? "per token" : "at equal samples an update"; }
+const char* suffix_of(Score by) {
+  switch (by) {
+    case Score::kSameBatch: return "at equal samples an update";
+    case Score::kBalanced: return "against the balanced baseline";
+    default: return "per token";
+  }
+}
 
 /// Ticks at every value, or at every second, third... where there is room for `most` only.
 std::vector<Tick> ticks_of(const std::vector<std::string>& values, const std::vector<double>& places,
@@ -114,8 +121,7 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
         fmt::format("{} has values that are no numbers; draw it with --kind map", heading.axes[axis].pointer));
   const std::vector<double> places = places_of(numbers->values);
   CurvePanel panel;
-  const PlotHeading words =
-      heading_of(rows, cut, fmt::format("speedup over {}, {}, with 80 % intervals", heading.baseline, words_of(by)));
+  const PlotHeading words = heading_of(rows, cut, speedup_in_words(rows, by) + ", with 80 % intervals");
   panel.title = fmt::format("{}: {}", words.title, words.subtitle);
   const Labels labels = labels_of(heading.axes[axis], short_names(heading.axes)[axis]);
   panel.x_title = labels.name;
@@ -132,9 +138,7 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
     for (const Row& row : rows.rows) {
       if (!row.done() || !in_cut(row, cut)) continue;
       const Figures& figures = row.schedules[s];
-      const std::optional<double>& speedup = by == Score::kTokens ? figures.speedup : figures.speedup_same_batch;
-      const std::optional<Interval>& interval =
-          by == Score::kTokens ? figures.speedup_interval : figures.speedup_same_batch_interval;
+      const auto [speedup, interval] = speedup_of(figures, by);
       if (!speedup || !figures.fits) continue;
       curve.points.push_back({places[row.point[axis]], *speedup});
       curve.low.push_back(interval ? interval->low : *speedup);
@@ -153,7 +157,7 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
 std::string map_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotStyle& style) {
   const Heading& heading = rows.heading;
   const std::size_t across = cut.axes[0], upward = cut.axes[1];
-  const PlotHeading words = heading_of(rows, cut, fmt::format("the fastest schedule {}", words_of(by)));
+  const PlotHeading words = heading_of(rows, cut, std::string("the fastest schedule ") + suffix_of(by));
   Svg svg(style.theme, style.width, words.title);
   double top = draw_heading(svg, words);
   std::vector<std::size_t> winners;

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "reports/human.hpp"
+#include "reports/sweep/sweep_words.hpp"
+#include "sim/sweep/worth.hpp"
 
 namespace accosim {
 namespace {
@@ -20,39 +22,12 @@ constexpr std::size_t kMostRows = 16;   ///< of a table or map
 constexpr std::size_t kMostLines = 12;  ///< of crossovers
 constexpr std::size_t kMostFailures = 5;
 
-const char* words_of(Score by) {
-  return by == Score::kTokens ? "most tokens per second" : "fastest at equal samples an update";
-}
-
-std::string points_of(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
-
 /// Which of `count` values a table shows: all, or so many evenly spread with both ends.
 std::vector<std::size_t> shown_of(std::size_t count, std::size_t most) {
   std::vector<std::size_t> shown;
   const std::size_t rows = std::min(count, most);
   for (std::size_t i = 0; i < rows; ++i) shown.push_back(rows == 1 ? 0 : i * (count - 1) / (rows - 1));
   return shown;
-}
-
-void write_counts(std::ostream& out, const SweepRows& rows, Score by, const ConsoleOptions& options) {
-  std::size_t failed = 0, close = 0;
-  for (const Row& row : rows.rows) {
-    failed += row.done() ? 0 : 1;
-    close += is_close(row, by) ? 1 : 0;
-  }
-  std::string text = fmt::format("{}: {} of {} schedules", rows.heading.scenario, points_of(rows.rows.size()),
-                                 rows.heading.schedules.size());
-  if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
-  text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
-  if (close > 0)
-    text += fmt::format(" At {} the interval leaves open which schedule is the fastest (~).", points_of(close));
-  write_wrapped(out, "", text, options.width);
-}
-
-/// Things that are counted: between two of them there is nothing.
-bool are_whole(const Numbers& numbers) {
-  return numbers.unit.empty() && std::all_of(numbers.values.begin(), numbers.values.end(),
-                                             [](double value) { return value == std::floor(value); });
 }
 
 void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, const std::string& name, Score by,
@@ -82,30 +57,34 @@ void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, cons
     write_wrapped(out, "", fmt::format("{} of {} values are shown.", shown.size(), values.size()), options.width);
 }
 
-void write_crossovers(std::ostream& out, const SweepRows& rows, const std::vector<std::string>& names, Score by,
-                      const ConsoleOptions& options) {
-  const std::vector<Crossover> all = crossovers(rows, by);
-  if (!all.empty()) out << '\n';
-  for (std::size_t i = 0; i < std::min(all.size(), kMostLines); ++i) {
-    const Crossover& each = all[i];
-    const Numbers numbers = *numbers_of(rows.heading.axes[each.axis]);
-    const std::string &below = rows.heading.schedules[each.below], &above = rows.heading.schedules[each.above];
-    const auto shown = [&](double at) {
-      return are_whole(numbers) ? fmt::format("{:g}", std::ceil(at)) : written(numbers, at);
+void write_all(std::ostream& out, const std::vector<std::string>& words, const ConsoleOptions& options) {
+  if (!words.empty()) out << '\n';
+  for (const std::string& sentence : words) write_wrapped(out, "", sentence, options.width);
+}
+
+/// How often the whole cluster beats its fastest part alone, and by how much, under each schedule.
+void write_worth(std::ostream& out, const SweepRows& rows, const ConsoleOptions& options) {
+  write_all(out, worth_in_words(rows), options);
+  std::vector<Column> columns{{"schedule", "", {}, true},
+                              {"faster than", "part alone", {}, false},
+                              {"interval", "open", {}, false},
+                              {"over part", "median", {}, false},
+                              {"over balanced", rows.heading.baseline, {}, false}};
+  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
+    const Worth worth = worth_of(rows, s);
+    if (worth.points == 0) continue;
+    const auto share = [&](std::size_t points) {
+      return Cell{fmt::format("{:.0f} %", 100.0 * static_cast<double>(points) / static_cast<double>(worth.points))};
     };
-    const std::string low = shown(each.low), high = shown(each.high);
-    std::string text = fmt::format("{} overtakes {} ", above, below);
-    if (are_whole(numbers))
-      text += low == high ? fmt::format("from {} = {} on", names[each.axis], high)
-                          : fmt::format("from {} = {} to {} on", names[each.axis], low, high);
-    else
-      text += low == high ? fmt::format("above {} of {}", high, names[each.axis])
-                          : fmt::format("between {} and {} of {}", low, high, names[each.axis]);
-    if (each.lines > 1) text += fmt::format(" ({} lines of points)", each.lines);
-    write_wrapped(out, "", text + ".", options.width);
+    columns[0].cells.push_back({rows.heading.schedules[s]});
+    columns[1].cells.push_back(share(worth.pays));
+    columns[2].cells.push_back(share(worth.open));
+    columns[3].cells.push_back({human_factor(worth.over_alone), worth.over_alone > 1 ? Style::kGood : Style::kPlain});
+    columns[4].cells.push_back({std::isnan(worth.over_balanced) ? "-" : human_factor(worth.over_balanced)});
   }
-  if (all.size() > kMostLines)
-    write_wrapped(out, "", fmt::format("... and {} more.", all.size() - kMostLines), options.width);
+  if (columns[0].cells.empty()) return;
+  out << '\n';
+  write_table(out, columns, options);
 }
 
 /// A letter for each schedule: the first of its own that no earlier one has.
@@ -160,7 +139,7 @@ void write_map(std::ostream& out, const SweepRows& rows, const std::vector<std::
     for (const std::size_t r : rows_shown) column.cells.push_back({cells[r][c]});
     columns.push_back(std::move(column));
   }
-  std::string legend = fmt::format("{} (across: {}", words_of(by), sideways.name);
+  std::string legend = fmt::format("{} (across: {}", score_in_words(by), sideways.name);
   for (std::size_t i = 0; i < heading.axes.size(); ++i)
     if (i != down && i != across) legend += fmt::format("; {} = {}", names[i], heading.axes[i].values[0]);
   legend += "): ";
@@ -172,27 +151,16 @@ void write_map(std::ostream& out, const SweepRows& rows, const std::vector<std::
   write_table(out, columns, options);
 }
 
-void write_failures(std::ostream& out, const SweepRows& rows, const ConsoleOptions& options) {
-  const std::vector<Failure> failures = failures_of(rows);
-  if (!failures.empty()) out << '\n';
-  for (std::size_t i = 0; i < std::min(failures.size(), kMostFailures); ++i)
-    write_wrapped(out, "",
-                  fmt::format("Failed: {}, the first of them {}: {}", points_of(failures[i].points), failures[i].first,
-                              failures[i].why),
-                  options.width);
-  if (failures.size() > kMostFailures)
-    write_wrapped(out, "", fmt::format("... and {} more reasons.", failures.size() - kMostFailures), options.width);
-}
-
 }  // namespace
 
 void write_sweep_summary(std::ostream& out, const SweepRows& rows, Score by, const ConsoleOptions& options) {
-  write_counts(out, rows, by, options);
+  write_wrapped(out, "", counts_in_words(rows, by), options.width);
   const std::vector<std::string> names = short_names(rows.heading.axes);
   for (std::size_t axis = 0; axis < names.size(); ++axis) write_wins(out, rows, axis, names[axis], by, options);
-  write_crossovers(out, rows, names, by, options);
+  write_all(out, crossovers_in_words(rows, by, kMostLines), options);
   write_map(out, rows, names, by, options);
-  write_failures(out, rows, options);
+  if (rows.heading.fair) write_worth(out, rows, options);
+  write_all(out, failures_in_words(rows, kMostFailures), options);
 }
 
 }  // namespace accosim

@@ -8,6 +8,7 @@
 
 #include "models/base/stages.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/answers/parts.hpp"
 #include "sim/result/balance.hpp"
 #include "sim/result/run.hpp"
 
@@ -16,29 +17,7 @@ namespace {
 
 constexpr double kSame = 0.005;         ///< speeds that differ by less are called equal
 constexpr double kMostUneven = 1.05;    ///< time over the ideal one, above which other micro-batch sizes are tried
-constexpr std::size_t kMostParts = 8;   ///< kinds of GPUs that are played alone
 constexpr std::size_t kMostShares = 4;  ///< numbers that a label lists
-
-/// Ranks of one device, in the order in which the cluster has them.
-struct Kind {
-  Device device;
-  int gpus = 0;
-};
-
-std::vector<Kind> kinds_of(const Cluster& cluster) {
-  std::vector<Kind> kinds;
-  for (const NodeGroup& group : cluster.nodes)
-    for (const Device& device : group.devices) {
-      auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& each) { return each.device == device; });
-      if (kind == kinds.end()) kind = kinds.insert(kinds.end(), Kind{device, 0});
-      kind->gpus += group.count;
-    }
-  return kinds;
-}
-
-std::string name_of(const Cluster& cluster, const Kind& kind) {
-  return fmt::format("{} {}", kind.gpus, device_name(cluster, kind.device));
-}
 
 std::vector<Share> shares_of(const Scenario& scenario) {
   std::vector<Share> shares;
@@ -94,56 +73,6 @@ std::string shares_in_words(const FairBaseline& balanced) {
   return fmt::format("In \"{}\" {}.", balanced.label, in_words(texts));
 }
 
-/// Pauses of the ranks that are kept, by their new numbers; those without any are gone. `kept`: by rank of the whole.
-void keep_pauses(std::vector<Pause>& pauses, const std::vector<bool>& kept) {
-  std::vector<Pause> left;
-  for (Pause& pause : pauses) {
-    const bool all = pause.ranks.empty();
-    std::vector<int> ranks;
-    for (const int rank : pause.ranks)
-      if (kept[static_cast<std::size_t>(rank)])
-        ranks.push_back(static_cast<int>(std::count(kept.begin(), kept.begin() + rank, true)));
-    pause.ranks = std::move(ranks);
-    if (all || !pause.ranks.empty()) left.push_back(std::move(pause));
-  }
-  pauses = std::move(left);
-}
-
-/// The GPUs of one device alone. Nothing where hybrid sharding would get nodes of unlike numbers of GPUs.
-std::optional<Scenario> part_of(const Scenario& scenario, const Device& device, const ScheduleSpec& spec) {
-  Scenario part = scenario;
-  std::vector<bool> ranks;
-  for (const Place& place : places_of(scenario.cluster))
-    ranks.push_back(
-        scenario.cluster.nodes[static_cast<std::size_t>(place.group)].devices[static_cast<std::size_t>(place.gpu)] ==
-        device);
-  keep_pauses(part.training.unsteady.pauses, ranks);
-  part.cluster.nodes.clear();
-  for (const NodeGroup& group : scenario.cluster.nodes) {
-    NodeGroup kept = group;
-    const std::vector<std::vector<int>>& links = group.intra.links;
-    kept.devices.clear();
-    kept.accumulation_steps.clear();
-    std::vector<std::size_t> gpus;
-    for (std::size_t gpu = 0; gpu < group.devices.size(); ++gpu)
-      if (group.devices[gpu] == device) gpus.push_back(gpu);
-    if (gpus.empty()) continue;
-    kept.gpus = static_cast<int>(gpus.size());
-    kept.devices.assign(gpus.size(), device);
-    if (!links.empty()) {
-      kept.intra.links.assign(gpus.size(), std::vector<int>(gpus.size()));
-      for (std::size_t i = 0; i < gpus.size(); ++i)
-        for (std::size_t j = 0; j < gpus.size(); ++j) kept.intra.links[i][j] = links[gpus[i]][gpus[j]];
-    }
-    part.cluster.nodes.push_back(std::move(kept));
-  }
-  const int first = part.cluster.nodes.front().gpus;
-  const bool alike = std::all_of(part.cluster.nodes.begin(), part.cluster.nodes.end(),
-                                 [&](const NodeGroup& group) { return group.gpus == first; });
-  if (spec.shard_group == ShardGroup::kNode && !alike) return std::nullopt;
-  return part;
-}
-
 /// The baseline beside a comparison: what is played, and at what.
 class FairPlays {
  public:
@@ -167,9 +96,9 @@ class FairPlays {
 
   /// On the GPUs of one kind; nothing where they cannot be taken out.
   std::optional<FairBaseline> alone(const Kind& kind, double samples) const {
-    const std::optional<Scenario> part = part_of(scenario_, kind.device, baseline_);
-    if (!part) return std::nullopt;
-    FairBaseline result = played(fastest_at(*part, samples, false).scenario, false);
+    const Scenario part = part_of(scenario_, kept_of(scenario_.cluster, kind.device));
+    if (!can_train(part, baseline_)) return std::nullopt;
+    FairBaseline result = played(fastest_at(part, samples, false).scenario, false);
     result.part = name_of(scenario_.cluster, kind);
     result.label = fmt::format("{} on {} alone", baseline_.label, result.part);
     return result;
@@ -185,14 +114,14 @@ class FairPlays {
   }
 
   FairBaseline played(const Scenario& scenario, bool sizes) const {
-    const int steps = scenario.training.gradient_accumulation_steps;
-    const SteadyPlay play = play_steady(scenario, baseline_, steps, network_);
+    const RunResult play = run_schedule(scenario, baseline_, network_, Advice::kNone);
     FairBaseline result;
-    result.samples_per_update = samples_per_update(play);
-    result.update_time = play.measured.update_time;
-    result.tokens_per_second = worked_per_update(play).tokens / result.update_time.value;
+    result.samples_per_update = play.samples_per_update;
+    result.update_time = play.update_time;
+    result.spread = play.spread;
+    result.tokens_per_second = play.tokens_per_second;
     result.speedup = result.tokens_per_second / tokens_per_second_;
-    result.fits = least_likely(memory_by_kind(play.costs, baseline_, steps)).fit.verdict != FitVerdict::kDoesNotFit;
+    result.fits = play.fits();
     result.shares = shares_of(scenario);
     result.work = work_in_words(result.shares, sizes);
     return result;
@@ -207,13 +136,6 @@ class FairPlays {
 const ScheduleSpec& spec_of(const Scenario& scenario, const std::string& label) {
   return *std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
                        [&](const ScheduleSpec& spec) { return spec.label == label; });
-}
-
-/// The balanced baseline with the nearest samples per update.
-const FairBaseline& nearest_of(const std::vector<FairBaseline>& baselines, double samples) {
-  return *std::min_element(baselines.begin(), baselines.end(), [&](const FairBaseline& a, const FairBaseline& b) {
-    return std::abs(a.samples_per_update - samples) < std::abs(b.samples_per_update - samples);
-  });
 }
 
 FairGain gain_of(const RunResult& result, const FairBaseline& balanced) {
@@ -287,6 +209,12 @@ std::string with_article(const std::string& gpus) {
 
 }  // namespace
 
+const FairBaseline& nearest_of(const std::vector<FairBaseline>& baselines, double samples) {
+  return *std::min_element(baselines.begin(), baselines.end(), [&](const FairBaseline& a, const FairBaseline& b) {
+    return std::abs(a.samples_per_update - samples) < std::abs(b.samples_per_update - samples);
+  });
+}
+
 std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline) {
   const double over = gain.speedup_over_balanced;
   std::string than = fmt::format("{} is {:.2f} times as fast as {}", gain.label, gain.speedup, baseline);
@@ -326,24 +254,49 @@ std::string in_words(const FairBaseline& part, const FairBaseline& balanced, con
   return text + ".";
 }
 
+namespace {
+
+bool accumulates(const Scenario& scenario, const RunResult& result) {
+  return result.label != scenario.baseline && accumulates_while_waiting(spec_of(scenario, result.label));
+}
+
+/// At the samples that are asked for, then at those of the schedules that accumulate more.
+std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::vector<RunResult>& results,
+                                          const FairPlays& plays) {
+  std::vector<FairBaseline> baselines{plays.balanced_at(samples_asked(scenario))};
+  for (const RunResult& result : results) {
+    if (!accumulates(scenario, result)) continue;
+    const double samples = result.samples_per_update;
+    const bool known = std::abs(nearest_of(baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
+    // What communicates in every micro-batch is played bucket by bucket: not at a batch that may be thousands.
+    if (!known && !meets_every_micro_batch(spec_of(scenario, scenario.baseline)))
+      baselines.push_back(plays.balanced_at(samples));
+  }
+  return baselines;
+}
+
+FairPlays plays_of(const Scenario& scenario, const std::vector<RunResult>& results, NetworkKind network) {
+  const RunResult& first = results.front();
+  return {scenario, spec_of(scenario, scenario.baseline), first.tokens_per_second / *first.speedup, network};
+}
+
+}  // namespace
+
+std::vector<FairBaseline> balanced_baselines(const Scenario& scenario, const std::vector<RunResult>& results,
+                                             NetworkKind network) {
+  return balanced_at_all(scenario, results, plays_of(scenario, results, network));
+}
+
 FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results, NetworkKind network) {
   const Stage stage("fair baselines");
   FairComparison fair;
   if (results.empty() || results.front().costs->kinds.size() < 2) return fair;
   const ScheduleSpec& baseline = spec_of(scenario, scenario.baseline);
-  const FairPlays plays(scenario, baseline, results.front().tokens_per_second / *results.front().speedup, network);
-  const double asked = samples_asked(scenario);
-  fair.baselines.push_back(plays.balanced_at(asked));
+  const FairPlays plays = plays_of(scenario, results, network);
+  fair.baselines = balanced_at_all(scenario, results, plays);
   std::vector<const RunResult*> gaining;
   for (const RunResult& result : results)
-    if (result.label != scenario.baseline && accumulates_while_waiting(spec_of(scenario, result.label)))
-      gaining.push_back(&result);
-  for (const RunResult* result : gaining) {
-    const double samples = result->samples_per_update;
-    const bool known = std::abs(nearest_of(fair.baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
-    // What communicates in every micro-batch is played bucket by bucket: not at a batch that may be thousands.
-    if (!known && !meets_every_micro_batch(baseline)) fair.baselines.push_back(plays.balanced_at(samples));
-  }
+    if (accumulates(scenario, result)) gaining.push_back(&result);
   for (const RunResult* result : gaining) {
     fair.gains.push_back(gain_of(*result, nearest_of(fair.baselines, result->samples_per_update)));
     fair.words.push_back(in_words(fair.gains.back(), traits_of(result->schedule).title, scenario.baseline));
@@ -354,7 +307,7 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
   const FairBaseline& meant =
       gaining.empty() ? fair.baselines.front() : nearest_of(fair.baselines, gaining.back()->samples_per_update);
   if (std::string text = shares_in_words(meant); !text.empty()) fair.words.push_back(std::move(text));
-  add_parts(fair, scenario, plays, asked);
+  add_parts(fair, scenario, plays, samples_asked(scenario));
   return fair;
 }
 

@@ -36,6 +36,7 @@ struct FairBaseline {
   bool fits = true;
   std::vector<Share> shares;
   bool as_written = false;  ///< no other division is faster: everybody's share is the one that is written
+  Spread spread{};          ///< of the update time
 };
 
 /// What a schedule gains that balances by itself.
@@ -59,6 +60,13 @@ struct FairComparison {
 
 /// `results` are of compare(), at least one.
 FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results, NetworkKind network);
+
+/// The baseline with its work balanced: at the samples an update that are asked for, and at those of each result that
+/// accumulates while it waits. As for fair_comparison().
+std::vector<FairBaseline> balanced_baselines(const Scenario& scenario, const std::vector<RunResult>& results,
+                                             NetworkKind network);
+/// The one with the nearest samples per update; of at least one.
+const FairBaseline& nearest_of(const std::vector<FairBaseline>& baselines, double samples);
 
 /// The sentence on a gain. `title`: of the schedule, "ACCO"; `baseline`: the label of the baseline as it is written.
 std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline);

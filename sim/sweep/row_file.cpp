@@ -172,7 +172,7 @@ struct RowFile::State {
       return;
     }
     const std::string shown = printable(path, 300);
-    if (line.rfind(R"({"schema":"accosim.sweep_rows/)", 0) != 0)
+    if (line.rfind(kRowsBegin, 0) != 0)
       throw BadInput(fmt::format("{}: is no file of a sweep's rows; write to another one", shown));
     if (line != line_of(heading))
       throw BadInput(

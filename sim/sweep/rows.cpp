@@ -36,6 +36,10 @@ JsonValue json_of(const std::string& label, const Figures& figures) {
   set_interval(object, "speedup", figures.speedup_interval);
   if (figures.speedup_same_batch) object.set("speedup_same_batch", figures.speedup_same_batch);
   set_interval(object, "speedup_same_batch", figures.speedup_same_batch_interval);
+  if (figures.over_alone) object.set("speedup_over_alone", figures.over_alone);
+  set_interval(object, "speedup_over_alone", figures.over_alone_interval);
+  if (figures.over_balanced) object.set("speedup_over_balanced", figures.over_balanced);
+  set_interval(object, "speedup_over_balanced", figures.over_balanced_interval);
   object.set("behind", figures.behind);
   set_interval(object, "behind", figures.behind_interval);
   object.set("fits", figures.fits);
@@ -71,6 +75,10 @@ Figures read_figures(ObjectReader& reader, const std::string& label) {
   figures.speedup_interval = read_interval(reader, "speedup");
   figures.speedup_same_batch = optional_number(reader, "speedup_same_batch");
   figures.speedup_same_batch_interval = read_interval(reader, "speedup_same_batch");
+  figures.over_alone = optional_number(reader, "speedup_over_alone");
+  figures.over_alone_interval = read_interval(reader, "speedup_over_alone");
+  figures.over_balanced = optional_number(reader, "speedup_over_balanced");
+  figures.over_balanced_interval = read_interval(reader, "speedup_over_balanced");
   figures.behind = reader.number("behind", kPositive);
   figures.behind_interval = read_interval(reader, "behind").value_or(Interval{figures.behind, figures.behind});
   figures.fits = reader.boolean("fits");
@@ -82,6 +90,31 @@ Figures read_figures(ObjectReader& reader, const std::string& label) {
   figures.idle = reader.number("gpu_idle_fraction", kAnything);
   reader.finish();
   return figures;
+}
+
+JsonValue json_of(const Heading& heading, const Alone& alone) {
+  JsonValue object = json_object({});
+  if (!alone.part.empty()) object = json_object({{"part", alone.part}, {"others", alone.others}});
+  object.set("schedule", heading.schedules[alone.schedule]);
+  object.set("samples_per_update", alone.samples_per_update);
+  object.set("tokens_per_s", alone.tokens_per_second);
+  return object;
+}
+
+Alone read_alone(const Heading& heading, ObjectReader& reader) {
+  Alone alone;
+  alone.part = reader.text("part", std::string(), kLongText);
+  alone.others = reader.text("others", std::string(), kLongText);
+  const std::string label = reader.text("schedule", std::nullopt, kLongText);
+  const auto found = std::find(heading.schedules.begin(), heading.schedules.end(), label);
+  if (found == heading.schedules.end())
+    reader.fail("schedule", "is none of the heading");
+  else
+    alone.schedule = static_cast<std::size_t>(found - heading.schedules.begin());
+  alone.samples_per_update = reader.number("samples_per_update", kPositive);
+  alone.tokens_per_second = reader.number("tokens_per_s", kPositive);
+  reader.finish();
+  return alone;
 }
 
 std::vector<std::string> read_texts(ObjectReader& reader, const char* key) {
@@ -127,7 +160,7 @@ std::string line_of(const Heading& heading) {
   std::vector<JsonValue> axes;
   for (const Axis& axis : heading.axes)
     axes.push_back(json_object({{"pointer", axis.pointer}, {"values", texts(axis.values)}}));
-  return dump_json(json_object({{"schema", kRowsSchema},
+  JsonValue line = json_object({{"schema", kRowsSchema},
                                 {"version", heading.version},
                                 {"scenario", heading.scenario},
                                 {"id", heading.id},
@@ -135,7 +168,9 @@ std::string line_of(const Heading& heading) {
                                 {"grid", heading.grid},
                                 {"axes", std::move(axes)},
                                 {"schedules", texts(heading.schedules)},
-                                {"baseline", heading.baseline}}));
+                                {"baseline", heading.baseline}});
+  if (heading.fair) line.set("fair", true);  // files from before there was this key are as they were
+  return dump_json(line);
 }
 
 std::string line_of(const Heading& heading, const Row& row) {
@@ -149,6 +184,7 @@ std::string line_of(const Heading& heading, const Row& row) {
     line.set("why", row.failure);
     return dump_json(line);
   }
+  if (row.alone) line.set("alone", json_of(heading, *row.alone));
   std::vector<JsonValue> schedules;
   for (std::size_t i = 0; i < row.schedules.size(); ++i)
     schedules.push_back(json_of(heading.schedules[i], row.schedules[i]));
@@ -177,6 +213,7 @@ Heading read_heading(const std::string& line, const std::string& file) {
       reader.fail("points", "is not the number of combinations of the axes' values");
     heading.schedules = read_texts(reader, "schedules");
     heading.baseline = reader.text("baseline", std::nullopt, kLongText);
+    heading.fair = reader.boolean("fair", false);
     return heading;
   });
 }
@@ -198,6 +235,10 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
       row.failure = reader.text("why", std::nullopt, kLongText);
       return row;
     }
+    if (JsonValue* value = reader.find("alone")) {
+      ObjectReader alone(*value, reader.pointer("alone"), reader.diagnostics());
+      row.alone = read_alone(heading, alone);
+    }
     std::size_t i = 0;
     for (JsonValue* each : reader.list("schedules", heading.schedules.size(), heading.schedules.size())) {
       ObjectReader schedule(*each, reader.pointer("schedules") + pointer_part(i), reader.diagnostics());
@@ -213,7 +254,7 @@ SweepRows read_rows(const std::string& path) {
     throw BadInput(fmt::format("{} cannot be read; name a file that accosim sweep -o wrote", in_quotes(path, 300)));
   const std::string shown = printable(path, 300);
   std::string line;
-  if (!std::getline(in, line) || line.rfind(R"({"schema":"accosim.sweep_rows/)", 0) != 0)
+  if (!std::getline(in, line) || line.rfind(kRowsBegin, 0) != 0)
     throw BadInput(fmt::format("{}: is no file of a sweep's rows; name one that accosim sweep -o wrote", shown));
   SweepRows all{read_heading(line, shown), {}};
   for (std::size_t number = 2; std::getline(in, line); ++number) {

@@ -16,6 +16,8 @@
 namespace accosim {
 
 inline constexpr const char* kRowsSchema = "accosim.sweep_rows/1";
+/// How a file of rows begins, whichever version of the schema it has.
+inline constexpr const char* kRowsBegin = R"({"schema":"accosim.sweep_rows/)";
 
 /// What was swept. Two files belong to one sweep where their headings are equal.
 struct Heading {
@@ -27,6 +29,7 @@ struct Heading {
   std::vector<Axis> axes;
   std::vector<std::string> schedules;  ///< labels
   std::string baseline;                ///< the label of that one
+  bool fair = false;                   ///< rows have Row::alone, and what is over it and over the balanced baseline
 
   bool operator==(const Heading&) const = default;
 };
@@ -40,6 +43,9 @@ struct Figures {
   double tokens_per_second = 0;
   std::optional<double> speedup, speedup_same_batch;  ///< over the baseline
   std::optional<Interval> speedup_interval, speedup_same_batch_interval;
+  std::optional<double> over_alone;     ///< tokens per second over Row::alone
+  std::optional<double> over_balanced;  ///< over the baseline balanced at the nearest samples per update, per token
+  std::optional<Interval> over_alone_interval, over_balanced_interval;
   double behind = 1;  ///< tokens per second of the fastest that fits, over its own
   Interval behind_interval{1, 1};
   bool fits = true;
@@ -49,11 +55,21 @@ struct Figures {
   double mfu = 0, idle = 0;         ///< fractions
 };
 
+/// The fastest part of an unlike cluster by itself, at as many samples an update as are asked of the whole.
+struct Alone {
+  std::string part;          ///< "32 A100-SXM4-80GB"; empty: all GPUs, which are alike
+  std::string others;        ///< "64 V100-SXM2-32GB"
+  std::size_t schedule = 0;  ///< the fastest there of those that fit
+  double samples_per_update = 0;
+  double tokens_per_second = 0;
+};
+
 struct Row {
   std::size_t index = 0;
   Coordinates point;
   std::string failure;             ///< empty: it was played
   std::vector<Figures> schedules;  ///< as in the heading
+  std::optional<Alone> alone{};    ///< absent also where no part has room for the training
 
   bool done() const { return failure.empty(); }
 };

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/base/errors.hpp"
 #include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
 #include "models/base/statistics.hpp"
@@ -32,13 +33,6 @@ std::optional<std::vector<double>> quantities_of(const Axis& axis) {
   return std::nullopt;
 }
 
-/// Where the scores of two schedules are equal between two values of an axis.
-double crossing(double x0, double x1, double log_ratio0, double log_ratio1) {
-  const double share = log_ratio0 / (log_ratio0 - log_ratio1);
-  if (x0 > 0 && x1 > 0) return x0 * std::pow(x1 / x0, share);
-  return x0 + share * (x1 - x0);
-}
-
 /// Rows by index of the point; nullptr where there is none.
 std::vector<const Row*> by_index(const SweepRows& rows) {
   std::vector<const Row*> all(rows.heading.points, nullptr);
@@ -54,18 +48,16 @@ std::size_t stride_of(const std::vector<Axis>& axes, std::size_t axis) {
 }
 
 /// Between two neighbouring points; nothing where the same schedule wins, or one of the two has no score at both.
-std::optional<std::pair<std::pair<std::size_t, std::size_t>, double>> change_between(const Row* a, const Row* b,
-                                                                                     double x0, double x1, Score by) {
-  if (a == nullptr || b == nullptr) return std::nullopt;
-  const std::optional<std::size_t> first = winner_of(*a, by), second = winner_of(*b, by);
+std::optional<std::pair<std::pair<std::size_t, std::size_t>, double>> change_between(const Step& step, Score by) {
+  const std::optional<std::size_t> first = winner_of(*step.first, by), second = winner_of(*step.second, by);
   if (!first || !second || *first == *second) return std::nullopt;
   const auto log_ratio = [&](const Row& row) -> std::optional<double> {
     const std::optional<double> one = score_of(row, *first, by), other = score_of(row, *second, by);
     return one && other ? std::optional(std::log(*one / *other)) : std::nullopt;
   };
-  const std::optional<double> at_a = log_ratio(*a), at_b = log_ratio(*b);
+  const std::optional<double> at_a = log_ratio(*step.first), at_b = log_ratio(*step.second);
   if (!at_a || !at_b || *at_a - *at_b <= 0) return std::nullopt;
-  return std::pair(std::pair(*first, *second), crossing(x0, x1, *at_a, *at_b));
+  return std::pair(std::pair(*first, *second), crossing(step.from, step.to, *at_a, *at_b));
 }
 
 /// Order of the axis' values from the least to the greatest.
@@ -140,10 +132,28 @@ std::vector<std::string> short_names(const std::vector<Axis>& axes) {
   return names;
 }
 
+Speedup speedup_of(const Figures& figures, Score by) {
+  switch (by) {
+    case Score::kTokens: return {figures.speedup, figures.speedup_interval};
+    case Score::kSameBatch: return {figures.speedup_same_batch, figures.speedup_same_batch_interval};
+    case Score::kAlone: return {figures.over_alone, figures.over_alone_interval};
+    case Score::kBalanced: return {figures.over_balanced, figures.over_balanced_interval};
+  }
+  return {};
+}
+
+void check_score(const Heading& heading, Score by) {
+  if ((by == Score::kAlone || by == Score::kBalanced) && !heading.fair)
+    throw BadInput(fmt::format(
+        "the rows of {} are not compared with parts alone and a balanced baseline; play the sweep anew with "
+        "--fair, or write \"fair\": true in its file",
+        in_quotes(heading.scenario, 100)));
+}
+
 std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
   if (!row.done() || !row.schedules[schedule].fits) return std::nullopt;
   const Figures& figures = row.schedules[schedule];
-  return by == Score::kTokens ? std::optional(figures.tokens_per_second) : figures.speedup_same_batch;
+  return by == Score::kTokens ? std::optional(figures.tokens_per_second) : speedup_of(figures, by).value;
 }
 
 std::optional<std::size_t> winner_of(const Row& row, Score by) {
@@ -158,7 +168,7 @@ std::optional<std::size_t> winner_of(const Row& row, Score by) {
 }
 
 bool is_close(const Row& row, Score by) {
-  if (by != Score::kTokens) return false;
+  if (by != Score::kTokens && by != Score::kAlone) return false;
   const std::optional<std::size_t> winner = winner_of(row, Score::kTokens);
   if (!winner) return false;
   for (std::size_t i = 0; i < row.schedules.size(); ++i)
@@ -178,7 +188,7 @@ std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, Score by) 
     }
     for (std::size_t i = 0; i < row.schedules.size(); ++i) {
       const Figures& figures = row.schedules[i];
-      const std::optional<double> speedup = by == Score::kTokens ? figures.speedup : figures.speedup_same_batch;
+      const std::optional<double> speedup = speedup_of(figures, by).value;
       if (speedup && figures.fits) speedups[at][i].push_back(*speedup);
     }
   }
@@ -191,11 +201,16 @@ std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, Score by) 
   return all;
 }
 
-std::vector<Crossover> crossovers(const SweepRows& rows, Score by) {
+double crossing(double from, double to, double log_ratio_from, double log_ratio_to) {
+  const double share = log_ratio_from / (log_ratio_from - log_ratio_to);
+  if (from > 0 && to > 0) return from * std::pow(to / from, share);
+  return from + share * (to - from);
+}
+
+void for_each_step(const SweepRows& rows, const std::function<void(const Step&)>& visit) {
   const Heading& heading = rows.heading;
-  if (!heading.grid) return {};
+  if (!heading.grid) return;
   const std::vector<const Row*> all = by_index(rows);
-  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Crossover> found;
   for (std::size_t axis = 0; axis < heading.axes.size(); ++axis) {
     const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
     if (!numbers) continue;
@@ -205,19 +220,26 @@ std::vector<Crossover> crossovers(const SweepRows& rows, Score by) {
       if (line % span >= stride) continue;  // a line begins at the axis' first value
       for (std::size_t k = 0; k + 1 < order.size(); ++k) {
         const std::size_t i = order[k], j = order[k + 1];
-        const auto change =
-            change_between(all[line + i * stride], all[line + j * stride], numbers->values[i], numbers->values[j], by);
-        if (!change) continue;
-        const auto& [pair, at] = *change;
-        const auto [entry, anew] =
-            found.try_emplace({axis, pair.first, pair.second}, Crossover{axis, pair.first, pair.second, at, at, 0});
-        Crossover& crossover = entry->second;
-        crossover.low = std::min(crossover.low, at);
-        crossover.high = std::max(crossover.high, at);
-        ++crossover.lines;
+        const Row *const first = all[line + i * stride], *const second = all[line + j * stride];
+        if (first != nullptr && second != nullptr) visit({axis, numbers->values[i], numbers->values[j], first, second});
       }
     }
   }
+}
+
+std::vector<Crossover> crossovers(const SweepRows& rows, Score by) {
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Crossover> found;
+  for_each_step(rows, [&](const Step& step) {
+    const auto change = change_between(step, by);
+    if (!change) return;
+    const auto& [pair, at] = *change;
+    const auto [entry, anew] = found.try_emplace({step.axis, pair.first, pair.second},
+                                                 Crossover{step.axis, pair.first, pair.second, at, at, 0});
+    Crossover& crossover = entry->second;
+    crossover.low = std::min(crossover.low, at);
+    crossover.high = std::max(crossover.high, at);
+    ++crossover.lines;
+  });
   std::vector<Crossover> list;
   for (const auto& [key, crossover] : found) list.push_back(crossover);
   std::stable_sort(list.begin(), list.end(), [](const Crossover& a, const Crossover& b) {

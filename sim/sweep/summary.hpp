@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +16,18 @@ namespace accosim {
 enum class Score : std::uint8_t {
   kTokens,     ///< tokens per second
   kSameBatch,  ///< the speedup over the baseline at equal samples an update
+  kAlone,      ///< the speedup over the fastest part alone, per token
+  kBalanced,   ///< the speedup over the baseline whose work is balanced, per token
 };
+/// Throws BadInput where the rows have no such score.
+void check_score(const Heading& heading, Score by);
+
+/// By tokens: over the baseline as it is written.
+struct Speedup {
+  std::optional<double> value;
+  std::optional<Interval> interval;
+};
+Speedup speedup_of(const Figures& figures, Score by);
 
 /// The number of each value of an axis, in one unit; nothing where a value is none.
 struct Numbers {
@@ -42,7 +54,7 @@ std::optional<double> score_of(const Row& row, std::size_t schedule, Score by);
 /// The schedule with the highest score; nothing where the point failed or none fits.
 std::optional<std::size_t> winner_of(const Row& row, Score by);
 /// Whether the 80 % interval leaves open that another schedule is faster than the fastest. Rows have that interval of
-/// tokens per second alone: by another score it is not known, and nothing is called close.
+/// tokens per second alone, and a part is the same for all: by another score nothing is called close.
 bool is_close(const Row& row, Score by);
 
 /// A schedule's part in the points at one value of an axis.
@@ -54,9 +66,20 @@ struct Wins {
 /// By value of the axis.
 std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, Score by);
 
+/// Two neighbouring points of a grid along an axis with numbers.
+struct Step {
+  std::size_t axis = 0;
+  double from = 0, to = 0;  ///< the axis' numbers, ascending
+  const Row* first = nullptr;
+  const Row* second = nullptr;
+};
+void for_each_step(const SweepRows& rows, const std::function<void(const Step&)>& visit);
+/// Where two things are equal whose ratio has these logarithms at the two ends: it is linear in the logarithm of the
+/// axis, or in the axis itself where an end is not above 0.
+double crossing(double from, double to, double log_ratio_from, double log_ratio_to);
+
 /// Along one axis, all else equal, one schedule is fastest below and another above. Where the two are equal is found
-/// between the neighbouring points at which that changes, the logarithm of the ratio of their scores being linear in
-/// the logarithm of the axis (in the axis itself where it has values that are not above 0).
+/// between the neighbouring points at which that changes, by crossing().
 struct Crossover {
   std::size_t axis = 0;
   std::size_t below = 0, above = 0;  ///< schedules

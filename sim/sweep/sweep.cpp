@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 
 #include "build_info/project.hpp"
@@ -14,16 +13,11 @@
 #include "sim/result/balance.hpp"
 #include "sim/result/chosen.hpp"
 #include "sim/result/run.hpp"
+#include "sim/sweep/fair.hpp"
+#include "sim/sweep/hash.hpp"
 
 namespace accosim {
 namespace {
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv), as 16 hexadecimal digits.
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
 
 std::vector<std::string> all_settings(const Sweep& sweep, const std::vector<Axis>& axes, const Coordinates& point) {
   std::vector<std::string> settings = sweep.set;
@@ -88,6 +82,7 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   heading.axes = axes_of(sweep.space);
   heading.points = size_of(sweep.space);
   heading.grid = is_grid(sweep.space);
+  heading.fair = sweep.fair;
   for (std::size_t i = 0; i < heading.axes.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (heading.axes[i].pointer == heading.axes[j].pointer)
@@ -105,15 +100,17 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   std::string set;
   for (const std::string& each : sweep.set) set += each + "\n";
   const Heading without_id = heading;
-  heading.id = hash_of(line_of(without_id) + without_places(first.resolved()) + set + points +
-                       (network == NetworkKind::kSimgrid ? "simgrid" : "reference"));
+  const std::uint64_t id = hash_of(line_of(without_id) + without_places(first.resolved()) + set + points +
+                                   (network == NetworkKind::kSimgrid ? "simgrid" : "reference"));
+  heading.id = fmt::format("{:016x}", id);
   return heading;
 }
 
-Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, NetworkKind network) {
-  Row row{index, point_of(sweep.space, index), {}, {}};
+Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, NetworkKind network, PartCache& cache) {
+  Row row{index, point_of(sweep.space, index), {}, {}, {}};
   try {
-    const Scenario scenario = load_balanced(sweep.scenario, all_settings(sweep, heading.axes, row.point)).scenario;
+    const LoadedScenario loaded = load_balanced(sweep.scenario, all_settings(sweep, heading.axes, row.point));
+    const Scenario& scenario = loaded.scenario;
     std::vector<int> indices;
     for (const std::string& label : heading.schedules) {
       const auto spec = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
@@ -121,7 +118,9 @@ Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, Ne
       if (spec == scenario.schedules.end()) throw BadInput(fmt::format("there is no schedule \"{}\" here", label));
       indices.push_back(static_cast<int>(spec - scenario.schedules.begin()));
     }
-    row.schedules = figures_of(compare(scenario, indices, network, Advice::kNone));
+    const std::vector<RunResult> results = compare(scenario, indices, network, Advice::kNone);
+    row.schedules = figures_of(results);
+    if (heading.fair) add_fair(row, loaded, indices, results, network, cache);
   } catch (const ScenarioError& error) {
     row.failure = error.errors.front();
   } catch (const BadInput& error) {

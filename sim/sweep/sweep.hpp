@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/network/network.hpp"
+#include "sim/sweep/fair.hpp"
 #include "sim/sweep/rows.hpp"
 #include "sim/sweep/space.hpp"
 
@@ -16,6 +17,7 @@ struct Sweep {
   std::vector<std::string> set;        ///< "/pointer=value", set before the axes
   std::vector<std::string> schedules;  ///< labels or names; empty: all
   Space space;
+  bool fair = false;  ///< every point is compared with its parts alone and with the balanced baseline too
 };
 
 inline constexpr const char* kSweepSchema = "accosim.sweep/1";
@@ -34,8 +36,8 @@ std::vector<std::string> files_of(const Sweep& sweep);
 /// The sweep's heading: the scenario is loaded at the first point. Throws ScenarioError and BadInput.
 Heading heading_of(const Sweep& sweep, NetworkKind network);
 
-/// Plays one point in this process. A scenario that is refused there is a row that failed.
-Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, NetworkKind network);
+/// Plays one point in this process. A scenario that is refused there is a row that failed. `cache` is of this sweep.
+Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, NetworkKind network, PartCache& cache);
 
 /// A share of the points: those whose index divided by `of` leaves `part`.
 struct Shard {

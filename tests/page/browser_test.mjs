@@ -9,7 +9,7 @@ import {join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {runInNewContext} from 'node:vm';
 import {startBrowser} from './browser.mjs';
-import {hostile, report, withDocument, writeRun} from './pages.mjs';
+import {hostile, hostileSweep, report, withDocument, writeRun} from './pages.mjs';
 
 const program = resolve(process.argv[2]);
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -170,12 +170,62 @@ async function measured(page, spans) {
     `until it is seen ${of(step, 0.5)} ms, nine of ten ${of(step, 0.9)} (wanted: below 100)`);
 }
 
+/// The numbers of paths in the charts of a sweep's page.
+const sweepShapes = (page) => page.evaluate(`['sweep-curve', 'sweep-map'].map((id) => document.querySelectorAll('#' + id + ' svg path').length)`);
+/// The drawn charts, as text.
+const sweepShot = (page) => page.evaluate(`[...document.querySelectorAll('#sweep figure svg')].map((one) => one.outerHTML).join()`);
+
+async function sweepDraws(page) {
+  await page.settle();
+  assert.deepEqual(page.complaints, []);
+  const shapes = await sweepShapes(page);
+  assert.ok(shapes.every((count) => count > 10), `shapes of the charts: ${shapes}`);
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, 'wider than the window');
+  assert.equal(await page.evaluate(`document.querySelectorAll('section:not([hidden]) canvas').length`), 0);
+}
+
+/// Picks another one in a picker, and the charts are others.
+async function pickersChange(page) {
+  const pickers = await page.evaluate(`document.querySelectorAll('#sweep select').length`);
+  assert.equal(pickers, 5, 'score, axis and value of the curve; score and axis of the map');
+  for (let i = 0; i < pickers; ++i) {
+    const before = await sweepShot(page);
+    await page.evaluate(`(() => { const one = document.querySelectorAll('#sweep select')[${i}];
+      one.value = one.value === '0' ? '1' : '0'; one.dispatchEvent(new Event('change')); })()`);
+    await page.settle();
+    assert.notEqual(await sweepShot(page), before, `picker ${i}`);
+  }
+  const [paths] = await sweepShapes(page);
+  await page.evaluate(`document.querySelector('#sweep-curve .switch input').click()`);
+  await page.settle();
+  assert.ok((await sweepShapes(page))[0] < paths, 'a schedule that is switched off is not drawn');
+}
+
+/// What the page says is what its document says, and that is what the terminal does.
+async function sweepSays(page, {sweep}, summary) {
+  const body = (await page.evaluate('document.body.innerText')).replace(/\s+/g, ' ');
+  const terminal = summary.replace(/\s+/g, ' ');
+  for (const words of [sweep.counts, ...sweep.worth.words, ...sweep.failures, ...sweep.scores[0].crossovers]) {
+    assert.ok(body.includes(words), words);
+    assert.ok(terminal.includes(words), `not in the terminal: ${words}`);
+  }
+  const rows = await page.evaluate(`[...document.querySelectorAll('#failed tbody tr')].map((row) => row.innerText)`);
+  assert.equal(rows.length, sweep.failed.length);
+  assert.match(rows[0], /gradient_accumulation_steps/);
+}
+
 async function main() {
   const plain = report(program, folder, 'plain.html', ['finetune_2x4_a100', '--ladder', 'ddp', 'acco']);
   const many = report(program, folder, 'many.html', ['llama-2-7b_fsdp_hsdp', '--timeline-updates', '60']);
   const run = report(program, folder, 'run.html', writeRun(folder));
   const fixed = withDocument(plain.file, join(folder, 'fixed.html'), JSON.parse(readFileSync(join(here, 'document.json'), 'utf8')));
   const evil = withDocument(plain.file, join(folder, 'evil.html'), hostile(plain.document));
+  const rows = join(folder, 'rows.jsonl');
+  const summary = execFileSync(program, ['sweep', 'h100_a100', '--over', '/cluster/nodes/1/count=0,1,2,4,8', '--over',
+    '/training/gradient_accumulation_steps=2,0,4,8', '--fair', '-o', rows], {encoding: 'utf8', env: {...process.env, COLUMNS: '200'}});
+  const swept = report(program, folder, 'sweep.html', [rows]);
+  const sweptFixed = withDocument(swept.file, join(folder, 'sweep-fixed.html'), JSON.parse(readFileSync(join(here, 'sweep.json'), 'utf8')));
+  const sweptEvil = withDocument(swept.file, join(folder, 'sweep-evil.html'), hostileSweep(swept.document));
   const json = JSON.parse(execFileSync(program, ['compare', 'finetune_2x4_a100', '--json'], {encoding: 'utf8'}));
   browser = await startBrowser();
   console.log(browser.version);
@@ -228,6 +278,23 @@ async function main() {
   for (const [name, options] of [['light-800', {width: 800, ratio: 0.5}], ['dark-1600', {width: 1600, dark: true, ratio: 0.5}]])
     await check(`it looks as it did: ${name}`, on(fixed, options, async (page) => {
       await draws(page);
+      await looksAsBefore(page, name);
+    }));
+  await check('a sweep draws, and says what the terminal says', on(swept, {width: 1600}, async (page) => {
+    await sweepDraws(page);
+    await sweepSays(page, swept.document, summary);
+  }));
+  await check('a sweep\'s pickers and switches change its charts', on(swept, {}, pickersChange));
+  await check('everything of a sweep has a name', on(swept, {}, allIsNamed));
+  await check('a sweep\'s names that mean harm do none', on(sweptEvil, {width: 800}, async (page) => {
+    await sweepDraws(page);
+    await page.mouse('mouseMoved', 300, 400);
+    assert.equal(await page.evaluate('window.harmed'), undefined);
+    assert.equal(await page.evaluate(`document.querySelectorAll('script').length`), 3);
+  }));
+  for (const [name, options] of [['sweep-light-800', {width: 800, ratio: 0.5}], ['sweep-dark-1200', {width: 1200, dark: true, ratio: 0.5}]])
+    await check(`it looks as it did: ${name}`, on(sweptFixed, options, async (page) => {
+      await sweepDraws(page);
       await looksAsBefore(page, name);
     }));
   await check('a hundred thousand spans', on(many, {width: 1600, height: 1000}, async (page) => {

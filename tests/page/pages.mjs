@@ -25,10 +25,12 @@ export function withDocument(page, file, document) {
   return {file, document};
 }
 
+const kEvil = '</script><script>window.harmed = 1</script><img src=x onerror="window.harmed = 2">{a|b} "\'`&\\\n' +
+  '\u2028\u2029 \u{1F680}\u{1F468}\u200D\u{1F469} \u202E\u05E9\u05DC\u05D5\u05DD \u0645\u0631\u062D\u0628\u0627 ' + 'x'.repeat(10000);
+
 /// Every name of the document, made as harmful as a text can be.
 export function hostile(document) {
-  const evil = '</script><script>window.harmed = 1</script><img src=x onerror="window.harmed = 2">{a|b} "\'`&\\\n' +
-    '\u2028\u2029 \u{1F680}\u{1F468}\u200D\u{1F469} \u202E\u05E9\u05DC\u05D5\u05DD \u0645\u0631\u062D\u0628\u0627 ' + 'x'.repeat(10000);
+  const evil = kEvil;
   const copy = structuredClone(document);
   copy.result.scenario = copy.command = copy.words.question = copy.words.description = evil;
   const old = copy.result.results[1].label;
@@ -40,6 +42,17 @@ export function hostile(document) {
   for (const cause of copy.breakdown[1].causes) cause.name = evil;
   for (const fact of copy.words.facts) fact.text = evil;
   for (const row of copy.ground) row.name = row.figures = row.known = evil;
+  return copy;
+}
+
+/// The same of a sweep's.
+export function hostileSweep(document) {
+  const copy = structuredClone(document), {sweep} = copy;
+  sweep.scenario = sweep.baseline = sweep.counts = sweep.schedules[1] = copy.command = kEvil;
+  for (const axis of sweep.axes) axis.name = axis.title = axis.values[1] = kEvil;
+  for (const score of sweep.scores) score.speedup = score.fastest = score.answer = score.crossovers[0] = kEvil;
+  for (const point of sweep.failed) point.why = point.at[0] = kEvil;
+  sweep.worth.words[0] = sweep.worth.schedules[0].label = sweep.failures[0] = kEvil;
   return copy;
 }
 

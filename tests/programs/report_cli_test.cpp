@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -176,6 +177,39 @@ TEST(Report, AMeasuredRunLiesOverItsPrediction) {
   EXPECT_NEAR(document["run"]["parts"][0]["predicted_s"].number(), 0.01, 1e-6);
   // Neither the machine nor the run is overwritten.
   EXPECT_EQ(accosim({"report", machine, "--measured", run_file, "-o", run_file, "--force"}).exit_code, 1);
+}
+
+TEST(Report, OfASweepHasItsRowsAndWords) {
+  const TemporaryFolder folder;
+  const std::string rows = (folder.path / "rows.jsonl").string(), page = (folder.path / "page.html").string();
+  const ProgramRun swept =
+      accosim({"sweep", "h100_a100", "--over", "/cluster/nodes/1/count=1,0,4", "--over",
+               "/training/gradient_accumulation_steps=8,0", "--schedule", "zero1", "--fair", "-o", rows});
+  ASSERT_EQ(swept.exit_code, 0) << swept.err;
+  const ProgramRun run = accosim({"report", rows, "-o", page});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json document = document_of(page), sweep = document["sweep"];
+  EXPECT_EQ(document["command"].text(), "accosim report " + rows + " --output " + page);
+  EXPECT_EQ(sweep["axes"].elements()[0]["name"].text(), "count");
+  const std::vector<Json> scores = sweep["scores"].elements();
+  ASSERT_EQ(scores.size(), 4U) << "tokens, same batch, alone, balanced";
+  // Of 6 points every second has no micro-batch; of the last one that was played the third score is over the part.
+  const std::vector<Json> winners = scores[0]["winners"].elements();
+  ASSERT_EQ(winners.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(winners[i].text(), i % 2 == 0 ? "0" : "!") << i;
+  std::istringstream lines(text_of(rows));
+  std::string line;
+  for (int i = 0; i <= 5; ++i) std::getline(lines, line);  // the heading is the first
+  const Json row = Json::parse(line)["schedules"].elements()[0];
+  EXPECT_NEAR(scores[2]["speedups"].elements()[0].elements()[3 * 4].number(), row["speedup_over_alone"].number(),
+              1e-4 * row["speedup_over_alone"].number());
+  EXPECT_EQ(sweep["failed"].elements().size(), 3U);
+  EXPECT_FALSE(sweep["worth"]["words"].elements().empty());
+  // What asks for a play is refused, and nothing is written over what another verb wrote.
+  const ProgramRun set = accosim({"report", rows, "--schedule", "zero1", "-o", page});
+  EXPECT_EQ(set.exit_code, 1);
+  EXPECT_NE(set.err.find("leave it out of report of a sweep's rows"), std::string::npos) << set.err;
+  EXPECT_NE(accosim({"report", rows, "-o", rows}).exit_code, 0);
 }
 
 }  // namespace

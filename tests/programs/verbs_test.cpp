@@ -184,6 +184,8 @@ std::map<std::string, Texts> lines_of_modes(const TemporaryFolder& folder) {
       {"plot of a sweep (--kind curve)", plot("curve")},
       {"plot of a sweep (--kind map)", plot("map")},
       {"report of a run (--measured)", {"report", "machine.json", "--measured", "run.json", "-o", "r.html"}},
+      {"report of a sweep's rows",
+       {"report", folder.write("rows.jsonl", R"({"schema":"accosim.sweep_rows/1"})").string(), "-o", "r.html"}},
       {"report of schedules", {"report", "finetune_2x4_a100", "-o", "r.html"}},
       {"validate of this machine (--live)", {"validate", "--live"}},
       {"validate of the ACCO paper's rows (--paper-rows)", {"validate", "--paper-rows"}},

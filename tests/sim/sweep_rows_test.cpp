@@ -61,8 +61,34 @@ TEST(SweepRows, ReadBackAsTheyWere) {
     EXPECT_EQ(line_of(heading, read_row(heading, line, "f", 2)), line);
     EXPECT_EQ(line.find('\n'), std::string::npos);
   }
-  const Row failed{4, {2, 0}, "a reason, \"in quotes\"", {}};
+  const Row failed{4, {2, 0}, "a reason, \"in quotes\"", {}, {}};
   EXPECT_EQ(read_row(heading, line_of(heading, failed), "f", 2).failure, failed.failure);
+}
+
+TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
+  Heading heading = heading_of_two_axes();
+  EXPECT_EQ(line_of(heading).find("fair"), std::string::npos) << "rows from before there was this are as they were";
+  heading.fair = true;
+  EXPECT_EQ(read_heading(line_of(heading), "f"), heading);
+  Row row = row_of(0, 10, 20);
+  row.alone = Alone{"32 A100", "64 V100", 1, 96, 12.5};
+  row.schedules[1].over_alone = 1.6;
+  row.schedules[1].over_alone_interval = Interval{1.4, 1.9};
+  row.schedules[1].over_balanced = 1.1;
+  const std::string line = line_of(heading, row);
+  const Row back = read_row(heading, line, "f", 2);
+  EXPECT_EQ(line_of(heading, back), line);
+  ASSERT_TRUE(back.alone);
+  EXPECT_EQ(back.alone->part, "32 A100");
+  EXPECT_EQ(back.alone->schedule, 1U);
+  EXPECT_EQ(back.schedules[1].over_alone, 1.6);
+  EXPECT_EQ(back.schedules[0].over_alone, std::nullopt);
+  row.alone = Alone{"", "", 0, 96, 12.5};  // all GPUs, which are alike
+  EXPECT_EQ(line_of(heading, read_row(heading, line_of(heading, row), "f", 2)), line_of(heading, row));
+  std::string other = line;
+  other.replace(other.find(R"("schedule":"acco")"), 17, R"("schedule":"accu")");
+  EXPECT_NE(wrong([&] { read_row(heading, other, "f", 2); }).find("/alone/schedule: is none of the heading"),
+            std::string::npos);
 }
 
 TEST(SweepRows, ALineThatIsNoneIsToldByItsNumber) {
@@ -126,7 +152,7 @@ TEST(SweepRows, FailedPointsArePlayedAgainOnlyWhenAsked) {
   const Heading heading = heading_of_two_axes();
   {
     RowFile file(path, heading, RowFile::Existing::kRefuse, false);
-    file.append({2, {1, 0}, "took too long", {}});
+    file.append({2, {1, 0}, "took too long", {}, {}});
     file.append(row_of(0, 1, 2));
   }
   EXPECT_TRUE(RowFile(path, heading, RowFile::Existing::kResume, false).has(2));
@@ -212,7 +238,7 @@ TEST(SweepSummary, WhatDoesNotFitOrFailedWinsNothing) {
   EXPECT_EQ(winner_of(row, Score::kTokens), 0U);
   row.schedules[0].fits = false;
   EXPECT_EQ(winner_of(row, Score::kTokens), std::nullopt);
-  EXPECT_EQ(winner_of({0, {0, 0}, "failed", {}}, Score::kTokens), std::nullopt);
+  EXPECT_EQ(winner_of({0, {0, 0}, "failed", {}, {}}, Score::kTokens), std::nullopt);
 }
 
 TEST(SweepSummary, AxesAreShortWhereTheyCanBeToldApart) {

@@ -2,23 +2,36 @@
 
 function main() {
   const page = JSON.parse(byId('document').textContent);
+  const name = (page.sweep || page.result).scenario || 'accosim report';
+  document.title = `${name} - accosim`;
+  byId('title').textContent = name;
+  const redraw = page.sweep ? showPageOfSweep(page) : showPageOfSchedules(page);
+  showAgain(page);
+  followTheme(redraw);
+  followPrint(redraw);
+}
+
+function showPageOfSweep(page) {
+  const charts = showSweep(page);
+  new ResizeObserver(() => charts.resize()).observe(document.querySelector('main'));
+  return () => {
+    charts.resize();
+    charts.draw();
+  };
+}
+
+/// Returns what draws it anew; told whether at once.
+function showPageOfSchedules(page) {
   const {result} = page;
-  document.title = `${result.scenario || 'accosim report'} - accosim`;
-  byId('title').textContent = result.scenario || 'accosim report';
   showAnswer(page);
   showComparison(page);
   showLadder(page);
   showRun(page);
   showWarnings(page);
   showGround(page);
-  showAgain(page);
   let on = result.results.map(() => true);
   const charts = makeCharts(page);
   const timeline = page.timelines.length > 0 ? makeTimeline(page.timelines) : null;
-  const redraw = (now) => {
-    charts.draw(on);
-    if (timeline) timeline.redraw(now);
-  };
   showSwitches(page, (chosen) => {
     on = chosen;
     showColumns(on);
@@ -28,8 +41,10 @@ function main() {
   charts.draw(on);
   if (timeline) timeline.show(on);
   new ResizeObserver(() => charts.resize()).observe(document.querySelector('main'));
-  followTheme(redraw);
-  followPrint(redraw);
+  return (now) => {
+    charts.draw(on);
+    if (timeline) timeline.redraw(now);
+  };
 }
 
 /// The system's theme, or the one that was switched to.

@@ -123,6 +123,7 @@ template <class Draw>
 ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const Draw& draw) {
   const std::string& path = arguments.text("scenario");
   const SweepRows rows = read_rows(path);
+  check_score(rows.heading, score_of(arguments));
   check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
   const Cut cut = cut_of(rows, axes, arguments.texts("--axis"), arguments.texts("--at"));
   write_picture(arguments.text("--output"), draw(rows, cut, score_of(arguments), style_of(arguments)));

@@ -1,11 +1,13 @@
 // The verb `report`: a comparison as one page, which opens anywhere and without a network.
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <utility>
 
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
 #include "reports/page.hpp"
+#include "reports/sweep/sweep_page.hpp"
 #include "sim/app/draw/report_timelines.hpp"
 #include "sim/app/ladder_option.hpp"
 #include "sim/app/measured_run.hpp"
@@ -161,6 +163,32 @@ Mode of_a_run() {
           {"--set", one_run}, {"--schedule", one_run}, {"--seeds", one_run}, {"--ladder", one_run}, {kRanks, one_run}}};
 }
 
+/// Whether the file holds rows of a sweep. Standard input is a scenario's.
+bool is_rows(const std::string& path) {
+  constexpr std::size_t kBeginning = 64;
+  std::ifstream in(path, std::ios::binary);
+  std::string beginning(kBeginning, '\0');
+  in.read(beginning.data(), kBeginning);
+  return path != "-" && beginning.rfind(kRowsBegin, 0) == 0;
+}
+
+ExitCode report_sweep(const Arguments& arguments) {
+  const std::string &input = arguments.text("scenario"), &output = arguments.text("--output");
+  check_outputs({{"--output", output, page_kind()}}, {input}, arguments.flag("--force"));
+  const SweepRows rows = read_rows(input);
+  WholeFile file(output);
+  write_sweep_page(file.stream(), rows, command_of(arguments));
+  file.commit();
+  return ExitCode::kDone;
+}
+
+Mode of_a_sweep() {
+  return {.of = "of a sweep's rows",
+          .reads = {"scenario", "--output", "--force"},
+          .run = report_sweep,
+          .is_meant = [](const Arguments& arguments) { return is_rows(arguments.text("scenario")); }};
+}
+
 Mode of_schedules() {
   Texts reads = names_of(options());
   reads.erase(std::find(reads.begin(), reads.end(), "--measured"));
@@ -171,9 +199,11 @@ Mode of_schedules() {
 
 Verb report_verb() {
   return {.name = "report",
-          .help = "Write a comparison as one HTML page, which opens anywhere without a network",
+          .help =
+              "Write a comparison, or in place of the scenario the rows of a sweep, as one HTML page, which opens "
+              "anywhere without a network",
           .options = options(),
-          .modes = {of_a_run(), of_schedules()}};
+          .modes = {of_a_run(), of_a_sweep(), of_schedules()}};
 }
 
 }  // namespace accosim

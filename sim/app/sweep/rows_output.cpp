@@ -17,14 +17,19 @@ Option by_option() {
   return {.names = "--by",
           .help =
               "Of a sweep: what is called fast. tokens: the most tokens per second; same-batch: the largest speedup "
-              "over the baseline at equal samples an update",
+              "over the baseline at equal samples an update; of rows that were played with --fair also alone: over the "
+              "fastest part alone, per token; balanced: over the baseline whose work is balanced, per token",
           .value = std::string("tokens"),
-          .choices = {"tokens", "same-batch"},
+          .choices = {"tokens", "same-batch", "alone", "balanced"},
           .default_shown = true};
 }
 
 Score score_of(const Arguments& arguments) {
-  return arguments.text("--by") == "tokens" ? Score::kTokens : Score::kSameBatch;
+  const std::string& by = arguments.text("--by");
+  return by == "tokens"       ? Score::kTokens
+         : by == "same-batch" ? Score::kSameBatch
+         : by == "alone"      ? Score::kAlone
+                              : Score::kBalanced;
 }
 
 std::vector<Option> rows_options() {
@@ -37,6 +42,7 @@ Output csv_output(const Arguments& arguments) {
 }
 
 ExitCode report_rows(const SweepRows& rows, const Arguments& arguments) {
+  check_score(rows.heading, score_of(arguments));
   if (arguments.given("--csv")) {
     WholeFile file(arguments.text("--csv"));
     write_sweep_csv(file.stream(), rows);

@@ -43,7 +43,11 @@ std::vector<Option> axis_options() {
        .value = 0,
        .least = 0,
        .most = 1e9,
-       .needs = "--latin-hypercube"}};
+       .needs = "--latin-hypercube"},
+      {.names = "--fair",
+       .help = "Of unlike GPUs or node groups: compare every point also with the fastest part alone (one kind of GPU, "
+               "or one node group) and with the baseline whose work is balanced",
+       .value = false}};
 }
 
 std::vector<Option> work_options() {
@@ -81,12 +85,13 @@ Sweep sweep_of(const Arguments& arguments, Texts& inputs) {
     const Texts& set = arguments.texts("--set");
     sweep.set.insert(sweep.set.end(), set.begin(), set.end());
     if (!arguments.texts("--schedule").empty()) sweep.schedules = arguments.texts("--schedule");
+    sweep.fair = sweep.fair || arguments.flag("--fair");
     for (const char* const option : {"--over", "--zip", "--latin-hypercube"})
       if (arguments.given(option))
         throw BadInput(fmt::format("{} is part of the sweep's file {}; write it there", option, in_quotes(path, 300)));
     return sweep;
   }
-  Sweep sweep{path, arguments.texts("--set"), arguments.texts("--schedule"), {}};
+  Sweep sweep{path, arguments.texts("--set"), arguments.texts("--schedule"), {}, arguments.flag("--fair")};
   std::vector<Space> axes;
   for (const std::string& over : arguments.texts("--over"))
     axes.push_back({.kind = Space::Kind::kAxis, .axis = parse_axis(over)});
@@ -144,12 +149,13 @@ void play(const Sweep& sweep, const Heading& heading, RowFile& file, const Shard
   const NetworkKind network = network_of(arguments);
   Left left(file, shard, heading.points);
   Counted progress(left.count());
+  PartCache cache;  // every process has its own
   in_workers(
       workers, [&] { return left.next(); },
-      [&](std::size_t index) { return line_of(heading, play_point(sweep, heading, index, network)); },
+      [&](std::size_t index) { return line_of(heading, play_point(sweep, heading, index, network, cache)); },
       [&](std::size_t index, const Outcome& outcome) {
         const Row row = outcome.failure.empty() ? read_row(heading, outcome.text, "row", 1)
-                                                : Row{index, point_of(sweep.space, index), outcome.failure, {}};
+                                                : Row{index, point_of(sweep.space, index), outcome.failure, {}, {}};
         file.append(row);
         progress.one_more(!row.done());
       },
@@ -161,6 +167,7 @@ ExitCode sweep(const Arguments& arguments) {
   const Sweep asked = sweep_of(arguments, inputs);
   const Shard shard = arguments.given("--shard") ? parse_shard(arguments.text("--shard")) : Shard{};
   const Heading heading = heading_of(asked, network_of(arguments));
+  check_score(heading, score_of(arguments));
   const std::string output = path_of(arguments.text("--output"), shard);
   if (shard.of > 1 && output.empty())
     throw BadInput("--shard: a part of a sweep needs --output, to be merged with the others");

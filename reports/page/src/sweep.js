@@ -1,0 +1,257 @@
+// The page of a sweep: which schedule is the fastest where, along one axis with its interval and over two as a map.
+
+/// Of schedules, in their order: colours that the colour-blind tell apart, and dashes.
+const kSweepColours = ['#808080', '#3a9ad9', '#e09c00', '#009e73', '#9d6ad6', '#d1560b', '#c25b8f', '#a89c2b', '#8a6a4b', '#4ab5b5'];
+const kSweepDashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [], [8, 4], [2, 3]];
+const sweepColour = (s) => kSweepColours[s % kSweepColours.length];
+const sweepDash = (s) => kSweepDashes[s % kSweepDashes.length];
+
+const kScoreNames = {tokens: 'tokens per second', 'same-batch': 'equal samples an update',
+  alone: 'against the fastest part alone', balanced: 'against the balanced baseline'};
+
+/// What the pickers say: {score, axis, up, at: index of a value by axis}. The other axes are at their middle, or at the
+/// value nearest to it at which most points were played.
+function firstView(sweep) {
+  const {axes} = sweep, byLength = axes.map((_, i) => i).sort((a, b) => axes[b].values.length - axes[a].values.length);
+  const across = byLength.find((i) => axes[i].numbers) ?? byLength[0];
+  const view = {score: 0, axis: across, up: byLength.find((i) => i !== across) ?? null,
+    at: axes.map((axis) => Math.floor((axis.values.length - 1) / 2))};
+  const played = (at) => alongAxis(sweep, {...view, at}).filter((index) => parseInt(sweep.scores[0].winners[index], 10) >= 0).length;
+  axes.forEach((axis, k) => {
+    const middle = view.at[k], atValue = (i) => view.at.map((value, j) => (j === k ? i : value));
+    const order = axis.values.map((_, i) => i).sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle));
+    const counts = order.map((i) => played(atValue(i)));
+    view.at = atValue(order[counts.indexOf(Math.max(...counts))]);
+  });
+  return view;
+}
+
+/// Number of the point with these values of the axes; the last axis changes fastest.
+const indexOf = (axes, at) => axes.reduce((index, axis, i) => index * axis.values.length + at[i], 0);
+
+/// The points along one axis.
+const alongAxis = ({axes}, view) => axes[view.axis].values.map((_, i) =>
+  indexOf(axes, view.at.map((value, k) => (k === view.axis ? i : value))));
+
+function sweepAxis(axis, theme, extra = {}) {
+  return {type: 'category', data: axis.values, name: axis.title, nameLocation: 'middle', nameGap: 30,
+    nameTextStyle: {color: theme.ink, overflow: 'truncate', width: 400}, axisTick: {alignWithLabel: true},
+    axisLine: {onZero: false, lineStyle: {color: theme.line}},
+    axisLabel: {color: theme.dim, hideOverlap: true, width: 110, overflow: 'truncate'}, ...extra};
+}
+
+const sweepBase = (theme, describe) => ({animation: false, backgroundColor: 'transparent',
+  textStyle: {fontFamily: theme.font, color: theme.ink}, aria: {enabled: true, label: {description: describe}},
+  tooltip: {confine: true, backgroundColor: theme.panel, borderColor: theme.line, textStyle: {color: theme.ink}}});
+
+/// The curves that are on: {s, label, points: [place on the axis, speedup, low, high]}.
+function curvesOf(sweep, view) {
+  const score = sweep.scores[view.score], line = alongAxis(sweep, view);
+  return sweep.schedules.map((label, s) => ({s, label, points: line.flatMap((index, i) => {
+    const [value, low, high] = score.speedups[s].slice(3 * index, 3 * index + 3);
+    return value === null ? [] : [[i, value, low, high]];
+  })})).filter(({s, points}) => view.on[s] && points.length > 0);
+}
+
+function curveOption(sweep, view, theme) {
+  const curves = curvesOf(sweep, view), axis = sweep.axes[view.axis], score = sweep.scores[view.score];
+  const all = [1, ...curves.flatMap(({points}) => points.flatMap((point) => point.slice(2)))].filter((one) => one > 0);
+  const least = Math.min(...all), most = Math.max(...all), logarithmic = most / least > 30;
+  const drawn = ({s, points}) => ({type: 'custom', name: sweep.schedules[s], silent: true, data: [[0, 1]], z: 2,
+    renderItem(_, api) {
+      const at = (x, y) => api.coord([x, Math.max(y, least)]);
+      const band = [...points.map(([x, , low]) => at(x, low)), ...points.map(([x, , , high]) => at(x, high)).reverse()];
+      const color = sweepColour(s);
+      return {type: 'group', children: [
+        {type: 'polygon', shape: {points: band}, style: {fill: color, opacity: 0.13}},
+        {type: 'polyline', shape: {points: points.map(([x, y]) => at(x, y))},
+          style: {stroke: color, lineWidth: 2.2, lineDash: sweepDash(s), fill: 'none'}}]};
+    }});
+  const touched = ({s, label, points}) => ({type: 'custom', name: label, data: points, encode: {x: 0, y: 1}, z: 3,
+    renderItem(_, api) {
+      const [cx, cy] = api.coord([api.value(0), api.value(1)]);
+      return {type: 'circle', shape: {cx, cy, r: points.length > 30 ? 2.2 : 3.2}, style: {fill: sweepColour(s)}};
+    }});
+  const even = {type: 'custom', silent: true, data: [[0, 1]], z: 1, renderItem(info, api) {
+    const y = api.coord([0, 1])[1], {x, width} = info.coordSys;
+    return {type: 'line', shape: {x1: x, y1: y, x2: x + width, y2: y}, style: {stroke: theme.dim, lineWidth: 1, lineDash: [3, 3]}};
+  }};
+  const base = sweepBase(theme, `${score.speedup} along ${axis.name}, a curve a schedule with its interval; the numbers follow.`);
+  const room = logarithmic ? [least / 1.15, most * 1.15] : [Math.max(0, least - 0.06 * (most - least)), most + 0.06 * (most - least)];
+  return {...base, grid: {left: 62, right: 24, top: 14, bottom: 52}, xAxis: sweepAxis(axis, theme),
+    yAxis: {type: logarithmic ? 'log' : 'value', min: room[0], max: room[1], axisLine: {show: false},
+      axisLabel: {color: theme.dim, formatter: (value) => format.factor(value), showMinLabel: false, showMaxLabel: false},
+      splitLine: {lineStyle: {color: theme.line}}},
+    tooltip: {...base.tooltip, formatter: ({seriesName, value: [x, y, low, high]}) => tip(seriesName,
+      `${axis.title}: ${axis.values[x]}`, `${score.speedup}: ${format.factor(y)}`, `80 % interval: ${interval('factor', low, high)}`)},
+    series: [even, ...curves.map(drawn), ...curves.map(touched)]};
+}
+
+function curveNumbers(sweep, view) {
+  const axis = sweep.axes[view.axis], curves = curvesOf(sweep, view);
+  const rows = axis.values.map((value, i) => [value, ...curves.map(({points}) => {
+    const point = points.find(([x]) => x === i);
+    return point ? withInterval(format.factor(point[1]), interval('factor', point[2], point[3])) : '-';
+  })]);
+  return numbersOf(sweep.scores[view.score].speedup, [nameOf(axis.title), ...curves.map(({label}) => nameOf(label))], rows);
+}
+
+/// Cells of the map: [across, upward, the winner as the document has it].
+function cellsOf(sweep, view) {
+  const across = sweep.axes[view.axis], upward = sweep.axes[view.up], {winners} = sweep.scores[view.score];
+  return across.values.flatMap((_, x) => upward.values.map((_, y) => {
+    const at = view.at.map((value, k) => (k === view.axis ? x : k === view.up ? y : value));
+    return [x, y, winners[indexOf(sweep.axes, at)]];
+  }));
+}
+
+function mapOption(sweep, view, theme) {
+  const across = sweep.axes[view.axis], upward = sweep.axes[view.up];
+  const cells = cellsOf(sweep, view), winnerOf = (mark) => parseInt(mark, 10);
+  const base = sweepBase(theme, `The fastest schedule over ${across.name} and ${upward.name}, a cell a point.`);
+  const meaning = (mark) => mark === '!' ? 'failed' : mark === 'x' ? 'no schedule fits' : mark === '' ? 'not played' :
+    sweep.schedules[winnerOf(mark)] + (mark.endsWith('~') ? '; the interval leaves the fastest open' : '');
+  return {...base, grid: {left: 90, right: 24, top: 26, bottom: 52}, xAxis: sweepAxis(across, theme, {splitLine: {show: false}}),
+    yAxis: sweepAxis(upward, theme, {nameLocation: 'end', nameGap: 10, nameTextStyle: {color: theme.ink, align: 'left'}}),
+    tooltip: {...base.tooltip, formatter: ({data: [x, y, mark]}) =>
+      tip(meaning(mark), `${across.title}: ${across.values[x]}`, `${upward.title}: ${upward.values[y]}`)},
+    series: [{type: 'custom', data: cells, encode: {x: 0, y: 1}, renderItem({dataIndex}, api) {
+      const [x, y, mark] = cells[dataIndex], [cx, cy] = api.coord([x, y]), [wide, high] = api.size([1, 1]);
+      const winner = winnerOf(mark), isWon = Number.isInteger(winner);
+      const cell = {type: 'rect', shape: {x: cx - wide / 2, y: cy - high / 2, width: wide, height: high},
+        style: {fill: isWon ? sweepColour(winner) : theme.back, stroke: theme.back, lineWidth: Math.min(wide, high) > 8 ? 1 : 0.3}};
+      const says = isWon ? (mark.endsWith('~') ? '~' : '') : mark;
+      if (says === '') return cell;
+      const ink = isWon ? '#000' : theme.ink;
+      const size = Math.min(14, high - 1, wide * 1.3);
+      return {type: 'group', children: [cell, size < 8 ?
+        {type: 'circle', shape: {cx, cy, r: 1}, style: {fill: ink}} :
+        {type: 'text', style: {text: says, x: cx, y: cy, align: 'center', verticalAlign: 'middle', fill: ink, fontSize: size}}]};
+    }}]};
+}
+
+/// A picker of one of `texts`; `changed` is told its number.
+function picker(name, texts, chosen, changed) {
+  const select = el('select', {}, texts.map((one, i) => el('option', {value: i, ...(i === chosen ? {selected: ''} : {})}, one.slice(0, 80))));
+  select.addEventListener('change', () => changed(Number(select.value)));
+  return el('label', {class: 'pick'}, nameOf(name), select);
+}
+
+/// The schedules as a legend that switches them.
+function curveSwitches(sweep, view, changed) {
+  return el('div', {class: 'legend', role: 'group', 'aria-label': 'Schedules that are shown'}, sweep.schedules.map((label, s) => {
+    const box = el('input', {type: 'checkbox', ...(view.on[s] ? {checked: ''} : {})});
+    box.addEventListener('change', () => {
+      view.on[s] = box.checked;
+      changed();
+    });
+    const swatch = el('span', {class: 'swatch', 'aria-hidden': 'true'});
+    swatch.style.background = sweepColour(s);
+    return el('label', {class: 'switch key'}, box, swatch, nameOf(label));
+  }));
+}
+
+function sweepTools(sweep, view, isMap, changed) {
+  const {axes} = sweep, tools = el('div', {class: 'tools'});
+  tools.append(picker('fastest by', sweep.scores.map(({name}) => kScoreNames[name]), view.score, (i) => changed({score: i})));
+  const free = isMap ? [view.axis, view.up] : [view.axis];
+  if (axes.length > 1)
+    tools.append(picker('along', axes.map(({name}) => name), view.axis, (i) => changed({axis: i, up: view.up === i ? view.axis : view.up})));
+  if (isMap && axes.length > 2) {
+    const others = axes.map((_, i) => i).filter((i) => i !== view.axis);
+    tools.append(picker('and', others.map((i) => axes[i].name), others.indexOf(view.up), (i) => changed({up: others[i]})));
+  }
+  axes.forEach((axis, k) => {
+    if (!free.includes(k))
+      tools.append(picker(`${axis.title} =`, axis.values, view.at[k], (i) => changed({at: view.at.map((value, j) => (j === k ? i : value))})));
+  });
+  return tools;
+}
+
+/// A chart under its tools. `draw(chart, view)` gives what is below it.
+function sweepChart(id, sweep, isMap, height, optionOf, belowOf) {
+  const figure = byId(id), view = {...firstView(sweep), on: sweep.schedules.map(() => true)};
+  const tools = el('div', {}), box = el('div', {class: 'chart'}), said = el('figcaption', {}), below = el('div', {});
+  figure.append(tools, box, said, below);
+  figure.hidden = false;
+  box.style.height = `${height}px`;
+  const chart = echarts.init(box, null, {renderer: 'svg'});
+  const draw = () => {
+    chart.setOption(optionOf(sweep, view, themeColours()), {notMerge: true});
+    const {speedup, fastest} = sweep.scores[view.score];
+    said.textContent = isMap ? `By colour, ${fastest}. ~ or a dot: the interval leaves the fastest open; x: none fits; !: failed.` :
+      curvesOf(sweep, view).length === 0 ? 'Nothing was played here, or no schedule is shown.' :
+        `${speedup[0].toUpperCase()}${speedup.slice(1)}, with 80 % intervals.`;
+    below.replaceChildren(belowOf(sweep, view, draw));
+  };
+  const change = (what) => {
+    Object.assign(view, what);
+    tools.replaceChildren(sweepTools(sweep, view, isMap, change));
+    draw();
+  };
+  change({});
+  return {draw, resize: () => chart.resize()};
+}
+
+function mapLegend(sweep, view) {
+  const won = new Set(cellsOf(sweep, view).map(([, , mark]) => parseInt(mark, 10)));
+  return el('div', {class: 'legend'}, sweep.schedules.flatMap((label, s) => {
+    if (!won.has(s)) return [];
+    const swatch = el('span', {class: 'swatch', 'aria-hidden': 'true'});
+    swatch.style.background = sweepColour(s);
+    return [el('span', {class: 'key'}, swatch, nameOf(label))];
+  }));
+}
+
+const percentOf = (share) => (share === null ? '-' : `${fixed(100 * share, 0)} %`);
+
+function showSweepWords(sweep) {
+  const [score] = sweep.scores;
+  byId('answer').append(el('p', {class: 'question', dir: 'auto'}, sweep.counts), el('p', {class: 'answer', dir: 'auto'}, score.answer));
+  if (score.crossovers.length > 0)
+    byId('answer').append(el('ul', {}, score.crossovers.map((text) => el('li', {dir: 'auto'}, text))));
+  byId('sweep-wins').append(...sweep.axes.map((axis, a) => el('details', {}, el('summary', {}, 'by ', nameOf(axis.name)),
+    el('div', {class: 'wide'}, table('Share of the points at which each schedule is the fastest',
+      [nameOf(axis.title), ...sweep.schedules.map(nameOf)],
+      axis.values.map((value, i) => [nameOf(value), ...score.wins[a][i].map(percentOf)]))))));
+}
+
+function showWorth({worth, baseline}) {
+  if (!worth) return;
+  byId('worth').hidden = false;
+  byId('worth').append(...worth.words.map((text) => el('p', {dir: 'auto'}, text)));
+  if (worth.schedules.length > 0)
+    byId('worth').append(el('div', {class: 'wide'}, table('Each schedule on the whole cluster, per token',
+      ['schedule', 'faster than the fastest part', 'interval leaves it open', 'over the part, median',
+        `over ${baseline.slice(0, 60)} balanced, median`],
+      worth.schedules.map((one) => [nameOf(one.label), percentOf(one.pays), percentOf(one.open),
+        shown('factor', one.over_alone), shown('factor', one.over_balanced)]))));
+}
+
+function showFailed({failed, failures, axes}) {
+  if (failed.length === 0) return;
+  byId('failed').hidden = false;
+  byId('failed').append(el('ul', {}, failures.map((text) => el('li', {dir: 'auto'}, text))),
+    el('div', {class: 'wide'}, table(failed.length < 200 ? '' : 'The first 200', ['point', ...axes.map(({name}) => nameOf(name)), 'why'],
+      failed.map(({index, at, why}) => [String(index), ...at.map(nameOf), el('span', {class: 'why', dir: 'auto'}, why)]))));
+}
+
+/// Fills the page; returns {draw(), resize()} of its charts.
+function showSweep({sweep}) {
+  byId('sweep').hidden = false;
+  showSweepWords(sweep);
+  showWorth(sweep);
+  showFailed(sweep);
+  if (!sweep.grid) {
+    byId('sweep').append(el('p', {}, 'The points are no grid, so there is no chart along an axis; the table of accosim sweep --csv has them all.'));
+    return {draw() {}, resize() {}};
+  }
+  const charts = [sweepChart('sweep-curve', sweep, false, 420, curveOption, (_, view, draw) =>
+    el('div', {}, curveSwitches(sweep, view, draw), curveNumbers(sweep, view)))];
+  if (sweep.axes.length > 1) {
+    byId('map-part').hidden = false;
+    const lines = sweep.axes[firstView(sweep).up].values.length;
+    charts.push(sweepChart('sweep-map', sweep, true, Math.min(720, 90 + Math.max(140, 26 * lines)), mapOption, mapLegend));
+  }
+  return {draw: () => charts.forEach((chart) => chart.draw()), resize: () => charts.forEach((chart) => chart.resize())};
+}

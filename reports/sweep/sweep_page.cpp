@@ -1,0 +1,171 @@
+#include "reports/sweep/sweep_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "build_info/project.hpp"
+#include "models/base/errors.hpp"
+#include "models/base/json.hpp"
+#include "models/base/text.hpp"
+#include "reports/page.hpp"
+#include "reports/sweep/sweep_words.hpp"
+#include "sim/sweep/worth.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostFailed = 200;  ///< points in the table
+constexpr std::size_t kMostReasons = 20, kMostCrossovers = 20;
+
+/// Five digits: more than a chart shows.
+JsonValue short_number(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return {};
+  JsonValue number(*value);
+  number.text = fmt::format("{:.5g}", *value);
+  return number;
+}
+
+std::vector<const Row*> by_index(const SweepRows& rows) {
+  std::vector<const Row*> all(rows.heading.points, nullptr);
+  for (const Row& row : rows.rows) all[row.index] = &row;
+  return all;
+}
+
+JsonValue axes_json(const Heading& heading) {
+  const std::vector<std::string> names = short_names(heading.axes);
+  std::vector<JsonValue> axes;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Labels labels = labels_of(heading.axes[i], names[i]);
+    axes.push_back(json_object({{"pointer", heading.axes[i].pointer},
+                                {"name", names[i]},
+                                {"title", labels.name},
+                                {"values", labels.values},
+                                {"numbers", numbers_of(heading.axes[i]).has_value()}}));
+  }
+  return axes;
+}
+
+/// Of each value of an axis: the share of the points that each schedule wins.
+JsonValue wins_json(const SweepRows& rows, Score by) {
+  std::vector<JsonValue> axes;
+  for (std::size_t axis = 0; axis < rows.heading.axes.size(); ++axis) {
+    std::vector<JsonValue> values;
+    for (const Wins& wins : wins_along(rows, axis, by)) {
+      std::vector<JsonValue> shares;
+      for (const double share : wins.share) shares.push_back(wins.points > 0 ? short_number(share) : JsonValue());
+      values.emplace_back(std::move(shares));
+    }
+    axes.emplace_back(std::move(values));
+  }
+  return axes;
+}
+
+/// Value, low and high of each point after the other; null where there is none.
+JsonValue speedups_json(const std::vector<const Row*>& all, std::size_t schedule, Score by) {
+  std::vector<JsonValue> numbers;
+  for (const Row* const row : all) {
+    const bool there = row != nullptr && row->done() && row->schedules[schedule].fits;
+    const Speedup speedup = there ? speedup_of(row->schedules[schedule], by) : Speedup{};
+    numbers.push_back(short_number(speedup.value));
+    numbers.push_back(short_number(speedup.interval ? std::optional(speedup.interval->low) : speedup.value));
+    numbers.push_back(short_number(speedup.interval ? std::optional(speedup.interval->high) : speedup.value));
+  }
+  return numbers;
+}
+
+/// By point: the number of the fastest schedule, as a text with "~" where the interval leaves it open; "x" where none
+/// fits, "!" where it failed, "" where it was not played.
+JsonValue winners_json(const std::vector<const Row*>& all, Score by) {
+  std::vector<JsonValue> winners;
+  for (const Row* const row : all) {
+    const std::optional<std::size_t> winner = row == nullptr ? std::nullopt : winner_of(*row, by);
+    winners.emplace_back(row == nullptr ? std::string()
+                         : !row->done() ? "!"
+                         : !winner      ? "x"
+                                        : fmt::format("{}{}", *winner, is_close(*row, by) ? "~" : ""));
+  }
+  return winners;
+}
+
+JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const char* name, Score by) {
+  std::vector<JsonValue> speedups;
+  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) speedups.push_back(speedups_json(all, s, by));
+  return json_object({{"name", name},
+                      {"speedup", speedup_in_words(rows, by)},
+                      {"fastest", score_in_words(by)},
+                      {"answer", winners_in_words(rows, by)},
+                      {"crossovers", crossovers_in_words(rows, by, kMostCrossovers)},
+                      {"wins", wins_json(rows, by)},
+                      {"speedups", std::move(speedups)},
+                      {"winners", winners_json(all, by)}});
+}
+
+JsonValue worth_json(const SweepRows& rows) {
+  std::vector<JsonValue> schedules;
+  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
+    const Worth worth = worth_of(rows, s);
+    if (worth.points == 0) continue;
+    const auto points = static_cast<double>(worth.points);
+    schedules.push_back(json_object({{"label", rows.heading.schedules[s]},
+                                     {"pays", static_cast<double>(worth.pays) / points},
+                                     {"open", static_cast<double>(worth.open) / points},
+                                     {"over_alone", short_number(worth.over_alone)},
+                                     {"over_balanced", short_number(worth.over_balanced)}}));
+  }
+  return json_object({{"words", worth_in_words(rows)}, {"schedules", std::move(schedules)}});
+}
+
+JsonValue failed_json(const SweepRows& rows) {
+  std::vector<JsonValue> points;
+  for (const Row& row : rows.rows) {
+    if (row.done() || points.size() == kMostFailed) continue;
+    std::vector<std::string> at;
+    for (std::size_t i = 0; i < row.point.size(); ++i) at.push_back(rows.heading.axes[i].values[row.point[i]]);
+    points.push_back(json_object({{"index", static_cast<std::int64_t>(row.index)}, {"at", at}, {"why", row.failure}}));
+  }
+  return points;
+}
+
+}  // namespace
+
+std::string sweep_page_json(const SweepRows& rows, const std::string& command) {
+  const Heading& heading = rows.heading;
+  const std::vector<const Row*> all = by_index(rows);
+  std::vector<JsonValue> scores{score_json(rows, all, "tokens", Score::kTokens),
+                                score_json(rows, all, "same-batch", Score::kSameBatch)};
+  if (heading.fair) {
+    scores.push_back(score_json(rows, all, "alone", Score::kAlone));
+    scores.push_back(score_json(rows, all, "balanced", Score::kBalanced));
+  }
+  JsonValue sweep = json_object({{"scenario", heading.scenario},
+                                 {"baseline", heading.baseline},
+                                 {"grid", heading.grid},
+                                 {"points", static_cast<std::int64_t>(heading.points)},
+                                 {"counts", counts_in_words(rows, Score::kTokens)},
+                                 {"axes", axes_json(heading)},
+                                 {"schedules", heading.schedules},
+                                 {"scores", std::move(scores)},
+                                 {"failed", failed_json(rows)},
+                                 {"failures", failures_in_words(rows, kMostReasons)}});
+  if (heading.fair) sweep.set("worth", worth_json(rows));
+  return dump_json(json_object(
+      {{"schema", "accosim.page/1"}, {"version", heading.version}, {"command", command}, {"sweep", std::move(sweep)}}));
+}
+
+void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command) {
+  if (rows.rows.empty()) throw BadInput("there are no rows yet; play the sweep first");
+  const std::size_t count = rows.heading.points * rows.heading.schedules.size();
+  if (count > kMostOnPage)
+    throw BadInput(fmt::format(
+        "{} points of {} schedules are more than a page takes; draw them with accosim plot --kind map, or sweep fewer",
+        rows.heading.points, rows.heading.schedules.size()));
+  write_page_around(out, sweep_page_json(rows, command));
+}
+
+}  // namespace accosim

@@ -1,0 +1,199 @@
+#include "reports/sweep/sweep_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "sim/sweep/worth.hpp"
+
+namespace accosim {
+namespace {
+
+/// Things that are counted: between two of them there is nothing.
+bool are_whole(const Numbers& numbers) {
+  return numbers.unit.empty() && std::all_of(numbers.values.begin(), numbers.values.end(),
+                                             [](double value) { return value == std::floor(value); });
+}
+
+/// "from count = 4 on", "between 12 and 25 Gbit/s of bandwidth", "above 25 Gbit/s of bandwidth".
+std::string from_in_words(const Axis& axis, const std::string& name, double low, double high) {
+  const Numbers numbers = *numbers_of(axis);
+  const bool whole = are_whole(numbers);
+  const auto shown = [&](double at) { return whole ? fmt::format("{:g}", std::ceil(at)) : written(numbers, at); };
+  const std::string least = shown(low), most = shown(high);
+  if (whole) return fmt::format("from {} = {}{} on", name, least, least == most ? "" : " to " + most);
+  return least == most ? fmt::format("above {} of {}", most, name)
+                       : fmt::format("between {} and {} of {}", least, most, name);
+}
+
+/// The same of what ends there: "up to count = 4", "below 25 Gbit/s of bandwidth".
+std::string until_in_words(const Axis& axis, const std::string& name, double low, double high) {
+  const Numbers numbers = *numbers_of(axis);
+  const bool whole = are_whole(numbers);
+  const auto shown = [&](double at) { return whole ? fmt::format("{:g}", std::ceil(at) - 1) : written(numbers, at); };
+  const std::string least = shown(low), most = shown(high);
+  if (whole) return fmt::format("up to {} = {}{}", name, least, least == most ? "" : " to " + most);
+  return fmt::format("below {}{} of {}", least, least == most ? "" : " to " + most, name);
+}
+
+std::string lines_in_words(std::size_t lines) { return lines > 1 ? fmt::format(" ({} lines of points)", lines) : ""; }
+
+/// "The 64 V100-SXM2-32GB are worth it from count = 6 on; below, 32 A100-SXM4-80GB alone are faster."
+std::string change_in_words(const WorthChange& change, const Heading& heading, const std::vector<std::string>& names) {
+  const Axis& axis = heading.axes[change.axis];
+  const std::string& name = names[change.axis];
+  std::string where = change.from ? from_in_words(axis, name, change.low, change.high)
+                                  : until_in_words(axis, name, change.low, change.high);
+  if (where.rfind("between", 0) == 0) where = "from " + where + " on";
+  const auto is_one = [](const std::string& gpus) { return gpus.rfind("1 ", 0) == 0; };
+  std::string others = "The others are", part = "the fastest part alone is";
+  if (!change.others.empty())
+    others = is_one(change.others) ? "The " + change.others.substr(2) + " is" : "The " + change.others + " are";
+  if (!change.part.empty()) part = change.part + (is_one(change.part) ? " alone is" : " alone are");
+  return fmt::format("{} worth it {}{}; {}, {} faster.", others, where, lines_in_words(change.lines),
+                     change.from ? "below" : "above", part);
+}
+
+/// Of a schedule, or of the fastest at each point.
+void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::optional<std::size_t> schedule) {
+  const Worth worth = worth_of(rows, schedule);
+  if (worth.points == 0) return;
+  std::string text = schedule
+                         ? fmt::format("With {} the whole cluster is faster at ", rows.heading.schedules[*schedule])
+                         : "With the fastest schedule at each point the whole cluster is faster at ";
+  if (worth.pays == worth.points)
+    text += worth.points == 1 ? "the only point" : fmt::format("all {} points", worth.points);
+  else
+    text += worth.pays == 0 ? fmt::format("none of {}", points_in_words(worth.points))
+                            : fmt::format("{} of {}", worth.pays, points_in_words(worth.points));
+  if (worth.open > 0) text += fmt::format(" (at {} the interval leaves it open)", points_in_words(worth.open));
+  const std::vector<std::string> names = short_names(rows.heading.axes);
+  const std::vector<WorthChange> changes = worth_changes(rows, schedule);
+  constexpr std::size_t kMostChanges = 3;
+  text += ".";
+  for (std::size_t i = 0; i < std::min(changes.size(), kMostChanges); ++i)
+    text += " " + change_in_words(changes[i], rows.heading, names);
+  words.push_back(std::move(text));
+}
+
+}  // namespace
+
+std::string score_in_words(Score by) {
+  switch (by) {
+    case Score::kTokens: return "most tokens per second";
+    case Score::kSameBatch: return "fastest at equal samples an update";
+    case Score::kAlone: return "fastest against the fastest part alone";
+    case Score::kBalanced: return "fastest against the balanced baseline";
+  }
+  return "";
+}
+
+std::string speedup_in_words(const SweepRows& rows, Score by) {
+  const std::string& baseline = rows.heading.baseline;
+  switch (by) {
+    case Score::kTokens: return fmt::format("speedup over {}, per token", baseline);
+    case Score::kSameBatch: return fmt::format("speedup over {}, at equal samples an update", baseline);
+    case Score::kAlone: return "speedup over the fastest part alone, per token";
+    case Score::kBalanced: return fmt::format("speedup over {} with its work balanced, per token", baseline);
+  }
+  return "";
+}
+
+std::string points_in_words(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
+
+std::string counts_in_words(const SweepRows& rows, Score by) {
+  std::size_t failed = 0, close = 0;
+  for (const Row& row : rows.rows) {
+    failed += row.done() ? 0 : 1;
+    close += is_close(row, by) ? 1 : 0;
+  }
+  std::string text = fmt::format("{}: {} of {} schedules", rows.heading.scenario, points_in_words(rows.rows.size()),
+                                 rows.heading.schedules.size());
+  if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
+  text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
+  if (close > 0)
+    text += fmt::format(" At {} the interval leaves open which schedule is the fastest (~).", points_in_words(close));
+  return text;
+}
+
+std::string winners_in_words(const SweepRows& rows, Score by) {
+  std::vector<std::pair<std::size_t, std::size_t>> wins;  // points and schedule
+  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) wins.emplace_back(0, s);
+  std::size_t points = 0;
+  for (const Row& row : rows.rows)
+    if (const std::optional<std::size_t> winner = winner_of(row, by)) {
+      ++wins[*winner].first;
+      ++points;
+    }
+  if (points == 0) return "No schedule fits at any point.";
+  std::stable_sort(wins.begin(), wins.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (const auto& [count, schedule] : wins) {
+    if (count == 0) break;
+    const std::string& label = rows.heading.schedules[schedule];
+    if (text.empty())
+      text = count == points ? fmt::format("{} is the fastest at {}", label,
+                                           points == 1 ? "the only point" : fmt::format("all {} points", points))
+                             : fmt::format("{} is the fastest at {} of {} points", label, count, points);
+    else
+      text += fmt::format(", {} at {}", label, count);
+  }
+  return text + ".";
+}
+
+std::vector<std::string> crossovers_in_words(const SweepRows& rows, Score by, std::size_t most) {
+  const std::vector<std::string> names = short_names(rows.heading.axes);
+  const std::vector<Crossover> all = crossovers(rows, by);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
+    const Crossover& each = all[i];
+    words.push_back(fmt::format("{} overtakes {} {}{}.", rows.heading.schedules[each.above],
+                                rows.heading.schedules[each.below],
+                                from_in_words(rows.heading.axes[each.axis], names[each.axis], each.low, each.high),
+                                lines_in_words(each.lines)));
+  }
+  if (all.size() > most) words.push_back(fmt::format("... and {} more.", all.size() - most));
+  return words;
+}
+
+std::vector<std::string> worth_in_words(const SweepRows& rows) {
+  std::vector<std::string> words;
+  if (!rows.heading.fair) return words;
+  const Worth best = worth_of(rows, std::nullopt);
+  const std::size_t together = only_together(rows);
+  if (best.points == 0 && together == 0) {
+    words.emplace_back("At no point are there unlike GPUs or node groups: there is no part to be compared with.");
+    return words;
+  }
+  words.emplace_back(
+      "Is the slower part worth adding? Per token, the whole cluster beside its fastest part alone, which does as many "
+      "samples an update as are asked of the whole, under the schedule that is the fastest there.");
+  add_worth(words, rows, std::nullopt);
+  const std::vector<std::string>& schedules = rows.heading.schedules;
+  const auto baseline = std::find(schedules.begin(), schedules.end(), rows.heading.baseline);
+  if (schedules.size() > 1 && baseline != schedules.end())
+    add_worth(words, rows, static_cast<std::size_t>(baseline - schedules.begin()));
+  if (together > 0)
+    words.push_back(fmt::format("At {} no part alone has room for the training.", points_in_words(together)));
+  if (best.grown > 0)
+    words.push_back(fmt::format(
+        "At {} an update of the fastest schedule has more than {:g} times the part's samples, up to {:.3g} "
+        "times: what it gains there is in part the larger batch's, for which the model may need more tokens.",
+        points_in_words(best.grown), kGrownBatch, best.batch));
+  return words;
+}
+
+std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most) {
+  const std::vector<Failure> failures = failures_of(rows);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < std::min(failures.size(), most); ++i)
+    words.push_back(fmt::format("Failed: {}, the first of them {}: {}", points_in_words(failures[i].points),
+                                failures[i].first, failures[i].why));
+  if (failures.size() > most) words.push_back(fmt::format("... and {} more reasons.", failures.size() - most));
+  return words;
+}
+
+}  // namespace accosim

@@ -1,0 +1,33 @@
+// What a sweep found, in sentences: for the terminal and the page alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/sweep/summary.hpp"
+
+namespace accosim {
+
+/// "most tokens per second", and as a picture's title has it: "speedup over zero1, per token".
+std::string score_in_words(Score by);
+std::string speedup_in_words(const SweepRows& rows, Score by);
+
+/// "1 point", "12 points".
+std::string points_in_words(std::size_t count);
+
+/// How many points there are, how many failed, and at how many the interval leaves open which schedule is the fastest.
+std::string counts_in_words(const SweepRows& rows, Score by);
+
+/// "dpu is the fastest at 1006 of 1020 points, acco at 14."
+std::string winners_in_words(const SweepRows& rows, Score by);
+
+/// "acco overtakes zero1 above 25 Gbit/s of bandwidth (8 lines of points).": at most `most`, then how many more.
+std::vector<std::string> crossovers_in_words(const SweepRows& rows, Score by, std::size_t most);
+
+/// Of a sweep with Heading::fair: where the whole cluster is faster than its fastest part alone, and where not.
+std::vector<std::string> worth_in_words(const SweepRows& rows);
+
+/// "Failed: 3 points, the first of them 12: why": at most `most`, then how many more.
+std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most);
+
+}  // namespace accosim

@@ -1,0 +1,173 @@
+#include "sim/sweep/fair.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "models/base/json.hpp"
+#include "models/price/costs.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "sim/answers/fairness.hpp"
+#include "sim/answers/parts.hpp"
+#include "sim/result/balance.hpp"
+#include "sim/result/run.hpp"
+#include "sim/sweep/hash.hpp"
+
+namespace accosim {
+namespace {
+
+/// The kept ones of a list that has one element a GPU.
+void keep(JsonValue& list, const std::vector<bool>& kept) {
+  std::vector<JsonValue> left;
+  for (std::size_t i = 0; i < list.elements.size() && i < kept.size(); ++i)
+    if (kept[i]) left.push_back(std::move(list.elements[i]));
+  list.elements = std::move(left);
+}
+
+/// The resolved scenario, but for what is of other GPUs and for where its values came from.
+class PartNames {
+ public:
+  explicit PartNames(const LoadedScenario& loaded)
+      : cluster_(loaded.scenario.cluster), document_(parse_json(loaded.resolved(), "")) {
+    document_.root.erase("origins");
+    document_.root.erase("description");
+  }
+
+  std::uint64_t of(const Part& part, const Scenario& alone, double samples) const {
+    JsonValue root = document_.root;
+    if (JsonValue* const cluster = root.find("cluster")) {
+      if (JsonValue* const nodes = cluster->find("nodes")) keep_groups(*nodes, part);
+      JsonValue* const fabric = cluster->find("fabric");
+      if (fabric != nullptr && alone.cluster.nodes.size() == 1) fabric->erase("between_groups");
+    }
+    std::string text = fmt::format("{} {} {}", dump_json(root), part.name, samples);
+    // Ranks are numbered from the first group on, whatever its size.
+    for (const Pause& pause : alone.training.unsteady.pauses)
+      for (const int rank : pause.ranks) text += fmt::format(" {}", rank);
+    return hash_of(text);
+  }
+
+ private:
+  void keep_groups(JsonValue& nodes, const Part& part) const {
+    std::vector<JsonValue> left;
+    for (std::size_t g = 0; g < cluster_.nodes.size(); ++g) {
+      const auto listed = static_cast<std::size_t>(listed_index(cluster_, static_cast<int>(g)));
+      const std::vector<bool>& kept = part.kept[g];
+      if (listed >= nodes.elements.size() || std::none_of(kept.begin(), kept.end(), [](bool one) { return one; }))
+        continue;
+      JsonValue group = nodes.elements[listed];
+      if (JsonValue* const device = group.find("device"); device != nullptr && device->kind == JsonKind::kArray)
+        keep(*device, kept);
+      left.push_back(std::move(group));
+    }
+    nodes.elements = std::move(left);
+  }
+
+  const Cluster& cluster_;
+  JsonDocument document_;
+};
+
+/// Tokens per second that a part's GPUs would compute if they never waited for anything: no schedule is faster.
+double bound_of(const Scenario& scenario, const Part& part, const RunResult& any) {
+  const Costs& costs = *any.costs;
+  double samples = 0;
+  for (std::size_t rank = 0; rank < costs.places.size(); ++rank) {
+    const Place& place = costs.places[rank];
+    const auto group = static_cast<std::size_t>(place.group);
+    if (!part.kept[group][static_cast<std::size_t>(place.gpu)]) continue;
+    const RankKind& kind = costs.kinds[static_cast<std::size_t>(costs.kind_of[rank])];
+    samples += scenario.cluster.nodes[group].micro_batch_size / (kind.forward + kind.backward).value;
+  }
+  return samples * scenario.training.sequence_length;
+}
+
+/// Of the schedules under which it fits; nothing where there is none.
+std::optional<PartResult> fastest_of(const Scenario& part, const std::vector<int>& indices, double samples,
+                                     NetworkKind network) {
+  std::optional<PartResult> best;
+  for (std::size_t s = 0; s < indices.size(); ++s) {
+    const ScheduleSpec& spec = part.schedules[static_cast<std::size_t>(indices[s])];
+    if (!can_train(part, spec)) continue;
+    const BalanceTask task{samples, traits_of(spec).rounds, false, !meets_every_micro_batch(spec)};
+    const RunResult result = run_schedule(balanced(part, spec, {spec}, task).scenario, spec, network, Advice::kNone);
+    if (!result.fits() || (best && result.tokens_per_second <= best->tokens_per_second)) continue;
+    best = {s, result.samples_per_update, result.tokens_per_second, result.spread};
+  }
+  return best;
+}
+
+/// What a row says of its cluster's fastest part, and the part's spread.
+struct Fastest {
+  Alone alone;
+  Spread spread;
+};
+
+/// Where all GPUs are alike and in one group, the whole cluster is its fastest part.
+std::optional<Fastest> whole_of(const std::vector<RunResult>& results) {
+  const RunResult* best = nullptr;
+  for (const RunResult& result : results)
+    if (result.fits() && (best == nullptr || result.tokens_per_second > best->tokens_per_second)) best = &result;
+  if (best == nullptr) return std::nullopt;
+  const auto schedule = static_cast<std::size_t>(best - results.data());
+  return Fastest{{"", "", schedule, best->samples_per_update, best->tokens_per_second}, best->spread};
+}
+
+/// Nothing where no part has room for the training.
+std::optional<Fastest> fastest_part(const LoadedScenario& loaded, const std::vector<Part>& parts,
+                                    const std::vector<int>& indices, const RunResult& any, NetworkKind network,
+                                    PartCache& cache) {
+  const Scenario& scenario = loaded.scenario;
+  const PartNames names(loaded);
+  const double samples = samples_asked(scenario);
+  std::vector<std::pair<double, const Part*>> order;
+  for (const Part& part : parts) order.emplace_back(bound_of(scenario, part, any), &part);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  // Where micro-batches are drawn, luck may be faster than the mean.
+  const bool bounded = !scenario.training.unsteady.varies();
+  std::optional<Fastest> fastest;
+  for (const auto& [bound, part] : order) {
+    if (fastest && bounded && bound < fastest->alone.tokens_per_second) continue;
+    const Scenario alone = part_of(scenario, part->kept);
+    const auto [known, anew] = cache.try_emplace(names.of(*part, alone, samples));
+    if (anew) known->second = fastest_of(alone, indices, samples, network);
+    const std::optional<PartResult>& best = known->second;
+    if (!best || (fastest && best->tokens_per_second <= fastest->alone.tokens_per_second)) continue;
+    fastest = {{part->name, part->others, best->schedule, best->samples_per_update, best->tokens_per_second},
+               best->spread};
+  }
+  return fastest;
+}
+
+}  // namespace
+
+void add_fair(Row& row, const LoadedScenario& loaded, const std::vector<int>& indices,
+              const std::vector<RunResult>& results, NetworkKind network, PartCache& cache) {
+  const std::vector<Part> parts = uniform_parts(loaded.scenario.cluster);
+  const std::optional<Fastest> fastest =
+      parts.empty() ? whole_of(results) : fastest_part(loaded, parts, indices, results.front(), network, cache);
+  if (fastest) row.alone = fastest->alone;
+  const bool unlike = results.front().costs->kinds.size() > 1;
+  std::vector<FairBaseline> balanced;
+  if (unlike) balanced = balanced_baselines(loaded.scenario, results, network);
+  for (std::size_t s = 0; s < results.size(); ++s) {
+    Figures& figures = row.schedules[s];
+    const auto over = [&](double tokens_per_second, const Spread& spread) {
+      const double speedup = results[s].tokens_per_second / tokens_per_second;
+      return std::pair(speedup, interval_80(speedup, ratio_spread(results[s].spread, spread)));
+    };
+    if (fastest)
+      std::tie(figures.over_alone, figures.over_alone_interval) =
+          over(fastest->alone.tokens_per_second, fastest->spread);
+    if (unlike) {
+      const FairBaseline& nearest = nearest_of(balanced, results[s].samples_per_update);
+      std::tie(figures.over_balanced, figures.over_balanced_interval) = over(nearest.tokens_per_second, nearest.spread);
+    } else {  // there is nothing to balance
+      figures.over_balanced = results[s].speedup_same_batch;
+      figures.over_balanced_interval = results[s].speedup_same_batch_interval;
+    }
+  }
+}
+
+}  // namespace accosim

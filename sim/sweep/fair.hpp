@@ -1,0 +1,35 @@
+// What a point of a sweep is fairly compared with: the fastest part of its cluster alone, and the baseline with its
+// work balanced. A part comes to the same at every point that varies nothing but the others, and is played once for
+// them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/spec/scenario.hpp"
+#include "sim/network/network.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/sweep/rows.hpp"
+
+namespace accosim {
+
+/// A part under the schedule that trains it fastest.
+struct PartResult {
+  std::size_t schedule = 0;  ///< among the sweep's
+  double samples_per_update = 0;
+  double tokens_per_second = 0;
+  Spread spread;
+};
+
+/// By what a part is: the resolved scenario without the others, and the samples of an update.
+using PartCache = std::map<std::uint64_t, std::optional<PartResult>>;
+
+/// Completes a row of compare()'s `results` of the schedules `indices`. Every part does as many samples an update as
+/// the scenario asks of the whole cluster, or the nearest number that it can.
+void add_fair(Row& row, const LoadedScenario& loaded, const std::vector<int>& indices,
+              const std::vector<RunResult>& results, NetworkKind network, PartCache& cache);
+
+}  // namespace accosim

@@ -1,0 +1,45 @@
+// Of a sweep of unlike clusters (Heading::fair): is the whole cluster faster than its fastest part alone, and where
+// does that change?
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/sweep/summary.hpp"
+
+namespace accosim {
+
+inline constexpr double kGrownBatch = 2;
+
+/// Points at which a schedule trains an unlike cluster, compared per token with the part under the part's own best
+/// schedule.
+struct Worth {
+  std::size_t points = 0;    ///< of them
+  std::size_t pays = 0;      ///< where the whole is faster
+  std::size_t open = 0;      ///< where the 80 % interval leaves open which is
+  double over_alone = 0;     ///< median
+  double over_balanced = 0;  ///< median, over the balanced baseline; NaN where no point has it
+  double batch = 1;          ///< largest, of samples per update over those of the part
+  std::size_t grown = 0;     ///< where that is above kGrownBatch
+};
+/// No schedule: that which is the fastest at each point.
+Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule);
+
+/// Points of unlike clusters of which no part has room for the training.
+std::size_t only_together(const SweepRows& rows);
+
+/// Along one axis, all else equal, the part is faster on one side and the whole cluster on the other; where, as for a
+/// Crossover.
+struct WorthChange {
+  std::size_t axis = 0;
+  bool from = true;  ///< the whole cluster is faster above
+  double low = 0, high = 0;
+  std::size_t lines = 0;
+  std::string part, others;  ///< empty where they differ from line to line
+};
+/// Of the numeric axes of a grid, the most frequent first.
+std::vector<WorthChange> worth_changes(const SweepRows& rows, std::optional<std::size_t> schedule);
+
+}  // namespace accosim
