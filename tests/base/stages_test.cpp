@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/sanitized.hpp"
+
 namespace accosim {
 namespace {
 
@@ -51,6 +53,7 @@ TEST(Stages, InsideOthersAreNotCountedTwice) {
 }
 
 TEST(Stages, MemoryIsOfTheStageThatMadeThePeakGrow) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer keeps what is freed";
   watch_stages();
   {
     const Stage stage("takes 64 MiB");
