@@ -71,8 +71,9 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
   kind.model_flops = model_flops(model, workload);
   for (const Layer& layer : *kind.layers)
     for (const Operator& op : layer.operators) kind.hardware_flops += op.forward_flops + op.backward_flops;
-  kind.device.slowdown = 1;
-  return slowed(std::move(kind), kind.device);
+  Device alone = device;
+  alone.slowdown = 1;
+  return slowed(std::move(kind), alone);
 }
 
 constexpr std::size_t kMostLengths = 33;
