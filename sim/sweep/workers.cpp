@@ -110,7 +110,32 @@ struct Worker {
   bool busy = false;
   std::size_t index = 0;
   Clock::time_point since{};
+  std::string arrived{};  ///< of its answer
 };
+
+/// Takes what is there, never waiting for more: who answers may stop in the middle. False at the end of the pipe.
+bool take(Worker& worker) {
+  std::array<char, 65536> part{};
+  for (;;) {
+    const ssize_t count = read(worker.answers, part.data(), part.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno == EAGAIN;
+    if (count == 0) return false;
+    worker.arrived.append(part.data(), static_cast<std::size_t>(count));
+  }
+}
+
+/// The answer, once all of it has arrived.
+std::optional<Outcome> answer_of(Worker& worker) {
+  Head head;
+  if (worker.arrived.size() < sizeof head) return std::nullopt;
+  std::memcpy(&head, worker.arrived.data(), sizeof head);
+  if (worker.arrived.size() < sizeof head + head.length) return std::nullopt;
+  Outcome outcome{worker.arrived.substr(sizeof head), {}};
+  worker.arrived.clear();
+  if (head.failed != 0) std::swap(outcome.text, outcome.failure);
+  return outcome;
+}
 
 std::string how_it_ended(int status) {
   if (!WIFSIGNALED(status)) return fmt::format("its process ended with code {}", WEXITSTATUS(status));
@@ -184,6 +209,7 @@ class Pool {
       close(answers[0]);
       throw std::system_error(why, std::generic_category(), "fork");
     }
+    fcntl(answers[0], F_SETFL, O_NONBLOCK);
     worker = {pid, orders[1], answers[0]};
   }
 
@@ -223,21 +249,13 @@ class Pool {
 
   /// Nothing while it is at work.
   std::optional<Outcome> outcome_of(Worker& worker) {
-    pollfd one{worker.answers, POLLIN, 0};
-    if (poll(&one, 1, 0) <= 0) {
+    const bool lives = take(worker);
+    if (std::optional<Outcome> outcome = answer_of(worker)) return outcome;
+    if (lives) {
       const std::chrono::duration<double> taken = Clock::now() - worker.since;
       if (options_.timeout <= Seconds{0} || taken.count() < options_.timeout.value) return std::nullopt;
       end(worker);
       return Outcome{{}, fmt::format("took longer than {:g} s", options_.timeout.value)};
-    }
-    Head head;
-    Outcome outcome;
-    if (read_all(worker.answers, &head, sizeof head)) {
-      outcome.text.resize(head.length);
-      if (read_all(worker.answers, outcome.text.data(), head.length)) {
-        if (head.failed != 0) std::swap(outcome.text, outcome.failure);
-        return outcome;
-      }
     }
     int status = 0;
     while (waitpid(worker.pid, &status, 0) < 0 && errno == EINTR) {

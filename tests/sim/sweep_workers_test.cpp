@@ -44,6 +44,22 @@ TEST(Workers, APieceMayBeLargerThanAPipeHolds) {
   for (const auto& [i, outcome] : all) EXPECT_EQ(outcome.text, std::string(3'000'000, static_cast<char>('a' + i)));
 }
 
+TEST(Workers, OneThatStopsInTheMiddleOfItsAnswerHoldsNobodyUp) {
+  // 256 MB take much longer through a pipe than the 5 ms after which the process stops.
+  const auto work = [](std::size_t i) {
+    std::string text(i == 0 ? 256'000'000 : 1, 'x');
+    if (i == 0) {
+      std::signal(SIGALRM, [](int) { std::raise(SIGSTOP); });
+      ualarm(5000, 0);
+    }
+    return text;
+  };
+  const auto all = all_of({.jobs = 2, .timeout = Seconds{0.5}}, 4, work);
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all.at(0).failure, "took longer than 0.5 s");
+  for (const std::size_t i : {1U, 2U, 3U}) EXPECT_EQ(all.at(i).text, "x");
+}
+
 TEST(Workers, WhatEndsBadlyCostsItsOwnPiece) {
   const auto work = [](std::size_t i) -> std::string {
     switch (i % 6) {
