@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -40,6 +41,16 @@ std::vector<std::string> files_in(const fs::path& directory, bool with_extension
   return names;
 }
 
+/// Whether a file begins with the heading of a sweep's rows.
+bool holds_rows(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;  // of a pipe there is nothing to read again
+  std::ifstream file(path);
+  std::string begin(100, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin.find("accosim.sweep_rows/") != std::string::npos;
+}
+
 std::string identity_of(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(path, error);
@@ -52,6 +63,11 @@ std::optional<JsonValue> References::open(const std::string& path) {
   const bool piped = path == kStandardInput;
   const std::string shown = piped ? kStandardInputName : path;
   JsonDocument document = piped ? read_standard_input() : read_json_file(path, path);
+  if (!document.whole && !piped && holds_rows(path))
+    document.errors = {
+        fmt::format("{}: holds the rows of a sweep, and no scenario: draw them with accosim plot --kind "
+                    "curve or map, or with accosim report",
+                    printable(path, 300))};
   for (std::string& error : document.errors) diagnostics_.errors.push_back(std::move(error));
   if (!document.whole) return std::nullopt;
   const std::string parent = piped ? "" : fs::path(path).parent_path().string();

@@ -77,7 +77,10 @@ std::string no_winner_in_words(const Answer& answer) {
       "None of {} can be had at {} samples an update: {} do not fit into memory, {} have updates of another size{}.{}",
       points_of(advice.points.size()), human_count(answer.asked.samples), advice.do_not_fit, advice.other_batch,
       refused > 0 ? fmt::format(", {} are refused", refused) : "",
-      advice.do_not_fit > 0 ? " Take more GPUs, or GPUs with more memory, or a smaller model." : "");
+      advice.points.size() < advice.candidates
+          ? fmt::format(" {} more were not tried: raise --budget.", advice.candidates - advice.points.size())
+      : advice.do_not_fit > 0 ? " Take more GPUs, or GPUs with more memory, or a smaller model."
+                              : "");
 }
 
 /// What no time shows, and what wins without it.
@@ -93,10 +96,13 @@ std::string statistics_in_words(const Answer& answer) {
   text += ", which no time shows: it may need more samples for the same loss.";
   if (!advice.synchronous) return text + " Nothing else fits at this batch.";
   const Evaluation &winner = at(answer, *advice.winner), &other = at(answer, *advice.synchronous);
-  return fmt::format("{} Without that the best is {}: {} per update, {} more{}.", text,
-                     name_of(answer, *advice.synchronous), human_time(Seconds{other.update_time}),
-                     human_percent(other.time_per_sample() / winner.time_per_sample() - 1),
-                     cannot_be_told_apart(other, winner) ? ", too near to tell the two apart" : "");
+  return fmt::format(
+      "{} Without that the best is {}: {} per update, {} more{}{}.", text, name_of(answer, *advice.synchronous),
+      human_time(Seconds{other.update_time}), human_percent(other.time_per_sample() / winner.time_per_sample() - 1),
+      cannot_be_told_apart(other, winner) ? ", too near to tell the two apart" : "",
+      other.verdict == FitVerdict::kFits ? ""
+                                         : fmt::format("; but it needs {}, and fits with a probability of {} only",
+                                                       memory_of(other), in_percent(other.fit_probability)));
 }
 
 /// Where the winner is tight.

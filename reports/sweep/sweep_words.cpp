@@ -97,7 +97,7 @@ std::string speedup_in_words(const SweepRows& rows, Score by) {
     case Score::kTokens: return fmt::format("speedup over {}, per token", baseline);
     case Score::kSameBatch: return fmt::format("speedup over {}, at equal samples an update", baseline);
     case Score::kAlone: return "speedup over the fastest part alone, per token";
-    case Score::kBalanced: return fmt::format("speedup over {} with its work balanced, per token", baseline);
+    case Score::kBalanced: return fmt::format("speedup over {} with its work balanced, at the same batch", baseline);
   }
   return "";
 }
@@ -165,7 +165,10 @@ std::vector<std::string> worth_in_words(const SweepRows& rows) {
   const Worth best = worth_of(rows, std::nullopt);
   const std::size_t together = only_together(rows);
   if (best.points == 0 && together == 0) {
-    words.emplace_back("At no point are there unlike GPUs or node groups: there is no part to be compared with.");
+    words.emplace_back(rows.rows.empty()
+                           ? "There are no rows yet."
+                           : "At no point do unlike GPUs or node groups train under a schedule that fits: "
+                             "there is nothing to compare a part with.");
     return words;
   }
   words.emplace_back(

@@ -74,7 +74,7 @@ Words operator+(Words a, const Words& b) {
   return a;
 }
 
-Words ddp() { return {"--schedule", "ddp"}; }
+Words ddp() { return {"--schedule=ddp"}; }
 Words nodes(double ranks, double gpus) { return set("/cluster/nodes/0/count", whole(ranks / gpus)); }
 Words every_rank_differs() { return set("/training/compute_jitter", R"({"gpu": 0.05})"); }
 /// Enough for any model: where one does not fit, ways to make it fit are looked for too.
@@ -108,7 +108,7 @@ const std::vector<Law>& laws() {
        "ranks",
        {256, 512, 1024},
        [](double n) {
-         return set("/schedules/0", R"({"name": "zero3"})") + set("/baseline", "zero3") + Words{"--schedule", "zero3"} +
+         return set("/schedules/0", R"({"name": "zero3"})") + set("/baseline", "zero3") + Words{"--schedule=zero3"} +
                 nodes(n, 8) + every_rank_differs();
        }},
       {"Layers, ddp",
@@ -125,15 +125,11 @@ const std::vector<Law>& laws() {
       {"Micro-batches an update, acco",
        "micro-batches a rank",
        {2, 2000, 2'000'000},
-       [](double n) {
-         return Words{"--schedule", "acco"} + set("/training/gradient_accumulation_steps", whole(n));
-       }},
+       [](double n) { return Words{"--schedule=acco"} + set("/training/gradient_accumulation_steps", whole(n)); }},
       {"Updates between two meetings, diloco",
        "inner updates",
        {100, 10'000, 1'000'000},
-       [](double n) {
-         return Words{"--schedule", "diloco"} + set("/schedules/5/inner_updates", whole(n));
-       }},
+       [](double n) { return Words{"--schedule=diloco"} + set("/schedules/5/inner_updates", whole(n)); }},
       {"Equal flows that share a core, nodes of 8, ddp",
        "flows",
        {100, 1000, 10'000},

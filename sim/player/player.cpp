@@ -16,7 +16,7 @@ namespace {
 /// A loop whose repetitions need no events: one lane, ops of known and equal duration, which wait for nothing and which
 /// nobody waits for. Its end is computed when the awaited op has ended.
 bool is_plain(const Program& program, const Loop& loop, const Pace& pace) {
-  if (pace.drawn()) return false;
+  if (pace.unsteady.varies()) return false;
   if (loop.parts.size() != 1) return false;
   const auto lane = loop.parts[0].lane;
   const auto begin = loop.parts[0].begin;

@@ -30,7 +30,7 @@ void Player::enter_plain_loop(std::uint32_t id, const Op& op, double time) {
   plain_[id].start(lane.ops + part.begin + 1, part.end - part.begin - 1, part.begin + 1, time);
   lane.state = State::kOpenLoop;
   computing(lane.rank, 1);
-  if (interferes_) plain_[id].set_factors(body_factors(id), time, emit_body(id));
+  if (interferes_ || graph_.pace.drawn()) plain_[id].set_factors(body_factors(id), time, emit_body(id));
   if (loop.until.lane < 0 || is_over(lane.rank, loop.until)) close_plain_loop(id, op, -kNever);
 }
 

@@ -42,8 +42,14 @@ double Player::factor(const Lane& lane, const Op& op) const {
 
 std::vector<double> Player::body_factors(std::uint32_t id) const {
   const Lane& lane = lanes_[id];
+  const double gpu = progress_.empty() ? 1 : progress_[lane.rank].gpu;
   std::vector<double> factors;
-  for (int i = 0; i < plain_[id].count(); ++i) factors.push_back(factor(lane, lane.ops[plain_[id].index() + i]));
+  for (int i = 0; i < plain_[id].count(); ++i) {
+    const Op& op = lane.ops[plain_[id].index() + i];
+    const OpClass cls = graph_.labels[op.label].cls;
+    const bool slowed = cls == OpClass::kForward || cls == OpClass::kBackward;
+    factors.push_back((interferes_ ? factor(lane, op) : 1) * (slowed ? gpu : 1));
+  }
   return factors;
 }
 

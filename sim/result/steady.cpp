@@ -185,11 +185,11 @@ Folded folded_graph(const ScheduleSpec& spec, const Costs& costs, int accumulati
     return build(spec, costs, accumulation_steps, updates);
   }();
   const Stage stage("folding equal ranks and flows");
-  tally("ranks", static_cast<std::int64_t>(graph.ranks.size()));
+  tally("ranks in all plays", static_cast<std::int64_t>(graph.ranks.size()));
   tally("paths", static_cast<std::int64_t>(graph.paths.size()));
   Folded folded = fold(std::move(graph));
-  tally("ranks played", static_cast<std::int64_t>(folded.graph.ranks.size()));
-  tally("paths played", static_cast<std::int64_t>(folded.graph.paths.size()));
+  tally("of these ranks played by themselves", static_cast<std::int64_t>(folded.graph.ranks.size()));
+  tally("of these paths", static_cast<std::int64_t>(folded.graph.paths.size()));
   return folded;
 }
 

@@ -212,6 +212,21 @@ void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>&
 
 }  // namespace
 
+namespace {
+
+/// All that is predicted is of the steady state, which a training so short never comes to.
+std::optional<Warning> too_short(const SteadyPlay& play, const RunResult& result) {
+  const int meets_every = play.folded.graph.updates_per_mark;
+  const double updates = result.total_time / result.update_time;
+  if (updates >= meets_every) return std::nullopt;
+  return Warning{"training_too_short",
+                 fmt::format("train_tokens are over after {:.2g} updates{}; all figures are those of a long training",
+                             updates, meets_every > 1 ? fmt::format(", and replicas meet after {}", meets_every) : ""),
+                 "raise train_tokens, or lower the batch"};
+}
+
+}  // namespace
+
 std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
                                  const RunResult& result, NetworkKind network) {
   std::vector<Warning> warnings;
@@ -219,7 +234,8 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
        {may_not_fit(result), computes_in_fp32(scenario, spec), recompute_saves_nothing(scenario, spec, result),
         keeps_precision(scenario), casts_on_the_wire(spec, play)})
     if (warning) warnings.push_back(*warning);
-  if (std::optional<Warning> warning = batch_differs(spec, play, result)) warnings.push_back(std::move(*warning));
+  for (std::optional<Warning> warning : {too_short(play, result), batch_differs(spec, play, result)})
+    if (warning) warnings.push_back(std::move(*warning));
   const double exposed = result.exposed_communication / result.update_time;
   if (exposed > kMuchExposed)
     warnings.push_back({"communication_exposed",

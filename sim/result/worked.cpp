@@ -28,7 +28,7 @@ Worked worked_per_update(const SteadyPlay& play) {
     const int kind = graph.ranks[r].program, rank = static_cast<int>(r);
     // Where nothing is drawn one micro-batch is as any other.
     const std::int64_t counted = measure.last_micro_batch - measure.first_micro_batch;
-    const bool each = pace.drawn() && counted > 0;
+    const bool each = pace.unsteady.varies() && counted > 0;
     const MicroBatch one = micro_batch_of(pace, kind, rank, 0);
     const Worked worked = each ? worked_by(pace, kind, rank, measure)
                                : Worked{one.tokens, one.padded, one.model_flops, one.hardware_flops};

@@ -471,5 +471,40 @@ TEST(SharedLinks, SimgridIsAskedOnlyWhereTwoFlowsCanMeet) {
   EXPECT_TRUE(shares_links(build(ddp, price(narrow, ddp), 4, 4)));
 }
 
+TEST(Unsteady, SpeedsThatStayAreALoopPlayedInOneGo) {
+  // Only GPUs differ: a million local updates of two micro-batches and an optimizer step on each, whose time is that of
+  // the slowest GPU, H (2 f t + O), and the meeting. The micro-batches are what `gpu` makes longer, by gpu_factor().
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.training.gradient_accumulation_steps = 2;
+  ScheduleSpec spec = sample_schedule("diloco");
+  spec.inner_updates = 1'000'000;
+  const SteadyPlay alike = play_steady(scenario, spec, 2, kReference);
+  scenario.training.unsteady.jitter.gpu = 0.1;
+  const SteadyPlay play = play_steady(scenario, spec, 2, kReference);
+  double slowest = 0;
+  for (int rank = 0; rank < 4; ++rank) slowest = std::max(slowest, gpu_factor(play.costs.pace, rank));
+  const RankKind& kind = play.costs.kinds[0];
+  const double micro_batch = (kind.forward + kind.backward).value;
+  const double expected = alike.measured.update_time.value + 2 * (slowest - 1) * micro_batch;
+  EXPECT_NEAR(play.measured.update_time.value / expected, 1, 1e-9);
+  EXPECT_LT(play.measured.spans, 1000);
+  EXPECT_EQ(play.measured.ranks[0].micro_batches_per_update, 2);
+}
+
+TEST(Unsteady, ATrainingThatEndsBeforeItsFirstUpdateSaysSo) {
+  Scenario scenario = sample_scenario(1, 4);
+  const ScheduleSpec& ddp = schedule(scenario, "ddp");
+  const auto warns = [&] {
+    const std::vector<Warning> warnings = run_schedule(scenario, ddp, kReference).warnings;
+    return std::any_of(warnings.begin(), warnings.end(),
+                       [](const Warning& each) { return each.code == "training_too_short"; });
+  };
+  const double update = samples_asked(scenario) * scenario.training.sequence_length;
+  scenario.training.train_tokens = update;
+  EXPECT_FALSE(warns());
+  scenario.training.train_tokens = 0.99 * update;
+  EXPECT_TRUE(warns());
+}
+
 }  // namespace
 }  // namespace accosim

@@ -1,7 +1,10 @@
 // The verb `plot`: a picture of what `compare` predicts, a kind of picture a mode.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "models/base/errors.hpp"
+#include "models/base/text.hpp"
 #include "models/recorded/convergence_curves.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/plot/breakdown_svg.hpp"
@@ -123,6 +126,8 @@ template <class Draw>
 ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const Draw& draw) {
   const std::string& path = arguments.text("scenario");
   const SweepRows rows = read_rows(path);
+  if (rows.rows.empty())
+    throw BadInput(fmt::format("{}: there are no rows yet; play the sweep first", printable(path, 300)));
   check_score(rows.heading, score_of(arguments));
   check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
   const Cut cut = cut_of(rows, axes, arguments.texts("--axis"), arguments.texts("--at"));

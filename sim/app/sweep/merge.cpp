@@ -58,8 +58,10 @@ ExitCode merge(const Arguments& arguments) {
   file.commit();
   const ExitCode code = report_rows(all, arguments);
   if (all.rows.size() < all.heading.points)
-    std::cerr << fmt::format("accosim: {} of {} points are missing; play them with accosim sweep --resume -o {}\n",
-                             all.heading.points - all.rows.size(), all.heading.points, output);
+    std::cerr << fmt::format(
+        "accosim: {} of {} points are missing; play them with the same accosim sweep and its options, and --resume -o "
+        "{}\n",
+        all.heading.points - all.rows.size(), all.heading.points, output);
   return code;
 }
 

@@ -18,7 +18,8 @@ Option by_option() {
           .help =
               "Of a sweep: what is called fast. tokens: the most tokens per second; same-batch: the largest speedup "
               "over the baseline at equal samples an update; of rows that were played with --fair also alone: over the "
-              "fastest part alone, per token; balanced: over the baseline whose work is balanced, per token",
+              "fastest part alone, per token; balanced: over the baseline whose work is balanced, at as many samples "
+              "an update",
           .value = std::string("tokens"),
           .choices = {"tokens", "same-batch", "alone", "balanced"},
           .default_shown = true};
