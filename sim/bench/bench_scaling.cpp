@@ -108,8 +108,8 @@ const std::vector<Law>& laws() {
        "ranks",
        {256, 512, 1024},
        [](double n) {
-         return set("/schedules/0", R"({"name": "zero3"})") + set("/baseline", "zero3") + Words{"--schedule=zero3"} +
-                nodes(n, 8) + every_rank_differs();
+         return set("/schedules/0", R"({"name": "zero3"})") + Words{"--set", R"(/baseline="zero3")"} +
+                Words{"--schedule=zero3"} + nodes(n, 8) + every_rank_differs();
        }},
       {"Layers, ddp",
        "blocks",

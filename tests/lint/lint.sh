@@ -48,10 +48,11 @@ found=$(
     case $first in '# '* | '"""'*) ;; *) echo "$file:1: no opening comment; a script begins with why it exists" ;; esac
   done
 
-  # A schedule is a row of data; who asks for its name forgets the next one. In the row, and where its functions are.
+  # A schedule is a row of data; who asks for its name forgets the next one. In the row, and where its functions are;
+  # a benchmark names what it measures.
   names=$(sed -nE 's/.*\{\.name = "([a-z0-9_]+)",.*/\1/p' models/spec/schedule_traits.cpp 2>/dev/null | paste -sd '|')
   if [ -n "$names" ]; then
-    printf '%s\n' "${sources[@]}" | grep -E '^(models|sim|reports)/' | grep -vE '^models/spec/schedule_traits\.|^sim/schedules/' |
+    printf '%s\n' "${sources[@]}" | grep -E '^(models|sim|reports)/' | grep -vE '^models/spec/schedule_traits\.|^sim/(schedules|bench)/' |
       xargs -r -d '\n' grep -nE "\"($names)\\\\?\"" -- /dev/null |
       sed -E 's/^([^:]*:[0-9]+):.*/\1: asks for a schedule by its name; ask a trait of its row in models\/spec\/schedule_traits.cpp/'
   fi

@@ -332,5 +332,15 @@ TEST(Run, ATokenBucketLetsThroughWhatItGatheredWhileTheLinkWasIdle) {
   }
 }
 
+TEST(Warnings, ATrainingThatEndsBeforeItsFirstUpdateSaysSo) {
+  Scenario scenario = sample_scenario(1, 4);
+  const ScheduleSpec ddp = sample_schedule("ddp");
+  const double update = samples_asked(scenario) * scenario.training.sequence_length;  // tokens
+  for (const double updates : {1.0, 0.99}) {
+    scenario.training.train_tokens = updates * update;
+    EXPECT_EQ(warns(run_schedule(scenario, ddp, kReference), "training_too_short"), updates < 1);
+  }
+}
+
 }  // namespace
 }  // namespace accosim

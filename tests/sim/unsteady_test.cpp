@@ -491,20 +491,5 @@ TEST(Unsteady, SpeedsThatStayAreALoopPlayedInOneGo) {
   EXPECT_EQ(play.measured.ranks[0].micro_batches_per_update, 2);
 }
 
-TEST(Unsteady, ATrainingThatEndsBeforeItsFirstUpdateSaysSo) {
-  Scenario scenario = sample_scenario(1, 4);
-  const ScheduleSpec& ddp = schedule(scenario, "ddp");
-  const auto warns = [&] {
-    const std::vector<Warning> warnings = run_schedule(scenario, ddp, kReference).warnings;
-    return std::any_of(warnings.begin(), warnings.end(),
-                       [](const Warning& each) { return each.code == "training_too_short"; });
-  };
-  const double update = samples_asked(scenario) * scenario.training.sequence_length;
-  scenario.training.train_tokens = update;
-  EXPECT_FALSE(warns());
-  scenario.training.train_tokens = 0.99 * update;
-  EXPECT_TRUE(warns());
-}
-
 }  // namespace
 }  // namespace accosim
