@@ -3,7 +3,7 @@
 
 kBuildPackages='g++ cmake ninja-build pkg-config libsimgrid-dev libeigen3-dev nlohmann-json3-dev libfmt-dev libcli11-dev zlib1g-dev'
 kNetworkPackages=iproute2 # for accocal's namespaces
-kTestPackages="$kBuildPackages $kNetworkPackages libgtest-dev libgloo-dev"
+kTestPackages="$kBuildPackages $kNetworkPackages libgtest-dev"
 kCannot=40   # set_up: the environment is in the way (a package, a permission, a network); a command was named
 kBroken=41   # set_up: the sources do not configure or compile; the log was shown
 kOutsidePackages='munge slurmctld slurmd slurm-client openmpi-bin zsh fish' # what tests otherwise skip for want of

@@ -1,7 +1,11 @@
 # What ./check and .ci/run share: run a CTest preset and count. Sourced by bash, with $root set to the clone.
 
-passed=0 failed=0 skipped=0
-tally() { printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"; }
+passed=0 failed=0 skipped=0 failures=''
+# tally: what failed, a line each, since it may stand far above; then the counts.
+tally() {
+  printf '%s' "$failures"
+  printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+}
 
 # count_tests JUNIT_FILE: adds what CTest wrote to passed, failed and skipped. CTest files a test whose executable or
 # fixture is missing under "skipped", like one that skipped itself; only the latter is, here.
@@ -18,6 +22,9 @@ count_tests() {
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
 
+# add_failures LINES: for tally.
+add_failures() { [ -z "$1" ] || failures+=$1$'\n'; }
+
 # run_tests PRESET CTEST_ARGS...: a run that CTest could not do, or that it calls failed although no test was, counts as
 # one failure.
 run_tests() {
@@ -27,7 +34,10 @@ run_tests() {
   (cd "$root" && CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)} \
     ctest --preset "$preset" --output-junit "$results" "$@" </dev/null) | narrate show_test
   status=${PIPESTATUS[0]}
-  if [ -e "$results" ]; then count_tests "$results"; fi
+  if [ -e "$results" ]; then
+    count_tests "$results"
+    add_failures "$(sed -nE 's/^\t<testcase name="([^"]*)".* status="fail".*/FAILED: \1/p' "$results")"
+  fi
   rm -f "$results"
   if [ "$status" != 0 ] && [ "$failed" = "$before" ]; then failed=$((failed + 1)); fi
 }

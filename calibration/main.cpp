@@ -9,6 +9,7 @@
 #include <iostream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "build_info/project.hpp"
@@ -17,9 +18,8 @@
 #include "calibration/converge/run_memory.hpp"
 #include "calibration/device/device_verbs.hpp"
 #include "calibration/measure/measure.hpp"
-#include "calibration/ranks/gloo_transport.hpp"
-#include "calibration/ranks/packed.hpp"
 #include "calibration/ranks/provenance.hpp"
+#include "calibration/ranks/report.hpp"
 #include "calibration/ranks/spawn.hpp"
 #include "calibration/train/data.hpp"
 #include "calibration/train/train_options.hpp"
@@ -27,8 +27,8 @@
 #include "models/base/outputs.hpp"
 #include "models/base/quantity.hpp"
 #include "models/base/standard_streams.hpp"
-#include "models/base/svg.hpp"
 #include "models/base/whole_file.hpp"
+#include "models/draw/svg.hpp"
 
 namespace accocal {
 namespace {
@@ -38,7 +38,6 @@ struct LaunchArguments {
   int ranks = 4;
   std::string network = "loopback";
   std::vector<std::string> rates;
-  std::string transport = "ring";
   double timeout = 60;
 };
 
@@ -69,33 +68,35 @@ CLI::Validator file_name() {
   return {[](const std::string& path) { return path.empty() ? std::string("names no file") : std::string(); }, "FILE"};
 }
 
+/// An option that shows its default.
+template <typename Value>
+CLI::Option* add(CLI::App* verb, const char* name, Value& value, const char* what) {
+  return verb->add_option(name, value, what)->capture_default_str();
+}
+
+/// An option that may be repeated.
+void add_list(CLI::App* verb, const char* name, std::vector<std::string>& values, const char* what) {
+  verb->add_option(name, values, what)->allow_extra_args(false);
+}
+
+void add_output(CLI::App* verb, std::string& output) {
+  verb->add_option("-o,--output", output, "JSON file; default: standard output")->check(file_name());
+}
+
 void add_launch_options(CLI::App* verb, LaunchArguments& arguments) {
-  verb->add_option("-n,--ranks", arguments.ranks, "Number of ranks, each a process")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  verb->add_option(
-          "--network", arguments.network,
-          "loopback; paced:RATE, paced by TCP; netns:RATE, shaped in network namespaces; RATE such as \"200 Mbit/s\"")
-      ->capture_default_str();
-  verb->add_option("--rate", arguments.rates, "Another rate for one rank, RANK=RATE; may be repeated")
-      ->allow_extra_args(false);
-  verb->add_option("--transport", arguments.transport, "ring, or gloo where it was installed at build time")
-      ->check(CLI::IsMember({"ring", "gloo"}))
-      ->capture_default_str();
-  verb->add_option("--timeout", arguments.timeout, "Seconds without progress in one operation until the run fails")
-      ->check(number_between(0.1, 1e6))
-      ->capture_default_str();
+  add(verb, "-n,--ranks", arguments.ranks, "Number of ranks, each a process")->check(CLI::Range(1, 64));
+  add(verb, "--network", arguments.network,
+      "loopback; paced:RATE, paced by TCP; netns:RATE, shaped in network namespaces; RATE such as \"200 Mbit/s\"");
+  add_list(verb, "--rate", arguments.rates, "Another rate for one rank, RANK=RATE; may be repeated");
+  add(verb, "--timeout", arguments.timeout, "Seconds without progress in one operation until the run fails")
+      ->check(number_between(0.1, 1e6));
 }
 
 LaunchOptions launch_options(const LaunchArguments& arguments) {
   LaunchOptions options;
   options.ranks = arguments.ranks;
   options.network = parse_network(arguments.network, arguments.rates, arguments.ranks);
-  options.transport = arguments.transport == "gloo" ? TransportKind::kGloo : TransportKind::kRing;
   options.timeout = Seconds{arguments.timeout};
-  if (options.transport == TransportKind::kGloo && !has_gloo())
-    throw BadInput(
-        "--transport gloo: this accocal was built without it; install libgloo-dev and build again, or use ring");
   return options;
 }
 
@@ -146,8 +147,9 @@ ExitCode run_measure(const MeasureArguments& arguments) {
   options.training = training_options(arguments.train, options.launch.ranks);
   options.lengths = arguments.lengths;
   for (const int length : options.lengths)
-    if (length > arguments.train.context)
-      throw BadInput(fmt::format("--lengths {}: --context is {}; write at most that", length, arguments.train.context));
+    if (length > options.training.gpt.shape.context)
+      throw BadInput(
+          fmt::format("--lengths {}: --context is {}; write at most that", length, options.training.gpt.shape.context));
   const std::vector<std::int64_t>& bytes = options.bytes;
   const std::int64_t largest = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
   check_measure_memory(options.training, options.launch.ranks, Bytes{static_cast<double>(largest)});
@@ -160,9 +162,8 @@ ExitCode run_measure(const MeasureArguments& arguments) {
 
 /// What decides about ranks on CPUs changes nothing on a device, and the other way round.
 void refuse_for_place(const CLI::App& verb, bool on_device) {
-  const std::vector<std::string> of_cpus = {"--ranks",   "--network", "--rate",      "--transport",
-                                            "--timeout", "--bytes",   "--layers",    "--width",
-                                            "--heads",   "--context", "--sequences", "--lengths"};
+  const std::vector<std::string> of_cpus = {"--ranks", "--network", "--rate",    "--timeout",   "--bytes",  "--layers",
+                                            "--width", "--heads",   "--context", "--sequences", "--lengths"};
   const std::vector<std::string> of_devices = {"--only", "--collective-ranks"};
   for (const std::string& option : on_device ? of_cpus : of_devices) {
     if (verb.count(option) == 0) continue;
@@ -197,23 +198,21 @@ struct TrainFiles {
   bool force = false;
 };
 
-void add_gpt_options(CLI::App* verb, TrainArguments& arguments) {
-  verb->add_option("--layers", arguments.layers, "Layers of the GPT")->capture_default_str();
-  verb->add_option("--width", arguments.width, "Hidden size of the GPT")->capture_default_str();
-  verb->add_option("--heads", arguments.heads, "Attention heads of the GPT")->capture_default_str();
-  verb->add_option("--context", arguments.context, "Tokens of a sequence")->capture_default_str();
-  verb->add_option("--sequences", arguments.sequences, "Sequences of a micro-batch")->capture_default_str();
+void add_gpt_options(CLI::App* verb, GptWorkloadOptions& gpt, const char* sequences = "Sequences of a micro-batch") {
+  add(verb, "--layers", gpt.shape.layers, "Layers of the GPT");
+  add(verb, "--width", gpt.shape.width, "Hidden size of the GPT");
+  add(verb, "--heads", gpt.shape.heads, "Attention heads of the GPT");
+  add(verb, "--context", gpt.shape.context, "Tokens of a sequence");
+  add(verb, "--sequences", gpt.sequences, sequences);
 }
 
 void add_measure_options(CLI::App* verb, MeasureArguments& arguments) {
   add_launch_options(verb, arguments.launch);
-  verb->add_option("--bytes", arguments.bytes, "Size of the collectives, such as \"16 MB\"; may be repeated")
-      ->allow_extra_args(false);
-  verb->add_option("--seconds", arguments.seconds, "About how long to measure; decides which sizes and how many runs")
-      ->check(number_between(1, 3600))
-      ->capture_default_str();
+  add_list(verb, "--bytes", arguments.bytes, "Size of the collectives, such as \"16 MB\"; may be repeated");
+  add(verb, "--seconds", arguments.seconds, "About how long to measure; decides which sizes and how many runs")
+      ->check(number_between(1, 3600));
   verb->add_flag("--quick", arguments.quick, "Fewest runs of each, done in a few seconds");
-  add_gpt_options(verb, arguments.train);
+  add_gpt_options(verb, arguments.train.options.gpt);
   verb->add_option("--lengths", arguments.lengths,
                    "Tokens of shorter sequences at which the micro-batch is timed too, such as 16,32,48")
       ->delimiter(',')
@@ -225,62 +224,58 @@ void add_measure_options(CLI::App* verb, MeasureArguments& arguments) {
   verb->add_option("--collective-ranks", arguments.collective_ranks,
                    "With --device: collectives of so many processes on the one GPU, over sockets, as an experiment")
       ->check(CLI::Range(2, 8));
-  verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output")->check(file_name());
+  add_output(verb, arguments.output);
   add_force(verb, arguments.force);
 }
 
 void add_train_options(CLI::App* verb, TrainFiles& files) {
   TrainArguments& a = files.train;
-  const auto add = [verb](const char* name, auto& value, const char* what) {
-    verb->add_option(name, value, what)->capture_default_str();
-  };
-  const auto add_list = [verb](const char* name, std::vector<std::string>& values, const char* what) {
-    verb->add_option(name, values, what)->allow_extra_args(false);
-  };
-  add("-a,--algorithm", a.algorithm, "ddp, zero1, dpu, wp, acco or diloco");
-  add("--updates", a.updates, "Number of updates");
-  add("--samples", a.samples,
+  TrainingOptions& o = a.options;
+  add(verb, "-a,--algorithm", a.algorithm, "ddp, zero1, dpu, wp, acco or diloco");
+  add(verb, "--updates", o.updates, "Number of updates");
+  add(verb, "--samples", o.samples,
       "Train on so many samples instead, all ranks together; the learning rate's schedule then counts samples");
-  add("--micro-batches", a.micro_batches,
+  add(verb, "--micro-batches", a.micro_batches,
       "Micro-batches of a rank per update; ACCO computes half of them in each of its two rounds");
-  add("--accumulate", a.accumulate,
+  add(verb, "--accumulate", a.accumulate,
       "at-least: more micro-batches until communication has ended; fixed: no more. at-least:M or fixed:M: M a round");
-  add("--poll-every", a.poll_every, "Micro-batches between two looks at whether communication has ended");
-  add("--warmup", a.warmup, "Synchronous updates before the first overlapped one");
-  add("--estimate-state", a.estimate_state,
+  add(verb, "--poll-every", o.poll_every, "Micro-batches between two looks at whether communication has ended");
+  add(verb, "--warmup", o.warmup_updates, "Synchronous updates before the first overlapped one");
+  add(verb, "--estimate-state", a.estimate_state,
       "ACCO: what becomes of AdamW's moments after the estimate: rollback, keep or released");
-  add("--initial-gradient", a.initial_gradient, "ACCO: the first gradient in the first update: kept or dropped");
-  add("--inner-updates", a.inner_updates, "DiLoCo: local updates between two outer ones");
-  add("--outer-learning-rate", a.outer_learning_rate, "DiLoCo: learning rate of the outer optimizer");
-  add("--outer-momentum", a.outer_momentum, "DiLoCo: Nesterov momentum of the outer optimizer");
-  add_list("--slow", a.slow, "RANK=FACTOR: that rank's micro-batches take FACTOR times as long; may be repeated");
-  add("--compute-time", a.compute_time, "Sleep so long for each micro-batch, such as \"10 ms\", and train nothing");
-  verb->add_option("--jitter", a.jitter,
-                   "With --compute-time: coefficient of variation of that time, drawn for each micro-batch")
-      ->capture_default_str()
+  add(verb, "--initial-gradient", a.initial_gradient, "ACCO: the first gradient in the first update: kept or dropped");
+  add(verb, "--inner-updates", o.inner_updates, "DiLoCo: local updates between two outer ones");
+  add(verb, "--outer-learning-rate", o.outer_learning_rate, "DiLoCo: learning rate of the outer optimizer");
+  add(verb, "--outer-momentum", o.outer_momentum, "DiLoCo: Nesterov momentum of the outer optimizer");
+  add_list(verb, "--slow", a.slow, "RANK=FACTOR: that rank's micro-batches take FACTOR times as long; may be repeated");
+  add(verb, "--compute-time", a.compute_time,
+      "Sleep so long for each micro-batch, such as \"10 ms\", and train nothing");
+  add(verb, "--jitter", o.jitter,
+      "With --compute-time: coefficient of variation of that time, drawn for each micro-batch")
       ->needs(verb->get_option("--compute-time"));
-  verb->add_option("--parameters", a.parameters, "With --compute-time: number of parameters that are communicated")
-      ->capture_default_str()
+  add(verb, "--parameters", o.parameters, "With --compute-time: number of parameters that are communicated")
       ->needs(verb->get_option("--compute-time"));
-  verb->add_option("--data", a.data, "A text to learn; default: the one that comes along")->check(file_name());
-  add("--device", a.device,
+  verb->add_option("--data", o.data, "A text to learn; default: the one that comes along")->check(file_name());
+  add(verb, "--device", o.device,
       "cuda:0, all ranks on that device; cuda, rank r on device r; one rank unless -n says more. Default: on CPUs");
-  add("--vocabulary", a.vocabulary, "With --device: random tokens of so many kinds instead of a text, for timing");
-  verb->get_option("--vocabulary")->needs(verb->get_option("--device"))->excludes(verb->get_option("--data"));
-  add_gpt_options(verb, a);
-  add("--lengths", a.lengths,
+  add(verb, "--vocabulary", o.random_vocabulary,
+      "With --device: random tokens of so many kinds instead of a text, for timing")
+      ->needs(verb->get_option("--device"))
+      ->excludes(verb->get_option("--data"));
+  add_gpt_options(verb, o.gpt);
+  add(verb, "--lengths", a.lengths,
       "Tokens of a sequence and how often, such as 16:1,64:3; a micro-batch is as long as its longest. Default: all "
       "have the whole --context");
-  add("--storage", a.storage, "Type of parameters and gradients: fp32 or bf16");
-  add("--optimizer", a.optimizer, "Optimizer: adamw or sgd");
-  add("--learning-rate", a.learning_rate, "Peak learning rate");
-  add("--learning-rate-warmup", a.learning_rate_warmup, "Share of the run in which the learning rate rises");
-  add("--schedule", a.schedule, "Learning rate after its warmup: cosine or constant");
-  add("--weight-decay", a.weight_decay, "Weight decay of AdamW");
-  add("--beta1", a.beta1, "AdamW: decay of the first moment");
-  add("--beta2", a.beta2, "AdamW: decay of the second moment");
-  verb->add_option("--seed", a.seed, "Seed of parameters and data")->check(whole_number())->capture_default_str();
-  verb->add_option("-o,--output", files.output, "JSON file; default: standard output")->check(file_name());
+  add(verb, "--storage", a.storage, "Type of parameters and gradients: fp32 or bf16");
+  add(verb, "--optimizer", a.optimizer, "Optimizer: adamw or sgd");
+  add(verb, "--learning-rate", o.optimizer.learning_rate, "Peak learning rate");
+  add(verb, "--learning-rate-warmup", o.optimizer.warmup, "Share of the run in which the learning rate rises");
+  add(verb, "--schedule", a.schedule, "Learning rate after its warmup: cosine or constant");
+  add(verb, "--weight-decay", o.optimizer.adamw.weight_decay, "Weight decay of AdamW");
+  add(verb, "--beta1", o.optimizer.adamw.beta1, "AdamW: decay of the first moment");
+  add(verb, "--beta2", o.optimizer.adamw.beta2, "AdamW: decay of the second moment");
+  add(verb, "--seed", o.gpt.seed, "Seed of parameters and data")->check(whole_number());
+  add_output(verb, files.output);
   verb->add_option("--trace", files.trace, "Trace of the timeline, for Perfetto")->check(file_name());
   verb->add_option("--loss", files.loss, "CSV file with a line for each update")->check(file_name());
   add_force(verb, files.force);
@@ -303,32 +298,39 @@ void refuse_for_device(const LaunchOptions& launch) {
     throw BadInput("--network paced: slows no device's network; write netns:RATE, or leave it out");
 }
 
+/// What rank 0 makes of a run.
+struct TrainTexts {
+  std::string run, trace, loss;
+  static constexpr auto kReported = std::tuple(&TrainTexts::run, &TrainTexts::trace, &TrainTexts::loss);
+};
+
 ExitCode run_train(const TrainFiles& files) {
-  const bool on_device = !files.train.device.empty();
-  const DevicePlace place = on_device ? parse_device(files.train.device) : DevicePlace{};
+  const bool on_device = !files.train.options.device.empty();
+  const DevicePlace place = on_device ? parse_device(files.train.options.device) : DevicePlace{};
   const LaunchOptions launch = launch_options(files.launch);
   const TrainingOptions options = training_options(files.train, launch.ranks);
   check_memory(options, launch.ranks);
   check_outputs({{"--output", files.output, document_kind("accosim.run/1")},
                  {"--trace", files.trace, trace_kind()},
                  {"--loss", files.loss, table_kind(loss_csv({}))}},
-                {files.train.data}, files.force);
+                {options.data}, files.force);
   if (on_device) {
     refuse_for_device(launch);
     check_devices(place, launch.ranks);
   }
-  if (!options.timed && options.random_vocabulary == 0)
-    read_corpus(options.data.empty() ? default_text_path() : options.data);  // fail once, not on each rank
+  if (!options.timed && options.random_vocabulary == 0) read_corpus(options.data);  // fail once, not on each rank
   const RankResults results = run_ranks(launch, [&](Transport& transport) -> std::string {
     const TrainingResult result = on_device ? train_on_device(options, place, transport) : train(options, transport);
     if (transport.rank() != 0) return "";
-    return packed({run_json(options, result), trace_events_json(options, result), loss_csv(result)});
+    const JsonValue provenance = run_provenance(launch, on_device, !result.device.experiment.empty());
+    return report_of(
+        TrainTexts{run_json(options, result, provenance), trace_events_json(options, result), loss_csv(result)});
   });
   if (results.code != ExitCode::kDone) return tell_errors(results);
-  const auto [run, trace, loss] = unpacked<3>(results.ranks.front().report);
+  const auto [run, trace, loss] = read_report<TrainTexts>(results.ranks.front().report);
   if (!files.trace.empty()) write_whole(files.trace, trace);
   if (!files.loss.empty()) write_whole(files.loss, loss);
-  deliver(files.output, with_provenance(run, launch));
+  deliver(files.output, run);
   return ExitCode::kDone;
 }
 
@@ -341,24 +343,17 @@ struct ConvergeArguments {
 
 void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
   ConvergenceOptions& options = arguments.options;
-  verb->add_option("--seeds", options.seeds, "Number of seeds of parameters and data; every algorithm runs on each")
-      ->capture_default_str();
-  verb->add_option("--updates", options.updates, "Updates of each run")->capture_default_str();
-  verb->add_option("-n,--ranks", options.ranks, "Number of ranks, each a thread")->capture_default_str();
+  add(verb, "--seeds", options.seeds, "Number of seeds of parameters and data; every algorithm runs on each");
+  add(verb, "--updates", options.updates, "Updates of each run");
+  add(verb, "-n,--ranks", options.ranks, "Number of ranks, each a thread");
   verb->add_option("--jobs", options.jobs, "Runs at a time; default: one per core");
   verb->add_option("--learning-rate", options.optimizer.learning_rate,
                    "Peak learning rate of all algorithms; default: the best for DDP of a few that are tried");
-  verb->add_option("--layers", options.gpt.shape.layers, "Layers of the GPT")->capture_default_str();
-  verb->add_option("--width", options.gpt.shape.width, "Hidden size of the GPT")->capture_default_str();
-  verb->add_option("--heads", options.gpt.shape.heads, "Attention heads of the GPT")->capture_default_str();
-  verb->add_option("--context", options.gpt.shape.context, "Tokens of a sequence")->capture_default_str();
-  verb->add_option("--sequences", options.gpt.sequences,
-                   "Sequences of a micro-batch; an update has two micro-batches per rank")
-      ->capture_default_str();
+  add_gpt_options(verb, options.gpt, "Sequences of a micro-batch; an update has two micro-batches per rank");
   verb->add_option("--data", options.data, "A text to learn; default: the one that comes along")->check(file_name());
   verb->add_option("--network", arguments.network,
                    "Also times every algorithm with ranks as processes over it: netns:RATE, paced:RATE, loopback");
-  verb->add_option("-o,--output", arguments.output, "JSON file; default: standard output")->check(file_name());
+  add_output(verb, arguments.output);
   verb->add_option("--markdown", arguments.markdown, "Page to write, .md; its curves are written beside it as .svg")
       ->check(file_name());
   add_force(verb, arguments.force);
@@ -426,7 +421,7 @@ ExitCode run_command_line(int argc, char** argv) {
     return asked ? ExitCode::kDone : ExitCode::kBadCommandLine;
   }
   for (const CLI::App* verb : {measure_verb, train_verb}) {
-    if (verb->count("--device") > 0 && measure_arguments.device.empty() && train_files.train.device.empty())
+    if (verb->count("--device") > 0 && measure_arguments.device.empty() && train_files.train.options.device.empty())
       throw BadInput("--device: empty; write cuda:0 or cuda, or leave it out to run on CPUs");
   }
   if (measure_verb->parsed()) {
@@ -436,7 +431,7 @@ ExitCode run_command_line(int argc, char** argv) {
   }
   if (train_verb->parsed()) {
     refuse_idle_options(*train_verb, train_files.train);
-    if (!train_files.train.device.empty() && train_verb->count("--ranks") == 0) train_files.launch.ranks = 1;
+    if (!train_files.train.options.device.empty() && train_verb->count("--ranks") == 0) train_files.launch.ranks = 1;
     return run_train(train_files);
   }
   if (converge_verb->parsed()) {

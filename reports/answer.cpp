@@ -3,26 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "reports/caveats_text.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
 namespace {
 
-/// From the fastest on; those that may fit before the others.
-std::vector<const RunResult*> by_merit(const std::vector<RunResult>& results) {
-  std::vector<const RunResult*> order;
-  for (const RunResult& result : results) order.push_back(&result);
-  std::stable_sort(order.begin(), order.end(), [](const RunResult* a, const RunResult* b) {
-    return a->fits() != b->fits() ? a->fits() : a->total_time < b->total_time;
-  });
-  return order;
-}
-
-std::string with_interval(const std::string& value, const std::string& low, const std::string& high) {
-  return fmt::format("{} (80 % interval: {} to {})", value, low, high);
-}
+constexpr double kSame = 0.005;    ///< factors that differ by less are not told apart
+constexpr double kGrown = 1.0005;  ///< batches that have grown by less have not
 
 /// A factor without the x.
 std::string digits(double factor) {
@@ -30,41 +24,151 @@ std::string digits(double factor) {
   return text.substr(0, text.size() - 1);
 }
 
-/// "; at the same batch 4.05" where the batch has grown.
-std::string same_batch_in_words(const RunResult& best) {
-  constexpr double kSameBatch = 1.0005;
-  if (!best.speedup_same_batch || best.batch_inflation <= kSameBatch) return "";
-  return fmt::format("; at the same batch {}", digits(*best.speedup_same_batch));
+constexpr double kDays = 100 * 3600;  ///< s, from which on human_clock() counts days
+
+/// "12 d 05:23" (hh:mm).
+std::string in_days(Seconds time) {
+  const long long minutes = std::llround(time.value / 60);
+  return fmt::format("{} d {:02}:{:02}", minutes / 1440, minutes / 60 % 24, minutes % 60);
 }
 
-/// ", 4.32 times as fast as the baseline (...), at the same batch 4.05 times"; empty for the baseline itself.
-std::string speedup_in_words(const RunResult& best, const std::string& baseline) {
-  if (!best.speedup || !best.speedup_interval) return "";
-  const std::string text = fmt::format(", {} times as fast as {} ({} to {})", digits(*best.speedup), baseline,
-                                       digits(best.speedup_interval->low), digits(best.speedup_interval->high));
-  const std::string same = same_batch_in_words(best);
-  return same.empty() ? text : text + same + " times";
+/// "0:31:09 (80 %: 0:27:20 to 0:35:30)", all three in one form.
+std::string time_in_words(const RunResult& result) {
+  const auto at = [&](Seconds update) { return result.total_time * (update / result.update_time); };
+  if (result.update_time_high <= Seconds{0}) return human_clock(result.total_time);
+  const Seconds low = at(result.update_time_low), high = at(result.update_time_high);
+  const auto text = [&](Seconds time) { return high.value >= kDays ? in_days(time) : human_clock(time); };
+  return fmt::format("{} (80 %: {} to {})", text(result.total_time), text(low), text(high));
 }
 
-/// The next one, where the interval of the two times' ratio holds 1.
-std::string near_in_words(const RunResult& best, const RunResult& next) {
-  const double ratio = next.total_time / best.total_time;
-  if (!next.fits() || interval_80(ratio, ratio_spread(next.spread, best.spread)).low > 1) return "";
-  return fmt::format(" {} takes {} times as long, too near to tell the two apart.", next.label,
-                     fmt::format("{:.2f}", ratio));
+/// "1.52 times as fast as"; "as fast as" where nobody could tell.
+std::string times_as_fast(double factor, const std::string& than) {
+  return std::abs(factor - 1) < kSame ? "as fast " + than : fmt::format("{} times as fast {}", digits(factor), than);
 }
 
-std::string fit_in_words(const RunResult& best, bool alone) {
-  const std::string memory =
-      fmt::format("{} of {}", human_memory(best.memory_resident), human_memory(best.memory_capacity));
-  switch (best.fit.verdict) {
-    case FitVerdict::kFits: return fmt::format(" It fits: {} a GPU.", memory);
-    case FitVerdict::kTight: return fmt::format(" Whether it fits is not sure: {} a GPU.", memory);
-    case FitVerdict::kDoesNotFit:
-      return fmt::format(" But it does not fit{}: {} a GPU.", alone ? "" : ", nor does any other", memory);
+/// The answer about one comparison.
+class Words {
+ public:
+  Words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing)
+      : scenario_(scenario), results_(results), standing_(standing) {}
+
+  std::string all() const {
+    if (!standing_.best()) return "";
+    const RunResult& best = results_[*standing_.best()];
+    return first_sentence(best) + near() + faster() + fit(best);
   }
-  return "";
-}
+
+ private:
+  /// "zero1 takes 0:47:30 (...), 3.79 times as fast as ddp (...)."
+  std::string first_sentence(const RunResult& best) const {
+    std::string text;
+    if (!standing_.winner && results_.size() > 1)
+      text = fmt::format("No schedule is the fastest without a caveat. {} comes nearest: it", best.label);
+    else
+      text = best.label;
+    text += " takes " + time_in_words(best) + over_baseline(best);
+    Caveats own = standing_.caveats[*standing_.best()];
+    if (best.fit.verdict != FitVerdict::kFits) own.fit_probability = 1;  // fit() says more
+    const std::string caveats = in_words(own);
+    return text + (caveats.empty() ? "" : ", " + caveats) + charged(best) + ".";
+  }
+
+  /// ", 1.40 times as fast as ddp (1.20 to 1.60) at the same batch, 3.79 times per token, over what does not fit": what
+  /// it is ranked by comes first, with its interval.
+  std::string over_baseline(const RunResult& best) const {
+    if (!best.speedup || best.label == scenario_.baseline)
+      return fmt::format(" for {} tokens", human_count(scenario_.training.train_tokens));
+    const auto with = [](const std::optional<Interval>& interval) {
+      return interval ? fmt::format(" ({} to {})", digits(interval->low), digits(interval->high)) : std::string();
+    };
+    const std::string as = "as " + scenario_.baseline + (best.baseline_fits ? "" : ", which does not fit");
+    if (is_decided_by_loss(best))
+      return ", " + times_as_fast(best.to_loss->speedup, "to the same loss " + as) +
+             with(Interval{best.to_loss->speedup_low, best.to_loss->speedup_high});
+    const bool same = !best.speedup_same_batch || std::abs(*best.speedup_same_batch / *best.speedup - 1) < kSame;
+    if (same) return ", " + times_as_fast(*best.speedup, as) + with(best.speedup_interval);
+    const bool said = standing_.caveats[*standing_.best()].batch_growth > 1;
+    const std::string grown = said || best.batch_inflation <= kGrown
+                                  ? std::string()
+                                  : fmt::format(" at {:.3g} times the batch", best.batch_inflation);
+    return fmt::format(", {}{} {}, {} times per token{}", times_as_fast(*best.speedup_same_batch, as),
+                       with(best.speedup_same_batch_interval), measure(best), digits(*best.speedup), grown);
+  }
+
+  /// How the baseline is played for what is ranked by.
+  std::string measure(const RunResult& best) const {
+    const auto spec = std::find_if(scenario_.schedules.begin(), scenario_.schedules.end(),
+                                   [&](const ScheduleSpec& each) { return each.label == scenario_.baseline; });
+    const bool reduces_once = spec != scenario_.schedules.end() && !(accumulating(*spec) == *spec);
+    if (!reduces_once) return "at the same batch";
+    return best.batch_inflation > kGrown ? "at the same batch with one reduction an update"
+                                         : "with one reduction an update";
+  }
+
+  /// What the curves of a schedule that they decide have charged it for.
+  std::string charged(const RunResult& best) const {
+    if (!is_decided_by_loss(best)) return "";
+    const std::string price =
+        in_words(caveats_of({{}, best.statistics, best.batch_inflation, 1, false}, standing_.rule));
+    return price.empty() ? "" : fmt::format(", {}, for which the measured losses charge it", price);
+  }
+
+  /// Of those without a caveat the first behind the winner where the interval of the ratio of the two holds 1.
+  std::string near() const {
+    if (!standing_.winner || is_decided_by_loss(results_[*standing_.winner])) return "";
+    const std::size_t winner = *standing_.winner;
+    std::optional<std::size_t> near;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (i == winner || !standing_.caveats[i].none() || standing_.times[i] <= 0) continue;
+      const double spread = ratio_spread(results_[i].spread, results_[winner].spread);
+      if (interval_80(1 / standing_.times[i], spread).low <= 1 &&
+          (!near || standing_.times[i] > standing_.times[*near]))
+        near = i;
+    }
+    if (!near) return "";
+    const std::string& label = results_[*near].label;
+    if (label == scenario_.baseline) return " That is too near to tell the two apart.";
+    const double ratio = 1 / standing_.times[*near];
+    const std::string longer = std::abs(ratio - 1) < kSame ? "as long" : fmt::format("{:.2f} times as long", ratio);
+    return fmt::format(" {} takes {}, too near to tell the two apart.", label, longer);
+  }
+
+  /// " dpu is 1.08 times as fast, with gradients one update late; acco 1.17 times, at 1.5 times the batch."
+  std::string faster() const {
+    std::string text;
+    bool elsewhere = false;
+    for (const std::size_t i : standing_.faster) {
+      text +=
+          fmt::format("{}{} {}{} times{}, {}", text.empty() ? " " : "; ", results_[i].label, text.empty() ? "is " : "",
+                      digits(standing_.times[i]), text.empty() ? " as fast" : "", in_words(standing_.caveats[i]));
+      const std::string loss = to_loss(results_[i]);
+      elsewhere = elsewhere || !loss.empty();
+      text += loss;
+    }
+    if (elsewhere) text += "; losses are by curves of another model, batch or options";
+    return text.empty() ? "" : text + ".";
+  }
+
+  /// What curves say that were measured elsewhere.
+  std::string to_loss(const RunResult& result) const {
+    const RunResult& best = results_[*standing_.best()];
+    if (!result.to_loss || result.to_loss->holds || !best.to_loss || !best.to_loss->reached) return "";
+    return fmt::format(" (to the same loss {}{} times)", result.to_loss->reached ? "" : "below ",
+                       digits(result.to_loss->speedup / best.to_loss->speedup));
+  }
+
+  std::string fit(const RunResult& best) const {
+    if (best.fit.verdict == FitVerdict::kFits) return "";
+    const std::string memory =
+        fmt::format("{} of {} a GPU", human_memory(best.memory_resident), human_memory(best.memory_capacity));
+    if (best.fit.verdict == FitVerdict::kTight) return fmt::format(" Whether it fits is not sure: {}.", memory);
+    return fmt::format(" But it does not fit{}: {}.", results_.size() == 1 ? "" : ", nor does any other", memory);
+  }
+
+  const Scenario& scenario_;
+  const std::vector<RunResult>& results_;
+  const Standing& standing_;
+};
 
 }  // namespace
 
@@ -77,33 +181,8 @@ std::string question_in_words(const Scenario& scenario, const std::vector<RunRes
                      scenario.model.name, tokens, gpus);
 }
 
-std::string headline_in_words(const Scenario& scenario, const std::vector<RunResult>& results) {
-  if (results.empty()) return "";
-  const std::vector<const RunResult*> order = by_merit(results);
-  const RunResult& best = *order.front();
-  std::string text = fmt::format("{} takes {}", best.label, human_clock(best.total_time));
-  if (best.label != scenario.baseline && best.speedup)
-    text +=
-        fmt::format(", {} times as fast as {}{}", digits(*best.speedup), scenario.baseline, same_batch_in_words(best));
-  else
-    text += fmt::format(" for {} tokens", human_count(scenario.training.train_tokens));
-  text += ".";
-  if (order.size() > 1) text += near_in_words(best, *order[1]);
-  return best.fit.verdict == FitVerdict::kFits ? text : text + fit_in_words(best, order.size() == 1);
-}
-
-std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results) {
-  if (results.empty()) return "";
-  const std::vector<const RunResult*> order = by_merit(results);
-  const RunResult& best = *order.front();
-  std::string text =
-      fmt::format("{} takes {}{}.", best.label,
-                  with_interval(human_time(best.total_time),
-                                human_time(best.total_time * (best.update_time_low / best.update_time)),
-                                human_time(best.total_time * (best.update_time_high / best.update_time))),
-                  speedup_in_words(best, scenario.baseline));
-  if (order.size() > 1) text += near_in_words(best, *order[1]);
-  return text + fit_in_words(best, order.size() == 1);
+std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing) {
+  return Words(scenario, results, standing).all();
 }
 
 }  // namespace accosim

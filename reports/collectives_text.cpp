@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <ostream>
 #include <string>
 
 #include "models/base/quantity.hpp"
+#include "models/spec/cluster.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -41,32 +41,22 @@ std::string message_of(const CollectiveRow& row) {
 
 void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows, const ConsoleOptions& options) {
   if (rows.empty()) return;
-  out << '\n';
-  write_wrapped(out, "",
-                "Each collective by itself. Steps: those on a chunk's way, between nodes in brackets, and how many "
-                "chunks follow each other. Bound by: the term that takes most of the time.",
-                options.width);
-  out << '\n';
-  std::vector<Column> columns;
-  const auto add = [&](const char* head, const char* sub_head,
-                       const std::function<std::string(const CollectiveRow&)>& text, bool left = false) {
-    Column column{head, sub_head, {}, left};
-    for (const CollectiveRow& row : rows) column.cells.push_back(Cell{text(row)});
-    columns.push_back(column);
-  };
-  add(
-      "collective", "", [](const CollectiveRow& row) { return row.name; }, true);
-  add("times", "", [](const CollectiveRow& row) { return fmt::format("{}", row.count); });
-  add("ranks", "(nodes)", [](const CollectiveRow& row) { return fmt::format("{} ({})", row.ranks, row.nodes); });
-  add("buffer", "", [](const CollectiveRow& row) { return human_memory(row.bytes); });
-  add("by", "", [](const CollectiveRow& row) { return row.algorithm + " " + row.protocol; });
-  add("channels", "",
-      [](const CollectiveRow& row) { return row.channels > 0 ? fmt::format("{}", row.channels) : "-"; });
-  add("message", "", message_of);
-  add("steps", "", steps_of);
-  add("alone", "", [](const CollectiveRow& row) { return human_time(row.alone); });
-  add("bound by", "", [](const CollectiveRow& row) { return row.binds + ", " + share_of(row, largest_of(row)); });
-  write_table(out, columns, options);
+  TableOf<CollectiveRow> table(rows);
+  table.add("collective", "", [](const CollectiveRow& row) { return row.name; });
+  table.add("times", "", [](const CollectiveRow& row) { return fmt::format("{}", row.count); });
+  table.add("ranks", "(nodes)", [](const CollectiveRow& row) { return fmt::format("{} ({})", row.ranks, row.nodes); });
+  table.add("buffer", "", [](const CollectiveRow& row) { return human_memory(row.bytes); });
+  table.add("by", "", [](const CollectiveRow& row) { return row.algorithm + " " + row.protocol; });
+  table.add("channels", "",
+            [](const CollectiveRow& row) { return row.channels > 0 ? fmt::format("{}", row.channels) : "-"; });
+  table.add("message", "", message_of);
+  table.add("steps", "", steps_of);
+  table.add("alone", "", [](const CollectiveRow& row) { return human_time(row.alone); });
+  table.add("bound by", "", [](const CollectiveRow& row) { return row.binds + ", " + share_of(row, largest_of(row)); });
+  write_table_below(out,
+                    "Each collective by itself. Steps: those on a chunk's way, between nodes in brackets, and how many "
+                    "chunks follow each other. Bound by: the term that takes most of the time.",
+                    table.columns(), options);
 }
 
 void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<CollectiveRow>& rows) {

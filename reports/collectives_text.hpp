@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/cluster.hpp"
 #include "reports/table.hpp"
 #include "sim/result/explain.hpp"
 

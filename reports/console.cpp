@@ -9,31 +9,34 @@
 #include <cstddef>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "reports/answer.hpp"
-#include "reports/column_format.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
+#include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
 
 namespace accosim {
 namespace {
 
-std::string factor_or_dash(const std::optional<double>& value) { return value ? human_factor(*value) : "-"; }
-
 /// Gibibytes without the unit.
 std::string gib(Bytes bytes) { return fmt::format("{:.1f}", bytes.value / (1024.0 * 1024 * 1024)); }
 
-Cell published_time(const RunResult& r, const ClockFormat& clock) {
+Cell published_time(const RunResult& r, const ColumnText& clock) {
   if (!r.published_time) return Cell{"-"};
-  return Cell{fmt::format("{} ({})", clock.text_of(*r.published_time), human_error(*r.time_error()))};
+  return Cell{fmt::format("{} ({})", clock.text_of(r.published_time->value), human_error(*r.time_error()))};
 }
 
 Cell published_speedup(const RunResult& r) {
@@ -56,114 +59,89 @@ bool extrapolates(const RunResult& result) {
   });
 }
 
-/// Columns of the comparison, a figure of each result.
+/// Columns of the comparison: the metrics that have one, and what is no single figure at its place among them.
 class Columns {
  public:
   Columns(const Scenario& scenario, const std::vector<RunResult>& results) : scenario_(scenario), results_(results) {}
 
   std::vector<Column> all() && {
-    add("schedule", "", [&](const RunResult& r) {
+    add(0, "schedule", "", [&](const RunResult& r) {
       return Cell{r.label, r.label == scenario_.baseline ? Style::kDim : Style::kPlain};
     });
-    add_times();
-    add_speedups();
-    add_costs();
+    columns_.begin()->second.left = true;
+    for (const Metric* const metric : metrics_by(&Metric::column)) add_metric(*metric);
+    add_interval();
+    if (any([](const RunResult& r) { return r.to_loss.has_value(); })) add_to_loss();
     add_published();
-    add_rates();
-    add("memory", "GiB of", [](const RunResult& r) {
+    add(160, "memory", "GiB of", [](const RunResult& r) {
       const std::string figures = gib(r.memory_resident) + " / " + gib(r.memory_capacity);
       return Cell{figures + verdict_mark(r.fit.verdict), style_of(r.fit.verdict)};
     });
-    return std::move(columns_);
+    std::vector<Column> columns;
+    for (auto& [place, column] : columns_) columns.push_back(std::move(column));
+    return columns;
   }
 
  private:
-  void add(const std::string& head, const std::string& sub_head, const std::function<Cell(const RunResult&)>& cell) {
-    Column column{head, sub_head, {}, columns_.empty()};
+  void add(int place, const std::string& head, const std::string& sub_head,
+           const std::function<Cell(const RunResult&)>& cell) {
+    Column column{head, sub_head, {}, false};
     for (const RunResult& result : results_) column.cells.push_back(cell(result));
-    columns_.push_back(std::move(column));
+    columns_.emplace(place, std::move(column));
   }
 
-  bool any(auto member) const {
-    return std::any_of(results_.begin(), results_.end(), [&](const RunResult& r) { return (r.*member).has_value(); });
+  bool any(auto test) const { return std::any_of(results_.begin(), results_.end(), test); }
+
+  ColumnText text_of(const Metric& metric) const {
+    std::vector<double> values;
+    for (const RunResult& result : results_)
+      if (const std::optional<double> value = metric.figure.of(result)) values.push_back(*value);
+    return column_text(metric.format, values);
   }
 
-  template <typename Figure>
-  std::vector<Figure> figures(Figure RunResult::*member) const {
-    std::vector<Figure> all;
-    for (const RunResult& result : results_) all.push_back(result.*member);
-    return all;
+  void add_metric(const Metric& metric) {
+    if (!any([&](const RunResult& r) { return metric.figure.of(r).has_value(); })) return;
+    const ColumnText text = text_of(metric);
+    const auto head = [&](const char* line) { return fmt::format(fmt::runtime(line), text.unit); };
+    const bool praised = std::string_view(metric.key) == "speedup";
+    add(metric.column.place, head(metric.column.name), head(metric.column.says), [&](const RunResult& r) {
+      const std::optional<double> value = metric.figure.of(r);
+      return Cell{value ? text.text_of(*value) : "-", praised && value > 1.005 ? Style::kGood : Style::kPlain};
+    });
   }
 
-  void add_times() {
-    const UnitFormat update = time_format(figures(&RunResult::update_time));
-    add("update", update.name, [&](const RunResult& r) { return Cell{update.text_of(r.update_time.value)}; });
-    const bool interval = std::any_of(results_.begin(), results_.end(),
-                                      [](const RunResult& r) { return r.update_time_high > Seconds{0}; });
-    if (interval)
-      add("80 %", "interval", [&](const RunResult& r) {
-        return Cell{fmt::format("{}{} - {}", extrapolates(r) ? "~" : "", update.text_of(r.update_time_low.value),
-                                update.text_of(r.update_time_high.value)),
-                    extrapolates(r) ? Style::kDim : Style::kPlain};
-      });
-    const ClockFormat clock = clock_format(figures(&RunResult::total_time));
-    add("all tokens", clock.name, [&](const RunResult& r) { return Cell{clock.text_of(r.total_time)}; });
+  void add_interval() {
+    if (!any([](const RunResult& r) { return r.update_time_high > Seconds{0}; })) return;
+    const ColumnText update = text_of(metric_named("update_time_s"));
+    add(15, "80 %", "interval", [&](const RunResult& r) {
+      return Cell{fmt::format("{}{} - {}", extrapolates(r) ? "~" : "", update.text_of(r.update_time_low.value),
+                              update.text_of(r.update_time_high.value)),
+                  extrapolates(r) ? Style::kDim : Style::kPlain};
+    });
   }
 
-  void add_speedups() {
-    if (any(&RunResult::speedup)) {
-      add("speedup", "per token", [](const RunResult& r) {
-        return Cell{factor_or_dash(r.speedup), r.speedup.value_or(0) > 1.005 ? Style::kGood : Style::kPlain};
-      });
-    }
-    if (any(&RunResult::speedup_same_batch)) {
-      add("speedup", "same batch", [](const RunResult& r) { return Cell{factor_or_dash(r.speedup_same_batch)}; });
-    }
-    if (any(&RunResult::to_loss)) {
-      add("samples", "to loss", [](const RunResult& r) {
-        if (!r.to_loss) return Cell{"-"};
-        return Cell{(r.to_loss->reached ? "" : "> ") + human_factor(r.to_loss->samples)};
-      });
-      add("speedup", "to loss", speedup_to_loss);
-    }
-    add("batch", "grown", [](const RunResult& r) { return Cell{human_factor(r.batch_inflation)}; });
-  }
-
-  void add_costs() {
-    add("GPU-", "hours", [](const RunResult& r) { return Cell{human_count(r.gpu_hours)}; });
-    if (any(&RunResult::cost))
-      add("cost", "", [](const RunResult& r) { return Cell{r.cost ? human_count(*r.cost) : "-"}; });
+  void add_to_loss() {
+    add(45, "samples", "to loss", [](const RunResult& r) {
+      if (!r.to_loss) return Cell{"-"};
+      return Cell{(r.to_loss->reached ? "" : "> ") + human_factor(r.to_loss->samples)};
+    });
+    add(46, "speedup", "to loss", speedup_to_loss);
   }
 
   void add_published() {
-    const bool another =
-        std::any_of(results_.begin(), results_.end(), [](const RunResult& r) { return r.published_of_another_run; });
+    const bool another = any([](const RunResult& r) { return r.published_of_another_run; });
     const char* const ours = another ? "of another run" : "(our error)";
-    if (any(&RunResult::published_time)) {
-      std::vector<Seconds> times;
-      for (const RunResult& result : results_)
-        if (result.published_time) times.push_back(*result.published_time);
-      const ClockFormat clock = clock_format(times);
-      add("published " + clock.name, ours, [&](const RunResult& r) { return published_time(r, clock); });
+    if (any([](const RunResult& r) { return r.published_time.has_value(); })) {
+      const ColumnText clock = text_of(metric_named("published_time_s"));
+      add(80, "published " + clock.unit, ours, [&](const RunResult& r) { return published_time(r, clock); });
     }
-    if (any(&RunResult::published_speedup)) add("published", ours, published_speedup);
-  }
-
-  void add_rates() {
-    add("tokens", "per s", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second)}; });
-    add("per s", "and GPU", [](const RunResult& r) { return Cell{human_count(r.tokens_per_second_per_gpu)}; });
-    const UnitFormat flops = flops_format(figures(&RunResult::model_flops_per_gpu));
-    add(flops.name, "a GPU", [&](const RunResult& r) { return Cell{flops.text_of(r.model_flops_per_gpu.value)}; });
-    add("MFU", "", [](const RunResult& r) { return Cell{human_percent(r.mfu)}; });
-    add("GPU", "idle", [](const RunResult& r) { return Cell{human_percent(r.gpu_idle_fraction)}; });
-    const UnitFormat exposed = time_format(figures(&RunResult::exposed_communication));
-    add("exposed", "comm. " + exposed.name,
-        [&](const RunResult& r) { return Cell{exposed.text_of(r.exposed_communication.value)}; });
+    if (any([](const RunResult& r) { return r.published_speedup.has_value(); }))
+      add(90, "published", ours, published_speedup);
   }
 
   const Scenario& scenario_;
   const std::vector<RunResult>& results_;
-  std::vector<Column> columns_;
+  std::multimap<int, Column> columns_;  // by place
 };
 
 bool ranks_differ(const RunResult& result) {
@@ -180,23 +158,13 @@ void write_device_classes(std::ostream& out, const Scenario& scenario, const std
     if (!ranks_differ(result)) continue;
     const auto rows = merge_ranks(scenario, result, result.ranks.size(),
                                   [](const RankRow& a, const RankRow& b) { return a.device == b.device; });
-    Column counts{"ranks", "", {}, true}, devices{"device", "", {}, true};
-    for (const RankRow& row : rows) {
-      counts.cells.push_back(Cell{human_count(row.ranks)});
-      devices.cells.push_back(Cell{row.device});
-    }
-    std::vector<Column> columns{counts, devices};
-    add_rank_columns(columns, rows);
-    out << '\n';
     const auto spec = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
                                    [&](const ScheduleSpec& each) { return each.label == result.label; });
     const bool by_itself = spec != scenario.schedules.end() && accumulates_while_waiting(*spec);
-    write_wrapped(out, "",
-                  result.label + (by_itself ? ": each rank accumulates as many micro-batches as its speed allows"
-                                            : ": each node group does the micro-batches that it is given"),
-                  options.width);
-    out << '\n';
-    write_table(out, columns, options);
+    write_table_below(out,
+                      result.label + (by_itself ? ": each rank accumulates as many micro-batches as its speed allows"
+                                                : ": each node group does the micro-batches that it is given"),
+                      rank_columns("ranks", rows, [](const RankRow& row) { return human_count(row.ranks); }), options);
   }
 }
 
@@ -276,6 +244,8 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
       "comes from the larger batch alone, for which the model may need more tokens; \"same batch\" is the speedup over "
       "the baseline played with as many samples per update, so the larger batch brings nothing to it.",
       scenario.baseline);
+  if (baseline != scenario.schedules.end() && !(accumulating(*baseline) == *baseline))
+    text += fmt::format(" There \"{}\" reduces its gradients once an update.", scenario.baseline);
   const std::string laws = laws_of(results);
   const bool serial = baseline != scenario.schedules.end() && is_serial_sharded(*baseline);
   if (serial && !laws.empty() && !scenario.cluster.nodes.empty() && identical_ranks(scenario.cluster))
@@ -287,8 +257,8 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
 }  // namespace
 
 void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                      ConsoleOptions options, const FairComparison& fair) {
-  write_headline(out, scenario, results, options);
+                      const Standing& standing, ConsoleOptions options, const FairComparison& fair) {
+  write_headline(out, scenario, results, standing, options);
   write_scenario_header(out, scenario, options);
   out << '\n';
   write_table(out, Columns(scenario, results).all(), options);

@@ -4,20 +4,22 @@
 #include <iosfwd>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/table.hpp"
 #include "sim/answers/fairness.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/winner.hpp"
 
 namespace accosim {
 
 /// The verb `compare`: what was simulated, one row a schedule, how ranks of different speed share the work, what is
 /// fair to compare with where they differ, the warnings with their advice, and what the speedups mean.
 void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                      ConsoleOptions options, const FairComparison& fair = {});
+                      const Standing& standing, ConsoleOptions options, const FairComparison& fair = {});
 
 /// The verb `run`: every metric of one schedule with what it means, the parts of its memory, its ranks (equal ones as
 /// one row), its warnings.
-void write_run(std::ostream& out, const Scenario& scenario, const RunResult& result, ConsoleOptions options);
+void write_run(std::ostream& out, const Scenario& scenario, const RunResult& result, const Standing& standing,
+               ConsoleOptions options);
 
 }  // namespace accosim

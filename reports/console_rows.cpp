@@ -7,7 +7,12 @@
 #include <sstream>
 #include <utility>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
 #include "reports/answer.hpp"
 #include "reports/human.hpp"
 
@@ -91,9 +96,9 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario) {
 }
 
 void write_headline(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                    const ConsoleOptions& options) {
+                    const Standing& standing, const ConsoleOptions& options) {
   std::ostringstream lines;
-  write_wrapped(lines, "", headline_in_words(scenario, results), options.width);
+  write_wrapped(lines, "", answer_in_words(scenario, results, standing), options.width);
   std::string text = lines.str();
   text.pop_back();  // the end of the last line
   out << styled(text, Style::kBold, options.color) << "\n\n";
@@ -125,20 +130,16 @@ Style style_of(FitVerdict verdict) { return verdict == FitVerdict::kFits ? Style
 
 void write_memory_by_kind(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {
   if (result.memory_by_kind.size() < 2) return;
-  Column ranks{"ranks", "", {}, true}, devices{"device", "", {}, true}, memory{"memory", "", {}, false},
-      capacity{"of", "", {}, false}, fits{"fits with", "probability", {}, false};
-  for (const KindMemory& kind : result.memory_by_kind) {
-    const Style style = style_of(kind.fit.verdict);
-    ranks.cells.push_back(Cell{human_count(kind.ranks)});
-    devices.cells.push_back(Cell{kind.device});
-    memory.cells.push_back(Cell{human_memory(kind.parts.total())});
-    capacity.cells.push_back(Cell{human_memory(kind.capacity)});
-    fits.cells.push_back(Cell{in_percent(kind.fit.probability), style});
-  }
-  out << '\n';
-  write_wrapped(out, "", result.label + ": memory of each kind of rank", options.width);
-  out << '\n';
-  write_table(out, {ranks, devices, memory, capacity, fits}, options);
+  TableOf<KindMemory> table(result.memory_by_kind);
+  table.add("ranks", "", [](const KindMemory& kind) { return human_count(kind.ranks); });
+  table.add(
+      "device", "", [](const KindMemory& kind) { return kind.device; }, true);
+  table.add("memory", "", [](const KindMemory& kind) { return human_memory(kind.parts.total()); });
+  table.add("of", "", [](const KindMemory& kind) { return human_memory(kind.capacity); });
+  table.add("fits with", "probability", [](const KindMemory& kind) {
+    return Cell{in_percent(kind.fit.probability), style_of(kind.fit.verdict)};
+  });
+  write_table_below(out, result.label + ": memory of each kind of rank", table.columns(), options);
 }
 
 std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& result, std::size_t reach,
@@ -178,18 +179,19 @@ std::string mean_of(double sum, int count) {
   return text.size() > 3 && text.substr(text.size() - 3) == ".00" ? text.substr(0, text.size() - 3) : text;
 }
 
-void add_rank_columns(std::vector<Column>& columns, const std::vector<RankRow>& rows) {
-  const auto add = [&](const char* head, const char* sub_head, const std::function<std::string(const RankRow&)>& text) {
-    Column column{head, sub_head, {}, false};
-    for (const RankRow& row : rows) column.cells.push_back(Cell{text(row)});
-    columns.push_back(column);
-  };
-  add("micro-batches", "per round", [](const RankRow& row) {
+std::vector<Column> rank_columns(const char* head, const std::vector<RankRow>& rows,
+                                 const std::function<std::string(const RankRow&)>& name_of) {
+  TableOf<RankRow> table(rows);
+  table.add(head, "", name_of);
+  table.add(
+      "device", "", [](const RankRow& row) { return row.device; }, true);
+  table.add("micro-batches", "per round", [](const RankRow& row) {
     const std::string mean = mean_of(row.per_round, row.ranks);
     return row.least == row.most ? mean : fmt::format("{} ({} to {})", mean, row.least, row.most);
   });
-  add("per", "update", [](const RankRow& row) { return mean_of(row.per_update, row.ranks); });
-  add("GPU", "idle", [](const RankRow& row) { return human_percent(row.idle / row.ranks); });
+  table.add("per", "update", [](const RankRow& row) { return mean_of(row.per_update, row.ranks); });
+  table.add("GPU", "idle", [](const RankRow& row) { return human_percent(row.idle / row.ranks); });
+  return table.columns();
 }
 
 }  // namespace accosim

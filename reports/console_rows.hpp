@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/table.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/winner.hpp"
 
 namespace accosim {
 
@@ -25,7 +27,7 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario);
 
 /// The first line, which answers the question; and an empty one.
 void write_headline(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                    const ConsoleOptions& options);
+                    const Standing& standing, const ConsoleOptions& options);
 
 /// The facts, a line each.
 void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options);
@@ -56,7 +58,8 @@ std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& resu
 /// A mean that shows as a whole number when it is one.
 std::string mean_of(double sum, int count);
 
-/// Micro-batches a round and an update, and idle time, of each row.
-void add_rank_columns(std::vector<Column>& columns, const std::vector<RankRow>& rows);
+/// Of each row who it stands for, under `head`, the device, micro-batches a round and an update, and idle time.
+std::vector<Column> rank_columns(const char* head, const std::vector<RankRow>& rows,
+                                 const std::function<std::string(const RankRow&)>& name_of);
 
 }  // namespace accosim

@@ -7,8 +7,10 @@
 #include <functional>
 #include <optional>
 #include <ostream>
+#include <utility>
 #include <vector>
 
+#include "models/base/json_list.hpp"
 #include "models/base/text.hpp"
 #include "reports/human.hpp"
 
@@ -66,29 +68,25 @@ std::vector<DifferencePart> shown_parts(const FigureDifference& figure) {
 
 void write_figure(std::ostream& out, const FigureDifference& figure, const Written& written, bool of_trace,
                   const ConsoleOptions& options) {
-  std::vector<Column> columns;
-  const auto add = [&](const char* head, const char* sub_head, bool left, auto&& cell) {
-    Column column{head, sub_head, {}, left};
-    for (const DifferencePart& part : shown_parts(figure)) column.cells.push_back(Cell{cell(part)});
-    columns.push_back(std::move(column));
-  };
+  const std::vector<DifferencePart> parts = shown_parts(figure);
+  TableOf<DifferencePart> table(parts);
   const auto counted = [](const DifferencePart& part, std::size_t side) {
     return part.count[side] > 0 ? fmt::format("{} x {}", human_count(part.count[side]), time_of(part.each[side]))
                                 : std::string();
   };
-  add("part", "", true, [](const DifferencePart& part) { return part.name; });
-  add("A", "", false, [&](const DifferencePart& part) { return written(part.value[0]); });
-  add("B", "", false, [&](const DifferencePart& part) { return written(part.value[1]); });
-  add("B - A", "", false, [&](const DifferencePart& part) { return signed_text(part.difference(), written); });
-  add("share", "", false, [&](const DifferencePart& part) {
+  table.add("part", "", [](const DifferencePart& part) { return part.name; });
+  table.add("A", "", [&](const DifferencePart& part) { return written(part.value[0]); });
+  table.add("B", "", [&](const DifferencePart& part) { return written(part.value[1]); });
+  table.add("B - A", "", [&](const DifferencePart& part) { return signed_text(part.difference(), written); });
+  table.add("share", "", [&](const DifferencePart& part) {
     const std::optional<double> share = share_of(part.difference(), figure);
     return share ? human_percent(*share) : std::string("-");
   });
   if (of_trace)
     for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
-      add(side == 0 ? "A: each," : "B: each,", "hidden too", false,
-          [&](const DifferencePart& part) { return counted(part, side); });
-  write_table(out, columns, options);
+      table.add(side == 0 ? "A: each," : "B: each,", "hidden too",
+                [&](const DifferencePart& part) { return counted(part, side); });
+  write_table(out, table.columns(), options);
 }
 
 std::string closing(const FigureDifference& figure) {
@@ -138,20 +136,18 @@ JsonValue figure_json(const FigureDifference& figure, const std::string& unit, b
   };
   JsonValue json = json_object({});
   values(json, figure.value);
-  std::vector<JsonValue> parts;
-  for (const DifferencePart& part : figure.parts) {
-    JsonValue one = json_object({{"name", part.name}});
-    values(one, part.value);
-    one.set("share", share_of(part.difference(), figure));
-    if (of_trace) {
-      one.set("a_count", part.count[0]);
-      one.set("b_count", part.count[1]);
-      one.set("a_each_s", part.each[0]);
-      one.set("b_each_s", part.each[1]);
-    }
-    parts.push_back(std::move(one));
-  }
-  json.set("parts", std::move(parts));
+  json.set("parts", json_list(figure.parts, [&](const DifferencePart& part) {
+             JsonValue one = json_object({{"name", part.name}});
+             values(one, part.value);
+             one.set("share", share_of(part.difference(), figure));
+             if (of_trace) {
+               one.set("a_count", part.count[0]);
+               one.set("b_count", part.count[1]);
+               one.set("a_each_s", part.each[0]);
+               one.set("b_each_s", part.each[1]);
+             }
+             return one;
+           }));
   return json;
 }
 
@@ -179,21 +175,19 @@ void write_differences(std::ostream& out, const Differences& differences, const 
 
 JsonValue differences_json(const Differences& differences, const std::array<ComparedFile, 2>& files) {
   const auto file = [](const ComparedFile& one) { return json_object({{"file", one.name}, {"holds", one.holds}}); };
-  std::vector<JsonValue> schedules;
-  for (const ScheduleDifference& one : differences.schedules) {
+  JsonValue schedules = json_list(differences.schedules, [&](const ScheduleDifference& one) {
     JsonValue json = json_object({{"a", one.label[0]}, {"b", one.label[1]}});
     json.set("update_time", figure_json(one.update_time, "s", differences.of_traces));
-    if (!differences.of_traces) {
-      json.set("a_samples_per_update", one.samples[0]);
-      json.set("b_samples_per_update", one.samples[1]);
-      json.set("memory", figure_json(one.memory, "bytes", false));
-    }
-    schedules.push_back(std::move(json));
-  }
+    if (differences.of_traces) return json;
+    json.set("a_samples_per_update", one.samples[0]);
+    json.set("b_samples_per_update", one.samples[1]);
+    json.set("memory", figure_json(one.memory, "bytes", false));
+    return json;
+  });
   return json_object({{"schema", "accosim.diff/1"},
                       {"a", file(files[0])},
                       {"b", file(files[1])},
-                      {"schedules", schedules},
+                      {"schedules", std::move(schedules)},
                       {"only_in_a", differences.alone[0]},
                       {"only_in_b", differences.alone[1]}});
 }

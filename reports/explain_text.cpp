@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <numeric>
 #include <ostream>
 #include <string>
@@ -15,6 +14,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "reports/collectives_text.hpp"
 #include "reports/human.hpp"
+#include "reports/repeats.hpp"
 
 namespace accosim {
 namespace {
@@ -55,34 +55,12 @@ bool same_step(const PathStep& a, const PathStep& b) {
   return a.name == b.name && a.rank == b.rank && a.count == b.count;
 }
 
-/// Steps that follow each other `times` times, `length` of them; 1 of 1 for a step that does not repeat.
-struct Stretch {
-  std::size_t begin = 0, length = 1, times = 1;
-
-  std::size_t end() const { return begin + length * times; }
-};
-
-/// The stretch from `begin` on that saves the most rows; of equal ones the shortest.
-Stretch stretch_at(const std::vector<PathStep>& steps, std::size_t begin) {
-  constexpr std::size_t kLongest = 64;
-  Stretch best{begin};
-  std::size_t most = 0;
-  for (std::size_t length = 1; length <= kLongest && begin + 2 * length <= steps.size(); ++length) {
-    std::size_t end = begin + length;
-    while (end < steps.size() && same_step(steps[end], steps[end - length])) ++end;
-    const std::size_t times = (end - begin) / length;
-    const std::size_t rows = length > 1 ? length + 1 : 1;  // with the line above those that repeat
-    if (times > 1 && times * length > rows && times * length - rows > most) {
-      most = times * length - rows;
-      best = {begin, length, times};
-    }
-  }
-  return best;
-}
-
-std::vector<Stretch> stretches_of(const std::vector<PathStep>& steps) {
-  std::vector<Stretch> stretches;
-  for (std::size_t at = 0; at < steps.size(); at = stretches.back().end()) stretches.push_back(stretch_at(steps, at));
+std::vector<Repeats> stretches_of(const std::vector<PathStep>& steps) {
+  std::vector<Repeats> stretches;
+  for (std::size_t at = 0; at < steps.size(); at = stretches.back().end())
+    stretches.push_back(repeats_at(at, steps.size(), [&](std::size_t step, std::size_t length) {
+      return same_step(steps[step], steps[step - length]);
+    }));
   return stretches;
 }
 
@@ -91,7 +69,7 @@ class PathRows {
  public:
   explicit PathRows(const CriticalPath& path) : path_(path) {}
 
-  void add(const Stretch& stretch) {
+  void add(const Repeats& stretch) {
     const bool several = stretch.length > 1;
     if (several)
       add_row(fmt::format("{} times these {}:", stretch.times, stretch.length), "", human_time(at_),
@@ -115,12 +93,12 @@ class PathRows {
     const int first = path_.steps.front().rank;
     const bool one_rank =
         std::all_of(path_.steps.begin(), path_.steps.end(), [&](const PathStep& step) { return step.rank == first; });
-    if (one_rank) what_.sub_head = fmt::format("of rank {}", first);
-    out << '\n';
-    write_table(out,
-                one_rank ? std::vector<Column>{what_, starts_, takes_, share_}
-                         : std::vector<Column>{what_, rank_, starts_, takes_, share_},
-                options);
+    std::vector<Column> columns = rows_.columns();
+    if (one_rank) {
+      columns[0].sub_head = fmt::format("of rank {}", first);
+      columns.erase(columns.begin() + 1);
+    }
+    write_table_below(out, "", columns, options);
   }
 
  private:
@@ -130,24 +108,19 @@ class PathRows {
     return sum;
   }
 
-  void add_row(std::string what, std::string rank, std::string from, Seconds takes) {
-    what_.cells.push_back(Cell{std::move(what)});
-    rank_.cells.push_back(Cell{std::move(rank)});
-    starts_.cells.push_back(Cell{std::move(from)});
-    takes_.cells.push_back(Cell{human_time(takes)});
-    share_.cells.push_back(Cell{share_of(takes, path_.update_time)});
+  void add_row(const std::string& what, const std::string& rank, const std::string& from, Seconds takes) {
+    rows_.add(Style::kPlain, {what, rank, from, human_time(takes), share_of(takes, path_.update_time)});
   }
 
   const CriticalPath& path_;
   Seconds at_;
-  Column what_{"critical path", "", {}, true}, rank_{"rank", "", {}, false}, starts_{"from", "", {}, false},
-      takes_{"takes", "", {}, false}, share_{"share", "", {}, false};
+  Table rows_{{left("critical path"), right("rank"), right("from"), right("takes"), right("share")}};
 };
 
 void write_path(std::ostream& out, const CriticalPath& path, const ConsoleOptions& options) {
   if (path.steps.empty()) return;
   constexpr std::size_t kMost = 60;
-  const std::vector<Stretch> stretches = stretches_of(path.steps);
+  const std::vector<Repeats> stretches = stretches_of(path.steps);
   const std::size_t shown = stretches.size() <= kMost ? stretches.size() : kMost - 1;
   PathRows rows(path);
   for (std::size_t i = 0; i < shown; ++i) rows.add(stretches[i]);
@@ -156,21 +129,6 @@ void write_path(std::ostream& out, const CriticalPath& path, const ConsoleOption
 }
 
 Seconds time_of(const OperatorRow& row) { return static_cast<double>(row.count) * (row.forward + row.backward); }
-
-/// A row of the table: an operator, or the layer whose operators follow.
-struct TableRow {
-  const OperatorRow* op = nullptr;
-  std::string layer;  ///< where `op` is null
-};
-
-std::vector<TableRow> rows_by_layer(const OperatorTable& table) {
-  std::vector<TableRow> rows;
-  for (const OperatorRow& row : table.rows) {
-    if (rows.empty() || rows.back().op->layer != row.layer) rows.push_back({nullptr, row.layer});
-    rows.push_back({&row, ""});
-  }
-  return rows;
-}
 
 struct OperatorSum {
   Seconds time;
@@ -189,51 +147,31 @@ OperatorSum sum_of(const OperatorTable& table) {
 }
 
 std::vector<Column> operator_columns(const OperatorTable& table) {
-  const std::vector<TableRow> rows = rows_by_layer(table);
   const OperatorSum sum = sum_of(table);
-  std::vector<Column> columns;
-  Column names{"operator", "", {}, true};
-  for (const TableRow& row : rows)
-    names.cells.push_back(row.op != nullptr ? Cell{"  " + row.op->name} : Cell{row.layer, Style::kBold});
-  names.cells.push_back(Cell{"all", Style::kBold});
-  columns.push_back(std::move(names));
-  const auto add = [&](const char* head, const char* sub_head, const std::function<std::string(const OperatorRow&)>& f,
-                       const std::string& total) {
-    Column column{head, sub_head, {}, false};
-    for (const TableRow& row : rows) column.cells.push_back(Cell{row.op != nullptr ? f(*row.op) : ""});
-    column.cells.push_back(Cell{total, Style::kBold});
-    columns.push_back(std::move(column));
-  };
   const auto share = [&](Seconds time) { return share_of(time, table.micro_batch); };
-  add(
-      "times", "", [](const OperatorRow& row) { return fmt::format("{}", row.count); }, "");
-  add(
-      "all of", "them", [](const OperatorRow& row) { return human_time(time_of(row)); }, human_time(sum.time));
-  add(
-      "share", "", [&](const OperatorRow& row) { return share(time_of(row)); }, share(sum.time));
-  add(
-      "bound", "by", [](const OperatorRow& row) { return row.bound; }, "");
-  add(
-      "forward", "of one", [](const OperatorRow& row) { return human_time(row.forward); }, "");
-  add(
-      "backward", "of one", [](const OperatorRow& row) { return human_time(row.backward); }, "");
-  add(
-      "work", "of one", [](const OperatorRow& row) { return human_flops(row.flops); }, human_flops(sum.flops));
-  add(
-      "moved", "by one", [](const OperatorRow& row) { return human_bytes(row.bytes); }, human_bytes(sum.bytes));
-  return columns;
+  Table rows({left("operator"), right("times"), right("all of", "them"), right("share"), right("bound", "by"),
+              right("forward", "of one"), right("backward", "of one"), right("work", "of one"),
+              right("moved", "by one")});
+  const std::string* layer = nullptr;
+  for (const OperatorRow& row : table.rows) {
+    if (layer == nullptr || *layer != row.layer) rows.add({{row.layer, Style::kBold}});
+    layer = &row.layer;
+    rows.add(Style::kPlain,
+             {"  " + row.name, fmt::format("{}", row.count), human_time(time_of(row)), share(time_of(row)), row.bound,
+              human_time(row.forward), human_time(row.backward), human_flops(row.flops), human_bytes(row.bytes)});
+  }
+  rows.add(Style::kBold, {"all", "", human_time(sum.time), share(sum.time), "", "", "", human_flops(sum.flops),
+                          human_bytes(sum.bytes)});
+  return rows.columns();
 }
 
 /// `of` names the schedules, where there are several: " of ddp and zero1".
 void write_operators(std::ostream& out, const OperatorTable& table, const std::string& of,
                      const ConsoleOptions& options) {
-  out << '\n';
-  write_wrapped(out, "",
-                fmt::format("One micro-batch on {}{} takes {}, forward and backward:", table.device, of,
-                            human_time(table.micro_batch)),
-                options.width);
-  out << '\n';
-  write_table(out, operator_columns(table), options);
+  write_table_below(out,
+                    fmt::format("One micro-batch on {}{} takes {}, forward and backward:", table.device, of,
+                                human_time(table.micro_batch)),
+                    operator_columns(table), options);
   const Seconds rest = table.micro_batch - sum_of(table).time;
   if (negligible(rest, table.micro_batch)) return;
   write_wrapped(out, "",

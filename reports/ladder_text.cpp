@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/base/json_list.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -45,9 +47,12 @@ std::string ladder_in_words(const Ladder& ladder) {
                         human_percent(std::log(gain) / std::log(all)), human_factor(all), ladder.rungs[best].change);
   else
     text += ".";
+  const ScheduleSpec& first = ladder.rungs.front().spec;
+  if (!(accumulating(first) == first))
+    text += fmt::format(" \"{}\" stands here as it is written, and reduces after every micro-batch.", ladder.from);
   if (last.most_same_batch > 0)
-    text += fmt::format(" At the same batch the last change can never bring more than {}.",
-                        human_factor(last.most_same_batch));
+    text += fmt::format(" At the same batch \"{}\" can never be more than {} as fast as serial ZeRO-1, here \"{}\".",
+                        ladder.to, human_factor(last.most_same_batch), ladder.rungs[last.most_over].change);
   return text;
 }
 
@@ -59,53 +64,48 @@ void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions&
   };
   const auto [least, most] = std::minmax_element(rungs.begin(), rungs.end(),
                                                  [&](const Rung& a, const Rung& b) { return speedup(a) < speedup(b); });
-  std::vector<Column> columns;
-  const auto add = [&](const char* head, const char* sub_head, bool left,
-                       const std::function<std::string(const Rung&)>& cell) {
-    Column column{head, sub_head, {}, left};
-    for (const Rung& rung : rungs) column.cells.push_back(Cell{cell(rung)});
-    columns.push_back(std::move(column));
-  };
+  TableOf<Rung> table(rungs);
   const auto first = [&](const Rung& rung) { return &rung == &rungs.front(); };
-  add("change", "", true, [](const Rung& rung) { return rung.change; });
-  add("update", "", false, [](const Rung& rung) { return human_time(rung.update_time); });
-  add("samples", "an update", false, [](const Rung& rung) { return human_count(rung.samples_per_update); });
-  add("times", "per token", false,
-      [&](const Rung& rung) { return first(rung) ? std::string() : human_factor(rung.times); });
-  add("speedup", "per token", false, [](const Rung& rung) { return human_factor(rung.speedup); });
-  add("times", "same batch", false,
-      [&](const Rung& rung) { return first(rung) ? std::string() : factor(rung.times_same_batch); });
-  add("speedup", "same batch", false,
-      [&](const Rung& rung) { return first(rung) ? "1.00x" : factor(rung.speedup_same_batch); });
+  table.add("change", "", [](const Rung& rung) { return rung.change; });
+  table.add("update", "", [](const Rung& rung) { return human_time(rung.update_time); });
+  table.add("samples", "an update", [](const Rung& rung) { return human_count(rung.samples_per_update); });
+  table.add("times", "per token",
+            [&](const Rung& rung) { return first(rung) ? std::string() : human_factor(rung.times); });
+  table.add("speedup", "per token", [](const Rung& rung) { return human_factor(rung.speedup); });
+  table.add("times", "same batch",
+            [&](const Rung& rung) { return first(rung) ? std::string() : factor(rung.times_same_batch); });
+  table.add("speedup", "same batch",
+            [&](const Rung& rung) { return first(rung) ? "1.00x" : factor(rung.speedup_same_batch); });
   constexpr double kLeastScale = 1.25;  // a change of less than a quarter fills no bar
   const double lowest = speedup(*least), highest = std::max(speedup(*most), kLeastScale * lowest);
   const Rung* before = &rungs.front();
-  add(at_same_batch ? "same batch," : "per token,", "logarithmic", true, [&](const Rung& rung) {
+  const auto bar = [&](const Rung& rung) {
     const double was = speedup(*before);
     before = &rung;
-    if (first(rung)) return std::string();
-    return bar_of(was, speedup(rung), lowest, highest, 24);
-  });
-  write_table(out, columns, options);
+    return first(rung) ? std::string() : bar_of(was, speedup(rung), lowest, highest, 24);
+  };
+  table.add(at_same_batch ? "same batch," : "per token,", "logarithmic", bar, true);
+  write_table(out, table.columns(), options);
   out << '\n';
   write_wrapped(out, "", ladder_in_words(ladder), options.width);
 }
 
 JsonValue ladder_json(const Ladder& ladder) {
-  const auto optional = [](const std::optional<double>& value) { return value ? JsonValue(*value) : JsonValue(); };
-  std::vector<JsonValue> rungs;
-  for (const Rung& rung : ladder.rungs)
-    rungs.push_back(
-        json_object({{"change", rung.change},
-                     {"schedule", rung.spec.name},
-                     {"update_time_s", rung.update_time.value},
-                     {"samples_per_update", rung.samples_per_update},
-                     {"tokens_per_s", rung.tokens_per_second},
-                     {"times", rung.times},
-                     {"speedup", rung.speedup},
-                     {"times_same_batch", optional(rung.times_same_batch)},
-                     {"speedup_same_batch", optional(rung.speedup_same_batch)},
-                     {"most_same_batch", rung.most_same_batch > 0 ? JsonValue(rung.most_same_batch) : JsonValue()}}));
+  JsonValue rungs = json_list(ladder.rungs, [&](const Rung& rung) {
+    const bool bound = rung.most_same_batch > 0;
+    return json_object(
+        {{"change", rung.change},
+         {"schedule", rung.spec.name},
+         {"update_time_s", rung.update_time.value},
+         {"samples_per_update", rung.samples_per_update},
+         {"tokens_per_s", rung.tokens_per_second},
+         {"times", rung.times},
+         {"speedup", rung.speedup},
+         {"times_same_batch", rung.times_same_batch},
+         {"speedup_same_batch", rung.speedup_same_batch},
+         {"most_same_batch", bound ? JsonValue(rung.most_same_batch) : JsonValue()},
+         {"most_same_batch_over", bound ? JsonValue(ladder.rungs[rung.most_over].change) : JsonValue()}});
+  });
   return json_object(
       {{"schema", "accosim.ladder/1"}, {"from", ladder.from}, {"to", ladder.to}, {"rungs", std::move(rungs)}});
 }

@@ -11,6 +11,7 @@ const char* name_of(OpClass cls) {
     case OpClass::kCommunication: return "communication";
     case OpClass::kHost: return "host";
     case OpClass::kPause: return "pause";
+    case OpClass::kCounted: return "counted";
     case OpClass::kMark: return "mark";
   }
   return "other";

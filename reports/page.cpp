@@ -3,19 +3,20 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <map>
 #include <ostream>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "build_info/project.hpp"
-#include "models/base/json.hpp"
+#include "models/base/json_list.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/answer.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
 #include "reports/ladder_text.hpp"
+#include "reports/metric_text.hpp"
 #include "reports/op_class_name.hpp"
 #include "reports/page_files.hpp"
 #include "reports/page_ground.hpp"
@@ -25,9 +26,8 @@ namespace accosim {
 namespace {
 
 JsonValue breakdown_json(const Explanation& explanation) {
-  std::vector<JsonValue> causes;
-  for (const auto& [name, duration] : explanation.path.causes)
-    causes.push_back(json_object({{"name", name}, {"s", duration.value}}));
+  const auto cause = [](const auto& each) { return json_object({{"name", each.first}, {"s", each.second.value}}); };
+  const auto cls = [](const auto& each) { return json_object({{"name", name_of(each.first)}, {"s", each.second}}); };
   // The same time by class, in the order of the classes.
   std::map<OpClass, double> by_class;
   for (const PathStep& step : explanation.path.steps) by_class[step.cls] += step.duration.value;
@@ -37,50 +37,51 @@ JsonValue breakdown_json(const Explanation& explanation) {
     by_class[OpClass::kPause] += share;
     update += share;
   }
-  std::vector<JsonValue> classes, notes(explanation.notes.begin(), explanation.notes.end());
+  std::vector<JsonValue> notes(explanation.notes.begin(), explanation.notes.end());
   if (explanation.drawn_mean)
     notes.emplace_back(
         fmt::format("This is one update of many that differ; their mean is {}.", human_time(*explanation.drawn_mean)));
-  for (const auto& [cls, seconds] : by_class) classes.push_back(json_object({{"name", name_of(cls)}, {"s", seconds}}));
-  return json_object(
-      {{"label", explanation.label}, {"update_s", update}, {"classes", classes}, {"causes", causes}, {"notes", notes}});
+  return json_object({{"label", explanation.label},
+                      {"update_s", update},
+                      {"classes", json_list(by_class, cls)},
+                      {"causes", json_list(explanation.path.causes, cause)},
+                      {"notes", std::move(notes)}});
 }
 
 JsonValue errors_json(const std::vector<KnownError>& errors) {
-  std::vector<JsonValue> list;
-  for (const KnownError& error : errors)
-    list.push_back(json_object({{"group", error.group},
-                                {"device", error.device},
-                                {"cases", error.cases},
-                                {"without_source", error.without_source},
-                                {"fitted", error.fitted}}));
-  return list;
+  return json_list(errors, [](const KnownError& error) {
+    return json_object({{"group", error.group},
+                        {"device", error.device},
+                        {"cases", error.cases},
+                        {"without_source", error.without_source},
+                        {"fitted", error.fitted}});
+  });
 }
 
 JsonValue run_json(const PageRun& run) {
-  std::vector<JsonValue> parts;
-  for (const TimelinePart& part : run.parts)
-    parts.push_back(json_object({{"name", part.name},
-                                 {"measured_count", part.measured_count},
-                                 {"measured_s", part.measured.value},
-                                 {"predicted_count", part.predicted_count},
-                                 {"predicted_s", part.predicted.value}}));
+  JsonValue parts = json_list(run.parts, [](const TimelinePart& part) {
+    return json_object({{"name", part.name},
+                        {"measured_count", part.measured_count},
+                        {"measured_s", part.measured.value},
+                        {"predicted_count", part.predicted_count},
+                        {"predicted_s", part.predicted.value}});
+  });
   return json_object({{"file", run.file},
                       {"measured_s", run.measured.value},
                       {"predicted_s", run.predicted.value},
                       {"measured_micro_batches", run.measured_micro_batches},
                       {"predicted_micro_batches", run.predicted_micro_batches},
-                      {"parts", parts}});
+                      {"parts", std::move(parts)}});
 }
 
 JsonValue words_json(const Scenario& scenario, const Page& page) {
-  std::vector<JsonValue> facts;
-  for (const ScenarioFact& fact : scenario_facts(scenario))
-    facts.push_back(json_object({{"name", fact.name}, {"text", fact.text}}));
+  JsonValue facts = json_list(scenario_facts(scenario), [](const ScenarioFact& fact) {
+    return json_object({{"name", fact.name}, {"text", fact.text}});
+  });
   return json_object({{"question", question_in_words(scenario, page.results)},
-                      {"answer", answer_in_words(scenario, page.results)},
+                      {"answer", answer_in_words(scenario, page.results, page.standing)},
                       {"description", scenario.description},
-                      {"facts", facts}});
+                      {"facts", std::move(facts)}});
 }
 
 /// What a script element may hold: `<` and the two ends of a line that JSON allows in its texts and JavaScript does
@@ -113,9 +114,8 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
   member("version", kVersion);
   member("command", page.command);
   member("words", words_json(scenario, page));
-  std::vector<JsonValue> breakdown;
-  std::transform(page.explanations.begin(), page.explanations.end(), std::back_inserter(breakdown), breakdown_json);
-  member("breakdown", breakdown);
+  member("metrics", page_metrics_json());
+  member("breakdown", json_list(page.explanations, breakdown_json));
   member("ground", ground_json(scenario));
   member("errors", errors_json(page.errors));
   member("run", page.run ? run_json(*page.run) : JsonValue());
@@ -127,7 +127,7 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
   text << ",\n\"timelines\": ";
   write_page_timelines(text, page.timelines);
   text << ",\n\"result\": ";
-  write_results_json(text, scenario, page.network, page.results, page.fair);
+  write_results_json(text, scenario, page.network, page.results, page.standing, page.fair);
   text << "}\n";
   out << safe_in_script(text.str());
 }

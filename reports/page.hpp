@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "models/base/outputs.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/answers/fairness.hpp"
 #include "sim/answers/ladder.hpp"
 #include "sim/evidence/known_errors.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/result/explain.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/winner.hpp"
 
 namespace accosim {
 
@@ -42,6 +43,7 @@ struct Page {
   std::string command;  ///< that makes the page again
   std::string network;
   std::vector<RunResult> results;
+  Standing standing;
   FairComparison fair;
   std::vector<Explanation> explanations;  ///< one a result
   std::vector<PageTimeline> timelines;

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -26,7 +29,7 @@ std::string known(const Device& device, Dtype dtype) {
   std::string text = fit ? "matrix products: fitted to " + in_words(fit->quality)
                          : std::string("matrix products: a share of the peak that the profile gives, not fitted");
   if (device.attention) text += "; fused attention: fitted to " + in_words(device.attention->quality);
-  if (!device.kernels.empty()) text += "; kernels that accocal measured on it";
+  if (!device.kernels->empty()) text += "; kernels that accocal measured on it";
   return text;
 }
 

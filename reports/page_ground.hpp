@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/json.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
 
 namespace accosim {
 

@@ -19,12 +19,13 @@ cd -- "$root"
 # The header and the tables of `compare`; its warnings and closing words go on below.
 region_compare() {
   local output
-  output=$("$program" compare scenarios/paper/finetune_2x4_a100.json)
+  output=$("$program" compare overlap_2x4_a100)
   printf '```text\n'
   # Every block up to the first whose second line is a warning.
   printf '%s\n' "$output" | awk '
-    /^  ! / { exit }
-    { if (held) print line; line = $0; held = 1 }' | sed -e '$ { /^$/ d }'
+    /^  ! / { held = 0; exit }
+    { if (held) print line; line = $0; held = 1 }
+    END { if (held) print line }' | sed -e '$ { /^$/ d }'
   printf '...\n```\n'
 }
 

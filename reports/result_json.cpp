@@ -5,41 +5,45 @@
 #include <algorithm>
 #include <cstdint>
 #include <ostream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "build_info/project.hpp"
-#include "models/base/json.hpp"
+#include "models/base/json_list.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/scenario.hpp"
+#include "reports/caveats_text.hpp"
 #include "reports/fair_text.hpp"
+#include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
 
 namespace accosim {
 namespace {
 
-std::vector<JsonValue> kinds_of(const std::vector<KindMemory>& kinds) {
-  std::vector<JsonValue> list;
-  for (const KindMemory& kind : kinds)
-    list.push_back(json_object({{"device", kind.device},
-                                {"ranks", kind.ranks},
-                                {"memory_resident_bytes", kind.parts.total().value},
-                                {"memory_capacity_bytes", kind.capacity.value},
-                                {"fit_verdict", name_of(kind.fit.verdict)},
-                                {"fit_probability", kind.fit.probability}}));
-  return list;
+JsonValue kinds_of(const std::vector<KindMemory>& kinds) {
+  return json_list(kinds, [](const KindMemory& kind) {
+    return json_object({{"device", kind.device},
+                        {"ranks", kind.ranks},
+                        {"memory_resident_bytes", kind.parts.total().value},
+                        {"memory_capacity_bytes", kind.capacity.value},
+                        {"fit_verdict", name_of(kind.fit.verdict)},
+                        {"fit_probability", kind.fit.probability}});
+  });
 }
 
-std::vector<JsonValue> list_of(const std::vector<WayToFit>& ways) {
-  std::vector<JsonValue> list;
-  for (const WayToFit& way : ways)
-    list.push_back(json_object({{"what", way.change},
-                                {"set", way.set},
-                                {"memory_bytes", way.memory.value},
-                                {"saves_bytes", way.saves.value},
-                                {"time_ratio", way.time_ratio},
-                                {"fits", way.fits()},
-                                {"fit_verdict", name_of(way.fit.verdict)},
-                                {"fit_probability", way.fit.probability}}));
-  return list;
+JsonValue list_of(const std::vector<WayToFit>& ways) {
+  return json_list(ways, [](const WayToFit& way) {
+    return json_object({{"what", way.change},
+                        {"set", way.set},
+                        {"memory_bytes", way.memory.value},
+                        {"saves_bytes", way.saves.value},
+                        {"time_ratio", way.time_ratio},
+                        {"fits", way.fits()},
+                        {"fit_verdict", name_of(way.fit.verdict)},
+                        {"fit_probability", way.fit.probability}});
+  });
 }
 
 /// KEY_low and KEY_high: null where there is no interval.
@@ -78,53 +82,33 @@ JsonValue steady_json(const SteadyState& steady) {
                       {"halves_differ", repeats ? JsonValue() : JsonValue(steady.halves_differ)}});
 }
 
-/// All of a result but its ranks.
-JsonValue body_of(const RunResult& result) {
-  JsonValue body = json_object({});
-  body.set("schedule", result.schedule);
-  body.set("label", result.label);
-  body.set("update_time_s", result.update_time.value);
-  body.set("update_time_s_low", result.update_time_low.value);
-  body.set("update_time_s_high", result.update_time_high.value);
-  body.set("total_time_s", result.total_time.value);
-  body.set("tokens_per_s", result.tokens_per_second);
-  body.set("tokens_per_s_per_gpu", result.tokens_per_second_per_gpu);
-  body.set("model_flops_per_s_per_gpu", result.model_flops_per_gpu.value);
-  body.set("gpu_hours", result.gpu_hours);
-  body.set("cost", result.cost);
-  if (result.drawn) body.set("tokens_padded_per_s", result.tokens_padded_per_second);
-  body.set("speedup", result.speedup);
-  body.set("speedup_same_batch", result.speedup_same_batch);
-  if (result.speedup) {
+/// What is no metric, or is not known of every play, before the metric that it has always stood before.
+void set_before(JsonValue& body, std::string_view key, const RunResult& result) {
+  if (key == "speedup" && result.drawn) body.set("tokens_padded_per_s", result.tokens_padded_per_second);
+  if (key == "published_speedup" && result.speedup) {
     set_interval(body, "speedup", result.speedup_interval);
     set_interval(body, "speedup_same_batch", result.speedup_same_batch_interval);
   }
-  if (result.to_loss) set_time_to_loss(body, *result.to_loss);
-  body.set("published_speedup", result.published_speedup);
-  body.set("published_speedup_error", result.speedup_error());
-  body.set("published_time_s", result.published_time ? JsonValue(result.published_time->value) : JsonValue());
-  body.set("published_time_error", result.time_error());
-  body.set("published_of_another_run", result.published_of_another_run);
-  body.set("batch_inflation", result.batch_inflation);
-  body.set("samples_per_update", result.samples_per_update);
-  body.set("micro_batches_per_update", result.micro_batches_per_update);
-  body.set("mfu", result.mfu);
-  body.set("hfu", result.hfu);
-  body.set("gpu_idle_fraction", result.gpu_idle_fraction);
-  body.set("exposed_communication_s", result.exposed_communication.value);
-  body.set("bytes_sent_per_rank_per_update", result.bytes_sent_per_rank_per_update.value);
-  body.set("memory_formula_bytes", result.memory_formula.value);
-  body.set("memory_resident_bytes", result.memory_resident.value);
-  body.set("memory_resident_bytes_low", result.memory_resident_low.value);
-  body.set("memory_resident_bytes_high", result.memory_resident_high.value);
-  body.set("memory_capacity_bytes", result.memory_capacity.value);
+  if (key == "published_speedup" && result.to_loss) set_time_to_loss(body, *result.to_loss);
+  if (key == "samples_per_update") body.set("statistics", name_of(result.statistics));
+}
+
+/// All of a result but its ranks.
+JsonValue body_of(const RunResult& result) {
+  JsonValue body = json_object({{"schedule", result.schedule}, {"label", result.label}});
+  for (const Metric& metric : metrics()) {
+    if (!metric.in_json) continue;
+    set_before(body, metric.key, result);
+    body.set(metric.key, json_of(metric, result));
+    if (metric.interval.of != nullptr && metric.figure.always)
+      set_interval(body, metric.key, metric.interval.of(result));
+  }
   body.set("steady", steady_json(result.steady));
   set_unsteady(body, result);
   set_fit(body, result);
-  std::vector<JsonValue> warnings;
-  for (const Warning& warning : result.warnings)
-    warnings.push_back(json_object({{"code", warning.code}, {"message", warning.message}, {"advice", warning.advice}}));
-  body.set("warnings", std::move(warnings));
+  body.set("warnings", json_list(result.warnings, [](const Warning& warning) {
+             return json_object({{"code", warning.code}, {"message", warning.message}, {"advice", warning.advice}});
+           }));
   return body;
 }
 
@@ -192,10 +176,25 @@ void write_result(std::ostream& out, const Scenario& scenario, const RunResult& 
   out << "\n    }";
 }
 
+/// Who wins, or comes nearest to it, and who is faster, `times` as fast, with the figures that are held against each.
+JsonValue answer_json(const std::vector<RunResult>& results, const Standing& standing) {
+  const auto one = [&](const std::optional<std::size_t>& i) {
+    if (!i) return JsonValue();
+    return json_object(
+        {{"label", results[*i].label}, {"times", standing.times[*i]}, {"caveats", caveats_json(standing.caveats[*i])}});
+  };
+  return json_object({{"batch_growth", standing.rule.batch_growth},
+                      {"fit_probability", standing.rule.fit_probability},
+                      {"winner", one(standing.winner)},
+                      {"nearest", one(standing.nearest)},
+                      {"faster", json_list(standing.faster, one)}});
+}
+
 }  // namespace
 
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
-                        const std::vector<RunResult>& results, const FairComparison& fair, RankRows rows) {
+                        const std::vector<RunResult>& results, const Standing& standing, const FairComparison& fair,
+                        RankRows rows) {
   const std::vector<JsonValue> sets(scenario.sets.begin(), scenario.sets.end());
   out << "{\n  \"schema\": \"accosim.result/2\",\n  \"version\": " << quoted_json(kVersion)
       << ",\n  \"sets\": " << dump_json(sets) << ",\n  \"scenario\": " << quoted_json(scenario.name)
@@ -216,6 +215,7 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
     out << ",\n  \"fair_baselines\": " << indented(fair_baselines_json(fair), "  ")
         << ",\n  \"fair_gains\": " << indented(fair_gains_json(fair), "  ")
         << ",\n  \"fair_words\": " << indented(JsonValue(fair.words), "  ");
+  if (standing.best()) out << ",\n  \"answer\": " << indented(answer_json(results, standing), "  ");
   out << "\n}\n";
 }
 

@@ -22,17 +22,17 @@ void write_stages(std::ostream& out, const StagesUsed& used, const ConsoleOption
   }
   all.name = "together";
   rows.push_back(all);
-  Column names{"stage", "", {}, true}, times{"times", "", {}, false}, seconds{"time", "", {}, false},
-      shares{"share", "", {}, false}, memory{"memory", "more", {}, false};
-  for (const StageUse& row : rows) {
-    names.cells.push_back(Cell{row.name});
-    times.cells.push_back(Cell{row.times > 0 ? human_count(static_cast<double>(row.times)) : "-"});
-    seconds.cells.push_back(Cell{human_time(Seconds{row.seconds})});
-    shares.cells.push_back(Cell{human_percent(all.seconds > 0 ? row.seconds / all.seconds : 0)});
-    memory.cells.push_back(Cell{human_bytes(Bytes{1024.0 * static_cast<double>(row.peak_kib)})});
-  }
-  out << '\n';
-  write_table(out, {names, times, seconds, shares, memory}, options);
+  TableOf<StageUse> table(rows);
+  table.add("stage", "", [](const StageUse& row) { return row.name; });
+  table.add("times", "", [](const StageUse& row) {
+    return row.times > 0 ? human_count(static_cast<double>(row.times)) : std::string("-");
+  });
+  table.add("time", "", [](const StageUse& row) { return human_time(Seconds{row.seconds}); });
+  table.add("share", "",
+            [&](const StageUse& row) { return human_percent(all.seconds > 0 ? row.seconds / all.seconds : 0); });
+  table.add("memory", "more",
+            [](const StageUse& row) { return human_bytes(Bytes{1024.0 * static_cast<double>(row.peak_kib)}); });
+  write_table_below(out, "", table.columns(), options);
   std::string counts;
   for (const auto& [what, count] : used.tallies)
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", human_count(static_cast<double>(count)), what);

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "models/base/glyphs.hpp"
+#include "models/draw/glyphs.hpp"
 
 namespace accosim {
 namespace {
@@ -42,6 +42,14 @@ std::vector<std::size_t> block_ends(const std::vector<int>& widths, int width) {
 }
 
 }  // namespace
+
+void Table::add(const std::vector<Cell>& cells) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].cells.push_back(i < cells.size() ? cells[i] : Cell{});
+}
+
+void Table::add(Style style, const std::vector<std::string>& texts) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].cells.push_back({texts[i], style});
+}
 
 std::string printable(const std::string& text) {
   std::string result;
@@ -139,6 +147,16 @@ void write_table(std::ostream& out, const std::vector<Column>& columns, const Co
     }
     begin = end;
   }
+}
+
+void write_table_below(std::ostream& out, const std::string& sentence, const std::vector<Column>& columns,
+                       const ConsoleOptions& options) {
+  out << '\n';
+  if (!sentence.empty()) {
+    write_wrapped(out, "", sentence, options.width);
+    out << '\n';
+  }
+  write_table(out, columns, options);
 }
 
 }  // namespace accosim

@@ -4,6 +4,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace accosim {
@@ -27,6 +28,42 @@ struct Column {
   bool left = false;  ///< aligned left, as text is; numbers go right
 };
 
+/// Column by column: of each item what a column says of it, a text or a Cell. The first is aligned left.
+template <typename Item>
+class TableOf {
+ public:
+  explicit TableOf(const std::vector<Item>& items) : items_(items) {}
+
+  template <typename CellOf>
+  void add(const std::string& head, const std::string& sub_head, const CellOf& cell_of, bool left = false) {
+    Column& column = columns_.emplace_back(Column{head, sub_head, {}, left || columns_.empty()});
+    for (const Item& item : items_) column.cells.push_back(Cell{cell_of(item)});
+  }
+  const std::vector<Column>& columns() const { return columns_; }
+
+ private:
+  const std::vector<Item>& items_;
+  std::vector<Column> columns_;
+};
+
+/// Row by row, under columns without cells.
+class Table {
+ public:
+  explicit Table(std::vector<Column> heads) : columns_(std::move(heads)) {}
+
+  /// As many as there are columns, or fewer: then the rest is empty.
+  void add(const std::vector<Cell>& cells);
+  void add(Style style, const std::vector<std::string>& texts);
+  bool empty() const { return columns_.front().cells.empty(); }
+  const std::vector<Column>& columns() const { return columns_; }
+
+ private:
+  std::vector<Column> columns_;
+};
+/// The head of a column of texts, which are aligned left, and of one of numbers.
+inline Column left(const std::string& head, const std::string& sub_head = "") { return {head, sub_head, {}, true}; }
+inline Column right(const std::string& head, const std::string& sub_head = "") { return {head, sub_head, {}, false}; }
+
 /// `text` as it may be printed: what would move the cursor or is not UTF-8 becomes '?'.
 std::string printable(const std::string& text);
 /// Columns that a terminal gives printable(text): 2 for wide East Asian characters and emoji, 0 for combining marks.
@@ -48,5 +85,8 @@ void write_wrapped(std::ostream& out, const std::string& first, const std::strin
 /// allows, about equally wide. The names of the rows are cut to a third of the width (at least 12) where the table has
 /// more than one block. So no line is wider than the terminal, but for a figure that is wider than the rest of it.
 void write_table(std::ostream& out, const std::vector<Column>& columns, const ConsoleOptions& options);
+/// The same below an empty line and, where there is one, a sentence and another empty line.
+void write_table_below(std::ostream& out, const std::string& sentence, const std::vector<Column>& columns,
+                       const ConsoleOptions& options);
 
 }  // namespace accosim

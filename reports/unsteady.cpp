@@ -3,27 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <ostream>
-#include <utility>
 
+#include "models/base/json_list.hpp"
 #include "reports/human.hpp"
+#include "reports/metric_text.hpp"
 
 namespace accosim {
 namespace {
 
-using CellOf = std::function<std::string(const RunResult&)>;
-
-Column column(const char* head, const char* sub_head, const std::vector<RunResult>& results, const CellOf& cell) {
-  Column column{head, sub_head, {}, false};
-  for (const RunResult& result : results) column.cells.push_back(Cell{cell(result)});
-  return column;
-}
-
-Column labels(const std::vector<RunResult>& results) {
-  Column names = column("schedule", "", results, [](const RunResult& r) { return r.label; });
-  names.left = true;
-  return names;
+TableOf<RunResult> by_schedule(const std::vector<RunResult>& results) {
+  TableOf<RunResult> table(results);
+  table.add("schedule", "", [](const RunResult& r) { return r.label; });
+  return table;
 }
 
 std::string to(const std::string& low, const std::string& high) { return low + " - " + high; }
@@ -46,65 +38,48 @@ void write_drawn(std::ostream& out, const std::vector<RunResult>& results, const
                               most.tokens_per_second * most.update_time.value / most.samples_per_update,
                               100 * (1 - most.tokens_per_second / most.tokens_padded_per_second)),
                   options.width);
-  out << '\n';
-  const auto of = [](const auto& text) { return [text](const RunResult& r) { return text(*r.drawn); }; };
-  write_table(out,
-              {labels(results), column("single update", "10 to 90 %", results, of([](const DrawnUpdates& d) {
-                                         return to(human_time(d.p10), human_time(d.p90));
-                                       })),
-               column("median", "", results, of([](const DrawnUpdates& d) { return human_time(d.median); })),
-               column("updates", "played", results, of([](const DrawnUpdates& d) { return human_count(d.played); })),
-               column("mean known", "to (80 %)", results, of([](const DrawnUpdates& d) {
-                        return "±" + human_percent(d.band_of_mean) + (d.narrow ? "" : " (budget)");
-                      }))},
-              options);
+  TableOf<RunResult> table = by_schedule(results);
+  table.add("single update", "10 to 90 %",
+            [](const RunResult& r) { return to(human_time(r.drawn->p10), human_time(r.drawn->p90)); });
+  table.add("median", "", [](const RunResult& r) { return human_time(r.drawn->median); });
+  table.add("updates", "played", [](const RunResult& r) { return human_count(r.drawn->played); });
+  table.add("mean known", "to (80 %)", [](const RunResult& r) {
+    return "±" + human_percent(r.drawn->band_of_mean) + (r.drawn->narrow ? "" : " (budget)");
+  });
+  write_table_below(out, "", table.columns(), options);
 }
 
 void write_seeds(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
   if (results.empty() || !results.front().seeds) return;
-  out << '\n';
-  write_wrapped(out, "", fmt::format("Over {} seeds, medians and 10 to 90 %:", results.front().seeds->seeds),
-                options.width);
-  out << '\n';
-  const auto time = [](double seconds) { return human_time(Seconds{seconds}); };
-  const auto factors = [](const std::optional<SeedBand>& band, bool median) -> std::string {
-    if (!band) return "-";
-    return median ? human_factor(band->median) : to(human_factor(band->p10), human_factor(band->p90));
+  TableOf<RunResult> table = by_schedule(results);
+  const auto add = [&](const char* head, Format format, const auto& band_of) {
+    table.add(head, "median", [&](const RunResult& r) {
+      const std::optional<SeedBand> band = band_of(*r.seeds);
+      return band ? in_words(format, band->median) : std::string("-");
+    });
+    table.add(head, "10 to 90 %", [&](const RunResult& r) {
+      const std::optional<SeedBand> band = band_of(*r.seeds);
+      return band ? to(in_words(format, band->p10), in_words(format, band->p90)) : std::string("-");
+    });
   };
-  write_table(
-      out,
-      {labels(results),
-       column("update", "median", results, [&](const RunResult& r) { return time(r.seeds->update_time.median); }),
-       column("update", "10 to 90 %", results,
-              [&](const RunResult& r) { return to(time(r.seeds->update_time.p10), time(r.seeds->update_time.p90)); }),
-       column("speedup", "median", results, [&](const RunResult& r) { return factors(r.seeds->speedup, true); }),
-       column("speedup", "10 to 90 %", results, [&](const RunResult& r) { return factors(r.seeds->speedup, false); }),
-       column("same batch", "median", results,
-              [&](const RunResult& r) { return factors(r.seeds->speedup_same_batch, true); }),
-       column("same batch", "10 to 90 %", results,
-              [&](const RunResult& r) { return factors(r.seeds->speedup_same_batch, false); })},
-      options);
+  add("update", Format::kTime, [](const SeedBands& bands) { return std::optional(bands.update_time); });
+  add("speedup", Format::kFactor, [](const SeedBands& bands) { return bands.speedup; });
+  add("same batch", Format::kFactor, [](const SeedBands& bands) { return bands.speedup_same_batch; });
+  write_table_below(out, fmt::format("Over {} seeds, medians and 10 to 90 %:", results.front().seeds->seeds),
+                    table.columns(), options);
 }
 
 void write_pauses(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
-  Column names{"schedule", "", {}, true}, pauses{"pause", "", {}, true};
-  Column every{"every", "updates", {}, false}, lasts{"lasts", "", {}, false},
-      delays{"delays the", "updates by", {}, false}, more{"micro-batches", "done meanwhile", {}, false},
-      share{"share of", "the time", {}, false};
-  for (const RunResult& result : results) {
-    for (const PauseResult& pause : result.pauses) {
-      names.cells.push_back(Cell{result.label});
-      pauses.cells.push_back(Cell{pause.name});
-      every.cells.push_back(Cell{human_count(pause.every_updates)});
-      lasts.cells.push_back(Cell{human_time(pause.lasts)});
-      delays.cells.push_back(Cell{human_time(std::max(Seconds{0}, pause.cost))});
-      more.cells.push_back(Cell{human_count(std::max(0.0, pause.micro_batches))});
-      share.cells.push_back(Cell{human_percent(pause.cost / (pause.every_updates * result.update_time))});
-    }
-  }
-  if (names.cells.empty()) return;
-  out << '\n';
-  write_table(out, {names, pauses, every, lasts, delays, more, share}, options);
+  Table table({left("schedule"), left("pause"), right("every", "updates"), right("lasts"),
+               right("delays the", "updates by"), right("micro-batches", "done meanwhile"),
+               right("share of", "the time")});
+  for (const RunResult& result : results)
+    for (const PauseResult& pause : result.pauses)
+      table.add(Style::kPlain,
+                {result.label, pause.name, human_count(pause.every_updates), human_time(pause.lasts),
+                 human_time(std::max(Seconds{0}, pause.cost)), human_count(std::max(0.0, pause.micro_batches)),
+                 human_percent(pause.cost / (pause.every_updates * result.update_time))});
+  if (!table.empty()) write_table_below(out, "", table.columns(), options);
 }
 
 void set_band(JsonValue& body, const std::string& name, const std::optional<SeedBand>& band) {
@@ -134,14 +109,13 @@ void set_unsteady(JsonValue& body, const RunResult& result) {
     set_band(body, "speedup_same_batch", result.seeds->speedup_same_batch);
   }
   if (result.pauses.empty()) return;
-  std::vector<JsonValue> pauses;
-  for (const PauseResult& pause : result.pauses)
-    pauses.push_back(json_object({{"name", pause.name},
-                                  {"every_updates", pause.every_updates},
-                                  {"lasts_s", pause.lasts.value},
-                                  {"delays_s", pause.cost.value},
-                                  {"micro_batches_meanwhile", pause.micro_batches}}));
-  body.set("pauses", std::move(pauses));
+  body.set("pauses", json_list(result.pauses, [](const PauseResult& pause) {
+             return json_object({{"name", pause.name},
+                                 {"every_updates", pause.every_updates},
+                                 {"lasts_s", pause.lasts.value},
+                                 {"delays_s", pause.cost.value},
+                                 {"micro_batches_meanwhile", pause.micro_batches}});
+           }));
 }
 
 void write_unsteady(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {

@@ -1,4 +1,4 @@
-// fork, exec, a pipe for what it says. The child dies with its parent.
+// fork, exec, a pipe for what it says. A tool dies with its parent.
 #include "calibration/base/tool.hpp"
 
 #include <fcntl.h>
@@ -24,7 +24,8 @@ constexpr int kNotFound = 127;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-[[noreturn]] void become(const std::vector<std::string>& arguments, int input, int output) {
+/// Returns only where there is no such program.
+void become(const std::vector<std::string>& arguments, int input, int output) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(input, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
@@ -36,35 +37,46 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
   setenv("PATH", fmt::format("{}:/usr/sbin:/sbin", path == nullptr ? "/usr/bin:/bin" : path).c_str(), 1);
   setenv("LC_ALL", "C", 1);
   execvp(argv[0], argv.data());
-  _exit(kNotFound);
 }
 
 }  // namespace
 
-std::string run_tool(const std::vector<std::string>& arguments, const std::string& input) {
-  // A file in memory rather than a pipe: the tool may end without having read it.
-  const Descriptor from(memfd_create("input", MFD_CLOEXEC));
+std::optional<ChildEnd> run_child(const std::function<int(int output)>& body) {
   std::array<int, 2> ends{};
-  if (!from || write(from.get(), input.data(), input.size()) != static_cast<ssize_t>(input.size()) ||
-      lseek(from.get(), 0, SEEK_SET) != 0 || pipe2(ends.data(), O_CLOEXEC) != 0)
-    return fmt::format("{} cannot be started: {}", arguments[0], std::strerror(errno));
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
   const pid_t child = fork();
-  if (child < 0) return fmt::format("{} cannot be started: {}", arguments[0], std::strerror(errno));
-  if (child == 0) become(arguments, from.get(), writing.get());
+  if (child < 0) return std::nullopt;
+  if (child == 0) _exit(body(writing.get()));
   writing.close();
-  std::string said;
+  ChildEnd end;
   std::array<char, 512> more{};
-  for (ssize_t got = 0; (got = read(reading.get(), more.data(), more.size())) > 0;)
-    said.append(more.data(), static_cast<std::size_t>(got));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  for (;;) {
+    const ssize_t got = read(reading.get(), more.data(), more.size());
+    if (got > 0) end.said.append(more.data(), static_cast<std::size_t>(got));
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotFound)
+  while (waitpid(child, &end.status, 0) < 0 && errno == EINTR) {
+  }
+  return end;
+}
+
+std::string run_tool(const std::vector<std::string>& arguments, const std::string& input) {
+  // A file in memory rather than a pipe: the tool may end without having read it.
+  const Descriptor from(memfd_create("input", MFD_CLOEXEC));
+  const bool given = from && write(from.get(), input.data(), input.size()) == static_cast<ssize_t>(input.size()) &&
+                     lseek(from.get(), 0, SEEK_SET) == 0;
+  const auto tool = [&](int output) {
+    become(arguments, from.get(), output);
+    return kNotFound;
+  };
+  const std::optional<ChildEnd> end = given ? run_child(tool) : std::nullopt;
+  if (!end) return fmt::format("{} cannot be started: {}", arguments[0], std::strerror(errno));
+  if (WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0) return "";
+  if (WIFEXITED(end->status) && WEXITSTATUS(end->status) == kNotFound)
     return fmt::format("there is no program \"{}\"", arguments[0]);
-  return fmt::format("{}: {}", arguments[0], said.empty() ? "failed" : first_line(said));
+  return fmt::format("{}: {}", arguments[0], end->said.empty() ? "failed" : first_line(end->said));
 }
 
 }  // namespace accocal

@@ -16,6 +16,7 @@
 #include "calibration/base/names.hpp"
 #include "calibration/ranks/local_transport.hpp"
 #include "models/base/errors.hpp"
+#include "models/spec/model.hpp"
 
 namespace accocal {
 namespace {
@@ -361,8 +362,7 @@ void compare_batches(const Plan& plan, ConvergenceReport& report, const std::fun
 ConvergenceReport converge(const ConvergenceOptions& options, const std::function<void(const std::string&)>& say) {
   check_options(options);
   const std::int64_t begin = monotonic_nanoseconds();
-  const auto corpus =
-      std::make_shared<const Corpus>(read_corpus(options.data.empty() ? default_text_path() : options.data));
+  const auto corpus = std::make_shared<const Corpus>(read_corpus(options.data));
   ConvergenceReport report;
   report.options = options;
   report.options.gpt.shape.vocabulary = corpus->vocabulary;

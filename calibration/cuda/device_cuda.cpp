@@ -2,8 +2,6 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "calibration/cuda/handles.hpp"
 #include "calibration/cuda/nvml.hpp"
 #if defined(ACCOSIM_NCCL)
@@ -28,13 +26,6 @@ int attribute(int device, cudaDeviceAttr which) {
   return value;
 }
 
-/// What PCI calls it, by which NVML finds it too.
-std::string bus_of(int device) {
-  char text[32] = {};
-  check_cuda(cudaDeviceGetPCIBusId(text, sizeof text, device), "cudaDeviceGetPCIBusId");
-  return text;
-}
-
 // A refused call leaves its error behind for the next one that looks.
 bool succeeded(cudaError_t status) {
   if (status == cudaSuccess) return true;
@@ -50,17 +41,36 @@ void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cu
 
 struct Event::Handle {
   cudaEvent_t event = nullptr;
+  ~Handle() {
+    if (event != nullptr) succeeded(cudaEventDestroy(event));
+  }
 };
+
+Stream::Handle::~Handle() {
+  if (stream != nullptr) succeeded(cudaStreamDestroy(stream));
+}
 
 struct Graph::Handle {
   cudaStream_t recording = nullptr;
   cudaGraphExec_t graph = nullptr;
+  ~Handle() {
+    cudaGraph_t recorded = nullptr;  // of a body that threw
+    if (recording != nullptr && succeeded(cudaStreamEndCapture(recording, &recorded)) && recorded != nullptr)
+      succeeded(cudaGraphDestroy(recorded));
+    if (graph != nullptr) succeeded(cudaGraphExecDestroy(graph));
+  }
 };
 
 void check_cuda(cudaError_t status, const std::string& call) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
   throw DeviceError(fmt::format("{}: {}: {}", call, cudaGetErrorName(status), cudaGetErrorString(status)));
+}
+
+std::string bus_of(int device) {
+  char text[32] = {};
+  check_cuda(cudaDeviceGetPCIBusId(text, sizeof text, device), "cudaDeviceGetPCIBusId");
+  return text;
 }
 
 int device_count() noexcept {
@@ -122,9 +132,9 @@ std::int64_t device_memory_used() {
 
 void synchronise_device() { check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
 
-DeviceMemory::DeviceMemory(std::size_t bytes) : size_(bytes) {
-  if (bytes == 0) return;
-  const cudaError_t status = cudaMalloc(&data_, bytes);
+void* allocate_on_device(std::size_t bytes) {
+  void* data = nullptr;
+  const cudaError_t status = cudaMalloc(&data, bytes);
   if (status == cudaErrorMemoryAllocation) {
     std::size_t free = 0, total = 0;
     succeeded(status);
@@ -132,55 +142,27 @@ DeviceMemory::DeviceMemory(std::size_t bytes) : size_(bytes) {
     throw DeviceError(fmt::format("no {} bytes on the device: {} of {} are free (cudaMalloc)", bytes, free, total));
   }
   check_cuda(status, "cudaMalloc");
+  return data;
 }
 
-DeviceMemory::~DeviceMemory() {
-  if (data_ != nullptr) succeeded(cudaFree(data_));
+void release_on_device(void* data, std::size_t) noexcept { succeeded(cudaFree(data)); }
+
+void* allocate_pinned(std::size_t bytes) {
+  void* data = nullptr;
+  check_cuda(cudaHostAlloc(&data, bytes, cudaHostAllocPortable), "cudaHostAlloc");
+  return data;
 }
 
-DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  const DeviceMemory old(std::move(other));
-  return *this;
-}
-
-PinnedMemory::PinnedMemory(std::size_t bytes) : size_(bytes) {
-  if (bytes > 0) check_cuda(cudaHostAlloc(&data_, bytes, cudaHostAllocPortable), "cudaHostAlloc");
-}
-
-PinnedMemory::~PinnedMemory() {
-  if (data_ != nullptr) succeeded(cudaFreeHost(data_));
-}
-
-PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  const PinnedMemory old(std::move(other));
-  return *this;
-}
+void release_pinned(void* data, std::size_t) noexcept { succeeded(cudaFreeHost(data)); }
 
 Event::Event(bool timed) : handle_(std::make_unique<Handle>()) {
   check_cuda(cudaEventCreateWithFlags(&handle_->event, timed ? cudaEventDefault : cudaEventDisableTiming),
              "cudaEventCreateWithFlags");
 }
 
-Event::~Event() {
-  if (handle_) succeeded(cudaEventDestroy(handle_->event));
-}
-
+Event::~Event() = default;
 Event::Event(Event&&) noexcept = default;
-Event& Event::operator=(Event&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  const Event old(std::move(other));
-  return *this;
-}
+Event& Event::operator=(Event&&) noexcept = default;
 
 bool Event::done() const {
   const cudaError_t status = cudaEventQuery(handle_->event);
@@ -205,16 +187,9 @@ Stream::Stream(Priority priority) : handle_(std::make_unique<Handle>()) {
       "cudaStreamCreateWithPriority");
 }
 
-Stream::~Stream() {
-  if (handle_) succeeded(cudaStreamDestroy(handle_->stream));
-}
-
+Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
-Stream& Stream::operator=(Stream&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  const Stream old(std::move(other));
-  return *this;
-}
+Stream& Stream::operator=(Stream&&) noexcept = default;
 
 void Stream::record(const Event& event) {
   check_cuda(cudaEventRecord(event.handle().event, handle_->stream), "cudaEventRecord");
@@ -241,21 +216,9 @@ void Stream::set_zero(void* device, std::size_t bytes) {
 
 Graph::Graph() : handle_(std::make_unique<Handle>()) {}
 
-Graph::~Graph() {
-  if (!handle_) return;
-  cudaGraph_t recorded = nullptr;  // of a body that threw
-  if (handle_->recording != nullptr && succeeded(cudaStreamEndCapture(handle_->recording, &recorded)) &&
-      recorded != nullptr)
-    succeeded(cudaGraphDestroy(recorded));
-  if (handle_->graph != nullptr) succeeded(cudaGraphExecDestroy(handle_->graph));
-}
-
+Graph::~Graph() = default;
 Graph::Graph(Graph&&) noexcept = default;
-Graph& Graph::operator=(Graph&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  const Graph old(std::move(other));
-  return *this;
-}
+Graph& Graph::operator=(Graph&&) noexcept = default;
 
 void Graph::begin(Stream& stream) {
   check_cuda(cudaStreamBeginCapture(stream.handle().stream, cudaStreamCaptureModeThreadLocal),

@@ -11,7 +11,11 @@ namespace accocal {
 
 struct Stream::Handle {
   cudaStream_t stream = nullptr;
+  ~Handle();
 };
+
+/// What PCI calls the device, by which NVML finds it too.
+std::string bus_of(int device);
 
 /// Throws DeviceError with the call's name and CUDA's words.
 void check_cuda(cudaError_t status, const std::string& call);

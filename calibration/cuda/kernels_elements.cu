@@ -139,56 +139,45 @@ ACCOSIM_KERNEL fill_random_kernel(Real* out, std::size_t count, float deviation,
 
 ACCOSIM_KERNEL nothing_kernel() {}
 
-void note_elements(const char* kernel, std::size_t count) { note_kernel(kernel, static_cast<std::int64_t>(count), 1); }
+// Launches `packs`, in which a thread takes `pack` elements, where all arrays are `wide`, and else `singles`.
+template <typename... Parameters, typename... Arguments>
+void launch_elements(const char* name, Stream& stream, std::size_t count, bool wide, int pack,
+                     void (*packs)(Parameters...), void (*singles)(Parameters...), Arguments... arguments) {
+  note_kernel(name, static_cast<std::int64_t>(count), 1);
+  if (count == 0) return;
+  launch(name, stream, blocks_of(count, wide ? pack : 1), kThreads, wide ? packs : singles, arguments...);
+}
 
 }  // namespace
 
 template <typename Real>
 void gelu_forward(Real* out, const Real* x, std::size_t count, Stream& stream) {
-  constexpr int kWide = kPack<Real>;
-  note_elements("gelu_forward", count);
-  if (count == 0) return;
-  const bool wide = aligned(out, x);
-  launch("gelu_forward", stream, blocks_of(count, wide ? kWide : 1), kThreads,
-         wide ? gelu_forward_kernel<Real, kWide> : gelu_forward_kernel<Real, 1>, out, x, count);
+  launch_elements("gelu_forward", stream, count, aligned(out, x), kPack<Real>, gelu_forward_kernel<Real, kPack<Real>>,
+                  gelu_forward_kernel<Real, 1>, out, x, count);
 }
 
 template <typename Real>
 void gelu_backward(Real* d, const Real* x, std::size_t count, Stream& stream) {
-  constexpr int kWide = kPack<Real>;
-  note_elements("gelu_backward", count);
-  if (count == 0) return;
-  const bool wide = aligned(d, x);
-  launch("gelu_backward", stream, blocks_of(count, wide ? kWide : 1), kThreads,
-         wide ? gelu_backward_kernel<Real, kWide> : gelu_backward_kernel<Real, 1>, d, x, count);
+  launch_elements("gelu_backward", stream, count, aligned(d, x), kPack<Real>, gelu_backward_kernel<Real, kPack<Real>>,
+                  gelu_backward_kernel<Real, 1>, d, x, count);
 }
 
 template <typename Real>
 void add(Real* a, const Real* b, std::size_t count, Stream& stream) {
-  constexpr int kWide = kPack<Real>;
-  note_elements("add", count);
-  if (count == 0) return;
-  const bool wide = aligned(a, b);
-  launch("add", stream, blocks_of(count, wide ? kWide : 1), kThreads,
-         wide ? add_kernel<Real, kWide> : add_kernel<Real, 1>, a, b, count);
+  launch_elements("add", stream, count, aligned(a, b), kPack<Real>, add_kernel<Real, kPack<Real>>, add_kernel<Real, 1>,
+                  a, b, count);
 }
 
 template <typename To, typename From>
 void cast(To* to, const From* from, std::size_t count, Stream& stream) {
   constexpr int kWide = kPack < To >> kPack<From> ? kPack<To> : kPack<From>;
-  note_elements("cast", count);
-  if (count == 0) return;
-  const bool wide = aligned(to, from);
-  launch("cast", stream, blocks_of(count, wide ? kWide : 1), kThreads,
-         wide ? cast_kernel<To, From, kWide> : cast_kernel<To, From, 1>, to, from, count);
+  launch_elements("cast", stream, count, aligned(to, from), kWide, cast_kernel<To, From, kWide>,
+                  cast_kernel<To, From, 1>, to, from, count);
 }
 
 template <typename Real>
 void adamw(float* master, float* m, float* v, Real* parameters, const Real* gradient, const std::int64_t* total,
            const DeviceAdamW& options, std::size_t count, Stream& stream) {
-  constexpr int kWide = kPack<Real>;
-  note_elements("adamw", count);
-  if (count == 0) return;
   const double rate = options.learning_rate;
   AdamWFactors by;
   by.beta1 = options.beta1;
@@ -199,33 +188,24 @@ void adamw(float* master, float* m, float* v, Real* parameters, const Real* grad
   by.rate = static_cast<float>(rate / options.correction1);
   by.correction = static_cast<float>(1 / std::sqrt(static_cast<double>(options.correction2)));
   by.epsilon = options.epsilon;
-  const bool wide = aligned(master, m, v, parameters, gradient);
-  launch("adamw", stream, blocks_of(count, wide ? kWide : 1), kThreads,
-         wide ? adamw_kernel<Real, kWide> : adamw_kernel<Real, 1>, master, m, v, parameters, gradient, total, by,
-         count);
+  launch_elements("adamw", stream, count, aligned(master, m, v, parameters, gradient), kPack<Real>,
+                  adamw_kernel<Real, kPack<Real>>, adamw_kernel<Real, 1>, master, m, v, parameters, gradient, total, by,
+                  count);
 }
 
 template <typename Real>
 void sgd(float* master, Real* parameters, const Real* gradient, const std::int64_t* total, float learning_rate,
          std::size_t count, Stream& stream) {
-  constexpr int kWide = kPack<Real>;
-  note_elements("sgd", count);
-  if (count == 0) return;
-  const bool wide = aligned(master, parameters, gradient);
-  launch("sgd", stream, blocks_of(count, wide ? kWide : 1), kThreads,
-         wide ? sgd_kernel<Real, kWide> : sgd_kernel<Real, 1>, master, parameters, gradient, total, learning_rate,
-         count);
+  launch_elements("sgd", stream, count, aligned(master, parameters, gradient), kPack<Real>,
+                  sgd_kernel<Real, kPack<Real>>, sgd_kernel<Real, 1>, master, parameters, gradient, total,
+                  learning_rate, count);
 }
 
 template <typename Real>
 void fill_random(Real* out, std::size_t count, float deviation, std::uint64_t seed, Stream& stream) {
-  constexpr int kWide = kPack<Real>;
-  note_elements("fill_random", count);
-  if (count == 0) return;
-  const bool wide = aligned(out);
   // Seeds apart by more than there are elements.
-  launch("fill_random", stream, blocks_of(count, wide ? kWide : 1), kThreads,
-         wide ? fill_random_kernel<Real, kWide> : fill_random_kernel<Real, 1>, out, count, deviation, seed << 40);
+  launch_elements("fill_random", stream, count, aligned(out), kPack<Real>, fill_random_kernel<Real, kPack<Real>>,
+                  fill_random_kernel<Real, 1>, out, count, deviation, seed << 40);
 }
 
 void nothing(Stream& stream) {

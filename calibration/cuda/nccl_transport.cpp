@@ -63,12 +63,6 @@ int current_device() {
   return device;
 }
 
-std::string bus_of(int device) {
-  std::array<char, 64> text{};
-  check_cuda(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device), "cudaDeviceGetPCIBusId");
-  return text.data();
-}
-
 std::string network_namespace() {
   std::array<char, 64> text{};
   if (readlink("/proc/self/ns/net", text.data(), text.size() - 1) < 0) return "";

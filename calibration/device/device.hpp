@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "calibration/base/names.hpp"
 #include "models/base/units.hpp"
@@ -57,14 +58,23 @@ std::int64_t device_memory_used();
 /// Waits until the device has finished everything that it was given. Not to be called inside a round.
 void synchronise_device();
 
-/// Bytes on the device, aligned to 256. Throws DeviceError with what was free when there are not enough.
-class DeviceMemory {
+/// Bytes that `allocate` gives, if there are any to give, and `release` takes back.
+template <void* (*allocate)(std::size_t bytes), void (*release)(void* data, std::size_t bytes) noexcept>
+class OwnedMemory {
  public:
-  DeviceMemory() = default;
-  explicit DeviceMemory(std::size_t bytes);
-  ~DeviceMemory();
-  DeviceMemory(DeviceMemory&& other) noexcept;
-  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+  OwnedMemory() = default;
+  explicit OwnedMemory(std::size_t bytes) : data_(bytes > 0 ? allocate(bytes) : nullptr), size_(bytes) {}
+  ~OwnedMemory() {
+    if (data_ != nullptr) release(data_, size_);
+  }
+  OwnedMemory(OwnedMemory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  OwnedMemory& operator=(OwnedMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    const OwnedMemory old(std::move(other));
+    return *this;
+  }
 
   std::size_t size() const { return size_; }
   void* data() const { return data_; }
@@ -78,25 +88,16 @@ class DeviceMemory {
   std::size_t size_ = 0;
 };
 
+/// Throws DeviceError with what was free when there are not enough.
+void* allocate_on_device(std::size_t bytes);
+void release_on_device(void* data, std::size_t bytes) noexcept;
+void* allocate_pinned(std::size_t bytes);
+void release_pinned(void* data, std::size_t bytes) noexcept;
+
+/// Bytes on the device, aligned to 256.
+using DeviceMemory = OwnedMemory<allocate_on_device, release_on_device>;
 /// Bytes of the host that the device copies from and to by itself.
-class PinnedMemory {
- public:
-  PinnedMemory() = default;
-  explicit PinnedMemory(std::size_t bytes);
-  ~PinnedMemory();
-  PinnedMemory(PinnedMemory&& other) noexcept;
-  PinnedMemory& operator=(PinnedMemory&& other) noexcept;
-
-  std::size_t size() const { return size_; }
-  template <typename T>
-  T* as() const {
-    return static_cast<T*>(data_);
-  }
-
- private:
-  void* data_ = nullptr;
-  std::size_t size_ = 0;
-};
+using PinnedMemory = OwnedMemory<allocate_pinned, release_pinned>;
 
 /// A point in a stream's work. Timed ones cost more. Movable; a moved-from event may only be destroyed.
 class Event {

@@ -14,61 +14,24 @@
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/micro_batch_text.hpp"
 #include "models/spec/accocal_step.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accocal {
 namespace {
 
-// Where the parameters are, in elements of the flat buffer. A product's or a norm's `weight` is its gain.
+// Where a product's or a norm's parameters are, in elements of the flat buffer; `weight` may be a gain.
 struct Place {
   std::size_t weight = 0, bias = 0;
 };
-struct LayerPlaces {
-  Place norm1, qkv, out, norm2, up, down;
-};
-struct Places {
-  std::size_t token = 0, position = 0, count = 0;
-  std::vector<LayerPlaces> layers;
-  Place norm;
 
-  explicit Places(const GptShape& shape) {
-    const std::vector<ParameterBlock> blocks = parameter_blocks(shape);
-    std::size_t next = 0;
-    const auto of = [&](const std::string& name) {
-      for (; next < blocks.size(); ++next)  // they come in the order of these questions
-        if (blocks[next].name == name) return blocks[next].offset;
-      throw std::logic_error("a GPT has no parameters called " + name);
-    };
-    const auto norm_of = [&](const std::string& name) {
-      const std::size_t gain = of(name + ".gain");
-      return Place{gain, of(name + ".bias")};
-    };
-    const auto product_of = [&](const std::string& name) {
-      const std::size_t weight = of(name + ".weight");
-      return Place{weight, of(name + ".bias")};
-    };
-    token = of("token");
-    position = of("position");
-    for (int l = 0; l < shape.layers; ++l) {
-      const std::string name = "layer" + std::to_string(l) + ".";
-      LayerPlaces& layer = layers.emplace_back();
-      layer.norm1 = norm_of(name + "norm1");
-      layer.qkv = product_of(name + "qkv");
-      layer.out = product_of(name + "out");
-      layer.norm2 = norm_of(name + "norm2");
-      layer.up = product_of(name + "up");
-      layer.down = product_of(name + "down");
-    }
-    norm = norm_of("norm");
-    count = blocks.back().offset + blocks.back().size();
-  }
-};
-
-// `count` tensors of `size` elements in one allocation, each aligned to 256 bytes.
+// `count` tensors of `size` elements in one allocation, each aligned to 256 bytes; its bytes are added to `all`.
 template <typename T>
 class Tensors {
  public:
-  Tensors(int count, std::size_t size)
-      : step_((size * sizeof(T) + 255) / 256 * 256), memory_(step_ * static_cast<std::size_t>(count)) {}
+  Tensors(int count, std::size_t size, std::int64_t& all)
+      : step_((size * sizeof(T) + 255) / 256 * 256), memory_(step_ * static_cast<std::size_t>(count)) {
+    all += bytes();
+  }
   T* at(int i) const { return reinterpret_cast<T*>(memory_.template as<char>() + step_ * static_cast<std::size_t>(i)); }
   T* only() const { return at(0); }
   std::int64_t bytes() const { return static_cast<std::int64_t>(memory_.size()); }
@@ -100,48 +63,26 @@ struct Sizes {
 // up 4, active 4) and its attention weights; the head keeps 2 streams and the logits.
 template <typename Real>
 struct Activations {
+  explicit Activations(const Sizes& sizes) : n(sizes) {}
+
+  Sizes n;
+  std::int64_t bytes = 0;
   // Kept from the forward pass: norm 2 l is the first of layer l, 2 l + 1 its second, the last that of the head.
-  Tensors<Real> residual;    // what the norm sees
-  Tensors<Real> normalised;  // what it makes of it
-  Tensors<float> mean, scale;
-  Tensors<Real> qkv;      // apart, by heads
-  Tensors<Real> weights;  // of attention: keys x queries, by heads
-  Tensors<Real> mixed;    // values, mixed
-  Tensors<Real> up, active;
-  Tensors<Real> logits;  // then their gradient
+  Tensors<Real> residual{n.norms, n.stream, bytes};    // what the norm sees
+  Tensors<Real> normalised{n.norms, n.stream, bytes};  // what it makes of it
+  Tensors<float> mean{n.norms, n.tokens, bytes}, scale{n.norms, n.tokens, bytes};
+  Tensors<Real> qkv{n.layers, 3 * n.stream, bytes};   // apart, by heads
+  Tensors<Real> weights{n.layers, n.weights, bytes};  // of attention: keys x queries, by heads
+  Tensors<Real> mixed{n.layers, n.stream, bytes};     // values, mixed
+  Tensors<Real> up{n.layers, n.wide, bytes}, active{n.layers, n.wide, bytes};
+  Tensors<Real> logits{1, n.logits, bytes};  // then their gradient
   // Used again and again.
-  Tensors<Real> wide;            // qkv side by side, their gradient, and that of the MLP's inside
-  Tensors<Real> dqkv, dweights;  // by heads
-  Tensors<Real> heads;           // mixed values by heads, and their gradient
-  Tensors<Real> dx, dy;
-  Tensors<float> sums;
-  Tensors<float> unasked;  // a loss that nobody wants
-
-  explicit Activations(const Sizes& n)
-      : residual(n.norms, n.stream),
-        normalised(n.norms, n.stream),
-        mean(n.norms, n.tokens),
-        scale(n.norms, n.tokens),
-        qkv(n.layers, 3 * n.stream),
-        weights(n.layers, n.weights),
-        mixed(n.layers, n.stream),
-        up(n.layers, n.wide),
-        active(n.layers, n.wide),
-        logits(1, n.logits),
-        wide(1, n.wide),
-        dqkv(1, 3 * n.stream),
-        dweights(1, n.weights),
-        heads(1, n.stream),
-        dx(1, n.stream),
-        dy(1, n.stream),
-        sums(1, n.sums),
-        unasked(1, 1) {}
-
-  std::int64_t bytes() const {
-    return residual.bytes() + normalised.bytes() + mean.bytes() + scale.bytes() + qkv.bytes() + weights.bytes() +
-           mixed.bytes() + up.bytes() + active.bytes() + logits.bytes() + wide.bytes() + dqkv.bytes() +
-           dweights.bytes() + heads.bytes() + dx.bytes() + dy.bytes() + sums.bytes() + unasked.bytes();
-  }
+  Tensors<Real> wide{1, n.wide, bytes};  // qkv side by side, their gradient, and that of the MLP's inside
+  Tensors<Real> dqkv{1, 3 * n.stream, bytes}, dweights{1, n.weights, bytes};  // by heads
+  Tensors<Real> heads{1, n.stream, bytes};  // mixed values by heads, and their gradient
+  Tensors<Real> dx{1, n.stream, bytes}, dy{1, n.stream, bytes};
+  Tensors<float> sums{1, n.sums, bytes};
+  Tensors<float> unasked{1, 1, bytes};  // a loss that nobody wants
 };
 
 template <typename Real>
@@ -166,7 +107,7 @@ struct DeviceGpt<Real>::State {
   TokenShape s;
   int leading;  // of the logits
   ProductType type;
-  Places places;
+  GptBlocks blocks;
   Activations<Real> a;
   MicroBatchText text;
   Products products;
@@ -176,7 +117,7 @@ struct DeviceGpt<Real>::State {
         s(checked(g, sequences)),
         leading(static_cast<int>(padded_vocabulary(g.vocabulary))),
         type(product_type<Real>(fp32)),
-        places(g),
+        blocks(g),
         a(Sizes(g, s, leading)),
         text(s, g.vocabulary) {
     Stream stream;
@@ -187,6 +128,10 @@ struct DeviceGpt<Real>::State {
   }
 
   // --- The parts of a layer.
+
+  Place place(int layer, int weight) const {
+    return {blocks.of(layer, weight).offset, blocks.of(layer, weight + 1).offset};
+  }
 
   // out = weight (rows x columns) in + bias [+ residual], for all tokens.
   void linear(Real* out, const Real* p, const Place& at, const Real* in, const Real* residual, int rows, int columns,
@@ -267,24 +212,24 @@ struct DeviceGpt<Real>::State {
 
   void forward(const Real* p, float* loss, Stream& stream) {
     const int d = shape.width;
-    embed_forward(a.residual.at(0), text.tokens(), p + places.token, p + places.position, s, stream);
+    embed_forward(a.residual.at(0), text.tokens(), p + blocks.token().offset, p + blocks.position().offset, s, stream);
     for (int l = 0; l < shape.layers; ++l) {
-      const LayerPlaces& at = places.layers[static_cast<std::size_t>(l)];
       const int first = 2 * l, second = first + 1;
-      normalise(first, p, at.norm1, stream);
-      linear(a.wide.only(), p, at.qkv, a.normalised.at(first), nullptr, 3 * d, d, stream);
+      normalise(first, p, place(l, kNorm1Gain), stream);
+      linear(a.wide.only(), p, place(l, kQkvWeight), a.normalised.at(first), nullptr, 3 * d, d, stream);
       attention(l, stream);
-      linear(a.residual.at(second), p, at.out, a.mixed.at(l), a.residual.at(first), d, d, stream);
-      normalise(second, p, at.norm2, stream);
-      linear(a.up.at(l), p, at.up, a.normalised.at(second), nullptr, 4 * d, d, stream);
+      linear(a.residual.at(second), p, place(l, kOutWeight), a.mixed.at(l), a.residual.at(first), d, d, stream);
+      normalise(second, p, place(l, kNorm2Gain), stream);
+      linear(a.up.at(l), p, place(l, kUpWeight), a.normalised.at(second), nullptr, 4 * d, d, stream);
       gelu_forward(a.active.at(l), a.up.at(l), 4 * part(), stream);
-      linear(a.residual.at(second + 1), p, at.down, a.active.at(l), a.residual.at(second), d, 4 * d, stream);
+      linear(a.residual.at(second + 1), p, place(l, kDownWeight), a.active.at(l), a.residual.at(second), d, 4 * d,
+             stream);
     }
     const int last = 2 * shape.layers;
-    normalise(last, p, places.norm, stream);
+    normalise(last, p, place(shape.layers, kNorm1Gain), stream);
     products.multiply(
         {.m = shape.vocabulary, .n = s.tokens(), .k = d, .transpose_a = true, .ldc = leading, .type = type},
-        a.logits.only(), p + places.token, a.normalised.at(last), nullptr, nullptr, stream);
+        a.logits.only(), p + blocks.token().offset, a.normalised.at(last), nullptr, nullptr, stream);
     cross_entropy(a.logits.only(), loss != nullptr ? loss : a.unasked.only(), text.tokens(), shape.vocabulary, leading,
                   a.sums.only(), s, stream);
   }
@@ -292,28 +237,27 @@ struct DeviceGpt<Real>::State {
   void backward(const Real* p, Real* g, Stream& stream) {
     const int d = shape.width, last = 2 * shape.layers;
     Real *const dx = a.dx.only(), *const dy = a.dy.only(), *const wide = a.wide.only();
-    Real* const dtoken = g + places.token;
+    Real* const dtoken = g + blocks.token().offset;
     products.multiply(
         {.m = d, .n = shape.vocabulary, .k = s.tokens(), .transpose_b = true, .ldb = leading, .type = type, .beta = 1},
         dtoken, a.normalised.at(last), a.logits.only(), nullptr, dtoken, stream);
     products.multiply({.m = d, .n = s.tokens(), .k = shape.vocabulary, .ldb = leading, .type = type}, dy,
-                      p + places.token, a.logits.only(), nullptr, nullptr, stream);
+                      p + blocks.token().offset, a.logits.only(), nullptr, nullptr, stream);
     stream.set_zero(dx, part() * sizeof(Real));
-    normalise_backward(last, g, p, places.norm, stream);
+    normalise_backward(last, g, p, place(shape.layers, kNorm1Gain), stream);
     for (int l = shape.layers - 1; l >= 0; --l) {
-      const LayerPlaces& at = places.layers[static_cast<std::size_t>(l)];
       const int first = 2 * l, second = first + 1;
       // dx is the gradient of the residual stream behind the layer, and stays so but for what goes through the norms.
-      linear_backward(wide, g, p, at.down, dx, a.active.at(l), d, 4 * d, stream);
+      linear_backward(wide, g, p, place(l, kDownWeight), dx, a.active.at(l), d, 4 * d, stream);
       gelu_backward(wide, a.up.at(l), 4 * part(), stream);
-      linear_backward(dy, g, p, at.up, wide, a.normalised.at(second), 4 * d, d, stream);
-      normalise_backward(second, g, p, at.norm2, stream);
-      linear_backward(dy, g, p, at.out, dx, a.mixed.at(l), d, d, stream);
+      linear_backward(dy, g, p, place(l, kUpWeight), wide, a.normalised.at(second), 4 * d, d, stream);
+      normalise_backward(second, g, p, place(l, kNorm2Gain), stream);
+      linear_backward(dy, g, p, place(l, kOutWeight), dx, a.mixed.at(l), d, d, stream);
       attention_backward(l, stream);
-      linear_backward(dy, g, p, at.qkv, wide, a.normalised.at(first), 3 * d, d, stream);
-      normalise_backward(first, g, p, at.norm1, stream);
+      linear_backward(dy, g, p, place(l, kQkvWeight), wide, a.normalised.at(first), 3 * d, d, stream);
+      normalise_backward(first, g, p, place(l, kNorm1Gain), stream);
     }
-    embed_backward(dtoken, g + places.position, dx, text.index(), s, stream);
+    embed_backward(dtoken, g + blocks.position().offset, dx, text.index(), s, stream);
   }
 };
 
@@ -343,7 +287,7 @@ void DeviceGpt<Real>::forward(const Real* parameters, std::span<const std::int32
 
 template <typename Real>
 std::int64_t DeviceGpt<Real>::memory() const {
-  return state_->a.bytes() + state_->text.memory() + state_->products.memory();
+  return state_->a.bytes + state_->text.memory() + state_->products.memory();
 }
 
 template class DeviceGpt<float>;

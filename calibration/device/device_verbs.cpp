@@ -2,10 +2,8 @@
 #include "calibration/device/device_verbs.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -13,9 +11,9 @@
 #include <string_view>
 
 #include "calibration/base/names.hpp"
+#include "calibration/base/tool.hpp"
 #include "calibration/device/device.hpp"
 #include "calibration/device/device_training.hpp"
-#include "models/base/descriptor.hpp"
 #include "models/base/errors.hpp"
 
 namespace accocal {
@@ -27,34 +25,18 @@ struct Devices {
   std::string why;
 };
 
-[[noreturn]] void tell_devices(int to) {
+int tell_devices(int to) {
   const int count = device_count();
   std::string said = std::to_string(count) + '\n';
   if (count == 0) said += why_no_device();
   // Into a pipe, whose buffer holds it all.
-  const bool told = write(to, said.data(), said.size()) == static_cast<ssize_t>(said.size());
-  _exit(told ? 0 : 1);
+  return write(to, said.data(), said.size()) == static_cast<ssize_t>(said.size()) ? 0 : 1;
 }
 
 Devices devices_seen_by_a_child() {
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) throw BadEnvironment(fmt::format("no pipe: {}", std::strerror(errno)));
-  const Descriptor reading(ends[0]);
-  Descriptor writing(ends[1]);
-  const pid_t child = fork();
-  if (child < 0) throw BadEnvironment(fmt::format("cannot start a process: {}", std::strerror(errno)));
-  if (child == 0) tell_devices(writing.get());
-  writing.close();
-  std::string said;
-  std::array<char, 512> more{};
-  for (;;) {
-    const ssize_t got = read(reading.get(), more.data(), more.size());
-    if (got > 0) said.append(more.data(), static_cast<std::size_t>(got));
-    if (got == 0 || (got < 0 && errno != EINTR)) break;
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const std::optional<ChildEnd> end = run_child(tell_devices);
+  if (!end) throw BadEnvironment(fmt::format("cannot start a process: {}", std::strerror(errno)));
+  const std::string& said = end->said;
   const std::size_t line = said.find('\n');
   if (line == std::string::npos) return {0, "no CUDA device: the driver ended the process that asked for them"};
   Devices devices;

@@ -12,6 +12,7 @@
 #include "calibration/device/device_gpt.hpp"
 #include "calibration/ranks/bf16.hpp"
 #include "calibration/train/data.hpp"
+#include "models/spec/model.hpp"
 
 namespace accocal {
 namespace {
@@ -104,31 +105,29 @@ class GptOnDevice : public DeviceWorkload<Real> {
 template <typename Real>
 std::vector<Real> initial_values(const GptShape& shape, std::uint64_t seed) {
   constexpr std::size_t kWorthAThread = 1 << 18;
+  const std::vector<ParameterBlock> blocks = parameter_blocks(shape);
   std::vector<Real> values(parameter_count(shape));
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  for (const ParameterBlock& block : parameter_blocks(shape)) {
-    const std::size_t end = block.offset + block.size();
-    const std::size_t each = std::max(kWorthAThread, (block.size() + cores - 1) / cores);
-    std::vector<std::thread> threads;
-    for (std::size_t begin = block.offset; begin < end; begin += each) {
-      const auto fill = [&values, &block, seed, begin, last = std::min(end, begin + each)] {
-        for (std::size_t i = begin; i < last; ++i) values[i] = stored<Real>(initial_value(block, seed, i));
-      };
-      if (end - begin <= each) {
-        fill();
-      } else {
-        threads.emplace_back(fill);
-      }
+  const std::size_t parts = std::clamp<std::size_t>(values.size() / kWorthAThread, 1, cores);
+  // A part of every block, since those that are constant cost nothing.
+  const auto fill = [&](std::size_t part) {
+    for (const ParameterBlock& block : blocks) {
+      const std::size_t end = block.offset + block.size() * (part + 1) / parts;
+      for (std::size_t i = block.offset + block.size() * part / parts; i < end; ++i)
+        values[i] = stored<Real>(initial_value(block, seed, i));
     }
-    for (std::thread& thread : threads) thread.join();
-  }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t part = 1; part < parts; ++part) threads.emplace_back(fill, part);
+  fill(0);
+  for (std::thread& thread : threads) thread.join();
   return values;
 }
 
 template <typename Real>
 std::unique_ptr<DeviceWorkload<Real>> gpt_on_device(const TrainingOptions& options) {
   std::optional<Corpus> corpus;
-  if (options.random_vocabulary == 0) corpus = read_corpus(options.data.empty() ? default_text_path() : options.data);
+  if (options.random_vocabulary == 0) corpus = read_corpus(options.data);
   return std::make_unique<GptOnDevice<Real>>(options, std::move(corpus));
 }
 

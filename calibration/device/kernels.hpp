@@ -94,7 +94,7 @@ void cast(To* to, const From* from, std::size_t count, Stream& stream);
 /// micro-batches (of the device, so that the host need not wait for it) and the new master copy written to `parameters`
 /// too.
 struct DeviceAdamW {
-  float learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
+  float learning_rate = 0, beta1 = 0.9F, beta2 = 0.95F, epsilon = 1e-8F, weight_decay = 0.1F;
   float correction1 = 1, correction2 = 1;  ///< 1 - beta^step
 };
 template <typename Real>

@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kKiB = std::size_t{1} << 10;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-void append(std::vector<ProductCase>& to, const std::vector<ProductCase>& from) {
+template <typename Case>
+void append(std::vector<Case>& to, const std::vector<Case>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
@@ -84,7 +85,7 @@ std::vector<ProductCase> plan_products(const PlanSizes& sizes) {
   }
   if (sizes.other_types) {
     std::vector<ModelShape> models = sizes.first;
-    models.insert(models.end(), sizes.then.begin(), sizes.then.end());
+    append(models, sizes.then);
     for (const int sequences : order)
       for (const ProductType type : {ProductType::kFp16, ProductType::kTf32, ProductType::kFp8})
         append(all, other_type(models, sequences, type));
@@ -99,22 +100,12 @@ std::vector<KernelCase> sweep_kernels(std::size_t bytes, ElementType type, bool 
   const std::size_t e = type == ElementType::kBf16 ? 2 : 4;
   std::vector<KernelCase> all;
   const auto flat = [&](StepKernel kind, std::size_t per_element) {
-    KernelCase one;
-    one.kind = kind;
-    one.type = type;
-    one.cold = cold;
-    one.count = std::max<std::size_t>(1, bytes / per_element);
-    all.push_back(one);
+    all.push_back({kind, type, {}, 1, 0, std::max<std::size_t>(1, bytes / per_element), "", cold});
   };
   const auto matrix = [&](StepKernel kind, int width, int heads, int context, double moved) {
-    KernelCase one;
-    one.kind = kind;
-    one.type = type;
-    one.cold = cold;
-    one.parts = kind == StepKernel::kSplitHeads ? 3 : 1;
-    one.shape = {1, context, width, heads};
-    one.shape.sequences = std::max(1, static_cast<int>(static_cast<double>(bytes) / moved));
-    all.push_back(one);
+    const int sequences = std::max(1, static_cast<int>(static_cast<double>(bytes) / moved));
+    const int parts = kind == StepKernel::kSplitHeads ? 3 : 1;
+    all.push_back({kind, type, {sequences, context, width, heads}, parts, 0, 0, "", cold});
   };
   const double de = static_cast<double>(e);
   flat(StepKernel::kCopy, 2 * e);
@@ -138,29 +129,23 @@ std::vector<KernelCase> plan_kernels(const PlanSizes& sizes) {
       all.push_back(one);
     }
   };
+  const auto append_sweep = [&](ElementType type) {
+    for (const bool cold : {true, false})
+      for (const std::size_t bytes : sizes.sweep) append(all, sweep_kernels(bytes, type, cold));
+  };
   for (const ModelShape& model : sizes.first)
     for (const int sequences : sizes.sequences) append_step(model, sequences, ElementType::kBf16, false);
   for (const std::size_t count : sizes.optimizer)
     for (const ElementType type : {ElementType::kBf16, ElementType::kFloat32})
       all.push_back({StepKernel::kAdamw, type, {}, 1, 0, count, "", true});
-  for (const bool cold : {true, false}) {
-    for (const std::size_t bytes : sizes.sweep) {
-      const std::vector<KernelCase> more = sweep_kernels(bytes, ElementType::kBf16, cold);
-      all.insert(all.end(), more.begin(), more.end());
-    }
-  }
+  append_sweep(ElementType::kBf16);
   const std::vector<int> order = middle_first(sizes.sequences);
   for (const int sequences : order) append_step(sizes.first.front(), sequences, ElementType::kBf16, true);
   for (const std::size_t count : sizes.optimizer)
     all.push_back({StepKernel::kSgd, ElementType::kBf16, {}, 1, 0, count, "", true});
   for (const int sequences : order)
     for (const ModelShape& model : sizes.then) append_step(model, sequences, ElementType::kBf16, false);
-  for (const bool cold : {true, false}) {
-    for (const std::size_t bytes : sizes.sweep) {
-      const std::vector<KernelCase> more = sweep_kernels(bytes, ElementType::kFloat32, cold);
-      all.insert(all.end(), more.begin(), more.end());
-    }
-  }
+  append_sweep(ElementType::kFloat32);
   for (const int sequences : order) append_step(sizes.first.front(), sequences, ElementType::kFloat32, false);
   return without_duplicates(all);
 }

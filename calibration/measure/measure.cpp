@@ -53,10 +53,7 @@ RankPlan plan_of(const MeasureOptions& options) {
 }
 
 void append(std::vector<JsonValue>& samples, JsonValue head, const Spread& spread) {
-  head.set("median_s", spread.median);
-  head.set("p10_s", spread.p10);
-  head.set("p90_s", spread.p90);
-  head.set("runs", spread.runs);
+  put_spread(head, spread);
   samples.push_back(std::move(head));
 }
 
@@ -73,26 +70,23 @@ std::vector<JsonValue> samples_of(const RankPlan& plan, const std::vector<RankTi
   append(samples, json_object({{"what", "hand_off_start"}}), spread_of(pooled(times, &RankTimes::hand_off_start)));
   append(samples, json_object({{"what", "hand_off_end"}}), spread_of(pooled(times, &RankTimes::hand_off_end)));
   for (std::size_t i = 0; i < plan.elements.size(); ++i) {
-    std::vector<double> adamw;
-    std::vector<double> copy;
-    for (const RankTimes& one : times) {
-      adamw.insert(adamw.end(), one.elements[i].adamw.begin(), one.elements[i].adamw.end());
-      copy.insert(copy.end(), one.elements[i].copy.begin(), one.elements[i].copy.end());
-    }
-    append(samples, json_object({{"what", "adamw"}, {"elements", plan.elements[i]}}), spread_of(adamw));
-    append(samples, json_object({{"what", "copy"}, {"elements", plan.elements[i]}}), spread_of(copy));
+    const auto spread = [&](std::vector<double> ElementTimes::*values) {
+      return spread_of(pooled(
+          times, [&](const RankTimes& one) -> const auto& { return one.elements[i].*values; }));
+    };
+    append(samples, json_object({{"what", "adamw"}, {"elements", plan.elements[i]}}), spread(&ElementTimes::adamw));
+    append(samples, json_object({{"what", "copy"}, {"elements", plan.elements[i]}}), spread(&ElementTimes::copy));
   }
   append(samples,
          json_object({{"what", "micro_batch"}, {"parameters", times[0].parameters}, {"tokens", times[0].tokens}}),
          spread_of(pooled(times, &RankTimes::micro_batch)));
   for (std::size_t i = 0; i < plan.lengths.size(); ++i) {
-    std::vector<double> all;
-    for (const RankTimes& one : times) all.insert(all.end(), one.shorter[i].begin(), one.shorter[i].end());
     append(samples,
            json_object({{"what", "shorter_micro_batch"},
                         {"parameters", times[0].parameters},
                         {"tokens", std::int64_t{plan.training.gpt.sequences} * plan.lengths[i]}}),
-           spread_of(all));
+           spread_of(pooled(
+               times, [i](const RankTimes& one) -> const auto& { return one.shorter[i]; })));
   }
   if (plan.theft_bytes > 0) {
     const Theft theft = theft_of(times);
@@ -115,24 +109,23 @@ MeasureResult measure(const MeasureOptions& options) {
   const double idle_before = idle_share(Seconds{0.5});
   MeasureResult result;
   result.ranks =
-      run_ranks(options.launch, [&](Transport& transport) { return write_times(measure_on_rank(plan, transport)); });
+      run_ranks(options.launch, [&](Transport& transport) { return report_of(measure_on_rank(plan, transport)); });
   if (result.ranks.code != ExitCode::kDone) return result;
   const double idle_after = idle_share(Seconds{0.5});
   std::vector<RankTimes> times;
-  for (const RankEnd& end : result.ranks.ranks) times.push_back(read_times(end.report));
+  for (const RankEnd& end : result.ranks.ranks) times.push_back(read_report<RankTimes>(end.report));
   JsonValue machine = machine_json();
   machine.set("idle_before", std::round(idle_before * 1e3) / 1e3);
   machine.set("idle_after", std::round(idle_after * 1e3) / 1e3);
-  const JsonValue document =
-      json_object({{"schema", "accosim.samples/1"},
-                   {"machine", machine},
-                   {"compiler", compiler_name()},
-                   {"commit", source_commit()},
-                   {"date", date_now()},
-                   {"network", network_json(options.launch)},
-                   {"transport", options.launch.transport == TransportKind::kRing ? "ring" : "gloo"},
-                   {"ranks", options.launch.ranks},
-                   {"samples", samples_of(plan, times)}});
+  const JsonValue document = json_object({{"schema", "accosim.samples/1"},
+                                          {"machine", machine},
+                                          {"compiler", compiler_name()},
+                                          {"commit", source_commit()},
+                                          {"date", date_now()},
+                                          {"network", network_json(options.launch)},
+                                          {"transport", kTransport},
+                                          {"ranks", options.launch.ranks},
+                                          {"samples", samples_of(plan, times)}});
   result.document = dump_json(document, 1) + "\n";
   return result;
 }

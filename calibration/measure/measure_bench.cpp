@@ -24,21 +24,16 @@ int count_of(double count, int least, int most) {
 
 constexpr std::size_t kPattern = std::size_t{1} << 20;  // bytes
 
-/// Random signs and mantissas, exponents from 2^-6 to 2^-2.
-std::vector<std::uint16_t> fp16_pattern() {
-  std::vector<std::uint16_t> values(kPattern / sizeof(std::uint16_t));
+/// Of a type whose exponent begins at bit `shift`: random signs and mantissas, and exponents of 2^-6 to 2^-2, the first
+/// of which is stored as `lowest`.
+template <typename Bits>
+std::vector<Bits> random_pattern(int shift, std::uint64_t lowest) {
+  constexpr int kBits = 8 * sizeof(Bits);
+  const std::uint64_t kept = std::uint64_t{1} << (kBits - 1) | ((std::uint64_t{1} << shift) - 1);
+  std::vector<Bits> values(kPattern / sizeof(Bits));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t bits = mixed({16, i});
-    values[i] = static_cast<std::uint16_t>((bits & 0x83ffu) | ((9 + (bits >> 16) % 5) << 10));
-  }
-  return values;
-}
-
-std::vector<std::uint8_t> fp8_pattern() {
-  std::vector<std::uint8_t> values(kPattern);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t bits = mixed({8, i});
-    values[i] = static_cast<std::uint8_t>((bits & 0x87u) | ((1 + (bits >> 16) % 5) << 3));
+    const std::uint64_t bits = mixed({kBits, i});
+    values[i] = static_cast<Bits>((bits & kept) | ((lowest + (bits >> 16) % 5) << shift));
   }
   return values;
 }
@@ -93,29 +88,28 @@ void* Bench::place(std::size_t bytes) {
   return at;
 }
 
-void Bench::fill(void* at, const Operand& operand, std::size_t bytes) {
-  const std::uint64_t seed = seed_++;
+void fill(void* at, const Operand& operand, std::size_t bytes, std::uint64_t seed, Stream& stream) {
   switch (operand.content) {
     case Content::kFloat:
-      fill_random(static_cast<float*>(at), bytes / sizeof(float), operand.deviation, seed, stream_);
+      fill_random(static_cast<float*>(at), bytes / sizeof(float), operand.deviation, seed, stream);
       break;
     case Content::kBf16:
-      fill_random(static_cast<Bf16*>(at), bytes / sizeof(Bf16), operand.deviation, seed, stream_);
+      fill_random(static_cast<Bf16*>(at), bytes / sizeof(Bf16), operand.deviation, seed, stream);
       break;
     case Content::kFp16: {
-      static const std::vector<std::uint16_t> kValues = fp16_pattern();
-      repeat(at, bytes, kValues.data(), kPattern, stream_);
+      static const std::vector<std::uint16_t> kValues = random_pattern<std::uint16_t>(10, 9);
+      repeat(at, bytes, kValues.data(), kPattern, stream);
       break;
     }
     case Content::kFp8: {
-      static const std::vector<std::uint8_t> kValues = fp8_pattern();
-      repeat(at, bytes, kValues.data(), kPattern, stream_);
+      static const std::vector<std::uint8_t> kValues = random_pattern<std::uint8_t>(3, 1);
+      repeat(at, bytes, kValues.data(), kPattern, stream);
       break;
     }
-    case Content::kZeros: stream_.set_zero(at, bytes); break;
+    case Content::kZeros: stream.set_zero(at, bytes); break;
     case Content::kGiven:
-      stream_.copy_to_device(at, operand.given.data(), operand.given.size());
-      stream_.synchronise();
+      stream.copy_to_device(at, operand.given.data(), operand.given.size());
+      stream.synchronise();
       break;
   }
 }
@@ -136,7 +130,7 @@ Runner Bench::make_ready(const DeviceWork& work, bool cold) {
   for (const Operand& operand : work.operands) {
     const std::size_t step = aligned(operand.bytes), copies = stays(operand, cold) ? 1 : sets;
     char* first = static_cast<char*>(place(step * copies));
-    fill(first, operand, step * copies);
+    fill(first, operand, step * copies, seed_++, stream_);
     for (std::size_t set = 0; set < sets; ++set) runner.sets_[set].push_back(first + (copies == 1 ? 0 : set * step));
   }
 
@@ -180,16 +174,9 @@ std::optional<Spread> Bench::time(Runner& runner, const Effort& effort, Seconds 
     if ((warm + batches) * one > most) return std::nullopt;
   }
   for (int i = 0; i < warm; ++i) runner.batch(stream_);
-  stream_.record(events_.at(0));
-  for (int i = 0; i < batches; ++i) {
-    runner.batch(stream_);
-    stream_.record(events_.at(static_cast<std::size_t>(i) + 1));
-  }
-  stream_.synchronise();
-  std::vector<double> seconds;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(batches); ++i)
-    seconds.push_back(elapsed(events_.at(i), events_.at(i + 1)).value / runner.per_batch());
-  return spread_of(std::move(seconds));
+  std::vector<double> seconds = timed(batches, stream_, events_, [&] { runner.batch(stream_); });
+  for (double& each : seconds) each /= runner.per_batch();
+  return spread_of(seconds);
 }
 
 }  // namespace accocal

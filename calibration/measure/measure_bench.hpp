@@ -79,6 +79,24 @@ class Events {
   std::deque<Event> events_;
 };
 
+/// Seconds of each of `count` runs of `once`, between events that the host does not wait for.
+template <typename Once>
+std::vector<double> timed(int count, Stream& stream, Events& events, Once&& once) {
+  stream.record(events.at(0));
+  for (int i = 0; i < count; ++i) {
+    once();
+    stream.record(events.at(static_cast<std::size_t>(i) + 1));
+  }
+  stream.synchronise();
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+    seconds.push_back(elapsed(events.at(i), events.at(i + 1)).value);
+  return seconds;
+}
+
+/// Fills an array on the device with `bytes` of what the operand holds.
+void fill(void* at, const Operand& operand, std::size_t bytes, std::uint64_t seed, Stream& stream);
+
 class Bench {
  public:
   explicit Bench(const BenchOptions& options) : options_(options) {}
@@ -94,7 +112,6 @@ class Bench {
 
  private:
   void* place(std::size_t bytes);
-  void fill(void* at, const Operand& operand, std::size_t bytes);
   void reserve(std::size_t bytes);
 
   BenchOptions options_;

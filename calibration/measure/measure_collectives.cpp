@@ -11,6 +11,7 @@
 #include "calibration/base/names.hpp"
 #include "calibration/device/device_transport.hpp"
 #include "calibration/device/kernels.hpp"
+#include "calibration/measure/measure_bench.hpp"
 #include "calibration/measure/measure_rank.hpp"
 #include "calibration/ranks/spawn.hpp"
 #include "models/base/errors.hpp"
@@ -55,17 +56,9 @@ std::vector<double> times_of(Call call, std::int64_t bytes, int runs, DeviceTran
   constexpr int kWarmUp = 3;
   const std::size_t count = static_cast<std::size_t>(bytes) / sizeof(Bf16);
   ranks.barrier();
-  for (int i = 0; i < kWarmUp; ++i) (network.*call)(data, count, ElementType::kBf16, stream);
-  stream.record(events.at(0));
-  for (int i = 0; i < runs; ++i) {
-    (network.*call)(data, count, ElementType::kBf16, stream);
-    stream.record(events.at(static_cast<std::size_t>(i) + 1));
-  }
-  stream.synchronise();
-  std::vector<double> seconds;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(runs); ++i)
-    seconds.push_back(elapsed(events.at(i), events.at(i + 1)).value);
-  return seconds;
+  const auto once = [&] { (network.*call)(data, count, ElementType::kBf16, stream); };
+  for (int i = 0; i < kWarmUp; ++i) once();
+  return timed(runs, stream, events, once);
 }
 
 std::string measure_on_rank(const Job& job, Transport& ranks) {
@@ -93,7 +86,7 @@ std::string measure_on_rank(const Job& job, Transport& ranks) {
     }
   }
   alarm(0);
-  return write_collective_times(all);
+  return report_of(all);
 }
 
 std::string describe(const Job& job) {
@@ -116,19 +109,19 @@ void run_job(const Job& job, EarlierSamples& to, const Session::Say& say) {
     return;
   }
   std::vector<std::vector<CollectiveTimes>> ranks;
-  for (const RankEnd& end : results.ranks) ranks.push_back(read_collective_times(end.report));
+  for (const RankEnd& end : results.ranks) ranks.push_back(read_report<std::vector<CollectiveTimes>>(end.report));
   for (CollectiveTimes& one : slowest(ranks)) {
     DeviceSample sample;
-    sample.keys = {{"what", std::string("collective")},
+    sample.keys = {{"what", "collective"},
                    {"collective", one.collective},
                    {"bytes", one.bytes},
-                   {"ranks", std::int64_t{job.ranks}},
+                   {"ranks", job.ranks},
                    {"algorithm", job.setting.algorithm},
                    {"protocol", job.setting.protocol},
-                   {"channels", std::int64_t{job.setting.channels}},
+                   {"channels", job.setting.channels},
                    {"experiment", job.experiment}};
-    sample.spread = spread_of(std::move(one.first));
-    sample.again = spread_of(std::move(one.second)).median;
+    sample.spread = spread_of(one.first);
+    sample.again = spread_of(one.second).median;
     to.samples.push_back(std::move(sample));
   }
 }
@@ -146,6 +139,29 @@ int devices_for_collectives() {
 }
 
 }  // namespace
+
+std::vector<NetworkSetting> network_settings() {
+  std::vector<NetworkSetting> settings(1);
+  for (const char* algorithm : {"Ring", "Tree"})
+    for (const char* protocol : {"LL", "LL128", "Simple"}) settings.push_back({algorithm, protocol, 0});
+  settings.push_back({"NVLS", "Simple", 0});
+  for (const int channels : {1, 2, 4, 8, 16, 24, 32}) settings.push_back({"Ring", "Simple", channels});
+  return settings;
+}
+
+std::vector<CollectiveTimes> slowest(const std::vector<std::vector<CollectiveTimes>>& ranks) {
+  std::vector<CollectiveTimes> all = ranks.front();
+  const auto raise = [](std::vector<double>& to, const std::vector<double>& by) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = std::max(to[i], by.at(i));
+  };
+  for (const std::vector<CollectiveTimes>& rank : ranks) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      raise(all[i].first, rank.at(i).first);
+      raise(all[i].second, rank.at(i).second);
+    }
+  }
+  return all;
+}
 
 EarlierSamples measure_collectives(const DeviceMeasureOptions& options, const Session::Say& say) {
   constexpr double kShare = 0.4;  // of the budget, where other kinds are to follow

@@ -3,10 +3,11 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "calibration/device/device_verbs.hpp"
-#include "calibration/measure/measure_run.hpp"
+#include "calibration/measure/measure_session.hpp"
 
 namespace accocal {
 
@@ -18,14 +19,15 @@ struct NetworkSetting {
 /// Nothing but NCCL's own choice first; then each algorithm with each protocol, then numbers of channels.
 std::vector<NetworkSetting> network_settings();
 
-/// One line a collective and size, seconds of each run: how a rank reports. `second`: of the second pass.
+/// Of one collective and size seconds of each run, `second` those of the second pass.
 struct CollectiveTimes {
   std::string collective;
   std::int64_t bytes = 0;
   std::vector<double> first, second;
+
+  static constexpr auto kReported = std::tuple(&CollectiveTimes::collective, &CollectiveTimes::bytes,
+                                               &CollectiveTimes::first, &CollectiveTimes::second);
 };
-std::string write_collective_times(const std::vector<CollectiveTimes>& times);
-std::vector<CollectiveTimes> read_collective_times(const std::string& text);
 /// For each run the time of the slowest rank; all ranks have measured the same.
 std::vector<CollectiveTimes> slowest(const std::vector<std::vector<CollectiveTimes>>& ranks);
 

@@ -12,17 +12,13 @@ namespace {
 
 JsonValue json_of(const Entries& entries) {
   JsonValue object = json_object({});
-  for (const auto& [key, value] : entries)
-    std::visit([&, &name = key](const auto& one) { object.set(name, one); }, value);
+  object.members = entries;
   return object;
 }
 
 JsonValue json_of(const DeviceSample& sample) {
   JsonValue object = json_of(sample.keys);
-  object.set("median_s", sample.spread.median);
-  object.set("p10_s", sample.spread.p10);
-  object.set("p90_s", sample.spread.p90);
-  object.set("runs", sample.spread.runs);
+  put_spread(object, sample.spread);
   if (sample.again) object.set("again_s", *sample.again);
   return object;
 }

@@ -10,14 +10,13 @@
 
 #include "calibration/device/kernels.hpp"
 #include "calibration/measure/measure_items.hpp"
-#include "calibration/measure/measure_work.hpp"
 
 namespace accocal {
 namespace {
 
 using Values = std::vector<double>;
 
-double median_of(Values values) { return spread_of(std::move(values)).median; }
+double median_of(const Values& values) { return spread_of(values).median; }
 
 void sleep_for(Seconds time) { std::this_thread::sleep_for(std::chrono::duration<double>(time.value)); }
 
@@ -153,14 +152,7 @@ class Pieces {
       for (const Operand& operand : work_.operands) {
         memory_.emplace_back(operand.bytes);
         at_.push_back(memory_.back().data());
-        if (operand.content == Content::kGiven)
-          stream_.copy_to_device(at_.back(), operand.given.data(), operand.bytes);
-        else if (operand.content == Content::kZeros)
-          stream_.set_zero(at_.back(), operand.bytes);
-        else if (operand.content == Content::kBf16)
-          fill_random(static_cast<Bf16*>(at_.back()), operand.bytes / sizeof(Bf16), operand.deviation, 3, stream_);
-        else
-          fill_random(static_cast<float*>(at_.back()), operand.bytes / sizeof(float), operand.deviation, 3, stream_);
+        fill(at_.back(), operand, operand.bytes, 3, stream_);
       }
     } else {
       host_ = PinnedMemory(one_.amount);
@@ -192,7 +184,7 @@ class Pieces {
     stream_.synchronise();
     Values values;
     for (int i = 0; i < kRuns; ++i) values.push_back(elapsed(event(i), event(i + 1)).value);
-    return median_of(std::move(values));
+    return median_of(values);
   }
 
  private:
@@ -227,7 +219,7 @@ Together beside_pieces(Pieces& other, double other_alone, Batches& batches, Seco
     if (at(other.event(i)) >= begin && at(other.event(i + 1)) <= end)
       pieces.push_back(elapsed(other.event(i), other.event(i + 1)).value);
   if (together.seconds.empty()) throw NotMeasured("what it was to run beside had ended first");
-  if (!pieces.empty() && other_alone > 0) together.other_slowdown = median_of(std::move(pieces)) / other_alone;
+  if (!pieces.empty() && other_alone > 0) together.other_slowdown = median_of(pieces) / other_alone;
   return together;
 }
 
@@ -257,7 +249,7 @@ std::optional<ItemTimes> measure_beside(const InterferenceCase& one, Lab lab, Se
     const double other_alone = other.alone();
     together = beside_pieces(other, other_alone, batches, whole, lab);
   }
-  ItemTimes measured{spread_of(std::move(together.seconds)), {}};
+  ItemTimes measured{spread_of(together.seconds), {}};
   measured.more = {{"alone_s", alone->median}, {"slowdown", measured.spread.median / alone->median}};
   if (together.other_slowdown > 0) measured.more.emplace_back("other_slowdown", together.other_slowdown);
   return measured;
@@ -273,13 +265,11 @@ std::vector<MeasureItem> interference_items(const std::vector<InterferenceCase>&
     const std::string blocks = one.beside.blocks > 0 ? fmt::format(" of {} blocks", one.beside.blocks) : "";
     item.text = fmt::format("{} beside {}{}", shape, name_of(one.beside.what), blocks);
     item.group = "kernels beside " + name_of(one.beside.what);
-    item.keys = {{"what", std::string("interference")},
-                 {"kernel", one.is_product ? std::string("gemm") : name_of(one.kernel.kind)},
-                 {"shape", shape}};
-    const Entries keys = one.is_product ? keys_of(one.product) : keys_of(one.kernel);
-    item.keys.insert(item.keys.end(), keys.begin(), keys.end());
+    const char* const kernel = one.is_product ? "gemm" : name_of(one.kernel.kind);
+    item.keys = joined({{"what", "interference"}, {"kernel", kernel}, {"shape", shape}},
+                       one.is_product ? keys_of(one.product) : keys_of(one.kernel));
     item.keys.emplace_back("beside", name_of(one.beside.what));
-    item.keys.emplace_back("blocks", std::int64_t{one.beside.blocks});
+    item.keys.emplace_back("blocks", one.beside.blocks);
     item.measure = [one, lab](Seconds most, bool) { return measure_beside(one, lab, most); };
     items.push_back(std::move(item));
   }

@@ -35,6 +35,10 @@ struct Lab {
   int device = 0;  ///< the one in use
 };
 
+/// A case as work that a bench can run: which arrays, holding what, and the call. `products` must live as long.
+DeviceWork work_of(const ProductCase& one, Products& products);
+DeviceWork work_of(const KernelCase& one);
+
 std::vector<MeasureItem> product_items(const std::vector<ProductCase>& cases, Lab lab);
 std::vector<MeasureItem> kernel_items(const std::vector<KernelCase>& cases, Lab lab);
 std::vector<MeasureItem> launch_items(Lab lab);

@@ -7,7 +7,6 @@
 #include "calibration/device/product_shape.hpp"
 #include "calibration/measure/measure_items.hpp"
 #include "calibration/measure/measure_rank.hpp"
-#include "calibration/measure/measure_work.hpp"
 
 namespace accocal {
 namespace {
@@ -31,12 +30,12 @@ std::optional<ItemTimes> time_work(const DeviceWork& work, bool cold, const Effo
 
 Entries keys_of(const ProductCase& one) {
   const Product& p = one.product;
-  return {{"dtype", std::string(name_of(p.type))},
+  return {{"dtype", name_of(p.type)},
           {"layout", one.layout},
-          {"m", std::int64_t{p.m}},
-          {"n", std::int64_t{p.n}},
-          {"k", std::int64_t{p.k}},
-          {"batch", std::int64_t{p.batch}},
+          {"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"batch", p.batch},
           {"transpose_a", p.transpose_a},
           {"transpose_b", p.transpose_b},
           {"bias", one.bias},
@@ -46,7 +45,7 @@ Entries keys_of(const ProductCase& one) {
 }
 
 Entries keys_of(const KernelCase& one) {
-  Entries keys = {{"dtype", std::string(one.type == ElementType::kBf16 ? "bf16" : "fp32")},
+  Entries keys = {{"dtype", one.type == ElementType::kBf16 ? "bf16" : "fp32"},
                   {"rows", rows_of(one)},
                   {"columns", columns_of(one)},
                   {"bytes", static_cast<std::int64_t>(bytes_of(one))},
@@ -62,9 +61,7 @@ std::vector<MeasureItem> product_items(const std::vector<ProductCase>& cases, La
     item.text = text_of(one);
     item.group =
         fmt::format("products in {} of {}{}", name_of(one.product.type), one.model, one.cold ? " with a cold L2" : "");
-    item.keys = {{"what", std::string("gemm")}};
-    const Entries keys = keys_of(one);
-    item.keys.insert(item.keys.end(), keys.begin(), keys.end());
+    item.keys = joined({{"what", "gemm"}}, keys_of(one));
     item.measure = [one, lab](Seconds most, bool again) -> std::optional<ItemTimes> {
       if (!lab.products.supported(one.product)) throw NotMeasured("this device has no such product");
       const DeviceWork work = work_of(one, lab.products);
@@ -87,9 +84,7 @@ std::vector<MeasureItem> kernel_items(const std::vector<KernelCase>& cases, Lab 
     item.text = text_of(one);
     item.group = fmt::format("kernels{}{}", one.model.empty() ? " by size" : " of " + one.model,
                              one.cold ? " with a cold L2" : "");
-    item.keys = {{"what", std::string("kernel")}, {"kernel", std::string(name_of(one.kind))}};
-    const Entries keys = keys_of(one);
-    item.keys.insert(item.keys.end(), keys.begin(), keys.end());
+    item.keys = joined({{"what", "kernel"}, {"kernel", name_of(one.kind)}}, keys_of(one));
     item.measure = [one, lab](Seconds most, bool again) {
       return time_work(work_of(one), one.cold, second_pass(lab.efforts.kernel, again), most, lab.bench);
     };

@@ -18,7 +18,13 @@ namespace {
 /// A stream's head that waits until the host has given all of what follows, so that the host's own pace is not seen.
 class Gate {
  public:
-  Gate() : stop_(sizeof(std::int32_t)) {}
+  /// Loads the kernels, which a device at work might not do.
+  explicit Gate(Stream& stream) : stop_(sizeof(std::int32_t)) {
+    nothing(stream);
+    close(stream);
+    open();
+    stream.synchronise();
+  }
   ~Gate() { open(); }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -42,35 +48,36 @@ Spread repeated(const Effort& effort, Once&& once) {
   once();
   Values values;
   for (int i = 0; i < effort.most_batches; ++i) values.push_back(once());
-  return spread_of(std::move(values));
+  return spread_of(values);
 }
 
 void launch_many(int count, Stream& stream) {
   for (int i = 0; i < count; ++i) nothing(stream);
 }
 
-Spread host_launch(Lab lab) {
-  Stream stream;
-  const int count = lab.efforts.launches;
+/// Of one of `count` calls by the host's clock, the queue empty before.
+template <typename Call>
+Spread by_host(Lab lab, int count, Stream& stream, Call&& call) {
   return repeated(lab.efforts.launch, [&] {
     stream.synchronise();
     const double begin = monotonic_seconds();
-    launch_many(count, stream);
+    for (int i = 0; i < count; ++i) call();
     const double end = monotonic_seconds();
     stream.synchronise();
     return (end - begin) / count;
   });
 }
 
+Spread host_launch(Lab lab) {
+  Stream stream;
+  return by_host(lab, lab.efforts.launches, stream, [&] { nothing(stream); });
+}
+
 Spread back_to_back(Lab lab) {
   Stream stream;
-  Gate gate;
+  Gate gate(stream);
   const Event begin(true), end(true);
   const int count = 4 * lab.efforts.launches;
-  launch_many(1, stream);
-  gate.close(stream);  // loads the kernel, which a device at work might not do
-  gate.open();
-  stream.synchronise();
   return repeated(lab.efforts.launch, [&] {
     gate.close(stream);
     stream.record(begin);
@@ -86,7 +93,7 @@ Spread back_to_back(Lab lab) {
 Spread graph_node(Lab lab) {
   Stream stream;
   const int count = 2 * lab.efforts.launches;
-  launch_many(1, stream);
+  nothing(stream);
   stream.synchronise();
   Graph shorter(stream, [&] { launch_many(count, stream); });
   Graph longer(stream, [&] { launch_many(2 * count, stream); });
@@ -105,45 +112,25 @@ Spread graph_node(Lab lab) {
 
 Spread graph_launch(Lab lab) {
   Stream stream;
-  const int count = std::max(1, lab.efforts.launches / 4);
-  launch_many(1, stream);
+  nothing(stream);
   stream.synchronise();
-  Graph graph(stream, [&] { launch_many(1, stream); });
-  return repeated(lab.efforts.launch, [&] {
-    stream.synchronise();
-    const double begin = monotonic_seconds();
-    for (int i = 0; i < count; ++i) graph.launch(stream);
-    const double end = monotonic_seconds();
-    stream.synchronise();
-    return (end - begin) / count;
-  });
+  Graph graph(stream, [&] { nothing(stream); });
+  return by_host(lab, std::max(1, lab.efforts.launches / 4), stream, [&] { graph.launch(stream); });
 }
 
 Spread event_record(Lab lab) {
   Stream stream;
   const Event event;
-  const int count = lab.efforts.launches;
-  return repeated(lab.efforts.launch, [&] {
-    stream.synchronise();
-    const double begin = monotonic_seconds();
-    for (int i = 0; i < count; ++i) stream.record(event);
-    const double end = monotonic_seconds();
-    stream.synchronise();
-    return (end - begin) / count;
-  });
+  return by_host(lab, lab.efforts.launches, stream, [&] { stream.record(event); });
 }
 
 /// Empty kernels that go to and fro between two streams, less as many in one stream.
 Spread stream_wait(Lab lab) {
   Stream here, there(Stream::Priority::kHigh);
-  Gate gate;
+  Gate gate(here);
   const Event begin(true), end(true), one_stream(true);
   const int trips = std::max(1, lab.efforts.launches / 2);
   std::vector<Event> outs(static_cast<std::size_t>(trips)), backs(static_cast<std::size_t>(trips));
-  launch_many(1, here);
-  gate.close(here);
-  gate.open();
-  here.synchronise();
   return repeated(lab.efforts.launch, [&] {
     gate.close(here);
     here.record(begin);
@@ -252,7 +239,7 @@ std::optional<ItemTimes> copy_time(const CopyCase& one, const Effort& effort, Se
   const int runs = std::clamp(static_cast<int>(wanted), effort.least_batches, effort.most_batches);
   Values values;
   for (int i = 0; i < runs; ++i) values.push_back(copy_batch(one, count, place, on));
-  return ItemTimes{spread_of(std::move(values)), {}};
+  return ItemTimes{spread_of(values), {}};
 }
 
 }  // namespace
@@ -265,7 +252,7 @@ std::vector<MeasureItem> launch_items(Lab lab) {
   for (const auto& kind : kinds) {
     MeasureItem item;
     item.text = item.group = "launch: " + kind.first;
-    item.keys = {{"what", std::string("launch")}, {"kind", kind.first}};
+    item.keys = {{"what", "launch"}, {"kind", kind.first}};
     item.measure = [measure = kind.second, lab](Seconds, bool) -> std::optional<ItemTimes> {
       return ItemTimes{measure(lab), {}};
     };
@@ -281,9 +268,9 @@ std::vector<MeasureItem> copy_items(const std::vector<CopyCase>& cases, Lab lab)
     MeasureItem item;
     item.text = fmt::format("copy {} {} {} B", name_of(one.direction), memory, one.bytes);
     item.group = fmt::format("copies {} {}", name_of(one.direction), memory);
-    item.keys = {{"what", std::string("copy")},
+    item.keys = {{"what", "copy"},
                  {"direction", name_of(one.direction)},
-                 {"memory", std::string(memory)},
+                 {"memory", memory},
                  {"bytes", static_cast<std::int64_t>(one.bytes)}};
     item.measure = [one, lab](Seconds most, bool) { return copy_time(one, lab.efforts.copy, most); };
     items.push_back(std::move(item));

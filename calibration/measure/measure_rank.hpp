@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <tuple>
 #include <vector>
 
 #include "calibration/measure/measure_plan.hpp"
+#include "calibration/ranks/report.hpp"
 #include "calibration/ranks/transport.hpp"
 #include "calibration/train/training.hpp"
 
@@ -36,12 +37,16 @@ struct CellTimes {
   std::vector<double> end;
   /// Total seconds that the rank had waited for a processor by each `end`, because others used all of them.
   std::vector<double> waited;
+
+  static constexpr auto kReported = std::tuple(&CellTimes::begin, &CellTimes::end, &CellTimes::waited);
 };
 
 struct ElementTimes {
   std::int64_t elements = 0;
   std::vector<double> adamw;  ///< seconds a step
   std::vector<double> copy;   ///< seconds a copy
+
+  static constexpr auto kReported = std::tuple(&ElementTimes::elements, &ElementTimes::adamw, &ElementTimes::copy);
 };
 
 /// Computation and collectives, each alone and both at the same time; seconds of each run.
@@ -50,6 +55,9 @@ struct TheftTimes {
   std::vector<double> compute_beside;
   std::vector<double> collective_alone;
   std::vector<double> collective_beside;
+
+  static constexpr auto kReported = std::tuple(&TheftTimes::compute_alone, &TheftTimes::compute_beside,
+                                               &TheftTimes::collective_alone, &TheftTimes::collective_beside);
 };
 
 struct RankTimes {
@@ -62,13 +70,13 @@ struct RankTimes {
   std::int64_t parameters = 0;               ///< of its model
   std::int64_t tokens = 0;                   ///< in a micro-batch
   TheftTimes theft;
+
+  static constexpr auto kReported = std::tuple(&RankTimes::cells, &RankTimes::hand_off_start, &RankTimes::hand_off_end,
+                                               &RankTimes::elements, &RankTimes::micro_batch, &RankTimes::shorter,
+                                               &RankTimes::parameters, &RankTimes::tokens, &RankTimes::theft);
 };
 
 /// Every rank with the same plan. Rank 0 tells on the standard error what it is at.
 RankTimes measure_on_rank(const RankPlan& plan, Transport& transport);
-
-/// For the way through the pipe to the launcher.
-std::string write_times(const RankTimes& times);
-RankTimes read_times(const std::string& text);
 
 }  // namespace accocal

@@ -25,13 +25,6 @@ struct MeasureSetting {
 /// The usual setting, which depends on the size of the device's L2.
 MeasureSetting default_setting(const DeviceInfo& info, bool quick);
 
-/// What was measured elsewhere, before this process used the device.
-struct EarlierSamples {
-  std::vector<DeviceSample> samples;
-  std::vector<Omission> left_out;
-  Seconds took;  ///< of the budget
-};
-
 /// Runs what `options.only` asks for, on the device that is in use. The document, whatever failed on the way.
 std::string measure_plan(const DevicePlan& plan, const MeasureSetting& setting, const DeviceMeasureOptions& options,
                          const EarlierSamples& earlier);

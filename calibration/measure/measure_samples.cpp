@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "calibration/base/statistics.hpp"
+#include "models/base/statistics.hpp"
 
 namespace accocal {
 namespace {
@@ -14,21 +14,18 @@ double last(const std::vector<CellTimes>& ranks, std::vector<double> CellTimes::
   return latest;
 }
 
-Spread pooled_theft(const std::vector<RankTimes>& ranks, std::vector<double> TheftTimes::*values) {
-  std::vector<double> all;
-  for (const RankTimes& rank : ranks) {
-    const std::vector<double>& more = rank.theft.*values;
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return spread_of(all);
-}
-
 }  // namespace
 
-Spread spread_of(std::vector<double> values) {
+Spread spread_of(const std::vector<double>& values) {
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  return {quantile(values, 0.5), quantile(values, 0.1), quantile(values, 0.9), static_cast<int>(values.size())};
+  return {percentile(values, 0.5), percentile(values, 0.1), percentile(values, 0.9), static_cast<int>(values.size())};
+}
+
+void put_spread(JsonValue& object, const Spread& spread) {
+  object.set("median_s", spread.median);
+  object.set("p10_s", spread.p10);
+  object.set("p90_s", spread.p90);
+  object.set("runs", spread.runs);
 }
 
 std::vector<double> run_times(const std::vector<CellTimes>& ranks, bool after_idle) {
@@ -47,18 +44,16 @@ std::vector<double> waits(const std::vector<CellTimes>& ranks) {
   return longest;
 }
 
-std::vector<double> pooled(const std::vector<RankTimes>& ranks, std::vector<double> RankTimes::*values) {
-  std::vector<double> all;
-  for (const RankTimes& rank : ranks) all.insert(all.end(), (rank.*values).begin(), (rank.*values).end());
-  return all;
-}
-
 Theft theft_of(const std::vector<RankTimes>& ranks) {
+  const auto spread = [&](std::vector<double> TheftTimes::*values) {
+    return spread_of(pooled(
+        ranks, [&](const RankTimes& rank) -> const auto& { return rank.theft.*values; }));
+  };
   Theft theft;
-  theft.compute_alone = pooled_theft(ranks, &TheftTimes::compute_alone);
-  theft.collective_alone = pooled_theft(ranks, &TheftTimes::collective_alone);
-  theft.collective_beside = pooled_theft(ranks, &TheftTimes::collective_beside);
-  theft.compute_slowdown = pooled_theft(ranks, &TheftTimes::compute_beside).median / theft.compute_alone.median;
+  theft.compute_alone = spread(&TheftTimes::compute_alone);
+  theft.collective_alone = spread(&TheftTimes::collective_alone);
+  theft.collective_beside = spread(&TheftTimes::collective_beside);
+  theft.compute_slowdown = spread(&TheftTimes::compute_beside).median / theft.compute_alone.median;
   theft.collective_slowdown = theft.collective_beside.median / theft.collective_alone.median;
   return theft;
 }

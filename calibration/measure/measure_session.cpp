@@ -16,6 +16,11 @@ constexpr double kOverrun = 0.05;
 
 }  // namespace
 
+Entries joined(Entries first, const Entries& more) {
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
 Session::Session(Seconds budget, Clock clock, Say say, std::function<bool()> alive)
     : budget_(budget), clock_(std::move(clock)), say_(std::move(say)), alive_(std::move(alive)) {
   start_ = clock_();
@@ -73,10 +78,8 @@ void Session::run(const std::string& what, const std::vector<MeasureItem>& items
     }
     const std::optional<ItemTimes> measured = attempt(item, 0.5 * left, false);
     if (!measured) continue;
-    DeviceSample sample{item.keys, measured->spread, {}};
-    sample.keys.insert(sample.keys.end(), measured->more.begin(), measured->more.end());
     done.push_back({&item, samples_.size()});
-    samples_.push_back(std::move(sample));
+    samples_.push_back({joined(item.keys, measured->more), measured->spread, {}});
   }
   for (std::size_t i = done.size(); i-- > 0;) {
     const MeasureItem& item = *done[i].item;

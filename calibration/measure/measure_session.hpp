@@ -2,24 +2,23 @@
 // and the rest goes on.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "calibration/base/names.hpp"
 #include "calibration/measure/measure_samples.hpp"
+#include "models/base/json.hpp"
 #include "models/base/units.hpp"
 
 namespace accocal {
 
 /// A sample's keys in their order.
-using Value = std::variant<bool, std::int64_t, double, std::string>;
-using Entries = std::vector<std::pair<std::string, Value>>;
+using Entries = std::vector<JsonMember>;
+/// `first`, then `more`.
+Entries joined(Entries first, const Entries& more);
 
 struct ItemTimes {
   Spread spread;  ///< seconds
@@ -49,6 +48,13 @@ struct DeviceSample {
 struct Omission {
   std::string what, why;
   int count = 1;
+};
+
+/// What was measured elsewhere, before this process used the device.
+struct EarlierSamples {
+  std::vector<DeviceSample> samples;
+  std::vector<Omission> left_out;
+  Seconds took;  ///< of the budget
 };
 
 class Session {

@@ -66,14 +66,8 @@ class Training {
   Stream& stream() { return stream_; }
   void clear_gradient() { stream_.set_zero(gradient_.data(), gradient_.size()); }
   void optimizer() {
-    DeviceAdamW options;
-    options.learning_rate = 1e-5F;
-    options.beta1 = 0.9F;
-    options.beta2 = 0.95F;
-    options.epsilon = 1e-8F;
-    options.weight_decay = 0.1F;
     adamw(master_.as<float>(), m_.as<float>(), v_.as<float>(), parameters(), static_cast<const Bf16*>(gradient()),
-          total_.as<std::int64_t>(), options, count_, stream_);
+          total_.as<std::int64_t>(), {.learning_rate = 1e-5F}, count_, stream_);
   }
 
  private:
@@ -92,21 +86,6 @@ std::vector<std::vector<std::int32_t>> texts_for(const StepCase& one) {
     draw_tokens(mixed({13, i}), one.model.vocabulary, texts[i]);
   }
   return texts;
-}
-
-/// `count` runs of `once` between events, none of which the host waits for.
-template <typename Once>
-Values timed(int count, Stream& stream, Events& events, Once&& once) {
-  stream.record(events.at(0));
-  for (int i = 0; i < count; ++i) {
-    once();
-    stream.record(events.at(static_cast<std::size_t>(i) + 1));
-  }
-  stream.synchronise();
-  Values values;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-    values.push_back(elapsed(events.at(i), events.at(i + 1)).value);
-  return values;
 }
 
 struct StepTimes {
@@ -143,16 +122,16 @@ std::optional<StepTimes> step_times(Stream& stream, Lab lab, Seconds most, bool 
 
 Entries keys_of_step(const StepCase& one, const std::string& part) {
   const ModelShape& m = one.model;
-  return {{"what", std::string("step")},
+  return {{"what", "step"},
           {"model", m.name},
-          {"layers", std::int64_t{m.layers}},
-          {"width", std::int64_t{m.width}},
-          {"heads", std::int64_t{m.heads}},
-          {"context", std::int64_t{m.context}},
-          {"vocabulary", std::int64_t{m.vocabulary}},
+          {"layers", m.layers},
+          {"width", m.width},
+          {"heads", m.heads},
+          {"context", m.context},
+          {"vocabulary", m.vocabulary},
           {"parameters", static_cast<std::int64_t>(parameter_count(gpt_shape(m)))},
-          {"sequences", std::int64_t{one.sequences}},
-          {"storage", std::string("bf16")},
+          {"sequences", one.sequences},
+          {"storage", "bf16"},
           {"part", part}};
 }
 
@@ -177,8 +156,8 @@ std::optional<ItemTimes> measure_micro_batch(const StepCase& one, Lab lab, Secon
   if (!times) return std::nullopt;
   if (!times->rested.empty()) {
     rested.push_back({{"model", one.model.name},
-                      {"vocabulary", std::int64_t{one.model.vocabulary}},
-                      {"sequences", std::int64_t{one.sequences}},
+                      {"vocabulary", one.model.vocabulary},
+                      {"sequences", one.sequences},
                       {"median_s", spread_of(times->rested).median}});
   }
   return ItemTimes{spread_of(times->loaded), memory_keys(before, gpt.memory())};
@@ -271,7 +250,7 @@ std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds 
     if (now - asked + now - made + static_cast<double>(loading + counting) * each > most.value) return;
     auto [values, memory] = durations(loading + counting);
     values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(loading));
-    measured = ItemTimes{spread_of(std::move(values)), {}};
+    measured = ItemTimes{spread_of(values), {}};
     measured->more = {{"memory_bytes", memory - before}, {"activation_bytes", workload.memory()}};
   });
   return measured;
@@ -314,7 +293,7 @@ std::vector<MeasureItem> update_items(const std::vector<UpdateCase>& cases, Lab 
     item.group = "updates of " + one.step.model.name;
     item.keys = keys_of_step(one.step, "update");
     item.keys.emplace_back("algorithm", name_of(one.algorithm));
-    item.keys.emplace_back("micro_batches", std::int64_t{one.micro_batches});
+    item.keys.emplace_back("micro_batches", one.micro_batches);
     item.measure = [one, lab](Seconds most, bool again) {
       lab.bench.release();
       return measure_update(one, lab, most, again);

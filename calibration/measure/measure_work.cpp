@@ -1,7 +1,5 @@
 // Kernels that change an array in place are run on their own results again and again; what the arrays hold is chosen so
 // that these neither die out nor overflow.
-#include "calibration/measure/measure_work.hpp"
-
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -9,6 +7,7 @@
 #include "calibration/base/names.hpp"
 #include "calibration/base/random.hpp"
 #include "calibration/device/micro_batch_text.hpp"
+#include "calibration/measure/measure_items.hpp"
 #include "models/spec/accocal_step.hpp"
 
 namespace accocal {
@@ -29,27 +28,19 @@ Content content_of(ProductType type) {
   return Content::kZeros;
 }
 
-template <typename T>
-std::vector<std::byte> bytes_of_values(const std::vector<T>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(T));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
+Operand operand(std::size_t bytes, Content content, bool fresh = false, float deviation = 0.1F) {
+  return {bytes, content, deviation, fresh, {}};
 }
 
 template <typename T>
 Operand given(const std::vector<T>& values) {
-  Operand operand;
-  operand.content = Content::kGiven;
-  operand.given = bytes_of_values(values);
-  operand.bytes = operand.given.size();
-  return operand;
+  Operand made = operand(values.size() * sizeof(T), Content::kGiven);
+  made.given.resize(made.bytes);
+  std::memcpy(made.given.data(), values.data(), made.bytes);
+  return made;
 }
 
-Operand zeros(std::size_t bytes) {
-  Operand operand;
-  operand.bytes = bytes;
-  return operand;
-}
+Operand zeros(std::size_t bytes) { return operand(bytes, Content::kZeros); }
 
 /// Context + 1 tokens a sequence.
 std::vector<std::int32_t> random_text(const TokenShape& s, int vocabulary) {
@@ -102,19 +93,10 @@ class Maker {
   using At = std::vector<void*>;
 
   static Operand reals(std::size_t count, bool fresh, float deviation = 0.1F) {
-    Operand operand;
-    operand.bytes = count * sizeof(Real);
-    operand.content = kReal;
-    operand.deviation = deviation;
-    operand.fresh = fresh;
-    return operand;
+    return operand(count * sizeof(Real), kReal, fresh, deviation);
   }
   static Operand floats(std::size_t count, bool fresh) {
-    Operand operand;
-    operand.bytes = count * sizeof(float);
-    operand.content = Content::kFloat;
-    operand.fresh = fresh;
-    return operand;
+    return operand(count * sizeof(float), Content::kFloat, fresh);
   }
   static Real* real(void* at) { return static_cast<Real*>(at); }
   static float* fp32(void* at) { return static_cast<float*>(at); }
@@ -219,18 +201,12 @@ class Maker {
                 sgd(fp32(at[0]), real(at[1]), real(at[2]), static_cast<const std::int64_t*>(at[3]), 1e-3F, count,
                     stream);
               }};
-    DeviceAdamW options;
-    options.learning_rate = 1e-3F;
-    options.beta1 = 0.9F;
-    options.beta2 = 0.95F;
-    options.epsilon = 1e-8F;
-    options.weight_decay = 0.1F;
     // The second moment begins at zero, since it has a root; the first launch fills it.
     return {{floats(count, false), floats(count, false), zeros(count * sizeof(float)), reals(count, false),
              reals(count, false), given(total)},
-            [count, options](const At& at, Stream& stream) {
+            [count](const At& at, Stream& stream) {
               adamw(fp32(at[0]), fp32(at[1]), fp32(at[2]), real(at[3]), real(at[4]),
-                    static_cast<const std::int64_t*>(at[5]), options, count, stream);
+                    static_cast<const std::int64_t*>(at[5]), {.learning_rate = 1e-3F}, count, stream);
             }};
   }
 
@@ -273,22 +249,15 @@ DeviceWork work_of(const ProductCase& one, Products& products) {
   // Rows and columns as stored, each column `ld` elements after the last.
   const auto size = [](int rows, int columns, int ld) { return matrix(columns, ld == 0 ? rows : ld); };
   const Content result = p.type == ProductType::kFp8 ? Content::kBf16 : content_of(p.type);
-  const auto operand = [](std::size_t bytes, Content content, bool fresh) {
-    Operand made;
-    made.bytes = bytes;
-    made.content = content;
-    made.fresh = fresh;
-    return made;
-  };
   DeviceWork work;
   const std::size_t a = p.transpose_a ? size(p.k, p.m, p.lda) : size(p.m, p.k, p.lda);
   const std::size_t b = p.transpose_b ? size(p.n, p.k, p.ldb) : size(p.k, p.n, p.ldb);
   const std::size_t c = size(p.m, p.n, p.ldc);
-  work.operands = {operand(c * batch * out, result, false), operand(a * batch * in, content_of(p.type), one.fresh_a),
+  work.operands = {operand(c * batch * out, result), operand(a * batch * in, content_of(p.type), one.fresh_a),
                    operand(b * batch * in, content_of(p.type), one.fresh_b),
-                   operand(static_cast<std::size_t>(p.m) * out, result, false)};
+                   operand(static_cast<std::size_t>(p.m) * out, result)};
   const bool apart = p.beta != 0 && !one.in_place;
-  if (apart) work.operands.push_back(operand(c * batch * out, result, false));
+  if (apart) work.operands.push_back(operand(c * batch * out, result));
   work.launch = [p, apart, bias = one.bias, &products](const std::vector<void*>& at, Stream& stream) {
     const void* added = apart ? at[4] : p.beta != 0 ? at[0] : nullptr;
     products.multiply(p, at[0], at[1], at[2], bias ? at[3] : nullptr, added, stream);

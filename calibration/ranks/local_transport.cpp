@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "calibration/ranks/bf16.hpp"
 #include "calibration/ranks/elements.hpp"
+#include "models/spec/schedule.hpp"
 
 namespace accocal {
 namespace {
@@ -109,32 +109,21 @@ class LocalTransport : public Transport {
     }
   }
 
-  // Nobody else reads or writes a rank's own shard of its own buffer but through copy_others(), which comes later.
+  // In the order of the ranks. Nobody else reads or writes a rank's own shard of its own buffer but through
+  // copy_others(), which comes later.
   void reduce_own(Buffer data) {
     const Shard shard = shard_of(data.count, rank_, size());
-    switch (data.type) {
-      case ElementType::kFloat32: reduce<float>(shard, [](float a, float b) { return a + b; }); break;
-      case ElementType::kFloat64: reduce<double>(shard, [](double a, double b) { return a + b; }); break;
-      case ElementType::kInt64:
-        reduce<std::int64_t>(shard, [](std::int64_t a, std::int64_t b) { return a + b; });
-        break;
-      case ElementType::kBf16:
-        reduce<Bf16>(shard, [](Bf16 a, Bf16 b) { return to_bf16(to_float(a) + to_float(b)); });
-        break;
-    }
-  }
-  template <typename Element, typename Sum>
-  void reduce(Shard shard, Sum sum) {
-    for (std::size_t i = shard.begin; i < shard.end; ++i) {
-      Element total = static_cast<const Element*>(meeting_.shown.front().data)[i];
-      for (std::size_t r = 1; r < meeting_.shown.size(); ++r)
-        total = sum(total, static_cast<const Element*>(meeting_.shown[r].data)[i]);
-      static_cast<Element*>(own().data)[i] = total;
-    }
+    const std::size_t element = size_of(data.type);
+    const auto in = [&](const Buffer& buffer) { return static_cast<char*>(buffer.data) + shard.begin * element; };
+    sum_.assign(in(meeting_.shown.front()), in(meeting_.shown.front()) + shard.size() * element);
+    for (std::size_t r = 1; r < meeting_.shown.size(); ++r)
+      add_elements(data.type, sum_.data(), sum_.data(), in(meeting_.shown[r]), shard.size());
+    std::copy(sum_.begin(), sum_.end(), in(data));
   }
 
   Meeting& meeting_;
   int rank_;
+  std::vector<char> sum_;
 };
 
 }  // namespace

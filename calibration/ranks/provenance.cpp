@@ -1,18 +1,11 @@
 #include "calibration/ranks/provenance.hpp"
 
-#include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "calibration/base/machine.hpp"
 #include "calibration/ranks/namespaces.hpp"
 
 namespace accocal {
-namespace {
-
-std::string name_of(TransportKind transport) { return transport == TransportKind::kRing ? "ring" : "gloo"; }
-
-}  // namespace
 
 JsonValue network_json(const LaunchOptions& launch) {
   std::vector<double> rates, payloads;
@@ -34,25 +27,14 @@ JsonValue machine_json() {
   return json_object({{"cpu", machine.cpu}, {"cores", machine.cores}, {"kernel", machine.kernel}});
 }
 
-std::string with_provenance(const std::string& document, const LaunchOptions& launch) {
-  const std::size_t lists = document.find(",\"updates\":[");  // a text of JSON has no bare quotes
-  if (lists == std::string::npos) throw std::logic_error("a run's document has no updates");
-  JsonDocument head = parse_json(document.substr(0, lists) + "}", "a run's document");
-  if (!head.errors.empty()) throw std::logic_error(head.errors.front());
-  JsonValue& run = head.root;
-  run.set("machine", machine_json());
-  run.set("compiler", compiler_name());
-  run.set("commit", source_commit());
-  run.set("date", date_now());
+JsonValue run_provenance(const LaunchOptions& launch, bool on_device, bool experiment) {
+  JsonValue run = json_object(
+      {{"machine", machine_json()}, {"compiler", compiler_name()}, {"commit", source_commit()}, {"date", date_now()}});
   // Devices talk by links of their own, unless the ranks are in namespaces or share a device.
-  const JsonValue* device = run.find("device");
-  const bool by_sockets =
-      launch.network.kind == NetworkKind::kNamespaces || (device != nullptr && device->find("experiment") != nullptr);
-  if (device == nullptr || by_sockets) run.set("network", network_json(launch));
-  run.set("transport", device != nullptr ? (launch.ranks > 1 ? "nccl" : "none") : name_of(launch.transport));
-  std::string text = dump_json(run);
-  text.pop_back();
-  return text + document.substr(lists);
+  if (!on_device || experiment || launch.network.kind == NetworkKind::kNamespaces)
+    run.set("network", network_json(launch));
+  run.set("transport", !on_device ? kTransport : launch.ranks > 1 ? "nccl" : "none");
+  return run;
 }
 
 }  // namespace accocal

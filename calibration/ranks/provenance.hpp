@@ -1,8 +1,6 @@
 // What a document must say besides its numbers: where, with what and over which network they were made.
 #pragma once
 
-#include <string>
-
 #include "calibration/base/names.hpp"
 #include "calibration/ranks/spawn.hpp"
 #include "models/base/json.hpp"
@@ -14,8 +12,8 @@ JsonValue network_json(const LaunchOptions& launch);
 /// {"cpu": "...", "cores": 2, "kernel": "..."}
 JsonValue machine_json();
 
-/// The JSON object of a run with "machine", "compiler", "commit", "date", "network" and "transport" added, before its
-/// long lists, which begin with "updates".
-std::string with_provenance(const std::string& document, const LaunchOptions& launch);
+/// "machine", "compiler", "commit", "date", "network" and "transport" of a run. `experiment`: it is no measurement of
+/// the devices' own links.
+JsonValue run_provenance(const LaunchOptions& launch, bool on_device, bool experiment);
 
 }  // namespace accocal

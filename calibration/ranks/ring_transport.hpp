@@ -20,7 +20,8 @@ namespace accocal {
 /// ((x[s+1] + x[s+2]) + ...) + x[s]; it is the same on every rank and in every run.
 class RingTransport : public Transport {
  public:
-  /// Connects to both neighbours. Throws TransportError where that takes longer than the seat's timeout.
+  /// Connects to both neighbours: sockets without Nagle's delay, with buffers of 1 MB, reno's congestion control where
+  /// the system has it, and the seat's pacing. Throws TransportError where that takes longer than the seat's timeout.
   explicit RingTransport(const Seat& seat);
 
   int rank() const override { return seat_.rank; }
@@ -38,6 +39,9 @@ class RingTransport : public Transport {
   int next() const { return (seat_.rank + 1) % seat_.size; }
   int previous() const { return (seat_.rank + seat_.size - 1) % seat_.size; }
   std::span<std::byte> shard_bytes(Buffer data, int owner) const;
+  /// Sends every shard but one, from that `first` places before this rank's own on, each after its predecessor has
+  /// come.
+  void pass_on(Stream& stream, Buffer data, int first);
   /// Moves everything, both ways.
   void run(Stream& stream);
   bool send_some(Stream& stream);

@@ -18,9 +18,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
-#include <memory>
 
-#include "calibration/ranks/gloo_transport.hpp"
 #include "calibration/ranks/ring_transport.hpp"
 
 namespace accocal {
@@ -45,27 +43,21 @@ bool send_all(int to, const std::string& text) {
   return true;
 }
 
-std::unique_ptr<Transport> make_transport(TransportKind kind, const Seat& seat) {
-  if (kind == TransportKind::kGloo) return make_gloo_transport(seat);
-  return std::make_unique<RingTransport>(seat);
-}
-
 struct Outcome {
   ExitCode code = ExitCode::kDone;
   std::string text;
 };
 
-Outcome run_body(const LaunchOptions& options, const Network& network, const Seat& seat, const RankBody& body) {
-  // A write to a rank that died is an error to be told, by whatever library it is done (Gloo's do not ask for silence).
-  std::signal(SIGPIPE, SIG_IGN);
+Outcome run_body(const Network& network, const Seat& seat, const RankBody& body) {
+  std::signal(SIGPIPE, SIG_IGN);  // a write to what has ended is an error to be told, by whatever library it is done
   try {
     enter(network, seat.rank);
     // Only now: the kernel forgets it when a process changes its user namespace.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const std::string reason = said_by_launcher(seat, Seconds{0});
     if (!reason.empty()) throw TransportError(reason);  // it is over before we began, or nobody is there to hear of it
-    const std::unique_ptr<Transport> transport = make_transport(options.transport, seat);
-    return {ExitCode::kDone, body(*transport)};
+    RingTransport transport(seat);
+    return {ExitCode::kDone, body(transport)};
   } catch (const BadInput& error) {
     return {ExitCode::kBadInput, error.what()};
   } catch (const std::logic_error& error) {
@@ -77,9 +69,8 @@ Outcome run_body(const LaunchOptions& options, const Network& network, const Sea
   }
 }
 
-[[noreturn]] void be_rank(const LaunchOptions& options, const Network& network, const Seat& seat,
-                          const RankBody& body) {
-  const Outcome outcome = run_body(options, network, seat, body);
+[[noreturn]] void be_rank(const Network& network, const Seat& seat, const RankBody& body) {
+  const Outcome outcome = run_body(network, seat, body);
   std::cout.flush();
   std::fflush(nullptr);
   send_all(seat.control, static_cast<char>('0' + static_cast<int>(outcome.code)) + outcome.text);
@@ -136,7 +127,7 @@ class Launcher {
         seat.control = down.get();
         seat.listener = network.places[rank].listener.get();
         seat.pacing = network.places[rank].pacing;
-        be_rank(options_, network, seat, body);
+        be_rank(network, seat, body);
       }
       processes_[rank].pid = pid;
     }

@@ -1,6 +1,6 @@
 // What the ranks of a training step say to each other: the collectives that its schedules need, blocking, in place, on
-// flat buffers. One implementation over sockets (the ring whose time the simulator prices), one of a library to check
-// it, one between threads of a process for tests.
+// flat buffers. One implementation between processes, over sockets (the ring whose time the simulator prices), one
+// between threads of a process, for learning curves and to check the other.
 #pragma once
 
 #include <cstddef>

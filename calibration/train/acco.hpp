@@ -12,14 +12,7 @@ namespace accocal {
 
 template <typename R>
 void train_acco(R& rank) {
-  const int half = rank.options.micro_batches_per_round;
-  for (std::int64_t i = 0; i < rank.options.warmup_updates && !rank.finished(); ++i) synchronous_update(rank, 2 * half);
-  if (rank.finished()) return;
-  rank.compute(half);
-  rank.swap([&] {
-    rank.communication.copy_from(rank.gradient);
-    if (!rank.options.keep_initial_gradient) rank.gradient.set_zero();
-  });
+  begin_overlapped(rank, rank.options.keep_initial_gradient);
   while (!rank.finished()) {
     rank.submit([&] {
       rank.save_state();

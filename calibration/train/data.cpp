@@ -36,8 +36,6 @@ std::size_t starts(std::span<const std::uint8_t> text, int length) {
 
 }  // namespace
 
-std::string default_text_path() { return std::string(kSourceFolder).append("/calibration/data/devils_dictionary.txt"); }
-
 Corpus corpus_of(std::string_view text) {
   if (text.size() < kLeastText)
     throw BadInput(fmt::format("a text of {} bytes; at least {} are needed", text.size(), kLeastText));
@@ -54,7 +52,9 @@ Corpus corpus_of(std::string_view text) {
   return corpus;
 }
 
-Corpus read_corpus(const std::string& path) {
+Corpus read_corpus(const std::string& named) {
+  const std::string path =
+      named.empty() ? std::string(kSourceFolder) + "/calibration/data/devils_dictionary.txt" : named;
   std::string text;
   const std::string wrong = read_text_file(path, text, kMaxCorpusBytes);
   if (!wrong.empty()) throw BadInput(fmt::format("{}: {}", printable(path, 300), wrong));

@@ -16,12 +16,9 @@ struct Corpus {
   int vocabulary = 0;
 };
 
-/// The text that comes with the program.
-std::string default_text_path();
-
-/// A token is a byte, numbered by its order among those that occur. Throws BadInput that names the file when it
-/// cannot be read or is shorter than 1000 bytes.
-Corpus read_corpus(const std::string& path);
+/// A token is a byte, numbered by its order among those that occur. An empty path is the text that comes with the
+/// program. Throws BadInput that names the file when it cannot be read or is shorter than 1000 bytes.
+Corpus read_corpus(const std::string& named);
 Corpus corpus_of(std::string_view text);
 
 /// Sequences of `length` + 1 tokens that begin anywhere in the text, drawn with replacement: a function of (seed,

@@ -11,19 +11,6 @@
 
 namespace accocal {
 
-/// Everything before the loop: warm-up, and the first gradient moved to the communication buffer.
-template <typename R>
-void begin_delayed(R& rank) {
-  for (std::int64_t i = 0; i < rank.options.warmup_updates && !rank.finished(); ++i)
-    synchronous_update(rank, rank.options.micro_batches_per_round);
-  if (rank.finished()) return;
-  rank.compute(rank.options.micro_batches_per_round);
-  rank.swap([&] {
-    rank.communication.copy_from(rank.gradient);
-    rank.gradient.set_zero();
-  });
-}
-
 /// Takes the round's result into use, and moves the gradient that was accumulated meanwhile to the communication
 /// buffer.
 template <typename R>
@@ -39,7 +26,7 @@ typename R::Tally swap_delayed(R& rank) {
 
 template <typename R>
 void train_dpu(R& rank) {
-  begin_delayed(rank);
+  begin_overlapped(rank, false);
   while (!rank.finished()) {
     rank.submit([&] { sharded_round(rank, rank.communication); });
     rank.compute_round();
@@ -52,7 +39,7 @@ template <typename R>
 void train_wp(R& rank) {
   // Shared with the job, which may still run when computation fails.
   const std::shared_ptr<typename R::Values> seen = rank.observed() ? rank.new_values() : nullptr;
-  begin_delayed(rank);
+  begin_overlapped(rank, false);
   while (!rank.finished()) {
     rank.submit([&rank, seen] {
       auto& values = rank.communication.values;

@@ -6,6 +6,7 @@
 
 #include "calibration/base/random.hpp"
 #include "calibration/train/gpt_passes.hpp"
+#include "models/spec/model.hpp"
 
 namespace accocal {
 namespace {
@@ -53,10 +54,7 @@ std::vector<ParameterBlock> parameter_blocks(const GptShape& shape) {
   return blocks;
 }
 
-std::size_t parameter_count(const GptShape& shape) {
-  const std::vector<ParameterBlock> blocks = parameter_blocks(shape);
-  return blocks.back().offset + blocks.back().size();
-}
+std::size_t parameter_count(const GptShape& shape) { return GptBlocks(shape).count(); }
 
 double initial_value(const ParameterBlock& block, std::uint64_t seed, std::size_t place) {
   return block.deviation == 0 ? block.constant : block.deviation * normal_of(mixed({seed, place}));

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "models/spec/model.hpp"
+
 namespace accocal {
 
 /// Pre-norm blocks of causal attention and an MLP of four times the width, learned positions, the head tied to the
@@ -38,6 +40,38 @@ struct ParameterBlock {
 /// divided by sqrt(2 layers) for one whose output is added to the residual stream; 0.05 for the embeddings.
 std::vector<ParameterBlock> parameter_blocks(const GptShape& shape);
 std::size_t parameter_count(const GptShape& shape);
+
+/// A layer's blocks in their order; behind each weight or gain comes its bias.
+enum LayerBlock : std::uint8_t {
+  kNorm1Gain,
+  kNorm1Bias,
+  kQkvWeight,
+  kQkvBias,
+  kOutWeight,
+  kOutBias,
+  kNorm2Gain,
+  kNorm2Bias,
+  kUpWeight,
+  kUpBias,
+  kDownWeight,
+  kDownBias,
+  kLayerBlocks
+};
+
+/// The same, found by what they are.
+struct GptBlocks {
+  std::vector<ParameterBlock> all;
+
+  explicit GptBlocks(const GptShape& shape) : all(parameter_blocks(shape)) {}
+  const ParameterBlock& token() const { return all[0]; }
+  const ParameterBlock& position() const { return all[1]; }
+  /// `layer` may be the number of layers: then the gain and the bias, at kNorm1Gain and kNorm1Bias, of the last norm.
+  const ParameterBlock& of(int layer, int block) const {
+    return all.at(2 + static_cast<std::size_t>(layer) * kLayerBlocks + static_cast<std::size_t>(block));
+  }
+  std::size_t count() const { return all.back().offset + all.back().size(); }
+};
+
 /// Initial value of the element at `place` of the flat buffer, which is in the block.
 double initial_value(const ParameterBlock& block, std::uint64_t seed, std::size_t place);
 /// Equal for equal seeds.

@@ -18,24 +18,6 @@ struct Gpt<Real>::State {
   static constexpr double kGeluScale = 0.7978845608028654;  // sqrt(2 / pi)
   static constexpr double kGeluCube = 0.044715;
 
-  // A block of the buffer is found by its index: two embeddings, then twelve a layer, then the last norm's two.
-  enum Outer { kToken, kPosition, kLayers };
-  enum InLayer {
-    kNorm1Gain,
-    kNorm1Bias,
-    kQkvWeight,
-    kQkvBias,
-    kOutWeight,
-    kOutBias,
-    kNorm2Gain,
-    kNorm2Bias,
-    kUpWeight,
-    kUpBias,
-    kDownWeight,
-    kDownBias,
-    kInLayer
-  };
-
   using Matrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;
   using Row = Eigen::Matrix<Real, 1, Eigen::Dynamic>;
   using Weights = Eigen::Map<const Matrix>;
@@ -61,7 +43,7 @@ struct Gpt<Real>::State {
   int sequences;
   int length;  // of a sequence
   Eigen::Index tokens;
-  std::vector<ParameterBlock> blocks;
+  GptBlocks blocks;
   std::vector<Layer> layers;
   Norm last;
   Matrix x;              // the residual stream
@@ -69,42 +51,34 @@ struct Gpt<Real>::State {
   Matrix dx, dy, dqkv, dmixed, dup, dweights;
 
   State(const GptShape& s, int n, int of)
-      : shape(s),
-        sequences(n),
-        length(of > 0 ? of : s.context),
-        tokens(Eigen::Index{n} * length),
-        blocks(parameter_blocks(s)) {
+      : shape(s), sequences(n), length(of > 0 ? of : s.context), tokens(Eigen::Index{n} * length), blocks(s) {
     if (length > s.context) throw std::invalid_argument("a sequence is at most as long as the context");
     if (n < 1) throw std::invalid_argument("a micro-batch has at least 1 sequence");
     layers.resize(static_cast<std::size_t>(s.layers));
   }
 
-  const ParameterBlock& block(int layer, int index) const {
-    return blocks.at(static_cast<std::size_t>(kLayers) + static_cast<std::size_t>(layer) * kInLayer +
-                     static_cast<std::size_t>(index));
-  }
-  Weights weights(std::span<const Real> p, int layer, int index) const { return map(p, block(layer, index)); }
+  Weights weights(std::span<const Real> p, int layer, int block) const { return map(p, blocks.of(layer, block)); }
   static Weights map(std::span<const Real> p, const ParameterBlock& b) {
     return {p.data() + b.offset, b.rows, b.columns};
   }
-  Gradients gradients(std::span<Real> g, int layer, int index) const { return map(g, block(layer, index)); }
+  Gradients gradients(std::span<Real> g, int layer, int block) const { return map(g, blocks.of(layer, block)); }
   static Gradients map(std::span<Real> g, const ParameterBlock& b) { return {g.data() + b.offset, b.rows, b.columns}; }
 
-  void norm_forward(const Matrix& in, const Weights& gain, const Weights& bias, Norm& norm) const {
+  void norm_forward(const Matrix& in, std::span<const Real> p, int l, int gain, Norm& norm) const {
     const Row mean = in.colwise().mean();
     norm.normalised = in.rowwise() - mean;
     norm.scale = (norm.normalised.array().square().colwise().mean() + static_cast<Real>(kNormEpsilon)).rsqrt().matrix();
     norm.normalised.array().rowwise() *= norm.scale.array();
-    norm.out = norm.normalised.array().colwise() * gain.col(0).array();
-    norm.out.colwise() += bias.col(0);
+    norm.out = norm.normalised.array().colwise() * weights(p, l, gain).col(0).array();
+    norm.out.colwise() += weights(p, l, gain + 1).col(0);
   }
 
   // d: gradient of the norm's output, overwritten. Adds the gradient of its input to `into`.
-  void norm_backward(const Norm& norm, const Weights& gain, Matrix& d, Gradients dgain, Gradients dbias,
+  void norm_backward(const Norm& norm, std::span<Real> g, std::span<const Real> p, int l, int gain, Matrix& d,
                      Matrix& into) const {
-    dgain.col(0) += (d.array() * norm.normalised.array()).rowwise().sum().matrix();
-    dbias.col(0) += d.rowwise().sum();
-    d.array().colwise() *= gain.col(0).array();
+    gradients(g, l, gain).col(0) += (d.array() * norm.normalised.array()).rowwise().sum().matrix();
+    gradients(g, l, gain + 1).col(0) += d.rowwise().sum();
+    d.array().colwise() *= weights(p, l, gain).col(0).array();
     const Row mean = d.colwise().mean();
     const Row along = (d.array() * norm.normalised.array()).colwise().mean().matrix();
     d.rowwise() -= mean;
@@ -129,6 +103,23 @@ struct Gpt<Real>::State {
   template <typename M>
   static void add_product(M&& into, const MatrixView<Real>& a, const MatrixView<Real>& b) {
     put_product(true, Real{1}, a, b, into.data(), into.outerStride());
+  }
+
+  // into = [what is there +] weight in + bias, of all tokens.
+  template <bool add>
+  void linear(Matrix& into, std::span<const Real> p, int l, int weight, const Matrix& in) const {
+    if constexpr (add)
+      add_product(into, view(weights(p, l, weight)), view(in));
+    else
+      multiply(into, view(weights(p, l, weight)), view(in));
+    into.colwise() += weights(p, l, weight + 1).col(0);
+  }
+  // The gradients of weight and bias are added to g, that of `in` becomes `din`.
+  void linear_backward(Matrix& din, std::span<Real> g, std::span<const Real> p, int l, int weight, const Matrix& dout,
+                       const Matrix& in) const {
+    add_product(gradients(g, l, weight), view(dout), transposed(in));
+    gradients(g, l, weight + 1).col(0) += dout.rowwise().sum();
+    multiply(din, transposed(weights(p, l, weight)), view(dout));
   }
 
   int head_size() const { return shape.width / shape.heads; }
@@ -186,8 +177,7 @@ struct Gpt<Real>::State {
   }
 
   void check(std::span<const Real> p, std::span<const std::uint8_t> text) const {
-    if (p.size() != blocks.back().offset + blocks.back().size())
-      throw std::invalid_argument("not this GPT's parameters");
+    if (p.size() != blocks.count()) throw std::invalid_argument("not this GPT's parameters");
     if (text.size() != static_cast<std::size_t>(sequences) * static_cast<std::size_t>(length + 1))
       throw std::invalid_argument("a micro-batch has length + 1 tokens a sequence");
     for (const std::uint8_t token : text) {
@@ -201,20 +191,17 @@ struct Gpt<Real>::State {
   // Leaves softmax(logits) in `probabilities`.
   double forward(std::span<const Real> p, std::span<const std::uint8_t> text) {
     check(p, text);
-    const Weights token = map(p, blocks[kToken]), position = map(p, blocks[kPosition]);
+    const Weights token = map(p, blocks.token()), position = map(p, blocks.position());
     x.resize(shape.width, tokens);
     for (Eigen::Index i = 0; i < tokens; ++i) x.col(i) = token.col(text[place(i)]) + position.col(i % length);
     for (int l = 0; l < shape.layers; ++l) {
       Layer& layer = layers[static_cast<std::size_t>(l)];
-      norm_forward(x, weights(p, l, kNorm1Gain), weights(p, l, kNorm1Bias), layer.norm1);
-      multiply(layer.qkv, view(weights(p, l, kQkvWeight)), view(layer.norm1.out));
-      layer.qkv.colwise() += weights(p, l, kQkvBias).col(0);
+      norm_forward(x, p, l, kNorm1Gain, layer.norm1);
+      linear<false>(layer.qkv, p, l, kQkvWeight, layer.norm1.out);
       attention_forward(layer);
-      add_product(x, view(weights(p, l, kOutWeight)), view(layer.mixed));
-      x.colwise() += weights(p, l, kOutBias).col(0);
-      norm_forward(x, weights(p, l, kNorm2Gain), weights(p, l, kNorm2Bias), layer.norm2);
-      multiply(layer.up, view(weights(p, l, kUpWeight)), view(layer.norm2.out));
-      layer.up.colwise() += weights(p, l, kUpBias).col(0);
+      linear<true>(x, p, l, kOutWeight, layer.mixed);
+      norm_forward(x, p, l, kNorm2Gain, layer.norm2);
+      linear<false>(layer.up, p, l, kUpWeight, layer.norm2.out);
       const auto up = layer.up.array();
       // tanh(y) = 1 - 2 / (1 + exp(2 y)), since only exp is vectorised.
       layer.gate =
@@ -222,10 +209,9 @@ struct Gpt<Real>::State {
            2 / (1 + (static_cast<Real>(2 * kGeluScale) * up * (1 + static_cast<Real>(kGeluCube) * up.square())).exp()))
               .matrix();
       layer.active = (static_cast<Real>(0.5) * up * (1 + layer.gate.array())).matrix();
-      add_product(x, view(weights(p, l, kDownWeight)), view(layer.active));
-      x.colwise() += weights(p, l, kDownBias).col(0);
+      linear<true>(x, p, l, kDownWeight, layer.active);
     }
-    norm_forward(x, weights(p, shape.layers, 0), weights(p, shape.layers, 1), last);
+    norm_forward(x, p, shape.layers, kNorm1Gain, last);
     multiply(probabilities, transposed(token), view(last.out));
     double sum = 0;
     for (Eigen::Index i = 0; i < tokens; ++i) {
@@ -241,41 +227,30 @@ struct Gpt<Real>::State {
   }
 
   void backward(std::span<const Real> p, std::span<const std::uint8_t> text, std::span<Real> g) {
-    const Weights token = map(p, blocks[kToken]);
+    const Weights token = map(p, blocks.token());
     for (Eigen::Index i = 0; i < tokens; ++i) probabilities(text[place(i) + 1], i) -= 1;
     probabilities *= 1 / static_cast<Real>(tokens);
-    Gradients dtoken = map(g, blocks[kToken]), dposition = map(g, blocks[kPosition]);
+    Gradients dtoken = map(g, blocks.token()), dposition = map(g, blocks.position());
     add_product(dtoken, view(last.out), transposed(probabilities));
     multiply(dy, view(token), view(probabilities));
     dx.setZero(shape.width, tokens);
-    norm_backward(last, weights(p, shape.layers, 0), dy, gradients(g, shape.layers, 0), gradients(g, shape.layers, 1),
-                  dx);
+    norm_backward(last, g, p, shape.layers, kNorm1Gain, dy, dx);
     for (int l = shape.layers - 1; l >= 0; --l) {
       const Layer& layer = layers[static_cast<std::size_t>(l)];
       // MLP. dx is the gradient of the residual stream behind it, and stays so but for what goes through the norm.
-      add_product(gradients(g, l, kDownWeight), view(dx), transposed(layer.active));
-      gradients(g, l, kDownBias).col(0) += dx.rowwise().sum();
-      multiply(dup, transposed(weights(p, l, kDownWeight)), view(dx));
+      linear_backward(dup, g, p, l, kDownWeight, dx, layer.active);
       const auto up = layer.up.array();
       const auto gate = layer.gate.array();
       dup.array() *= static_cast<Real>(0.5) * (1 + gate) + static_cast<Real>(0.5 * kGeluScale) * up *
                                                                (1 - gate.square()) *
                                                                (1 + static_cast<Real>(3 * kGeluCube) * up.square());
-      add_product(gradients(g, l, kUpWeight), view(dup), transposed(layer.norm2.out));
-      gradients(g, l, kUpBias).col(0) += dup.rowwise().sum();
-      multiply(dy, transposed(weights(p, l, kUpWeight)), view(dup));
-      norm_backward(layer.norm2, weights(p, l, kNorm2Gain), dy, gradients(g, l, kNorm2Gain),
-                    gradients(g, l, kNorm2Bias), dx);
+      linear_backward(dy, g, p, l, kUpWeight, dup, layer.norm2.out);
+      norm_backward(layer.norm2, g, p, l, kNorm2Gain, dy, dx);
       // Attention.
-      add_product(gradients(g, l, kOutWeight), view(dx), transposed(layer.mixed));
-      gradients(g, l, kOutBias).col(0) += dx.rowwise().sum();
-      multiply(dmixed, transposed(weights(p, l, kOutWeight)), view(dx));
+      linear_backward(dmixed, g, p, l, kOutWeight, dx, layer.mixed);
       attention_backward(layer);
-      add_product(gradients(g, l, kQkvWeight), view(dqkv), transposed(layer.norm1.out));
-      gradients(g, l, kQkvBias).col(0) += dqkv.rowwise().sum();
-      multiply(dy, transposed(weights(p, l, kQkvWeight)), view(dqkv));
-      norm_backward(layer.norm1, weights(p, l, kNorm1Gain), dy, gradients(g, l, kNorm1Gain),
-                    gradients(g, l, kNorm1Bias), dx);
+      linear_backward(dy, g, p, l, kQkvWeight, dqkv, layer.norm1.out);
+      norm_backward(layer.norm1, g, p, l, kNorm1Gain, dy, dx);
     }
     for (Eigen::Index i = 0; i < tokens; ++i) {
       dtoken.col(text[place(i)]) += dx.col(i);

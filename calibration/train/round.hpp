@@ -1,9 +1,11 @@
 // What several algorithms share, written with a rank's functions. Algorithms are written once, for ranks on CPUs
-// (rank.hpp) and on GPUs (calibration/device/device_rank.hpp); R is either. Jobs go to the communication thread on
+// (rank.hpp) and on GPUs (calibration/device/device_training.cpp); R is either. Jobs go to the communication thread on
 // CPUs, to the communication stream on GPUs.
 #pragma once
 
 #include <cstdint>
+
+#include "calibration/train/algorithm_traits.hpp"
 
 namespace accocal {
 
@@ -28,6 +30,21 @@ void synchronous_update(R& rank, int micro_batches) {
   });
   rank.end_update(rank.tally(rank.gradient));
   rank.gradient.set_zero();
+}
+
+/// Everything before the loop of an algorithm that computes beside communication: warm-up, and the gradient of a first
+/// round in the communication buffer, and in `gradient` too where it is kept.
+template <typename R>
+void begin_overlapped(R& rank, bool keep_gradient) {
+  const int round = rank.options.micro_batches_per_round, rounds = traits_of(rank.options.algorithm).rounds;
+  for (std::int64_t i = 0; i < rank.options.warmup_updates && !rank.finished(); ++i)
+    synchronous_update(rank, rounds * round);
+  if (rank.finished()) return;
+  rank.compute(round);
+  rank.swap([&] {
+    rank.communication.copy_from(rank.gradient);
+    if (!keep_gradient) rank.gradient.set_zero();
+  });
 }
 
 }  // namespace accocal

@@ -100,8 +100,14 @@ void add_slow(TrainingOptions& options, std::string_view text) {
 
 }  // namespace
 
+TrainArguments::TrainArguments() {
+  options.gpt.shape.vocabulary = 0;  // the text's
+  options.optimizer.learning_rate = 0.004;
+  options.optimizer.warmup = 0.05;
+}
+
 TrainingOptions training_options(const TrainArguments& arguments, int ranks) {
-  TrainingOptions options;
+  TrainingOptions options = arguments.options;
   options.algorithm = choose<Algorithm>("--algorithm", arguments.algorithm, algorithm_words());
   if (!arguments.compute_time.empty()) {
     const ParsedQuantity time = parse_quantity(arguments.compute_time, Dimension::kTime);
@@ -109,40 +115,19 @@ TrainingOptions training_options(const TrainArguments& arguments, int ranks) {
     options.timed = true;
     options.compute_time = Seconds{time.value};
   }
-  options.parameters = arguments.parameters;
-  options.data = arguments.data;
-  options.device = arguments.device;
-  options.random_vocabulary = arguments.vocabulary;
-  options.gpt.shape = {arguments.layers, arguments.width, arguments.heads, arguments.context, 0};
-  options.gpt.sequences = arguments.sequences;
-  options.gpt.seed = arguments.seed;
   options.gpt.lengths = lengths_of(arguments.lengths);
-  options.jitter = arguments.jitter;
   options.storage = choose<ElementType>("--storage", arguments.storage,
                                         {{"fp32", ElementType::kFloat32}, {"bf16", ElementType::kBf16}});
   for (const std::string& slow : arguments.slow) add_slow(options, slow);
-  options.updates = arguments.updates;
-  options.samples = arguments.samples;
   set_accumulate(options, arguments);
-  options.poll_every = arguments.poll_every;
-  options.warmup_updates = arguments.warmup;
   options.estimate_state = choose<EstimateState>(
       "--estimate-state", arguments.estimate_state,
       {{"rollback", EstimateState::kRollback}, {"keep", EstimateState::kKeep}, {"released", EstimateState::kReleased}});
   options.keep_initial_gradient =
       choose<bool>("--initial-gradient", arguments.initial_gradient, {{"kept", true}, {"dropped", false}});
-  options.inner_updates = arguments.inner_updates;
-  options.outer_learning_rate = arguments.outer_learning_rate;
-  options.outer_momentum = arguments.outer_momentum;
-  OptimizerOptions& optimizer = options.optimizer;
-  optimizer.kind = choose<OptimizerKind>("--optimizer", arguments.optimizer,
-                                         {{"adamw", OptimizerKind::kAdamW}, {"sgd", OptimizerKind::kSgd}});
-  optimizer.adamw.weight_decay = arguments.weight_decay;
-  optimizer.adamw.beta1 = arguments.beta1;
-  optimizer.adamw.beta2 = arguments.beta2;
-  optimizer.learning_rate = arguments.learning_rate;
-  optimizer.warmup = arguments.learning_rate_warmup;
-  optimizer.cosine = choose<bool>("--schedule", arguments.schedule, {{"cosine", true}, {"constant", false}});
+  options.optimizer.kind = choose<OptimizerKind>("--optimizer", arguments.optimizer,
+                                                 {{"adamw", OptimizerKind::kAdamW}, {"sgd", OptimizerKind::kSgd}});
+  options.optimizer.cosine = choose<bool>("--schedule", arguments.schedule, {{"cosine", true}, {"constant", false}});
   check_options(options, ranks);
   return options;
 }

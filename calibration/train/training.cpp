@@ -7,9 +7,7 @@
 #include <cstdlib>
 
 #include "calibration/base/names.hpp"
-#include "calibration/train/acco.hpp"
-#include "calibration/train/ddp.hpp"
-#include "calibration/train/dpu.hpp"
+#include "calibration/train/algorithms.hpp"
 #include "calibration/train/rank.hpp"
 #include "calibration/train/summary.hpp"
 #include "models/base/errors.hpp"
@@ -44,17 +42,6 @@ void check_on_device(const TrainingOptions& options) {
     throw BadInput(
         fmt::format("{} does not run on a device; leave --device out, or choose another algorithm", traits.name));
   require(options.random_vocabulary >= 0, "--vocabulary must be 1 or more, or 0 to learn a text");
-}
-
-void run(Rank& rank) {
-  switch (rank.options.algorithm) {
-    case Algorithm::kDdp: return train_ddp(rank);
-    case Algorithm::kZero1: return train_zero1(rank);
-    case Algorithm::kDpu: return train_dpu(rank);
-    case Algorithm::kWp: return train_wp(rank);
-    case Algorithm::kAcco: return train_acco(rank);
-    case Algorithm::kDiloco: return train_diloco(rank);
-  }
 }
 
 }  // namespace
@@ -116,8 +103,7 @@ std::unique_ptr<Workload> make_workload(const TrainingOptions& options) {
   if (options.timed)
     return timed_workload(options.compute_time, static_cast<std::size_t>(options.parameters), options.jitter,
                           options.gpt.seed);
-  const std::string path = options.data.empty() ? default_text_path() : options.data;
-  return gpt_workload(options.gpt, std::make_shared<const Corpus>(read_corpus(path)));
+  return gpt_workload(options.gpt, std::make_shared<const Corpus>(read_corpus(options.data)));
 }
 
 TrainingResult train(const TrainingOptions& options, Transport& transport) {
@@ -135,7 +121,7 @@ TrainingResult train(const TrainingOptions& options, Workload& workload, Transpo
   TrainingResult result;
   {
     Rank rank(options, workload, transport, observer);
-    run(rank);
+    run_algorithm(rank);
     result = rank.result();
   }
   if (options.record_spans) gather_spans(result, transport);

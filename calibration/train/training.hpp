@@ -18,6 +18,9 @@
 #include "models/base/errors.hpp"
 #include "models/base/units.hpp"
 
+namespace accosim {
+struct JsonValue;
+}
 namespace accocal {
 
 enum class Accumulate : std::uint8_t {
@@ -137,8 +140,8 @@ TrainingResult train(const TrainingOptions& options, Workload& workload, Transpo
 /// "rollback" and so on.
 std::string name_of(EstimateState state);
 
-/// One document, schema accosim.run/1.
-std::string run_json(const TrainingOptions& options, const TrainingResult& result);
+/// One document, schema accosim.run/1, with the members of `provenance` before its long lists.
+std::string run_json(const TrainingOptions& options, const TrainingResult& result, const JsonValue& provenance);
 /// The spans as Chrome trace events, which Perfetto opens: a process a rank, a thread a lane.
 std::string trace_events_json(const TrainingOptions& options, const TrainingResult& result);
 /// update,samples,seconds,loss: cumulative samples and seconds.

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "calibration/base/names.hpp"
-#include "calibration/base/statistics.hpp"
 #include "calibration/train/training.hpp"
 #include "models/base/json.hpp"
+#include "models/base/statistics.hpp"
 
 namespace accocal {
 namespace {
@@ -127,7 +127,7 @@ std::string name_of(EstimateState state) {
   return "";
 }
 
-std::string run_json(const TrainingOptions& options, const TrainingResult& result) {
+std::string run_json(const TrainingOptions& options, const TrainingResult& result, const JsonValue& provenance) {
   JsonValue json =
       json_object({{"schema", "accosim.run/1"}, {"algorithm", name_of(options.algorithm)}, {"ranks", result.ranks}});
   json.set("parameters", result.parameters);
@@ -146,17 +146,17 @@ std::string run_json(const TrainingOptions& options, const TrainingResult& resul
     seconds += result.updates[i].duration.value;
     samples += result.updates[i].samples;
   }
-  std::sort(steady.begin(), steady.end());
   if (!steady.empty()) {
-    json.set("median_update_s", quantile(steady, 0.5));
-    json.set("p10", quantile(steady, 0.1));
-    json.set("p90", quantile(steady, 0.9));
+    json.set("median_update_s", percentile(steady, 0.5));
+    json.set("p10", percentile(steady, 0.1));
+    json.set("p90", percentile(steady, 0.9));
     json.set("mean_update_s", seconds / static_cast<double>(steady.size()));
     json.set("tokens_per_s", static_cast<double>(samples) * result.tokens_per_sample / seconds);
     json.set("updates_left_out", skipped);
   }
   json.set("processor_wait_share", result.processor_wait_share);
   json.set("held_out_loss", result.held_out_loss);
+  for (const JsonMember& each : provenance.members) json.set(each.key, each.value);
   std::string text = dump_json(json);
   text.pop_back();  // the brace: what is long comes last, and as text
   return text + ",\"updates\":[" + list_json(result.updates, update_json) + "],\"spans\":[" +

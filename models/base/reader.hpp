@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/base/json.hpp"
+#include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
 #include "models/base/units.hpp"
 
@@ -72,19 +73,29 @@ class ObjectReader {
   /// A power in W.
   double watts(std::string_view key, std::optional<double> fallback = {});
   FlopsPerSecond compute(std::string_view key, std::optional<FlopsPerSecond> fallback = {});
+  /// What to say about a text that is none of the names; ends in "; " or "? ", or is empty.
+  using Advice = std::function<std::string(const std::string& written)>;
   /// One of `choices`, by their name_of().
   template <class E>
-  E choice(std::string_view key, const std::vector<E>& choices, std::optional<E> fallback = {}) {
+  E choice(std::string_view key, const std::vector<E>& choices, std::optional<E> fallback = {},
+           const Advice& advice = {}) {
     std::vector<std::string> names;
     for (E each : choices) names.emplace_back(name_of(each));
-    const std::string chosen = one_of(key, names, fallback ? std::string(name_of(*fallback)) : std::string());
+    const std::string chosen = one_of(key, names, fallback ? std::string(name_of(*fallback)) : std::string(), advice);
     for (E each : choices) {
       if (chosen == name_of(each)) return each;
     }
     return choices.front();
   }
-  /// What to say about a text that is none of the names; ends in "; " or "? ", or is empty.
-  using Advice = std::function<std::string(const std::string& written)>;
+  template <class E>
+  E choice(std::string_view key, const std::vector<E>& choices, E fallback) {
+    return choice(key, choices, std::optional<E>(fallback));
+  }
+  /// One of all values that have a name.
+  template <Named E>
+  E choice(std::string_view key, E fallback, const Advice& advice = {}) {
+    return choice(key, values_of<E>(), std::optional<E>(fallback), advice);
+  }
   /// One of `names`; an empty fallback means that the key is required. Without `advice` an error suggests the nearest
   /// name.
   std::string one_of(std::string_view key, const std::vector<std::string>& names, const std::string& fallback,

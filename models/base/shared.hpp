@@ -23,6 +23,7 @@ class Shared {
   }
   /// Whether the two share one value, and so are equal without a look at it.
   bool is(const Shared& other) const { return &**this == &*other; }
+  bool operator==(const Shared& other) const { return is(other) || **this == *other; }
 
  private:
   static const T& none() {

@@ -178,6 +178,15 @@ std::optional<LeadingNumber> leading_number(std::string_view text) {
   return leading;
 }
 
+std::string in_words(const std::vector<std::string>& names, const char* last) {
+  std::string text;
+  for (const std::string& name : names) {
+    if (!text.empty()) text += &name == &names.back() ? last : ", ";
+    text += name;
+  }
+  return text;
+}
+
 std::string in_shell(std::string_view text) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);

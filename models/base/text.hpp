@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace accosim {
 
@@ -43,6 +44,9 @@ struct LeadingNumber {
 };
 /// Nothing where there is none, or it is not finite.
 std::optional<LeadingNumber> leading_number(std::string_view text);
+
+/// "ddp, zero2 and zero3".
+std::string in_words(const std::vector<std::string>& names, const char* last = " and ");
 
 /// The text as one word of a shell's command line: as it is, or in single quotes.
 std::string in_shell(std::string_view text);

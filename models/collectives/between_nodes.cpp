@@ -13,6 +13,8 @@
 #include "models/collectives/links.hpp"
 #include "models/collectives/steps.hpp"
 #include "models/collectives/window.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

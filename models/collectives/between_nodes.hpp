@@ -4,8 +4,10 @@
 
 #include <vector>
 
-#include "models/collectives/collectives.hpp"
+#include "models/collectives/collective_cost.hpp"
 #include "models/collectives/nccl_tuner.hpp"
+#include "models/collectives/ring.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 

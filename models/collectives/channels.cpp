@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

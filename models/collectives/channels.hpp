@@ -2,7 +2,8 @@
 // bytes, so a message that needs few channels holds few multiprocessors.
 #pragma once
 
-#include "models/collectives/collectives.hpp"
+#include "models/collectives/ring.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 

@@ -1,5 +1,7 @@
 #include "models/collectives/collective_query.hpp"
 
+#include "models/spec/cluster.hpp"
+
 namespace accosim {
 
 Ring ring_of(const CollectiveQuery& query) {

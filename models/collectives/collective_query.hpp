@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "models/collectives/collectives.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 

@@ -13,6 +13,7 @@
 #include "models/collectives/channels.hpp"
 #include "models/collectives/links.hpp"
 #include "models/collectives/window.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
@@ -34,10 +35,6 @@ struct Path {
   bool rings_only = false;  ///< accocal's own
   bool switches = true;     ///< every node with several ranks has a switch inside
 };
-
-void take_slowest(BytesPerSecond& slowest, BytesPerSecond bandwidth) {
-  slowest = slowest == BytesPerSecond{0} ? bandwidth : std::min(slowest, bandwidth);
-}
 
 Path path_of(const Cluster& cluster, const Ring& ring) {
   Path path;
@@ -87,38 +84,6 @@ struct Way {
   bool one_way = false;     ///< of an exchange: to one neighbour, from another
   Seconds posting{};        ///< of an exchange: all messages of the thread that has most of them
 };
-
-/// The share of a group's link to other groups that one of the edges over it has. A ring, whose nodes are in order,
-/// leaves a group once; in an all-to-all every node of the group sends to all that are elsewhere.
-BytesPerSecond slowest_share_between_groups(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
-  const BytesPerSecond link = cluster.fabric.between_groups->bandwidth;
-  if (kind != CollectiveKind::kAllToAll) return link;
-  double most = 0;
-  for (std::size_t i = 0; i < ring.node.size(); ++i) {
-    int in_group = 0, nodes = 0;
-    for (std::size_t j = 0; j < ring.node.size(); ++j) {
-      if (ring.node_group[j] != ring.node_group[i]) continue;
-      in_group += ring.ranks_here[j];
-      ++nodes;
-    }
-    // Of what a node sends to n - here ranks, that to n - in_group leaves the group.
-    most = std::max(most, 1.0 * nodes * (ring.ranks - in_group) / (ring.ranks - ring.ranks_here[i]));
-  }
-  return link / most;
-}
-
-/// All edges cross the core at once and share it: with equal bytes on each, max-min sharing ends with the slowest
-/// adapter or, if the core is what limits, with all of them together.
-BytesPerSecond wire_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
-  BytesPerSecond slowest;
-  for (std::size_t i = 0; i < ring.node.size(); ++i)
-    // Of a node's ranks one sends to the next node, through the adapter next to it.
-    take_slowest(slowest, node_bandwidth(group_of(cluster, ring, i),
-                                         kind == CollectiveKind::kSendRecv ? 1 : ring.ranks_here[i]));
-  if (edges_apart(cluster, ring) > 0) take_slowest(slowest, slowest_share_between_groups(kind, cluster, ring));
-  const BytesPerSecond core = core_bandwidth(cluster);
-  return core > BytesPerSecond{0} ? std::min(slowest, core / edges_of(kind, ring)) : slowest;
-}
 
 /// Share of the bandwidth that a collective on few of the communicator's channels has.
 struct Share {
@@ -245,89 +210,6 @@ bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring
 
 }  // namespace
 
-double edges_of(CollectiveKind kind, const Ring& ring) {
-  return static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
-}
-
-const char* name_of(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce: return "all_reduce";
-    case CollectiveKind::kReduceScatter: return "reduce_scatter";
-    case CollectiveKind::kAllGather: return "all_gather";
-    case CollectiveKind::kBroadcast: return "broadcast";
-    case CollectiveKind::kAllToAll: return "all_to_all";
-    case CollectiveKind::kSendRecv: return "send_recv";
-  }
-  return "";
-}
-
-const std::vector<CollectiveKind>& all_collectives() {
-  static const std::vector<CollectiveKind> kAll = {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
-                                                   CollectiveKind::kAllGather, CollectiveKind::kBroadcast,
-                                                   CollectiveKind::kAllToAll,  CollectiveKind::kSendRecv};
-  return kAll;
-}
-
-const char* name_of(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kRing: return "ring";
-    case Algorithm::kTree: return "tree";
-    case Algorithm::kNvls: return "NVLS";
-    case Algorithm::kNvlsTree: return "NVLSTree";
-    case Algorithm::kPat: return "PAT";
-    case Algorithm::kCollNet: return "CollNet";
-    case Algorithm::kExchange: return "exchange";
-  }
-  return "";
-}
-
-const char* name_of(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::kSimple: return "Simple";
-    case Protocol::kLowLatency: return "LL";
-    case Protocol::kLl128: return "LL128";
-  }
-  return "";
-}
-
-Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members) {
-  struct Here {
-    int group = 0;
-    int ranks = 0;
-  };
-  std::map<int, Here> by_node;
-  for (const int rank : members) {
-    const Place& place = places[static_cast<std::size_t>(rank)];
-    Here& here = by_node[place.node];
-    here.group = place.group;
-    ++here.ranks;
-  }
-  Ring ring;
-  for (const auto& entry : by_node) {
-    ring.node.push_back(entry.first);
-    ring.node_group.push_back(entry.second.group);
-    ring.ranks_here.push_back(entry.second.ranks);
-    ring.ranks += entry.second.ranks;
-  }
-  return ring;
-}
-
-Ring whole_ring(const Cluster& cluster) {
-  Ring ring;
-  for (std::size_t g = 0; g < cluster.nodes.size(); ++g)
-    for (int i = 0; i < cluster.nodes[g].count; ++i) {
-      ring.node.push_back(static_cast<int>(ring.node.size()));
-      ring.node_group.push_back(static_cast<int>(g));
-      ring.ranks_here.push_back(cluster.nodes[g].gpus);
-      ring.ranks += cluster.nodes[g].gpus;
-    }
-  return ring;
-}
-
-const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
-  return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
-}
-
 CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                                std::optional<Algorithm> only) {
   CollectiveCost best;
@@ -369,35 +251,6 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   }
   best.sent_per_rank = sent;
   return best;
-}
-
-BytesPerSecond node_bandwidth(const NodeGroup& group) { return node_bandwidth(group, group.gpus); }
-
-int adapters_of(const NodeGroup& group, int ranks) {
-  return static_cast<int>((std::int64_t{group.nics.count} * ranks + group.gpus - 1) / group.gpus);
-}
-
-BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks) {
-  const Nics& nics = group.nics;
-  BytesPerSecond adapter = nics.efficiency * nics.bandwidth;
-  if (nics.staging > BytesPerSecond{0}) adapter = std::min(adapter, nics.staging);
-  return static_cast<double>(adapters_of(group, ranks)) * adapter;
-}
-
-BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
-  return std::min(wire_bandwidth(kind, cluster, ring), slowest_window(cluster, ring));
-}
-
-BytesPerSecond core_bandwidth(const Cluster& cluster) {
-  if (cluster.fabric.oversubscription <= 1) return BytesPerSecond{0};
-  BytesPerSecond all;
-  for (const NodeGroup& group : cluster.nodes) all += group.count * node_bandwidth(group);
-  return all / cluster.fabric.oversubscription;
-}
-
-Seconds collective_time(CollectiveKind kind, const CollectiveCost& cost, const Cluster& cluster, const Ring& ring) {
-  if (cost.edge_bytes == Bytes{0}) return cost.latency + cost.intra;
-  return cost.latency + std::max(cost.intra, cost.edge_bytes / edge_bandwidth(kind, cluster, ring));
 }
 
 Seconds collective_time(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "models/spec/cluster.hpp"
+
 namespace accosim {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "models/collectives/collectives.hpp"
+#include "models/collectives/ring.hpp"
 
 namespace accosim {
 

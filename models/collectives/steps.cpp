@@ -74,22 +74,7 @@ StepTerms operator+(const StepTerms& a, const StepTerms& b) {
   return {a.launch + b.launch, a.inside + b.inside, a.latency + b.latency, a.messages + b.messages, a.wire + b.wire};
 }
 
-const std::vector<StepBound>& all_bounds() {
-  static const std::vector<StepBound> kAll = {StepBound::kLaunch, StepBound::kInside, StepBound::kLatency,
-                                              StepBound::kMessages, StepBound::kWire};
-  return kAll;
-}
-
-const char* name_of(StepBound bound) {
-  switch (bound) {
-    case StepBound::kLaunch: return "launch";
-    case StepBound::kInside: return "inside nodes";
-    case StepBound::kLatency: return "latency between nodes";
-    case StepBound::kMessages: return "cost of messages";
-    case StepBound::kWire: return "wire";
-  }
-  return "";
-}
+const std::vector<StepBound>& all_bounds() { return values_of<StepBound>(); }
 
 Seconds term_of(const StepTerms& terms, StepBound bound) {
   switch (bound) {

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "models/base/units.hpp"
 
 namespace accosim {
@@ -39,9 +40,11 @@ StepTerms operator+(const StepTerms& a, const StepTerms& b);
 
 /// The term that makes a collective take as long as it does.
 enum class StepBound : unsigned char { kLaunch, kInside, kLatency, kMessages, kWire };
+template <>
+inline constexpr const char* kNames<StepBound>[] = {"launch", "inside nodes", "latency between nodes",
+                                                    "cost of messages", "wire"};
 /// In the order of StepTerms.
 const std::vector<StepBound>& all_bounds();
-const char* name_of(StepBound bound);
 Seconds term_of(const StepTerms& terms, StepBound bound);
 /// The largest; the first of equals.
 StepBound bound_of(const StepTerms& terms);

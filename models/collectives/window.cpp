@@ -7,6 +7,7 @@
 
 #include "models/base/quantity.hpp"
 #include "models/collectives/channels.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

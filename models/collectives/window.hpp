@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/collectives/collectives.hpp"
-#include "models/spec/spec.hpp"
+#include "models/collectives/ring.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 

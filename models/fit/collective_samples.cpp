@@ -6,7 +6,8 @@
 
 #include "models/base/csv.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {
@@ -15,26 +16,10 @@ constexpr const char* kHeading = "source,fabric,collective,ranks,nodes,bytes,tim
 constexpr Range kBytes{0, 1e15, true};
 constexpr int kMostRanks = 1 << 20;
 
-int nodes_of(const Cluster& cluster) {
-  int nodes = 0;
-  for (const NodeGroup& group : cluster.nodes) nodes += group.count;
-  return nodes;
-}
-
 }  // namespace
 
-std::optional<CollectiveKind> collective_named(const std::string& name) {
-  for (const CollectiveKind kind : all_collectives())
-    if (name == name_of(kind)) return kind;
-  return std::nullopt;
-}
-
 std::string no_collective(const std::string& written) {
-  std::string names;
-  const std::vector<CollectiveKind>& all = all_collectives();
-  for (std::size_t i = 0; i < all.size(); ++i)
-    names += std::string(i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + name_of(all[i]);
-  return fmt::format("{} is no collective; write {}", in_quotes(written), names);
+  return fmt::format("{} is no collective; write {}", in_quotes(written), in_words(names_of<CollectiveKind>(), " or "));
 }
 
 std::string write_collective_samples(const std::vector<CollectiveSample>& samples) {
@@ -79,7 +64,7 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
     query.ranks = row.integer("ranks", 2, kMostRanks);
     query.nodes = row.integer("nodes", 1, kMostRanks, 1);
     sample.time = row.time();
-    const std::optional<CollectiveKind> kind = collective_named(collective);
+    const std::optional<CollectiveKind> kind = value_named<CollectiveKind>(collective);
     if (!kind) row.fail("collective", no_collective(collective));
     if (cluster == clusters.end()) {
       row.fail("fabric", fmt::format("no cluster has the name {}; {}", in_quotes(fabric),
@@ -88,7 +73,7 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
     }
     query.cluster = *cluster;
     const int here = query.nodes > 0 ? query.ranks / query.nodes : 0;
-    if (here * query.nodes != query.ranks || query.nodes > nodes_of(**cluster) || here > (*cluster)->nodes[0].gpus)
+    if (here * query.nodes != query.ranks || query.nodes > node_count(**cluster) || here > (*cluster)->nodes[0].gpus)
       row.fail("ranks", fmt::format("{} ranks on {} nodes do not fit the cluster {}", query.ranks, query.nodes,
                                     in_quotes(fabric)));
     if (kind) query.kind = *kind;

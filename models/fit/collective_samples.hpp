@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/fit/fit_collectives.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 
@@ -20,7 +21,6 @@ struct CollectiveSample {
   Seconds time;
 };
 
-std::optional<CollectiveKind> collective_named(const std::string& name);
 /// What is wrong with a name that no collective has, and what would be right.
 std::string no_collective(const std::string& written);
 

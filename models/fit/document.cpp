@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 

@@ -8,6 +8,7 @@
 #include "models/base/minimise.hpp"
 #include "models/fit/fit_fabrics.hpp"
 #include "models/fit/link_samples.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

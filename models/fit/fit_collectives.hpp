@@ -3,32 +3,14 @@
 // fixed.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
-#include "models/collectives/collective_query.hpp"
 #include "models/fit/fit_kernels.hpp"
+#include "models/fit/link_samples.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
-
-struct MeasuredCollective {
-  std::string source;
-  CollectiveQuery query;
-  Seconds time;
-};
-
-struct LinkFit {
-  bool between_nodes = false;
-  IntraLink intra;  ///< the fitted kind and its constants, for links inside nodes; bandwidth and links are not set
-  Nics nics;        ///< the same for links between nodes
-  FitErrors large;  ///< with all samples in the fit: those from 1 MiB
-  FitErrors small;  ///< the same below 1 MiB
-  FitErrors out;    ///< each sample by a fit without its part, in kCollectiveFolds parts; where it was asked for
-  double least = 0, most = 0;  ///< smallest and largest sample, bytes
-  std::set<std::string> sources;
-};
-inline constexpr int kCollectiveFolds = 5;
 
 /// One fit for each kind of links inside nodes with at least 10 samples, sorted by name; other kinds keep their usual
 /// constants. Then, where there are at least 10 samples between nodes, fit_fabrics() of them. `known`: fits of other

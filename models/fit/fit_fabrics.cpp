@@ -7,6 +7,7 @@
 #include "models/base/minimise.hpp"
 #include "models/base/statistics.hpp"
 #include "models/price/interval.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

@@ -12,9 +12,10 @@
 #include "models/base/text.hpp"
 #include "models/fit/gpu_profile.hpp"
 #include "models/price/held.hpp"
-#include "models/spec/references.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/scenario_parts.hpp"
+#include "models/read/read_device.hpp"
+#include "models/read/references.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {
@@ -106,7 +107,7 @@ void add_measured_products(const GpuSamples& samples, const std::vector<KernelSa
   std::vector<double> errors;
   for (const KernelSample& sample : rows)
     if (sample.dtype == dtype) errors.push_back(std::log(kernel_time(sample.kernel, fitted, dtype) / sample.time));
-  fit.rows.push_back({name_of(dtype), fmt::format("{} ratios", gemm.products.size()), errors_of(errors), {}, true});
+  fit.rows.push_back({name_of(dtype), fmt::format("{} ratios", gemm.products->size()), errors_of(errors), {}, true});
 }
 
 /// Fits of products, and what each measured product is beside its fit.

@@ -9,7 +9,7 @@
 
 #include "models/base/minimise.hpp"
 #include "models/fit/kernel_samples.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 
@@ -71,11 +71,6 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::map<std::string, Device>& devices,
                                    const std::vector<std::string>& bounds = kBestShapes,
                                    CrossValidation cross = CrossValidation::kYes);
-
-/// The device with the fits of its architecture in place of its own. A dtype that has none and had none before takes
-/// pooled_gemm() of these and `others`, where the architecture has a fit of another. Marked as inherited, as is a fit
-/// without a sample of this device.
-Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others = {});
 
 /// log of predicted over measured time of each sample on the device it names.
 std::vector<double> log_ratios(const std::vector<KernelSample>& samples, const std::map<std::string, Device>& devices);

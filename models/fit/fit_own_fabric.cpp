@@ -15,6 +15,7 @@
 #include "models/fit/fit_fabrics.hpp"
 #include "models/fit/link_samples.hpp"
 #include "models/price/interval.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

@@ -13,11 +13,16 @@
 #include "models/base/text.hpp"
 #include "models/fit/fit_gpu.hpp"
 #include "models/price/layers.hpp"
-#include "models/spec/hf_config.hpp"
-#include "models/spec/overrides.hpp"
-#include "models/spec/own_schedule.hpp"
+#include "models/read/hf_config.hpp"
+#include "models/read/overrides.hpp"
+#include "models/read/own_schedule.hpp"
+#include "models/read/read_scenario.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
-#include "models/spec/scenario_parts.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/shipped.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {

@@ -5,12 +5,9 @@
 #include <string>
 
 #include "models/fit/gpu_samples.hpp"
-#include "models/fit/published.hpp"
+#include "models/fit/published_case.hpp"
 
 namespace accosim {
-
-inline constexpr const char* kMeasuredGroup = "measured by us";
-inline constexpr const char* kMeasuredMemoryGroup = "memory measured by us";
 
 /// Adds the cases of every GPU document in the folder (other documents and a missing folder add none): the time of a
 /// micro-batch, of the optimizer and of an update, and the memory that the device held for each. `profile`: the profile

@@ -8,8 +8,9 @@
 #include "models/base/quantity.hpp"
 #include "models/fit/rounded.hpp"
 #include "models/fit/write_profile.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/scenario_parts.hpp"
+#include "models/read/read_device.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {
@@ -114,9 +115,9 @@ void GpuProfile::set_time(const char* key, Seconds value, const std::string& sou
 
 void GpuProfile::set_gemm(Dtype dtype, const GemmFit& fit, const std::string& source) {
   JsonValue json = json_of(fit);
-  if (!fit.products.empty()) {
+  if (!fit.products->empty()) {
     JsonValue products = json_object({});
-    for (const MeasuredProduct& product : fit.products) products.set(key_of(product), rounded(product.ratio));
+    for (const MeasuredProduct& product : *fit.products) products.set(key_of(product), rounded(product.ratio));
     json.set("products", std::move(products));
   }
   spread_gemm_efficiency(root_, device_);

@@ -7,7 +7,7 @@
 
 #include "models/base/json.hpp"
 #include "models/fit/gpu_samples.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 

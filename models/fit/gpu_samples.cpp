@@ -4,6 +4,7 @@
 
 #include "models/fit/document.hpp"
 #include "models/fit/kernel_samples.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
@@ -30,16 +31,8 @@ std::string optional_text(ObjectReader& reader, const char* key, std::size_t mos
 }
 bool optional_flag(ObjectReader& reader, const char* key) { return reader.has(key) && reader.boolean(key); }
 
-Dtype read_dtype(ObjectReader& reader, const char* key, const std::vector<Dtype>& choices) {
-  return reader.choice<Dtype>(key, choices);
-}
-const std::vector<Dtype>& all_dtypes() {
-  static const std::vector<Dtype> kAll = {Dtype::kFp32, Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8};
-  return kAll;
-}
-const std::vector<Dtype>& storage_dtypes() {
-  static const std::vector<Dtype> kAll = {Dtype::kBf16, Dtype::kFp32};
-  return kAll;
+Dtype read_storage(ObjectReader& reader, const char* key) {
+  return reader.choice<Dtype>(key, {Dtype::kBf16, Dtype::kFp32});
 }
 
 Timing read_timing(ObjectReader& reader, const Range& possible = kTime) {
@@ -69,7 +62,7 @@ Gemm read_gemm(ObjectReader& reader, Dtype dtype) {
 
 GpuProductSample read_product(ObjectReader& reader) {
   GpuProductSample sample;
-  sample.dtype = read_dtype(reader, "dtype", all_dtypes());
+  sample.dtype = reader.choice("dtype", values_of<Dtype>());
   reader.text("layout");
   sample.gemm = read_gemm(reader, sample.dtype);
   optional_flag(reader, "bias");
@@ -96,7 +89,7 @@ void read_sides(ObjectReader& reader, double& rows, double& columns) {
 GpuKernelSample read_kernel(ObjectReader& reader) {
   GpuKernelSample sample;
   sample.kernel = read_kernel_name(reader).value_or(StepKernel::kCopy);
-  sample.dtype = read_dtype(reader, "dtype", storage_dtypes());
+  sample.dtype = read_storage(reader, "dtype");
   read_sides(reader, sample.rows, sample.columns);
   sample.bytes = Bytes{reader.number("bytes", kSize)};
   sample.cold = reader.boolean("cold");
@@ -108,10 +101,10 @@ GpuKernelSample read_kernel(ObjectReader& reader) {
 /// The kernel beside which something runs, where the sample has its sizes as a sample of its own would.
 void read_shape(ObjectReader& reader, GpuInterferenceSample& sample) {
   if (reader.has("m")) {
-    sample.dtype = read_dtype(reader, "dtype", all_dtypes());
+    sample.dtype = reader.choice("dtype", values_of<Dtype>());
     sample.of = gemm_kernel(read_gemm(reader, sample.dtype));
   } else if (const std::optional<StepKernel> kernel = step_kernel(sample.kernel); kernel && reader.has("rows")) {
-    sample.dtype = read_dtype(reader, "dtype", storage_dtypes());
+    sample.dtype = read_storage(reader, "dtype");
     double rows = 1, columns = 1;
     read_sides(reader, rows, columns);
     Kernel of = memory_kernel(bytes_of(*kernel, rows * columns, bytes_of(sample.dtype)), launches_of(*kernel));
@@ -164,7 +157,7 @@ GpuStepSample read_step(ObjectReader& reader) {
   sample.vocabulary = reader.integer("vocabulary", 1, kMost);
   sample.sequences = reader.integer("sequences", 1, kMost);
   sample.parameters = reader.whole("parameters", 1, kMostCounted);
-  sample.storage = read_dtype(reader, "storage", storage_dtypes());
+  sample.storage = read_storage(reader, "storage");
   if (reader.has("algorithm"))
     sample.algorithm = reader.one_of("algorithm", accocal_algorithms(AccocalRuns::kOnGpu), "");
   sample.micro_batches = reader.has("micro_batches") ? reader.integer("micro_batches", 1, kMost) : 1;

@@ -8,7 +8,7 @@
 
 #include "models/base/units.hpp"
 #include "models/price/kernel.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 

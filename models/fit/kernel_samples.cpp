@@ -4,7 +4,8 @@
 
 #include "models/base/csv.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {
@@ -13,8 +14,7 @@ constexpr Range kSide{0, 1e9, true};
 
 Dtype read_dtype(CsvRowReader& row, const char* column) {
   const std::string written = row.text(column);
-  for (int i = 0; i < kDtypeCount; ++i)
-    if (written == name_of(static_cast<Dtype>(i))) return static_cast<Dtype>(i);
+  if (const std::optional<Dtype> dtype = value_named<Dtype>(written)) return *dtype;
   if (!written.empty())
     row.fail(column, fmt::format("is {}; write fp32, tf32, fp16, bf16 or fp8", in_quotes(written, 40)));
   return Dtype::kFp32;

@@ -6,6 +6,7 @@
 
 #include "models/base/units.hpp"
 #include "models/price/kernel.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 

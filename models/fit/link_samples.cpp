@@ -5,6 +5,9 @@
 #include <map>
 #include <tuple>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+
 namespace accosim {
 namespace {
 

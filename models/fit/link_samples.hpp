@@ -1,13 +1,35 @@
-// Measured collectives as the fits of links use them: with bare clusters, whose links can be changed cheaply.
+// Measured collectives, what a fit of a kind of links says of them, and the samples as the fits use them: with bare
+// clusters, whose links can be changed cheaply.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "models/fit/fit_collectives.hpp"
+#include "models/collectives/collective_query.hpp"
+#include "models/fit/fit_kernels.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
+
+struct MeasuredCollective {
+  std::string source;
+  CollectiveQuery query;
+  Seconds time;
+};
+
+struct LinkFit {
+  bool between_nodes = false;
+  IntraLink intra;  ///< the fitted kind and its constants, for links inside nodes; bandwidth and links are not set
+  Nics nics;        ///< the same for links between nodes
+  FitErrors large;  ///< with all samples in the fit: those from 1 MiB
+  FitErrors small;  ///< the same below 1 MiB
+  FitErrors out;    ///< each sample by a fit without its part, in kCollectiveFolds parts; where it was asked for
+  double least = 0, most = 0;  ///< smallest and largest sample, bytes
+  std::set<std::string> sources;
+};
+inline constexpr int kCollectiveFolds = 5;
 
 struct LinkSample {
   Cluster cluster;  ///< its devices have only what decides about collectives

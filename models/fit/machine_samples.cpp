@@ -10,10 +10,10 @@
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
 #include "models/fit/document.hpp"
+#include "models/read/own_schedule.hpp"
+#include "models/read/read_scenario.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/own_schedule.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/scenario_parts.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "models/spec/device.hpp"
+
 namespace accosim {
 namespace {
 
@@ -123,6 +125,39 @@ std::vector<KernelFit> fits_of(const std::vector<Device>& profiles) {
       fits = with_others(std::move(fits), {fit});
     }
   return fits;
+}
+
+Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others) {
+  const auto measured = [&](const KernelFit& fit) {
+    return std::any_of(fit.by.begin(), fit.by.end(),
+                       [&](const auto& each) { return each.first.substr(each.first.find(' ') + 1) == device.name; });
+  };
+  const auto of = [&](Dtype dtype) -> const KernelFit* {
+    for (const KernelFit& fit : fits)
+      if (fit.architecture == device.architecture &&
+          std::find(fit.dtypes.begin(), fit.dtypes.end(), dtype) != fit.dtypes.end())
+        return &fit;
+    return nullptr;
+  };
+  bool known = false;
+  for (int i = 0; i < kDtypeCount; ++i) {
+    const KernelFit* const fit = of(static_cast<Dtype>(i));
+    if (fit == nullptr || !device.peak[static_cast<std::size_t>(i)]) continue;
+    known = true;
+    device.gemm[static_cast<std::size_t>(i)] = fit->gemm;
+    device.gemm[static_cast<std::size_t>(i)]->quality.inherited = !measured(*fit);
+  }
+  const std::vector<KernelFit> pool = with_others(fits, others);
+  for (int i = 0; i < kDtypeCount && known; ++i) {
+    std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(i)];
+    if (device.peak[static_cast<std::size_t>(i)] && !fit) fit = pooled_gemm(pool, device, static_cast<Dtype>(i));
+  }
+  for (const KernelFit& fit : fits) {
+    if (fit.architecture != device.architecture || !fit.dtypes.empty()) continue;
+    device.attention = fit.attention;
+    device.attention->quality.inherited = !measured(fit);
+  }
+  return device;
 }
 
 Device with_pooled(Device device, const std::vector<KernelFit>& fits) {

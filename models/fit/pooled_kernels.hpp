@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/fit/fit_kernels.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 
@@ -13,6 +14,11 @@ namespace accosim {
 /// the prior of the fits), as strongly as a well sampled fit pulls it. A fit of n samples has the weight n / (n + 20).
 /// The spread is the root mean square of the fits' spreads with these weights; marked as inherited. Needs a GEMM fit.
 GemmFit pooled_gemm(const std::vector<KernelFit>& fits, const Device& device, Dtype dtype);
+
+/// The device with the fits of its architecture in place of its own. A dtype that has none and had none before takes
+/// pooled_gemm() of these and `others`, where the architecture has a fit of another. Marked as inherited, as is a fit
+/// without a sample of this device.
+Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others = {});
 
 /// Fills what the device lacks: pooled constants for dtypes that it has a peak and no fit for, and the first fit of
 /// attention. Nothing where there is no fit of the kind.

@@ -9,18 +9,24 @@
 #include <system_error>
 
 #include "models/base/text.hpp"
-#include "models/fit/gpu_cases.hpp"
-#include "models/fit/published_kinds.hpp"
+#include "models/fit/published_file.hpp"
+#include "models/fit/published_tables.hpp"
+#include "models/read/load.hpp"
+#include "models/read/overrides.hpp"
+#include "models/read/read_kernel_tables.hpp"
+#include "models/read/read_scenario.hpp"
+#include "models/read/references.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/overrides.hpp"
 #include "models/spec/scenario.hpp"
-#include "models/spec/scenario_parts.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kLongText = 2000;
 constexpr Range kPositive{0, 1e18, true};
 
 struct Metric {
@@ -169,138 +175,6 @@ std::string read_simulated(ObjectReader& top) {
   return how;
 }
 
-std::vector<std::string> kinds() { return {"training", "speedups", "collectives", "kernels"}; }
-
-void read_file(const std::string& path, const std::string& shown, std::set<std::string>& ids, Published& published,
-               Diagnostics& diagnostics) {
-  References references(diagnostics);
-  std::optional<JsonValue> tree = references.open(path);
-  if (!tree) return;
-  ObjectReader top(*tree, "", diagnostics);
-  const JsonValue* schema = tree->find("schema");
-  if (schema != nullptr && schema->text != "accosim.validation/1") return;  // another kind of file
-  top.schema("accosim.validation/1");
-  if (!top.has("schema")) top.fail("schema", "missing; write \"schema\": \"accosim.validation/1\"");
-  PublishedFile file{{},
-                     fs::path(path).parent_path().string(),
-                     fs::path(shown).parent_path().string(),
-                     {},
-                     {},
-                     diagnostics,
-                     references,
-                     ids,
-                     published.cases};
-  file.source.key = fs::path(path).stem().string();
-  file.source.publisher = top.text("publisher", file.source.key);
-  file.source.title = top.text("title", {}, kLongText);
-  file.source.url = top.text("url", {}, kLongText);
-  file.source.commit = top.text("commit", std::string());
-  file.source.licence = top.text("licence", std::string());
-  file.source.description = top.text("description", std::string(), kLongText);
-  file.inferred = read_texts(top, "inferred");
-  file.memory_explanation = top.text("memory_explanation", std::string(), kLongText);
-  const std::string kind = top.one_of("kind", kinds(), "");
-  file.source.simulated = read_simulated(top);
-  if (!file.source.simulated.empty() && kind != "training")
-    top.fail("made_by", "only files of training runs may be a simulator's; leave out the others");
-  if (kind == "training") read_training_cases(top, file);
-  if (kind == "speedups") read_speedup_cases(top, file);
-  if (kind == "collectives") read_collective_tables(top, file);
-  if (kind == "kernels") read_kernel_tables(top, file);
-  top.finish();
-  published.sources.push_back(file.source);
-}
-
-}  // namespace
-
-const char* name_of(Asked asked) {
-  switch (asked) {
-    case Asked::kNothing: return "nothing";
-    case Asked::kStepTime: return "step time";
-    case Asked::kMicroBatchTime: return "micro-batch time";
-    case Asked::kForwardBackward: return "forward and backward";
-    case Asked::kBlockForward: return "block forward";
-    case Asked::kBlockBackward: return "block backward";
-    case Asked::kMemoryAllocated: return "memory allocated";
-    case Asked::kMemoryReserved: return "memory reserved";
-    case Asked::kSpeedup: return "speedup";
-    case Asked::kRunTime: return "run time";
-    case Asked::kCollectiveTime: return "collective time";
-    case Asked::kKernelTime: return "kernel time";
-    case Asked::kOptimizerTime: return "optimizer time";
-    case Asked::kMemoryInUse:
-    case Asked::kMemoryMicroBatch:
-    case Asked::kMemoryOptimizer: return "memory in use";
-  }
-  return "";
-}
-
-std::map<std::string, std::string> publishers_of(const Published& published) {
-  std::map<std::string, std::string> publishers;
-  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
-  return publishers;
-}
-
-const std::vector<std::string>& published_groups() {
-  static const std::vector<std::string> kGroups = {
-      kTrainingGroup, kMemoryGroup, kLargeGroup, kSmallGroup,     kLargeBetweenGroup, kSmallBetweenGroup,
-      kKernelGroup,   kLayerGroup,  kPaperGroup, kSimulatorGroup, kMeasuredGroup,     kMeasuredMemoryGroup};
-  return kGroups;
-}
-
-std::vector<JsonValue*> list_of(ObjectReader& reader, const char* key) {
-  return reader.list(key, 0, static_cast<std::size_t>(kMaxJsonValues));
-}
-
-std::vector<std::string> read_texts(ObjectReader& reader, const char* key) {
-  std::vector<std::string> texts;
-  std::size_t index = 0;
-  for (const JsonValue* element : list_of(reader, key)) {
-    const std::string at = reader.pointer(key) + pointer_part(index++);
-    const std::string& text = element->text;
-    if (element->refused) continue;
-    if (element->kind != JsonKind::kText || text.empty() || text.size() > kLongText ||
-        printable(text, text.size()) != text)
-      reader.diagnostics().add(element->origin, at,
-                               fmt::format("is no line of text; write one of at most {} bytes", kLongText));
-    texts.push_back(text);
-  }
-  return texts;
-}
-
-PublishedCase read_case(ObjectReader& reader, PublishedFile& file, const char* group) {
-  PublishedCase one;
-  one.id = file.source.key + "/" + reader.text("id", {}, 200);
-  const bool simulated = !file.source.simulated.empty();
-  one.group = simulated ? kSimulatorGroup : group;
-  one.source = file.source.key;
-  one.url = reader.text("url", file.source.url, kLongText);
-  one.trust = reader.one_of("trust", {"A", "B"}, "A")[0];
-  one.inferred = file.inferred;
-  for (std::string& text : read_texts(reader, "inferred")) one.inferred.push_back(std::move(text));
-  one.explanation = reader.text("explanation", std::string(), kLongText);
-  one.memory_explanation = reader.text("memory_explanation", file.memory_explanation, kLongText);
-  one.left_out = reader.text("left_out", std::string(), kLongText);
-  one.not_expressible = reader.text("not_expressible", std::string(), kLongText);
-  if (simulated && !one.left_out.empty())
-    reader.fail("left_out", "nothing of a simulator's output is scored anyway; leave it out");
-  if (simulated) one.left_out = "a simulator's output, not a measurement";
-  if (!one.not_expressible.empty()) {
-    one.configuration = reader.text("configuration", {}, kLongText);
-    one.published = reader.text("published", {}, kLongText);
-  }
-  return one;
-}
-
-void add_case(PublishedFile& file, PublishedCase one, const JsonOrigin& origin, const std::string& pointer) {
-  if (!file.ids.insert(one.id).second) {
-    file.diagnostics.add(origin, pointer,
-                         fmt::format("two cases are named {}; give each its own id", in_quotes(one.id, 200)));
-    return;
-  }
-  file.cases.push_back(std::move(one));
-}
-
 void read_training_cases(ObjectReader& top, PublishedFile& file) {
   top.find("scenarios");
   const std::vector<JsonValue*> list = list_of(top, "cases");
@@ -362,6 +236,63 @@ void read_speedup_cases(ObjectReader& top, PublishedFile& file) {
     if (!time) one.configuration += ", over " + one.scenario->baseline;
     add_case(file, std::move(one), list[i]->origin, reader.pointer());
   }
+}
+
+std::vector<std::string> kinds() { return {"training", "speedups", "collectives", "kernels"}; }
+
+void read_file(const std::string& path, const std::string& shown, std::set<std::string>& ids, Published& published,
+               Diagnostics& diagnostics) {
+  References references(diagnostics);
+  std::optional<JsonValue> tree = references.open(path);
+  if (!tree) return;
+  ObjectReader top(*tree, "", diagnostics);
+  const JsonValue* schema = tree->find("schema");
+  if (schema != nullptr && schema->text != "accosim.validation/1") return;  // another kind of file
+  top.schema("accosim.validation/1");
+  if (!top.has("schema")) top.fail("schema", "missing; write \"schema\": \"accosim.validation/1\"");
+  PublishedFile file{{},
+                     fs::path(path).parent_path().string(),
+                     fs::path(shown).parent_path().string(),
+                     {},
+                     {},
+                     diagnostics,
+                     references,
+                     ids,
+                     published.cases};
+  file.source.key = fs::path(path).stem().string();
+  file.source.publisher = top.text("publisher", file.source.key);
+  file.source.title = top.text("title", {}, kLongText);
+  file.source.url = top.text("url", {}, kLongText);
+  file.source.commit = top.text("commit", std::string());
+  file.source.licence = top.text("licence", std::string());
+  file.source.description = top.text("description", std::string(), kLongText);
+  file.inferred = read_texts(top, "inferred");
+  file.memory_explanation = top.text("memory_explanation", std::string(), kLongText);
+  const std::string kind = top.one_of("kind", kinds(), "");
+  file.source.simulated = read_simulated(top);
+  if (!file.source.simulated.empty() && kind != "training")
+    top.fail("made_by", "only files of training runs may be a simulator's; leave out the others");
+  if (kind == "training") read_training_cases(top, file);
+  if (kind == "speedups") read_speedup_cases(top, file);
+  if (kind == "collectives") read_collective_tables(top, file);
+  if (kind == "kernels") read_kernel_tables(top, file);
+  top.finish();
+  published.sources.push_back(file.source);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> publishers_of(const Published& published) {
+  std::map<std::string, std::string> publishers;
+  for (const PublishedSource& source : published.sources) publishers[source.key] = source.publisher;
+  return publishers;
+}
+
+const std::vector<std::string>& published_groups() {
+  static const std::vector<std::string> kGroups = {
+      kTrainingGroup, kMemoryGroup, kLargeGroup, kSmallGroup,     kLargeBetweenGroup, kSmallBetweenGroup,
+      kKernelGroup,   kLayerGroup,  kPaperGroup, kSimulatorGroup, kMeasuredGroup,     kMeasuredMemoryGroup};
+  return kGroups;
 }
 
 Published load_published(const std::string& directory) {

@@ -1,4 +1,5 @@
-// Tables of collectives and kernels: a file names clusters or devices, and tables whose rows refer to them.
+#include "models/fit/published_tables.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +10,12 @@
 #include "models/base/text.hpp"
 #include "models/fit/collective_samples.hpp"
 #include "models/fit/kernel_samples.hpp"
-#include "models/fit/published_kinds.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/scenario_parts.hpp"
+#include "models/read/read_cluster.hpp"
+#include "models/read/read_device.hpp"
+#include "models/read/read_kernel_tables.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {
@@ -66,7 +70,7 @@ TimingOverheads read_overheads(ObjectReader& reader) {
   JsonValue* value = reader.find("offset");
   if (value != nullptr && value->kind == JsonKind::kObject) {
     ObjectReader each(*value, reader.pointer("offset"), reader.diagnostics());
-    for (const CollectiveKind kind : all_collectives())
+    for (const CollectiveKind kind : values_of<CollectiveKind>())
       if (each.has(name_of(kind))) overheads.offset[name_of(kind)] = each.seconds(name_of(kind));
     each.finish();
   } else {
@@ -74,7 +78,7 @@ TimingOverheads read_overheads(ObjectReader& reader) {
   }
   overheads.copied = read_texts(reader, "copied");
   for (const std::string& name : overheads.copied)
-    if (!collective_named(name)) reader.fail("copied", no_collective(name));
+    if (!value_named<CollectiveKind>(name)) reader.fail("copied", no_collective(name));
   return overheads;
 }
 
@@ -98,12 +102,6 @@ Clusters read_clusters(ObjectReader& top, PublishedFile& file) {
 std::string size_text(Bytes bytes) {
   if (bytes.value >= kMiB) return fmt::format("{} MiB", shortest(bytes.value / kMiB));
   return fmt::format("{} B", shortest(bytes.value));
-}
-
-int nodes_of(const Cluster& cluster) {
-  int nodes = 0;
-  for (const NodeGroup& group : cluster.nodes) nodes += group.count;
-  return nodes;
 }
 
 /// Measurements that no table can hold: none of them can be asked.
@@ -168,11 +166,11 @@ std::optional<PublishedCase> read_collective_row(CsvRowReader& row, const Collec
   if (query.cluster != nullptr) query.offset = table.overheads.of(collective, query.bytes, *query.cluster);
   const int here = query.ranks / query.nodes;
   const bool fits = query.cluster == nullptr ||
-                    (query.nodes <= nodes_of(*query.cluster) && here <= query.cluster->nodes.front().gpus);
+                    (query.nodes <= node_count(*query.cluster) && here <= query.cluster->nodes.front().gpus);
   if (here * query.nodes != query.ranks || !fits)
     row.fail("ranks", fmt::format("{} ranks on {} nodes do not fit the cluster {}", query.ranks, query.nodes,
                                   in_quotes(fabric)));
-  const std::optional<CollectiveKind> kind = collective_named(collective);
+  const std::optional<CollectiveKind> kind = value_named<CollectiveKind>(collective);
   if (kind) query.kind = *kind;
   for (const Algorithm each : {Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls})
     if (table.algorithm == name_of(each)) query.only = each;

@@ -6,8 +6,9 @@
 
 #include "models/fit/rounded.hpp"
 #include "models/fit/write_links.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

@@ -7,8 +7,9 @@
 #include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
 #include "models/fit/rounded.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {

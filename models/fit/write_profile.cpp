@@ -4,8 +4,10 @@
 
 #include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
+#include "models/fit/pooled_kernels.hpp"
 #include "models/fit/rounded.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {

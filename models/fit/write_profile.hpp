@@ -6,6 +6,7 @@
 
 #include "models/base/json.hpp"
 #include "models/fit/fit_kernels.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "models/price/operators.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
 
 namespace accosim {
 namespace {

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "models/price/kernel.hpp"
-#include "models/price/layers.hpp"
+#include "models/price/operator.hpp"
 #include "models/spec/accocal_step.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
 
 namespace accosim {
 

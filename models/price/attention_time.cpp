@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/price/gemm.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 namespace {

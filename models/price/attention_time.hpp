@@ -3,7 +3,7 @@
 #pragma once
 
 #include "models/base/units.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/spec/device.hpp"
+
 namespace accosim {
 namespace {
 
@@ -98,15 +100,6 @@ class BillMaker {
 };
 
 }  // namespace
-
-const char* name_of(Bound bound) {
-  switch (bound) {
-    case Bound::kCompute: return "compute";
-    case Bound::kMemory: return "memory";
-    case Bound::kLaunch: return "launch";
-  }
-  return "";
-}
 
 Bill bill_of(const std::vector<Layer>& layers, const Device& device, Dtype compute) {
   BillMaker maker(device, compute);

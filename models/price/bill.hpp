@@ -9,17 +9,19 @@
 #include <string>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "models/base/units.hpp"
 #include "models/price/held.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/trust.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 
 /// What decides how long a kernel or an operator takes.
 enum class Bound : std::uint8_t { kCompute, kMemory, kLaunch };
-const char* name_of(Bound bound);  ///< "compute", "memory", "launch"
+template <>
+inline constexpr const char* kNames<Bound>[] = {"compute", "memory", "launch"};
 
 /// A kernel and what it costs, wherever it runs.
 struct PricedKernel {

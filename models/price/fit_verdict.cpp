@@ -8,15 +8,6 @@
 
 namespace accosim {
 
-const char* name_of(FitVerdict verdict) {
-  switch (verdict) {
-    case FitVerdict::kFits: return "fits";
-    case FitVerdict::kTight: return "tight";
-    case FitVerdict::kDoesNotFit: return "does_not_fit";
-  }
-  return "";
-}
-
 double memory_spread(Bytes total, Bytes slack) { return std::hypot(kTensorSpread, kSlackSpread * (slack / total)); }
 
 namespace {

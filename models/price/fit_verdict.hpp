@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "models/base/names.hpp"
 #include "models/base/units.hpp"
 #include "models/price/interval.hpp"
 #include "models/price/memory.hpp"
@@ -16,8 +17,8 @@ enum class FitVerdict : std::uint8_t {
   kTight,       ///< the interval holds the capacity
   kDoesNotFit,  ///< all of it is above
 };
-/// "fits", "tight", "does_not_fit".
-const char* name_of(FitVerdict verdict);
+template <>
+inline constexpr const char* kNames<FitVerdict>[] = {"fits", "tight", "does_not_fit"};
 
 struct Fit {
   FitVerdict verdict = FitVerdict::kFits;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/spec/device.hpp"
+
 namespace accosim {
 namespace {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/spec/device.hpp"
+
 namespace accosim {
 
 Device without(const Device& device, int sms) {

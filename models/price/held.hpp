@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 

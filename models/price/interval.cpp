@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "models/price/spread.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 
@@ -19,15 +21,30 @@ Interval interval_80(double value, double spread) {
   return {value / factor, value * factor};
 }
 
-double communication_spread(const Cluster& cluster, int nodes, Bytes bytes) {
+namespace {
+
+double spread_over(const NodeGroup& group, int nodes, Bytes bytes) {
   constexpr double kMiB = 1024.0 * 1024.0;
+  const LinkQuality& quality = nodes > 1 ? group.nics.quality : group.intra.quality;
+  const double here = bytes.value < kMiB ? quality.spread_small : quality.spread;
+  const double beyond = quality.nodes > 0 && nodes > quality.nodes ? std::log2(1.0 * nodes / quality.nodes) : 0;
+  return std::hypot(here, quality.growth * beyond);
+}
+
+}  // namespace
+
+double communication_spread(const Cluster& cluster, int nodes, Bytes bytes) {
   double most = 0;
-  for (const NodeGroup& group : cluster.nodes) {
-    const LinkQuality& quality = nodes > 1 ? group.nics.quality : group.intra.quality;
-    const double here = bytes.value < kMiB ? quality.spread_small : quality.spread;
-    const double beyond = quality.nodes > 0 && nodes > quality.nodes ? std::log2(1.0 * nodes / quality.nodes) : 0;
-    most = std::max(most, std::hypot(here, quality.growth * beyond));
-  }
+  for (const NodeGroup& group : cluster.nodes) most = std::max(most, spread_over(group, nodes, bytes));
+  return most;
+}
+
+double communication_spread(const Cluster& cluster, const Ring& ring, Bytes bytes) {
+  const int nodes = static_cast<int>(ring.node.size());
+  double most = 0;
+  for (std::size_t i = 0; i < ring.node.size(); ++i)
+    if (i == 0 || ring.node_group[i] != ring.node_group[i - 1])
+      most = std::max(most, spread_over(group_of(cluster, ring, i), nodes, bytes));
   return most;
 }
 

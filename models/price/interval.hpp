@@ -3,7 +3,8 @@
 #pragma once
 
 #include "models/base/units.hpp"
-#include "models/spec/spec.hpp"
+#include "models/collectives/collectives.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 
@@ -32,5 +33,7 @@ Interval interval_80(double value, double spread);
 /// the number of nodes that a fabric was measured on it grows:
 ///   square(spread) + square(growth x log2(nodes / measured nodes)).
 double communication_spread(const Cluster& cluster, int nodes, Bytes bytes);
+/// The same over the ring's nodes and kinds of links alone.
+double communication_spread(const Cluster& cluster, const Ring& ring, Bytes bytes);
 
 }  // namespace accosim

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/spec/device.hpp"
+
 namespace accosim {
 
 Kernel memory_kernel(Bytes bytes, int launches, double efficiency, double work) {
@@ -56,7 +58,7 @@ const KernelTable* table_of(const Device& device, const Kernel& kernel) {
   const auto distance = [&](const KernelTable& table) {
     return table.rows > 0 && kernel.rows > 0 ? std::abs(std::log(table.rows / kernel.rows)) : 0;
   };
-  for (const KernelTable& table : device.kernels)
+  for (const KernelTable& table : *device.kernels)
     if (table.kernel == kernel.step && table.dtype == kernel.dtype &&
         (found == nullptr || distance(table) < distance(*found)))
       found = &table;
@@ -72,7 +74,7 @@ bool outside(const KernelTable& table, const Kernel& kernel) {
 const MeasuredProduct* measured_product(const Gemm& g, const Device& device, Dtype dtype) {
   const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
   if (!fit || g.layout == GemmLayout::kAny) return nullptr;
-  for (const MeasuredProduct& product : fit->products)
+  for (const MeasuredProduct& product : *fit->products)
     if (product.layout == g.layout && product.accumulate == g.accumulate && product.m == g.m && product.n == g.n &&
         product.k == g.k && product.batch == g.batch)
       return &product;
@@ -85,7 +87,7 @@ double measured_ratio(const Gemm& g, const Device& device, Dtype dtype) {
   if (!fit || g.layout == GemmLayout::kAny) return 1;
   constexpr double kFarthest = 2;
   double nearest = kFarthest * (1 + 1e-9), ratio = 1;
-  for (const MeasuredProduct& product : fit->products) {
+  for (const MeasuredProduct& product : *fit->products) {
     if (product.layout != g.layout || product.accumulate != g.accumulate) continue;
     int different = 0;
     double factor = 1;

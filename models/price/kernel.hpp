@@ -6,7 +6,7 @@
 #include "models/base/units.hpp"
 #include "models/price/attention_time.hpp"
 #include "models/price/gemm.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 

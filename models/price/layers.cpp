@@ -6,7 +6,10 @@
 
 #include "models/price/accocal_layers.hpp"
 #include "models/price/operators.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
@@ -187,22 +190,6 @@ Layer head_layer(const Model& model, const Sizes& z) {
 }
 
 }  // namespace
-
-const char* name_of(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::kEmbedding: return "embedding";
-    case LayerKind::kBlock: return "block";
-    case LayerKind::kHead: return "head";
-    case LayerKind::kMeasured: return "measured";
-  }
-  return "";
-}
-
-double attended_pairs(int sequence_length, int window) {
-  const double s = sequence_length;
-  const double w = window > 0 && window < sequence_length ? window : s;
-  return w * s - w * w / 2;
-}
 
 bool is_recomputed(const RecomputedBlocks& blocks, int index) {
   const auto reached = [&](int i) { return std::floor(i * blocks.fraction + 0.5); };

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "models/price/partition.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/spec.hpp"
 
 namespace accosim {
 namespace {
@@ -85,7 +85,7 @@ Bytes bucket_bytes(const MemoryInput& input, const Sizes& z, std::size_t l) {
   const Bytes so_far = sum(z.layers, l, z.layers.size()) * z.grad;
   const bool two = spec.overlap == Overlap::kBackward;
   switch (spec.buckets) {
-    case Buckets::kTensors: return std::min((two ? 2 : 1) * spec.bucket_cap, z.parameters * z.grad);
+    case Buckets::kTensors: return std::min((two ? 2 : 1) * bucket_cap_of(spec, input.shards), z.parameters * z.grad);
     case Buckets::kUnits: return (z.layers[l] + (two && l + 1 < z.layers.size() ? z.layers[l + 1] : 0)) * z.grad;
     case Buckets::kWhole: return so_far;
   }
@@ -149,23 +149,27 @@ void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
 }
 
-void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
+/// The backward pass of an update's last micro-batch, or of one before it, after which the units stay.
+void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l, bool last) {
   const ScheduleSpec& spec = input.schedule;
+  const bool every = spec.sync == Sync::kEveryMicroBatch;
   const std::size_t n = z.layers.size(), d = static_cast<std::size_t>(spec.prefetch);
   const Bytes stored = std::max(z.state, z.param);
   const double share = z.shard / z.parameters;
   moment.add_lasting(MemoryUse::kParameterShard, z.shard * stored);
   // The unit that computes and those gathered ahead; the last unit stays until its own backward is done, tied
   // embeddings to the end.
-  double gathered = sum(z.layers, spec.reshard_after_forward ? l - std::min(l, d) : 0, l + 1);
+  double gathered = sum(z.layers, spec.reshard_after_forward ? l - std::min(l, d) : 0, last ? l + 1 : n);
   if (input.tied_embeddings && spec.reshard_after_forward && l > d) gathered += z.layers.front();
   moment.add(MemoryUse::kGatheredParameters, gathered * z.param);
-  const bool whole = z.grads_stay && spec.sync == Sync::kLastMicroBatch;
+  const bool whole = z.grads_stay && !every;
   moment.add(MemoryUse::kGradients, whole ? z.parameters * std::max(z.grad, z.reduce) : z.layers[l] * z.grad);
   const double in_flight = z.layers[l] + (l + 1 < n ? z.layers[l + 1] : 0);
-  if (input.shards > 1) moment.add(MemoryUse::kReductionBuffers, in_flight * z.reduce);
-  const bool shard_stays = z.grads_stay && spec.sync == Sync::kEveryMicroBatch;
-  const Bytes there = (shard_stays ? z.shard : share * sum(z.layers, l, n)) * stored;
+  if (input.shards > 1 && (last || every)) moment.add(MemoryUse::kReductionBuffers, in_flight * z.reduce);
+  const bool partial = z.grads_stay && spec.all_reduce == Sync::kLastMicroBatch;
+  if (partial) moment.add_lasting(MemoryUse::kPartialGradientShard, z.shard * z.reduce);
+  const bool shard_stays = z.grads_stay && every && !partial;
+  const Bytes there = (shard_stays ? z.shard : last ? share * sum(z.layers, l, n) : 0.0) * stored;
   moment.add_lasting(MemoryUse::kGradientShard, there);  // in blocks of the stream that reduces
   moment.hold_idle(z.shard * stored - there);
   moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
@@ -178,13 +182,13 @@ void add_exchange(Moment& moment, const MemoryInput& input, const Sizes& z) {
   moment.add_lasting(MemoryUse::kCommunicationBuffer, elements * outer_bytes(input.schedule));
 }
 
-MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l) {
+MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l, bool last) {
   Moment moment;
   const Sharding sharding = sharding_of(input.schedule);
   if (input.accocal)
     add_accocal_states(moment, input, z);
   else if (sharding == Sharding::kParameters)
-    add_zero3_states(moment, input, z, l);
+    add_zero3_states(moment, input, z, l, last);
   else if (sharding == Sharding::kGradients)
     add_zero2_states(moment, input, z, l);
   else
@@ -217,29 +221,6 @@ Bytes memory_formula(const std::string& method, double parameters, int ranks) {
 
 Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks) {
   return memory_formula(spec.name, parameters, ranks) / (is_sharded_inside(spec) ? ranks : 1);
-}
-
-const char* name_of(MemoryUse use) {
-  switch (use) {
-    case MemoryUse::kParameters: return "parameters";
-    case MemoryUse::kParameterShard: return "parameter shard";
-    case MemoryUse::kGatheredParameters: return "gathered parameters";
-    case MemoryUse::kGradients: return "gradients";
-    case MemoryUse::kGradientShard: return "gradient shard";
-    case MemoryUse::kGradientBuckets: return "gradient buckets";
-    case MemoryUse::kReductionBuffers: return "reduction buffers";
-    case MemoryUse::kFp32GradientShard: return "fp32 gradient of the shard";
-    case MemoryUse::kOptimizerStates: return "optimizer states";
-    case MemoryUse::kStateClones: return "clones of optimizer states";
-    case MemoryUse::kOuterStates: return "outer parameters and momentum";
-    case MemoryUse::kEstimate: return "estimate of the shard";
-    case MemoryUse::kCommunicationBuffer: return "communication buffer";
-    case MemoryUse::kActivations: return "activations";
-    case MemoryUse::kLogitsAndLoss: return "logits and loss";
-    case MemoryUse::kAllocatorSlack: return "allocator slack";
-    case MemoryUse::kReserved: return "reserved";
-  }
-  return "";
 }
 
 Bytes MemoryParts::total() const {
@@ -275,10 +256,12 @@ Bytes MemoryParts::with_slack() const { return total() - part(MemoryUse::kReserv
 MemoryParts resident_memory(const MemoryInput& input) {
   const Sizes z = sizes_of(input);
   MemoryParts worst;
-  for (std::size_t l = input.layers.size(); l-- > 0;) {
-    MemoryParts now = at_layer(input, z, l);
-    if (now.total() > worst.total()) worst = std::move(now);
-  }
+  const bool earlier_differ = z.grads_stay && !input.schedule.reshard_after_backward;
+  for (const bool last : {true, false})
+    for (std::size_t l = last || earlier_differ ? input.layers.size() : 0; l-- > 0;) {
+      MemoryParts now = at_layer(input, z, l, last);
+      if (now.total() > worst.total()) worst = std::move(now);
+    }
   if (input.device.reserved_memory > Bytes{0})
     worst.parts.push_back({MemoryUse::kReserved, input.device.reserved_memory});
   return worst;

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "models/base/units.hpp"
 #include "models/price/layers.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/schedule.hpp"
 
 namespace accosim {
 
@@ -27,6 +29,7 @@ enum class MemoryUse : std::uint8_t {
   kGatheredParameters,  ///< of zero3: the units that are gathered at the moment
   kGradients,
   kGradientShard,
+  kPartialGradientShard,  ///< of hybrid sharding: summed in the node, and not yet between nodes
   kGradientBuckets,
   kReductionBuffers,
   kFp32GradientShard,
@@ -40,8 +43,25 @@ enum class MemoryUse : std::uint8_t {
   kAllocatorSlack,  ///< what the allocator holds beyond the tensors
   kReserved,        ///< Device::reserved_memory: CUDA context and libraries
 };
-/// "communication buffer".
-const char* name_of(MemoryUse use);
+template <>
+inline constexpr const char* kNames<MemoryUse>[] = {"parameters",
+                                                    "parameter shard",
+                                                    "gathered parameters",
+                                                    "gradients",
+                                                    "gradient shard",
+                                                    "partial gradient shard",
+                                                    "gradient buckets",
+                                                    "reduction buffers",
+                                                    "fp32 gradient of the shard",
+                                                    "optimizer states",
+                                                    "clones of optimizer states",
+                                                    "outer parameters and momentum",
+                                                    "estimate of the shard",
+                                                    "communication buffer",
+                                                    "activations",
+                                                    "logits and loss",
+                                                    "allocator slack",
+                                                    "reserved"};
 
 struct MemoryPart {
   MemoryUse use = MemoryUse::kParameters;
@@ -77,10 +97,12 @@ struct MemoryInput {
 /// Memory at the worst moment of the backward pass, which is walked layer by layer: the activations of the layers that
 /// it has not reached, the workspace of the layer that it is in, and
 /// - parameters: whole, or in zero3 the shard (as wide as the optimizer states, so that it is the master copy) and the
-///   gathered units (the one that computes and those prefetched);
+///   gathered units (the one that computes and those prefetched; where they are not freed, those that have computed or
+///   will, in the last micro-batch or one before it, whichever holds more);
 /// - gradients: whole for flat buffers (zero1, dpu, wp, acco); otherwise as they appear, unless an earlier micro-batch
 ///   left all of them there (ddp; also zero2 and zero3 when synchronized once). In zero2 those of the layer, two
-///   buckets and the shard; in zero3 those of the unit, two buffers that are being reduced and the shard;
+///   buckets and the shard; in zero3 those of the unit, two buffers that are being reduced and the shard, and the
+///   partial shard where only the last of several micro-batches all-reduces it between nodes;
 /// - optimizer states m and v and, where these are fp32 and the parameters narrower, a master copy: whole or a shard;
 /// - dpu, wp and acco: the flat communication buffer and an fp32 gradient of the shard; wp and acco: clones of the
 ///   states; diloco and local_sgd: a communication buffer; diloco: outer parameters and momentum, both of the shard

@@ -4,7 +4,9 @@
 
 #include <vector>
 
-#include "models/price/layers.hpp"
+#include "models/price/operator.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 

@@ -1,71 +1,288 @@
-// Sums of a bill by layer; the prices of the optimizer and of copies.
 #include "models/price/price.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "models/base/draws.hpp"
+#include "models/base/stages.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/model_families.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 
+Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec, const Training& training) {
+  const bool narrow = bytes_of(group.precision) <= Bytes{2};
+  if (training.autocast != Autocast::kNone)
+    return narrow && group.precision != training.precision ? group.precision : dtype_of(training.autocast);
+  if (spec.parameter_dtype != Dtype::kFp32) return narrow ? group.precision : spec.parameter_dtype;
+  return group.precision == Dtype::kTf32 ? Dtype::kTf32 : Dtype::kFp32;
+}
+
+int shard_ranks(const Costs& costs, const ScheduleSpec&) { return costs.kinds.front().shards; }
+
 namespace {
 
-std::vector<GradientTensor> gradients_of(const BilledLayer& layer) {
-  Seconds all, done;
-  for (const BilledOperator& op : layer.operators)
-    if (!op.beside_all) all += op.backward;
-  std::vector<GradientTensor> gradients;
-  for (auto op = layer.operators.rbegin(); op != layer.operators.rend(); ++op) {
-    if (!op->beside_all) done += op->backward;
-    for (auto elements = op->tensors.rbegin(); elements != op->tensors.rend(); ++elements)
-      gradients.push_back({*elements, all > Seconds{0} ? done / all : 1});
+int shards_of(const Costs& costs, const ScheduleSpec& spec, const NodeGroup& group) {
+  if (spec.shard_group == ShardGroup::kNode || spec.replica == Replica::kNode) return group.gpus;
+  return spec.replica == Replica::kGroup ? group.count * group.gpus : costs.ranks();
+}
+
+double memory_overhead(const Training& training) {
+  if (training.implementation == Implementation::kAccocal) return 1;  // its kernels are all listed
+  return training.implementation == Implementation::kFused ? training.overheads.fused : training.overheads.pytorch;
+}
+
+/// The kind on a device that is the same but for its name and its slowdown, which is of forward and backward.
+RankKind slowed(RankKind kind, const Device& device) {
+  const double slowdown = device.slowdown;
+  kind.device.name = device.name;
+  kind.device.slowdown = slowdown;
+  kind.forward = kind.backward = Seconds{0};
+  for (LayerTime& time : kind.times) {
+    time.forward = slowdown * time.forward;
+    time.backward = slowdown * time.backward;
+    kind.forward += time.forward;
+    kind.backward += time.backward;
   }
-  return gradients;
+  return kind;
+}
+
+/// Without the device's slowdown.
+RankKind price_kind(const Model& model, const Workload& workload, const Device& device) {
+  RankKind kind;
+  kind.device = device;
+  kind.workload = workload;
+  kind.tied_embeddings = model.tie_word_embeddings;
+  kind.layers = layers_of(model, workload);
+  kind.bill = bill_of(kind.layers, device, workload.compute);
+  kind.times = layer_times(kind.bill);
+  if (family_of(model).measured) {
+    // A backward pass is two forwards; only bucketed schedules look at where one ends.
+    kind.times.front().forward = 1.0 / 3 * model.micro_batch_time;
+    kind.times.front().backward = 2.0 / 3 * model.micro_batch_time;
+  }
+  kind.works = layer_works(kind.bill);
+  kind.work = total_work(kind.times, kind.works);
+  kind.model_flops = model_flops(model, workload);
+  for (const Layer& layer : *kind.layers)
+    for (const Operator& op : layer.operators) kind.hardware_flops += op.forward_flops + op.backward_flops;
+  Device alone = device;
+  alone.slowdown = 1;
+  return slowed(std::move(kind), alone);
+}
+
+constexpr std::size_t kMostLengths = 33;
+
+/// A measured model's, at the lengths at which it was measured.
+std::vector<LengthCost> measured_lengths(const Model& model, const RankKind& kind) {
+  std::vector<LengthCost> costs;
+  const int whole = kind.workload.sequence_length;
+  for (const auto& [tokens, time] : model.shorter_micro_batches) {
+    const int length = static_cast<int>(tokens / kind.workload.micro_batch_size);
+    const double ratio = time / model.micro_batch_time, share = 1.0 * length / whole;
+    if (length >= 1 && length < whole)
+      costs.push_back({length, ratio, ratio, share * kind.model_flops, share * kind.hardware_flops});
+  }
+  costs.push_back({whole, 1, 1, kind.model_flops, kind.hardware_flops});
+  return costs;
+}
+
+std::vector<LengthCost> length_costs(const Model& model, const RankKind& kind, const Unsteady& unsteady) {
+  if (family_of(model).measured) return measured_lengths(model, kind);
+  std::vector<LengthCost> costs;
+  const int whole = kind.workload.sequence_length;
+  for (const int tokens : padded_lengths(unsteady.lengths, whole, kMostLengths)) {
+    if (tokens == whole) {
+      costs.push_back({tokens, 1, 1, kind.model_flops, kind.hardware_flops});
+      continue;
+    }
+    Workload workload = kind.workload;
+    workload.sequence_length = tokens;
+    const RankKind shorter = price_kind(model, workload, kind.device);
+    costs.push_back({tokens, shorter.forward / kind.forward, shorter.backward / kind.backward, shorter.model_flops,
+                     shorter.hardware_flops});
+  }
+  return costs;
+}
+
+/// Kinds of ranks, each device and workload priced once: devices that differ by their slowdown alone share the pricing.
+/// What was priced is kept from one call to the next, since a program asks for many scenarios that differ elsewhere.
+class KindPrices {
+ public:
+  KindPrices(const Model& model, const Unsteady& unsteady) : model_(model), unsteady_(unsteady) {}
+
+  /// Its index in the costs' kinds.
+  int kind_of(Costs& costs, const Workload& workload, const Device& device, std::optional<int> own_steps, int shards,
+              int rank) {
+    // Of a thousand kinds most differ in these.
+    std::vector<int>& near = by_speed_[{device.slowdown, own_steps.value_or(0), device.name}];
+    for (const int k : near) {
+      const RankKind& known = costs.kinds[static_cast<std::size_t>(k)];
+      if (known.own_steps == own_steps && known.shards == shards && known.workload == workload &&
+          known.device == device)
+        return k;
+    }
+    near.push_back(static_cast<int>(costs.kinds.size()));
+    const Priced& priced = priced_as(workload, device);
+    costs.kinds.push_back(slowed(priced.kind, device));
+    costs.kinds.back().own_steps = own_steps;
+    costs.kinds.back().shards = shards;
+    costs.kinds.back().first_rank = rank;
+    costs.pace.micro_batch_size.push_back(workload.micro_batch_size);
+    costs.pace.lengths.push_back(priced.lengths);
+    return static_cast<int>(costs.kinds.size()) - 1;
+  }
+
+ private:
+  struct Priced {
+    Model model;
+    Unsteady unsteady;
+    RankKind kind;  // without slowdown
+    std::vector<LengthCost> lengths;
+  };
+
+  const Priced& priced_as(const Workload& workload, Device device) const {
+    constexpr std::size_t kMostKept = 64;
+    thread_local std::deque<Priced> kept;
+    device.slowdown = 1;
+    device.name.clear();
+    for (const Priced& each : kept)
+      if (each.kind.workload == workload && each.kind.device == device && each.model == model_ &&
+          each.unsteady == unsteady_)
+        return each;
+    RankKind kind = price_kind(model_, workload, device);
+    std::vector<LengthCost> lengths = length_costs(model_, kind, unsteady_);
+    if (kept.size() >= kMostKept) kept.pop_front();
+    return kept.emplace_back(Priced{model_, unsteady_, std::move(kind), std::move(lengths)});
+  }
+
+  const Model& model_;
+  const Unsteady& unsteady_;
+  std::map<std::tuple<double, int, std::string>, std::vector<int>> by_speed_;
+};
+
+}  // namespace
+
+Kernel own_optimizer(double parameters, Dtype storage) {
+  Kernel kernel =
+      memory_kernel(bytes_of(StepKernel::kAdamw, parameters, bytes_of(storage)), launches_of(StepKernel::kAdamw));
+  kernel.step = StepKernel::kAdamw;
+  kernel.dtype = storage;
+  kernel.elements = parameters;
+  return kernel;
+}
+
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device) {
+  return optimizer_time(costs, parameters, device, costs.parameter_dtype, costs.gradient_dtype);
+}
+
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device, Dtype parameter_dtype,
+                       Dtype gradient_dtype) {
+  if (costs.implementation == Implementation::kAccocal) {
+    const Kernel kernel = own_optimizer(parameters, parameter_dtype);
+    if (table_of(device, kernel) != nullptr) return kernel_time(kernel, device, parameter_dtype);
+  }
+  const Seconds step = adamw_time(parameters, parameter_dtype, gradient_dtype, device, costs.optimizer_implementation);
+  return costs.gradient_clipping ? step + clipping_time(parameters, gradient_dtype, device) : step;
+}
+
+namespace {
+
+/// The type of 16 bits in which the rank keeps parameters and gradients, if it does; under autocast they are stored in
+/// one type everywhere.
+std::optional<Dtype> own_half(const RankKind& kind) {
+  const Dtype compute = kind.workload.compute;
+  if (kind.workload.autocast || (compute != Dtype::kFp16 && compute != Dtype::kBf16)) return std::nullopt;
+  return compute;
+}
+
+/// Ranks of two 16-bit types cannot be reduced together: what communicates has the schedule's type. A replica that
+/// makes updates by itself has one type, that of its nodes, and what replicas exchange is cast as it is copied.
+void mark_casts(Costs& costs, const ScheduleSpec& spec) {
+  if (traits_of(spec).local) return;
+  std::optional<Dtype> first;
+  bool differ = false;
+  for (const RankKind& kind : costs.kinds) {
+    const std::optional<Dtype> own = own_half(kind);
+    differ = differ || (first && own && *own != *first);
+    if (own) first = own;
+  }
+  if (!differ) return;
+  for (RankKind& kind : costs.kinds) {
+    const std::optional<Dtype> own = own_half(kind);
+    const auto casts = [&](Dtype wire) { return own && bytes_of(wire) == bytes_of(*own) && wire != *own; };
+    kind.casts_gradients = casts(costs.gradient_dtype);
+    kind.casts_parameters = casts(costs.parameter_dtype);
+  }
 }
 
 }  // namespace
 
-LayerTime layer_time(const Bill& bill, const BilledLayer& layer) {
-  LayerTime time;
-  double forward_launches = 0, backward_launches = 0;
-  for (const BilledOperator& op : layer.operators) {
-    time.forward += op.forward;
-    time.backward += op.backward;
-    forward_launches += op.forward_launches;
-    backward_launches += op.backward_launches;
-    time.parameters += op.parameters;
+Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
+  const Stage stage("pricing");
+  Costs costs;
+  costs.cluster = scenario.cluster;
+  costs.interference = scenario.training.interference;
+  costs.places = places_of(scenario.cluster);
+  costs.parameters = static_cast<double>(parameter_count(scenario.model));
+  costs.buffers = buffer_bytes(scenario.model, scenario.training.implementation);
+  costs.parameter_dtype = spec.parameter_dtype;
+  costs.gradient_dtype = spec.gradient_dtype;
+  costs.optimizer_implementation = scenario.training.optimizer_implementation;
+  costs.gradient_clipping = scenario.training.gradient_clipping;
+  costs.implementation = scenario.training.implementation;
+  costs.world = whole_ring(scenario.cluster);
+
+  costs.pace.unsteady = scenario.training.unsteady;
+  costs.pace.below = cumulative_shares(scenario.training.unsteady.lengths.weights());
+  const bool measured = family_of(scenario.model).measured;  // whose whole length is the one that was measured
+  costs.pace.sequence_length =
+      measured ? scenario.training.sequence_length
+               : longest_padded(scenario.training.unsteady.lengths, scenario.training.sequence_length);
+  KindPrices prices(scenario.model, scenario.training.unsteady);
+
+  // Kinds by node group and GPU of the node; equal ones are merged.
+  std::vector<std::vector<int>> kinds(scenario.cluster.nodes.size());
+  int first_rank = 0;  // of the group
+  for (std::size_t g = 0; g < kinds.size(); ++g) {
+    const NodeGroup& group = scenario.cluster.nodes[g];
+    for (std::size_t gpu = 0; gpu < group.devices.size(); ++gpu) {
+      Device device = group.devices[gpu];
+      std::optional<int> own_steps;
+      if (!group.accumulation_steps.empty()) own_steps = group.accumulation_steps[gpu];
+      if (scenario.training.launch_interval) device.launch_interval = *scenario.training.launch_interval;
+      device.memory_overhead = memory_overhead(scenario.training);
+      if (group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient)
+        device.attention_overhead = scenario.training.overheads.flash_1;
+      Workload workload{group.micro_batch_size,
+                        costs.pace.sequence_length,
+                        compute_dtype(group, spec, scenario.training),
+                        spec.parameter_dtype,
+                        spec.gradient_dtype,
+                        group.attention,
+                        scenario.training.activation_recompute,
+                        scenario.training.implementation,
+                        scenario.training.dropout,
+                        scenario.training.autocast != Autocast::kNone,
+                        scenario.training.recomputed_blocks};
+      kinds[g].push_back(prices.kind_of(costs, workload, device, own_steps, shards_of(costs, spec, group),
+                                        first_rank + static_cast<int>(gpu)));
+    }
+    first_rank += group.count * group.gpus;
   }
-  time.forward = std::max(time.forward, forward_launches * bill.launch_interval);
-  time.backward = std::max(time.backward, backward_launches * bill.launch_interval);
-  time.gradients = gradients_of(layer);
-  return time;
-}
-
-std::vector<LayerTime> layer_times(const Bill& bill) {
-  std::vector<LayerTime> times;
-  for (const BilledLayer& layer : bill.layers) times.push_back(layer_time(bill, layer));
-  return each_layer(bill, times);
-}
-
-Seconds memory_time(Bytes read, Bytes write, const Device& device) {
-  if (read + write == Bytes{0}) return Seconds{0};
-  return std::max(device.launch_interval, (read + write) / (device.memory_efficiency * device.memory_bandwidth));
-}
-
-Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device,
-                   OptimizerImplementation implementation) {
-  if (device.adamw_time_per_parameter > Seconds{0}) return parameters * device.adamw_time_per_parameter;
-  const Bytes state{12};  // master, m and v in fp32
-  const Bytes copy = bytes_of(parameter_dtype) == Bytes{4} ? Bytes{0} : bytes_of(parameter_dtype);
-  const Bytes gradient = bytes_of(gradient_dtype);
-  if (implementation == OptimizerImplementation::kFused)
-    return memory_time(parameters * (state + gradient), parameters * (state + copy), device);
-  // r w of the master; m r w; v r w, v r w; root r w; correction r w; epsilon r w; update: master r, m r, root r,
-  // master w
-  const Bytes read{4 + 4 + 4 + 4 + 4 + 4 + 4 + 12}, written{8 * 4};
-  return memory_time(parameters * (read + 2 * gradient), parameters * (written + copy), device);
-}
-
-Seconds clipping_time(double parameters, Dtype gradient_dtype, const Device& device) {
-  const Bytes gradients = parameters * bytes_of(gradient_dtype);
-  return memory_time(gradients, Bytes{0}, device) + memory_time(gradients, gradients, device);
+  mark_casts(costs, spec);
+  for (const Place& place : costs.places) costs.kind_of.push_back(kinds[place.group][place.gpu]);
+  return costs;
 }
 
 }  // namespace accosim

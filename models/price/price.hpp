@@ -1,49 +1,91 @@
-// Times of layers, summed from the bill of their kernels: a layer is never faster than the host can launch its kernels.
-// And the times of what is in no micro-batch's bill: the optimizer and copies.
+// Everything that a schedule needs to know in seconds and bytes, for one scenario under one schedule's dtypes: what a
+// micro-batch costs on each kind of rank, the optimizer, copies, and collectives on request.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/base/shared.hpp"
 #include "models/base/units.hpp"
+#include "models/collectives/collectives.hpp"
 #include "models/price/bill.hpp"
-#include "models/spec/spec.hpp"
+#include "models/price/layer_time.hpp"
+#include "models/price/layers.hpp"
+#include "models/price/pace.hpp"
+#include "models/price/work.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 
-/// The gradient of one parameter tensor.
-struct GradientTensor {
-  double elements = 0;
-  double ready = 1;  ///< share of its layer's backward pass after which it is complete
+/// Ranks with the same device, precision, attention, micro-batch size and accumulation, in replicas of one size: they
+/// cost the same and share a program.
+struct RankKind {
+  Device device;
+  Workload workload;
+  Shared<std::vector<Layer>> layers;
+  Shared<Bill> bill;                     ///< of one micro-batch, without the slowdown; times and works are sums of it
+  std::vector<LayerTime> times;          ///< one a layer
+  Seconds forward, backward;             ///< of one micro-batch
+  Shared<std::vector<LayerWork>> works;  ///< one a layer
+  LayerWork work;                        ///< of one micro-batch
+  Flops model_flops;                     ///< of one micro-batch, what the model needs
+  Flops hardware_flops;                  ///< of one micro-batch, what is computed, recomputation included
+  bool tied_embeddings = false;          ///< the head's matrix is the embedding's
+  std::optional<int> own_steps{};        ///< micro-batches an update, of its node group; absent: the training's
+  int shards = 1;      ///< ranks that share one copy of what the schedule shards: all; in hybrid sharding those of its
+                       ///< node; where replicas of several ranks make updates by themselves, those of its replica
+  int first_rank = 0;  ///< of those that are of this kind
+  // Its 16-bit type is not the one in which the ranks of an update communicate: it casts its gradients before they are
+  // reduced, and parameters (or whole gradients) when they are back.
+  bool casts_gradients = false, casts_parameters = false;
+
+  /// Micro-batches an update, `asked` being the training's.
+  int steps(int asked) const { return own_steps.value_or(asked); }
 };
 
-struct LayerTime {
-  Seconds forward, backward;
+struct Costs {
+  Cluster cluster;
+  std::vector<Place> places;  ///< one a rank
+  std::vector<int> kind_of;   ///< one a rank
+  std::vector<RankKind> kinds;
+  Ring world;  ///< all ranks
+  bool interference = true;
   double parameters = 0;
-  Shared<std::vector<GradientTensor>> gradients{};  ///< in the order in which they become ready
+  Bytes buffers;  ///< of the model's modules
+  Dtype parameter_dtype = Dtype::kBf16;
+  Dtype gradient_dtype = Dtype::kBf16;
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
+  bool gradient_clipping = false;
+  Implementation implementation = Implementation::kEager;
+  Pace pace;  ///< how micro-batches differ from the priced ones
+
+  int ranks() const { return static_cast<int>(places.size()); }
+  Bytes parameter_bytes() const { return parameters * bytes_of(parameter_dtype); }
+  Bytes gradient_bytes() const { return parameters * bytes_of(gradient_dtype); }
 };
 
-/// Time of one of the bill's layers: the longer of its operators' sum and kernels x launch interval; without the
-/// device's slowdown, as the whole bill is. Launches are asynchronous: within a layer the host runs ahead of long
-/// kernels and falls behind short ones. The gradients of an operator are ready when its backward kernels are done,
-/// which run last operator first; what runs beside all of them is spread evenly.
-LayerTime layer_time(const Bill& bill, const BilledLayer& layer);
+Costs price(const Scenario& scenario, const ScheduleSpec& spec);
 
-/// One a layer of the model.
-std::vector<LayerTime> layer_times(const Bill& bill);
+/// RankKind::shards of every rank: replicas that shard anything are of one size. Of the first, where nothing is
+/// sharded.
+int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
 
-/// Time to read `read` and write `write` bytes at the achieved memory bandwidth, at least one launch interval; 0 for no
-/// bytes. Without the device's slowdown, which applies to forward and backward alone.
-Seconds memory_time(Bytes read, Bytes write, const Device& device);
+/// One optimizer step on `parameters` elements, with gradient clipping where it is asked for. For accocal by the
+/// device's table of its optimizer kernel, where there is one. Types: those of the costs, unless others are named.
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device);
+Seconds optimizer_time(const Costs& costs, double parameters, const Device& device, Dtype parameter_dtype,
+                       Dtype gradient_dtype);
 
-/// AdamW on `parameters` elements. Fused, one pass: fp32 master, m and v read and written (24 B), the gradient read in
-/// its dtype, the parameter written in its dtype unless it is the fp32 master itself. PyTorch's foreach: one pass each
-/// for weight decay, m, v (two), square root, its correction, epsilon (8 B each) and the update (16 B); the gradient is
-/// read for m and for v, and the parameter is copied. A device with a measured time per parameter uses that instead.
-Seconds adamw_time(double parameters, Dtype parameter_dtype, Dtype gradient_dtype, const Device& device,
-                   OptimizerImplementation implementation = OptimizerImplementation::kFused);
+/// accocal's optimizer as one kernel, which the device may have a table of.
+Kernel own_optimizer(double parameters, Dtype storage);
 
-/// The global norm of `parameters` gradients (read) and their scaling (read and written).
-Seconds clipping_time(double parameters, Dtype gradient_dtype, const Device& device);
+/// GEMMs run in autocast's dtype or, without it, in the parameters' dtype. Where that is not fp32, a node group's own
+/// precision of at most 16 bits replaces it, under autocast where it is not the training's; fp32 becomes tf32 where the
+/// group asks for that.
+Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec, const Training& training);
 
 }  // namespace accosim

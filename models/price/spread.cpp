@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/spec/training.hpp"
+
 namespace accosim {
 namespace {
 

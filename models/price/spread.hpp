@@ -1,7 +1,7 @@
 // How uncertain the time of a micro-batch is, from the errors that the fits of its kernels leave.
 #pragma once
 
-#include "models/price/costs.hpp"
+#include "models/price/price.hpp"
 
 namespace accosim {
 

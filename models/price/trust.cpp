@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/spec/device.hpp"
+
 namespace accosim {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "models/price/kernel.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 

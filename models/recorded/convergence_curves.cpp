@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "models/base/curves.hpp"
 #include "models/base/statistics.hpp"
+#include "models/draw/curves.hpp"
 #include "models/fit/document.hpp"
 
 namespace accosim {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "models/base/svg.hpp"
 #include "models/base/units.hpp"
+#include "models/draw/svg.hpp"
 
 namespace accosim {
 

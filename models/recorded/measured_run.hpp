@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/spec/overrides.hpp"
+#include "models/read/overrides.hpp"
 
 namespace accosim {
 

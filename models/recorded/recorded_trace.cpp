@@ -10,7 +10,7 @@
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {
@@ -51,6 +51,7 @@ std::optional<RecordedUse> use_of(const std::string& cls) {
                                                            {"backward", RecordedUse::kComputation},
                                                            {"optimizer", RecordedUse::kComputation},
                                                            {"pause", RecordedUse::kComputation},
+                                                           {"counted", RecordedUse::kComputation},
                                                            {"copy", RecordedUse::kCopy},
                                                            {"host", RecordedUse::kHost},
                                                            {"communication", RecordedUse::kCommunication},

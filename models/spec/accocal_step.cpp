@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/spec/model.hpp"
+
 namespace accosim {
 namespace {
 

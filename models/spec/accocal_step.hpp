@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/model.hpp"
 #include "models/spec/step_kernel.hpp"
 
 namespace accosim {

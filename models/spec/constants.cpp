@@ -8,8 +8,8 @@
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/fabrics.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
 
 namespace accosim {

@@ -6,9 +6,15 @@
 #include <vector>
 
 #include "models/base/json.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
+
+/// A node of one GPU takes the launches of its collectives from this kind.
+inline constexpr const char* kLoneGpuKind = "nvlink";
+/// The largest IntraLink::turnaround that a cluster may name and a fit may find.
+inline constexpr double kMostTurnaround = 2;
 
 struct Constants {
   std::vector<IntraLink> intra;  ///< a kind each, its bandwidth 0

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/spec/constants.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {

@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/constants.hpp"
 
 namespace accosim {
 
-/// A node of one GPU takes the launches of its collectives from this kind.
-inline constexpr const char* kLoneGpuKind = "nvlink";
 /// The kinds inside a node that constants() has, in its order: nvswitch, nvlink, cube_mesh, pcie.
 const std::vector<std::string>& intra_kinds();
 /// The hybrid cube mesh of DGX-1 with V100 and of cloud machines like it (NVIDIA DGX-1 With Tesla V100 System
@@ -34,9 +33,6 @@ bool is_by_software(const std::string& nic_kind);
 /// What Linux lets a connection receive unless it is told otherwise (net.ipv4.tcp_rmem, third value: 6 MiB). Kernels
 /// before 6.6 count half of it as overhead.
 inline constexpr Bytes kSocketWindow{6 * 0x1p20};
-
-/// The largest IntraLink::turnaround that a cluster may name and a fit may find.
-inline constexpr double kMostTurnaround = 2;
 
 /// The constants of one of intra_kinds() (constants.hpp); its bandwidth is the caller's.
 IntraLink usual_intra(const std::string& kind);

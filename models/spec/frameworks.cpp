@@ -1,7 +1,9 @@
 // Read in PyTorch 2.5, and in the masters of DeepSpeed and Megatron-LM of August 2026.
 #include "models/spec/frameworks.hpp"
 
-#include <algorithm>
+#include "models/spec/device.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
@@ -20,7 +22,7 @@ bool is_megatrons(const ScheduleTraits& schedule) {
 }  // namespace
 
 CommunicationDefaults communication_defaults(Framework framework, const ScheduleTraits& schedule,
-                                             std::optional<Overlap> overlap, Bytes gradient, double ranks) {
+                                             std::optional<Overlap> overlap, Bytes gradient) {
   CommunicationDefaults usual;
   const bool whole_gradients = schedule.sharding == Sharding::kNothing;
   switch (framework) {
@@ -48,7 +50,9 @@ CommunicationDefaults communication_defaults(Framework framework, const Schedule
     case Framework::kMegatron:
       usual.overlap = overlap.value_or(Overlap::kNone);
       if (usual.overlap == Overlap::kBackward) usual.buckets = Buckets::kTensors;
-      usual.bucket_elements = usual.first_bucket_elements = std::max(kMegatronElements, kMegatronElementsARank * ranks);
+      usual.bucket_elements = usual.first_bucket_elements = kMegatronElements;
+      usual.bucket_elements_a_rank = kMegatronElementsARank;
+      usual.bucket_view = true;
       usual.source = usual.reduction_source = "default of Megatron-LM (megatron/training/arguments.py)";
       usual.bucket_source = "default of Megatron-LM (megatron/core/distributed/distributed_data_parallel.py)";
       break;
@@ -61,19 +65,17 @@ Dtype default_gradient_dtype(Framework framework, const ScheduleTraits& schedule
   return widened ? Dtype::kFp32 : parameters;
 }
 
-bool default_bucket_view(Framework framework) { return framework == Framework::kMegatron; }
-
 OptimizerImplementation default_optimizer(Framework framework) {
   return framework == Framework::kPytorch ? OptimizerImplementation::kForeach : OptimizerImplementation::kFused;
 }
 
 const char* title_of(Framework framework) {
-  switch (framework) {
-    case Framework::kPytorch: return "PyTorch";
-    case Framework::kDeepspeed: return "DeepSpeed";
-    case Framework::kMegatron: return "Megatron-LM";
-  }
-  return "";
+  static constexpr const char* kTitles[] = {"PyTorch", "DeepSpeed", "Megatron-LM"};
+  return kTitles[static_cast<std::size_t>(framework)];
+}
+
+std::string lacking_param_gather(Framework framework) {
+  return framework == Framework::kDeepspeed ? kNoParamGather : "";
 }
 
 std::string lacking(Framework framework, const ScheduleTraits& schedule) {

@@ -4,8 +4,10 @@
 
 #include <string>
 
+#include "models/spec/device.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 
@@ -15,8 +17,13 @@ struct CommunicationDefaults {
   Buckets buckets = Buckets::kWhole;
   double bucket_elements = 0;  ///< a bucket closes when it holds as many; of Buckets::kTensors
   double first_bucket_elements = 0;
+  double bucket_elements_a_rank = 0;  ///< and at least as many for each rank that makes the update
   Reduction reduction = Reduction::kReduceScatter;
   double gather_elements = 0;  ///< parameters gathered at once; 0: all
+  /// Gradients are views of what is reduced: not in PyTorch's DDP, nor in DeepSpeed, which flattens a bucket and copies
+  /// it back (runtime/engine.py, allreduce_and_copy); in Megatron-LM they are.
+  bool bucket_view = false;
+  bool broadcast_buffers = true;  ///< of PyTorch's DDP, which alone has the choice
   // Whose default, and the file that says so.
   std::string source;         ///< of overlap, buckets and gathers
   std::string bucket_source;  ///< of the sizes
@@ -24,7 +31,7 @@ struct CommunicationDefaults {
 };
 
 /// `overlap`: as the user chose it, or the framework's own. `gradient`: of an element of the gradients, which turns
-/// PyTorch's sizes in MiB into elements. `ranks`: of the data dimension.
+/// PyTorch's sizes in MiB into elements.
 ///
 /// PyTorch: DistributedDataParallel's buckets of 25 MiB, the first of 1 MiB (torch/nn/parallel/distributed.py); it has
 /// no ZeRO-1 or ZeRO-2 with buckets, and fully_shard reduces a unit at a time.
@@ -32,22 +39,23 @@ struct CommunicationDefaults {
 /// Megatron-LM: one bucket, or with --overlap-grad-reduce buckets of max(40e6, 1e6 x ranks) elements
 /// (core/distributed/distributed_data_parallel.py).
 CommunicationDefaults communication_defaults(Framework framework, const ScheduleTraits& schedule,
-                                             std::optional<Overlap> overlap, Bytes gradient, double ranks);
+                                             std::optional<Overlap> overlap, Bytes gradient);
 
 /// The dtype of stored and reduced gradients where the parameters are in `parameters`: Megatron-LM's DDP and
 /// distributed optimizer keep those of bf16 in fp32 (megatron/training/arguments.py:
 /// accumulate_allreduce_grads_in_fp32).
 Dtype default_gradient_dtype(Framework framework, const ScheduleTraits& schedule, Dtype parameters);
 
-/// Whether gradients are views of what is reduced: not in PyTorch's DDP, nor in DeepSpeed, which flattens a bucket and
-/// copies it back (runtime/engine.py, allreduce_and_copy); in Megatron-LM they are.
-bool default_bucket_view(Framework framework);
-
 /// AdamW of torch.optim is foreach; DeepSpeed and Megatron-LM take fused ones.
 OptimizerImplementation default_optimizer(Framework framework);
 
 /// "PyTorch", "DeepSpeed", "Megatron-LM".
 const char* title_of(Framework framework);
+
+/// Why a framework cannot gather a sharded optimizer's parameters beside the next forward pass, and what to write.
+inline constexpr const char* kNoParamGather = "DeepSpeed gathers the parameters after the step; leave it out";
+/// The same of this framework; empty where it can.
+std::string lacking_param_gather(Framework framework);
 
 /// Why the framework has no such schedule and what to write instead; empty where it has one.
 std::string lacking(Framework framework, const ScheduleTraits& schedule);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/model.hpp"
 
 namespace accosim {
 

@@ -1,57 +1,39 @@
-// The loader: from the name of a file to a scenario that is valid, or to the list of all that is wrong with it.
+// What a user describes: a model, a cluster, how it is trained, and the schedules to compare. Whatever the loader
+// returns is valid, so nothing later checks it again.
 #pragma once
 
-#include <functional>
-#include <stdexcept>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "models/spec/shipped.hpp"
-#include "models/spec/spec.hpp"
+#include "models/base/units.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 
-struct Setting;  // overrides.hpp
-
-/// Bad input. what() is all errors, one a line.
-struct ScenarioError : std::runtime_error {
-  explicit ScenarioError(std::vector<std::string> all);
-  std::vector<std::string> errors;  ///< each "file:line:col /json/pointer: what is wrong; what would be right"
+/// What was published of a schedule's run, printed beside the prediction.
+struct PublishedRun {
+  std::optional<double> speedup;  ///< over the baseline
+  std::optional<Seconds> time;    ///< of the whole run, all train_tokens
 };
 
-struct LoadedScenario {
-  Scenario scenario;
-  /// The scenario as JSON with every file and default filled in, and "origins": where each value came from. It loads
-  /// again to the same scenario and to the same text. Made when it is asked for: few do, and it is long.
-  std::function<std::string()> resolved;
-  std::vector<std::string> files;  ///< all that it was read from
+struct Scenario {
+  std::string name;
+  std::string description;
+  Model model;
+  Cluster cluster;
+  Training training;
+  std::string baseline;  ///< label of the schedule that the others are compared with
+  std::vector<ScheduleSpec> schedules;
+  std::map<std::string, PublishedRun> published;  ///< by label
+  bool published_of_another_run = false;          ///< settings were replaced after the file was read (--set)
+  std::vector<std::string> sets;                  ///< those settings, as they were given
 };
-
-/// "-" as the name is standard input, from which files are named as from the current directory. `sets` are
-/// "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
-/// it parses as JSON, else text; a file that it names is looked for from the current directory. Throws ScenarioError.
-LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets);
-/// The same where training.balance may be speed, which is refused otherwise: `chosen` is what it chose, set last. What
-/// it chose when a resolved scenario was written is forgotten.
-LoadedScenario load_to_balance(const std::string& name_or_path, const std::vector<std::string>& sets,
-                               const std::vector<Setting>& chosen);
-/// The same as load_scenario() with values that are trees, not text of the user's, so that nothing in them is parsed.
-LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings);
-
-/// Single parts. Throw ScenarioError.
-Device load_device(const std::string& name_or_path);
-Model load_model(const std::string& name_or_path);
-Cluster load_cluster(const std::string& name_or_path);
-
-/// The file that a path from the current directory, or the name of a shipped file, stands for. Throws ScenarioError.
-std::string file_of(FileKind kind, const std::string& name_or_path);
-
-/// A shipped file. `kind` is device, model, cluster or scenario; `path` is relative to data_dir(); its name stands for
-/// it wherever a path of that kind does.
-struct LibraryEntry {
-  std::string kind, name, path, description;
-};
-/// Sorted by kind (in that order) and name. A file that cannot be read is listed with what is wrong as its description.
-std::vector<LibraryEntry> list_library();
+/// Samples per update that the scenario asks for.
+double samples_asked(const Scenario& scenario);
 
 }  // namespace accosim

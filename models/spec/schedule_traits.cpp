@@ -1,4 +1,4 @@
-// The rows. To add a schedule: a row here, a file in sim/schedules with its builder and closed form, and a line in
+// The rows. To add a schedule: a row here, a file in sim/schedules with its builder, and a line in
 // sim/schedules/build.cpp.
 #include "models/spec/schedule_traits.hpp"
 
@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "models/base/nearest.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
@@ -64,8 +66,8 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .title = "ZeRO-1",
        .sharding = Sharding::kOptimizer,
        .formula = {.whole = kHalf + kHalf, .sharded = kState},
-       .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view", "reduction",
-                "gather_bucket_mb", "count_micro_batches"},
+       .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather",
+                "gradient_as_bucket_view", "reduction", "gather_bucket_mb", "count_micro_batches"},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "zero1"},
       {.name = "zero2",
@@ -73,7 +75,6 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .sharding = Sharding::kGradients,
        .formula = {.whole = kHalf, .sharded = kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
-       .usual_overlap = Overlap::kBackward,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
                 "reduction", "gather_bucket_mb"},
        .trains_as = "zero1"},  // sharding changes no update
@@ -82,7 +83,8 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .sharding = Sharding::kParameters,
        .formula = {.sharded = kHalf + kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
-       .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "communicators", "shard_group"},
+       .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "reshard_after_backward", "communicators",
+                "shard_group", "all_reduce"},
        .trains_as = "zero1"},
   };
 }
@@ -129,7 +131,7 @@ std::vector<ScheduleTraits> other_schedules() {
        .usual_inner_updates = 100,
        .outer_step = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
-       .keys = {"inner_updates", "replica", "inner", "outer_dtype"},
+       .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"},
        .accocal = AccocalRuns::kOnCpu,
        .trains_as = "diloco"},
       {.name = "local_sgd",
@@ -138,7 +140,7 @@ std::vector<ScheduleTraits> other_schedules() {
        .local = true,
        .usual_inner_updates = 8,
        .formula = {.whole = kHalf + kHalf + kState},
-       .keys = {"inner_updates", "replica", "inner", "outer_dtype"}},
+       .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"}},
   };
 }
 
@@ -153,6 +155,26 @@ const std::vector<ScheduleTraits>& schedules() {
   return kRows;
 }
 
+const std::vector<ScheduleTraits>& schedules_of_frameworks() {
+  // fully_shard with reshard_after_forward=False: what PyTorch has of ZeRO-2.
+  static const std::vector<ScheduleTraits> kRows = {
+      {.name = "zero2",
+       .title = "ZeRO-2",
+       .sharding = Sharding::kParameters,
+       .formula = {.whole = kHalf, .sharded = kHalf + kState},
+       .usual_sync = Sync::kEveryMicroBatch,
+       .usual_reshard = false,
+       .under = Framework::kPytorch,
+       .runs_as = "zero3",
+       .lacks_keys = "PyTorch's fully_shard reduces a unit at a time beside the backward pass; leave it out, "
+                     "or write \"framework\": \"deepspeed\"",
+       .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_backward", "communicators", "shard_group",
+                "all_reduce"},
+       .trains_as = "zero1"},
+  };
+  return kRows;
+}
+
 bool ScheduleTraits::takes(std::string_view key) const {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
@@ -163,10 +185,24 @@ const ScheduleTraits* find_schedule(std::string_view name) {
   return nullptr;
 }
 
+const ScheduleTraits* find_schedule(std::string_view name, Framework framework) {
+  for (const ScheduleTraits& row : schedules_of_frameworks())
+    if (row.name == name && row.under == framework) return &row;
+  return find_schedule(name);
+}
+
 const ScheduleTraits& traits_of(std::string_view name) {
   if (const ScheduleTraits* const row = find_schedule(name)) return *row;
   throw std::logic_error("no schedule \"" + std::string(name) + "\"");
 }
+
+const ScheduleTraits& traits_of(const ScheduleSpec& spec) {
+  for (const ScheduleTraits& row : schedules_of_frameworks())
+    if (row.name == spec.name && row.runs_as == spec.runs_as) return row;
+  return traits_of(spec.name);
+}
+
+const std::string& program_of(const ScheduleSpec& spec) { return spec.runs_as.empty() ? spec.name : spec.runs_as; }
 
 const ScheduleTraits& plain_schedule() { return traits_of("ddp"); }
 
@@ -180,14 +216,9 @@ bool meets_every_micro_batch(const ScheduleSpec& spec) {
   return sharding_of(spec) == Sharding::kParameters || spec.sync == Sync::kEveryMicroBatch;
 }
 
-// By the names of their rows.
-const char* name_of(Inner inner) {
-  switch (inner) {
-    case Inner::kNone: return "none";
-    case Inner::kDdp: return "ddp";
-    case Inner::kZero3: return "zero3";
-  }
-  return "";
+ScheduleSpec accumulating(ScheduleSpec spec) {
+  if (sharding_of(spec) < Sharding::kGradients) spec.sync = Sync::kLastMicroBatch;
+  return spec;
 }
 
 const ScheduleTraits* inner_schedule(const ScheduleSpec& spec) {
@@ -215,15 +246,6 @@ std::vector<std::string> accocal_algorithms(AccocalRuns least) {
   for (const ScheduleTraits& row : schedules())
     if (row.accocal >= least) names.emplace_back(row.name);
   return names;
-}
-
-std::string in_words(const std::vector<std::string>& names, const char* last) {
-  std::string text;
-  for (const std::string& name : names) {
-    if (!text.empty()) text += &name == &names.back() ? last : ", ";
-    text += name;
-  }
-  return text;
 }
 
 std::string advice_for_schedule(const std::string& written) {

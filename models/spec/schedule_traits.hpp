@@ -4,13 +4,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/base/names.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
+
+/// By the names of their rows.
+template <>
+inline constexpr const char* kNames<Inner>[] = {"none", "ddp", "zero3"};
 
 /// What is split over the ranks: ZeRO's stages 0 to 3, each with what those before it split.
 enum class Sharding : std::uint8_t { kNothing, kOptimizer, kGradients, kParameters };
@@ -25,6 +33,8 @@ enum class Statistics : std::uint8_t {
   kStaleGradients,  ///< a gradient is one update late when it is applied
   kReplicasDrift,   ///< replicas differ between two meetings
 };
+template <>
+inline constexpr const char* kNames<Statistics>[] = {"synchronous", "stale_gradients", "replicas_drift"};
 
 /// Where accocal can run this schedule: nowhere, on CPUs only, or on GPUs too.
 enum class AccocalRuns : std::uint8_t { kNowhere, kOnCpu, kOnGpu };
@@ -54,6 +64,10 @@ struct ScheduleTraits {
   MemoryFormula formula;
   Sync usual_sync = Sync::kLastMicroBatch;
   Overlap usual_overlap = Overlap::kNone;
+  bool usual_reshard = true;           ///< gathered units are freed after the forward pass
+  std::optional<Framework> under{};    ///< the row holds under this framework alone, in place of the schedule's own
+  const char* runs_as = "";            ///< the schedule whose program it runs; empty: its own
+  const char* lacks_keys = "";         ///< why it takes none of the keys that the schedule's own row has
   std::vector<std::string_view> keys;  ///< keys that it takes in a file besides those of every schedule
   AccocalRuns accocal = AccocalRuns::kNowhere;
   const char* trains_as = "";          ///< the algorithm of `accocal converge` that makes the same updates; empty: none
@@ -65,12 +79,20 @@ struct ScheduleTraits {
 /// In the order in which messages list them.
 const std::vector<ScheduleTraits>& schedules();
 
+/// Rows that hold under one framework alone, in place of the schedule's own.
+const std::vector<ScheduleTraits>& schedules_of_frameworks();
+
 /// nullptr: there is none of this name.
 const ScheduleTraits* find_schedule(std::string_view name);
+/// The row that holds under the framework.
+const ScheduleTraits* find_schedule(std::string_view name, Framework framework);
 
 /// Throws std::logic_error for a name that no loaded scenario can hold.
 const ScheduleTraits& traits_of(std::string_view name);
-inline const ScheduleTraits& traits_of(const ScheduleSpec& spec) { return traits_of(spec.name); }
+/// The row that the spec was read by.
+const ScheduleTraits& traits_of(const ScheduleSpec& spec);
+/// The schedule whose program it runs.
+const std::string& program_of(const ScheduleSpec& spec);
 
 /// The plain schedules that others are compared with: every rank holds everything and waits for the all-reduce (DDP);
 /// the same with a sharded optimizer (ZeRO-1).
@@ -80,6 +102,9 @@ const ScheduleTraits& plain_sharded_schedule();
 bool accumulates_while_waiting(const ScheduleSpec& spec);
 /// Whether ranks meet in every micro-batch, so that all must do as many.
 bool meets_every_micro_batch(const ScheduleSpec& spec);
+/// The same schedule as it would be told to accumulate: where every rank has whole gradients anyway, they are reduced
+/// once an update and not after every micro-batch.
+ScheduleSpec accumulating(ScheduleSpec spec);
 /// The schedule that runs inside a replica; nullptr where a replica is one rank.
 const ScheduleTraits* inner_schedule(const ScheduleSpec& spec);
 /// What is split over the ranks of a replica, all of them being one where nothing is local.
@@ -95,9 +120,6 @@ inline int updates_per_mark(const ScheduleTraits& traits, int inner_updates) {
 std::vector<std::string> schedule_names();
 /// Names of the schedules that accocal runs: on CPUs at least or, with kOnGpu, on GPUs too.
 std::vector<std::string> accocal_algorithms(AccocalRuns least = AccocalRuns::kOnCpu);
-
-/// "ddp, zero2 and zero3".
-std::string in_words(const std::vector<std::string>& names, const char* last = " and ");
 
 /// Advice for a name that is no schedule: what others call so and how to write it here, "FULL_SHARD is "zero3"; "; or
 /// the nearest name; or nothing.

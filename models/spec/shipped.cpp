@@ -36,16 +36,6 @@ std::string end_of(const fs::path& path, int parts) {
 
 }  // namespace
 
-const char* name_of(FileKind kind) {
-  switch (kind) {
-    case FileKind::kDevice: return "device";
-    case FileKind::kModel: return "model";
-    case FileKind::kCluster: return "cluster";
-    case FileKind::kScenario: return "scenario";
-  }
-  return "";
-}
-
 std::string data_dir() {
   const char* const set = std::getenv("ACCOSIM_DATA_DIR");
   return set != nullptr && *set != '\0' ? set : kSourceFolder;

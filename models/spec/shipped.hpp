@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "models/base/names.hpp"
+
 namespace accosim {
 
 enum class FileKind : std::uint8_t { kDevice, kModel, kCluster, kScenario };
+template <>
+inline constexpr const char* kNames<FileKind>[] = {"device", "model", "cluster", "scenario"};
 inline constexpr FileKind kFileKinds[] = {FileKind::kDevice, FileKind::kModel, FileKind::kCluster, FileKind::kScenario};
-/// "device", "model", "cluster", "scenario".
-const char* name_of(FileKind kind);
 
 struct ShippedFile {
   std::string name;  ///< without ".json"; with its folder where two files of the kind would have the same name

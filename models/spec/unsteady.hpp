@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "models/base/units.hpp"
 
 namespace accosim {
@@ -13,6 +14,8 @@ namespace accosim {
 /// What the sequences of a micro-batch are padded to: the longest of them, the training's sequence_length; or packed
 /// end to end into rows of sequence_length, so that nothing is padded.
 enum class Padding : std::uint8_t { kLongest, kSequenceLength, kPacked };
+template <>
+inline constexpr const char* kNames<Padding>[] = {"longest", "sequence_length", "packed"};
 
 /// Lengths of sequences in tokens, as a histogram or as a lognormal distribution. What is longer than the training's
 /// sequence_length is cut to it.
@@ -37,6 +40,8 @@ struct SequenceLengths {
 };
 
 enum class Distribution : std::uint8_t { kLognormal, kNormal, kExponential };
+template <>
+inline constexpr const char* kNames<Distribution>[] = {"lognormal", "normal", "exponential"};
 
 /// Coefficients of variation of the time of a micro-batch's forward and backward pass, whose mean stays.
 struct ComputeJitter {
@@ -87,8 +92,5 @@ struct Unsteady {
   bool drawn() const { return varies() || jitter.gpu > 0; }
   bool operator==(const Unsteady&) const = default;
 };
-
-const char* name_of(Padding padding);
-const char* name_of(Distribution distribution);
 
 }  // namespace accosim

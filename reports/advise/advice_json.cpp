@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "build_info/project.hpp"
-#include "models/base/json.hpp"
+#include "models/base/json_list.hpp"
+#include "reports/caveats_text.hpp"
 
 namespace accosim {
 namespace {
@@ -21,6 +22,7 @@ JsonValue figures_json(const Evaluation& each, JsonValue json) {
   json.set("memory_capacity_bytes", priced ? JsonValue(each.capacity) : JsonValue());
   json.set("fit_verdict", priced ? JsonValue(name_of(each.verdict)) : JsonValue());
   json.set("fit_probability", priced ? JsonValue(each.fit_probability) : JsonValue());
+  json.set("caveats", each.has_time ? caveats_json(each.caveats) : JsonValue());
   json.set("bytes_sent_per_rank_per_update", known(each.sent));
   json.set("exposed_communication_s", known(each.exposed));
   json.set("mfu", known(each.mfu));
@@ -43,33 +45,28 @@ JsonValue point_json(const Answer& answer, const std::optional<std::size_t>& at)
 }
 
 JsonValue points_json(const Answer& answer, const std::vector<std::size_t>& points) {
-  std::vector<JsonValue> all;
-  for (const std::size_t at : points) all.push_back(point_json(answer, at));
-  return all;
+  return json_list(points, [&](std::size_t at) { return point_json(answer, at); });
 }
 
 JsonValue schedules_json(const Answer& answer) {
-  std::vector<JsonValue> all;
-  for (const FormResult& each : answer.advice.forms) {
+  return json_list(answer.advice.forms, [&](const FormResult& each) {
     const Form& form = answer.space.forms[each.form];
-    all.push_back(json_object({{"label", form.label},
-                               {"schedule", form.schedule},
-                               {"points", each.points},
-                               {"cannot_win", each.cannot_win},
-                               {"does_not_fit", each.do_not_fit},
-                               {"other_batch", each.other_batch},
-                               {"refused", each.refused},
-                               {"nearest_samples_per_update", each.nearest_samples},
-                               {"best", point_json(answer, each.best)}}));
-  }
-  return all;
+    return json_object({{"label", form.label},
+                        {"schedule", form.schedule},
+                        {"points", each.points},
+                        {"cannot_win", each.cannot_win},
+                        {"does_not_fit", each.do_not_fit},
+                        {"other_batch", each.other_batch},
+                        {"refused", each.refused},
+                        {"nearest_samples_per_update", each.nearest_samples},
+                        {"best", point_json(answer, each.best)}});
+  });
 }
 
 JsonValue written_json(const Answer& answer) {
-  std::vector<JsonValue> all;
-  for (const WrittenSchedule& each : answer.written)
-    all.push_back(figures_json(each.evaluation, json_object({{"label", each.label}})));
-  return all;
+  return json_list(answer.written, [](const WrittenSchedule& each) {
+    return figures_json(each.evaluation, json_object({{"label", each.label}}));
+  });
 }
 
 JsonValue parts_json(const Answer& answer) {
@@ -90,10 +87,9 @@ JsonValue takeover_json(const Answer& answer, const std::optional<Takeover>& tak
 }
 
 JsonValue refusals_json(const Answer& answer) {
-  std::vector<JsonValue> all;
-  for (const Refusal& each : answer.advice.refusals)
-    all.push_back(json_object({{"why", each.why}, {"points", each.points}}));
-  return all;
+  return json_list(answer.advice.refusals, [](const Refusal& each) {
+    return json_object({{"why", each.why}, {"points", each.points}});
+  });
 }
 
 }  // namespace
@@ -103,7 +99,7 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
   std::size_t refused = 0;
   for (const Refusal& each : advice.refusals) refused += each.points;
   JsonValue document =
-      json_object({{"schema", "accosim.advice/1"},
+      json_object({{"schema", "accosim.advice/2"},
                    {"version", kVersion},
                    {"scenario", answer.name},
                    {"sets", answer.asked.set},
@@ -125,8 +121,7 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
   document.set("winner", point_json(answer, advice.winner));
   document.set("second", point_json(answer, advice.second));
   document.set("next", point_json(answer, advice.next));
-  document.set("synchronous", point_json(answer, advice.synchronous));
-  document.set("surely_fits", point_json(answer, advice.sure));
+  document.set("faster", points_json(answer, advice.faster));
   document.set("time_parts", parts_json(answer));
   document.set("schedules", schedules_json(answer));
   document.set("front", points_json(answer, advice.front));

@@ -9,7 +9,7 @@
 
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/schedule_traits.hpp"
+#include "reports/caveats_text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -60,7 +60,7 @@ const WrittenSchedule* best_written(const Answer& answer) {
   const WrittenSchedule* best = nullptr;
   for (const WrittenSchedule& each : answer.written) {
     const Evaluation& here = each.evaluation;
-    if (here.state != PointState::kPlayed) continue;
+    if (here.state != PointState::kPlayed || !here.caveats.none()) continue;
     if (best == nullptr || here.time_per_sample() < best->evaluation.time_per_sample()) best = &each;
   }
   return best;
@@ -83,38 +83,25 @@ std::string no_winner_in_words(const Answer& answer) {
                               : "");
 }
 
-/// What no time shows, and what wins without it.
-std::string statistics_in_words(const Answer& answer) {
+/// "Faster at a price: dpu with ...: 1.42 s per update, 1.08 times as fast, with gradients one update late."
+std::string faster_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
-  const Form& form = answer.space.forms[candidate_of(answer.space, advice.points[*advice.winner].index).form];
+  const double winner = at(answer, *advice.winner).time_per_sample();
   std::string text;
-  switch (traits_of(form.schedule).statistics) {
-    case Statistics::kSynchronous: return "";
-    case Statistics::kStaleGradients: text = "Its gradients are one update late"; break;
-    case Statistics::kReplicasDrift: text = "Its replicas drift apart between two meetings"; break;
+  for (const std::size_t i : advice.faster) {
+    const Evaluation& each = at(answer, i);
+    text += fmt::format("{}{}: {} per update, {:.2f} times as fast, {}", text.empty() ? "Faster at a price: " : "; ",
+                        name_of(answer, i), human_time(Seconds{each.update_time}), winner / each.time_per_sample(),
+                        in_words(each.caveats));
   }
-  text += ", which no time shows: it may need more samples for the same loss.";
-  if (!advice.synchronous) return text + " Nothing else fits at this batch.";
-  const Evaluation &winner = at(answer, *advice.winner), &other = at(answer, *advice.synchronous);
-  return fmt::format(
-      "{} Without that the best is {}: {} per update, {} more{}{}.", text, name_of(answer, *advice.synchronous),
-      human_time(Seconds{other.update_time}), human_percent(other.time_per_sample() / winner.time_per_sample() - 1),
-      cannot_be_told_apart(other, winner) ? ", too near to tell the two apart" : "",
-      other.verdict == FitVerdict::kFits ? ""
-                                         : fmt::format("; but it needs {}, and fits with a probability of {} only",
-                                                       memory_of(other), in_percent(other.fit_probability)));
+  return text.empty() ? "" : text + ".";
 }
 
-/// Where the winner is tight.
-std::string sure_in_words(const Answer& answer) {
-  const Findings& advice = answer.advice;
-  const Evaluation& winner = at(answer, *advice.winner);
-  if (winner.verdict == FitVerdict::kFits) return "";
-  if (!advice.sure) return "Nothing else surely fits either.";
-  const Evaluation& sure = at(answer, *advice.sure);
-  return fmt::format("What surely fits is {}: {} per update, {} more.", name_of(answer, *advice.sure),
-                     human_time(Seconds{sure.update_time}),
-                     human_percent(sure.time_per_sample() / winner.time_per_sample() - 1));
+/// Of the winner itself, where nothing is without one.
+std::string caveats_in_words(const Answer& answer) {
+  const Caveats& caveats = at(answer, *answer.advice.winner).caveats;
+  return caveats.none() ? ""
+                        : fmt::format("Nothing here is without a caveat; this is the nearest, {}.", in_words(caveats));
 }
 
 void write_searched(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
@@ -135,9 +122,9 @@ void write_searched(std::ostream& out, const Answer& answer, const ConsoleOption
   if (advice.tight > 0) text += fmt::format(", {} of them tight", advice.tight);
   text += fmt::format("; {} do not fit; {} have updates of another size", advice.do_not_fit, advice.other_batch);
   if (advice.cannot_win > 0)
-    text +=
-        fmt::format("; {} of many collectives were not played, since their closed form alone is {} % beyond the best",
-                    advice.cannot_win, std::lround(100 * (kHopeful - 1)));
+    text += fmt::format(
+        "; {} of many collectives were not played, since a rank of theirs by itself is {} % beyond the best",
+        advice.cannot_win, std::lround(100 * (kHopeful - 1)));
   std::size_t refused = 0;
   for (const Refusal& each : advice.refusals) refused += each.points;
   text += refused > 0 ? fmt::format("; {} are refused.", refused) : ".";
@@ -160,26 +147,20 @@ struct Listed {
 /// Figures of points, and below them what each is.
 void write_points(std::ostream& out, const Answer& answer, const Listed& listed, const ConsoleOptions& options) {
   if (listed.points.empty()) return;
-  std::vector<Column> columns{{listed.title, "", {}, true},    {"update", "", {}, false},
-                              {"80 %", "interval", {}, false}, {"over the", "best", {}, false},
-                              {"memory", "", {}, false},       {"fits", "", {}, true},
-                              {"sent", "", {}, false},         {"exposed", "comm.", {}, false}};
+  Table table({left(listed.title), right("update"), right("80 %", "interval"), right("over the", "best"),
+               right("memory"), left("fits"), right("sent"), right("exposed", "comm.")});
   const Evaluation& winner = at(answer, *answer.advice.winner);
   for (std::size_t i = 0; i < listed.points.size(); ++i) {
     const Evaluation& each = at(answer, listed.points[i]);
     const bool tight = each.verdict == FitVerdict::kTight;
-    const std::string cells[] = {fmt::format("{} {}", i + 1, label_of(answer, listed.points[i])),
-                                 human_time(Seconds{each.update_time}),
-                                 fmt::format("{} - {}", human_time(Seconds{each.low}), human_time(Seconds{each.high})),
-                                 human_error(each.time_per_sample() / winner.time_per_sample() - 1),
-                                 human_memory(Bytes{each.memory}),
-                                 tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
-                                 human_bytes(Bytes{each.sent}),
-                                 human_time(Seconds{each.exposed})};
-    for (std::size_t c = 0; c < columns.size(); ++c) columns[c].cells.push_back({cells[c]});
+    table.add(Style::kPlain,
+              {fmt::format("{} {}", i + 1, label_of(answer, listed.points[i])), human_time(Seconds{each.update_time}),
+               fmt::format("{} - {}", human_time(Seconds{each.low}), human_time(Seconds{each.high})),
+               human_error(each.time_per_sample() / winner.time_per_sample() - 1), human_memory(Bytes{each.memory}),
+               tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
+               human_bytes(Bytes{each.sent}), human_time(Seconds{each.exposed})});
   }
-  out << '\n';
-  write_table(out, columns, options);
+  write_table_below(out, "", table.columns(), options);
   for (std::size_t i = 0; i < listed.points.size(); ++i) {
     const Candidate candidate = candidate_of(answer.space, answer.advice.points[listed.points[i]].index);
     const std::string what = options_in_words(answer.space, candidate);
@@ -192,7 +173,7 @@ void write_without(std::ostream& out, const Answer& answer, const ConsoleOptions
   for (const FormResult& form : answer.advice.forms) {
     if (form.best) continue;
     std::string why = fmt::format("{}: none of {}", answer.space.forms[form.form].label, points_of(form.points));
-    if (form.cannot_win > 0) why += fmt::format("; {} take too long by their closed form", form.cannot_win);
+    if (form.cannot_win > 0) why += fmt::format("; {} take too long even for a rank by itself", form.cannot_win);
     if (form.do_not_fit > 0) why += fmt::format("; {} do not fit", form.do_not_fit);
     if (form.other_batch > 0) why += fmt::format("; {} have updates of another size", form.other_batch);
     if (form.nearest_samples)
@@ -311,8 +292,9 @@ std::string advice_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
   if (!advice.winner) return no_winner_in_words(answer);
   const Evaluation& winner = at(answer, *advice.winner);
-  std::string text =
-      fmt::format("{}: {} per update", name_of(answer, *advice.winner), human_time(Seconds{winner.update_time}));
+  std::string text = fmt::format("{}: {} per update (80 %: {} to {})", name_of(answer, *advice.winner),
+                                 human_time(Seconds{winner.update_time}), human_time(Seconds{winner.low}),
+                                 human_time(Seconds{winner.high}));
   const WrittenSchedule* const baseline = written_baseline(answer);
   const WrittenSchedule* const best = best_written(answer);
   if (baseline != nullptr) text += beside(answer, winner, *baseline);
@@ -323,6 +305,9 @@ std::string advice_in_words(const Answer& answer) {
   text += winner.verdict == FitVerdict::kTight ? fmt::format(". Whether it fits is not sure ({}): {}.",
                                                              in_percent(winner.fit_probability), memory_of(winner))
                                                : fmt::format(". It fits: {}.", memory_of(winner));
+  if (!advice.open.empty())
+    text += fmt::format(" {} ({}) is too near to tell the two apart.", label_of(answer, advice.open.front()),
+                        human_error(at(answer, advice.open.front()).time_per_sample() / winner.time_per_sample() - 1));
   return text;
 }
 
@@ -330,7 +315,7 @@ void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions&
   write_wrapped(out, "", advice_in_words(answer), options.width);
   const bool any = answer.advice.winner.has_value();
   if (any)
-    for (const std::string& text : {sure_in_words(answer), statistics_in_words(answer)})
+    for (const std::string& text : {caveats_in_words(answer), faster_in_words(answer)})
       if (!text.empty()) write_wrapped(out, "", text, options.width);
   out << '\n';
   write_searched(out, answer, options);

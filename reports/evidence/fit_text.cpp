@@ -8,10 +8,18 @@
 #include <string>
 
 #include "models/base/quantity.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/training.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
 namespace {
+
+void write_errors_heading(std::ostream& out) {
+  out << fmt::format("  {:<40} {:>5} {:>10} {:>10} {:>10} {:>8}\n", "predicted over measured time", "n", "mean", "bias",
+                     "worst", "log sd");
+}
 
 void write_errors(std::ostream& out, const std::string& name, const FitErrors& errors) {
   out << fmt::format("  {:<40} {:>5} {:>8.1f} % {:>+8.1f} % {:>+8.1f} % {:>8.3f}\n", name, errors.samples,
@@ -21,8 +29,7 @@ void write_errors(std::ostream& out, const std::string& name, const FitErrors& e
 }  // namespace
 
 void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
-  out << fmt::format("  {:<40} {:>5} {:>10} {:>10} {:>10} {:>8}\n", "predicted over measured time", "n", "mean", "bias",
-                     "worst", "log sd");
+  write_errors_heading(out);
   for (const KernelFit& fit : fits) {
     const FitQuality& quality = fit.dtypes.empty() ? fit.attention.quality : fit.gemm.quality;
     out << fmt::format("\n{} {}, kernels of {:.2g} to {:.2g} FLOP\n", fit.architecture, fit.what, quality.least,
@@ -87,8 +94,7 @@ void write_constants_of(std::ostream& out, const LinkFit& fit) {
 
 void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
   if (fits.empty()) return;
-  out << fmt::format("  {:<40} {:>5} {:>10} {:>10} {:>10} {:>8}\n", "predicted over measured time", "n", "mean", "bias",
-                     "worst", "log sd");
+  write_errors_heading(out);
   for (const LinkFit& fit : fits) {
     write_constants_of(out, fit);
     if (fit.large.samples > 0) write_errors(out, "from 1 MiB, all samples in", fit.large);
@@ -108,8 +114,7 @@ void write_own_fabrics(std::ostream& out, const std::vector<OwnFabric>& fabrics)
                          fmt::format("{:.4g} {}", number.value, number.unit),
                          fmt::format("{:.3g} to {:.3g} {}", number.low, number.high, number.unit), 100 * number.told);
     for (const std::string& line : own.untold) out << "  " << line << "\n";
-    out << fmt::format("  {:<40} {:>5} {:>10} {:>10} {:>10} {:>8}\n", "predicted over measured time", "n", "mean",
-                       "bias", "worst", "log sd");
+    write_errors_heading(out);
     if (own.fit.large.samples > 0) write_errors(out, "from 1 MiB", own.fit.large);
     if (own.fit.small.samples > 0) write_errors(out, "below 1 MiB", own.fit.small);
     out << fmt::format("\n  {:<40} {:>12} {:>28}\n", "on more nodes", "predicted", "80 % interval");

@@ -11,6 +11,7 @@
 #include "models/fit/fit_kernels.hpp"
 #include "models/fit/fit_own_fabric.hpp"
 #include "models/fit/machine_samples.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 

@@ -33,7 +33,6 @@ struct Score {
   }
 };
 
-Column column(const char* head, const char* sub_head = "", bool left = false) { return {head, sub_head, {}, left}; }
 std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); }
 std::string milliseconds(Seconds time) { return fmt::format("{:.2f} ms", 1e3 * time.value); }
@@ -117,32 +116,22 @@ double live_mean_error(const LiveResult& result) {
 }
 
 void write_live(std::ostream& out, const LiveResult& result, const ConsoleOptions& options) {
-  Column run = column("run", "", true), ratio = column("comp./", "comm."), measured = column("update", "measured"),
-         predicted = column("update", "predicted"), error = column("error"), samples = column("micro-b.", "measured"),
-         predicted_samples = column("micro-b.", "predicted"), note = column("", "", true);
-  for (const LiveRow& row : result.rows) {
-    const Style style = row.counts ? Style::kPlain : Style::kDim;
-    run.cells.push_back({name_of(row.cell), style});
-    ratio.cells.push_back({ratio_of(row.cell), style});
-    measured.cells.push_back({milliseconds(row.measured), style});
-    predicted.cells.push_back({milliseconds(row.predicted), style});
-    error.cells.push_back({signed_percent(row.error()), style});
-    samples.cells.push_back({fmt::format("{:.1f}", row.micro_batches), style});
-    predicted_samples.cells.push_back({fmt::format("{:.1f}", row.predicted_micro_batches), style});
-    note.cells.push_back({row.disturbed.empty() ? "" : row.counts ? "disturbed" : "rejected", style});
-  }
-  write_table(out, {run, ratio, measured, predicted, error, samples, predicted_samples, note}, options);
-  out << '\n';
-  Column name = column("", "", true), runs = column("runs"), mean = column("mean", "|error|"), bias = column("bias"),
-         worst = column("worst");
-  for (const auto& [what, score] : scores_of(result.rows)) {
-    name.cells.push_back({what});
-    runs.cells.push_back({fmt::format("{}", score.runs)});
-    mean.cells.push_back({percent(score.mean)});
-    bias.cells.push_back({signed_percent(score.bias)});
-    worst.cells.push_back({signed_percent(score.worst)});
-  }
-  write_table(out, {name, runs, mean, bias, worst}, options);
+  Table runs({left("run"), right("comp./", "comm."), right("update", "measured"), right("update", "predicted"),
+              right("error"), right("micro-b.", "measured"), right("micro-b.", "predicted"), left("")});
+  for (const LiveRow& row : result.rows)
+    runs.add(row.counts ? Style::kPlain : Style::kDim,
+             {name_of(row.cell), ratio_of(row.cell), milliseconds(row.measured), milliseconds(row.predicted),
+              signed_percent(row.error()), fmt::format("{:.1f}", row.micro_batches),
+              fmt::format("{:.1f}", row.predicted_micro_batches),
+              row.disturbed.empty() ? ""
+              : row.counts          ? "disturbed"
+                                    : "rejected"});
+  write_table(out, runs.columns(), options);
+  Table scores({left(""), right("runs"), right("mean", "|error|"), right("bias"), right("worst")});
+  for (const auto& [what, score] : scores_of(result.rows))
+    scores.add(Style::kPlain, {what, fmt::format("{}", score.runs), percent(score.mean), signed_percent(score.bias),
+                               signed_percent(score.worst)});
+  write_table_below(out, "", scores.columns(), options);
   for (const LiveRow& row : result.rows)
     if (!row.disturbed.empty())
       out << fmt::format("\n{}: {}: {}", row.counts ? "disturbed, third try, counted" : "rejected", name_of(row.cell),
@@ -153,30 +142,27 @@ void write_live(std::ostream& out, const LiveResult& result, const ConsoleOption
 
 void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LivePrediction& predicted,
                           const std::vector<TimelinePart>& parts, const ConsoleOptions& options) {
-  Column what = column("", "", true), measured = column("measured"), expected = column("predicted"),
-         error = column("error"), count = column("times", "measured"), expected_count = column("times", "predicted");
-  const auto add = [&](const std::string& name, const std::string& m, const std::string& p, double ratio) {
-    what.cells.push_back({name});
-    measured.cells.push_back({m});
-    expected.cells.push_back({p});
-    error.cells.push_back({std::isfinite(ratio) ? signed_percent(ratio - 1) : "-"});
+  Table table({left(""), right("measured"), right("predicted"), right("error"), right("times", "measured"),
+               right("times", "predicted")});
+  const auto add = [&](const std::string& name, const std::string& m, const std::string& p, double ratio,
+                       const std::string& times, const std::string& expected_times) {
+    table.add(Style::kPlain,
+              {name, m, p, std::isfinite(ratio) ? signed_percent(ratio - 1) : "-", times, expected_times});
   };
   const Seconds update = update_time(run);
   const double samples = micro_batches_per_update(run);
   add(fmt::format("{}, {} ranks: update", run.algorithm, run.ranks), milliseconds(update),
-      milliseconds(predicted.update_time), predicted.update_time / update);
+      milliseconds(predicted.update_time), predicted.update_time / update, "", "");
   add("micro-batches of an update", fmt::format("{:.2f}", samples), fmt::format("{:.2f}", predicted.micro_batches),
-      predicted.micro_batches / samples);
-  for (int i = 0; i < 2; ++i) count.cells.push_back({""}), expected_count.cells.push_back({""});
+      predicted.micro_batches / samples, "", "");
   for (const TimelinePart& part : parts) {
     const bool both = part.measured_count > 0 && part.predicted_count > 0;
     add(part.name, part.measured_count > 0 ? milliseconds(part.measured) : "-",
         part.predicted_count > 0 ? milliseconds(part.predicted) : "-",
-        both ? part.predicted / part.measured : std::nan(""));
-    count.cells.push_back({fmt::format("{}", part.measured_count)});
-    expected_count.cells.push_back({fmt::format("{}", part.predicted_count)});
+        both ? part.predicted / part.measured : std::nan(""), fmt::format("{}", part.measured_count),
+        fmt::format("{}", part.predicted_count));
   }
-  write_table(out, {what, measured, expected, error, count, expected_count}, options);
+  write_table(out, table.columns(), options);
   out << "\nA part's time is the mean of its occurrences on all ranks in the first steady updates (three, or "
          "--trace-updates),"
          "\nwaiting for others included; the two lines on top are of all steady updates.\n";

@@ -17,8 +17,6 @@ constexpr std::size_t kWorst = 10;
 std::string percent(double fraction) { return fmt::format("{:.1f}%", 100 * fraction); }
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f}%", 100 * fraction); }
 
-Column column(const char* head, const char* sub_head = "", bool left = false) { return {head, sub_head, {}, left}; }
-
 /// Those with the largest errors first, by what a new case may rely on; those without a case last.
 std::vector<ValidationPart> worst_first(std::vector<ValidationPart> parts) {
   const auto error = [](const ValidationPart& part) {
@@ -29,38 +27,31 @@ std::vector<ValidationPart> worst_first(std::vector<ValidationPart> parts) {
   return parts;
 }
 
-struct ScoreTable {
-  Column name, cases = column("cases"), without = column("error with", "source out"), mean = column("error", "fitted"),
-               bias = column("bias"), worst = column("worst"), within = column("within", "20 %"),
-               inside = column("in 80 %", "interv."), width = column("median", "width"),
-               log_score = column("log", "score"), out = column("left", "out"), no = column("not", "asked");
-
+class ScoreTable {
+ public:
   /// Of what its rows are: "group".
-  explicit ScoreTable(const char* of) : name(column(of, "", true)) {}
+  explicit ScoreTable(const char* of)
+      : rows_({left(of), right("cases"), right("error with", "source out"), right("error", "fitted"), right("bias"),
+               right("worst"), right("within", "20 %"), right("in 80 %", "interv."), right("median", "width"),
+               right("log", "score"), right("left", "out"), right("not", "asked")}) {}
 
   void add_part(const char* kind, const ValidationPart& part, Style style = Style::kPlain) {
     if (part.score.cases + part.score.left_out > 0) add(std::string(kind) + part.name, part.score, style);
   }
   void add(const std::string& label, const ValidationScore& score, Style style = Style::kPlain) {
-    const bool any = score.cases > 0;
-    name.cells.push_back({label, style});
-    cases.cells.push_back({fmt::format("{}", score.cases), style});
-    without.cells.push_back({score.mean_without ? percent(*score.mean_without) : "-", style});
-    mean.cells.push_back({any ? percent(score.mean) : "-", style});
-    bias.cells.push_back({any ? signed_percent(score.bias) : "-", style});
-    worst.cells.push_back({any ? signed_percent(score.worst) : "-", style});
-    within.cells.push_back({any ? percent(score.within_20) : "-", style});
+    const auto known = [&](const std::string& text) { return score.cases > 0 ? text : "-"; };
     // With the source left out where it was: these are what a new case may rely on.
     const IntervalScore& interval = score.interval_without ? *score.interval_without : score.interval;
-    inside.cells.push_back({any ? percent(interval.inside) : "-", style});
-    width.cells.push_back({any ? fmt::format("{:.2f}x", interval.width) : "-", style});
-    log_score.cells.push_back({any ? fmt::format("{:+.2f}", interval.log_score) : "-", style});
-    out.cells.push_back({fmt::format("{}", score.left_out), style});
-    no.cells.push_back({fmt::format("{}", score.not_expressible), style});
+    rows_.add(style, {label, fmt::format("{}", score.cases), score.mean_without ? percent(*score.mean_without) : "-",
+                      known(percent(score.mean)), known(signed_percent(score.bias)), known(signed_percent(score.worst)),
+                      known(percent(score.within_20)), known(percent(interval.inside)),
+                      known(fmt::format("{:.2f}x", interval.width)), known(fmt::format("{:+.2f}", interval.log_score)),
+                      fmt::format("{}", score.left_out), fmt::format("{}", score.not_expressible)});
   }
-  void write(std::ostream& stream, const ConsoleOptions& options) const {
-    write_table(stream, {name, cases, without, mean, bias, worst, within, inside, width, log_score, out, no}, options);
-  }
+  const Table& rows() const { return rows_; }
+
+ private:
+  Table rows_;
 };
 
 void write_legend(std::ostream& out, const ConsoleOptions& options) {
@@ -87,50 +78,45 @@ void write_legend(std::ostream& out, const ConsoleOptions& options) {
 void write_scores(std::ostream& out, const std::vector<ValidationGroup>& groups, const ConsoleOptions& options) {
   ScoreTable all("group");
   for (const ValidationGroup& group : groups) all.add(group.name, group.score, Style::kBold);
-  all.write(out, options);
+  write_table(out, all.rows().columns(), options);
   write_legend(out, options);
   for (const ValidationGroup& group : groups) {
     ScoreTable parts("by device, by source");
     for (const ValidationPart& part : worst_first(group.devices)) parts.add_part("on ", part);
     for (const ValidationPart& part : worst_first(group.sources)) parts.add_part("of ", part, Style::kDim);
-    if (parts.name.cells.empty()) continue;
+    if (parts.rows().empty()) continue;
     out << '\n' << styled(group.name + ", worst first", Style::kBold, options.color) << "\n\n";
-    parts.write(out, options);
+    write_table(out, parts.rows().columns(), options);
   }
 }
 
 void write_rows(std::ostream& out, const std::vector<const ValidationRow*>& rows, const ConsoleOptions& options) {
-  Column id = column("case", "", true), measured = column("measured"), predicted = column("predicted"),
-         without = column("error with", "source out"), error = column("error", "fitted"),
-         interval = column("80 %", "interval");
+  Table table({left("case"), right("measured"), right("predicted"), right("error with", "source out"),
+               right("error", "fitted"), right("80 %", "interval")});
   for (const ValidationRow* row : rows) {
     const Style style = !row->scored()                            ? Style::kDim
                         : std::abs(row->error()) > kToBeExplained ? Style::kBad
                                                                   : Style::kPlain;
-    id.cells.push_back({row->id, style});
-    measured.cells.push_back({row->expressed() ? value_text(*row, row->measured) : row->published, style});
-    predicted.cells.push_back({row->expressed() ? value_text(*row, row->with.value) : "-", style});
-    without.cells.push_back({row->without ? signed_percent(row->error_without()) : "-", style});
-    error.cells.push_back({row->expressed() ? signed_percent(row->error()) : "-", style});
-    interval.cells.push_back({!row->expressed() ? "-" : row->with.holds(row->measured) ? "holds" : "missed", style});
+    table.add(style, {row->id, row->expressed() ? value_text(*row, row->measured) : row->published,
+                      row->expressed() ? value_text(*row, row->with.value) : "-",
+                      row->without ? signed_percent(row->error_without()) : "-",
+                      row->expressed() ? signed_percent(row->error()) : "-",
+                      !row->expressed()                ? "-"
+                      : row->with.holds(row->measured) ? "holds"
+                                                       : "missed"});
   }
-  write_table(out, {id, measured, predicted, without, error, interval}, options);
+  write_table(out, table.columns(), options);
 }
 
 void write_left_out(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {
-  Column name = column(validation.left_out_by.c_str(), "left out", true), group = column("group", "", true),
-         cases = column("cases"), with = column("mean |error|", "with it"), without = column("", "without it");
+  Table table({left(validation.left_out_by, "left out"), left("group"), right("cases"),
+               right("mean |error|", "with it"), right("", "without it")});
   std::vector<LeftOutRow> rows = left_out_totals(validation);
   rows.insert(rows.end(), validation.left_out.begin(), validation.left_out.end());
-  for (const LeftOutRow& row : rows) {
-    name.cells.push_back({row.left_out});
-    group.cells.push_back({row.group});
-    cases.cells.push_back({fmt::format("{}", row.cases)});
-    with.cells.push_back({percent(row.mean_with)});
-    without.cells.push_back({percent(row.mean_without)});
-  }
-  out << '\n';
-  write_table(out, {name, group, cases, with, without}, options);
+  for (const LeftOutRow& row : rows)
+    table.add(Style::kPlain, {row.left_out, row.group, fmt::format("{}", row.cases), percent(row.mean_with),
+                              percent(row.mean_without)});
+  write_table_below(out, "", table.columns(), options);
 }
 
 /// How the verdicts on memory of what ran come out, and which are wrong.
@@ -138,35 +124,27 @@ void write_runs(std::ostream& out, const std::vector<RunFit>& runs, const Consol
   if (runs.empty()) return;
   out << '\n';
   write_wrapped(out, "", runs_in_words(runs), options.width);
-  Column id = column("run", "", true), memory = column("memory"), capacity = column("of"),
-         fits = column("fits with", "probability");
-  for (const RunFit& run : runs) {
-    if (!run.wrong()) continue;
-    id.cells.push_back({run.id});
-    memory.cells.push_back({human_memory(run.resident)});
-    capacity.cells.push_back({human_memory(run.capacity)});
-    fits.cells.push_back({in_percent(run.fit.probability), Style::kBad});
-  }
-  if (id.cells.empty()) return;
-  out << '\n';
-  write_table(out, {id, memory, capacity, fits}, options);
+  Table table({left("run"), right("memory"), right("of"), right("fits with", "probability")});
+  for (const RunFit& run : runs)
+    if (run.wrong())
+      table.add({{run.id},
+                 {human_memory(run.resident)},
+                 {human_memory(run.capacity)},
+                 {in_percent(run.fit.probability), Style::kBad}});
+  if (!table.empty()) write_table_below(out, "", table.columns(), options);
 }
 
 /// Each source counts once, however many sizes it measured.
 void write_medians(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {
-  Column name = column("median of the sources' errors", "", true), sources = column("sources"),
-         without = column("with", "source out"), with = column("", "fitted");
+  Table table(
+      {left("median of the sources' errors"), right("sources"), right("with", "source out"), right("", "fitted")});
   for (const ValidationGroup& group : validation.groups) {
     if (group.sources.size() < 2 || group.score.cases == 0) continue;
     const std::optional<double> out_of = group.median_of_sources_without();
-    name.cells.push_back({group.name});
-    sources.cells.push_back({fmt::format("{}", group.sources.size())});
-    without.cells.push_back({out_of ? percent(*out_of) : "-"});
-    with.cells.push_back({percent(group.median_of_sources())});
+    table.add(Style::kPlain, {group.name, fmt::format("{}", group.sources.size()), out_of ? percent(*out_of) : "-",
+                              percent(group.median_of_sources())});
   }
-  if (name.cells.empty()) return;
-  out << '\n';
-  write_table(out, {name, sources, without, with}, options);
+  if (!table.empty()) write_table_below(out, "", table.columns(), options);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // How a picture fills what a lane does: told apart by colour, and in grey by patterns.
 #pragma once
 
-#include "models/base/svg.hpp"
+#include "models/draw/svg.hpp"
 #include "sim/answers/timeline.hpp"
 
 namespace accosim {
@@ -16,6 +16,7 @@ constexpr Fill fill_of(Activity activity) {
     case Activity::kExposedCommunication: return {Hue::kVermillion, Pattern::kRising};
     case Activity::kWaiting: return {Hue::kPaper, Pattern::kDots};
     case Activity::kPause: return {Hue::kGrey, Pattern::kCross};
+    case Activity::kCounted: return {Hue::kPaper, Pattern::kFalling};
     case Activity::kHost: break;
   }
   return {Hue::kGrey};

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "models/base/axes.hpp"
+#include "models/draw/axes.hpp"
 
 namespace accosim {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/base/axes.hpp"
+#include "models/draw/axes.hpp"
 #include "reports/human.hpp"
 #include "reports/plot/activity_fill.hpp"
 #include "reports/plot/bar_chart.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "models/base/axes.hpp"
+#include "models/draw/axes.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -39,7 +39,7 @@ std::vector<Row> rows_of(const Ladder& ladder) {
     if (i > 0) row.times = human_factor(shown_times(ladder, i));
     row.speedup = human_factor(row.after);
     if (at_same_batch && rung.most_same_batch > 0) {
-      row.limit = row.before * rung.most_same_batch;
+      row.limit = shown_speedup(ladder, rung.most_over) * rung.most_same_batch;
       row.speedup += fmt::format(" (at most {})", human_factor(*row.limit));
     }
     rows.push_back(row);
@@ -106,7 +106,7 @@ std::vector<LegendEntry> legend_of(const std::vector<Row>& rows) {
   if (any([](const Row& row) { return row.after < row.before; }))
     legend.push_back({"a change that loses", kLoss, LegendEntry::Shape::kBox});
   if (any([](const Row& row) { return row.limit.has_value(); }))
-    legend.push_back({"the most that it can bring at the same batch", {}, LegendEntry::Shape::kLine});
+    legend.push_back({"its bound at the same batch, over serial ZeRO-1", {}, LegendEntry::Shape::kLine});
   return legend;
 }
 

@@ -31,6 +31,7 @@ std::size_t use_of(MemoryUse part) {
     case MemoryUse::kGatheredParameters: return 0;
     case MemoryUse::kGradients:
     case MemoryUse::kGradientShard:
+    case MemoryUse::kPartialGradientShard:
     case MemoryUse::kFp32GradientShard: return 1;
     case MemoryUse::kOptimizerStates:
     case MemoryUse::kStateClones:

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/base/svg.hpp"
+#include "models/draw/svg.hpp"
 
 namespace accosim {
 

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <array>
 
-#include "models/base/axes.hpp"
+#include "models/draw/axes.hpp"
 #include "reports/human.hpp"
 #include "reports/plot/activity_fill.hpp"
 
 namespace accosim {
 namespace {
 
-constexpr double kNames = 104;  // pixels for the names of lanes
+constexpr double kNameRoom = 104;  // pixels for the names of lanes
 constexpr double kLane = 18, kLaneGap = 6, kRankLine = 17, kScheduleLine = 22, kScheduleGap = 14, kNoteLine = 15;
 constexpr double kSmall = 10.5;
 
@@ -103,7 +103,7 @@ double draw_rank(Svg& svg, const TimelineRank& rank, const ScheduleTimeline& tim
   top += kRankLine;
   double y = top;
   for (const TimelineLane& lane : rank.lanes) {
-    svg.text(kPlotMargin + kNames - 8, y + kLane / 2 + 4, cut_to_pixels(lane.name, kNames - 14, kSmall),
+    svg.text(kPlotMargin + kNameRoom - 8, y + kLane / 2 + 4, cut_to_pixels(lane.name, kNameRoom - 14, kSmall),
              {.size = kSmall, .anchor = Anchor::kEnd});
     svg.rect({x.from, y, x.at(timeline.length.value) - x.from, kLane}, "none", {svg.ground().grid, 0.6});
     draw_spans(svg, lane, timeline.labels, x, y);
@@ -180,7 +180,7 @@ std::string timeline_svg(const TimelinePicture& picture, const PlotStyle& style)
     bottom += height_of(timeline);
   }
   if (!(longest > Seconds{0})) longest = Seconds{1};
-  const Scale x{0, longest.value, kPlotMargin + kNames, style.width - kPlotMargin - 6};
+  const Scale x{0, longest.value, kPlotMargin + kNameRoom, style.width - kPlotMargin - 6};
   const TimeUnit unit = time_unit(longest);
   std::vector<Tick> ticks = nice_ticks(0, longest / unit.size, static_cast<int>((x.to - x.from) / 60));
   for (Tick& tick : ticks) tick.value *= unit.size.value;

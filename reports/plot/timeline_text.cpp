@@ -8,14 +8,15 @@
 #include <ostream>
 #include <string>
 
-#include "models/base/axes.hpp"
+#include "models/draw/axes.hpp"
 
 namespace accosim {
 namespace {
 
-constexpr int kNames = 16;  // columns for the names of lanes
+constexpr int kNameRoom = 16;  // columns for the names of lanes
 
-constexpr std::array<const char*, kActivities> kGlyphs = {"\u2592", "\u2588", "o", "c", "h", "\u2500", "#", "w", "x"};
+constexpr std::array<const char*, kActivities> kGlyphs = {"\u2592", "\u2588", "o", "c", "h",
+                                                          "\u2500", "#",      "w", "x", "="};
 constexpr const char* kLittle = "\u00b7";
 
 /// Characters as wide as the schedule's part of the longest one's time.
@@ -63,8 +64,8 @@ std::vector<TimelineSpan> on_path(const TimelineRank& rank) {
 }
 
 std::string name_cell(const std::string& name) {
-  const std::string cut = cut_to_width(name, kNames - 2);
-  return "  " + cut + std::string(static_cast<std::size_t>(std::max(0, kNames - 2 - display_width(cut))), ' ');
+  const std::string cut = cut_to_width(name, kNameRoom - 2);
+  return "  " + cut + std::string(static_cast<std::size_t>(std::max(0, kNameRoom - 2 - display_width(cut))), ' ');
 }
 
 void write_line(std::ostream& out, const std::string& name, const std::string& row) {
@@ -128,7 +129,7 @@ void write_key(std::ostream& out, const TimelinePicture& picture, const ConsoleO
 
 void write_timeline(std::ostream& out, const TimelinePicture& picture, const ConsoleOptions& options) {
   constexpr int kLeast = 20;
-  const int columns = std::max(kLeast, options.width - kNames);
+  const int columns = std::max(kLeast, options.width - kNameRoom);
   Seconds longest;
   for (const ScheduleTimeline& timeline : picture.timelines) longest = std::max(longest, timeline.length);
   if (!(longest > Seconds{0})) longest = Seconds{1};

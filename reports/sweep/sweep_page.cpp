@@ -11,7 +11,7 @@
 
 #include "build_info/project.hpp"
 #include "models/base/errors.hpp"
-#include "models/base/json.hpp"
+#include "models/base/json_list.hpp"
 #include "models/base/text.hpp"
 #include "reports/page.hpp"
 #include "reports/sweep/sweep_words.hpp"
@@ -31,12 +31,6 @@ JsonValue short_number(std::optional<double> value) {
   return number;
 }
 
-std::vector<const Row*> by_index(const SweepRows& rows) {
-  std::vector<const Row*> all(rows.heading.points, nullptr);
-  for (const Row& row : rows.rows) all[row.index] = &row;
-  return all;
-}
-
 JsonValue axes_json(const Heading& heading) {
   const std::vector<std::string> names = short_names(heading.axes);
   std::vector<JsonValue> axes;
@@ -52,17 +46,12 @@ JsonValue axes_json(const Heading& heading) {
 }
 
 /// Of each value of an axis: the share of the points that each schedule wins.
-JsonValue wins_json(const SweepRows& rows, Score by) {
+JsonValue wins_json(const SweepRows& rows, const Merit& merit) {
   std::vector<JsonValue> axes;
-  for (std::size_t axis = 0; axis < rows.heading.axes.size(); ++axis) {
-    std::vector<JsonValue> values;
-    for (const Wins& wins : wins_along(rows, axis, by)) {
-      std::vector<JsonValue> shares;
-      for (const double share : wins.share) shares.push_back(wins.points > 0 ? short_number(share) : JsonValue());
-      values.emplace_back(std::move(shares));
-    }
-    axes.emplace_back(std::move(values));
-  }
+  for (std::size_t axis = 0; axis < rows.heading.axes.size(); ++axis)
+    axes.push_back(json_list(wins_along(rows, axis, merit), [](const Wins& wins) {
+      return json_list(wins.share, [&](double share) { return wins.points > 0 ? short_number(share) : JsonValue(); });
+    }));
   return axes;
 }
 
@@ -70,7 +59,7 @@ JsonValue wins_json(const SweepRows& rows, Score by) {
 JsonValue speedups_json(const std::vector<const Row*>& all, std::size_t schedule, Score by) {
   std::vector<JsonValue> numbers;
   for (const Row* const row : all) {
-    const bool there = row != nullptr && row->done() && row->schedules[schedule].fits;
+    const bool there = row != nullptr && row->done() && row->schedules[schedule].fits();
     const Speedup speedup = there ? speedup_of(row->schedules[schedule], by) : Speedup{};
     numbers.push_back(short_number(speedup.value));
     numbers.push_back(short_number(speedup.interval ? std::optional(speedup.interval->low) : speedup.value));
@@ -79,37 +68,32 @@ JsonValue speedups_json(const std::vector<const Row*>& all, std::size_t schedule
   return numbers;
 }
 
-/// By point: the number of the fastest schedule, as a text with "~" where the interval leaves it open; "x" where none
-/// fits, "!" where it failed, "" where it was not played.
-JsonValue winners_json(const std::vector<const Row*>& all, Score by) {
-  std::vector<JsonValue> winners;
-  for (const Row* const row : all) {
-    const std::optional<std::size_t> winner = row == nullptr ? std::nullopt : winner_of(*row, by);
-    winners.emplace_back(row == nullptr ? std::string()
-                         : !row->done() ? "!"
-                         : !winner      ? "x"
-                                        : fmt::format("{}{}", *winner, is_close(*row, by) ? "~" : ""));
-  }
-  return winners;
+/// By point: the number of the schedule that wins or is the nearest, and the mark of its cell (MapCell) behind it; ""
+/// where it was not played.
+JsonValue winners_json(const std::vector<const Row*>& all, const Merit& merit) {
+  return json_list(all, [&](const Row* row) {
+    const MapCell cell = row == nullptr ? MapCell{} : map_cell(*row, merit);
+    return (cell.schedule ? fmt::format("{}", *cell.schedule) : std::string()) + cell.mark;
+  });
 }
 
-JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const char* name, Score by) {
+JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const char* name, const Merit& merit) {
   std::vector<JsonValue> speedups;
-  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) speedups.push_back(speedups_json(all, s, by));
+  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) speedups.push_back(speedups_json(all, s, merit.by));
   return json_object({{"name", name},
-                      {"speedup", speedup_in_words(rows, by)},
-                      {"fastest", score_in_words(by)},
-                      {"answer", winners_in_words(rows, by)},
-                      {"crossovers", crossovers_in_words(rows, by, kMostCrossovers)},
-                      {"wins", wins_json(rows, by)},
+                      {"speedup", speedup_in_words(rows, merit.by)},
+                      {"fastest", score_in_words(merit.by)},
+                      {"answer", winners_in_words(rows, merit)},
+                      {"crossovers", crossovers_in_words(rows, merit, kMostCrossovers)},
+                      {"wins", wins_json(rows, merit)},
                       {"speedups", std::move(speedups)},
-                      {"winners", winners_json(all, by)}});
+                      {"winners", winners_json(all, merit)}});
 }
 
-JsonValue worth_json(const SweepRows& rows) {
+JsonValue worth_json(const SweepRows& rows, const WinnerRule& rule) {
   std::vector<JsonValue> schedules;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
-    const Worth worth = worth_of(rows, s);
+    const Worth worth = worth_of(rows, s, rule);
     if (worth.points == 0) continue;
     const auto points = static_cast<double>(worth.points);
     schedules.push_back(json_object({{"label", rows.heading.schedules[s]},
@@ -118,7 +102,7 @@ JsonValue worth_json(const SweepRows& rows) {
                                      {"over_alone", short_number(worth.over_alone)},
                                      {"over_balanced", short_number(worth.over_balanced)}}));
   }
-  return json_object({{"words", worth_in_words(rows)}, {"schedules", std::move(schedules)}});
+  return json_object({{"words", worth_in_words(rows, rule)}, {"schedules", std::move(schedules)}});
 }
 
 JsonValue failed_json(const SweepRows& rows) {
@@ -134,38 +118,38 @@ JsonValue failed_json(const SweepRows& rows) {
 
 }  // namespace
 
-std::string sweep_page_json(const SweepRows& rows, const std::string& command) {
+std::string sweep_page_json(const SweepRows& rows, const std::string& command, const WinnerRule& rule) {
   const Heading& heading = rows.heading;
   const std::vector<const Row*> all = by_index(rows);
-  std::vector<JsonValue> scores{score_json(rows, all, "tokens", Score::kTokens),
-                                score_json(rows, all, "same-batch", Score::kSameBatch)};
+  const auto score = [&](const char* name, Score by) { return score_json(rows, all, name, {by, rule}); };
+  std::vector<JsonValue> scores{score("same-batch", Score::kSameBatch), score("tokens", Score::kTokens)};
   if (heading.fair) {
-    scores.push_back(score_json(rows, all, "alone", Score::kAlone));
-    scores.push_back(score_json(rows, all, "balanced", Score::kBalanced));
+    scores.push_back(score("alone", Score::kAlone));
+    scores.push_back(score("balanced", Score::kBalanced));
   }
   JsonValue sweep = json_object({{"scenario", heading.scenario},
                                  {"baseline", heading.baseline},
                                  {"grid", heading.grid},
                                  {"points", static_cast<std::int64_t>(heading.points)},
-                                 {"counts", counts_in_words(rows, Score::kTokens)},
+                                 {"counts", counts_in_words(rows, {Score::kSameBatch, rule})},
                                  {"axes", axes_json(heading)},
                                  {"schedules", heading.schedules},
                                  {"scores", std::move(scores)},
                                  {"failed", failed_json(rows)},
                                  {"failures", failures_in_words(rows, kMostReasons)}});
-  if (heading.fair) sweep.set("worth", worth_json(rows));
+  if (heading.fair) sweep.set("worth", worth_json(rows, rule));
   return dump_json(json_object(
       {{"schema", "accosim.page/1"}, {"version", heading.version}, {"command", command}, {"sweep", std::move(sweep)}}));
 }
 
-void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command) {
+void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command, const WinnerRule& rule) {
   if (rows.rows.empty()) throw BadInput("there are no rows yet; play the sweep first");
   const std::size_t count = rows.heading.points * rows.heading.schedules.size();
   if (count > kMostOnPage)
     throw BadInput(fmt::format(
         "{} points of {} schedules are more than a page takes; draw them with accosim plot --kind map, or sweep fewer",
         rows.heading.points, rows.heading.schedules.size()));
-  write_page_around(out, sweep_page_json(rows, command));
+  write_page_around(out, sweep_page_json(rows, command, rule));
 }
 
 }  // namespace accosim

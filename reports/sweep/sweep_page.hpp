@@ -12,9 +12,10 @@ namespace accosim {
 inline constexpr std::size_t kMostOnPage = 200'000;
 
 /// `command`: that makes the page again. Throws BadInput where the rows are more than a page takes, or none.
-void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command);
+void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command,
+                      const WinnerRule& rule = {});
 
 /// The page's document, schema accosim.page/1 with the member "sweep".
-std::string sweep_page_json(const SweepRows& rows, const std::string& command);
+std::string sweep_page_json(const SweepRows& rows, const std::string& command, const WinnerRule& rule = {});
 
 }  // namespace accosim

@@ -7,11 +7,12 @@
 #include <cmath>
 #include <utility>
 
-#include "models/base/axes.hpp"
-#include "models/base/curves.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
+#include "models/draw/axes.hpp"
+#include "models/draw/curves.hpp"
+#include "models/spec/cluster.hpp"
 #include "reports/sweep/sweep_words.hpp"
 
 namespace accosim {
@@ -83,6 +84,43 @@ std::vector<double> places_of(const std::vector<double>& values) {
   return places;
 }
 
+/// What is on a map: the schedules that it names, and what its marks mean.
+std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const Merit& merit) {
+  std::vector<std::size_t> shown;
+  std::string marks;
+  for (const Row& row : rows.rows) {
+    if (!in_cut(row, cut)) continue;
+    const MapCell cell = map_cell(row, merit);
+    marks += cell.mark;
+    if (cell.schedule && std::find(shown.begin(), shown.end(), *cell.schedule) == shown.end())
+      shown.push_back(*cell.schedule);
+  }
+  std::sort(shown.begin(), shown.end());
+  std::vector<LegendEntry> legend;
+  for (const std::size_t s : shown) legend.push_back({rows.heading.schedules[s], fill_of(s)});
+  constexpr std::pair<char, const char*> kMeanings[] = {{'~', "~ or a dot: the interval leaves the fastest open"},
+                                                        {'*', "* or a dot: none without a caveat, this is the nearest"},
+                                                        {'x', "x none fits"},
+                                                        {'!', "! failed"}};
+  for (const auto& [mark, meaning] : kMeanings)
+    if (marks.find(mark) != std::string::npos) legend.push_back({meaning, {Hue::kPaper}});
+  return legend;
+}
+
+void draw_cell(Svg& svg, const Box& box, const MapCell& cell) {
+  const Fill fill = cell.schedule ? fill_of(*cell.schedule) : Fill{Hue::kPaper};
+  svg.rect(box, svg.paint(fill), {svg.ground().paper, 0.5});
+  const std::string mark = cell.mark;
+  const double size = std::min(12.0, box.height);
+  if (mark.empty()) return;
+  if (label_fits(mark, box.width, size)) {
+    draw_label(svg, box, fill, mark, size);
+  } else {
+    constexpr double kDot = 2.4;
+    svg.rect({box.x + (box.width - kDot) / 2, box.y + (box.height - kDot) / 2, kDot, kDot}, svg.ground().ink);
+  }
+}
+
 }  // namespace
 
 Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::string>& named,
@@ -137,9 +175,9 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
     ChartCurve curve{heading.schedules[s], static_cast<int>(s), {}, {}, {}};
     for (const Row& row : rows.rows) {
       if (!row.done() || !in_cut(row, cut)) continue;
-      const Figures& figures = row.schedules[s];
+      const Metrics& figures = row.schedules[s];
       const auto [speedup, interval] = speedup_of(figures, by);
-      if (!speedup || !figures.fits) continue;
+      if (!speedup || !figures.fits()) continue;
       curve.points.push_back({places[row.point[axis]], *speedup});
       curve.low.push_back(interval ? interval->low : *speedup);
       curve.high.push_back(interval ? interval->high : *speedup);
@@ -154,22 +192,13 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
   return curves_svg(panel.title, {panel}, style.theme, style.width);
 }
 
-std::string map_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotStyle& style) {
+std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, const PlotStyle& style) {
   const Heading& heading = rows.heading;
   const std::size_t across = cut.axes[0], upward = cut.axes[1];
-  const PlotHeading words = heading_of(rows, cut, std::string("the fastest schedule ") + suffix_of(by));
+  const PlotHeading words = heading_of(rows, cut, std::string("the fastest schedule ") + suffix_of(merit.by));
   Svg svg(style.theme, style.width, words.title);
   double top = draw_heading(svg, words);
-  std::vector<std::size_t> winners;
-  for (const Row& row : rows.rows)
-    if (const std::optional<std::size_t> winner = in_cut(row, cut) ? winner_of(row, by) : std::nullopt)
-      if (std::find(winners.begin(), winners.end(), *winner) == winners.end()) winners.push_back(*winner);
-  std::sort(winners.begin(), winners.end());
-  std::vector<LegendEntry> legend;
-  for (const std::size_t s : winners) legend.push_back({heading.schedules[s], fill_of(s)});
-  if (by == Score::kTokens) legend.push_back({"~ or a dot: the interval leaves the fastest open", {Hue::kPaper}});
-  legend.push_back({"x none fits, ! failed", {Hue::kPaper}});
-  top = draw_legend(svg, legend, top) + 10;
+  top = draw_legend(svg, map_legend(rows, cut, merit), top) + 10;
   const std::vector<std::string> names = short_names(heading.axes);
   const Labels sideways = labels_of(heading.axes[across], names[across]),
                upwards = labels_of(heading.axes[upward], names[upward]);
@@ -184,18 +213,7 @@ std::string map_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotS
     if (!in_cut(row, cut)) continue;
     const Box box{left + wide * static_cast<double>(row.point[across]),
                   bottom - high * static_cast<double>(row.point[upward] + 1), wide, high};
-    const std::optional<std::size_t> winner = winner_of(row, by);
-    const Fill fill = winner ? fill_of(*winner) : Fill{Hue::kPaper};
-    svg.rect(box, svg.paint(fill), {svg.ground().paper, 0.5});
-    const std::string mark = !row.done() ? "!" : !winner ? "x" : is_close(row, by) ? "~" : "";
-    const double size = std::min(12.0, high);
-    if (mark.empty()) continue;
-    if (label_fits(mark, wide, size)) {
-      draw_label(svg, box, fill, mark, size);
-    } else {
-      constexpr double kDot = 2.4;
-      svg.rect({box.x + (wide - kDot) / 2, box.y + (high - kDot) / 2, kDot, kDot}, svg.ground().ink);
-    }
+    draw_cell(svg, box, map_cell(row, merit));
   }
   const std::size_t most_lines = static_cast<std::size_t>(std::max(2.0, (bottom - top) / 16));
   std::vector<double> at_lines, at_columns;

@@ -24,6 +24,6 @@ Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::strin
 std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotStyle& style);
 
 /// Which schedule is the fastest, a cell a point.
-std::string map_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotStyle& style);
+std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, const PlotStyle& style);
 
 }  // namespace accosim

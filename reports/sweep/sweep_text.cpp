@@ -30,29 +30,25 @@ std::vector<std::size_t> shown_of(std::size_t count, std::size_t most) {
   return shown;
 }
 
-void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, const std::string& name, Score by,
+void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, const std::string& name, const Merit& merit,
                 const ConsoleOptions& options) {
-  const std::vector<Wins> wins = wins_along(rows, axis, by);
+  const std::vector<Wins> wins = wins_along(rows, axis, merit);
   const std::vector<std::string>& values = rows.heading.axes[axis].values;
   const bool alone = rows.heading.axes.size() == 1;
   const Labels labels = labels_of(rows.heading.axes[axis], name);
-  std::vector<Column> columns{{labels.name, "", {}, true}};
   const std::vector<std::size_t> shown = shown_of(values.size(), kMostRows);
-  for (const std::size_t at : shown) columns[0].cells.push_back({labels.values[at]});
-  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
-    Column column{rows.heading.schedules[s], alone ? "speedup" : "fastest", {}, false};
-    for (const std::size_t at : shown) {
+  TableOf<std::size_t> table(shown);
+  table.add(labels.name, "", [&](std::size_t at) { return labels.values[at]; });
+  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s)
+    table.add(rows.heading.schedules[s], alone ? "speedup" : "fastest", [&](std::size_t at) {
       const Wins& here = wins[at];
       const bool most = here.points > 0 && *std::max_element(here.share.begin(), here.share.end()) == here.share[s];
       std::string text = "-";
       if (alone && !std::isnan(here.speedup[s])) text = human_factor(here.speedup[s]);
       if (!alone && here.points > 0) text = fmt::format("{:.0f} %", 100 * here.share[s]);
-      column.cells.push_back({text, most && text != "-" ? Style::kGood : Style::kPlain});
-    }
-    columns.push_back(std::move(column));
-  }
-  out << '\n';
-  write_table(out, columns, options);
+      return Cell{text, most && text != "-" ? Style::kGood : Style::kPlain};
+    });
+  write_table_below(out, "", table.columns(), options);
   if (shown.size() < values.size())
     write_wrapped(out, "", fmt::format("{} of {} values are shown.", shown.size(), values.size()), options.width);
 }
@@ -63,28 +59,23 @@ void write_all(std::ostream& out, const std::vector<std::string>& words, const C
 }
 
 /// How often the whole cluster beats its fastest part alone, and by how much, under each schedule.
-void write_worth(std::ostream& out, const SweepRows& rows, const ConsoleOptions& options) {
-  write_all(out, worth_in_words(rows), options);
-  std::vector<Column> columns{{"schedule", "", {}, true},
-                              {"faster than", "part alone", {}, false},
-                              {"interval", "open", {}, false},
-                              {"over part", "median", {}, false},
-                              {"over balanced", rows.heading.baseline, {}, false}};
+void write_worth(std::ostream& out, const SweepRows& rows, const WinnerRule& rule, const ConsoleOptions& options) {
+  write_all(out, worth_in_words(rows, rule), options);
+  Table table({left("schedule"), right("faster than", "part alone"), right("interval", "open"),
+               right("over part", "median"), right("over balanced", rows.heading.baseline)});
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
-    const Worth worth = worth_of(rows, s);
+    const Worth worth = worth_of(rows, s, rule);
     if (worth.points == 0) continue;
     const auto share = [&](std::size_t points) {
       return Cell{fmt::format("{:.0f} %", 100.0 * static_cast<double>(points) / static_cast<double>(worth.points))};
     };
-    columns[0].cells.push_back({rows.heading.schedules[s]});
-    columns[1].cells.push_back(share(worth.pays));
-    columns[2].cells.push_back(share(worth.open));
-    columns[3].cells.push_back({human_factor(worth.over_alone), worth.over_alone > 1 ? Style::kGood : Style::kPlain});
-    columns[4].cells.push_back({std::isnan(worth.over_balanced) ? "-" : human_factor(worth.over_balanced)});
+    table.add({{rows.heading.schedules[s]},
+               share(worth.pays),
+               share(worth.open),
+               {human_factor(worth.over_alone), worth.over_alone > 1 ? Style::kGood : Style::kPlain},
+               {std::isnan(worth.over_balanced) ? "-" : human_factor(worth.over_balanced)}});
   }
-  if (columns[0].cells.empty()) return;
-  out << '\n';
-  write_table(out, columns, options);
+  if (!table.empty()) write_table_below(out, "", table.columns(), options);
 }
 
 /// A letter for each schedule: the first of its own that no earlier one has.
@@ -109,7 +100,7 @@ std::pair<std::size_t, std::size_t> longest_axes(const std::vector<Axis>& axes) 
 }
 
 /// Two axes of a grid, the others at their first values.
-void write_map(std::ostream& out, const SweepRows& rows, const std::vector<std::string>& names, Score by,
+void write_map(std::ostream& out, const SweepRows& rows, const std::vector<std::string>& names, const Merit& merit,
                const ConsoleOptions& options) {
   const Heading& heading = rows.heading;
   if (!heading.grid || heading.axes.size() < 2) return;
@@ -121,45 +112,41 @@ void write_map(std::ostream& out, const SweepRows& rows, const std::vector<std::
     bool here = true;
     for (std::size_t i = 0; i < row.point.size(); ++i) here = here && (i == down || i == across || row.point[i] == 0);
     if (!here) continue;
-    const std::optional<std::size_t> winner = winner_of(row, by);
-    std::string& cell = cells[row.point[down]][row.point[across]];
-    cell = !row.done() ? "!" : !winner ? "x" : std::string(1, letters[*winner]) + (is_close(row, by) ? "~" : "");
+    const MapCell shown = map_cell(row, merit);
+    cells[row.point[down]][row.point[across]] =
+        (shown.schedule ? std::string(1, letters[*shown.schedule]) : std::string()) + shown.mark;
   }
   const Labels downward = labels_of(heading.axes[down], names[down]),
                sideways = labels_of(heading.axes[across], names[across]);
-  std::vector<Column> columns{{downward.name, "", {}, true}};
   const std::vector<std::size_t> rows_shown = shown_of(cells.size(), kMostRows);
-  for (const std::size_t r : rows_shown) columns[0].cells.push_back({downward.values[r]});
+  TableOf<std::size_t> table(rows_shown);
+  table.add(downward.name, "", [&](std::size_t r) { return downward.values[r]; });
   std::size_t wide = 2;
   for (const std::string& value : sideways.values) wide = std::max(wide, value.size());
   const std::size_t room =
       static_cast<std::size_t>(std::max(0, options.width - static_cast<int>(downward.name.size())));
-  for (const std::size_t c : shown_of(cells[0].size(), std::max<std::size_t>(2, room / (wide + 2)))) {
-    Column column{sideways.values[c], "", {}, false};
-    for (const std::size_t r : rows_shown) column.cells.push_back({cells[r][c]});
-    columns.push_back(std::move(column));
-  }
-  std::string legend = fmt::format("{} (across: {}", score_in_words(by), sideways.name);
+  for (const std::size_t c : shown_of(cells[0].size(), std::max<std::size_t>(2, room / (wide + 2))))
+    table.add(sideways.values[c], "", [&](std::size_t r) { return cells[r][c]; });
+  std::string legend = fmt::format("{} (across: {}", score_in_words(merit.by), sideways.name);
   for (std::size_t i = 0; i < heading.axes.size(); ++i)
     if (i != down && i != across) legend += fmt::format("; {} = {}", names[i], heading.axes[i].values[0]);
   legend += "): ";
   for (std::size_t s = 0; s < letters.size(); ++s)
     legend += fmt::format("{}{} {}", s == 0 ? "" : ", ", letters[s], heading.schedules[s]);
-  out << '\n';
-  write_wrapped(out, "", legend + "; x none fits, ! failed", options.width);
-  out << '\n';
-  write_table(out, columns, options);
+  write_table_below(out, legend + "; * none without a caveat, x none fits, ! failed", table.columns(), options);
 }
 
 }  // namespace
 
-void write_sweep_summary(std::ostream& out, const SweepRows& rows, Score by, const ConsoleOptions& options) {
-  write_wrapped(out, "", counts_in_words(rows, by), options.width);
+void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& merit, const ConsoleOptions& options) {
+  write_wrapped(out, "", winners_in_words(rows, merit), options.width);
+  out << '\n';
+  write_wrapped(out, "", counts_in_words(rows, merit), options.width);
   const std::vector<std::string> names = short_names(rows.heading.axes);
-  for (std::size_t axis = 0; axis < names.size(); ++axis) write_wins(out, rows, axis, names[axis], by, options);
-  write_all(out, crossovers_in_words(rows, by, kMostLines), options);
-  write_map(out, rows, names, by, options);
-  if (rows.heading.fair) write_worth(out, rows, options);
+  for (std::size_t axis = 0; axis < names.size(); ++axis) write_wins(out, rows, axis, names[axis], merit, options);
+  write_all(out, crossovers_in_words(rows, merit, kMostLines), options);
+  write_map(out, rows, names, merit, options);
+  if (rows.heading.fair) write_worth(out, rows, merit.rule, options);
   write_all(out, failures_in_words(rows, kMostFailures), options);
 }
 

@@ -8,6 +8,6 @@
 
 namespace accosim {
 
-void write_sweep_summary(std::ostream& out, const SweepRows& rows, Score by, const ConsoleOptions& options);
+void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& merit, const ConsoleOptions& options);
 
 }  // namespace accosim

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "reports/caveats_text.hpp"
 #include "sim/sweep/worth.hpp"
 
 namespace accosim {
@@ -57,13 +59,14 @@ std::string change_in_words(const WorthChange& change, const Heading& heading, c
                      change.from ? "below" : "above", part);
 }
 
-/// Of a schedule, or of the fastest at each point.
-void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::optional<std::size_t> schedule) {
-  const Worth worth = worth_of(rows, schedule);
+/// Of a schedule, or of the winner at each point.
+void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::optional<std::size_t> schedule,
+               const WinnerRule& rule) {
+  const Worth worth = worth_of(rows, schedule, rule);
   if (worth.points == 0) return;
   std::string text = schedule
                          ? fmt::format("With {} the whole cluster is faster at ", rows.heading.schedules[*schedule])
-                         : "With the fastest schedule at each point the whole cluster is faster at ";
+                         : "With the winner of each point the whole cluster is faster at ";
   if (worth.pays == worth.points)
     text += worth.points == 1 ? "the only point" : fmt::format("all {} points", worth.points);
   else
@@ -71,7 +74,7 @@ void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::opti
                             : fmt::format("{} of {}", worth.pays, points_in_words(worth.points));
   if (worth.open > 0) text += fmt::format(" (at {} the interval leaves it open)", points_in_words(worth.open));
   const std::vector<std::string> names = short_names(rows.heading.axes);
-  const std::vector<WorthChange> changes = worth_changes(rows, schedule);
+  const std::vector<WorthChange> changes = worth_changes(rows, schedule, rule);
   constexpr std::size_t kMostChanges = 3;
   text += ".";
   for (std::size_t i = 0; i < std::min(changes.size(), kMostChanges); ++i)
@@ -83,7 +86,7 @@ void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::opti
 
 std::string score_in_words(Score by) {
   switch (by) {
-    case Score::kTokens: return "most tokens per second";
+    case Score::kTokens: return "fastest by tokens per second";
     case Score::kSameBatch: return "fastest at equal samples an update";
     case Score::kAlone: return "fastest against the fastest part alone";
     case Score::kBalanced: return "fastest against the balanced baseline";
@@ -104,11 +107,11 @@ std::string speedup_in_words(const SweepRows& rows, Score by) {
 
 std::string points_in_words(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
 
-std::string counts_in_words(const SweepRows& rows, Score by) {
+std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
   std::size_t failed = 0, close = 0;
   for (const Row& row : rows.rows) {
     failed += row.done() ? 0 : 1;
-    close += is_close(row, by) ? 1 : 0;
+    close += row.done() && is_close(row, standing_at(row, merit), merit) ? 1 : 0;
   }
   std::string text = fmt::format("{}: {} of {} schedules", rows.heading.scenario, points_in_words(rows.rows.size()),
                                  rows.heading.schedules.size());
@@ -119,20 +122,42 @@ std::string counts_in_words(const SweepRows& rows, Score by) {
   return text;
 }
 
-std::string winners_in_words(const SweepRows& rows, Score by) {
-  std::vector<std::pair<std::size_t, std::size_t>> wins;  // points and schedule
-  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) wins.emplace_back(0, s);
-  std::size_t points = 0;
-  for (const Row& row : rows.rows)
-    if (const std::optional<std::size_t> winner = winner_of(row, by)) {
-      ++wins[*winner].first;
-      ++points;
-    }
-  if (points == 0) return "No schedule fits at any point.";
-  std::stable_sort(wins.begin(), wins.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+namespace {
+
+/// Points by schedule, those with the most first; those without any left out.
+std::vector<std::pair<std::size_t, std::size_t>> counted(std::vector<std::size_t> points) {
+  std::vector<std::pair<std::size_t, std::size_t>> all;
+  for (std::size_t s = 0; s < points.size(); ++s)
+    if (points[s] > 0) all.emplace_back(points[s], s);
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  return all;
+}
+
+/// " Faster at a price: dpu at 1006 points, with gradients one update late; acco at 12 points, at up to 33 times the
+/// batch."
+std::string faster_in_words(const SweepRows& rows, const Merit& merit) {
   std::string text;
-  for (const auto& [count, schedule] : wins) {
-    if (count == 0) break;
+  for (const Faster& each : faster_ones(rows, merit))
+    text +=
+        fmt::format("{}{} at {}, {}", text.empty() ? " Faster at a price: " : "; ",
+                    rows.heading.schedules[each.schedule], points_in_words(each.points), worst_in_words(each.caveats));
+  return text.empty() ? "" : text + ".";
+}
+
+}  // namespace
+
+std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
+  std::vector<std::size_t> wins(rows.heading.schedules.size()), nearest(rows.heading.schedules.size());
+  std::size_t points = 0;
+  for (const Row& row : rows.rows) {
+    const Standing standing = standing_at(row, merit);
+    if (standing.winner) ++wins[*standing.winner];
+    if (standing.nearest) ++nearest[*standing.nearest];
+    points += standing.best() ? 1 : 0;
+  }
+  if (points == 0) return "No schedule fits at any point.";
+  std::string text;
+  for (const auto& [count, schedule] : counted(wins)) {
     const std::string& label = rows.heading.schedules[schedule];
     if (text.empty())
       text = count == points ? fmt::format("{} is the fastest at {}", label,
@@ -141,16 +166,23 @@ std::string winners_in_words(const SweepRows& rows, Score by) {
     else
       text += fmt::format(", {} at {}", label, count);
   }
-  return text + ".";
+  if (!text.empty()) text += ".";
+  std::string near;
+  for (const auto& [count, schedule] : counted(nearest))
+    near += fmt::format("{}{} at {}", near.empty() ? "" : ", ", rows.heading.schedules[schedule], count);
+  if (!near.empty())
+    text += fmt::format("{}No schedule is without a caveat at {} (*); the nearest is {}.", text.empty() ? "" : " ",
+                        points_in_words(std::accumulate(nearest.begin(), nearest.end(), std::size_t{0})), near);
+  return text + faster_in_words(rows, merit);
 }
 
-std::vector<std::string> crossovers_in_words(const SweepRows& rows, Score by, std::size_t most) {
+std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most) {
   const std::vector<std::string> names = short_names(rows.heading.axes);
-  const std::vector<Crossover> all = crossovers(rows, by);
+  const std::vector<Crossover> all = crossovers(rows, merit);
   std::vector<std::string> words;
   for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
     const Crossover& each = all[i];
-    words.push_back(fmt::format("{} overtakes {} {}{}.", rows.heading.schedules[each.above],
+    words.push_back(fmt::format("{} takes over from {} {}{}.", rows.heading.schedules[each.above],
                                 rows.heading.schedules[each.below],
                                 from_in_words(rows.heading.axes[each.axis], names[each.axis], each.low, each.high),
                                 lines_in_words(each.lines)));
@@ -159,10 +191,10 @@ std::vector<std::string> crossovers_in_words(const SweepRows& rows, Score by, st
   return words;
 }
 
-std::vector<std::string> worth_in_words(const SweepRows& rows) {
+std::vector<std::string> worth_in_words(const SweepRows& rows, const WinnerRule& rule) {
   std::vector<std::string> words;
   if (!rows.heading.fair) return words;
-  const Worth best = worth_of(rows, std::nullopt);
+  const Worth best = worth_of(rows, std::nullopt, rule);
   const std::size_t together = only_together(rows);
   if (best.points == 0 && together == 0) {
     words.emplace_back(rows.rows.empty()
@@ -173,19 +205,14 @@ std::vector<std::string> worth_in_words(const SweepRows& rows) {
   }
   words.emplace_back(
       "Is the slower part worth adding? Per token, the whole cluster beside its fastest part alone, which does as many "
-      "samples an update as are asked of the whole, under the schedule that is the fastest there.");
-  add_worth(words, rows, std::nullopt);
+      "samples an update as are asked of the whole, under the schedule that wins there.");
+  add_worth(words, rows, std::nullopt, rule);
   const std::vector<std::string>& schedules = rows.heading.schedules;
   const auto baseline = std::find(schedules.begin(), schedules.end(), rows.heading.baseline);
   if (schedules.size() > 1 && baseline != schedules.end())
-    add_worth(words, rows, static_cast<std::size_t>(baseline - schedules.begin()));
+    add_worth(words, rows, static_cast<std::size_t>(baseline - schedules.begin()), rule);
   if (together > 0)
     words.push_back(fmt::format("At {} no part alone has room for the training.", points_in_words(together)));
-  if (best.grown > 0)
-    words.push_back(fmt::format(
-        "At {} an update of the fastest schedule has more than {:g} times the part's samples, up to {:.3g} "
-        "times: what it gains there is in part the larger batch's, for which the model may need more tokens.",
-        points_in_words(best.grown), kGrownBatch, best.batch));
   return words;
 }
 

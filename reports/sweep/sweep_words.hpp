@@ -8,24 +8,25 @@
 
 namespace accosim {
 
-/// "most tokens per second", and as a picture's title has it: "speedup over zero1, per token".
+/// "fastest by tokens per second", and as a picture's title has it: "speedup over zero1, per token".
 std::string score_in_words(Score by);
 std::string speedup_in_words(const SweepRows& rows, Score by);
 
 /// "1 point", "12 points".
 std::string points_in_words(std::size_t count);
 
-/// How many points there are, how many failed, and at how many the interval leaves open which schedule is the fastest.
-std::string counts_in_words(const SweepRows& rows, Score by);
+/// How many points there are, how many failed, and at how many the interval leaves open which schedule wins.
+std::string counts_in_words(const SweepRows& rows, const Merit& merit);
 
-/// "dpu is the fastest at 1006 of 1020 points, acco at 14."
-std::string winners_in_words(const SweepRows& rows, Score by);
+/// "zero1 is the fastest at 806 of 1020 points, acco at 214. Faster at a price: dpu at 1006 points, with
+/// gradients one update late."
+std::string winners_in_words(const SweepRows& rows, const Merit& merit);
 
-/// "acco overtakes zero1 above 25 Gbit/s of bandwidth (8 lines of points).": at most `most`, then how many more.
-std::vector<std::string> crossovers_in_words(const SweepRows& rows, Score by, std::size_t most);
+/// "acco takes over from zero1 above 25 Gbit/s of bandwidth (8 lines of points).": at most `most`, then how many more.
+std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most);
 
 /// Of a sweep with Heading::fair: where the whole cluster is faster than its fastest part alone, and where not.
-std::vector<std::string> worth_in_words(const SweepRows& rows);
+std::vector<std::string> worth_in_words(const SweepRows& rows, const WinnerRule& rule);
 
 /// "Failed: 3 points, the first of them 12: why": at most `most`, then how many more.
 std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most);

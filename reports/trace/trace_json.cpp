@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/base/json.hpp"
+#include "models/spec/schedule.hpp"
 #include "reports/op_class_name.hpp"
 
 namespace accosim {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/spec/schedule.hpp"
 #include "models/spec/trace.hpp"
 #include "reports/trace/trace_counters.hpp"
 #include "sim/graph/graph.hpp"

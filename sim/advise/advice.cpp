@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
-
-#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
@@ -26,10 +25,17 @@ std::vector<std::size_t> by_merit(const std::vector<TriedPoint>& points) {
   return order;
 }
 
-/// Those that no earlier one is at least as good as in memory and bytes.
+/// The same, whatever their caveats.
+std::vector<std::size_t> by_time(const std::vector<TriedPoint>& points, std::vector<std::size_t> order) {
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return faster(points[a], points[b]); });
+  return order;
+}
+
+/// Those that no faster one is at least as good as in memory and bytes.
 std::vector<std::size_t> front_of(const std::vector<TriedPoint>& points, const std::vector<std::size_t>& order) {
   std::vector<std::size_t> front;
-  for (const std::size_t i : order) {
+  for (const std::size_t i : by_time(points, order)) {
     const Evaluation& each = points[i].evaluation;
     const auto beats = [&](std::size_t other) {
       const Evaluation& kept = points[other].evaluation;
@@ -99,7 +105,19 @@ void sort_forms(Findings& advice) {
   });
 }
 
-bool is_synchronous(const Form& form) { return traits_of(form.schedule).statistics == Statistics::kSynchronous; }
+/// The fastest first.
+std::vector<std::size_t> faster_than(const std::vector<TriedPoint>& points, std::size_t winner,
+                                     const std::vector<std::size_t>& order,
+                                     const std::function<std::size_t(std::size_t)>& form_of) {
+  const auto time = [&](std::size_t i) { return points[i].evaluation.time_per_sample(); };
+  std::vector<std::size_t> faster;
+  for (const std::size_t i : by_time(points, order)) {
+    if (time(winner) <= kNoticeablyFaster * time(i)) break;
+    if (std::none_of(faster.begin(), faster.end(), [&](std::size_t other) { return form_of(other) == form_of(i); }))
+      faster.push_back(i);
+  }
+  return faster;
+}
 
 }  // namespace
 
@@ -140,17 +158,16 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
     for (const std::size_t i : order) {
       const bool longer = takes_longer(points[i], points[*advice.winner]);
       if (!advice.next && longer && form_of(i) == own) advice.next = i;
-      if (!advice.second && form_of(i) != own) advice.second = i;
-      if (!advice.synchronous && is_synchronous(space.forms[form_of(i)])) advice.synchronous = i;
-      if (!advice.sure && points[i].evaluation.verdict == FitVerdict::kFits) advice.sure = i;
-      if (i != *advice.winner && cannot_be_told_apart(points[i].evaluation, points[*advice.winner].evaluation)) {
+      const bool rival = points[i].evaluation.caveats.count() <= points[*advice.winner].evaluation.caveats.count();
+      if (!advice.second && rival && form_of(i) != own) advice.second = i;
+      if (i != *advice.winner && rival &&
+          cannot_be_told_apart(points[i].evaluation, points[*advice.winner].evaluation)) {
         ++advice.open_points;
         if (form_of(i) != own && advice.forms[form_of(i)].best == i) advice.open.push_back(i);
       }
     }
     if (!advice.second) advice.second = advice.next;
-    if (is_synchronous(space.forms[own])) advice.synchronous.reset();
-    if (advice.sure == advice.winner) advice.sure.reset();
+    advice.faster = faster_than(points, *advice.winner, order, form_of);
   }
   for (FormResult& form : advice.forms)
     if (!form.best && form.other_batch > 0) note_nearest(form, points, space, asked);

@@ -36,14 +36,14 @@ struct Findings {
   bool exhaustive = false;
   std::size_t played = 0, tight = 0;  ///< `tight` of those played
   std::size_t cannot_win = 0, do_not_fit = 0, other_batch = 0;
-  std::vector<Refusal> refusals;           ///< the most frequent first
-  std::optional<std::size_t> winner;       ///< indices in points, here and below
-  std::optional<std::size_t> second;       ///< the best of another schedule, else `next`
-  std::optional<std::size_t> next;         ///< the next of the winner's schedule that takes noticeably longer
-  std::optional<std::size_t> synchronous;  ///< where the winner's updates are not those of synchronous training: the
-                                           ///< best of which they are
-  std::optional<std::size_t> sure;         ///< where the winner is tight: the best of which it is sure that they fit
-  std::vector<FormResult> forms;           ///< from the best on
+  std::vector<Refusal> refusals;      ///< the most frequent first
+  std::optional<std::size_t> winner;  ///< indices in points, here and below; the one of the fewest caveats
+  std::optional<std::size_t> second;  ///< the best of another schedule that has no more caveats, else
+                                      ///< `next`
+  std::optional<std::size_t> next;    ///< the next of the winner's schedule that takes noticeably longer
+  /// Of those with more caveats than the winner the best of each schedule, where it is kNoticeablyFaster.
+  std::vector<std::size_t> faster;
+  std::vector<FormResult> forms;   ///< from the best on
   std::vector<std::size_t> front;  ///< by time: no other is as good in time, memory and bytes and better in one of them
   std::vector<std::size_t> open;   ///< best of other schedules that the interval cannot tell from the winner
   std::size_t open_points = 0;     ///< all such points, other than the winner

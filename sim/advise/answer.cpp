@@ -34,7 +34,9 @@ std::vector<std::size_t> siblings(const CandidateSpace& space, const Findings& a
 std::vector<std::size_t> rivals_of(const CandidateSpace& space, const Findings& advice, std::size_t most) {
   std::vector<std::size_t> rivals;
   const auto add = [&](std::size_t at) {
-    if (advice.points[at].evaluation.state == PointState::kPlayed && rivals.size() < most &&
+    const Evaluation& each = advice.points[at].evaluation;
+    if (each.state == PointState::kPlayed && rivals.size() < most &&
+        each.caveats.count() <= advice.points[*advice.winner].evaluation.caveats.count() &&
         std::find(rivals.begin(), rivals.end(), at) == rivals.end())
       rivals.push_back(at);
   };

@@ -38,7 +38,8 @@ struct Answer {
 };
 
 /// Indices in advice.points of those that may win where the network is another one, the winner first: the best of each
-/// schedule, the winner's next one, and the same without accumulating while the communication is late. At most `most`.
+/// schedule, the winner's next one, and the same without accumulating while the communication is late; none of more
+/// caveats. At most `most`.
 std::vector<std::size_t> rivals_of(const CandidateSpace& space, const Findings& advice, std::size_t most);
 
 /// The difference of two updates' time at the winner's samples, by what they are spent on: those of at least a

@@ -7,11 +7,17 @@
 
 #include "models/base/errors.hpp"
 #include "models/base/quantity.hpp"
-#include "models/price/costs.hpp"
-#include "models/spec/check_schedules.hpp"
+#include "models/price/price.hpp"
+#include "models/read/check_schedules.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/result/balance.hpp"
-#include "sim/result/resident.hpp"
+#include "models/spec/training.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/evaluation/resident.hpp"
+#include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -21,27 +27,43 @@ namespace {
 Scenario loaded(const Asked& asked, const std::vector<std::string>& settings) {
   std::vector<std::string> all = asked.set;
   all.insert(all.end(), settings.begin(), settings.end());
-  return load_balanced(asked.scenario, all).scenario;
+  return load_scenario(asked.scenario, all).scenario;
 }
 
 const ScheduleSpec& labelled(const Scenario& scenario, const std::string& label) {
-  const auto spec = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                                 [&](const ScheduleSpec& each) { return each.label == label; });
-  if (spec == scenario.schedules.end()) throw BadInput(fmt::format("there is no schedule \"{}\" here", label));
+  const ScheduleSpec* const spec = schedule_labelled(scenario, label);
+  if (spec == nullptr) throw BadInput(fmt::format("there is no schedule \"{}\" here", label));
   return *spec;
 }
 
 bool is_batch(const Asked& asked, double samples) { return std::abs(samples / asked.samples - 1) <= asked.tolerance; }
 
-/// Of the closed form, seconds a sample of all ranks; the slowest kind of rank decides.
+/// So many updates of one rank by itself: it waits for nobody, and its collectives have the network to themselves.
+Seconds time_alone(const ScheduleSpec& spec, const Costs& costs, int steps, std::size_t kind, int updates) {
+  EventGraph all = build(spec, costs, steps, updates);
+  EventGraph one;
+  one.labels = std::move(all.labels);
+  one.programs.push_back(std::move(all.programs[kind]));
+  one.ranks.push_back({0, {}, 1});
+  one.programs[0].streaming_sms = 0;
+  for (std::vector<Op>& lane : one.programs[0].lanes)
+    for (Op& op : lane) {
+      op.slot = -1;
+      if (op.kind != OpKind::kCollective) continue;
+      op.kind = OpKind::kCompute;
+      op.duration = request_time(costs, all.requests[static_cast<std::size_t>(op.plan)], costs.kinds[kind].first_rank);
+    }
+  return play(one, NetworkKind::kReference, {}).end;
+}
+
+/// Seconds a sample that no play goes below, as it has the same ops and others to wait for: what an update adds to the
+/// slowest kind of rank by itself. Of schedules that do no more micro-batches than they are asked for.
 double least_time_per_sample(const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs) {
-  Seconds time;
-  for (const RankKind& kind : costs.kinds) {
-    const int steps = kind.steps(scenario.training.gradient_accumulation_steps);
-    const ScheduleInput input{spec, costs, kind, steps, 1};
-    time = std::max(time, steps / closed_form_micro_batches(input) * closed_form(input));
-  }
-  return time.value / samples_asked(scenario);
+  const int steps = scenario.training.gradient_accumulation_steps;
+  Seconds least;
+  for (std::size_t kind = 0; kind < costs.kinds.size(); ++kind)
+    least = std::max(least, time_alone(spec, costs, steps, kind, 2) - time_alone(spec, costs, steps, kind, 1));
+  return least.value / updates_per_mark(traits_of(spec), spec.inner_updates) / samples_asked(scenario);
 }
 
 /// Most micro-batches of a GPU in an update.
@@ -73,7 +95,8 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     result.state = PointState::kOtherBatch;
     return result;
   }
-  const Costs costs = price(scenario, spec);
+  const Evaluations evaluations(asked.network);
+  const Shared<Costs> costs = evaluations.costs(scenario, spec);
   const std::vector<KindMemory> kinds = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(kinds);
   result.verdict = least.fit.verdict;
@@ -84,8 +107,8 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     result.state = PointState::kDoesNotFit;
     return result;
   }
-  // Of micro-batches that are drawn the closed form knows too little to be held against anything.
-  const bool many = !scenario.training.unsteady.varies() &&
+  // Of micro-batches that are drawn it is not known what they take.
+  const bool many = !grows && !scenario.training.unsteady.varies() &&
                     collectives_of(spec, most_steps(scenario), scenario.model) > kManyCollectives;
   if (many && (worth.postponed || worth.best)) {
     const double hopeful = least_time_per_sample(scenario, spec, costs);
@@ -95,9 +118,11 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
       return result;
     }
   }
-  const RunResult run = run_schedule(scenario, spec, asked.network, Advice::kNone);
+  const RunResult run = run_schedule(scenario, spec, evaluations, Advice::kNone);
   result.has_time = true;
   result.samples = run.samples_per_update;
+  result.caveats =
+      caveats_of({{}, run.statistics, result.samples / asked.samples, result.fit_probability, false}, asked.rule);
   result.update_time = run.update_time.value;
   result.low = run.update_time_low.value;
   result.high = run.update_time_high.value;
@@ -114,8 +139,9 @@ UpdateBreakdown breakdown_at(const Asked& asked, const std::vector<std::string>&
   const Scenario scenario = loaded(asked, settings);
   const ScheduleSpec& spec = labelled(scenario, label);
   const int index = static_cast<int>(&spec - scenario.schedules.data());
-  const RunResult run = run_schedule(scenario, spec, asked.network, Advice::kNone);
-  return breakdowns_of(scenario, {index}, {run}, asked.network).front();
+  const Evaluations evaluations(asked.network);
+  const RunResult run = run_schedule(scenario, spec, evaluations, Advice::kNone);
+  return breakdowns_of(scenario, {index}, {run}, evaluations).front();
 }
 
 NetworkRate network_rate_of(const Cluster& cluster) {

@@ -8,14 +8,16 @@
 
 #include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"
+#include "models/spec/cluster.hpp"
 #include "sim/answers/breakdown.hpp"
 #include "sim/network/network.hpp"
+#include "sim/result/winner.hpp"
 
 namespace accosim {
 
 enum class PointState : std::uint8_t {
   kPlayed,      ///< it may win
-  kCannotWin,   ///< it takes long to play, and its closed form alone is longer than the best
+  kCannotWin,   ///< it takes long to play, and one rank by itself is slower than the best
   kDoesNotFit,  ///< into memory; it is not played
   kOtherBatch,  ///< its updates have other numbers of samples than were asked for
   kRefused,     ///< the scenario cannot be so
@@ -28,9 +30,10 @@ struct Evaluation {
   FitVerdict verdict = FitVerdict::kFits;
   double fit_probability = 1;
   double memory = 0, capacity = 0;            ///< bytes, of the GPU that is least likely to fit
+  Caveats caveats;                            ///< why it may not be the best without saying so
   double samples = 0;                         ///< of an update
   bool has_time = false;                      ///< it was played: what follows is known
-  double update_time = 0, low = 0, high = 0;  ///< s, with the 80 % interval; of kCannotWin the closed form
+  double update_time = 0, low = 0, high = 0;  ///< s, with the 80 % interval; of kCannotWin the least
   Spread spread;
   double sent = 0;     ///< bytes a rank and update
   double exposed = 0;  ///< s of communication an update that nothing hides
@@ -46,13 +49,14 @@ struct Asked {
   double samples = 0;            ///< of an update
   double tolerance = 0;          ///< what they may differ by, as a fraction
   NetworkKind network = NetworkKind::kSimgrid;
+  WinnerRule rule{};
 };
 
-/// Which points are worth the time that they take to play. One of many collectives is played only where its closed
-/// form, which knows nothing of interference and of waiting for others, is at most kHopeful times the best.
+/// Which points are worth the time that they take to play. One of many collectives is played only where a rank by
+/// itself, without interference and others to wait for, takes at most kHopeful times the best.
 struct Worth {
   bool postponed = false;      ///< one of many collectives waits
-  std::optional<double> best;  ///< s a sample; absent: all are played
+  std::optional<double> best;  ///< s a sample, of those without a caveat; absent: all are played
 };
 inline constexpr double kManyCollectives = 1500;  ///< of an update
 inline constexpr double kHopeful = 1.1;

@@ -10,11 +10,15 @@
 
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/balanced_groups.hpp"
+#include "models/read/read_schedule.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/scenario_parts.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/result/chosen.hpp"
+#include "models/spec/training.hpp"
+#include "sim/evaluation/chosen.hpp"
 
 namespace accosim {
 namespace {
@@ -22,7 +26,9 @@ namespace {
 constexpr const char* kPerRound = "micro_batches_per_round";
 constexpr int kEvenSteps = 2;
 /// Keys that a knob sets together.
-const std::vector<std::string> kGradientKeys{"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb"};
+const std::vector<std::string> kGradientKeys{
+    "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather"};
+const std::vector<std::string> kShardKeys{"shard_group", "all_reduce"};
 
 std::string quoted(const char* text) { return quoted_json(text); }
 
@@ -36,15 +42,35 @@ std::vector<Alternative> of_key(const std::string& key, std::initializer_list<st
   return all;
 }
 
-/// How gradients are reduced: after the backward pass, or beside it in buckets of several sizes.
-std::vector<Alternative> of_gradients(const ScheduleTraits& traits) {
+std::vector<Alternative> of_keys(const std::vector<std::vector<ScheduleKey>>& all) {
+  std::vector<Alternative> alternatives;
+  for (const std::vector<ScheduleKey>& keys : all) alternatives.push_back({in_words(keys), keys, {}});
+  return alternatives;
+}
+
+/// How gradients are reduced: after the backward pass, or beside it in buckets of several sizes, and then parameters
+/// after the step or beside the forward pass.
+std::vector<Alternative> of_gradients(const ScheduleTraits& traits, const Training& training) {
   std::vector<std::vector<ScheduleKey>> all{{{"overlap", quoted(name_of(Overlap::kNone))}}};
   const ScheduleKey beside{"overlap", quoted(name_of(Overlap::kBackward))};
   if (traits.sharding != Sharding::kNothing) all.push_back({beside, {"buckets", quoted(name_of(Buckets::kUnits))}});
   for (const char* const mib : {"25", "100", "400", "1600"}) all.push_back({beside, {"bucket_cap_mb", mib}});
-  std::vector<Alternative> alternatives;
-  for (const std::vector<ScheduleKey>& keys : all) alternatives.push_back({in_words(keys), keys, {}});
-  return alternatives;
+  const std::size_t reduced = all.size();
+  const bool own = training.implementation == Implementation::kAccocal;
+  if (!own && traits.takes("overlap_param_gather") && lacking_param_gather(training.framework).empty())
+    for (std::size_t i = 1; i < reduced; ++i) {
+      all.push_back(all[i]);
+      all.back().emplace_back("overlap_param_gather", "true");
+    }
+  return of_keys(all);
+}
+
+/// Who shares a copy, and when nodes add up their shards.
+std::vector<Alternative> of_shards() {
+  const ScheduleKey node{"shard_group", quoted(name_of(ShardGroup::kNode))};
+  return of_keys({{{"shard_group", quoted(name_of(ShardGroup::kWorld))}},
+                  {node},
+                  {node, {"all_reduce", quoted(name_of(Sync::kLastMicroBatch))}}});
 }
 
 /// A knob of a schedule's own keys, before what is written there is put first.
@@ -53,20 +79,25 @@ struct OwnKnob {
   std::vector<Alternative> alternatives;
 };
 
-std::vector<OwnKnob> own_knobs(const ScheduleTraits& traits, const Cluster& cluster) {
+std::vector<OwnKnob> own_knobs(const ScheduleTraits& traits, const Cluster& cluster, const Training& training) {
   std::vector<OwnKnob> knobs;
   const auto add = [&](const char* key, std::initializer_list<std::string> values) {
     if (traits.takes(key)) knobs.push_back({{key}, of_key(key, values)});
   };
-  if (traits.takes("overlap")) knobs.push_back({kGradientKeys, of_gradients(traits)});
+  if (traits.local) {  // others change what replicas learn, which no time shows
+    add("meeting", {quoted(name_of(Meeting::kRing)), quoted(name_of(Meeting::kHierarchical))});
+    return knobs;
+  }
+  if (traits.takes("overlap")) knobs.push_back({kGradientKeys, of_gradients(traits, training)});
   add("sync", {quoted(name_of(Sync::kLastMicroBatch)), quoted(name_of(Sync::kEveryMicroBatch))});
   add("gradient_as_bucket_view", {"true", "false"});
   add("optimizer_sharding",
       {quoted(name_of(OptimizerSharding::kNone)), quoted(name_of(OptimizerSharding::kZeroRedundancy))});
   int nodes = 0;
   for (const NodeGroup& group : cluster.nodes) nodes += group.count;
-  if (nodes > 1) add("shard_group", {quoted(name_of(ShardGroup::kWorld)), quoted(name_of(ShardGroup::kNode))});
+  if (nodes > 1 && traits.takes("shard_group")) knobs.push_back({kShardKeys, of_shards()});
   add("reshard_after_forward", {"true", "false"});
+  add("reshard_after_backward", {"true", "false"});
   add("prefetch", {"1", "2"});
   add("late_communication",
       {quoted(name_of(LateCommunication::kAccumulate)), quoted(name_of(LateCommunication::kWait))});
@@ -109,19 +140,20 @@ class Forms {
 
   /// A form with its own knobs; nothing where the form itself is refused.
   std::optional<Form> form_of(const std::string& schedule, const std::string& label, std::vector<ScheduleKey> keys) {
-    const ScheduleTraits& traits = traits_of(schedule);
+    const ScheduleTraits& traits = *find_schedule(schedule, training_.framework);
     taken(keys, {kPerRound});  // it follows from the accumulation, which varies
     Form form{schedule, label, false, {}, {}};
     std::vector<std::pair<OwnKnob, std::vector<ScheduleKey>>> knobs;
-    if (!traits.local)
-      for (OwnKnob& knob : own_knobs(traits, *cluster_)) {
-        std::vector<ScheduleKey> written = taken(keys, knob.keys);
-        knobs.emplace_back(std::move(knob), std::move(written));
-      }
+    for (OwnKnob& knob : own_knobs(traits, *cluster_, training_)) {
+      std::vector<ScheduleKey> written = taken(keys, knob.keys);
+      knobs.emplace_back(std::move(knob), std::move(written));
+    }
     form.keys = std::move(keys);
     std::vector<ScheduleKey> as_written = form.keys;
     for (const auto& [knob, written] : knobs) as_written.insert(as_written.end(), written.begin(), written.end());
-    if (!read(form, as_written, label)) return std::nullopt;
+    const std::optional<ScheduleSpec> spec = read(form, as_written, label);
+    if (!spec) return std::nullopt;
+    if (is_sharded_inside(*spec)) return form;  // has no choice of how replicas meet
     for (const auto& [knob, written] : knobs) add_knob(form, knob, written);
     return form;
   }
@@ -290,7 +322,7 @@ std::vector<Knob> knobs_over(const std::vector<Axis>& over) {
 
 }  // namespace
 
-bool is_written(const std::string& origin) { return origin.rfind("default", 0) != 0 && origin != kBalanceSource; }
+bool is_written(const std::string& origin) { return origin.rfind("default", 0) != 0; }
 
 Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
                           const std::vector<Axis>& over) {

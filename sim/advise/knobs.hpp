@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
 #include "sim/advise/candidates.hpp"
 #include "sim/sweep/space.hpp"
 

@@ -120,7 +120,8 @@ class Search {
   void keep(TriedPoint point) {
     const std::size_t form = candidate_of(space_, point.index).form, index = point.index;
     const Evaluation& each = point.evaluation;
-    if (each.state == PointState::kPlayed && (!best_time_ || each.time_per_sample() < *best_time_))
+    if (each.state == PointState::kPlayed && each.caveats.none() &&
+        (!best_time_ || each.time_per_sample() < *best_time_))
       best_time_ = each.time_per_sample();
     const auto best = best_.find(form);
     if (best == best_.end() || better(point, points_.at(best->second))) best_[form] = index;
@@ -162,9 +163,17 @@ class Search {
 bool better(const TriedPoint& a, const TriedPoint& b) {
   const Evaluation &x = a.evaluation, &y = b.evaluation;
   if (x.state != y.state) return x.state < y.state;
-  if (x.state <= PointState::kCannotWin)
-    if (const double a_time = steps_of_time(x), b_time = steps_of_time(y); a_time != b_time) return a_time < b_time;
+  if (x.state == PointState::kPlayed && x.caveats.count() != y.caveats.count())
+    return x.caveats.count() < y.caveats.count();
+  if (x.state <= PointState::kCannotWin) return faster(a, b);
   if (x.state != PointState::kRefused && x.memory != y.memory) return x.memory < y.memory;
+  return a.index < b.index;
+}
+
+bool faster(const TriedPoint& a, const TriedPoint& b) {
+  const Evaluation &x = a.evaluation, &y = b.evaluation;
+  if (const double a_time = steps_of_time(x), b_time = steps_of_time(y); a_time != b_time) return a_time < b_time;
+  if (x.memory != y.memory) return x.memory < y.memory;
   return a.index < b.index;
 }
 

@@ -23,8 +23,12 @@ struct TriedPoint {
 /// and then the lower index.
 inline constexpr double kEqualTimes = 1e-4;
 
-/// Whether `a` is the better choice, by what it comes to (in the order of PointState).
+/// Whether `a` is the better choice, by what it comes to (in the order of PointState); of those that were played the
+/// one with fewer caveats, then the one of less time.
 bool better(const TriedPoint& a, const TriedPoint& b);
+
+/// Of two that were played the one of less time; in equal steps of time that of less memory, then the lower index.
+bool faster(const TriedPoint& a, const TriedPoint& b);
 
 /// The points of these indices, in their order.
 using TryPoints = std::function<std::vector<TriedPoint>(const std::vector<std::size_t>&, const Worth&)>;

@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "models/base/json.hpp"
-#include "models/spec/balanced_groups.hpp"
+#include "models/base/reader.hpp"
 #include "sim/advise/knobs.hpp"
-#include "sim/result/balance.hpp"
+#include "sim/evaluation/balance.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/evaluation/crews.hpp"
 
 namespace accosim {
 namespace {
@@ -32,10 +34,6 @@ class Written {
  private:
   JsonDocument document_;
 };
-
-std::string of_group(const Cluster& cluster, std::size_t index, const char* key) {
-  return fmt::format("/cluster/nodes/{}/{}", listed_index(cluster, static_cast<int>(index)), key);
-}
 
 /// value times up over down, where that is whole.
 std::optional<int> times(int value, int up, int down) {
@@ -124,11 +122,6 @@ void add(Knob& knob, const Scenario& scenario, const Written& written) {
   const auto same = [&](const Alternative& other) { return other.text == each.text; };
   if (std::none_of(knob.alternatives.begin(), knob.alternatives.end(), same))
     knob.alternatives.push_back(std::move(each));
-}
-
-const ScheduleSpec& baseline_of(const Scenario& scenario) {
-  return *std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                       [&](const ScheduleSpec& spec) { return spec.label == scenario.baseline; });
 }
 
 /// The work divided by the speed of the GPUs: numbers of micro-batches, even ones too, and their sizes.

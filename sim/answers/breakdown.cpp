@@ -5,7 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/result/stretches.hpp"
+#include "models/spec/scenario.hpp"
+#include "sim/evaluation/stretches.hpp"
+#include "sim/graph/counted.hpp"
 
 namespace accosim {
 namespace {
@@ -14,6 +16,7 @@ namespace {
 struct RankTime {
   std::array<Stretches, kTimeUses> doing;
   std::vector<double> updates;
+  std::vector<CountedTimes> counted;
 };
 
 TimeUse use_of(OpClass cls) {
@@ -25,6 +28,7 @@ TimeUse use_of(OpClass cls) {
     case OpClass::kCommunication: return TimeUse::kExposedCommunication;
     case OpClass::kPause: return TimeUse::kPauses;
     case OpClass::kHost:
+    case OpClass::kCounted:
     case OpClass::kMark: break;
   }
   return TimeUse::kHost;
@@ -61,16 +65,16 @@ std::vector<RankTime> times_of(const SteadyPlay& play) {
     RankTime& rank = ranks[span.rank];
     const Label& label = graph.labels[span.label];
     if (label.mark == Mark::kUpdate) rank.updates.push_back(span.end.value);
-    if (label.mark == Mark::kNone) bodies[span.rank][span.lane].add(span, use_of(label.cls));
+    if (label.cls == OpClass::kCounted)
+      rank.counted.push_back(counted_of(span));
+    else if (label.mark == Mark::kNone)
+      bodies[span.rank][span.lane].add(span, use_of(label.cls));
   }
   return ranks;
 }
 
-/// Seconds of each use per update, the first of those that go on at once; what nothing fills is waiting.
-std::array<double, kTimeUses> parts_of(const RankTime& rank, const Measured& measured, int updates_per_mark) {
-  const double from = rank.updates[static_cast<std::size_t>(measured.first)];
-  const double to = rank.updates[static_cast<std::size_t>(measured.last)];
-  const double updates = (measured.last - measured.first) * updates_per_mark;
+/// Seconds of each use from `from` to `to`, the first of those that go on at once; what nothing fills is waiting.
+std::array<double, kTimeUses> parts_between(const RankTime& rank, double from, double to) {
   std::array<double, kTimeUses> parts{};
   Stretches so_far;
   double before = 0;
@@ -79,10 +83,27 @@ std::array<double, kTimeUses> parts_of(const RankTime& rank, const Measured& mea
     const Stretches& more = rank.doing[static_cast<std::size_t>(use)];
     so_far.insert(so_far.end(), more.begin(), more.end());
     so_far = merged(std::move(so_far), from, to);
-    parts[static_cast<std::size_t>(use)] = (length(so_far) - before) / updates;
+    parts[static_cast<std::size_t>(use)] = length(so_far) - before;
     before = length(so_far);
   }
-  parts[static_cast<std::size_t>(TimeUse::kWaiting)] = (to - from - before) / updates;
+  parts[static_cast<std::size_t>(TimeUse::kWaiting)] = to - from - before;
+  return parts;
+}
+
+/// The same per update of the steady ones.
+std::array<double, kTimeUses> parts_of(const RankTime& rank, const Measured& measured, int updates_per_mark) {
+  const double from = rank.updates[static_cast<std::size_t>(measured.first)];
+  const double to = rank.updates[static_cast<std::size_t>(measured.last)];
+  const double updates = (measured.last - measured.first) * updates_per_mark;
+  std::array<double, kTimeUses> parts = parts_between(rank, from, to);
+  for (const CountedTimes& counted : rank.counted) {
+    if (counted.from < from || counted.to > to) continue;
+    const std::array<double, kTimeUses> once = parts_between(rank, counted.from, counted.to);
+    for (std::size_t use = 0; use < parts.size(); ++use) parts[use] += counted.times * once[use];
+    // What is counted left its time empty.
+    parts[static_cast<std::size_t>(TimeUse::kWaiting)] -= counted.times * (counted.to - counted.from);
+  }
+  for (double& part : parts) part /= updates;
   return parts;
 }
 
@@ -103,7 +124,7 @@ UpdateBreakdown breakdown_of(const SteadyPlay& play, const RunResult& result) {
   const double updates = (play.measured.last - play.measured.first) * graph.updates_per_mark;
   Seconds meanwhile, paused;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const double share = 1.0 * graph.ranks[r].multiplicity / play.costs.ranks();
+    const double share = 1.0 * graph.ranks[r].multiplicity / play.costs->ranks();
     const std::array<double, kTimeUses> parts = parts_of(ranks[r], play.measured, graph.updates_per_mark);
     for (std::size_t use = 0; use < parts.size(); ++use) breakdown.parts[use] += Seconds{share * parts[use]};
     // Ranks that accumulate while others pause compute more than this play, which is without pauses.
@@ -121,12 +142,11 @@ UpdateBreakdown breakdown_of(const SteadyPlay& play, const RunResult& result) {
 }
 
 std::vector<UpdateBreakdown> breakdowns_of(const Scenario& scenario, const std::vector<int>& indices,
-                                           const std::vector<RunResult>& results, NetworkKind network) {
+                                           const std::vector<RunResult>& results, const Evaluations& evaluations) {
   std::vector<UpdateBreakdown> breakdowns;
   for (std::size_t i = 0; i < indices.size(); ++i)
-    breakdowns.push_back(breakdown_of(play_steady(scenario, scenario.schedules[indices[i]],
-                                                  scenario.training.gradient_accumulation_steps, network, Keep::kAll),
-                                      results[i]));
+    breakdowns.push_back(
+        breakdown_of(*evaluations.play(scenario, scenario.schedules[indices[i]], Keep::kAll), results[i]));
   return breakdowns;
 }
 

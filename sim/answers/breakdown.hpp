@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "models/spec/scenario.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/run.hpp"
 
 namespace accosim {
 
@@ -38,6 +39,6 @@ UpdateBreakdown breakdown_of(const SteadyPlay& play, const RunResult& result);
 
 /// Of each result's schedule, played once more. `indices` say which of the scenario's schedules they are.
 std::vector<UpdateBreakdown> breakdowns_of(const Scenario& scenario, const std::vector<int>& indices,
-                                           const std::vector<RunResult>& results, NetworkKind network);
+                                           const std::vector<RunResult>& results, const Evaluations& evaluations);
 
 }  // namespace accosim

@@ -7,6 +7,9 @@
 
 #include "models/base/quantity.hpp"
 #include "models/collectives/between_nodes.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/messages/message_query.hpp"
 #include "sim/messages/play_messages.hpp"
 #include "sim/schedules/schedule.hpp"

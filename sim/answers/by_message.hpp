@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "models/price/costs.hpp"
-#include "models/spec/spec.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 
 namespace accosim {
 

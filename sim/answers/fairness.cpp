@@ -7,9 +7,16 @@
 #include <utility>
 
 #include "models/base/stages.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
 #include "sim/answers/parts.hpp"
-#include "sim/result/balance.hpp"
+#include "sim/evaluation/balance.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/evaluation/crews.hpp"
 #include "sim/result/run.hpp"
 
 namespace accosim {
@@ -21,18 +28,11 @@ constexpr std::size_t kMostShares = 4;  ///< numbers that a label lists
 
 std::vector<Share> shares_of(const Scenario& scenario) {
   std::vector<Share> shares;
-  for (const NodeGroup& group : scenario.cluster.nodes) {
-    const std::size_t first = shares.size();
-    for (int gpu = 0; gpu < group.gpus; ++gpu) {
-      Share share{group.name, device_name(scenario.cluster, group.devices[static_cast<std::size_t>(gpu)]), 0,
-                  group.micro_batch_size, accumulation_steps_of(group, gpu, scenario.training)};
-      const auto same = [&](const Share& each) {
-        return each.device == share.device && each.accumulation_steps == share.accumulation_steps;
-      };
-      auto known = std::find_if(shares.begin() + static_cast<std::ptrdiff_t>(first), shares.end(), same);
-      if (known == shares.end()) known = shares.insert(shares.end(), share);
-      known->gpus += group.count;
-    }
+  for (const Crew& crew : crews_of(scenario.cluster)) {
+    const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(crew.group)];
+    const int gpu = crew.gpus.front();
+    shares.push_back({group.name, device_name(scenario.cluster, group.devices[static_cast<std::size_t>(gpu)]),
+                      crew.ranks, group.micro_batch_size, accumulation_steps_of(group, gpu, scenario.training)});
   }
   return shares;
 }
@@ -76,12 +76,13 @@ std::string shares_in_words(const FairBaseline& balanced) {
 /// The baseline beside a comparison: what is played, and at what.
 class FairPlays {
  public:
-  FairPlays(const Scenario& scenario, const ScheduleSpec& baseline, double tokens_per_second, NetworkKind network)
-      : scenario_(scenario), baseline_(baseline), tokens_per_second_(tokens_per_second), network_(network) {}
+  FairPlays(const Scenario& scenario, const ScheduleSpec& baseline, double tokens_per_second,
+            const Evaluations& evaluations)
+      : scenario_(scenario), baseline_(baseline), tokens_per_second_(tokens_per_second), evaluations_(evaluations) {}
 
   /// On all GPUs, with the micro-batch sizes as written; or where whole ones of them cannot be divided evenly, others.
   FairBaseline balanced_at(double samples) const {
-    const Balanced even = balanced(scenario_, baseline_, {baseline_}, task(samples, false));
+    const Balanced even = balanced(scenario_, baseline_, {baseline_}, task(samples, false), evaluations_);
     const bool uneven = meets_every_micro_batch(baseline_) || even.time > kMostUneven * even.ideal;
     const Balanced choice = fastest_at(scenario_, samples, uneven);
     bool sizes = false;
@@ -110,11 +111,11 @@ class FairPlays {
   }
 
   Balanced fastest_at(const Scenario& scenario, double samples, bool sizes) const {
-    return fastest_balance(scenario, baseline_, {baseline_}, task(samples, sizes), network_);
+    return fastest_balance(scenario, baseline_, {baseline_}, task(samples, sizes), evaluations_);
   }
 
   FairBaseline played(const Scenario& scenario, bool sizes) const {
-    const RunResult play = run_schedule(scenario, baseline_, network_, Advice::kNone);
+    const RunResult play = run_schedule(scenario, baseline_, evaluations_, Advice::kNone);
     FairBaseline result;
     result.samples_per_update = play.samples_per_update;
     result.update_time = play.update_time;
@@ -130,13 +131,8 @@ class FairPlays {
   const Scenario& scenario_;
   const ScheduleSpec& baseline_;
   double tokens_per_second_ = 0;  ///< of the baseline as it is written
-  NetworkKind network_;
+  const Evaluations& evaluations_;
 };
-
-const ScheduleSpec& spec_of(const Scenario& scenario, const std::string& label) {
-  return *std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                       [&](const ScheduleSpec& spec) { return spec.label == label; });
-}
 
 FairGain gain_of(const RunResult& result, const FairBaseline& balanced) {
   FairGain gain;
@@ -257,7 +253,7 @@ std::string in_words(const FairBaseline& part, const FairBaseline& balanced, con
 namespace {
 
 bool accumulates(const Scenario& scenario, const RunResult& result) {
-  return result.label != scenario.baseline && accumulates_while_waiting(spec_of(scenario, result.label));
+  return result.label != scenario.baseline && accumulates_while_waiting(*schedule_labelled(scenario, result.label));
 }
 
 /// At the samples that are asked for, then at those of the schedules that accumulate more.
@@ -269,30 +265,32 @@ std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::v
     const double samples = result.samples_per_update;
     const bool known = std::abs(nearest_of(baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
     // What communicates in every micro-batch is played bucket by bucket: not at a batch that may be thousands.
-    if (!known && !meets_every_micro_batch(spec_of(scenario, scenario.baseline)))
-      baselines.push_back(plays.balanced_at(samples));
+    if (!known && !meets_every_micro_batch(baseline_of(scenario))) baselines.push_back(plays.balanced_at(samples));
   }
   return baselines;
 }
 
-FairPlays plays_of(const Scenario& scenario, const std::vector<RunResult>& results, NetworkKind network) {
+FairPlays plays_of(const Scenario& scenario, const std::vector<RunResult>& results, const Evaluations& evaluations) {
   const RunResult& first = results.front();
-  return {scenario, spec_of(scenario, scenario.baseline), first.tokens_per_second / *first.speedup, network};
+  return {scenario, baseline_of(scenario), first.tokens_per_second / *first.speedup, evaluations};
 }
 
 }  // namespace
 
-std::vector<FairBaseline> balanced_baselines(const Scenario& scenario, const std::vector<RunResult>& results,
-                                             NetworkKind network) {
-  return balanced_at_all(scenario, results, plays_of(scenario, results, network));
+std::vector<FairBaseline> balanced_baselines(const Scenario& asked, const std::vector<RunResult>& results,
+                                             const Evaluations& evaluations) {
+  const Scenario scenario = evaluations.divided(asked, baseline_of(asked));
+  return balanced_at_all(scenario, results, plays_of(scenario, results, evaluations));
 }
 
-FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results, NetworkKind network) {
+FairComparison fair_comparison(const Scenario& asked, const std::vector<RunResult>& results,
+                               const Evaluations& evaluations) {
   const Stage stage("fair baselines");
   FairComparison fair;
   if (results.empty() || results.front().costs->kinds.size() < 2) return fair;
-  const ScheduleSpec& baseline = spec_of(scenario, scenario.baseline);
-  const FairPlays plays = plays_of(scenario, results, network);
+  const Scenario scenario = evaluations.divided(asked, baseline_of(asked));
+  const ScheduleSpec& baseline = baseline_of(scenario);
+  const FairPlays plays = plays_of(scenario, results, evaluations);
   fair.baselines = balanced_at_all(scenario, results, plays);
   std::vector<const RunResult*> gaining;
   for (const RunResult& result : results)

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/spec.hpp"
-#include "sim/network/network.hpp"
+#include "models/spec/scenario.hpp"
+#include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
@@ -59,12 +59,13 @@ struct FairComparison {
 };
 
 /// `results` are of compare(), at least one.
-FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results, NetworkKind network);
+FairComparison fair_comparison(const Scenario& asked, const std::vector<RunResult>& results,
+                               const Evaluations& evaluations);
 
 /// The baseline with its work balanced: at the samples an update that are asked for, and at those of each result that
 /// accumulates while it waits. As for fair_comparison().
-std::vector<FairBaseline> balanced_baselines(const Scenario& scenario, const std::vector<RunResult>& results,
-                                             NetworkKind network);
+std::vector<FairBaseline> balanced_baselines(const Scenario& asked, const std::vector<RunResult>& results,
+                                             const Evaluations& evaluations);
 /// The one with the nearest samples per update; of at least one.
 const FairBaseline& nearest_of(const std::vector<FairBaseline>& baselines, double samples);
 

@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/base/json.hpp"
+#include "models/read/read_schedule.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/run.hpp"
 
@@ -65,6 +70,7 @@ std::string overlap(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) 
   changed.buckets = to.buckets;
   changed.bucket_cap = to.bucket_cap;
   changed.first_bucket = to.first_bucket;
+  changed.bucket_cap_a_rank = to.bucket_cap_a_rank;
   const bool same = changed.overlap == now.overlap && changed.buckets == now.buckets &&
                     changed.bucket_cap == now.bucket_cap && changed.first_bucket == now.first_bucket;
   if (same) return "";
@@ -95,16 +101,63 @@ std::string shard(const Scenario& scenario, ScheduleSpec& now, const ScheduleSpe
   return fmt::format("{}: optimizer sharded", plain_sharded_schedule().title);
 }
 
+/// Beside the forward pass, where gradients are beside the backward pass already.
+std::string gather_beside(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
+  if (now.name != to.name || now.overlap != Overlap::kBackward || now.overlap_param_gather || !to.overlap_param_gather)
+    return "";
+  now.overlap_param_gather = true;
+  now.align_param_gather = to.align_param_gather;
+  now.gather_cap = to.gather_cap;
+  return "parameters beside the forward pass";
+}
+
+std::string both_ways() { return fmt::format("{} overlapped both ways", plain_sharded_schedule().title); }
+
+/// `now`, a sharded optimizer, with its gradients beside the backward pass and its parameters beside the next forward
+/// pass: the scenario's own where it has one; nothing where the loader refuses it.
+std::optional<ScheduleSpec> overlapped_both_ways(const Scenario& scenario, const ScheduleSpec& now) {
+  for (const ScheduleSpec& spec : scenario.schedules)
+    if (spec.name == now.name && spec.overlap_param_gather && spec.gradient_dtype == now.gradient_dtype &&
+        spec.parameter_dtype == now.parameter_dtype && spec.optimizer_dtype == now.optimizer_dtype)
+      return spec;
+  JsonValue json = json_object({{"name", now.name},
+                                {"parameter_dtype", name_of(now.parameter_dtype)},
+                                {"gradient_dtype", name_of(now.gradient_dtype)},
+                                {"optimizer_dtype", name_of(now.optimizer_dtype)},
+                                {"overlap", name_of(Overlap::kBackward)},
+                                {"overlap_param_gather", true}});
+  Diagnostics diagnostics;
+  ScheduleSpec spec = read_schedule(json, "", scenario.training, scenario.cluster, diagnostics);
+  if (!diagnostics.errors.empty()) return std::nullopt;
+  if (now.overlap != Overlap::kBackward) return spec;
+  spec.buckets = now.buckets;
+  spec.bucket_cap = now.bucket_cap;
+  spec.first_bucket = now.first_bucket;
+  spec.gradient_as_bucket_view = now.gradient_as_bucket_view;
+  spec.reduction = now.reduction;
+  return spec;
+}
+
+/// What a sharded optimizer hides without delaying anything stands before what a delayed one hides.
+std::string overlap_both_ways(const Scenario& scenario, ScheduleSpec& now, const ScheduleSpec& to) {
+  if (!traits_of(to).delayed || now.name != plain_sharded_schedule().name || now.overlap_param_gather) return "";
+  const std::optional<ScheduleSpec> overlapped = overlapped_both_ways(scenario, now);
+  if (!overlapped) return "";
+  now = *overlapped;
+  return both_ways();
+}
+
 /// What the last step is called; it changes all that is left.
 std::string the_rest(const ScheduleSpec& now, const ScheduleSpec& to) {
   const ScheduleTraits& traits = traits_of(to);
-  if (now.name == to.name) return "all that is left";
+  if (now.name == to.name) return to.overlap_param_gather && is_serial_sharded(now) ? both_ways() : "all that is left";
   if (traits.delayed) return fmt::format("{}: communication hidden", traits.title);
   if (traits.local) return fmt::format("{}: meetings each {} updates", traits.title, to.inner_updates);
   return traits.title;
 }
 
-constexpr Change kChanges[] = {reduce_once, gradients_in, parameters_in, copy_less, step_whole, overlap, shard};
+constexpr Change kChanges[] = {reduce_once, gradients_in, parameters_in, copy_less,        step_whole,
+                               overlap,     shard,        gather_beside, overlap_both_ways};
 
 bool same_run(ScheduleSpec a, const ScheduleSpec& b) {
   a.label = b.label;
@@ -148,28 +201,47 @@ std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& fr
     rungs.back().spec = to;
   else
     add(the_rest(now, to), to);
-  const double most = traits_of(to).most_same_batch;
-  if (rungs.size() < 2) return rungs;  // the same but for the label
-  if (is_serial_sharded(rungs[rungs.size() - 2].spec) && identical_ranks(scenario.cluster))
-    rungs.back().most_same_batch = most;
+  if (!identical_ranks(scenario.cluster)) return rungs;
+  for (std::size_t i = 0; i + 1 < rungs.size(); ++i) {
+    if (!is_serial_sharded(rungs[i].spec)) continue;
+    rungs.back().most_same_batch = traits_of(to).most_same_batch;
+    rungs.back().most_over = i;
+  }
   return rungs;
 }
 
-Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to, NetworkKind network) {
+namespace {
+
+/// Tokens per second of a play at the work that is asked for.
+double rate_of(const SteadyPlay& play) { return worked_per_update(play).tokens / play.measured.update_time.value; }
+
+/// Seconds a sample of a rung at as many samples an update as the last one has. One that reduces after every
+/// micro-batch takes as many times as long as it would accumulating() as it does at the work asked for: what no_sync
+/// brings is not larger because another schedule's batch has grown.
+std::optional<double> time_at(const Scenario& scenario, const Rung& rung, const Rung& last,
+                              const Evaluations& evaluations) {
+  const double samples = last.samples_per_update;
+  if (&rung == &last) return rung.update_time.value / samples;
+  const ScheduleSpec spec = accumulating(rung.spec);
+  const std::optional<double> time = time_per_sample(scenario, spec, samples, evaluations);
+  if (!time || spec == rung.spec) return time;
+  return *time * rate_of(*evaluations.play(scenario, spec)) / rung.tokens_per_second;
+}
+
+}  // namespace
+
+Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to,
+              const Evaluations& evaluations) {
   Ladder result{from.label, to.label, rungs_between(scenario, from, to)};
   std::vector<Rung>& rungs = result.rungs;
-  const int steps = scenario.training.gradient_accumulation_steps;
   for (Rung& rung : rungs) {
-    const SteadyPlay play = play_steady(scenario, rung.spec, steps, network);
-    rung.update_time = play.measured.update_time;
-    rung.samples_per_update = samples_per_update(play);
-    rung.tokens_per_second = worked_per_update(play).tokens / rung.update_time.value;
+    const auto play = evaluations.play(scenario, rung.spec);
+    rung.update_time = play->measured.update_time;
+    rung.samples_per_update = samples_per_update(*play);
+    rung.tokens_per_second = rate_of(*play);
   }
-  const double samples = rungs.back().samples_per_update;
-  std::vector<std::optional<double>> times;  // seconds a sample at as many samples
-  for (const Rung& rung : rungs)
-    times.push_back(&rung == &rungs.back() ? std::optional(rung.update_time.value / samples)
-                                           : time_per_sample(scenario, rung.spec, samples, network));
+  std::vector<std::optional<double>> times;
+  for (const Rung& rung : rungs) times.push_back(time_at(scenario, rung, rungs.back(), evaluations));
   for (std::size_t i = 1; i < rungs.size(); ++i) {
     rungs[i].times = rungs[i].tokens_per_second / rungs[i - 1].tokens_per_second;
     rungs[i].speedup = rungs[i].tokens_per_second / rungs[0].tokens_per_second;

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/spec.hpp"
-#include "sim/network/network.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/evaluation.hpp"
 
 namespace accosim {
 
@@ -20,11 +21,13 @@ struct Rung {
   double tokens_per_second = 0;
   double times = 1;    ///< tokens per second over those of the rung before
   double speedup = 1;  ///< and over those of the first
-  /// The same at as many samples an update as the last rung has; absent where this rung, or the one it is over, cannot
-  /// be played at so few.
+  /// The same at as many samples an update as the last rung has. What a rung loses that reduces after every micro-batch
+  /// is what it loses at the work asked for. Absent where this rung, or the one it is over, cannot be played at so few.
   std::optional<double> times_same_batch, speedup_same_batch;
-  /// Of an identity of the schedules: this rung is never more times as fast at the same batch. 0: there is none.
+  /// Of an identity of the schedules: this rung is never more times as fast at the same batch as the rung `most_over`,
+  /// a serial ZeRO-1. 0: there is none.
   double most_same_batch = 0;
+  std::size_t most_over = 0;
 };
 
 struct Ladder {
@@ -42,8 +45,11 @@ double shown_times(const Ladder& ladder, std::size_t rung);
 /// The changes that lead from one to the other, in this order, those left out that change nothing: gradients reduced
 /// once an update; dtypes of gradients and parameters; no broadcast of buffers, and gradients as views of the buckets;
 /// the optimizer of DDP shared out or not; buckets sent beside the backward pass; a sharded optimizer with one
-/// reduce-scatter and one all-gather (ZeRO-1); what is left. times and times_same_batch multiply to the last speedups.
-Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to, NetworkKind network);
+/// reduce-scatter and one all-gather (ZeRO-1); on the way to a delayed schedule the same with its gradients beside the
+/// backward pass and its parameters beside the next forward pass, where the framework can; what is left. times and
+/// times_same_batch multiply to the last speedups.
+Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to,
+              const Evaluations& evaluations);
 
 /// The specs and changes alone, for tests and for those who play them otherwise.
 std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to);

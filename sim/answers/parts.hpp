@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 
 namespace accosim {
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "models/base/statistics.hpp"
+#include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {

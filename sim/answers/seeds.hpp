@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/network/network.hpp"
 #include "sim/result/metrics.hpp"
 

@@ -8,8 +8,10 @@
 #include <map>
 #include <utility>
 
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/stretches.hpp"
 #include "sim/result/critical_path.hpp"
-#include "sim/result/stretches.hpp"
 
 namespace accosim {
 namespace {
@@ -31,6 +33,7 @@ Activity activity_of(OpClass cls) {
     case OpClass::kCopy: return Activity::kCopy;
     case OpClass::kCommunication: return Activity::kHiddenCommunication;
     case OpClass::kPause: return Activity::kPause;
+    case OpClass::kCounted: return Activity::kCounted;
     case OpClass::kHost:
     case OpClass::kMark: break;
   }
@@ -139,7 +142,8 @@ bool is_communication(Activity activity) {
   return activity == Activity::kHiddenCommunication || activity == Activity::kExposedCommunication;
 }
 bool is_busy(Activity activity) {
-  return !is_communication(activity) && activity != Activity::kWaiting && activity != Activity::kPause;
+  return !is_communication(activity) && activity != Activity::kWaiting && activity != Activity::kPause &&
+         activity != Activity::kCounted;
 }
 
 /// Communication cut where the rank begins or stops to compute.
@@ -187,8 +191,8 @@ std::vector<TimelineRank> all_ranks(const SteadyPlay& play, Extent extent) {
   for (std::size_t rank = play.folded.class_of.size(); rank-- > 0;) {
     TimelineRank& first = ranks[static_cast<std::size_t>(play.folded.class_of[rank])];
     first.rank = static_cast<int>(rank);
-    first.device = play.costs.kinds[play.costs.kind_of[rank]].device.name;
-    first.node = play.costs.places[rank].node;
+    first.device = play.costs->kinds[play.costs->kind_of[rank]].device.name;
+    first.node = play.costs->places[rank].node;
   }
   constexpr double kRounding = 1e-12;
   for (const Span& span : play.spans) {
@@ -286,7 +290,8 @@ const char* name_of(Activity activity) {
                                                            "hidden communication",
                                                            "exposed communication",
                                                            "waiting for other ranks",
-                                                           "pause"};
+                                                           "pause",
+                                                           "as before, counted and not played"};
   return kNames[static_cast<std::size_t>(activity)];
 }
 
@@ -296,7 +301,7 @@ ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, c
   timeline.label = spec.label;
   timeline.length = Seconds{extent.to - extent.from};
   timeline.updates_per_mark = play.folded.graph.updates_per_mark;
-  timeline.drawn = play.costs.pace.unsteady.varies();
+  timeline.drawn = play.costs->pace.unsteady.varies();
   for (const Label& label : play.folded.graph.labels) timeline.labels.push_back(label.name);
   std::vector<TimelineRank> ranks = all_ranks(play, extent);
   add_critical(ranks, play, extent);
@@ -316,7 +321,7 @@ ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, c
 
 std::vector<ScheduleTimeline> timelines_of(const Scenario& scenario, const std::vector<int>& indices,
                                            const std::vector<RunResult>& results, TimelineOptions options,
-                                           NetworkKind network) {
+                                           const Evaluations& evaluations) {
   constexpr double kOfTheSlowest = 2, kOwn = 4;  // updates
   constexpr int kSettling = 4;
   Seconds slowest;
@@ -324,12 +329,12 @@ std::vector<ScheduleTimeline> timelines_of(const Scenario& scenario, const std::
   std::vector<ScheduleTimeline> timelines;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[indices[i]];
-    SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network, Keep::kAll);
+    SteadyPlay play = *evaluations.play(scenario, spec, Keep::kAll);
     // Where ranks differ some are ahead of others, by less than two updates.
     const int ahead = play.folded.graph.ranks.size() > 1 ? 2 : 0;
     const int marks = options.updates / play.folded.graph.updates_per_mark + 1 + kSettling;
     if (ahead > 0 || marks > play.updates)
-      play_updates(play, spec, std::max(marks, play.updates) + ahead, network, Keep::kAll);
+      play_updates(play, spec, std::max(marks, play.updates) + ahead, evaluations.network(), Keep::kAll);
     options.longest = std::max(kOfTheSlowest * slowest, kOwn * results[i].update_time);
     timelines.push_back(timeline_of(spec, play, options));
   }

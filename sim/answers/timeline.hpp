@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/run.hpp"
 
 namespace accosim {
 
@@ -23,8 +25,9 @@ enum class Activity : std::uint8_t {
   kExposedCommunication,  ///< while it does not, as RunResult::exposed_communication
   kWaiting,               ///< for the other ranks of a collective
   kPause,
+  kCounted,  ///< repetitions of a loop that are equal to the one before and are not played
 };
-inline constexpr int kActivities = 9;
+inline constexpr int kActivities = 10;
 /// "exposed communication".
 const char* name_of(Activity activity);
 
@@ -77,7 +80,7 @@ ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, c
 /// Without a number of updates the longest is not much longer than an update of the slowest schedule.
 std::vector<ScheduleTimeline> timelines_of(const Scenario& scenario, const std::vector<int>& indices,
                                            const std::vector<RunResult>& results, TimelineOptions options,
-                                           NetworkKind network);
+                                           const Evaluations& evaluations);
 
 /// The spans of a lane with those shorter than `least` made one with their neighbours, until that is `least` long: what
 /// a picture shows of them. The one that lasts longest names it; `count` says how many.

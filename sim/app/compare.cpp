@@ -7,6 +7,7 @@
 #include "models/base/standard_streams.hpp"
 #include "models/recorded/convergence_file.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "reports/console.hpp"
 #include "reports/plot/timeline_text.hpp"
 #include "reports/result_json.hpp"
@@ -18,6 +19,7 @@
 #include "sim/app/timeline.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
+#include "sim/app/winner_option.hpp"
 #include "sim/evidence/time_to_loss.hpp"
 #include "sim/result/run.hpp"
 
@@ -41,19 +43,23 @@ ExitCode compare_schedules(const Arguments& arguments) {
     return ExitCode::kBadCommandLine;
   }
   const ChosenSchedules chosen = load_chosen(arguments, {arguments.text("--convergence")});
-  std::vector<RunResult> results = over_seeds(chosen, arguments, [&](const Scenario& scenario) {
-    return compare(scenario, chosen.indices, network_of(arguments));
-  });
+  const Evaluations evaluations(network_of(arguments));
+  std::vector<RunResult> results = over_seeds(
+      chosen, arguments, [&](const Scenario& scenario) { return compare(scenario, chosen.indices, evaluations); });
   if (arguments.given("--convergence")) add_convergence(results, chosen.scenario, arguments);
-  const FairComparison fair = while_shown(
-      "playing fair baselines", [&] { return fair_comparison(chosen.scenario, results, network_of(arguments)); });
+  const FairComparison fair =
+      while_shown("playing fair baselines", [&] { return fair_comparison(chosen.scenario, results, evaluations); });
+  const Standing standing = while_shown("playing the winner at other batches", [&] {
+    return standing_of(chosen.scenario, results, winner_rule_of(arguments), evaluations);
+  });
   if (arguments.flag("--json"))
-    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, fair,
+    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, standing, fair,
                        arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses);
   else
-    write_comparison(std::cout, chosen.scenario, results, console_options(), fair);
+    write_comparison(std::cout, chosen.scenario, results, standing, console_options(), fair);
   if (arguments.given("--timeline"))
-    write_timeline(std::cout, timeline_picture(chosen.scenario, chosen.indices, results, arguments), console_options());
+    write_timeline(std::cout, timeline_picture(chosen.scenario, chosen.indices, results, evaluations, arguments),
+                   console_options());
   std::cout.flush();
   write_trace(chosen, results, arguments);
   return ExitCode::kDone;
@@ -78,7 +84,7 @@ std::vector<Option> terminal_options() {
 
 std::vector<Option> options() {
   return joined(
-      joined(report_options(), terminal_options()),
+      joined(joined(report_options(), terminal_options()), winner_options()),
       {{.names = "--machine",
         .help = "Predict a run of accocal train, given in place of a scenario, on this machine (accosim fit SAMPLES -o "
                 "MACHINE)",
@@ -106,6 +112,7 @@ Mode of_a_run() {
 
 Mode of_schedules() {
   Texts reads = names_of(joined(report_options(), terminal_options()));
+  for (const Option& option : winner_options()) reads.push_back(option.names);
   for (const char* const name : {"--convergence", "--critical-batch"}) reads.emplace_back(name);
   return {.of = "of schedules", .reads = reads, .run = compare_schedules};
 }

@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "reports/difference_text.hpp"
 #include "sim/app/gzip.hpp"
 #include "sim/app/shared.hpp"

@@ -1,10 +1,18 @@
 // The verb `explain`: where the time of one update goes, what its collectives take message by message and on more
-// nodes, and which change brings how much of a gain.
+// nodes, which change brings how much of a gain, and what a schedule's ranks run.
 #include <iostream>
 #include <optional>
 
+#include "models/base/outputs.hpp"
+#include "models/base/whole_file.hpp"
+#include "models/price/price.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "reports/collectives_text.hpp"
 #include "reports/explain_text.hpp"
+#include "reports/graph/graph_dot.hpp"
+#include "reports/graph/graph_text.hpp"
 #include "reports/ladder_text.hpp"
 #include "reports/messages_report.hpp"
 #include "sim/answers/by_message.hpp"
@@ -13,10 +21,11 @@
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/result/balance.hpp"
+#include "sim/evaluation/evaluation.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/result/critical_path.hpp"
 #include "sim/result/explained_collectives.hpp"
-#include "sim/result/run.hpp"
+#include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
@@ -25,28 +34,30 @@ Option json_option() {
   return {.names = "--json", .help = "With --ladder or --messages: one JSON document instead of text", .value = false};
 }
 
-/// The time in which the schedule would do as many samples as in an update of `play`, if computation and communication
-/// did not slow each other: it is played again with training.interference off. Absent where it is off already.
+/// The time in which the schedule would do as many samples as from one mark of `play` to the next, which is what is
+/// explained (of DiLoCo its inner updates and their meeting), if computation and communication did not slow each other:
+/// it is played again with training.interference off. Absent where it is off already.
 std::optional<Seconds> without_interference(Scenario scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                                            NetworkKind network) {
+                                            const Evaluations& evaluations) {
   if (!scenario.training.interference) return std::nullopt;
   scenario.training.interference = false;
-  const SteadyPlay alone = play_steady(scenario, spec, play.accumulation_steps, network);
-  return samples_per_update(play) / samples_per_update(alone) * alone.measured.update_time;
+  const auto alone = evaluations.play(scenario, spec);
+  return play.folded.graph.updates_per_mark * (samples_per_update(play) / samples_per_update(*alone)) *
+         alone->measured.update_time;
 }
 
 ExitCode explain_each(const Arguments& arguments) {
-  const Scenario scenario = load_balanced(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Evaluations evaluations(network_of(arguments));
   std::vector<Explanation> explanations;
   {
     Progress progress("playing schedules");
     for (const int index : chosen_schedules(scenario, arguments.texts("--schedule"))) {
       const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
       progress.now("playing " + spec.label);
-      const SteadyPlay play =
-          play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network_of(arguments));
-      explanations.push_back(explain(spec, play));
-      explanations.back().without_interference = without_interference(scenario, spec, play, network_of(arguments));
+      const auto play = evaluations.play(scenario, spec);
+      explanations.push_back(explain(spec, *play));
+      explanations.back().without_interference = without_interference(scenario, spec, *play, evaluations);
     }
   }
   write_explanations(std::cout, explanations, console_options());
@@ -54,9 +65,9 @@ ExitCode explain_each(const Arguments& arguments) {
 }
 
 ExitCode explain_ladder(const Arguments& arguments) {
-  const Scenario scenario = load_balanced(arguments.text("scenario"), arguments.texts("--set")).scenario;
-  const Ladder walked =
-      while_shown("playing the schedules between", [&] { return ladder_asked_for(scenario, arguments); });
+  const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Ladder walked = while_shown("playing the schedules between",
+                                    [&] { return ladder_asked_for(scenario, network_of(arguments), arguments); });
   if (arguments.flag("--json"))
     std::cout << dump_json(ladder_json(walked)) << '\n';
   else
@@ -74,7 +85,7 @@ Option growth_option() {
 }
 
 ExitCode write_growth_of(const Arguments& arguments) {
-  const Scenario scenario = load_balanced(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
   write_growth(std::cout, scenario.cluster, growth_of(scenario.cluster));
   return ExitCode::kDone;
 }
@@ -87,7 +98,7 @@ Option messages_option() {
 }
 
 ExitCode explain_messages(const Arguments& arguments) {
-  const Scenario scenario = load_balanced(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
   std::vector<CollectivesByMessage> results;
   for (const int index : chosen_schedules(scenario, arguments.texts("--schedule")))
     results.push_back(by_message(scenario, scenario.schedules[index]));
@@ -97,6 +108,58 @@ ExitCode explain_messages(const Arguments& arguments) {
   }
   for (const CollectivesByMessage& result : results) write_by_message(std::cout, result, console_options());
   return ExitCode::kDone;
+}
+
+std::vector<Option> graph_options() {
+  return {{.names = "--graph",
+           .help = "Print what each kind of rank runs: lanes, ops, what they wait for, loops",
+           .value = false,
+           .excludes = {"--ladder", "--growth", "--messages"}},
+          {.names = "-o,--output",
+           .help = "With --graph: draw it into this file instead, .dot for Graphviz",
+           .empty = "names no file",
+           .takes = "FILE"},
+          force_option()};
+}
+
+ScheduleGraph graph_of(const Scenario& scenario, const ScheduleSpec& spec) {
+  const Shared<Costs> costs = Evaluations(NetworkKind::kReference).costs(scenario, spec);
+  const auto of_updates = [&](int updates) {
+    return build(spec, costs, scenario.training.gradient_accumulation_steps, updates);
+  };
+  ScheduleGraph graph{spec.label, {}, of_updates(2), of_updates(0).programs, of_updates(1).programs};
+  for (const RankKind& kind : costs->kinds) graph.kinds.push_back(kind.device.name);
+  return graph;
+}
+
+ExitCode explain_graph(const Arguments& arguments) {
+  const LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"));
+  const Scenario& scenario = loaded.scenario;
+  const std::string& output = arguments.text("--output");
+  check_outputs({{"--output", output, {"a graph is Graphviz's dot", ".dot", kDotBegins, ""}}}, loaded.files,
+                arguments.flag("--force"));
+  std::vector<ScheduleGraph> graphs;
+  for (const int index : chosen_schedules(scenario, arguments.texts("--schedule")))
+    graphs.push_back(graph_of(scenario, scenario.schedules[static_cast<std::size_t>(index)]));
+  if (arguments.given("--output")) {
+    WholeFile file(output);
+    write_dot(file.stream(), graphs);
+    file.commit();
+  } else {
+    for (const ScheduleGraph& graph : graphs) {
+      if (&graph != &graphs.front()) std::cout << '\n';
+      write_graph(std::cout, graph, console_options());
+    }
+  }
+  return ExitCode::kDone;
+}
+
+Mode of_graph() {
+  return {.of = "of a graph (--graph)",
+          .reads = {"scenario", "--set", "--schedule", "--graph", "--output", "--force"},
+          .run = explain_graph,
+          .is_meant = [](const Arguments& arguments) { return arguments.given("--graph"); },
+          .refusals = {{"--network", "--graph shows what is there before anything is played; leave out --network"}}};
 }
 
 Mode of_messages() {
@@ -113,10 +176,12 @@ Mode of_messages() {
 Verb explain_verb() {
   return {.name = "explain",
           .help =
-              "Show where the time of one update goes, what its collectives cost, or which change brings how much of a "
-              "gain",
-          .options = joined(play_options(), {ladder_option(), growth_option(), messages_option(), json_option()}),
-          .modes = {of_messages(),
+              "Show where the time of one update goes, what its collectives cost, which change brings how much of a "
+              "gain, or what ranks run",
+          .options = joined(joined(play_options(), {ladder_option(), growth_option(), messages_option()}),
+                            joined(graph_options(), {json_option()})),
+          .modes = {of_graph(),
+                    of_messages(),
                     {.of = "of growth (--growth)",
                      .reads = {"scenario", "--set", "--growth"},
                      .run = write_growth_of,

@@ -7,7 +7,7 @@
 #include "models/base/standard_streams.hpp"
 #include "models/base/whole_file.hpp"
 #include "models/fit/import_nccl_tests.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/verbs.hpp"
 

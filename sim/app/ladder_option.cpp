@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 
@@ -29,14 +30,14 @@ Option ladder_option() {
           .takes = "LABEL"};
 }
 
-Ladder ladder_asked_for(const Scenario& scenario, const Arguments& arguments) {
+Ladder ladder_asked_for(const Scenario& scenario, const Evaluations& evaluations, const Arguments& arguments) {
   const Texts& ends = arguments.texts("--ladder");
   if (ends.size() > 2) throw ScenarioError({"--ladder: names more than one pair of schedules; give it once"});
   const ScheduleSpec &from = rung_named(scenario, ends[0]), &to = rung_named(scenario, ends[1]);
   if (&from == &to)
     throw ScenarioError({fmt::format("--ladder {} {}: is one schedule, with nothing between; name two",
                                      printable(ends[0]), printable(ends[1]))});
-  return ladder(scenario, from, to, network_of(arguments));
+  return ladder(scenario, from, to, evaluations);
 }
 
 }  // namespace accosim

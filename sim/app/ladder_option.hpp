@@ -1,7 +1,7 @@
 // The ladder that `explain` prints and `plot` draws: its option, and the two schedules that it names.
 #pragma once
 
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/answers/ladder.hpp"
 #include "sim/app/verb.hpp"
 
@@ -11,6 +11,6 @@ namespace accosim {
 Option ladder_option();
 
 /// Between the two schedules of --ladder. Throws ScenarioError where they are not two of the scenario's.
-Ladder ladder_asked_for(const Scenario& scenario, const Arguments& arguments);
+Ladder ladder_asked_for(const Scenario& scenario, const Evaluations& evaluations, const Arguments& arguments);
 
 }  // namespace accosim

@@ -7,7 +7,7 @@
 
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/library.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
 

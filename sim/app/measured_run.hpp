@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/recorded/measured_run.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/evidence/live.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/network/network.hpp"

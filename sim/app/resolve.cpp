@@ -1,15 +1,15 @@
 // The verb `resolve`: the scenario with everything filled in.
 #include <iostream>
 
+#include "models/read/load.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/result/balance.hpp"
 
 namespace accosim {
 namespace {
 
 ExitCode resolve(const Arguments& arguments) {
-  std::cout << load_balanced(arguments.text("scenario"), arguments.texts("--set")).resolved();
+  std::cout << load_scenario(arguments.text("scenario"), arguments.texts("--set")).resolved();
   return ExitCode::kDone;
 }
 

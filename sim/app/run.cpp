@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "models/spec/scenario.hpp"
 #include "reports/console.hpp"
 #include "reports/result_json.hpp"
 #include "sim/app/schedules.hpp"
@@ -10,33 +11,41 @@
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
+#include "sim/app/winner_option.hpp"
 
 namespace accosim {
 namespace {
 
 ExitCode run_each(const Arguments& arguments) {
   const ChosenSchedules chosen = load_chosen(arguments, {});
+  const Evaluations evaluations(network_of(arguments));
   const std::vector<RunResult> results = over_seeds(chosen, arguments, [&](const Scenario& scenario) {
     std::vector<RunResult> each;
     for (const int index : chosen.indices)
-      each.push_back(run_schedule(scenario, scenario.schedules[index], network_of(arguments)));
+      each.push_back(run_schedule(scenario, scenario.schedules[index], evaluations));
     return each;
   });
+  const auto standing = [&](const std::vector<RunResult>& of) {
+    return standing_of(chosen.scenario, of, winner_rule_of(arguments), evaluations);
+  };
   if (arguments.flag("--json"))
-    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, {},
+    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results,
+                       results.size() == 1 ? standing(results) : Standing{}, {},
                        arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses);
   else
-    for (const RunResult& result : results) write_run(std::cout, chosen.scenario, result, console_options());
+    for (const RunResult& result : results)
+      write_run(std::cout, chosen.scenario, result, standing({result}), console_options());
   std::cout.flush();
   write_trace(chosen, results, arguments);
   return ExitCode::kDone;
 }
 
 std::vector<Option> options() {
-  return joined(report_options(), {{.names = "--all-ranks",
-                                    .help = "List each rank by itself too, not only ranks that do the same",
-                                    .value = false,
-                                    .needs = "--json"}});
+  return joined(joined(report_options(), winner_options()),
+                {{.names = "--all-ranks",
+                  .help = "List each rank by itself too, not only ranks that do the same",
+                  .value = false,
+                  .needs = "--json"}});
 }
 
 }  // namespace

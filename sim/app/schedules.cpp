@@ -7,12 +7,13 @@
 
 #include "models/base/outputs.hpp"
 #include "models/base/stages.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "sim/answers/seeds.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
-#include "sim/result/balance.hpp"
+#include "sim/evaluation/balance.hpp"
 
 namespace accosim {
 
@@ -68,7 +69,7 @@ ChosenSchedules load_chosen(const Arguments& arguments, const std::vector<Output
   if (arguments.flag("--verbose")) watch_stages();
   const Stage stage("reading the scenario");
   const Texts& sets = arguments.texts("--set");
-  LoadedScenario loaded = load_balanced(arguments.text("scenario"), sets);
+  LoadedScenario loaded = load_scenario(arguments.text("scenario"), sets);
   Scenario& scenario = loaded.scenario;
   loaded.files.insert(loaded.files.end(), inputs.begin(), inputs.end());
   check_outputs(outputs, loaded.files, arguments.flag("--force"));

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "models/base/outputs.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/app/verb.hpp"
-#include "sim/result/chosen.hpp"
+#include "sim/evaluation/chosen.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {

@@ -2,7 +2,7 @@
 #include "sim/app/shared.hpp"
 
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/human.hpp"
 #include "sim/answers/timeline.hpp"
 #include "sim/app/shared.hpp"
@@ -37,11 +39,12 @@ PlotHeading heading_of(const Scenario& scenario) {
 }
 
 TimelinePicture timeline_picture(const Scenario& scenario, const std::vector<int>& indices,
-                                 const std::vector<RunResult>& results, const Arguments& arguments) {
+                                 const std::vector<RunResult>& results, const Evaluations& evaluations,
+                                 const Arguments& arguments) {
   TimelineOptions options;
   options.updates = arguments.whole("--updates");
   if (arguments.flag("--all-ranks")) options.ranks = std::numeric_limits<int>::max();
-  return {heading_of(scenario), timelines_of(scenario, indices, results, options, network_of(arguments)), results};
+  return {heading_of(scenario), timelines_of(scenario, indices, results, options, evaluations), results};
 }
 
 }  // namespace accosim

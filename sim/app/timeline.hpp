@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/plot/timeline_svg.hpp"
 #include "sim/app/verb.hpp"
+#include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
@@ -19,6 +20,7 @@ PlotHeading heading_of(const Scenario& scenario);
 
 /// `results` are those of the schedules of `indices`; each is played once more.
 TimelinePicture timeline_picture(const Scenario& scenario, const std::vector<int>& indices,
-                                 const std::vector<RunResult>& results, const Arguments& arguments);
+                                 const std::vector<RunResult>& results, const Evaluations& evaluations,
+                                 const Arguments& arguments);
 
 }  // namespace accosim

@@ -7,13 +7,16 @@
 #include <iostream>
 #include <stdexcept>
 
-#include "models/spec/scenario.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
 #include "reports/trace/trace_json.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/evaluation/resident.hpp"
 #include "sim/player/fold.hpp"
 #include "sim/player/player.hpp"
-#include "sim/result/resident.hpp"
 #include "sim/result/run.hpp"
 
 namespace accosim {
@@ -61,7 +64,7 @@ std::vector<std::string> rank_names(const Scenario& scenario) {
 std::vector<MemoryCourse> memory_courses(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps) {
   std::vector<MemoryCourse> kinds, ranks;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = memory_of(costs, kind, spec, accumulation_steps);
+    const MemoryParts parts = memory_of(kind, spec, accumulation_steps);
     const Bytes comes = parts.part(MemoryUse::kActivations) + parts.part(MemoryUse::kLogitsAndLoss);
     kinds.push_back({parts.total() - comes, comes});
   }

@@ -9,7 +9,7 @@
 #include "models/base/standard_streams.hpp"
 #include "models/fit/gpu_cases.hpp"
 #include "models/fit/published.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
 #include "reports/evidence/memory_verdicts_markdown.hpp"

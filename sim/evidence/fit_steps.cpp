@@ -3,9 +3,14 @@
 #include <cmath>
 
 #include "models/base/minimise.hpp"
-#include "models/price/costs.hpp"
-#include "sim/result/parallel.hpp"
-#include "sim/result/run.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
+#include "sim/evaluation/parallel.hpp"
+#include "sim/evaluation/steady.hpp"
 
 namespace accosim {
 
@@ -53,7 +58,7 @@ Parts parts_of(const PublishedCase& one, NetworkKind network) {
     play.costs = price(scenario, spec);
   else
     play = play_steady(scenario, spec, steps, network);
-  const RankKind& kind = play.costs.kinds.front();
+  const RankKind& kind = play.costs->kinds.front();
   const double times = micro_batch ? 1 : kind.steps(steps);
   Parts parts = parts_of(kind, times);
   const double computed = times * (kind.forward + kind.backward).value;

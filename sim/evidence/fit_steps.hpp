@@ -8,7 +8,8 @@
 
 #include "models/fit/fit_kernels.hpp"
 #include "models/fit/published.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/training.hpp"
 #include "sim/network/network.hpp"
 
 namespace accosim {

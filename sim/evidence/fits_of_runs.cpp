@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/result/resident.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/resident.hpp"
 
 namespace accosim {
 namespace {

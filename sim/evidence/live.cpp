@@ -20,7 +20,9 @@
 #include "models/base/text_file.hpp"
 #include "models/base/whole_file.hpp"
 #include "models/fit/machine_samples.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/run.hpp"
 

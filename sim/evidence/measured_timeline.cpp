@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "models/recorded/recorded_trace.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"

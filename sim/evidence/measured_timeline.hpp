@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "models/recorded/measured_run.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/trace.hpp"
 #include "sim/graph/graph.hpp"
 #include "sim/network/network.hpp"

@@ -7,9 +7,12 @@
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
-#include "models/fit/published_kinds.hpp"
-#include "models/spec/references.hpp"
+#include "models/fit/published_file.hpp"
+#include "models/read/load.hpp"
+#include "models/read/references.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
 
 namespace accosim {
 namespace {

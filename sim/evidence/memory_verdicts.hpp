@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/fit/published.hpp"
-#include "sim/result/resident.hpp"
+#include "sim/evaluation/resident.hpp"
 #include "sim/result/ways_to_fit.hpp"
 
 namespace accosim {

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 
-#include "models/spec/scenario.hpp"
+#include "models/price/price.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/result/parallel.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/evaluation/parallel.hpp"
 #include "sim/result/run.hpp"
 
 namespace accosim {
@@ -21,10 +24,6 @@ const ScheduleSpec* first(const Scenario& scenario, Is is) {
 
 const ScheduleSpec* acco_of(const Scenario& scenario) {
   return first(scenario, [](const ScheduleSpec& spec) { return traits_of(spec).lookahead == Lookahead::kHalfBatch; });
-}
-
-const ScheduleSpec* baseline_of(const Scenario& scenario) {
-  return first(scenario, [&](const ScheduleSpec& spec) { return spec.label == scenario.baseline; });
 }
 
 /// One prediction: a row's baseline or ACCO, with a mechanism left out or none (-1), or with one of the answers to its
@@ -56,7 +55,7 @@ struct Times {
 
 /// A mechanism's settings for this scenario.
 std::vector<std::string> settings_of(const Scenario& scenario, const Mechanism& mechanism) {
-  const std::string index = std::to_string(baseline_of(scenario) - scenario.schedules.data());
+  const std::string index = std::to_string(&baseline_of(scenario) - scenario.schedules.data());
   std::vector<std::string> settings = mechanism.settings;
   for (std::string& setting : settings)
     if (const std::size_t at = setting.find("{}"); at != std::string::npos) setting.replace(at, 2, index);
@@ -86,7 +85,7 @@ Times played(const std::string& path, const Play& play, NetworkKind network) {
     scenario = load_scenario(path, settings_of(scenario, mechanism)).scenario;
   }
   if (play.length >= 0) scenario = load_scenario(path, answers(play)).scenario;
-  const ScheduleSpec& spec = play.acco ? *acco_of(scenario) : *baseline_of(scenario);
+  const ScheduleSpec& spec = play.acco ? *acco_of(scenario) : baseline_of(scenario);
   const RunResult result = run_schedule(scenario, spec, network);
   if (play.length >= 0) return {kGradientsCounted / result.micro_batches_per_update * result.update_time.value, 0, 0};
   return {result.total_time.value, result.update_time.value, result.exposed_communication.value};

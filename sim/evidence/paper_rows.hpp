@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/network/network.hpp"
 
 namespace accosim {

@@ -6,11 +6,17 @@
 
 #include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"
+#include "models/price/layer_time.hpp"
 #include "models/price/price.hpp"
 #include "models/price/spread.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/evaluation/parallel.hpp"
+#include "sim/evaluation/resident.hpp"
 #include "sim/evidence/fit_steps.hpp"
-#include "sim/result/parallel.hpp"
-#include "sim/result/resident.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -36,7 +42,7 @@ Predicted predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Ask
   const Costs costs = price(scenario, spec);
   Bytes most, slack;
   for (const RankKind& kind : costs.kinds) {
-    const MemoryParts parts = memory_of(costs, kind, spec, scenario.training.gradient_accumulation_steps);
+    const MemoryParts parts = memory_of(kind, spec, scenario.training.gradient_accumulation_steps);
     const Bytes bytes = asked_part(parts, asked);
     if (bytes <= most) continue;
     most = bytes;
@@ -67,10 +73,9 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
                          std::hypot(compute_spread(kind), kLayerAlone));
   }
   if (one.asked == Asked::kSpeedup) {
-    const RunResult result = run_schedule(scenario, spec, network);
-    const auto base = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                                   [&](const ScheduleSpec& each) { return each.label == scenario.baseline; });
-    const RunResult baseline = run_schedule(scenario, *base, network);
+    const Evaluations evaluations(network);
+    const RunResult result = run_schedule(scenario, spec, evaluations);
+    const RunResult baseline = run_schedule(scenario, baseline_of(scenario), evaluations);
     return with_interval(result.tokens_per_second / baseline.tokens_per_second,
                          ratio_spread(result.spread, baseline.spread));
   }

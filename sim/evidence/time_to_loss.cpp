@@ -4,7 +4,11 @@
 
 #include <algorithm>
 
+#include "models/spec/model.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/evaluation/chosen.hpp"
 
 namespace accosim {
 namespace {
@@ -32,9 +36,8 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
   };
   const double base_time = base.update_time.value / base.samples_per_update * growth(base.samples_per_update);
   for (RunResult& result : results) {
-    const auto spec = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                                   [&](const ScheduleSpec& each) { return each.label == result.label; });
-    const std::string name = algorithm_of(*spec);
+    const ScheduleSpec& spec = *schedule_labelled(scenario, result.label);
+    const std::string name = algorithm_of(spec);
     const MeasuredConvergence::Algorithm* measured = samples_ratio(name);
     if (name.empty()) {
       result.warnings.push_back({"convergence_unknown", "accocal has no algorithm that trains as this schedule does",
@@ -59,7 +62,6 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
       to_loss.samples = measured->at_least * batch;
       to_loss.speedup = to_loss.speedup_high = base_time / (time * measured->at_least);
     }
-    result.to_loss = to_loss;
     std::string outside;
     const auto add = [&](const std::string& what) { outside += (outside.empty() ? "" : "; ") + what; };
     const double parameters = static_cast<double>(parameter_count(scenario.model));
@@ -69,9 +71,12 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
     if (!own && (result.samples_per_update < least || result.samples_per_update > most))
       add(fmt::format("batches of {:.3g} to {:.3g} samples of this length, these are {:.3g}", least, most,
                       result.samples_per_update));
-    if (traits_of(*spec).local && convergence.inner_updates > 0 && spec->inner_updates != convergence.inner_updates)
-      add(fmt::format("{} inner updates, here {}", convergence.inner_updates, spec->inner_updates));
-    if (spec->replica != Replica::kGpu) add(fmt::format("replicas of one GPU, here of a {}", name_of(spec->replica)));
+    if (traits_of(spec).local && convergence.inner_updates > 0 && spec.inner_updates != convergence.inner_updates)
+      add(fmt::format("{} inner updates, here {}", convergence.inner_updates, spec.inner_updates));
+    if (spec.replica != Replica::kGpu) add(fmt::format("replicas of one GPU, here of a {}", name_of(spec.replica)));
+    const bool base_inside = own || (base.samples_per_update >= least && base.samples_per_update <= most);
+    to_loss.holds = outside.empty() && base_inside;
+    result.to_loss = to_loss;
     if (!outside.empty())
       result.warnings.push_back({"convergence_extrapolates", "the time to a loss was measured on " + outside,
                                  "take it as a direction; measure your own with accocal converge, or give your own "

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "models/base/reader.hpp"
-#include "models/spec/references.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/references.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "sim/evaluation/parallel.hpp"
 #include "sim/evidence/predict.hpp"
 #include "sim/evidence/refit.hpp"
-#include "sim/result/parallel.hpp"
 
 namespace accosim {
 namespace {

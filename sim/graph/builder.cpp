@@ -74,7 +74,12 @@ OpRef ProgramBuilder::mark(int lane, Mark mark) {
   Op op;
   op.kind = OpKind::kRecord;
   op.label = tables_.label(mark == Mark::kUpdate ? "update" : "round", OpClass::kMark, 0, mark);
-  return add(lane, op, {});
+  const OpRef marked = add(lane, op, {});
+  if (mark == Mark::kUpdate) {
+    program_.ends.emplace_back();
+    for (const std::vector<Op>& ops : program_.lanes) program_.ends.back().push_back(static_cast<int>(ops.size()));
+  }
+  return marked;
 }
 
 OpRef ProgramBuilder::host(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits) {
@@ -98,9 +103,11 @@ void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
   program_.loops.back().stride = stride;
 }
 
-void ProgramBuilder::begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits) {
+void ProgramBuilder::begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits,
+                                const std::string& counted) {
   Loop loop;
   loop.min = min;
+  if (!counted.empty()) loop.counted = tables_.label(counted, OpClass::kCounted);
   for (const int lane : lanes) {
     Op op;
     op.kind = OpKind::kLoopBegin;

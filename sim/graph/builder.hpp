@@ -51,8 +51,10 @@ class ProgramBuilder {
   void begin_loop(int lane, int min, OpRef until = {-1, 0}, int stride = 1);
   void end_loop(int lane);
   /// The same for a body on several lanes: all lanes end a repetition before any begins the next. Every lane enters the
-  /// loop after `waits`.
-  void begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits);
+  /// loop after `waits`. `counted`: what equal repetitions are called that are counted instead of played; the body is
+  /// then on all lanes. Empty: all are played.
+  void begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits,
+                  const std::string& counted = {});
   void end_loop(const std::vector<int>& lanes);
   /// The last op on the lane; {lane, -1} where there is none.
   OpRef last(int lane) const;

@@ -26,7 +26,18 @@ enum class OpKind : std::uint8_t {
 };
 
 /// What the time of an op counts as.
-enum class OpClass : std::uint8_t { kForward, kBackward, kOptimizer, kCopy, kCommunication, kHost, kPause, kMark };
+/// kCounted: repetitions of a loop that are equal to the one before, and are counted instead of played.
+enum class OpClass : std::uint8_t {
+  kForward,
+  kBackward,
+  kOptimizer,
+  kCopy,
+  kCommunication,
+  kHost,
+  kPause,
+  kCounted,
+  kMark
+};
 
 struct OpRef {
   int lane = 0;
@@ -47,23 +58,27 @@ struct Op {
 
 /// A body that repeats until op `until` of this rank has finished, which is checked after every `stride` bodies and at
 /// least `min` times. A check less than kTie before that moment counts as after it. With until.lane < 0 the body
-/// repeats min x stride times.
+/// repeats min x stride times; where it then has a label for it, repetitions that have become equal on all ranks that
+/// meet in them are counted instead of played, but for the last few (kPlayedAfter).
 struct Loop {
   int min = 1;
   int stride = 1;
   OpRef until{-1, 0};
+  int counted = -1;  ///< index in EventGraph::labels, of a label of class kCounted; -1: every repetition is played
   struct Part {
     int lane, begin, end;  ///< indices of the kLoopBegin and the kLoopEnd on that lane
   };
   std::vector<Part> parts;  ///< one a lane, the first decides when all have ended
 };
 inline constexpr Seconds kTie{1e-9};
+inline constexpr int kPlayedAfter = 4;
 
 struct Program {
   std::vector<std::string> lane_names;
   std::vector<std::vector<Op>> lanes;
   std::vector<OpRef> waits;
   std::vector<Loop> loops;
+  std::vector<std::vector<int>> ends;  ///< by update: how many ops each lane has when its mark has been written
   std::vector<Work> works;
   BytesPerSecond memory_bandwidth;  ///< achieved, of the GPU; 0: not shared with collectives
   /// Multiprocessors that a memory-bound op (a copy, the optimizer) holds from what computes on the rank's other lanes.

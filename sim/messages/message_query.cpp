@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "models/collectives/window.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/collectives/between_nodes.hpp"
+#include "models/spec/cluster.hpp"
 #include "sim/messages/expand.hpp"
 
 namespace accosim {

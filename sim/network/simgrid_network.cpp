@@ -81,6 +81,14 @@ class SimgridNetwork final : public Network {
     });
   }
 
+  /// Of flows that are dropped under way SimGrid would complain. Where a play is given up they stay until its process
+  /// ends.
+  ~SimgridNetwork() override {
+    for (auto& live : flows_) live.second.comm.detach();
+  }
+  SimgridNetwork(const SimgridNetwork&) = delete;
+  SimgridNetwork& operator=(const SimgridNetwork&) = delete;
+
   int start(int path, Bytes bytes, Seconds now) override {
     if (flows_.empty()) offset_ = now.value - s4u::Engine::get_clock();
     s4u::CommPtr comm = s4u::Comm::sendto_init(sources_[path], sink_);

@@ -94,6 +94,8 @@ void check_loops(const Program& program, std::size_t p) {
                   end.plan == begin.plan && end.slot == begin.slot,
               "loop {} of program {} does not begin and end where it says", l, p);
     }
+    require(loop.counted < 0 || (loop.until.lane < 0 && loop.parts.size() == program.lanes.size()),
+            "loop {} of program {} is counted, and has no fixed number of repetitions on all lanes", l, p);
     if (loop.until.lane < 0) continue;
     require(has_op(program, loop.until), "loop {} of program {} waits for an op that is not there", l, p);
     require(!inside(loop, loop.until), "loop {} of program {} waits for an op of its own body", l, p);

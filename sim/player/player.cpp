@@ -47,31 +47,17 @@ std::vector<int> enclosing_loops(const Program& program) {
 
 }  // namespace
 
-Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink)
-    : graph_(graph), network_kind_(network), sink_(sink) {
-  for (const Program& program : graph.programs) {
-    std::vector<bool> plain;
-    for (const Loop& loop : program.loops) plain.push_back(is_plain(program, loop, graph.pace));
-    plain_programs_.push_back(std::move(plain));
-    enclosing_.push_back(enclosing_loops(program));
-  }
+Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink, const GoingOn* go_on)
+    : graph_(graph), network_kind_(network), sink_(sink), go_on_(go_on) {
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const Rank& rank = graph.ranks[r];
-    const Program& program = graph.programs[rank.program];
     first_lane_.push_back(static_cast<std::uint32_t>(lanes_.size()));
-    first_loop_.push_back(static_cast<std::uint32_t>(loops_.size()));
     first_slot_.push_back(static_cast<std::uint32_t>(met_.size()));
-    for (std::size_t l = 0; l < program.lanes.size(); ++l) {
-      Lane lane;
-      lane.ops = program.lanes[l].data();
-      lane.size = static_cast<std::uint32_t>(program.lanes[l].size());
-      lane.rank = static_cast<std::uint32_t>(r);
-      lanes_.push_back(lane);
-    }
-    loops_.resize(loops_.size() + program.loops.size());
+    lanes_.resize(lanes_.size() + graph.programs[rank.program].lanes.size());
     met_.resize(met_.size() + rank.groups.size(), 0);
   }
   first_lane_.push_back(static_cast<std::uint32_t>(lanes_.size()));
+  read_programs();
   meetings_.resize(graph.groups.size());
   plain_.resize(lanes_.size());
   for (const Program& program : graph.programs) interferes_ = interferes_ || program.streaming_sms > 0;
@@ -84,13 +70,52 @@ Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sin
     running_.resize(lanes_.size());
   }
   decisions_.resize(graph.groups.size());
+  find_circles();
+}
+
+void Player::read_programs() {
+  plain_programs_.clear();
+  enclosing_.clear();
+  for (const Program& program : graph_.programs) {
+    std::vector<bool> plain;
+    for (const Loop& loop : program.loops) plain.push_back(is_plain(program, loop, graph_.pace));
+    plain_programs_.push_back(std::move(plain));
+    enclosing_.push_back(enclosing_loops(program));
+  }
+  const std::vector<LoopState> before = std::exchange(loops_, {});
+  const std::vector<std::uint32_t> first_before = std::exchange(first_loop_, {});
+  for (std::size_t r = 0; r < graph_.ranks.size(); ++r) {
+    const Program& program = graph_.programs[graph_.ranks[r].program];
+    for (std::size_t l = 0; l < program.lanes.size(); ++l) {
+      Lane& lane = lanes_[first_lane_[r] + l];
+      lane.ops = program.lanes[l].data();
+      lane.size = static_cast<std::uint32_t>(program.lanes[l].size());
+      lane.rank = static_cast<std::uint32_t>(r);
+    }
+    first_loop_.push_back(static_cast<std::uint32_t>(loops_.size()));
+    if (!before.empty()) {
+      const std::size_t end = r + 1 < first_before.size() ? first_before[r + 1] : before.size();
+      loops_.insert(loops_.end(), before.begin() + first_before[r], before.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+    loops_.resize(first_loop_.back() + program.loops.size());
+  }
+}
+
+void Player::write_more() {
+  at_end_ = false;
+  std::vector<std::uint32_t> waiting;
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i)
+    if (lanes_[i].position == lanes_[i].size) waiting.push_back(i);
+  go_on_->write_more();
+  read_programs();
+  for (const std::uint32_t lane : waiting) ready_.push_back({lane, now_});
 }
 
 Played Player::run() {
   for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) ready_.push_back({lane, 0.0});
   work_off();
   std::vector<int> ended;
-  for (;;) {
+  while (!is_done()) {
     if (live_flows_ > 0) {
       const double next = heap_.empty() ? kNever : std::max(now_, heap_.top().time);
       ended.clear();
@@ -114,18 +139,22 @@ Played Player::run() {
     work_off();
     heap_.close();
   }
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i)
+  for (std::uint32_t i = 0; i < lanes_.size() && !is_done(); ++i)
     if (lanes_[i].position < lanes_[i].size) throw_stuck(i);
   return {Seconds{now_}, executed_};
 }
 
 void Player::work_off() {
   // First in, first out: a rank's lanes that come to their ops at one moment do so in the order of the lanes.
-  for (std::size_t i = 0; i < ready_.size(); ++i) {
-    const Ready ready = ready_[i];
-    proceed(ready.lane, ready.time);
+  for (;;) {
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+      const Ready ready = ready_[i];
+      proceed(ready.lane, ready.time);
+    }
+    ready_.clear();
+    if (!at_end_ || go_on_ == nullptr || is_done()) return;
+    write_more();
   }
-  ready_.clear();
 }
 
 bool Player::waits_over(const Lane& lane, const Op& op) const {
@@ -161,6 +190,7 @@ void Player::proceed(std::uint32_t id, double time) {
         }
         lane.iteration = 0;
         loops_[first_loop_[lane.rank] + op.plan].iteration = 0;
+        if (!repetitions_.empty() && program_of(lane.rank).loops[op.plan].counted >= 0) repetitions_[lane.rank] = {};
         finish(id, time);
         break;
       case OpKind::kLoopEnd:
@@ -170,6 +200,7 @@ void Player::proceed(std::uint32_t id, double time) {
     }
   }
   lane.state = State::kFree;
+  at_end_ = true;
 }
 
 void Player::finish(std::uint32_t id, double time) {
@@ -247,6 +278,7 @@ void Player::timer_event(std::uint32_t slot, double event_time) {
       part_done(timer.meeting);
       break;
     case Timer::kDecision: decide(timer.rank, timer.loop, timer.time, true); break;
+    case Timer::kCounted: begin_body(timer.rank, timer.loop, event_time); break;
   }
 }
 
@@ -325,12 +357,19 @@ bool shares_links(const EventGraph& graph) {
   return false;
 }
 
-Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink) {
+Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink, const GoingOn* go_on) {
   check_graph(graph);
   if (network == NetworkKind::kReference || !shares_links(graph))
-    return Player(graph, NetworkKind::kReference, sink).run();
+    return Player(graph, NetworkKind::kReference, sink, go_on).run();
   load_simgrid();
-  return play_in_child(sink, [&](const SpanSink& to_parent) { return Player(graph, network, to_parent).run(); });
+  GoingOn beside;  // the child's: it goes on until it is stopped
+  if (go_on != nullptr) beside.write_more = go_on->write_more;
+  return play_in_child(
+      sink,
+      [&](const SpanSink& to_parent) {
+        return Player(graph, network, to_parent, go_on == nullptr ? nullptr : &beside).run();
+      },
+      go_on == nullptr ? std::function<bool()>() : go_on->done);
 }
 
 }  // namespace accosim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "models/spec/trace.hpp"
 #include "sim/graph/graph.hpp"
@@ -23,9 +24,20 @@ void check_graph(const EventGraph& graph);
 /// group that has collectives on several lanes. Where none can, all networks agree.
 bool shares_links(const EventGraph& graph);
 
+/// Lets who listens to a play decide how long it is.
+struct GoingOn {
+  std::function<bool()> done;  ///< nothing more is wanted; asked between two moments
+  /// Makes the programs of the graph that is played longer, by whole updates: the ops, waits and loops that they have
+  /// stay as they are, and stay where they are in memory.
+  std::function<void()> write_more;
+};
+
 /// Plays `graph` on a network. SimGrid is asked only where links are shared. It runs in a child process (it allows
-/// one simulation a process), and the spans come back over a pipe. `sink` may be empty. Throws std::logic_error as
+/// one simulation a process), and the spans come back from there. `sink` may be empty. Throws std::logic_error as
 /// check_graph(), or when ranks wait for each other for ever.
-Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink);
+///
+/// With `go_on` a lane that has come to its end goes on with what is then written, and the play ends when nothing more
+/// is wanted. Where the play is in a child, so is that graph: the caller's has to be written on by the caller.
+Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink, const GoingOn* go_on = nullptr);
 
 }  // namespace accosim

@@ -54,6 +54,7 @@ void Player::end_body(std::uint32_t rank, const Op& op, double time) {
   const Loop& loop = program_of(rank).loops[op.plan];
   LoopState& state = loops_[first_loop_[rank] + op.plan];
   if (++state.parts_at_end < loop.parts.size()) return;
+  if (loop.counted >= 0 && counts(rank, static_cast<std::uint32_t>(op.plan), time)) return;
   if (op.slot >= 0) {  // the whole replica decides
     const int group = graph_.ranks[rank].groups[op.slot];
     if (++decisions_[group] < graph_.groups[group].members.size()) return;
@@ -88,8 +89,12 @@ void Player::decide(std::uint32_t rank, std::uint32_t loop_index, double time, b
       exit = std::max(exit, std::min(now_, lanes_[first_lane_[member] + loop.until.lane].ended));
   for (const std::uint32_t member : replica) {
     LoopState& state = loops_[first_loop_[member] + loop_index];
-    state.parts_at_end = 0;
     ++state.iteration;
+    if (again) {
+      begin_body(member, loop_index, time);  // where the last one ended, however late the decision
+      continue;
+    }
+    state.parts_at_end = 0;
     const int around = enclosing_[graph_.ranks[member].program][loop_index];
     const std::int32_t outer =
         around < 0 ? 0 : loops_[first_loop_[member] + static_cast<std::uint32_t>(around)].iteration;
@@ -97,16 +102,23 @@ void Player::decide(std::uint32_t rank, std::uint32_t loop_index, double time, b
       const std::uint32_t id = first_lane_[member] + static_cast<std::uint32_t>(part.lane);
       Lane& lane = lanes_[id];
       lane.state = State::kFree;
-      if (again) {
-        lane.position = static_cast<std::uint32_t>(part.begin) + 1;
-        lane.iteration = state.iteration;
-        ready_.push_back({id, time});  // the next body starts where the last one ended, however late the decision
-      } else {
-        lane.iteration = outer;
-        finish(id, exit);
-        ready_.push_back({id, exit});
-      }
+      lane.iteration = outer;
+      finish(id, exit);
+      ready_.push_back({id, exit});
     }
+  }
+}
+
+void Player::begin_body(std::uint32_t rank, std::uint32_t loop_index, double time) {
+  LoopState& state = loops_[first_loop_[rank] + loop_index];
+  state.parts_at_end = 0;
+  for (const Loop::Part& part : program_of(rank).loops[loop_index].parts) {
+    const std::uint32_t id = first_lane_[rank] + static_cast<std::uint32_t>(part.lane);
+    Lane& lane = lanes_[id];
+    lane.state = State::kFree;
+    lane.position = static_cast<std::uint32_t>(part.begin) + 1;
+    lane.iteration = state.iteration;
+    ready_.push_back({id, time});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/spec/schedule.hpp"
 #include "sim/player/player_state.hpp"
 
 namespace accosim {

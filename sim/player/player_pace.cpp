@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/price/work.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/player/player_state.hpp"
 
 namespace accosim {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/spec/schedule.hpp"
 #include "sim/graph/graph.hpp"
 #include "sim/network/network.hpp"
 #include "sim/player/event_heap.hpp"
@@ -20,7 +21,7 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Plays one graph once.
 class Player {
  public:
-  Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink);
+  Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink, const GoingOn* go_on);
   Played run();
 
  private:
@@ -72,11 +73,26 @@ class Player {
     double gpu = 1;
     SlowWindows slow;
   };
+  /// Of a rank in a loop whose equal repetitions are counted: when its last ones ended.
+  struct Repetitions {
+    std::vector<double> ends;
+    std::int64_t done = 0;    // since the loop began
+    std::int64_t played = 0;  // of these
+  };
+  /// Ranks that meet each other in such a loop, or whose flows share links in it: they count together.
+  struct Circle {
+    std::vector<std::uint32_t> ranks;
+    std::int64_t ended = 0;      // repetitions, of all ranks
+    std::int64_t after = -1;     // each counts when it has done so many; -1: they are not known to be equal
+    std::int64_t counted = 0;    // so many
+    double period = 0;           // of each; 0: not yet known
+    std::size_t ranks_done = 0;  // that have counted
+  };
   struct Timer {
-    enum Kind : std::uint8_t { kFlows, kFixed, kDecision } kind;
+    enum Kind : std::uint8_t { kFlows, kFixed, kDecision, kCounted } kind;
     std::uint32_t meeting;  // kFlows, kFixed
-    std::uint32_t rank;     // kDecision: one of the replica's ranks
-    std::uint32_t loop;     // kDecision
+    std::uint32_t rank;     // kDecision: one of the replica's ranks; kCounted
+    std::uint32_t loop;     // kDecision, kCounted
     double time;            // kDecision: when the body ended
   };
   /// A lane that may go on.
@@ -89,6 +105,11 @@ class Player {
 
   // ---- what is ready: player.cpp ----
   void work_off();
+  bool is_done() const { return go_on_ != nullptr && go_on_->done && go_on_->done(); }
+  /// What is read of the programs, and room for their loops.
+  void read_programs();
+  /// Has more written, and lets the lanes go on that had come to their end.
+  void write_more();
   bool waits_over(const Lane& lane, const Op& op) const;
   /// Starts the op at the lane's position, and those that take no time.
   void proceed(std::uint32_t id, double time);
@@ -147,7 +168,18 @@ class Player {
   /// All lanes of the loop, on all ranks of the replica group, have ended their bodies at `time`: repeat or leave.
   /// Unless `late`, the decision waits until kTie later for an awaited op that has not ended.
   void decide(std::uint32_t rank, std::uint32_t loop_index, double time, bool late);
+  /// The lanes of the loop go on with its next repetition.
+  void begin_body(std::uint32_t rank, std::uint32_t loop_index, double time);
   [[noreturn]] void throw_stuck(std::uint32_t id) const;
+
+  // ---- equal repetitions that are counted: player_counted.cpp ----
+  void find_circles();
+  /// All lanes of the rank have ended a repetition. True where those that follow are counted now: the rank goes on
+  /// when they would have ended.
+  bool counts(std::uint32_t rank, std::uint32_t loop_index, double time);
+  /// Whether the last repetitions of all its ranks were equal; then it says how many are counted, and after which.
+  void look_at(Circle& circle, std::int64_t repetitions);
+  void check_playable(std::uint32_t rank, const Loop& loop) const;
 
   struct GroupMeetings {
     std::vector<std::uint32_t> open;  // slots in pool_, in order; few
@@ -157,6 +189,8 @@ class Player {
   const EventGraph& graph_;
   NetworkKind network_kind_;
   const SpanSink& sink_;
+  const GoingOn* go_on_;
+  bool at_end_ = false;                            // some lane has come to the end of its program
   std::vector<std::vector<bool>> plain_programs_;  // by program and loop
   std::vector<std::vector<int>> enclosing_;        // by program and loop: the loop around it, or -1
   std::vector<Lane> lanes_;
@@ -164,7 +198,10 @@ class Player {
   std::vector<LoopState> loops_;
   std::vector<PlainLoop> plain_;  // by lane
   bool unsteady_ = false;
-  std::vector<Progress> progress_;  // by rank
+  std::vector<Progress> progress_;        // by rank
+  std::vector<Repetitions> repetitions_;  // by rank; empty where nothing is counted
+  std::vector<Circle> circles_;
+  std::vector<int> circle_of_;  // by rank; -1: none
   bool interferes_ = false;
   std::vector<Load> loads_;       // by rank
   std::vector<Running> running_;  // by lane

@@ -9,7 +9,13 @@
 #include <utility>
 
 #include "models/base/json.hpp"
-#include "models/spec/scenario_parts.hpp"
+#include "models/read/read_schedule.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
+#include "sim/evaluation/crews.hpp"
 
 namespace accosim {
 namespace {
@@ -18,10 +24,6 @@ bool is_own_step(const Trial& trial) { return trial.scenario.training.implementa
 
 std::string setting(const std::string& pointer, const std::string& value) { return pointer + "=" + value; }
 std::string setting(const std::string& pointer, int value) { return setting(pointer, std::to_string(value)); }
-
-std::string of_group(const Scenario& scenario, std::size_t index, const char* key) {
-  return fmt::format("/cluster/nodes/{}/{}", listed_index(scenario.cluster, static_cast<int>(index)), key);
-}
 
 /// "" for the schedule itself.
 std::string of_schedule(const Trial& trial, const std::string& key) {
@@ -81,7 +83,7 @@ void multiply_own_steps(Scenario& scenario, std::size_t index, int factor, std::
     list += fmt::format("{}{}", list.empty() ? "" : ",", steps);
   }
   if (!list.empty())
-    set.push_back(fmt::format("{}=[{}]", of_group(scenario, index, "gradient_accumulation_steps"), list));
+    set.push_back(fmt::format("{}=[{}]", of_group(scenario.cluster, index, "gradient_accumulation_steps"), list));
 }
 
 /// The micro-batches of all groups divided by `divisor`, with as many more accumulation steps.
@@ -96,7 +98,7 @@ std::optional<Changed> divided(const Trial& trial, int divisor) {
   bool own = false;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     groups[i].micro_batch_size /= divisor;
-    changed.set.push_back(setting(of_group(trial.scenario, i, "micro_batch_size"), groups[i].micro_batch_size));
+    changed.set.push_back(setting(of_group(trial.scenario.cluster, i, "micro_batch_size"), groups[i].micro_batch_size));
     own = own || !groups[i].accumulation_steps.empty();
     multiply_own_steps(changed.trial.scenario, i, divisor, changed.set);
   }
@@ -128,6 +130,12 @@ Change set_key(const char* key, Member ScheduleSpec::*member, Member value, cons
   };
 }
 
+/// Not beside a written all_reduce, which would then be refused.
+std::optional<Changed> share_one_copy(const Trial& trial) {
+  if (trial.spec.all_reduce != Sync::kEveryMicroBatch) return std::nullopt;
+  return set_key("shard_group", &ScheduleSpec::shard_group, ShardGroup::kWorld, name_of(ShardGroup::kWorld))(trial);
+}
+
 }  // namespace
 
 std::optional<Changed> fuse_attention(const Trial& trial) {
@@ -138,7 +146,7 @@ std::optional<Changed> fuse_attention(const Trial& trial) {
     const std::optional<Attention> fused = fused_on(groups[i]);
     if (groups[i].attention != Attention::kNaive || !fused) continue;
     groups[i].attention = *fused;
-    changed.set.push_back(setting(of_group(trial.scenario, i, "attention"), name_of(*fused)));
+    changed.set.push_back(setting(of_group(trial.scenario.cluster, i, "attention"), name_of(*fused)));
     if (changed.name.find(name_of(*fused)) == std::string::npos)
       changed.name += (changed.name.empty() ? "attention " : " and ") + std::string(name_of(*fused));
   }
@@ -220,8 +228,10 @@ Change schedule(const ScheduleTraits& traits) {
 
 std::vector<Change> schedule_keys() {
   return {
-      set_key("shard_group", &ScheduleSpec::shard_group, ShardGroup::kWorld, name_of(ShardGroup::kWorld)),
+      share_one_copy,
       set_key("reshard_after_forward", &ScheduleSpec::reshard_after_forward, true, "true"),
+      set_key("reshard_after_backward", &ScheduleSpec::reshard_after_backward, true, "true"),
+      set_key("all_reduce", &ScheduleSpec::all_reduce, Sync::kEveryMicroBatch, name_of(Sync::kEveryMicroBatch)),
       set_key("sync", &ScheduleSpec::sync, Sync::kEveryMicroBatch, name_of(Sync::kEveryMicroBatch)),
       set_key("optimizer_sharding", &ScheduleSpec::optimizer_sharding, OptimizerSharding::kZeroRedundancy,
               name_of(OptimizerSharding::kZeroRedundancy)),

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 

@@ -11,7 +11,10 @@
 #include <utility>
 
 #include "models/base/stages.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/graph/counted.hpp"
 #include "sim/result/explained_collectives.hpp"
+#include "sim/result/run.hpp"
 #include "sim/result/windows.hpp"
 
 namespace accosim {
@@ -189,6 +192,7 @@ std::string cause_of(const Label& label) {
     case OpClass::kHost: return "the host's launches";
     case OpClass::kPause: return "pauses";
     case OpClass::kCommunication:
+    case OpClass::kCounted:
     case OpClass::kMark: break;
   }
   return label.name;
@@ -203,7 +207,7 @@ class PathBuilder {
   }
 
   /// Walking back: prepends `duration` of `count` ops.
-  void add(const Label& label, int rank, double duration, std::int64_t count) {
+  void add(const Label& label, int rank, double duration, std::int64_t count, Scope scope = Scope::kWorld) {
     if (duration <= 0) return;
     causes_[cause_of(label)] += duration;
     std::vector<PathStep>& steps = path_.steps;
@@ -211,24 +215,37 @@ class PathBuilder {
       steps.back().duration += Seconds{duration};
       steps.back().count += count;
     } else {
-      steps.push_back({label.name, label.cls, rank, Seconds{duration}, count});
+      steps.push_back({label.name, label.cls, rank, Seconds{duration}, count, scope});
     }
   }
 
-  /// A run clipped to begin not before `from`.
+  /// A run clipped to begin not before `from`. On the way through a repetition that stands for others each part of it
+  /// is as long as all of them.
   void add_run(const History& history, History::At at, double from) {
     const Run& run = history[at];
-    const std::vector<Label>& labels = play_.folded.graph.labels;
+    if (const Span& first = history.span(at, 0); is_counted(play_.folded.graph, first)) {
+      counted_.push_back(counted_of(first));
+      return;
+    }
+    const EventGraph& graph = play_.folded.graph;
+    const Program& program = graph.programs[static_cast<std::size_t>(graph.ranks[at.rank].program)];
     const int rank = real_rank(at.rank);
-    const double share = std::min(1.0, (run.end - from) / std::max(run.end - run.begin, 1e-300));
+    const double lasts = std::max(run.end - run.begin, 1e-300);
+    const double share = counted_length(counted_, std::max(run.begin, from), run.end) / lasts;
+    const double times = std::max(1.0, counted_length(counted_, run.begin, run.end) / lasts);
     for (std::size_t i = run.count; i-- > 0;) {
       const Span& span = history.span(at, i);
       const double once = span.end.value - span.begin.value;
-      add(labels[span.label], rank, std::max(0.0, share) * once * static_cast<double>(span.repeat), span.repeat);
+      const Op& op = program.lanes[span.lane][static_cast<std::size_t>(span.op)];
+      const Scope scope = op.kind == OpKind::kCollective ? graph.requests[op.plan].scope : Scope::kWorld;
+      const auto repeat = static_cast<double>(span.repeat);
+      add(graph.labels[span.label], rank, std::max(0.0, share) * once * repeat, std::llround(times * repeat), scope);
     }
   }
 
-  void add_wait(int rank, double duration) { add({"nothing to do", OpClass::kMark}, real_rank(rank), duration, 1); }
+  void add_wait(int rank, double begin, double end) {
+    add({"nothing to do", OpClass::kMark}, real_rank(rank), counted_length(counted_, begin, end), 1);
+  }
 
   CriticalPath take(double update_time) {
     std::reverse(path_.steps.begin(), path_.steps.end());
@@ -246,6 +263,7 @@ class PathBuilder {
   std::vector<int> real_ranks_;  // the first that a rank of the folded graph stands for
   CriticalPath path_;
   std::map<std::string, double> causes_;
+  std::vector<CountedTimes> counted_;  // on the way so far
 };
 
 /// The mark of update `k`, on the rank that ends it last.
@@ -256,13 +274,13 @@ History::At last_mark(const History& history, const SteadyPlay& play, int k) {
   return history.update(latest, k);
 }
 
-/// Back from the end of `at` to `from`: each run on the way, and, with its rank and how long it took, each time in
-/// which nothing led on.
+/// Back from the end of `at` to `from`: each run on the way, and, with its rank, begin and end, each time in which
+/// nothing led on.
 template <typename OnRun, typename OnWait>
 void walk_back(const History& history, History::At at, double from, const OnRun& on_run, const OnWait& on_wait) {
   for (double now = history[at].end; now > from;) {
     const Run& run = history[at];
-    if (now > run.end + kClose) on_wait(at.rank, now - std::max(run.end, from));
+    if (now > run.end + kClose) on_wait(at.rank, std::max(run.end, from), now);
     if (run.end <= from) break;
     on_run(at);
     now = run.begin;
@@ -282,7 +300,7 @@ CriticalPath critical_path(const SteadyPlay& play) {
   PathBuilder path(play);
   walk_back(
       history, mark, from, [&](History::At at) { path.add_run(history, at, from); },
-      [&](int rank, double duration) { path.add_wait(rank, duration); });
+      [&](int rank, double begin, double end) { path.add_wait(rank, begin, end); });
   return path.take(history[mark].end - from);
 }
 
@@ -296,7 +314,7 @@ std::vector<PathStretch> critical_stretches(const SteadyPlay& play, int last, Se
         if (run.end > run.begin)
           stretches.push_back({at.rank, at.lane, Seconds{std::max(run.begin, from.value)}, Seconds{run.end}});
       },
-      [](int, double) {});
+      [](int, double, double) {});
   std::reverse(stretches.begin(), stretches.end());
   return stretches;
 }
@@ -326,12 +344,12 @@ Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
   explanation.label = spec.label;
   explanation.path = critical_path(play);
   explanation.collectives = collectives_of_update(play);
-  for (const RankKind& kind : play.costs.kinds) explanation.operators.push_back(operator_table(kind));
+  for (const RankKind& kind : play.costs->kinds) explanation.operators.push_back(operator_table(kind));
   if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))
     explanation.notes.push_back(in_words(*bound));
-  for (std::string& note : evidence_notes(play.costs.cluster)) explanation.notes.push_back(std::move(note));
+  for (std::string& note : evidence_notes(play.costs->cluster)) explanation.notes.push_back(std::move(note));
   explanation.pauses = pause_results(play);
-  if (play.costs.pace.unsteady.varies()) explanation.drawn_mean = play.measured.update_time;
+  if (play.costs->pace.unsteady.varies()) explanation.drawn_mean = play.measured.update_time;
   return explanation;
 }
 

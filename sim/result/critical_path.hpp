@@ -3,9 +3,10 @@
 
 #include <vector>
 
-#include "models/price/costs.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/result/explain.hpp"
-#include "sim/result/run.hpp"
 
 namespace accosim {
 

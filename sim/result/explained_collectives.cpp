@@ -7,7 +7,9 @@
 
 #include "models/collectives/collectives.hpp"
 #include "models/price/interval.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
+#include "sim/graph/counted.hpp"
 #include "sim/schedules/groups.hpp"
 
 namespace accosim {
@@ -28,7 +30,7 @@ CollectiveRow row_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, c
   row.net_steps = cost.net_steps;
   row.turns = cost.turns;
   row.alone = collective_time(kind, cost, cluster, ring);
-  row.spread = communication_spread(cluster, row.nodes, bytes);
+  row.spread = communication_spread(cluster, ring, bytes);
   for (const StepBound bound : all_bounds()) row.terms.emplace_back(name_of(bound), term_of(cost.terms, bound));
   row.binds = name_of(bound_of(cost.terms));
   return row;
@@ -46,6 +48,9 @@ std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
   const EventGraph& graph = play.folded.graph;
   const Program& program = graph.programs[static_cast<std::size_t>(graph.ranks.front().program)];
   const Seconds begin = play.measured.last_begin, end = play.measured.last_end;
+  std::vector<CountedTimes> counted;
+  for (const Span& span : play.spans)
+    if (span.rank == 0 && is_counted(graph, span)) counted.push_back(counted_of(span));
   std::vector<std::pair<PlanRequest, CollectiveRow>> rows;
   for (const Span& span : play.spans) {
     if (span.rank != 0 || span.rendezvous < 0 || span.begin < begin || span.begin >= end) continue;
@@ -57,11 +62,15 @@ std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
     if (same == rows.end()) {
       const Bytes bytes = request.bytes / request.count;
       rows.emplace_back(request,
-                        row_of(request.kind, bytes, play.costs.cluster, scope_ring(play.costs, request.scope)));
+                        row_of(request.kind, bytes, play.costs->cluster, scope_ring(play.costs, request.scope)));
       same = rows.end() - 1;
       same->second.name = graph.labels[span.label].name;
     }
-    same->second.count += request.count * span.repeat;
+    std::int64_t times = span.repeat;
+    for (const CountedTimes& each : counted)
+      if (const double middle = 0.5 * (span.begin + span.end).value; each.from < middle && middle < each.to)
+        times += static_cast<std::int64_t>(each.times);
+    same->second.count += request.count * times;
   }
   std::vector<CollectiveRow> out;
   for (auto& row : rows) out.push_back(std::move(row.second));

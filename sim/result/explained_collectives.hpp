@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "models/spec/cluster.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/result/explain.hpp"
-#include "sim/result/run.hpp"
 
 namespace accosim {
 

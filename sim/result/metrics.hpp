@@ -2,16 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "models/base/shared.hpp"
 #include "models/base/units.hpp"
 #include "models/price/interval.hpp"
 #include "models/price/memory.hpp"
-#include "models/spec/spec.hpp"
-#include "sim/result/resident.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "sim/evaluation/resident.hpp"
 #include "sim/result/ways_to_fit.hpp"
 
 namespace accosim {
@@ -54,6 +54,7 @@ struct Warning {
 /// From a convergence file: what it takes to reach a loss, relative to the baseline.
 struct TimeToLoss {
   bool reached = true;  ///< in the measured runs; else `samples` is a lower bound and `speedup` an upper one
+  bool holds = false;   ///< model, batches and options are those of the measured runs; else it extrapolates
   double samples = 0;   ///< samples to the same loss, as a multiple of the baseline's
   double speedup = 0, speedup_low = 0, speedup_high = 0;  ///< of the time to the same loss, with its interval
 };
@@ -96,10 +97,9 @@ struct SeedBands {
   std::optional<SeedBand> speedup, speedup_same_batch;  ///< over the baseline of the same seed
 };
 
-/// One schedule's prediction. Times are those of the steady state.
-struct RunResult {
-  std::string schedule;
-  std::string label;
+/// What a schedule comes to, in single figures: a result has them, and each row of a sweep for each schedule. Times are
+/// those of the steady state. What a figure is called and where it is shown is its row in metric_table.cpp.
+struct Metrics {
   Seconds update_time;
   Seconds update_time_low, update_time_high;  ///< 80 % interval
   Spread spread;                              ///< of the update time: what the interval is made of
@@ -111,16 +111,19 @@ struct RunResult {
   double gpu_hours = 0;                  ///< of all GPUs, for train_tokens
   std::optional<double> cost;            ///< the same at the cluster's prices, where it has them
   std::optional<double> speedup;         ///< per token, over the baseline; absent when nothing is compared
-  /// Over the baseline simulated again at this schedule's samples per update; absent where the baseline cannot do so
-  /// few.
+  /// Over the baseline simulated again at this schedule's samples per update, as accumulating() has it; absent where
+  /// the baseline cannot do so few.
   std::optional<double> speedup_same_batch;
   /// 80 % intervals of the two, without what errs alike in both schedules; absent where they are, and of the baseline.
   std::optional<Interval> speedup_interval, speedup_same_batch_interval;
+  std::optional<double> over_alone;     ///< of a row of a sweep: tokens per second over its fastest part alone
+  std::optional<double> over_balanced;  ///< likewise over the baseline balanced at the nearest samples per update
+  std::optional<Interval> over_alone_interval, over_balanced_interval;
   std::optional<double> published_speedup;  ///< of the scenario file
   std::optional<Seconds> published_time;    ///< of the whole run, likewise
   bool published_of_another_run = false;    ///< settings were replaced (--set), so that the two are not the same run
-  std::optional<TimeToLoss> to_loss;        ///< where a convergence file was given
-  double batch_inflation = 1;               ///< samples per update over those asked for
+  Statistics statistics = Statistics::kSynchronous;
+  double batch_inflation = 1;  ///< samples per update over those asked for
   double samples_per_update = 0;
   double micro_batches_per_update = 0;  ///< of all ranks
   double mfu = 0;
@@ -132,19 +135,8 @@ struct RunResult {
   Bytes memory_resident;                            ///< of the rank that is least likely to fit, as what follows
   Bytes memory_resident_low, memory_resident_high;  ///< 80 % interval
   Bytes memory_capacity;
-  MemoryParts memory_parts;
-  SteadyState steady;
-  std::optional<DrawnUpdates> drawn;  ///< where micro-batches are not alike
-  std::vector<PauseResult> pauses;
-  std::optional<SeedBands> seeds;  ///< where several were asked for; all else is of the first
   Fit fit;
-  std::vector<KindMemory> memory_by_kind;
-  WaysToFit ways_to_fit;  ///< none where it fits
-  std::vector<Warning> warnings;
-  std::vector<RankResult> ranks;       ///< by their first rank; those of two node groups apart
-  std::shared_ptr<const Costs> costs;  ///< what it was played at: for a trace, and for questions about a part
 
-  int rank_count() const;
   bool fits() const { return fit.verdict != FitVerdict::kDoesNotFit; }
 
   /// Prediction over what was published, less 1; absent where either is.
@@ -154,6 +146,26 @@ struct RunResult {
   std::optional<double> time_error() const {
     return published_time ? std::optional(total_time / *published_time - 1) : std::nullopt;
   }
+};
+
+/// One schedule's prediction.
+struct RunResult : Metrics {
+  std::string schedule;
+  std::string label;
+  bool baseline_fits = true;          ///< what the speedups are over, or may
+  std::optional<TimeToLoss> to_loss;  ///< where a convergence file was given
+  MemoryParts memory_parts;
+  SteadyState steady;
+  std::optional<DrawnUpdates> drawn;  ///< where micro-batches are not alike
+  std::vector<PauseResult> pauses;
+  std::optional<SeedBands> seeds;  ///< where several were asked for; all else is of the first
+  std::vector<KindMemory> memory_by_kind;
+  WaysToFit ways_to_fit;  ///< none where it fits
+  std::vector<Warning> warnings;
+  std::vector<RankResult> ranks;  ///< by their first rank; those of two node groups apart
+  Shared<Costs> costs;            ///< what it was played at: for a trace, and for questions about a part
+
+  int rank_count() const;
 };
 
 }  // namespace accosim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -9,8 +10,14 @@
 #include "models/base/stages.hpp"
 #include "models/base/statistics.hpp"
 #include "models/price/spread.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
+#include "sim/evaluation/chosen.hpp"
 #include "sim/result/critical_path.hpp"
+#include "sim/result/statistics_warning.hpp"
 #include "sim/result/warnings.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -23,19 +30,6 @@ ScheduleSpec at_batch(ScheduleSpec spec, int accumulation_steps) {
   if (rounds > 1) spec.micro_batches_per_round = accumulation_steps / rounds;
   return spec;
 }
-
-}  // namespace
-
-double samples_per_update(const SteadyPlay& play) {
-  double samples = 0;
-  const EventGraph& graph = play.folded.graph;
-  for (std::size_t r = 0; r < graph.ranks.size(); ++r)
-    samples += graph.ranks[r].multiplicity * play.measured.ranks[r].micro_batches_per_update *
-               graph.programs[graph.ranks[r].program].micro_batch_size;
-  return samples;
-}
-
-namespace {
 
 /// Greatest common divisor of what the GPUs do for an update: all can do that part of it.
 int common_steps(const Scenario& scenario) {
@@ -63,8 +57,8 @@ Scenario at_steps(Scenario scenario, int n) {
 constexpr int kMostReplayed = 2;
 
 void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs,
-                Advice advice) {
-  result.memory_formula = memory_formula(spec, costs.parameters, shard_ranks(costs, spec));
+                const Evaluations& evaluations, Advice advice) {
+  result.memory_formula = memory_formula(spec, costs.parameters, costs.kinds.front().shards);
   result.memory_by_kind = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(result.memory_by_kind);
   result.memory_parts = least.parts;
@@ -76,7 +70,7 @@ void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec&
   result.fit = least.fit;
   const Stage stage("looking for ways to fit");
   if (advice == Advice::kGiven && result.fit.verdict != FitVerdict::kFits)
-    result.ways_to_fit = ways_to_fit(scenario, spec);
+    result.ways_to_fit = ways_to_fit(scenario, spec, evaluations);
 }
 
 void add_utilization(RunResult& result, const SteadyPlay& play) {
@@ -84,7 +78,7 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
   double peak = 0, idle = 0, exposed = 0, sent = 0;
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const double count = graph.ranks[r].multiplicity;
-    const RankKind& kind = play.costs.kinds[graph.ranks[r].program];
+    const RankKind& kind = play.costs->kinds[graph.ranks[r].program];
     const RankMeasure& rank = play.measured.ranks[r];
     peak += count * kind.device.peak[static_cast<int>(kind.workload.compute)].value_or(FlopsPerSecond{0}).value;
     idle += count * rank.idle_fraction;
@@ -92,7 +86,7 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
     sent += count * rank.sent.value;
     result.micro_batches_per_update += count * rank.micro_batches_per_update;
   }
-  const double ranks = play.costs.ranks(), time = play.measured.update_time.value;
+  const double ranks = play.costs->ranks(), time = play.measured.update_time.value;
   const Worked worked = worked_per_update(play);
   result.mfu = worked.model_flops.value / time / peak;
   result.model_flops_per_gpu = FlopsPerSecond{worked.model_flops.value / time / ranks};
@@ -104,19 +98,25 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
 
 constexpr Bytes kLargeMessage{1e9};  // what training sends: every kind of links' spread of large messages
 
-/// The spread of the update time: those of computation and communication, times their shares of the critical path.
-Spread spread_of(const SteadyPlay& play) {
+/// The spread of the update time: those of computation and communication, times their shares of the critical path. What
+/// a replica sends by itself is as uncertain as the links that it has inside.
+Spread spread_of(const ScheduleSpec& spec, const SteadyPlay& play) {
   const CriticalPath path = critical_path(play);
   std::vector<double> spreads;
-  for (const RankKind& kind : play.costs.kinds) spreads.push_back(compute_spread(kind));
+  for (const RankKind& kind : play.costs->kinds) spreads.push_back(compute_spread(kind));
+  std::map<std::pair<Scope, int>, double> of_scope;  // by the rank that meets others
   double compute = 0, communication = 0;
   for (const PathStep& step : path.steps) {
     const double share = step.duration / path.update_time;
     if (step.cls == OpClass::kCommunication) {
-      communication += share * communication_spread(play.costs.cluster, static_cast<int>(play.costs.world.node.size()),
-                                                    kLargeMessage);
+      const Scope scope = traits_of(spec).local ? step.scope : Scope::kWorld;
+      const auto [known, is_new] = of_scope.emplace(std::pair(scope, step.rank), 0);
+      if (is_new)
+        known->second =
+            communication_spread(play.costs->cluster, scope_ring(*play.costs, scope, step.rank), kLargeMessage);
+      communication += share * known->second;
     } else if (step.cls != OpClass::kMark) {
-      const int kind = play.costs.kind_of[static_cast<std::size_t>(step.rank)];
+      const int kind = play.costs->kind_of[static_cast<std::size_t>(step.rank)];
       compute += share * spreads[static_cast<std::size_t>(kind)];
     }
   }
@@ -127,7 +127,7 @@ DrawnUpdates drawn_updates(const SteadyPlay& play) {
   std::vector<double> durations;
   for (const Seconds each : play.measured.durations) durations.push_back(each.value);
   DrawnUpdates drawn;
-  drawn.seed = play.costs.pace.unsteady.seed;
+  drawn.seed = play.costs->pace.unsteady.seed;
   drawn.played = static_cast<int>(durations.size());
   drawn.band_of_mean = band_of_mean(play.measured.durations);
   drawn.narrow = drawn.band_of_mean <= kNarrowBand;
@@ -162,9 +162,9 @@ std::vector<RankResult> rank_results(const SteadyPlay& play) {
   std::vector<RankResult> results;
   // By rank of the folded graph: the result of each node group that has such ranks. Few have several.
   std::vector<std::vector<std::pair<int, std::size_t>>> of_class(play.measured.ranks.size());
-  for (int rank = 0; rank < play.costs.ranks(); ++rank) {
+  for (int rank = 0; rank < play.costs->ranks(); ++rank) {
     const auto played = static_cast<std::size_t>(play.folded.class_of[rank]);
-    const int group = play.costs.places[rank].group;
+    const int group = play.costs->places[rank].group;
     auto& known = of_class[played];
     const auto same = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == group; });
     if (same != known.end()) {
@@ -178,7 +178,7 @@ std::vector<RankResult> rank_results(const SteadyPlay& play) {
     known.emplace_back(group, results.size());
     const RankMeasure& measure = play.measured.ranks[played];
     results.push_back({{{rank, rank}},
-                       play.costs.kinds[play.costs.kind_of[rank]].device.name,
+                       play.costs->kinds[play.costs->kind_of[rank]].device.name,
                        measure.micro_batches_per_round,
                        measure.least_per_round,
                        measure.most_per_round,
@@ -188,13 +188,14 @@ std::vector<RankResult> rank_results(const SteadyPlay& play) {
   return results;
 }
 
-RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play, NetworkKind network,
-                    Advice advice) {
+/// `asked`: samples of an update.
+RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play, double asked,
+                    const Evaluations& evaluations, Advice advice) {
   RunResult result;
   result.schedule = spec.name;
   result.label = spec.label;
   result.update_time = play.measured.update_time;
-  result.spread = spread_of(play);
+  result.spread = spread_of(spec, play);
   const Interval interval = interval_80(result.update_time.value, result.spread.total());
   result.update_time_low = Seconds{interval.low};
   result.update_time_high = Seconds{interval.high};
@@ -202,17 +203,18 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   const Worked worked = worked_per_update(play);
   result.tokens_per_second = worked.tokens / result.update_time.value;
   result.tokens_padded_per_second = worked.padded / result.update_time.value;
-  result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs.ranks();
+  result.tokens_per_second_per_gpu = result.tokens_per_second / play.costs->ranks();
   result.total_time = Seconds{scenario.training.train_tokens / result.tokens_per_second};
   const double hours = result.total_time.value / 3600;
   result.gpu_hours = hours * gpu_count(scenario.cluster);
   if (const std::optional<double> price = price_per_hour(scenario.cluster)) result.cost = hours * *price;
-  result.batch_inflation = result.samples_per_update / samples_asked(scenario);
+  result.statistics = statistics_of(spec, *play.costs);
+  result.batch_inflation = result.samples_per_update / asked;
   add_utilization(result, play);
   result.steady = steady_state(play);
-  if (play.costs.pace.unsteady.varies()) result.drawn = drawn_updates(play);
+  if (play.costs->pace.unsteady.varies()) result.drawn = drawn_updates(play);
   result.pauses = pause_results(play);
-  add_memory(result, scenario, spec, play.costs, advice);
+  add_memory(result, scenario, spec, play.costs, evaluations, advice);
   result.ranks = rank_results(play);
   if (const auto published = scenario.published.find(spec.label); published != scenario.published.end()) {
     result.published_speedup = published->second.speedup;
@@ -220,14 +222,24 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
     result.published_of_another_run = scenario.published_of_another_run;
   }
   const Stage stage("looking for warnings");
-  if (advice == Advice::kGiven) result.warnings = warnings_of(scenario, spec, play, result, network);
+  if (advice == Advice::kGiven) result.warnings = warnings_of(scenario, spec, play, result, evaluations);
   return result;
 }
 
 }  // namespace
 
-std::optional<double> time_per_sample(const Scenario& scenario, const ScheduleSpec& spec, double samples,
-                                      NetworkKind network) {
+std::vector<PauseResult> pause_results(const SteadyPlay& play) {
+  std::vector<PauseResult> results;
+  for (const PauseCost& cost : play.pauses) {
+    const double more = std::accumulate(cost.micro_batches.begin(), cost.micro_batches.end(), 0.0);
+    results.push_back({cost.name, cost.lasts, cost.time, more, cost.every_updates, cost.crowded});
+  }
+  return results;
+}
+
+std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& spec, double samples,
+                                      const Evaluations& evaluations) {
+  const Scenario scenario = evaluations.divided(asked, spec);
   const ScheduleTraits& traits = traits_of(spec);
   const int unit = traits.rounds;
   const int common = common_steps(scenario);
@@ -238,8 +250,8 @@ std::optional<double> time_per_sample(const Scenario& scenario, const ScheduleSp
   const auto at = [&](int n) {
     const Scenario replayed = at_steps(scenario, n);
     const int steps_each = replayed.training.gradient_accumulation_steps;
-    const SteadyPlay play = play_steady(replayed, at_batch(spec, steps_each), steps_each, network);
-    return std::pair(play.measured.update_time.value, samples_per_update(play));
+    const auto play = evaluations.play(replayed, at_batch(spec, steps_each), steps_each);
+    return std::pair(play->measured.update_time.value, samples_per_update(*play));
   };
   const auto [time, done] = at(below);
   if (done > samples * (1 + 1e-9)) return std::nullopt;
@@ -250,10 +262,14 @@ std::optional<double> time_per_sample(const Scenario& scenario, const ScheduleSp
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
-RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network, Advice advice) {
-  SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network);
-  RunResult result = result_of(scenario, spec, play, network, advice);
-  result.costs = std::make_shared<const Costs>(std::move(play.costs));
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations,
+                       Advice advice) {
+  const Scenario own = evaluations.divided(scenario, spec);
+  const auto play = evaluations.play(own, spec);
+  RunResult result = result_of(own, spec, *play, samples_asked(scenario), evaluations, advice);
+  if (scenario.training.balance == Balance::kSpeed && advice == Advice::kGiven)
+    result.warnings.push_back(work_is_divided(own, spec));
+  result.costs = play->costs;
   return result;
 }
 
@@ -267,27 +283,32 @@ void set_intervals(RunResult& result, const RunResult& base) {
 
 }  // namespace
 
-std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, NetworkKind network,
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, const Evaluations& evaluations,
                                Advice advice) {
-  const auto baseline = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                                     [&](const ScheduleSpec& spec) { return spec.label == scenario.baseline; });
-  const RunResult base = run_schedule(scenario, *baseline, network, advice);
+  const ScheduleSpec& baseline = baseline_of(scenario);
+  const RunResult base = run_schedule(scenario, baseline, evaluations, advice);
+  const ScheduleSpec accumulates = accumulating(baseline);
   // Replayed at the batch that it was played at, one that does as many micro-batches as it is told is what it was.
-  const bool as_told = traits_of(*baseline).rounds == 1 && base.samples_per_update == samples_asked(scenario);
+  const bool as_told =
+      accumulates == baseline && traits_of(baseline).rounds == 1 && base.samples_per_update == samples_asked(scenario);
+  std::map<double, std::optional<double>> times;  // by samples an update
   const auto baseline_time = [&](double samples) {
     if (as_told && samples == base.samples_per_update) return std::optional(base.update_time.value / samples);
-    return time_per_sample(scenario, *baseline, samples, network);
+    const auto [time, anew] = times.try_emplace(samples);
+    if (anew) time->second = time_per_sample(scenario, accumulates, samples, evaluations);
+    return time->second;
   };
   std::vector<RunResult> results;
   for (const int index : chosen) {
     const ScheduleSpec& spec = scenario.schedules[index];
-    RunResult result = &spec == &*baseline ? base : run_schedule(scenario, spec, network, advice);
+    RunResult result = &spec == &baseline ? base : run_schedule(scenario, spec, evaluations, advice);
     result.speedup = result.tokens_per_second / base.tokens_per_second;
-    if (&spec == &*baseline)
+    result.baseline_fits = base.fits();
+    if (&spec == &baseline && accumulates == baseline)
       result.speedup_same_batch = 1;
     else if (const auto time = baseline_time(result.samples_per_update))
       result.speedup_same_batch = *time * result.samples_per_update / result.update_time.value;
-    if (&spec != &*baseline) set_intervals(result, base);
+    if (&spec != &baseline) set_intervals(result, base);
     results.push_back(std::move(result));
   }
   return results;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "models/spec/schedule_traits.hpp"
+#include "models/spec/schedule.hpp"
 
 namespace accosim {
 namespace {
@@ -18,23 +18,26 @@ std::size_t replicas_of(const ScheduleSpec& spec, const Costs& costs) {
 
 }  // namespace
 
+Statistics statistics_of(const ScheduleSpec& spec, const Costs& costs) {
+  const Statistics statistics = traits_of(spec).statistics;
+  return statistics == Statistics::kReplicasDrift && replicas_of(spec, costs) < 2 ? Statistics::kSynchronous
+                                                                                  : statistics;
+}
+
 std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs& costs) {
-  switch (traits_of(spec).statistics) {
+  switch (statistics_of(spec, costs)) {
     case Statistics::kSynchronous: return std::nullopt;
     case Statistics::kStaleGradients:
       return Warning{"stale_gradients", "every gradient is one update late, which this prediction does not charge for",
                      "expect to need warm-up steps or more samples for the same loss; acco corrects the delay"};
-    case Statistics::kReplicasDrift: {
-      const std::size_t replicas = replicas_of(spec, costs);
-      if (replicas < 2) return std::nullopt;
+    case Statistics::kReplicasDrift:
       return Warning{
           "replicas_drift",
           fmt::format("{} replicas make {} updates each before they meet, and drift apart, which this "
                       "prediction does not charge for",
-                      replicas, spec.inner_updates),
+                      replicas_of(spec, costs), spec.inner_updates),
           "expect more samples for the same loss, the more replicas and inner_updates the more, and learning "
           "rates of its own; with measured losses, --convergence FILE gives the time to a loss"};
-    }
   }
   return std::nullopt;
 }

@@ -3,13 +3,17 @@
 
 #include <optional>
 
-#include "models/price/costs.hpp"
-#include "models/spec/spec.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
 
-/// stale_gradients or replicas_drift, by the schedule's row; nothing where updates are those of synchronous training.
+/// By the schedule's row; a single replica does not drift.
+Statistics statistics_of(const ScheduleSpec& spec, const Costs& costs);
+
+/// stale_gradients or replicas_drift; nothing where updates are those of synchronous training.
 std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs& costs);
 
 }  // namespace accosim

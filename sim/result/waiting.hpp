@@ -5,15 +5,16 @@
 
 #include <optional>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/run.hpp"
 
 namespace accosim {
 
 /// The warning "ranks_wait", where some ranks are idle for much of an update and others for clearly less. Its advice
 /// holds a --set where another micro-batch of a node group raises tokens per second and fits.
 std::optional<Warning> ranks_wait(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                                  NetworkKind network);
+                                  const Evaluations& evaluations);
 
 }  // namespace accosim

@@ -9,8 +9,15 @@
 #include <utility>
 
 #include "models/base/quantity.hpp"
+#include "models/price/price.hpp"
 #include "models/price/spread.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
+#include "sim/evaluation/crews.hpp"
 #include "sim/result/statistics_warning.hpp"
 #include "sim/result/waiting.hpp"
 #include "sim/result/ways_to_fit.hpp"
@@ -57,10 +64,10 @@ std::optional<Warning> may_not_fit(const RunResult& result) {
 
 /// Such as selective recomputation, which is of scores and softmax, under fused attention, which keeps neither.
 std::optional<Warning> recompute_saves_nothing(const Scenario& scenario, const ScheduleSpec& spec,
-                                               const RunResult& result) {
+                                               const RunResult& result, const Evaluations& evaluations) {
   const Recompute set = scenario.training.activation_recompute;
   if (set == Recompute::kNone) return std::nullopt;
-  const RecomputeGain gain = recompute_gain(scenario, spec);
+  const RecomputeGain gain = recompute_gain(scenario, spec, evaluations);
   if (gain.saves > kLittleSaved * result.memory_resident) return std::nullopt;
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
   const bool fused = std::none_of(groups.begin(), groups.end(),
@@ -108,8 +115,8 @@ std::optional<Warning> keeps_precision(const Scenario& scenario) {
 /// Ranks of two 16-bit types on one wire.
 std::optional<Warning> casts_on_the_wire(const ScheduleSpec& spec, const SteadyPlay& play) {
   std::string devices;
-  for (const RankKind& kind : play.costs.kinds) {
-    const std::string name = device_name(play.costs.cluster, kind.device);
+  for (const RankKind& kind : play.costs->kinds) {
+    const std::string name = device_name(play.costs->cluster, kind.device);
     if ((kind.casts_gradients || kind.casts_parameters) && devices.find(name) == std::string::npos)
       devices += fmt::format("{}{} in {}", devices.empty() ? "" : ", ", name, name_of(kind.workload.compute));
   }
@@ -127,7 +134,7 @@ std::optional<Warning> casts_on_the_wire(const ScheduleSpec& spec, const SteadyP
 std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result) {
   const int asked = play.accumulation_steps;
   const ScheduleTraits& traits = traits_of(spec);
-  const std::vector<RankKind>& kinds = play.costs.kinds;
+  const std::vector<RankKind>& kinds = play.costs->kinds;
   const bool all_own =
       std::all_of(kinds.begin(), kinds.end(), [](const RankKind& kind) { return kind.own_steps.has_value(); });
   if (!all_own && traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)
@@ -148,7 +155,7 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
 /// A mean that is not well known, stragglers that come more rarely than anything is played, and pauses that come too
 /// often.
 void warn_of_draws(const SteadyPlay& play, const RunResult& result, std::vector<Warning>& warnings) {
-  const Pace& pace = play.costs.pace;
+  const Pace& pace = play.costs->pace;
   const double cut = pace.drawn() ? share_cut(pace.unsteady.lengths, pace.sequence_length) : 0;
   if (cut > kMuchCut)
     warnings.push_back({"lengths_cut",
@@ -227,12 +234,31 @@ std::optional<Warning> too_short(const SteadyPlay& play, const RunResult& result
 
 }  // namespace
 
+Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
+  std::string work, set = "--set /training/balance=none";
+  for (const Crew& crew : crews_of(divided.cluster)) {
+    const NodeGroup& group = divided.cluster.nodes[static_cast<std::size_t>(crew.group)];
+    work += fmt::format("{}each {} does {}{} of {}", work.empty() ? "" : ", ", name_of(divided.cluster, crew),
+                        accumulation_steps_of(group, crew.gpus.front(), divided.training),
+                        work.empty() ? " micro-batches" : "", group.micro_batch_size);
+  }
+  for (std::size_t g = 0; g < divided.cluster.nodes.size(); ++g) {
+    const NodeGroup& group = divided.cluster.nodes[g];
+    set += fmt::format(" --set {}={}", of_group(divided.cluster, g, "micro_batch_size"), group.micro_batch_size);
+    if (!group.accumulation_steps.empty())
+      set += fmt::format(" --set {}=[{}]", of_group(divided.cluster, g, "gradient_accumulation_steps"),
+                         fmt::join(group.accumulation_steps, ","));
+  }
+  return {"work_divided", "the work is divided by speed: " + work,
+          fmt::format("to write this division down, for {} alone: {}", spec.label, set)};
+}
+
 std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                                 const RunResult& result, NetworkKind network) {
+                                 const RunResult& result, const Evaluations& evaluations) {
   std::vector<Warning> warnings;
-  for (const std::optional<Warning>& warning :
-       {may_not_fit(result), computes_in_fp32(scenario, spec), recompute_saves_nothing(scenario, spec, result),
-        keeps_precision(scenario), casts_on_the_wire(spec, play)})
+  for (const std::optional<Warning>& warning : {may_not_fit(result), computes_in_fp32(scenario, spec),
+                                                recompute_saves_nothing(scenario, spec, result, evaluations),
+                                                keeps_precision(scenario), casts_on_the_wire(spec, play)})
     if (warning) warnings.push_back(*warning);
   for (std::optional<Warning> warning : {too_short(play, result), batch_differs(spec, play, result)})
     if (warning) warnings.push_back(std::move(*warning));
@@ -241,14 +267,14 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
     warnings.push_back({"communication_exposed",
                         fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
                         "raise gradient_accumulation_steps, overlap communication, or use a faster network"});
-  if (std::optional<Warning> warning = ranks_wait(scenario, spec, play, network))
+  if (std::optional<Warning> warning = ranks_wait(scenario, spec, play, evaluations))
     warnings.push_back(std::move(*warning));
-  if (std::any_of(play.costs.kinds.begin(), play.costs.kinds.end(), is_launch_bound))
+  if (std::any_of(play.costs->kinds.begin(), play.costs->kinds.end(), is_launch_bound))
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
                         "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
-  warn_of_constants(play.costs.kinds, warnings);
+  warn_of_constants(play.costs->kinds, warnings);
   for (const std::optional<Warning>& warning :
-       {window_warning(play.folded.graph), statistics_warning(spec, play.costs)})
+       {window_warning(play.folded.graph), statistics_warning(spec, *play.costs)})
     if (warning) warnings.push_back(*warning);
   warn_of_draws(play, result, warnings);
   warn_of_evaluation(spec, play.costs, warnings);

@@ -3,13 +3,17 @@
 
 #include <vector>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/run.hpp"
 
 namespace accosim {
 
 std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                                 const RunResult& result, NetworkKind network);
+                                 const RunResult& result, const Evaluations& evaluations);
+
+/// What training.balance speed chose for a schedule, with the settings that write it down.
+Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec);
 
 }  // namespace accosim

@@ -6,13 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "models/price/costs.hpp"
-#include "models/spec/check_schedules.hpp"
+#include "models/price/price.hpp"
+#include "models/read/check_schedules.hpp"
 #include "models/spec/model_families.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
+#include "sim/evaluation/resident.hpp"
 #include "sim/result/changes.hpp"
-#include "sim/result/resident.hpp"
-#include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
@@ -23,27 +25,39 @@ constexpr std::size_t kMostSaid = 4;  ///< ways of a kind, in words
 struct Need {
   std::vector<KindMemory> kinds;
   std::size_t least = 0;  ///< the kind that is least likely to fit
-  Seconds time;           ///< per sample of a rank: the closed form, for the slowest kind of rank
 
   Bytes memory() const { return kinds[least].parts.total(); }
   Bytes room() const { return kinds[least].capacity - memory(); }
   const Fit& fit() const { return kinds[least].fit; }
 };
 
-Need need_of(const Trial& trial) {
-  const int steps = trial.scenario.training.gradient_accumulation_steps;
-  const Costs costs = price(trial.scenario, trial.spec);
-  Need need{memory_by_kind(costs, trial.spec, steps), 0, Seconds{0}};
-  need.least = static_cast<std::size_t>(&least_likely(need.kinds) - need.kinds.data());
-  for (const RankKind& kind : costs.kinds) {
-    const ScheduleInput input{trial.spec, costs, kind, kind.steps(steps), 1};
-    const double samples = closed_form_micro_batches(input) * kind.workload.micro_batch_size;
-    need.time = std::max(need.time, closed_form(input) / samples);
-  }
-  return need;
-}
+/// Asks what trials come to.
+class Trials {
+ public:
+  explicit Trials(const Evaluations& evaluations) : evaluations_(evaluations.on(NetworkKind::kReference)) {}
 
-bool surely_fits(const Trial& trial) { return need_of(trial).fit().verdict == FitVerdict::kFits; }
+  Need need_of(const Trial& trial) const {
+    const int steps = trial.scenario.training.gradient_accumulation_steps;
+    Need need{memory_by_kind(evaluations_.costs(trial.scenario, trial.spec), trial.spec, steps), 0};
+    need.least = static_cast<std::size_t>(&least_likely(need.kinds) - need.kinds.data());
+    return need;
+  }
+
+  Fits surely_fits() const {
+    return [trials = *this](const Trial& trial) { return trials.need_of(trial).fit().verdict == FitVerdict::kFits; };
+  }
+
+  double time_ratio(const Trial& with, const Trial& without) const { return time_of(with) / time_of(without); }
+
+ private:
+  /// Seconds a sample.
+  double time_of(const Trial& trial) const {
+    const auto play = evaluations_.play(trial.scenario, trial.spec);
+    return play->measured.update_time.value / samples_per_update(*play);
+  }
+
+  Evaluations evaluations_;
+};
 
 /// Synchronous schedules that shard something.
 std::vector<Change> sharded_schedules() {
@@ -61,7 +75,7 @@ void append(std::vector<Change>& changes, std::vector<Change> more) {
 }
 
 /// Of a measured model neither the activations nor the kernels are known.
-std::vector<Change> changes_alone(bool measured) {
+std::vector<Change> changes_alone(const Fits& surely_fits, bool measured) {
   std::vector<Change> changes;
   if (!measured)
     changes = {fuse_attention,
@@ -79,7 +93,7 @@ std::vector<Change> changes_alone(bool measured) {
 }
 
 /// Least loss of time first; the most sharded schedule last, for it is another training.
-std::vector<Change> changes_together() {
+std::vector<Change> changes_together(const Fits& surely_fits) {
   std::vector<Change> changes = {fuse_attention, implement(Implementation::kCompiled), divide_micro_batch(surely_fits),
                                  recompute(Recompute::kFull)};
   append(changes, schedule_keys());
@@ -123,21 +137,20 @@ Bytes saved(const Need& before, const Need& then) {
   return before.memory() - same->parts.total();  // kinds that hold as much are one
 }
 
-WayToFit way_of(const Changed& changed, const Need& before) {
-  const Need then = need_of(changed.trial);
-  return {changed.name,        changed.set, then.memory(),          then.room(),
-          saved(before, then), then.fit(),  then.time / before.time};
+WayToFit way_of(const Changed& changed, const Need& before, const Need& then) {
+  return {changed.name, changed.set, then.memory(), then.room(), saved(before, then), then.fit()};
 }
 
-std::vector<WayToFit> tried_together(const Trial& now, const Need& before) {
+std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const Trials& trials) {
   std::vector<WayToFit> together;
   Trial trial = now;
   Bytes room = before.room();
-  for (const Change& change : changes_together()) {
+  for (const Change& change : changes_together(trials.surely_fits())) {
     const std::optional<Changed> changed = change(trial);
     if (!changed || !loads(changed->trial)) continue;
-    const WayToFit way = way_of(*changed, before);
+    WayToFit way = way_of(*changed, before, trials.need_of(changed->trial));
     if (way.room < room + kWorthSaying) continue;
+    way.time_ratio = trials.time_ratio(changed->trial, now);
     together.push_back(way);
     if (way.fits()) break;
     trial = changed->trial;
@@ -148,23 +161,26 @@ std::vector<WayToFit> tried_together(const Trial& now, const Need& before) {
 
 }  // namespace
 
-WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec) {
+WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  const Trials trials(evaluations);
   const Trial now{scenario, spec};
   const bool measured = family_of(scenario.model).measured;
-  const Need before = need_of(now);
+  const Need before = trials.need_of(now);
   WaysToFit ways;
-  for (const Change& change : changes_alone(measured)) {
+  for (const Change& change : changes_alone(trials.surely_fits(), measured)) {
     const std::optional<Changed> changed = change(now);
     if (!changed || !loads(changed->trial)) continue;
-    const WayToFit way = way_of(*changed, before);
-    if (way.saves >= kWorthSaying) ways.alone.push_back(way);
+    WayToFit way = way_of(*changed, before, trials.need_of(changed->trial));
+    if (way.saves < kWorthSaying) continue;
+    way.time_ratio = trials.time_ratio(changed->trial, now);
+    ways.alone.push_back(way);
   }
   std::stable_sort(ways.alone.begin(), ways.alone.end(), [](const WayToFit& a, const WayToFit& b) {
     return std::pair(a.fit.verdict, a.time_ratio) < std::pair(b.fit.verdict, b.time_ratio);
   });
   if (measured) return ways;
-  ways.largest_micro_batch = largest_micro_batch(now, surely_fits);
-  if (ways.alone.empty() || !ways.alone.front().fits()) ways.together = tried_together(now, before);
+  ways.largest_micro_batch = largest_micro_batch(now, trials.surely_fits());
+  if (ways.alone.empty() || !ways.alone.front().fits()) ways.together = tried_together(now, before, trials);
   return ways;
 }
 
@@ -182,12 +198,12 @@ std::string in_words(const WaysToFit& ways) {
   return text;
 }
 
-RecomputeGain recompute_gain(const Scenario& scenario, const ScheduleSpec& spec) {
-  Trial trial{scenario, spec};
-  const Need with = need_of(trial);
-  trial.scenario.training.activation_recompute = Recompute::kNone;
-  const Need without = need_of(trial);
-  return {saved(without, with), with.time / without.time};
+RecomputeGain recompute_gain(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  const Trials trials(evaluations);
+  const Trial with{scenario, spec};
+  Trial without = with;
+  without.scenario.training.activation_recompute = Recompute::kNone;
+  return {saved(trials.need_of(without), trials.need_of(with)), trials.time_ratio(with, without)};
 }
 
 }  // namespace accosim

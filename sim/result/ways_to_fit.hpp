@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "models/price/fit_verdict.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/evaluation.hpp"
 
 namespace accosim {
 
@@ -16,7 +18,7 @@ struct WayToFit {
   Bytes room;                    ///< that is then left there; negative: what is predicted does not fit
   Bytes saves;                   ///< less on the GPU that was least likely to fit before
   Fit fit;
-  double time_ratio = 1;  ///< closed form of the time per sample, over that without the change
+  double time_ratio = 1;  ///< of the time per sample without contention, over that without the change
   bool fits() const { return fit.verdict == FitVerdict::kFits; }
 };
 
@@ -31,11 +33,11 @@ struct WaysToFit {
 
 /// Tries on `spec` fused attention, compiled code and code fused by hand, every kind of recomputation, of all blocks or
 /// of the fewest that are enough, the largest micro-batch that fits (of those that keep the samples of an update, with
-/// more accumulation steps), schedules that shard more, and of its own keys shard_group, reshard_after_forward, sync,
-/// optimizer_sharding and gradient_as_bucket_view. Leaves out what is set already, what the scenario cannot have, and
-/// what saves less than 0.05 GiB. Prices memory and the schedule's closed form; plays nothing, so times are without
-/// interference and for the slowest kind of rank.
-WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec);
+/// more accumulation steps), schedules that shard more, and of its own keys shard_group, reshard_after_forward,
+/// reshard_after_backward, all_reduce, sync, optimizer_sharding and gradient_as_bucket_view. Leaves out what is set
+/// already, what the scenario cannot have, and what saves less than 0.05 GiB.
+WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec,
+                      const Evaluations& evaluations = NetworkKind::kReference);
 
 /// In words: the largest micro-batch, and the best ways with GiB and time.
 std::string in_words(const WaysToFit& ways);
@@ -45,6 +47,6 @@ struct RecomputeGain {
   Bytes saves;
   double time_ratio = 1;  ///< as in WayToFit, over the same without recomputation
 };
-RecomputeGain recompute_gain(const Scenario& scenario, const ScheduleSpec& spec);
+RecomputeGain recompute_gain(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
 
 }  // namespace accosim

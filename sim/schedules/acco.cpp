@@ -3,8 +3,7 @@
 // of the next parameters from half a batch, in odd rounds the real update from both halves, starting from the same
 // parameters. A rank accumulates until the communication has finished, so fast ranks do more micro-batches than slow
 // ones.
-#include <algorithm>
-
+#include "models/spec/schedule.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -38,30 +37,6 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
       end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
-}
-
-namespace {
-
-Accumulated accumulated_in(const ScheduleInput& input, bool estimate) {
-  const int least = least_a_round(input);
-  const Seconds communication = sharded_update_time(input, round_of(estimate));
-  if (input.spec.late_communication == LateCommunication::kAccumulate)
-    return accumulated_until(input, least, communication);
-  return {1.0 * least, std::max(least * (input.kind.forward + input.kind.backward), communication)};
-}
-
-}  // namespace
-
-double acco_micro_batches(const ScheduleInput& input) {
-  return accumulated_in(input, true).micro_batches + accumulated_in(input, false).micro_batches;
-}
-
-/// Two rounds: max(m t, T_r) + s_r each when waiting, the time of accumulated_until(m, T_r) + s_r when accumulating.
-/// T_r has the clones in the estimate's round, s_r the clearing of gradients there.
-Seconds acco_closed_form(const ScheduleInput& input) {
-  Seconds update;
-  for (const bool estimate : {true, false}) update += accumulated_in(input, estimate).time + swap_time(input, estimate);
-  return update;
 }
 
 }  // namespace accosim

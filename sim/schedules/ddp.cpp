@@ -1,10 +1,14 @@
 // Data parallel with replicated parameters: gradients are all-reduced, in one piece after the last backward or in
-// buckets while it runs, after the last micro-batch of an update (PyTorch's no_sync) or after every one. The optimizer
-// runs on all parameters everywhere, or (ZeroRedundancyOptimizer) on a rank's tensors, whose owner then broadcasts
-// them.
+// buckets while it runs, after the last micro-batch of an update (PyTorch's no_sync) or after every one. Rank 0 sends
+// its buffers before the forward pass that follows a synchronised one: the first of an update, or every one. The
+// optimizer runs on all parameters everywhere, or (ZeroRedundancyOptimizer) on a rank's tensors, whose owner then
+// broadcasts them.
+#include <cmath>
 #include <string>
 
 #include "models/price/partition.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -36,14 +40,48 @@ void add_sharded_optimizer(ProgramBuilder& program, const ScheduleInput& input, 
   add_parameters_taken(program, input, sent);
 }
 
+// PyTorch flattens buffers for their broadcast into pieces of this size (nn/parallel/distributed.py,
+// broadcast_bucket_size).
+constexpr double kBufferPiece = 250 * 1024.0 * 1024.0;
+
+Bytes broadcast_buffers(const ScheduleInput& input) {
+  return input.spec.broadcast_buffers && input.kind.shards > 1 ? input.costs.buffers : Bytes{0};
+}
+
+PlanRequest buffers_request(const ScheduleInput& input, Bytes buffers) {
+  return {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece)),
+          update_scope(input.spec)};
+}
+
+/// Flattened, sent, and copied out of the flat buffer.
+OpRef add_buffers(ProgramBuilder& program, const ScheduleInput& input, OpRef wait) {
+  const Bytes buffers = broadcast_buffers(input);
+  if (buffers == Bytes{0}) return wait;
+  const Seconds copy = memory_time(buffers, buffers, input.kind.device);
+  const OpRef flat = program.compute(kComputeLane, "flatten buffers", OpClass::kCopy, copy, {wait});
+  const OpRef sent =
+      program.collective(kCommunicationLane, "broadcast of buffers", buffers_request(input, buffers), {flat});
+  return program.compute(kComputeLane, "copy buffers back", OpClass::kCopy, copy, {sent});
+}
+
+/// Once a synchronised micro-batch has ended the next forward pass sends the buffers; one whose gradients stay does not
+/// ask for that again (nn/parallel/distributed.py: require_forward_param_sync).
+OpRef add_gradients(ProgramBuilder& program, const ScheduleInput& input) {
+  OpRef ready{kCommunicationLane, -1};
+  if (input.spec.sync == Sync::kEveryMicroBatch) {
+    for (int i = 0; i < input.accumulation_steps; ++i)
+      ready = add_synchronized_micro_batch(program, input, add_buffers(program, input, ready));
+    return ready;
+  }
+  add_buffers(program, input, ready);
+  add_micro_batches(program, input, input.accumulation_steps - 1);
+  return add_synchronized_micro_batch(program, input, ready);
+}
+
 }  // namespace
 
 void add_ddp_update(ProgramBuilder& program, const ScheduleInput& input) {
-  const bool every = input.spec.sync == Sync::kEveryMicroBatch;
-  OpRef ready{kCommunicationLane, -1};
-  if (!every) add_micro_batches(program, input, input.accumulation_steps - 1);
-  for (int i = 0; i < (every ? input.accumulation_steps : 1); ++i)
-    ready = add_synchronized_micro_batch(program, input, ready);
+  const OpRef ready = add_gradients(program, input);
   if (is_sharded(input))
     add_sharded_optimizer(program, input, ready);
   else
@@ -57,18 +95,6 @@ Program build_ddp(const ScheduleInput& input, Tables& tables) {
     end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
-}
-
-/// (A - 1) t + S + O, S being synchronized_micro_batch_time(); every micro-batch synchronized: A S + O. Sharded: the
-/// optimizer on the largest share + the owners' broadcasts.
-Seconds ddp_closed_form(const ScheduleInput& input) {
-  const Seconds t = input.kind.forward + input.kind.backward, S = synchronized_micro_batch_time(input);
-  const int A = input.accumulation_steps;
-  const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * S : (A - 1) * t + S;
-  if (!is_sharded(input)) return gradients + full_optimizer_time(input);
-  Seconds broadcasts;
-  for (const PlanRequest& request : owners_broadcasts(input)) broadcasts += request_time(input.costs, request);
-  return gradients + owner_optimizer_time(input) + broadcasts + parameters_taken_time(input);
 }
 
 }  // namespace accosim

@@ -2,6 +2,7 @@
 // outer step with Nesterov's momentum. A replica is a rank, a node or a node group, and each of its ranks keeps the
 // outer momentum and the parameters from before, of all or of its shard. An update, as the figures count it, is an
 // inner one.
+#include "models/spec/schedule.hpp"
 #include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -22,19 +23,11 @@ Program build_diloco(const ScheduleInput& input, Tables& tables) {
   ProgramBuilder program(tables, local_lane_names(input));
   for (int phase = 0; phase < input.updates; ++phase) {
     add_local_updates(program, input);
-    const OpRef moved = program.collective(kCommunicationLane, "all-reduce of what was moved", exchange(input),
-                                           {program.last(kComputeLane)});
+    const OpRef moved = add_exchanges(program, input, "what was moved", program.last(kComputeLane));
     program.compute(kComputeLane, "outer optimizer", OpClass::kOptimizer, outer_time(input), {moved});
     end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
-}
-
-/// (H U + T_ar + O_outer) / H, U being local_update_time().
-Seconds diloco_closed_form(const ScheduleInput& input) {
-  const double H = input.spec.inner_updates;
-  const Seconds outer = request_time(input.costs, exchange(input)) + outer_time(input);
-  return local_update_time(input) + 1 / H * outer;
 }
 
 }  // namespace accosim

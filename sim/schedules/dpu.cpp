@@ -3,8 +3,7 @@
 // communication is late, ranks wait for it or accumulate more micro-batches. Weight prediction (Chen et al. 2019, as
 // the ACCO paper has it) is the same with a second optimizer step along the same gradient, whose parameters are what is
 // gathered; the states go back afterwards.
-#include <algorithm>
-
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -32,22 +31,6 @@ Program build_dpu(const ScheduleInput& input, Tables& tables) {
     end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
-}
-
-double dpu_micro_batches(const ScheduleInput& input) {
-  if (input.spec.late_communication == LateCommunication::kWait) return input.accumulation_steps;
-  const Seconds T = sharded_update_time(input, round_of(input.spec));
-  return accumulated_until(input, input.accumulation_steps, T).micro_batches;
-}
-
-/// max(A t, T) + s when waiting, the time of accumulated_until(A, T) + s when accumulating. T of weight prediction has
-/// a second step of the shard and the clones.
-Seconds dpu_closed_form(const ScheduleInput& input) {
-  const Round round = round_of(input.spec);
-  const Seconds t = input.kind.forward + input.kind.backward;
-  const Seconds T = sharded_update_time(input, round), s = swap_time(input, true);
-  if (input.spec.late_communication == LateCommunication::kWait) return std::max(input.accumulation_steps * t, T) + s;
-  return accumulated_until(input, input.accumulation_steps, T).time + s;
 }
 
 }  // namespace accosim

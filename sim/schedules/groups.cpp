@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <string>
 
 #include "models/collectives/window.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {
-
-std::vector<int> all_ranks(const Costs& costs) {
-  std::vector<int> ranks(costs.places.size());
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 /// What tells the groups of a scope apart, of a rank that is number `in_group` of its node group.
 int number_of_group(const Place& place, int in_group, Scope scope) {
@@ -32,19 +26,30 @@ int number_of_group(const Place& place, int in_group, Scope scope) {
 /// Whether a scope's groups have one rank a node, which uses the adapter next to it.
 bool is_of_single_ranks(Scope scope) { return scope == Scope::kReplicas || scope == Scope::kGroupReplicas; }
 
+/// By rank, the number of its group of a scope.
+std::vector<int> groups_of(const Costs& costs, Scope scope) {
+  std::vector<int> groups;
+  std::vector<int> placed(costs.cluster.nodes.size(), 0);  // ranks of each node group so far
+  for (const Place& place : costs.places) groups.push_back(number_of_group(place, placed[place.group]++, scope));
+  return groups;
+}
+
 /// The groups of a scope, ranks ascending.
 std::vector<std::vector<int>> members_of(const Costs& costs, Scope scope) {
-  if (scope == Scope::kWorld) return {all_ranks(costs)};
   std::map<int, std::vector<int>> groups;
-  std::map<int, int> placed;  // ranks of a node group so far
-  for (const int rank : all_ranks(costs)) {
-    const Place& place = costs.places[rank];
-    const int in_group = placed[place.group]++;
-    groups[number_of_group(place, in_group, scope)].push_back(rank);
-  }
+  const std::vector<int> of_rank = groups_of(costs, scope);
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) groups[of_rank[rank]].push_back(static_cast<int>(rank));
   std::vector<std::vector<int>> members;
   for (auto& group : groups) members.push_back(std::move(group.second));
   return members;
+}
+
+Ring ring_of_members(const Costs& costs, Scope scope, const std::vector<int>& members) {
+  if (scope == Scope::kWorld) return costs.world;
+  Ring ring = ring_of(costs.places, members);
+  if (scope == Scope::kGroup)
+    ring.core_share = static_cast<double>(ring.node.size()) / static_cast<double>(costs.world.node.size());
+  return ring;
 }
 
 /// The adapter that GPU `gpu` of a node is next to.
@@ -139,15 +144,6 @@ Plan plan_of(const PlanRequest& request, const Costs& costs, const Ring& ring, c
   return plan;
 }
 
-/// What a plan does to the memory of its ranks' GPUs, and their computation to it.
-void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs, const std::vector<int>& members) {
-  if (!costs.interference || plan.sent_per_rank <= Bytes{0}) return;
-  for (const int rank : members)
-    plan.slowed = std::max(plan.slowed, costs.kinds[costs.kind_of[rank]].device.collective_slowdown);
-  const Seconds alone = request_time(costs, request);
-  if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
-}
-
 /// Of a ring with one rank a node, when all `rings` of them run at once.
 Seconds replicas_time(CollectiveKind kind, Bytes bytes, const Costs& costs, const Ring& ring, double rings) {
   const CollectiveCost cost = collective_cost(kind, bytes, costs.cluster, ring);
@@ -165,34 +161,39 @@ Seconds replicas_time(CollectiveKind kind, Bytes bytes, const Costs& costs, cons
   return cost.latency + std::max(cost.intra, slowest);
 }
 
-/// Of a ring in every node group, when all run at once: they share the core where it is oversubscribed.
-Seconds groups_time(CollectiveKind kind, Bytes bytes, const Costs& costs, const Ring& ring) {
-  const CollectiveCost cost = collective_cost(kind, bytes, costs.cluster, ring);
-  const Seconds alone = collective_time(kind, cost, costs.cluster, ring);
-  const BytesPerSecond core = core_bandwidth(costs.cluster);
-  if (cost.edge_bytes == Bytes{0} || core == BytesPerSecond{0}) return alone;
-  const double rings = static_cast<double>(costs.cluster.nodes.size());
-  return std::max(alone, cost.latency + cost.edge_bytes / (core / (edges_of(kind, ring) * rings)));
+/// On one group of the request's scope, whose ring it is.
+Seconds time_on(const Costs& costs, const PlanRequest& request, const Ring& ring) {
+  const Bytes bytes = request.bytes / request.count;
+  if (!is_of_single_ranks(request.scope))
+    return request.count * collective_time(request.kind, bytes, costs.cluster, ring);
+  const NodeGroup& first = costs.cluster.nodes.front();
+  const double rings = first.gpus * (request.scope == Scope::kGroupReplicas ? first.count : 1.0);
+  return request.count * replicas_time(request.kind, bytes, costs, ring, rings);
 }
 
-Seconds one_message_time(const Costs& costs, CollectiveKind kind, Bytes bytes, Scope scope) {
-  const Ring ring = scope_ring(costs, scope);
-  if (scope == Scope::kGroup) return groups_time(kind, bytes, costs, ring);
-  if (!is_of_single_ranks(scope)) return collective_time(kind, bytes, costs.cluster, ring);
-  const NodeGroup& first = costs.cluster.nodes.front();
-  const double rings = first.gpus * (scope == Scope::kGroupReplicas ? first.count : 1.0);
-  return replicas_time(kind, bytes, costs, ring, rings);
+/// What a plan does to the memory of its ranks' GPUs, and their computation to it.
+void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs, const Ring& ring,
+                      const std::vector<int>& members) {
+  if (!costs.interference || plan.sent_per_rank <= Bytes{0}) return;
+  for (const int rank : members)
+    plan.slowed = std::max(plan.slowed, costs.kinds[costs.kind_of[rank]].device.collective_slowdown);
+  const Seconds alone = time_on(costs, request, ring);
+  if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
 }
 
 }  // namespace
 
-Ring scope_ring(const Costs& costs, Scope scope) {
+Ring scope_ring(const Costs& costs, Scope scope, int rank) {
   if (scope == Scope::kWorld) return costs.world;
-  return ring_of(costs.places, members_of(costs, scope).front());
+  const std::vector<int> of_rank = groups_of(costs, scope);
+  std::vector<int> members;
+  for (std::size_t each = 0; each < of_rank.size(); ++each)
+    if (of_rank[each] == of_rank[static_cast<std::size_t>(rank)]) members.push_back(static_cast<int>(each));
+  return ring_of_members(costs, scope, members);
 }
 
-Seconds request_time(const Costs& costs, const PlanRequest& request) {
-  return request.count * one_message_time(costs, request.kind, request.bytes / request.count, request.scope);
+Seconds request_time(const Costs& costs, const PlanRequest& request, int rank) {
+  return time_on(costs, request, scope_ring(costs, request.scope, rank));
 }
 
 void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
@@ -205,7 +206,7 @@ void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
     const Scope scope = tables.slots[slot].scope;
     const std::vector<std::vector<int>> groups = members_of(costs, scope);
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      const Ring ring = scope == Scope::kWorld ? costs.world : ring_of(costs.places, groups[g]);
+      const Ring ring = ring_of_members(costs, scope, groups[g]);
       const auto [paths, is_new] = edges.emplace(std::pair(scope, static_cast<int>(g)), std::vector<int>());
       if (is_new)
         paths->second = ways.edges(ring, is_of_single_ranks(scope) ? costs.places[groups[g].front()].gpu : -1);
@@ -213,7 +214,7 @@ void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
       group.members = groups[g];
       for (const PlanRequest& request : tables.plans) {
         group.plans.push_back(request.scope == scope ? plan_of(request, costs, ring, paths->second) : Plan{});
-        if (request.scope == scope) add_interference(group.plans.back(), request, costs, group.members);
+        if (request.scope == scope) add_interference(group.plans.back(), request, costs, ring, group.members);
       }
       for (const int rank : group.members) graph.ranks[rank].groups[slot] = static_cast<int>(graph.groups.size());
       graph.groups.push_back(std::move(group));

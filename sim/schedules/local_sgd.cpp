@@ -3,6 +3,7 @@
 // into a flat buffer, all-reduced, copied back. The mean is of the parameters as they are stored; where the optimizer
 // steps from an fp32 copy of narrower ones, that is set from the mean too, or the next step would undo it. Both moments
 // stay as they are. An update, as the figures count it, is a local one.
+#include "models/spec/schedule.hpp"
 #include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -28,18 +29,11 @@ Program build_local_sgd(const ScheduleInput& input, Tables& tables) {
   for (int phase = 0; phase < input.updates; ++phase) {
     add_local_updates(program, input);
     const OpRef filled = program.compute(kComputeLane, "parameters to buffer", OpClass::kCopy, fill_time(input));
-    const OpRef averaged =
-        program.collective(kCommunicationLane, "all-reduce of parameters", exchange(input), {filled});
+    const OpRef averaged = add_exchanges(program, input, "parameters", filled);
     program.compute(kComputeLane, "parameters from buffer", OpClass::kCopy, take_time(input), {averaged});
     end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
-}
-
-/// (H U + 2 copies + T_ar) / H, U being local_update_time().
-Seconds local_sgd_closed_form(const ScheduleInput& input) {
-  const Seconds meeting = fill_time(input) + request_time(input.costs, exchange(input)) + take_time(input);
-  return local_update_time(input) + 1.0 / input.spec.inner_updates * meeting;
 }
 
 }  // namespace accosim

@@ -1,11 +1,14 @@
 // Inside a replica of several ranks runs DDP or ZeRO-3, on the groups of the replica's ranks and with its number of
 // shards. Where every rank of a replica has all parameters, one all-reduce over all ranks meets all replicas: NCCL's
-// ring goes through each of them. Where a rank has a shard, it meets the ranks that have the same one, as INTELLECT-1
-// does (arXiv 2412.01152), and all shards cross at once.
+// ring goes through each of them; or the trainer meets by sites, so that each byte crosses between them once, split
+// over the ranks of a site. Where a rank has a shard, it meets the ranks that have the same one, as INTELLECT-1 does
+// (arXiv 2412.01152), and all shards cross at once.
 #include "sim/schedules/replicas.hpp"
 
 #include <algorithm>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
@@ -44,7 +47,7 @@ void add_local_updates(ProgramBuilder& program, const ScheduleInput& input) {
   }
   std::vector<int> lanes;
   for (std::size_t lane = 0; lane < local_lane_names(input).size(); ++lane) lanes.push_back(static_cast<int>(lane));
-  program.begin_loop(lanes, input.spec.inner_updates, {program.last(kComputeLane)});
+  program.begin_loop(lanes, input.spec.inner_updates, {program.last(kComputeLane)}, "inner update like the one before");
   if (is_sharded_inside(input.spec))
     add_zero3_update(program, input);
   else
@@ -52,15 +55,9 @@ void add_local_updates(ProgramBuilder& program, const ScheduleInput& input) {
   program.end_loop(lanes);
 }
 
-Seconds local_update_time(const ScheduleInput& input) {
-  if (input.spec.replica != Replica::kGpu)
-    return is_sharded_inside(input.spec) ? zero3_closed_form(input) : ddp_closed_form(input);
-  return input.accumulation_steps * (input.kind.forward + input.kind.backward) + full_optimizer_time(input);
-}
-
 double exchanged_elements(const ScheduleInput& input) {
   const double parameters = input.costs.parameters;
-  return is_sharded_inside(input.spec) ? parameters / shard_ranks(input.costs, input.spec) : parameters;
+  return is_sharded_inside(input.spec) ? parameters / input.kind.shards : parameters;
 }
 
 Bytes kept_bytes(const ScheduleInput& input) {
@@ -68,11 +65,51 @@ Bytes kept_bytes(const ScheduleInput& input) {
   return is_sharded_inside(input.spec) ? std::max(parameter, bytes_of(input.spec.optimizer_dtype)) : parameter;
 }
 
-PlanRequest exchange(const ScheduleInput& input) {
+namespace {
+
+/// Whether all ranks of a site hold the same, being of one replica: each then sends its own part of it.
+bool is_alike_in_a_site(const ScheduleInput& input) {
+  const bool apart = input.costs.cluster.fabric.between_groups.has_value();
+  return input.spec.replica == Replica::kGroup || (input.spec.replica == Replica::kNode && !apart);
+}
+
+std::vector<PlanRequest> exchanges_by_site(const ScheduleInput& input, Bytes bytes) {
+  const bool apart = input.costs.cluster.fabric.between_groups.has_value();
+  const NodeGroup& site = input.costs.cluster.nodes.front();  // all are equal
+  const int ranks = site.gpus * (apart ? site.count : 1);
+  const Scope inside = apart ? Scope::kGroup : Scope::kNode, between = apart ? Scope::kGroupReplicas : Scope::kReplicas;
+  std::vector<PlanRequest> requests;
+  if (!is_alike_in_a_site(input)) requests.push_back({CollectiveKind::kReduceScatter, bytes, 1, inside});
+  requests.push_back({CollectiveKind::kAllReduce, bytes / ranks, 1, between});
+  requests.push_back({CollectiveKind::kAllGather, bytes, 1, inside});
+  return requests;
+}
+
+std::string name_of_exchange(const PlanRequest& request, bool by_site, const std::string& what) {
+  switch (request.kind) {
+    case CollectiveKind::kReduceScatter: return "reduce-scatter of " + what + " in a site";
+    case CollectiveKind::kAllGather: return "all-gather of " + what + " in a site";
+    default: return "all-reduce of " + what + (by_site ? " between sites" : "");
+  }
+}
+
+}  // namespace
+
+std::vector<PlanRequest> exchanges(const ScheduleInput& input) {
+  const Bytes bytes = exchanged_elements(input) * outer_bytes(input.spec);
+  if (input.spec.meeting == Meeting::kHierarchical) return exchanges_by_site(input, bytes);
   Scope scope = Scope::kWorld;
   if (is_sharded_inside(input.spec))
     scope = input.spec.replica == Replica::kNode ? Scope::kReplicas : Scope::kGroupReplicas;
-  return {CollectiveKind::kAllReduce, exchanged_elements(input) * outer_bytes(input.spec), 1, scope};
+  return {{CollectiveKind::kAllReduce, bytes, 1, scope}};
+}
+
+OpRef add_exchanges(ProgramBuilder& program, const ScheduleInput& input, const std::string& what, OpRef ready) {
+  const std::vector<PlanRequest> requests = exchanges(input);
+  for (const PlanRequest& request : requests)
+    ready =
+        program.collective(kCommunicationLane, name_of_exchange(request, requests.size() > 1, what), request, {ready});
+  return ready;
 }
 
 }  // namespace accosim

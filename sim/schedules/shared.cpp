@@ -4,7 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "models/spec/device.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
 #include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -12,24 +15,30 @@ namespace accosim {
 
 std::vector<std::string> lane_names() { return {"compute", "communication"}; }
 
-std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradient_element, const ScheduleSpec& spec) {
+std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradient_element, const ScheduleSpec& spec,
+                               int ranks) {
+  const Bytes cap = bucket_cap_of(spec, ranks), first = spec.first_bucket == spec.bucket_cap ? cap : spec.first_bucket;
+  std::vector<Seconds> forward{Seconds{0}};  // where each layer begins
+  for (const LayerTime& layer : layers) forward.push_back(forward.back() + layer.forward);
   std::vector<Bucket> buckets;
   Bucket filling;
-  Seconds begin;
+  Seconds begin, needed = forward.back();
   const auto close = [&] {
     if (filling.tensors.empty()) return;
     buckets.push_back(std::move(filling));
     filling = {};
   };
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    for (const GradientTensor& tensor : *layer->gradients) {
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    const LayerTime& layer = layers[i];
+    for (const GradientTensor& tensor : *layer.gradients) {
       filling.bytes += tensor.elements * gradient_element;
-      filling.ready = begin + tensor.ready * layer->backward;
+      filling.ready = begin + tensor.ready * layer.backward;
+      filling.needed = needed = std::min(needed, forward[i] + tensor.needed * layer.forward);
       filling.tensors.push_back(tensor.elements);
-      const Bytes limit = buckets.empty() ? spec.first_bucket : spec.bucket_cap;
+      const Bytes limit = buckets.empty() ? first : cap;
       if (spec.buckets == Buckets::kTensors && filling.bytes >= limit) close();
     }
-    begin += layer->backward;
+    begin += layer.backward;
     if (spec.buckets == Buckets::kUnits) close();
   }
   close();
@@ -52,9 +61,17 @@ void end_update(ProgramBuilder& program, const ScheduleInput& input) {
   if (!input.costs.pace.pauses.empty()) program.pause(kComputeLane);
 }
 
+std::vector<Bucket> gradient_buckets(const ScheduleInput& input) {
+  return buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.shards);
+}
+
+void add_backward(ProgramBuilder& program, const ScheduleInput& input) {
+  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
+}
+
 void add_micro_batch(ProgramBuilder& program, const ScheduleInput& input) {
   program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {}, 0, input.kind.work.forward);
-  program.compute(kComputeLane, "backward", OpClass::kBackward, input.kind.backward, {}, 1, input.kind.work.backward);
+  add_backward(program, input);
 }
 
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count) {
@@ -70,9 +87,11 @@ int least_looks(const ScheduleInput& input, int least) {
   return (least + input.spec.poll_every - 1) / input.spec.poll_every;
 }
 
-}  // namespace
-
+/// Where the released ACCO waits on the host for the GPU (after each group of micro-batches, after each swap, after
+/// each round of the communication lane) the GPU then waits for the host's next launch: one launch interval.
 Seconds drain_time(const ScheduleInput& input) { return input.kind.device.launch_interval; }
+
+}  // namespace
 
 void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input, int least, OpRef until) {
   program.begin_loop(kComputeLane, least_looks(input, least), until, input.spec.poll_every);
@@ -82,22 +101,7 @@ void add_micro_batches_until(ProgramBuilder& program, const ScheduleInput& input
   program.end_loop(kComputeLane);
 }
 
-Accumulated accumulated_until(const ScheduleInput& input, int least, Seconds communication) {
-  const int k = input.spec.poll_every;
-  const Seconds p = k * (input.kind.forward + input.kind.backward) + drain_time(input);
-  const double looks = std::max<double>(least_looks(input, least), std::ceil((communication - kTie) / p));
-  return {k * looks, looks * p};
-}
-
 namespace {
-
-// PyTorch flattens buffers for their broadcast into pieces of this size (nn/parallel/distributed.py,
-// broadcast_bucket_size).
-constexpr double kBufferPiece = 250 * 1024.0 * 1024.0;
-
-std::vector<Bucket> gradient_buckets(const ScheduleInput& input) {
-  return buckets_of(input.kind.times, bytes_of(input.costs.gradient_dtype), input.spec);
-}
 
 CollectiveKind reduction_of(const ScheduleSpec& spec) {
   const bool whole = traits_of(spec).sharding == Sharding::kNothing || spec.reduction == Reduction::kAllReduce;
@@ -124,7 +128,7 @@ Seconds cast_time(const ScheduleInput& input, Bytes bytes) { return memory_time(
 /// With its scaling; what is a view is scaled where it is. One rank is not wrapped in DDP. A copy casts as it copies;
 /// where there is none a cast is a kernel of its own.
 Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
-  if (shard_ranks(input.costs, input.spec) == 1) return Seconds{0};
+  if (input.kind.shards == 1) return Seconds{0};
   if (has_bucket_copies(input.spec) || is_ddp_bucket(input.spec)) return copies_time(input, bucket);
   return input.kind.casts_gradients ? cast_time(input, bucket.bytes) : Seconds{0};
 }
@@ -133,7 +137,7 @@ Seconds copies_back(const ScheduleInput& input, const std::vector<Bucket>& bucke
   Seconds time;
   // A sharded optimizer reads its part where it was reduced.
   const bool whole = traits_of(input.spec).sharding == Sharding::kNothing, copied = has_bucket_copies(input.spec);
-  if (!whole || !(copied || input.kind.casts_gradients) || shard_ranks(input.costs, input.spec) == 1) return time;
+  if (!whole || !(copied || input.kind.casts_gradients) || input.kind.shards == 1) return time;
   for (const Bucket& bucket : buckets) time += copied ? copies_time(input, bucket) : cast_time(input, bucket.bytes);
   return time;
 }
@@ -143,35 +147,8 @@ std::string cast_or(const ScheduleInput& input, const char* copy, Dtype to) {
   return input.kind.casts_gradients ? std::string("cast gradients to ") + name_of(to) : copy;
 }
 
-Bytes broadcast_buffers(const ScheduleInput& input) {
-  return input.spec.broadcast_buffers && shard_ranks(input.costs, input.spec) > 1 ? input.costs.buffers : Bytes{0};
-}
-
-PlanRequest buffers_request(const ScheduleInput& input, Bytes buffers) {
-  return {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece)),
-          update_scope(input.spec)};
-}
-
 PlanRequest reduction(const ScheduleInput& input, const Bucket& bucket) {
   return {reduction_of(input.spec), bucket.bytes, 1, update_scope(input.spec)};
-}
-
-/// Flattened, sent, and copied out of the flat buffer.
-OpRef add_buffers(ProgramBuilder& program, const ScheduleInput& input, OpRef wait) {
-  const Bytes buffers = broadcast_buffers(input);
-  if (buffers == Bytes{0}) return wait;
-  const Seconds copy = memory_time(buffers, buffers, input.kind.device);
-  const OpRef flat = program.compute(kComputeLane, "flatten buffers", OpClass::kCopy, copy, {wait});
-  const OpRef sent =
-      program.collective(kCommunicationLane, "broadcast of buffers", buffers_request(input, buffers), {flat});
-  return program.compute(kComputeLane, "copy buffers back", OpClass::kCopy, copy, {sent});
-}
-
-Seconds buffers_time(const ScheduleInput& input) {
-  const Bytes buffers = broadcast_buffers(input);
-  if (buffers == Bytes{0}) return Seconds{0};
-  return 2 * memory_time(buffers, buffers, input.kind.device) +
-         request_time(input.costs, buffers_request(input, buffers));
 }
 
 /// "all-reduce of a bucket".
@@ -183,11 +160,14 @@ std::string name_of_reduction(CollectiveKind kind, bool whole) {
 }  // namespace
 
 OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput& input, OpRef wait) {
+  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {wait}, 0, input.kind.work.forward);
+  return add_synchronized_backward(program, input);
+}
+
+OpRef add_synchronized_backward(ProgramBuilder& program, const ScheduleInput& input) {
   const std::vector<Bucket> buckets = gradient_buckets(input);
   const std::string name = name_of_reduction(reduction_of(input.spec), input.spec.buckets == Buckets::kWhole);
   const bool overlap = input.spec.overlap == Overlap::kBackward;
-  program.compute(kComputeLane, "forward", OpClass::kForward, input.kind.forward, {add_buffers(program, input, wait)},
-                  0, input.kind.work.forward);
   Seconds done;
   OpRef sent{kCommunicationLane, -1};
   for (const Bucket& bucket : buckets) {
@@ -217,33 +197,12 @@ OpRef add_synchronized_micro_batch(ProgramBuilder& program, const ScheduleInput&
   return program.compute(kComputeLane, taken, OpClass::kCopy, back, {sent});
 }
 
-Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
-  const std::vector<Bucket> buckets = gradient_buckets(input);
-  const bool overlap = input.spec.overlap == Overlap::kBackward;
-  Seconds copies, sent;
-  if (!overlap) {
-    for (const Bucket& bucket : buckets) copies += copies_into(input, bucket);
-    sent = input.kind.backward + copies + count_time(input);
-  }
-  for (const Bucket& bucket : buckets) {
-    if (overlap) {
-      copies += copies_into(input, bucket);
-      sent = std::max(sent, bucket.ready + copies);
-    }
-    sent += request_time(input.costs, reduction(input, bucket));
-  }
-  return buffers_time(input) + input.kind.forward + sent + copies_back(input, buckets);
-}
-
 void add_parameters_taken(ProgramBuilder& program, const ScheduleInput& input, OpRef gathered) {
-  const std::string name = input.kind.casts_parameters
-                               ? std::string("cast parameters to ") + name_of(input.kind.workload.compute)
-                               : "wait for parameters";
-  program.compute(kComputeLane, name, OpClass::kCopy, parameters_taken_time(input), {gathered});
-}
-
-Seconds parameters_taken_time(const ScheduleInput& input) {
-  return input.kind.casts_parameters ? cast_time(input, input.costs.parameter_bytes()) : Seconds{0};
+  if (input.kind.casts_parameters)
+    program.compute(kComputeLane, std::string("cast parameters to ") + name_of(input.kind.workload.compute),
+                    OpClass::kCopy, cast_time(input, input.costs.parameter_bytes()), {gathered});
+  else
+    program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {gathered});
 }
 
 PlanRequest parameter_gather(const ScheduleInput& input) {
@@ -270,10 +229,6 @@ Seconds clone_time(const ScheduleInput& input) {
 void add_count(ProgramBuilder& program, const ScheduleInput& input) {
   if (input.spec.count_micro_batches)
     program.collective(kCommunicationLane, "all-reduce of counts", kCounts, {program.last(kComputeLane)});
-}
-
-Seconds count_time(const ScheduleInput& input) {
-  return input.spec.count_micro_batches ? request_time(input.costs, kCounts) : Seconds{0};
 }
 
 namespace {
@@ -309,29 +264,16 @@ OpRef add_sharded_update(ProgramBuilder& program, const ScheduleInput& input, Op
   return end;
 }
 
-Seconds sharded_update_time(const ScheduleInput& input, Round round) {
-  const Costs& costs = input.costs;
-  Seconds clones = round == Round::kUpdate ? Seconds{0} : 2 * clone_time(input);
-  if (round == Round::kPredict) clones += shard_optimizer_time(input);
-  return drain_time(input) + clones + scaling_time(input) + request_time(costs, kCounts) +
-         request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}) + shard_optimizer_time(input) +
-         request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes()});
-}
-
 OpRef add_swap(ProgramBuilder& program, const ScheduleInput& input, OpRef communication, bool clear) {
   // It copies from buffer to buffer, so it casts as it copies.
   const bool casts = input.kind.casts_gradients || input.kind.casts_parameters;
   const char* const name = casts ? (clear ? "swap, cast and clear buffers" : "swap and cast buffers")
                                  : (clear ? "swap and clear buffers" : "swap buffers");
-  return program.compute(kComputeLane, name, OpClass::kCopy, swap_time(input, clear), {communication});
-}
-
-Seconds swap_time(const ScheduleInput& input, bool clear) {
   const Bytes parameters = input.costs.parameter_bytes(), gradients = input.costs.gradient_bytes();
   Seconds time = memory_time(parameters, parameters, input.kind.device) +
                  memory_time(gradients, gradients, input.kind.device) + drain_time(input);
   if (clear) time += memory_time(Bytes{0}, gradients, input.kind.device);
-  return time;
+  return program.compute(kComputeLane, name, OpClass::kCopy, time, {communication});
 }
 
 }  // namespace accosim

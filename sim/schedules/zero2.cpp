@@ -1,7 +1,8 @@
-// ZeRO-2 (arXiv 1910.02054): as ZeRO-1, but a rank keeps the gradients of its shard only, so they are reduce-scattered
-// after every micro-batch, in buckets during its backward or in one piece after it; each rank then steps its shard and
-// the parameters are all-gathered. Synchronized on the last micro-batch alone it sends as little as ZeRO-1 and holds
-// whole gradients until then.
+// ZeRO-2 (arXiv 1910.02054) as DeepSpeed has it; PyTorch runs ZeRO-3's program for it. As ZeRO-1, but a rank keeps the
+// gradients of its shard only, so they are reduce-scattered after every micro-batch, in buckets during its backward or
+// in one piece after it; each rank then steps its shard and the parameters are all-gathered. Synchronized on the last
+// micro-batch alone it sends as little as ZeRO-1 and holds whole gradients until then.
+#include "models/spec/schedule.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -34,15 +35,6 @@ Program build_zero2(const ScheduleInput& input, Tables& tables) {
     end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
-}
-
-/// A S + O / N + T_ag, or (A - 1) t + S + O / N + T_ag when synchronized once; S is synchronized_micro_batch_time().
-Seconds zero2_closed_form(const ScheduleInput& input) {
-  const Seconds t = input.kind.forward + input.kind.backward, S = synchronized_micro_batch_time(input);
-  const int A = input.accumulation_steps;
-  const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * S : (A - 1) * t + S;
-  return gradients + shard_optimizer_time(input) + request_time(input.costs, parameter_gather(input)) +
-         parameters_taken_time(input);
 }
 
 }  // namespace accosim

@@ -2,14 +2,18 @@
 // parameters are all-gathered before its forward, while the units before it compute, freed after it, gathered again
 // before its backward, and its gradients are reduce-scattered while the next backward runs; each rank steps its shard,
 // and nothing is gathered until the next forward. Hybrid sharding does this inside each node and then all-reduces the
-// shards across nodes, on a communicator of its own.
+// shards across nodes, on a communicator of its own, after every micro-batch or after the last.
 //
 // Gathers and reductions of one process group queue in the order in which the host issues them: the gather that is
 // prefetched for the next unit stands before the reduction of this one. One reduction is in flight at most: the next
 // one's buffer is filled after it. The last unit stays gathered from its forward to its backward, which is next; so do
-// tied embeddings, which belong to the root module.
+// tied embeddings, which belong to the root module. Units that are not freed after the backward pass are there for the
+// next forward; the last backward of an update always frees them, as their parameters change.
 #include <algorithm>
+#include <utility>
 
+#include "models/spec/device.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -89,14 +93,47 @@ Lanes lanes_of(const ScheduleInput& input) {
 /// Where the op is that ends the compute of each unit.
 using Ends = std::vector<OpRef>;
 
-Ends add_forward(ProgramBuilder& program, const ScheduleInput& input, const std::vector<Unit>& units) {
+/// Micro-batches that communicate alike.
+struct MicroBatches {
+  int count = 1;
+  bool gathers = true;  ///< before the forward pass; otherwise the units are there
+  bool reduces = true;  ///< its gradients, in the backward pass
+  bool shares = true;   ///< those between nodes, in hybrid sharding
+
+  bool is_like(const MicroBatches& other) const {
+    return gathers == other.gathers && reduces == other.reduces && shares == other.shares;
+  }
+};
+
+/// Those of an update: the first, the last, and those between, which are all alike.
+std::vector<MicroBatches> micro_batches_of(const ScheduleInput& input) {
+  const ScheduleSpec& spec = input.spec;
+  const int A = input.accumulation_steps;
+  std::vector<MicroBatches> all;
+  for (const auto& [index, count] : {std::pair(0, 1), std::pair(1, A - 2), std::pair(A - 1, A > 1 ? 1 : 0)}) {
+    if (count <= 0) continue;
+    const bool last = index == A - 1;
+    const bool reduces = last || spec.sync == Sync::kEveryMicroBatch;
+    const MicroBatches some{count, index == 0 || spec.reshard_after_backward, reduces,
+                            reduces && (last || spec.all_reduce == Sync::kEveryMicroBatch)};
+    if (!all.empty() && all.back().is_like(some))
+      all.back().count += count;
+    else
+      all.push_back(some);
+  }
+  return all;
+}
+
+Ends add_forward(ProgramBuilder& program, const ScheduleInput& input, const std::vector<Unit>& units, bool gathers) {
   Ends ends;
   for (std::size_t i = 0; i < units.size(); ++i) {
-    const std::size_t ahead = static_cast<std::size_t>(input.spec.prefetch) + 1;
-    std::vector<OpRef> room;  // memory for it
-    if (i >= ahead) room.push_back(ends[i - ahead]);
-    const OpRef gathered = program.collective(kCommunicationLane, "all-gather of a unit", units[i].gather, room);
-    program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units[i].unpack, {gathered});
+    if (gathers) {
+      const std::size_t ahead = static_cast<std::size_t>(input.spec.prefetch) + 1;
+      std::vector<OpRef> room;  // memory for it
+      if (i >= ahead) room.push_back(ends[i - ahead]);
+      const OpRef gathered = program.collective(kCommunicationLane, "all-gather of a unit", units[i].gather, room);
+      program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units[i].unpack, {gathered});
+    }
     ends.push_back(
         program.compute(kComputeLane, "forward", OpClass::kForward, units[i].forward, {}, 0, units[i].work.forward));
   }
@@ -104,7 +141,7 @@ Ends add_forward(ProgramBuilder& program, const ScheduleInput& input, const std:
 }
 
 void add_backward(ProgramBuilder& program, const ScheduleInput& input, const std::vector<Unit>& units,
-                  const Lanes& lanes, OpRef forward, bool synchronized) {
+                  const Lanes& lanes, OpRef forward, const MicroBatches& some) {
   const int n = static_cast<int>(units.size());
   Ends ends(units.size(), forward);
   std::vector<OpRef> gathered(units.size(), OpRef{0, -1});
@@ -120,22 +157,21 @@ void add_backward(ProgramBuilder& program, const ScheduleInput& input, const std
       program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units[i].unpack, {gathered[i]});
     ends[i] = program.compute(kComputeLane, "backward", OpClass::kBackward, units[i].backward, {}, i == 0 ? 1 : 0,
                               units[i].work.backward);
-    if (!synchronized) continue;
+    if (!some.reduces) continue;
     const OpRef packed = program.compute(kComputeLane, "pack gradients", OpClass::kCopy, units[i].pack, {reduced});
     reduced = program.collective(lanes.reduce, "reduce-scatter of a unit", units[i].reduce, {packed},
                                  lanes.reduce == kCommunicationLane ? 0 : 1);
-    if (lanes.replicas >= 0)
+    if (lanes.replicas >= 0 && some.shares)
       shared = program.collective(lanes.replicas, "all-reduce of a shard", units[i].share, {reduced});
   }
-  if (synchronized) program.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced, shared});
+  if (some.reduces) program.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced, shared});
 }
 
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, const std::vector<Unit>& units,
-                       const Lanes& lanes, int count, bool synchronized) {
-  if (count == 0) return;
-  program.begin_loop(lanes.all, count, {program.last(kComputeLane)});
-  const OpRef forward = add_forward(program, input, units).back();
-  add_backward(program, input, units, lanes, forward, synchronized);
+                       const Lanes& lanes, const MicroBatches& some) {
+  program.begin_loop(lanes.all, some.count, {program.last(kComputeLane)});
+  const OpRef forward = add_forward(program, input, units, some.gathers).back();
+  add_backward(program, input, units, lanes, forward, some);
   program.end_loop(lanes.all);
 }
 
@@ -146,9 +182,7 @@ std::vector<std::string> zero3_lane_names(const ScheduleInput& input) { return l
 void add_zero3_update(ProgramBuilder& program, const ScheduleInput& input) {
   const Lanes lanes = lanes_of(input);
   const std::vector<Unit> units = units_of(input);
-  const int every = input.spec.sync == Sync::kEveryMicroBatch ? input.accumulation_steps : 1;
-  add_micro_batches(program, input, units, lanes, input.accumulation_steps - every, false);
-  add_micro_batches(program, input, units, lanes, every, true);
+  for (const MicroBatches& some : micro_batches_of(input)) add_micro_batches(program, input, units, lanes, some);
   program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input));
 }
 
@@ -161,64 +195,18 @@ Program build_zero3(const ScheduleInput& input, Tables& tables) {
   return program.take(input.kind.workload.micro_batch_size);
 }
 
-namespace {
-
-/// A forward pass from a standstill, units 1 to n, prefetch d: g_i = max(g_(i-1), c_(i-1-d)) + G_i and
-/// c_i = max(c_(i-1), g_i) + U_i + F_i; when the last gather and the last unit have ended.
-struct ForwardEnds {
-  Seconds gathered, computed;
-};
-ForwardEnds forward_pass(const ScheduleInput& input, const std::vector<Unit>& units) {
-  const int n = static_cast<int>(units.size()), d = input.spec.prefetch;
-  std::vector<Seconds> c(units.size());
-  ForwardEnds ends;
-  for (int i = 0; i < n; ++i) {
-    ends.gathered = std::max(ends.gathered, i - 1 - d >= 0 ? c[i - 1 - d] : Seconds{0}) +
-                    request_time(input.costs, units[i].gather);
-    ends.computed = c[i] = std::max(ends.computed, ends.gathered) + units[i].unpack + units[i].forward;
-  }
-  return ends;
-}
-
-/// One micro-batch: forward_pass(). Backward, from n to 1: a gather that is not spared as in forward, and
-/// c_i = max(c_(i+1), g_i) + U_i + B_i; packed p_i = max(c_i, r_(i+1)) + K_i, on which the next backward follows;
-/// reduced r_i = max(r_(i+1), p_i) + R_i, where one communicator makes r and g one queue; across nodes
-/// a_i = max(a_(i+1), r_i) + A_i. The end is the last of p, r and a.
-Seconds micro_batch_time(const ScheduleInput& input, const std::vector<Unit>& units, bool synchronized) {
-  const int n = static_cast<int>(units.size()), d = input.spec.prefetch;
-  const auto time = [&](const PlanRequest& request) { return request_time(input.costs, request); };
-  auto [g, forward] = forward_pass(input, units);
-  Seconds now = forward;
-  Seconds r = g, a;
-  Seconds& queue = input.spec.communicators == 1 ? g : r;  // of the reductions
-  std::vector<Seconds> there(units.size());
-  std::vector<Seconds> c(units.size(), forward);
-  Seconds last_reduced;
-  for (int i = n - 1, next = n - 1; i >= 0; --i) {
-    for (; next >= 0 && next >= i - d; --next)
-      if (!units[next].stays)
-        there[next] = g = std::max(g, c[std::min(n - 1, next + d + 1)]) + time(units[next].gather);
-    now = c[i] = std::max(now, there[i]) + (units[i].stays ? Seconds{0} : units[i].unpack) + units[i].backward;
-    if (!synchronized) continue;
-    now = std::max(now, last_reduced) + units[i].pack;
-    last_reduced = queue = std::max(queue, now) + time(units[i].reduce);
-    if (is_hybrid(input)) a = std::max(a, last_reduced) + time(units[i].share);
-  }
-  return std::max({now, last_reduced, a});
-}
-
-}  // namespace
-
-Seconds zero3_forward_time(const ScheduleInput& input) { return forward_pass(input, units_of(input)).computed; }
-
-/// A M, or (A - 1) M' + M when gradients are reduced once, M' being without reductions; + the shard's optimizer.
-Seconds zero3_closed_form(const ScheduleInput& input) {
+Seconds zero3_forward_time(const ScheduleInput& input) {
   const std::vector<Unit> units = units_of(input);
-  const int A = input.accumulation_steps;
-  const int every = input.spec.sync == Sync::kEveryMicroBatch ? A : 1;
-  Seconds time = every * micro_batch_time(input, units, true) + shard_step_time(input);
-  if (every < A) time += (A - every) * micro_batch_time(input, units, false);
-  return time;
+  const std::size_t ahead = static_cast<std::size_t>(input.spec.prefetch) + 1;
+  std::vector<Seconds> ends;  // of the units before
+  Seconds gathered, computed;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (i >= ahead) gathered = std::max(gathered, ends[i - ahead]);
+    gathered += request_time(input.costs, units[i].gather, input.kind.first_rank);
+    computed = std::max(computed, gathered) + units[i].unpack + units[i].forward;
+    ends.push_back(computed);
+  }
+  return computed;
 }
 
 }  // namespace accosim

@@ -7,12 +7,16 @@
 #include <utility>
 
 #include "models/base/json.hpp"
-#include "models/price/costs.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/answers/fairness.hpp"
 #include "sim/answers/parts.hpp"
-#include "sim/result/balance.hpp"
+#include "sim/evaluation/balance.hpp"
 #include "sim/result/run.hpp"
+#include "sim/result/winner.hpp"
 #include "sim/sweep/hash.hpp"
 
 namespace accosim {
@@ -83,41 +87,54 @@ double bound_of(const Scenario& scenario, const Part& part, const RunResult& any
   return samples * scenario.training.sequence_length;
 }
 
-/// Of the schedules under which it fits; nothing where there is none.
+/// The winner by tokens per second, or where all have a caveat the nearest to it; nothing where none fits.
+Standing standing_by_tokens(const std::vector<RunResult>& results) {
+  std::vector<Contender> contenders;
+  for (const RunResult& result : results)
+    contenders.push_back({result.fits() ? std::optional(result.tokens_per_second) : std::nullopt, result.statistics,
+                          result.batch_inflation, result.fit.probability, false});
+  return standing_of(contenders, {});
+}
+
+/// Of the schedules that can train it.
 std::optional<PartResult> fastest_of(const Scenario& part, const std::vector<int>& indices, double samples,
-                                     NetworkKind network) {
-  std::optional<PartResult> best;
+                                     const Evaluations& evaluations) {
+  std::vector<RunResult> results;
+  std::vector<std::size_t> played;
   for (std::size_t s = 0; s < indices.size(); ++s) {
     const ScheduleSpec& spec = part.schedules[static_cast<std::size_t>(indices[s])];
     if (!can_train(part, spec)) continue;
     const BalanceTask task{samples, traits_of(spec).rounds, false, !meets_every_micro_batch(spec)};
-    const RunResult result = run_schedule(balanced(part, spec, {spec}, task).scenario, spec, network, Advice::kNone);
-    if (!result.fits() || (best && result.tokens_per_second <= best->tokens_per_second)) continue;
-    best = {s, result.samples_per_update, result.tokens_per_second, result.spread};
+    results.push_back(
+        run_schedule(balanced(part, spec, {spec}, task, evaluations).scenario, spec, evaluations, Advice::kNone));
+    played.push_back(s);
   }
-  return best;
+  const Standing standing = standing_by_tokens(results);
+  if (!standing.best()) return std::nullopt;
+  const RunResult& result = results[*standing.best()];
+  return PartResult{played[*standing.best()], result.samples_per_update, result.tokens_per_second, result.spread,
+                    standing.winner.has_value()};
 }
 
 /// What a row says of its cluster's fastest part, and the part's spread.
 struct Fastest {
   Alone alone;
   Spread spread;
+  bool clean = true;
 };
 
 /// Where all GPUs are alike and in one group, the whole cluster is its fastest part.
 std::optional<Fastest> whole_of(const std::vector<RunResult>& results) {
-  const RunResult* best = nullptr;
-  for (const RunResult& result : results)
-    if (result.fits() && (best == nullptr || result.tokens_per_second > best->tokens_per_second)) best = &result;
-  if (best == nullptr) return std::nullopt;
-  const auto schedule = static_cast<std::size_t>(best - results.data());
-  return Fastest{{"", "", schedule, best->samples_per_update, best->tokens_per_second}, best->spread};
+  const std::optional<std::size_t> best = standing_by_tokens(results).best();
+  if (!best) return std::nullopt;
+  const RunResult& result = results[*best];
+  return Fastest{{"", "", *best, result.samples_per_update, result.tokens_per_second}, result.spread};
 }
 
 /// Nothing where no part has room for the training.
 std::optional<Fastest> fastest_part(const LoadedScenario& loaded, const std::vector<Part>& parts,
-                                    const std::vector<int>& indices, const RunResult& any, NetworkKind network,
-                                    PartCache& cache) {
+                                    const std::vector<int>& indices, const RunResult& any,
+                                    const Evaluations& evaluations, PartCache& cache) {
   const Scenario& scenario = loaded.scenario;
   const PartNames names(loaded);
   const double samples = samples_asked(scenario);
@@ -128,14 +145,17 @@ std::optional<Fastest> fastest_part(const LoadedScenario& loaded, const std::vec
   const bool bounded = !scenario.training.unsteady.varies();
   std::optional<Fastest> fastest;
   for (const auto& [bound, part] : order) {
-    if (fastest && bounded && bound < fastest->alone.tokens_per_second) continue;
+    if (fastest && fastest->clean && bounded && bound < fastest->alone.tokens_per_second) continue;
     const Scenario alone = part_of(scenario, part->kept);
     const auto [known, anew] = cache.try_emplace(names.of(*part, alone, samples));
-    if (anew) known->second = fastest_of(alone, indices, samples, network);
+    if (anew) known->second = fastest_of(alone, indices, samples, evaluations);
     const std::optional<PartResult>& best = known->second;
-    if (!best || (fastest && best->tokens_per_second <= fastest->alone.tokens_per_second)) continue;
+    if (!best || (fastest && std::pair(best->clean, best->tokens_per_second) <=
+                                 std::pair(fastest->clean, fastest->alone.tokens_per_second)))
+      continue;
     fastest = {{part->name, part->others, best->schedule, best->samples_per_update, best->tokens_per_second},
-               best->spread};
+               best->spread,
+               best->clean};
   }
   return fastest;
 }
@@ -143,16 +163,16 @@ std::optional<Fastest> fastest_part(const LoadedScenario& loaded, const std::vec
 }  // namespace
 
 void add_fair(Row& row, const LoadedScenario& loaded, const std::vector<int>& indices,
-              const std::vector<RunResult>& results, NetworkKind network, PartCache& cache) {
+              const std::vector<RunResult>& results, const Evaluations& evaluations, PartCache& cache) {
   const std::vector<Part> parts = uniform_parts(loaded.scenario.cluster);
   const std::optional<Fastest> fastest =
-      parts.empty() ? whole_of(results) : fastest_part(loaded, parts, indices, results.front(), network, cache);
+      parts.empty() ? whole_of(results) : fastest_part(loaded, parts, indices, results.front(), evaluations, cache);
   if (fastest) row.alone = fastest->alone;
   const bool unlike = results.front().costs->kinds.size() > 1;
   std::vector<FairBaseline> balanced;
-  if (unlike) balanced = balanced_baselines(loaded.scenario, results, network);
+  if (unlike) balanced = balanced_baselines(loaded.scenario, results, evaluations);
   for (std::size_t s = 0; s < results.size(); ++s) {
-    Figures& figures = row.schedules[s];
+    Metrics& figures = row.schedules[s];
     const auto over = [&](double tokens_per_second, const Spread& spread) {
       const double speedup = results[s].tokens_per_second / tokens_per_second;
       return std::pair(speedup, interval_80(speedup, ratio_spread(results[s].spread, spread)));

@@ -9,19 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
 #include "sim/network/network.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/sweep/rows.hpp"
 
 namespace accosim {
 
-/// A part under the schedule that trains it fastest.
+/// A part under the schedule that wins there, held to the usual WinnerRule, or under the nearest to it.
 struct PartResult {
   std::size_t schedule = 0;  ///< among the sweep's
   double samples_per_update = 0;
   double tokens_per_second = 0;
   Spread spread;
+  bool clean = true;  ///< without a caveat
 };
 
 /// By what a part is: the resolved scenario without the others, and the samples of an update.
@@ -30,6 +31,6 @@ using PartCache = std::map<std::uint64_t, std::optional<PartResult>>;
 /// Completes a row of compare()'s `results` of the schedules `indices`. Every part does as many samples an update as
 /// the scenario asks of the whole cluster, or the nearest number that it can.
 void add_fair(Row& row, const LoadedScenario& loaded, const std::vector<int>& indices,
-              const std::vector<RunResult>& results, NetworkKind network, PartCache& cache);
+              const std::vector<RunResult>& results, const Evaluations& evaluations, PartCache& cache);
 
 }  // namespace accosim

@@ -4,92 +4,72 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "models/base/errors.hpp"
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
+#include "sim/result/metric_table.hpp"
 
 namespace accosim {
 namespace {
 
-constexpr Range kAnything{-1e300, 1e300};
 constexpr Range kPositive{0, 1e300};
 constexpr std::size_t kLongText = 100'000;
+constexpr const char* kOldRowsSchema = "accosim.sweep_rows/1";
 
 std::vector<JsonValue> texts(const std::vector<std::string>& list) { return {list.begin(), list.end()}; }
 
-void set_interval(JsonValue& object, const std::string& key, const std::optional<Interval>& interval) {
-  if (!interval) return;
-  object.set(key + "_low", interval->low);
-  object.set(key + "_high", interval->high);
-}
+/// What is kept of a schedule beside the metrics stands before this one.
+constexpr std::string_view kAfterTheOthers = "batch_inflation";
 
-JsonValue json_of(const std::string& label, const Figures& figures) {
-  JsonValue object = json_object({{"label", label},
-                                  {"update_time_s", figures.update_time},
-                                  {"update_time_s_low", figures.update_time_low},
-                                  {"update_time_s_high", figures.update_time_high},
-                                  {"samples_per_update", figures.samples_per_update},
-                                  {"tokens_per_s", figures.tokens_per_second}});
-  if (figures.speedup) object.set("speedup", figures.speedup);
-  set_interval(object, "speedup", figures.speedup_interval);
-  if (figures.speedup_same_batch) object.set("speedup_same_batch", figures.speedup_same_batch);
-  set_interval(object, "speedup_same_batch", figures.speedup_same_batch_interval);
-  if (figures.over_alone) object.set("speedup_over_alone", figures.over_alone);
-  set_interval(object, "speedup_over_alone", figures.over_alone_interval);
-  if (figures.over_balanced) object.set("speedup_over_balanced", figures.over_balanced);
-  set_interval(object, "speedup_over_balanced", figures.over_balanced_interval);
-  object.set("behind", figures.behind);
-  set_interval(object, "behind", figures.behind_interval);
-  object.set("fits", figures.fits);
-  object.set("memory_resident_bytes", figures.memory);
-  object.set("memory_capacity_bytes", figures.capacity);
-  object.set("bytes_sent_per_rank_per_update", figures.sent);
-  object.set("exposed_communication_s", figures.exposed);
-  object.set("mfu", figures.mfu);
-  object.set("gpu_idle_fraction", figures.idle);
+JsonValue json_of(const std::string& label, const Metrics& all) {
+  JsonValue object = json_object({{"label", label}});
+  for (const Metric* const metric : metrics_by(&Metric::in_rows)) {
+    const std::string key = metric->key;
+    if (key == kAfterTheOthers) {
+      object.set("spread_compute", all.spread.compute);
+      object.set("spread_communication", all.spread.communication);
+      object.set("statistics", name_of(all.statistics));
+    }
+    if (const std::optional<double> value = metric->figure.of(all))
+      object.set(key, metric->format == Format::kYesNo ? JsonValue(*value != 0) : JsonValue(*value));
+    if (!metric->interval_in_rows()) continue;
+    if (const std::optional<Interval> interval = metric->interval.of(all)) {
+      object.set(key + "_low", interval->low);
+      object.set(key + "_high", interval->high);
+    }
+  }
   return object;
 }
 
-std::optional<double> optional_number(ObjectReader& reader, const std::string& key) {
-  if (!reader.has(key)) return std::nullopt;
-  return reader.number(key, kAnything);
+/// One that need not be there: nothing where it is not.
+std::optional<double> read_number(ObjectReader& reader, const Metric& metric, const std::string& key) {
+  if (!metric.figure.always && !reader.has(key)) return std::nullopt;
+  if (metric.format == Format::kYesNo) return reader.boolean(key) ? 1 : 0;
+  return reader.number(key, {metric.least, metric.most});
 }
 
-std::optional<Interval> read_interval(ObjectReader& reader, const std::string& key) {
-  const std::optional<double> low = optional_number(reader, key + "_low"),
-                              high = optional_number(reader, key + "_high");
-  return low && high ? std::optional(Interval{*low, *high}) : std::nullopt;
-}
-
-Figures read_figures(ObjectReader& reader, const std::string& label) {
-  Figures figures;
+Metrics read_metrics(ObjectReader& reader, const std::string& label) {
+  Metrics all;
   if (reader.text("label") != label) reader.fail("label", "is not that of the heading");
-  figures.update_time = reader.number("update_time_s", kPositive);
-  figures.update_time_low = reader.number("update_time_s_low", kPositive);
-  figures.update_time_high = reader.number("update_time_s_high", kPositive);
-  figures.samples_per_update = reader.number("samples_per_update", kPositive);
-  figures.tokens_per_second = reader.number("tokens_per_s", kPositive);
-  figures.speedup = optional_number(reader, "speedup");
-  figures.speedup_interval = read_interval(reader, "speedup");
-  figures.speedup_same_batch = optional_number(reader, "speedup_same_batch");
-  figures.speedup_same_batch_interval = read_interval(reader, "speedup_same_batch");
-  figures.over_alone = optional_number(reader, "speedup_over_alone");
-  figures.over_alone_interval = read_interval(reader, "speedup_over_alone");
-  figures.over_balanced = optional_number(reader, "speedup_over_balanced");
-  figures.over_balanced_interval = read_interval(reader, "speedup_over_balanced");
-  figures.behind = reader.number("behind", kPositive);
-  figures.behind_interval = read_interval(reader, "behind").value_or(Interval{figures.behind, figures.behind});
-  figures.fits = reader.boolean("fits");
-  figures.memory = reader.number("memory_resident_bytes", kPositive);
-  figures.capacity = reader.number("memory_capacity_bytes", kPositive);
-  figures.sent = reader.number("bytes_sent_per_rank_per_update", kPositive);
-  figures.exposed = reader.number("exposed_communication_s", kPositive);
-  figures.mfu = reader.number("mfu", kPositive);
-  figures.idle = reader.number("gpu_idle_fraction", kAnything);
+  for (const Metric* const metric : metrics_by(&Metric::in_rows)) {
+    const std::string key = metric->key;
+    if (key == kAfterTheOthers) {
+      all.spread = {reader.number("spread_compute", kPositive), reader.number("spread_communication", kPositive)};
+      const std::vector<Statistics> known{Statistics::kSynchronous, Statistics::kStaleGradients,
+                                          Statistics::kReplicasDrift};
+      all.statistics = reader.choice("statistics", known);
+    }
+    if (const std::optional<double> value = read_number(reader, *metric, key)) metric->figure.set(all, *value);
+    if (!metric->interval_in_rows()) continue;
+    const std::optional<double> low = read_number(reader, *metric, key + "_low"),
+                                high = read_number(reader, *metric, key + "_high");
+    if (low && high) metric->interval.set(all, {*low, *high});
+  }
   reader.finish();
-  return figures;
+  return all;
 }
 
 JsonValue json_of(const Heading& heading, const Alone& alone) {
@@ -195,7 +175,11 @@ std::string line_of(const Heading& heading, const Row& row) {
 Heading read_heading(const std::string& line, const std::string& file) {
   return read_line(line, file, [&](ObjectReader& reader) {
     Heading heading;
-    reader.schema(kRowsSchema);
+    const JsonValue* const schema = reader.find("schema");
+    if (schema != nullptr && schema->kind == JsonKind::kText && schema->text == kOldRowsSchema)
+      reader.fail("schema", "is of an older accosim, whose rows do not say all that a winner is held to; play it anew");
+    else
+      reader.schema(kRowsSchema);
     heading.version = reader.text("version");
     heading.scenario = reader.text("scenario", std::nullopt, kLongText);
     heading.id = reader.text("id");
@@ -242,7 +226,7 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
     std::size_t i = 0;
     for (JsonValue* each : reader.list("schedules", heading.schedules.size(), heading.schedules.size())) {
       ObjectReader schedule(*each, reader.pointer("schedules") + pointer_part(i), reader.diagnostics());
-      row.schedules.push_back(read_figures(schedule, heading.schedules[i++]));
+      row.schedules.push_back(read_metrics(schedule, heading.schedules[i++]));
     }
     return row;
   });

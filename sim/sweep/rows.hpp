@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "models/base/json.hpp"
-#include "models/price/interval.hpp"
+#include "sim/result/metrics.hpp"
 #include "sim/sweep/space.hpp"
 
 namespace accosim {
 
-inline constexpr const char* kRowsSchema = "accosim.sweep_rows/1";
+inline constexpr const char* kRowsSchema = "accosim.sweep_rows/2";
 /// How a file of rows begins, whichever version of the schema it has.
 inline constexpr const char* kRowsBegin = R"({"schema":"accosim.sweep_rows/)";
 
@@ -36,30 +36,11 @@ struct Heading {
 /// One line, without its end.
 std::string line_of(const Heading& heading);
 
-/// One schedule at one point.
-struct Figures {
-  double update_time = 0, update_time_low = 0, update_time_high = 0;  ///< s
-  double samples_per_update = 0;
-  double tokens_per_second = 0;
-  std::optional<double> speedup, speedup_same_batch;  ///< over the baseline
-  std::optional<Interval> speedup_interval, speedup_same_batch_interval;
-  std::optional<double> over_alone;     ///< tokens per second over Row::alone
-  std::optional<double> over_balanced;  ///< over the baseline balanced at the nearest samples per update, per token
-  std::optional<Interval> over_alone_interval, over_balanced_interval;
-  double behind = 1;  ///< tokens per second of the fastest that fits, over its own
-  Interval behind_interval{1, 1};
-  bool fits = true;
-  double memory = 0, capacity = 0;  ///< bytes, of the GPU that is least likely to fit
-  double sent = 0;                  ///< bytes a rank and update
-  double exposed = 0;               ///< s of communication an update that nothing hides
-  double mfu = 0, idle = 0;         ///< fractions
-};
-
 /// The fastest part of an unlike cluster by itself, at as many samples an update as are asked of the whole.
 struct Alone {
   std::string part;          ///< "32 A100-SXM4-80GB"; empty: all GPUs, which are alike
   std::string others;        ///< "64 V100-SXM2-32GB"
-  std::size_t schedule = 0;  ///< the fastest there of those that fit
+  std::size_t schedule = 0;  ///< the winner there (sim/result/winner.hpp)
   double samples_per_update = 0;
   double tokens_per_second = 0;
 };
@@ -68,7 +49,7 @@ struct Row {
   std::size_t index = 0;
   Coordinates point;
   std::string failure;             ///< empty: it was played
-  std::vector<Figures> schedules;  ///< as in the heading
+  std::vector<Metrics> schedules;  ///< as in the heading; those that rows have (metric_table.hpp)
   std::optional<Alone> alone{};    ///< absent also where no part has room for the training
 
   bool done() const { return failure.empty(); }

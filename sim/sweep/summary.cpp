@@ -33,13 +33,6 @@ std::optional<std::vector<double>> quantities_of(const Axis& axis) {
   return std::nullopt;
 }
 
-/// Rows by index of the point; nullptr where there is none.
-std::vector<const Row*> by_index(const SweepRows& rows) {
-  std::vector<const Row*> all(rows.heading.points, nullptr);
-  for (const Row& row : rows.rows) all[row.index] = &row;
-  return all;
-}
-
 /// Points of a grid from one value of an axis to the next.
 std::size_t stride_of(const std::vector<Axis>& axes, std::size_t axis) {
   std::size_t stride = 1;
@@ -47,17 +40,25 @@ std::size_t stride_of(const std::vector<Axis>& axes, std::size_t axis) {
   return stride;
 }
 
-/// Between two neighbouring points; nothing where the same schedule wins, or one of the two has no score at both.
-std::optional<std::pair<std::pair<std::size_t, std::size_t>, double>> change_between(const Step& step, Score by) {
-  const std::optional<std::size_t> first = winner_of(*step.first, by), second = winner_of(*step.second, by);
+/// Who wins at the first of two neighbouring points and who at the second, and where that changes.
+struct Change {
+  std::size_t first = 0, second = 0;
+  double low = 0, high = 0;
+};
+
+/// Nothing where the same schedule wins, or nobody does.
+std::optional<Change> change_between(const Step& step, const Merit& merit) {
+  const std::optional<std::size_t> first = winner_of(*step.first, merit), second = winner_of(*step.second, merit);
   if (!first || !second || *first == *second) return std::nullopt;
   const auto log_ratio = [&](const Row& row) -> std::optional<double> {
-    const std::optional<double> one = score_of(row, *first, by), other = score_of(row, *second, by);
+    const std::optional<double> one = score_of(row, *first, merit.by), other = score_of(row, *second, merit.by);
     return one && other ? std::optional(std::log(*one / *other)) : std::nullopt;
   };
   const std::optional<double> at_a = log_ratio(*step.first), at_b = log_ratio(*step.second);
-  if (!at_a || !at_b || *at_a - *at_b <= 0) return std::nullopt;
-  return std::pair(std::pair(*first, *second), crossing(step.from, step.to, *at_a, *at_b));
+  if (!at_a || !at_b || *at_a < 0 || *at_b > 0 || *at_a == *at_b)  // a caveat decides, not who is faster
+    return Change{*first, *second, step.from, step.to};
+  const double at = crossing(step.from, step.to, *at_a, *at_b);
+  return Change{*first, *second, at, at};
 }
 
 /// Order of the axis' values from the least to the greatest.
@@ -132,7 +133,13 @@ std::vector<std::string> short_names(const std::vector<Axis>& axes) {
   return names;
 }
 
-Speedup speedup_of(const Figures& figures, Score by) {
+std::vector<const Row*> by_index(const SweepRows& rows) {
+  std::vector<const Row*> all(rows.heading.points, nullptr);
+  for (const Row& row : rows.rows) all[row.index] = &row;
+  return all;
+}
+
+Speedup speedup_of(const Metrics& figures, Score by) {
   switch (by) {
     case Score::kTokens: return {figures.speedup, figures.speedup_interval};
     case Score::kSameBatch: return {figures.speedup_same_batch, figures.speedup_same_batch_interval};
@@ -151,45 +158,80 @@ void check_score(const Heading& heading, Score by) {
 }
 
 std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
-  if (!row.done() || !row.schedules[schedule].fits) return std::nullopt;
-  const Figures& figures = row.schedules[schedule];
-  return by == Score::kTokens ? std::optional(figures.tokens_per_second) : speedup_of(figures, by).value;
+  if (!row.done() || !row.schedules[schedule].fits()) return std::nullopt;
+  const Metrics& figures = row.schedules[schedule];
+  // Where one of them has no speedup at the same batch all are compared per token, as compare() does.
+  const bool per_token = by == Score::kSameBatch &&
+                         std::any_of(row.schedules.begin(), row.schedules.end(),
+                                     [](const Metrics& each) { return each.fits() && !each.speedup_same_batch; });
+  if (by == Score::kTokens || per_token) return figures.tokens_per_second;
+  return speedup_of(figures, by).value;
 }
 
-std::optional<std::size_t> winner_of(const Row& row, Score by) {
-  std::optional<std::size_t> winner;
-  double best = 0;
-  for (std::size_t i = 0; i < row.schedules.size(); ++i)
-    if (const std::optional<double> score = score_of(row, i, by); score && *score > best) {
-      best = *score;
-      winner = i;
-    }
-  return winner;
+Standing standing_at(const Row& row, const Merit& merit) {
+  std::vector<Contender> contenders;
+  for (std::size_t i = 0; i < row.schedules.size(); ++i) {
+    const Metrics& each = row.schedules[i];
+    contenders.push_back(
+        {score_of(row, i, merit.by), each.statistics, each.batch_inflation, each.fit.probability, false});
+  }
+  return standing_of(contenders, merit.rule);
 }
 
-bool is_close(const Row& row, Score by) {
-  if (by != Score::kTokens && by != Score::kAlone) return false;
-  const std::optional<std::size_t> winner = winner_of(row, Score::kTokens);
-  if (!winner) return false;
-  for (std::size_t i = 0; i < row.schedules.size(); ++i)
-    if (i != *winner && row.schedules[i].fits && row.schedules[i].behind_interval.low <= 1) return true;
+std::optional<std::size_t> winner_of(const Row& row, const Merit& merit) { return standing_at(row, merit).winner; }
+
+bool is_close(const Row& row, const Standing& standing, const Merit& merit) {
+  if (!standing.winner) return false;
+  const std::size_t winner = *standing.winner;
+  for (std::size_t i = 0; i < row.schedules.size(); ++i) {
+    const std::optional<double> score = score_of(row, i, merit.by);
+    if (i == winner || !score || !standing.caveats[i].none()) continue;
+    const double ratio = *score_of(row, winner, merit.by) / *score;
+    if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1) return true;
+  }
   return false;
 }
 
-std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, Score by) {
+MapCell map_cell(const Row& row, const Merit& merit) {
+  if (!row.done()) return {std::nullopt, "!"};
+  const Standing standing = standing_at(row, merit);
+  if (!standing.best()) return {std::nullopt, "x"};
+  return {standing.best(), !standing.winner ? "*" : is_close(row, standing, merit) ? "~" : ""};
+}
+
+std::vector<Faster> faster_ones(const SweepRows& rows, const Merit& merit) {
+  std::vector<Faster> all(rows.heading.schedules.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].schedule = i;
+  for (const Row& row : rows.rows) {
+    const Standing standing = standing_at(row, merit);
+    for (const std::size_t i : standing.faster) {
+      const Caveats& here = standing.caveats[i];
+      Caveats& worst = all[i].caveats;
+      ++all[i].points;
+      worst.statistics = std::max(worst.statistics, here.statistics);
+      worst.batch_growth = std::max(worst.batch_growth, here.batch_growth);
+      worst.fit_probability = std::min(worst.fit_probability, here.fit_probability);
+    }
+  }
+  std::erase_if(all, [](const Faster& each) { return each.points == 0; });
+  std::stable_sort(all.begin(), all.end(), [](const Faster& a, const Faster& b) { return a.points > b.points; });
+  return all;
+}
+
+std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Merit& merit) {
   const std::size_t schedules = rows.heading.schedules.size();
   std::vector<Wins> all(rows.heading.axes[axis].values.size(), Wins{0, std::vector<double>(schedules), {}});
   std::vector<std::vector<std::vector<double>>> speedups(all.size(), std::vector<std::vector<double>>(schedules));
   for (const Row& row : rows.rows) {
     const std::size_t at = row.point[axis];
-    if (const std::optional<std::size_t> winner = winner_of(row, by)) {
+    if (const std::optional<std::size_t> winner = winner_of(row, merit)) {
       ++all[at].points;
       ++all[at].share[*winner];
     }
     for (std::size_t i = 0; i < row.schedules.size(); ++i) {
-      const Figures& figures = row.schedules[i];
-      const std::optional<double> speedup = speedup_of(figures, by).value;
-      if (speedup && figures.fits) speedups[at][i].push_back(*speedup);
+      const Metrics& figures = row.schedules[i];
+      const std::optional<double> speedup = speedup_of(figures, merit.by).value;
+      if (speedup && figures.fits()) speedups[at][i].push_back(*speedup);
     }
   }
   for (std::size_t at = 0; at < all.size(); ++at)
@@ -227,17 +269,17 @@ void for_each_step(const SweepRows& rows, const std::function<void(const Step&)>
   }
 }
 
-std::vector<Crossover> crossovers(const SweepRows& rows, Score by) {
+std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Crossover> found;
   for_each_step(rows, [&](const Step& step) {
-    const auto change = change_between(step, by);
+    const std::optional<Change> change = change_between(step, merit);
     if (!change) return;
-    const auto& [pair, at] = *change;
-    const auto [entry, anew] = found.try_emplace({step.axis, pair.first, pair.second},
-                                                 Crossover{step.axis, pair.first, pair.second, at, at, 0});
+    const auto [entry, anew] =
+        found.try_emplace({step.axis, change->first, change->second},
+                          Crossover{step.axis, change->first, change->second, change->low, change->high, 0});
     Crossover& crossover = entry->second;
-    crossover.low = std::min(crossover.low, at);
-    crossover.high = std::max(crossover.high, at);
+    crossover.low = std::min(crossover.low, change->low);
+    crossover.high = std::max(crossover.high, change->high);
     ++crossover.lines;
   });
   std::vector<Crossover> list;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/result/winner.hpp"
 #include "sim/sweep/rows.hpp"
 
 namespace accosim {
@@ -22,12 +23,21 @@ enum class Score : std::uint8_t {
 /// Throws BadInput where the rows have no such score.
 void check_score(const Heading& heading, Score by);
 
+/// What is called fast, and what the winner is held to.
+struct Merit {
+  Score by = Score::kSameBatch;
+  WinnerRule rule{};
+};
+
 /// By tokens: over the baseline as it is written.
 struct Speedup {
   std::optional<double> value;
   std::optional<Interval> interval;
 };
-Speedup speedup_of(const Figures& figures, Score by);
+Speedup speedup_of(const Metrics& figures, Score by);
+
+/// Rows by index of the point; nullptr where there is none.
+std::vector<const Row*> by_index(const SweepRows& rows);
 
 /// The number of each value of an axis, in one unit; nothing where a value is none.
 struct Numbers {
@@ -51,11 +61,29 @@ std::vector<std::string> short_names(const std::vector<Axis>& axes);
 
 /// The score of a schedule at a point; nothing where it does not fit, or has none.
 std::optional<double> score_of(const Row& row, std::size_t schedule, Score by);
-/// The schedule with the highest score; nothing where the point failed or none fits.
-std::optional<std::size_t> winner_of(const Row& row, Score by);
-/// Whether the 80 % interval leaves open that another schedule is faster than the fastest. Rows have that interval of
-/// tokens per second alone, and a part is the same for all: by another score nothing is called close.
-bool is_close(const Row& row, Score by);
+/// Who is the fastest at a point; nobody where it failed or none fits.
+Standing standing_at(const Row& row, const Merit& merit);
+/// The schedule that wins there; nothing where none is without a caveat.
+std::optional<std::size_t> winner_of(const Row& row, const Merit& merit);
+/// Whether the 80 % interval leaves open that another schedule without a caveat is faster than the winner.
+bool is_close(const Row& row, const Standing& standing, const Merit& merit);
+
+/// A point as maps show it.
+struct MapCell {
+  std::optional<std::size_t> schedule;  ///< the winner, or the nearest to it
+  /// "!": the point failed; "x": none fits; "*": none is without a caveat; "~": is_close(); "" otherwise.
+  const char* mark = "";
+};
+MapCell map_cell(const Row& row, const Merit& merit);
+
+/// How often a schedule is faster than the winner, and at what price: the largest batch, the least probability to fit.
+struct Faster {
+  std::size_t schedule = 0;
+  std::size_t points = 0;
+  Caveats caveats;
+};
+/// The most frequent first.
+std::vector<Faster> faster_ones(const SweepRows& rows, const Merit& merit);
 
 /// A schedule's part in the points at one value of an axis.
 struct Wins {
@@ -64,7 +92,7 @@ struct Wins {
   std::vector<double> speedup;  ///< by schedule: its median over the baseline; NaN where it has none
 };
 /// By value of the axis.
-std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, Score by);
+std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Merit& merit);
 
 /// Two neighbouring points of a grid along an axis with numbers.
 struct Step {
@@ -78,8 +106,9 @@ void for_each_step(const SweepRows& rows, const std::function<void(const Step&)>
 /// axis, or in the axis itself where an end is not above 0.
 double crossing(double from, double to, double log_ratio_from, double log_ratio_to);
 
-/// Along one axis, all else equal, one schedule is fastest below and another above. Where the two are equal is found
-/// between the neighbouring points at which that changes, by crossing().
+/// Along one axis, all else equal, one schedule wins below and another above. Where the two are equal is found between
+/// the neighbouring points at which that changes, by crossing(); where a caveat comes or goes it is somewhere between
+/// the two.
 struct Crossover {
   std::size_t axis = 0;
   std::size_t below = 0, above = 0;  ///< schedules
@@ -87,7 +116,7 @@ struct Crossover {
   std::size_t lines = 0;             ///< on which it happens
 };
 /// Of the numeric axes of a grid, the most frequent first.
-std::vector<Crossover> crossovers(const SweepRows& rows, Score by);
+std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit);
 
 /// Points that failed, by reason, the most frequent first.
 struct Failure {

@@ -7,7 +7,7 @@
 #include "models/base/errors.hpp"
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "sim/sweep/sweep.hpp"
 
 namespace accosim {

@@ -13,11 +13,11 @@ namespace {
 
 bool is_unlike(const Row& row) { return row.alone && !row.alone->part.empty(); }
 
-/// Of a schedule, or of the fastest, where it fits on an unlike cluster.
-const Figures* figures_at(const Row& row, std::optional<std::size_t> schedule) {
+/// Of a schedule, or of the winner or the nearest to it, where it fits on an unlike cluster.
+const Metrics* figures_at(const Row& row, std::optional<std::size_t> schedule, const WinnerRule& rule) {
   if (!row.done() || !is_unlike(row)) return nullptr;
-  if (!schedule) schedule = winner_of(row, Score::kTokens);
-  if (!schedule || !row.schedules[*schedule].fits || !row.schedules[*schedule].over_alone) return nullptr;
+  if (!schedule) schedule = standing_at(row, {Score::kTokens, rule}).best();
+  if (!schedule || !row.schedules[*schedule].fits() || !row.schedules[*schedule].over_alone) return nullptr;
   return &row.schedules[*schedule];
 }
 
@@ -27,19 +27,16 @@ double median_of(const std::vector<double>& values) {
 
 }  // namespace
 
-Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule) {
+Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const WinnerRule& rule) {
   Worth worth;
   std::vector<double> over_alone, over_balanced;
   for (const Row& row : rows.rows) {
-    const Figures* const figures = figures_at(row, schedule);
+    const Metrics* const figures = figures_at(row, schedule, rule);
     if (figures == nullptr) continue;
     ++worth.points;
     worth.pays += *figures->over_alone > 1 ? 1 : 0;
     const std::optional<Interval>& interval = figures->over_alone_interval;
     worth.open += interval && interval->low < 1 && interval->high > 1 ? 1 : 0;
-    const double batch = figures->samples_per_update / row.alone->samples_per_update;
-    worth.batch = std::max(worth.batch, batch);
-    worth.grown += batch > kGrownBatch ? 1 : 0;
     over_alone.push_back(*figures->over_alone);
     if (figures->over_balanced) over_balanced.push_back(*figures->over_balanced);
   }
@@ -51,14 +48,16 @@ Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule) {
 std::size_t only_together(const SweepRows& rows) {
   if (!rows.heading.fair) return 0;
   return static_cast<std::size_t>(std::count_if(rows.rows.begin(), rows.rows.end(), [](const Row& row) {
-    return row.done() && !row.alone && winner_of(row, Score::kTokens);
+    return row.done() && !row.alone && standing_at(row, {Score::kTokens, {}}).best();
   }));
 }
 
-std::vector<WorthChange> worth_changes(const SweepRows& rows, std::optional<std::size_t> schedule) {
+std::vector<WorthChange> worth_changes(const SweepRows& rows, std::optional<std::size_t> schedule,
+                                       const WinnerRule& rule) {
   std::map<std::pair<std::size_t, bool>, WorthChange> found;
   for_each_step(rows, [&](const Step& step) {
-    const Figures *const first = figures_at(*step.first, schedule), *const second = figures_at(*step.second, schedule);
+    const Metrics *const first = figures_at(*step.first, schedule, rule), *const second =
+                                                                              figures_at(*step.second, schedule, rule);
     if (first == nullptr || second == nullptr) return;
     const double before = std::log(*first->over_alone), after = std::log(*second->over_alone);
     if ((before > 0) == (after > 0)) return;

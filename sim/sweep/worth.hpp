@@ -11,8 +11,6 @@
 
 namespace accosim {
 
-inline constexpr double kGrownBatch = 2;
-
 /// Points at which a schedule trains an unlike cluster, compared per token with the part under the part's own best
 /// schedule.
 struct Worth {
@@ -21,13 +19,11 @@ struct Worth {
   std::size_t open = 0;      ///< where the 80 % interval leaves open which is
   double over_alone = 0;     ///< median
   double over_balanced = 0;  ///< median, over the balanced baseline; NaN where no point has it
-  double batch = 1;          ///< largest, of samples per update over those of the part
-  std::size_t grown = 0;     ///< where that is above kGrownBatch
 };
-/// No schedule: that which is the fastest at each point.
-Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule);
+/// No schedule: the winner of each point, or the nearest to it, per token.
+Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const WinnerRule& rule);
 
-/// Points of unlike clusters of which no part has room for the training.
+/// Points of unlike clusters that train, and of which no part has room for the training.
 std::size_t only_together(const SweepRows& rows);
 
 /// Along one axis, all else equal, the part is faster on one side and the whole cluster on the other; where, as for a
@@ -40,6 +36,7 @@ struct WorthChange {
   std::string part, others;  ///< empty where they differ from line to line
 };
 /// Of the numeric axes of a grid, the most frequent first.
-std::vector<WorthChange> worth_changes(const SweepRows& rows, std::optional<std::size_t> schedule);
+std::vector<WorthChange> worth_changes(const SweepRows& rows, std::optional<std::size_t> schedule,
+                                       const WinnerRule& rule);
 
 }  // namespace accosim

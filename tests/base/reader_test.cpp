@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 namespace {

@@ -1,12 +1,12 @@
 // Do the parts of a drawing hold whatever they are given: texts that would break out, values of any size?
-#include "models/base/svg.hpp"
+#include "models/draw/svg.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "models/base/axes.hpp"
-#include "models/base/curves.hpp"
+#include "models/draw/axes.hpp"
+#include "models/draw/curves.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/xml.hpp"
 

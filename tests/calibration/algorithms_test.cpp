@@ -9,6 +9,7 @@
 #include "calibration/ranks/local_transport.hpp"
 #include "calibration/train/training.hpp"
 #include "models/base/errors.hpp"
+#include "models/spec/training.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace accocal {

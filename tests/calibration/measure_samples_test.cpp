@@ -113,7 +113,7 @@ TEST(MeasureSamples, TimesTravelUnchanged) {
   times.parameters = 7;
   times.tokens = 64;
   times.theft = {{1}, {2}, {3}, {4}};
-  const RankTimes read = read_times(write_times(times));
+  const RankTimes read = read_report<RankTimes>(report_of(times));
   EXPECT_EQ(read.cells[0].begin, times.cells[0].begin);
   EXPECT_EQ(read.cells[0].end, times.cells[0].end);
   EXPECT_EQ(read.cells[0].waited, times.cells[0].waited);

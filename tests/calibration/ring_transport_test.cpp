@@ -11,17 +11,17 @@
 
 #include "calibration/base/names.hpp"
 #include "calibration/ranks/elements.hpp"
-#include "calibration/ranks/gloo_transport.hpp"
+#include "calibration/ranks/local_transport.hpp"
 #include "calibration/ranks/spawn.hpp"
+#include "models/read/check_schedules.hpp"
 #include "tests/support/random.hpp"
 
 namespace accocal {
 namespace {
 
-LaunchOptions ranks_on_loopback(int ranks, TransportKind transport = TransportKind::kRing) {
+LaunchOptions ranks_on_loopback(int ranks) {
   LaunchOptions options;
   options.ranks = ranks;
-  options.transport = transport;
   options.timeout = Seconds{20};
   return options;
 }
@@ -165,16 +165,22 @@ TEST(RingTransport, EveryCollectiveOfEveryTypeOnRandomBuffers) {
       EXPECT_EQ(wrong, "") << ranks << " ranks";
 }
 
-TEST(GlooTransport, DoesTheSame) {
-  if (!has_gloo()) GTEST_SKIP() << "built without Gloo";
+/// The same of ranks that are threads.
+std::vector<std::string> local_reports(int ranks, const RankBody& body) {
+  std::vector<std::string> texts(static_cast<std::size_t>(ranks));
+  run_local_ranks(ranks,
+                  [&](Transport& transport) { texts[static_cast<std::size_t>(transport.rank())] = body(transport); });
+  return texts;
+}
+
+TEST(LocalTransport, DoesTheSameAsTheRing) {
   for (const int ranks : {1, 2, 3, 4})
-    for (const std::string& wrong : reports(ranks_on_loopback(ranks, TransportKind::kGloo),
-                                            [](Transport& transport) { return check_all_types(transport, 100); }))
+    for (const std::string& wrong :
+         local_reports(ranks, [](Transport& transport) { return check_all_types(transport, 100); }))
       EXPECT_EQ(wrong, "") << ranks << " ranks";
 }
 
-TEST(GlooTransport, AgreesWithTheRingOnFractions) {
-  if (!has_gloo()) GTEST_SKIP() << "built without Gloo";
+TEST(LocalTransport, AgreesWithTheRingOnFractions) {
   const RankBody body = [](Transport& transport) {
     Random random(7 + static_cast<std::uint64_t>(transport.rank()));
     std::vector<float> values(100001);
@@ -183,15 +189,15 @@ TEST(GlooTransport, AgreesWithTheRingOnFractions) {
     return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   };
   const std::vector<std::string> ring = reports(ranks_on_loopback(4), body);
-  const std::vector<std::string> gloo = reports(ranks_on_loopback(4, TransportKind::kGloo), body);
+  const std::vector<std::string> local = local_reports(4, body);
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_TRUE(ring[rank] == ring[0]) << "every rank has the same bits";
-    ASSERT_EQ(ring[rank].size(), gloo[rank].size());
+    ASSERT_EQ(ring[rank].size(), local[rank].size());
     for (std::size_t i = 0; i < ring[rank].size(); i += sizeof(float)) {
       float ours = 0;
       float theirs = 0;
       std::memcpy(&ours, &ring[rank][i], sizeof ours);
-      std::memcpy(&theirs, &gloo[rank][i], sizeof theirs);
+      std::memcpy(&theirs, &local[rank][i], sizeof theirs);
       // Three additions of numbers below 4 in another order: three roundings each, of at most half of 2^-22.
       ASSERT_NEAR(ours, theirs, 3 * 0x1p-22F);
     }

@@ -16,8 +16,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "calibration/ranks/gloo_transport.hpp"
-#include "calibration/ranks/packed.hpp"
+#include "calibration/ranks/report.hpp"
 #include "calibration/ranks/ring_transport.hpp"
 
 namespace accocal {
@@ -70,11 +69,8 @@ TEST(Spawn, AWriteToWhatIsGoneKillsNoRank) {
   EXPECT_EQ(results.ranks[0].report, "an error");
 }
 
-TEST(Spawn, AKilledRankIsNamedByGlooToo) {
-  if (!has_gloo()) GTEST_SKIP() << "built without Gloo";
-  LaunchOptions options = on_loopback(3);
-  options.transport = TransportKind::kGloo;
-  const RankResults results = run_ranks(options, [](Transport& transport) -> std::string {
+TEST(Spawn, AKilledRankIsNamedWhereItIsEveryonesNeighbour) {
+  const RankResults results = run_ranks(on_loopback(3), [](Transport& transport) -> std::string {
     transport.barrier();
     if (transport.rank() == 1) kill(getpid(), SIGKILL);
     add_forever(transport);
@@ -198,19 +194,22 @@ TEST(RingTransport, StrangersAreTurnedAway) {
   EXPECT_EQ(sums, (std::array<std::int64_t, 2>{3, 3}));
 }
 
-TEST(Packed, TextsComeBackWhateverTheyHold) {
+using Texts = std::vector<std::string>;
+
+TEST(Report, TextsComeBackWhateverTheyHold) {
   const std::string zero("a\0b", 3), long_one(70000, '7');
-  const auto texts = unpacked<4>(packed({zero, "", "3:one\f", long_one}));
-  EXPECT_EQ(texts, (std::array<std::string, 4>{zero, "", "3:one\f", long_one}));
+  const Texts texts = {zero, "", "3 one\f", long_one};
+  EXPECT_EQ(read_report<Texts>(report_of(texts)), texts);
 }
 
-TEST(Packed, WhatIsNotSoManyTextsIsABug) {
-  const std::string two = packed({"one", "three"});
-  EXPECT_EQ(two, "3:one5:three");
-  EXPECT_THROW(unpacked<1>(two), std::logic_error);
-  EXPECT_THROW(unpacked<3>(two), std::logic_error);
-  for (const char* wrong : {"", ":", "3", "3:", "3:on", "-1:", "x:one", "99999999999999999999:one"})
-    EXPECT_THROW(unpacked<1>(wrong), std::logic_error) << wrong;
+TEST(Report, WhatIsOfSomethingElseIsABug) {
+  const std::string two = report_of(Texts{"one", "three"});
+  EXPECT_EQ(two, "2 3 one5 three");
+  EXPECT_THROW(read_report<std::string>(two), std::logic_error);
+  EXPECT_THROW(read_report<std::vector<double>>(two), std::logic_error);
+  EXPECT_THROW(read_report<Texts>(two + two), std::logic_error);
+  for (const char* wrong : {"", " ", "3", "3 ", "3 on", "3 ones", "-1 ", "x one", "99999999999999999999 one"})
+    EXPECT_THROW(read_report<std::string>(wrong), std::logic_error) << wrong;
 }
 
 TEST(RingTransport, ANeighbourThatIsGoneIsNamed) {

@@ -8,6 +8,7 @@
 
 #include "calibration/base/names.hpp"
 #include "models/base/errors.hpp"
+#include "models/base/json.hpp"
 #include "tests/support/json.hpp"
 
 namespace accocal {
@@ -76,9 +77,9 @@ TEST(TrainOptions, MistakesSayWhatToWrite) {
   says([](auto& a) { a.slow = {"2=0.5"}; }, "1 or more");
   says([](auto& a) { a.slow = {"2=3", "2=4"}; }, "twice");
   says([](auto& a) { a.compute_time = "10"; }, "--compute-time 10");
-  says([](auto& a) { a.heads = 3; }, "write --heads 4");
+  says([](auto& a) { a.options.gpt.shape.heads = 3; }, "write --heads 4");
   says([](auto& a) { a.estimate_state = "both"; }, "rollback, keep, released");
-  says([](auto& a) { a.learning_rate = 0; }, "--learning-rate 0.001");
+  says([](auto& a) { a.options.optimizer.learning_rate = 0; }, "--learning-rate 0.001");
 }
 
 TrainingResult result_by_hand() {
@@ -94,7 +95,7 @@ TrainingResult result_by_hand() {
 
 TEST(RunJson, LeavesTheFirstUpdateOutOfTheRates) {
   // Of 1 and 3 seconds: median and mean 2, p10 1.2, p90 2.8; 12 samples of 10 tokens in 4 seconds.
-  const Json json = Json::parse(run_json(TrainingOptions{}, result_by_hand()));
+  const Json json = Json::parse(run_json(TrainingOptions{}, result_by_hand(), json_object({})));
   EXPECT_EQ(json["schema"], "accosim.run/1");
   EXPECT_EQ(json["algorithm"], "acco");
   EXPECT_EQ(json["ranks"], 2);

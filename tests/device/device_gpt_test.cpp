@@ -10,6 +10,7 @@
 
 #include "calibration/base/names.hpp"
 #include "calibration/device/kernels.hpp"
+#include "models/spec/model.hpp"
 #include "tests/device/device_gpts.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/support/step_lines.hpp"

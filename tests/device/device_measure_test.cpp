@@ -7,8 +7,8 @@
 #include <set>
 
 #include "calibration/base/names.hpp"
+#include "calibration/measure/measure_items.hpp"
 #include "calibration/measure/measure_run.hpp"
-#include "calibration/measure/measure_work.hpp"
 #include "models/base/errors.hpp"
 #include "tests/device/device_measurement.hpp"
 #include "tests/device/on_device.hpp"

@@ -212,7 +212,7 @@ struct Laboratory {
     MeasureItem made;
     made.text = name;
     made.group = "things";
-    made.keys = {{"what", std::string("kernel")}, {"kernel", name}};
+    made.keys = {{"what", "kernel"}, {"kernel", name}};
     made.measure = [this, name, cost, also](Seconds most, bool again) -> std::optional<ItemTimes> {
       if (also) also(again);
       if (cost > most.value) return std::nullopt;
@@ -236,7 +236,7 @@ TEST(MeasureSession, KeepsHalfOfTheTimeForTheSecondPass) {
   ASSERT_EQ(session.samples().size(), 3u);
   EXPECT_EQ(session.samples()[0].spread.median, 1);
   EXPECT_EQ(session.samples()[0].again, 2);
-  EXPECT_EQ(session.samples()[0].keys.back().first, "waves");
+  EXPECT_EQ(session.samples()[0].keys.back().key, "waves");
   ASSERT_EQ(session.left_out().size(), 1u);  // d and e as one line
   EXPECT_EQ(session.left_out()[0].count, 2);
   EXPECT_EQ(session.left_out()[0].why, "no time was left");
@@ -391,7 +391,7 @@ TEST(DeviceMeasure, AStepCountsItsMemoryAndOneThatDoesNotFitIsLeftOut) {
 TEST(MeasureCollectives, RanksReportTheirTimesAndTheSlowestCounts) {
   const std::vector<CollectiveTimes> a = {{"all_reduce", 1024, {1, 5e-6}, {3, 4}}, {"all_gather", 64, {2, 2}, {2, 1}}};
   const std::vector<CollectiveTimes> b = {{"all_reduce", 1024, {2, 4e-6}, {1, 1}}, {"all_gather", 64, {1, 1}, {1, 3}}};
-  const std::vector<CollectiveTimes> c = slowest({read_collective_times(write_collective_times(a)), b});
+  const std::vector<CollectiveTimes> c = slowest({read_report<std::vector<CollectiveTimes>>(report_of(a)), b});
   ASSERT_EQ(c.size(), 2u);
   EXPECT_EQ(c[0].collective, "all_reduce");
   EXPECT_EQ(c[0].bytes, 1024);

@@ -14,6 +14,7 @@
 #include "calibration/device/kernels.hpp"
 #include "calibration/ranks/bf16.hpp"
 #include "calibration/ranks/local_transport.hpp"
+#include "models/spec/model.hpp"
 #include "tests/on_host/on_host.hpp"
 
 namespace accocal {

@@ -15,6 +15,7 @@
 #include "calibration/ranks/local_transport.hpp"
 #include "calibration/train/data.hpp"
 #include "models/base/errors.hpp"
+#include "models/base/json.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/scratch.hpp"
@@ -117,10 +118,10 @@ TEST(TrainOnDevice, LearnsWhatCpusLearn) {
       EXPECT_EQ(device.device.name, "Played on the host");
       EXPECT_GT(device.device.memory, 4 * device.parameters);
       EXPECT_EQ(device.device.experiment.empty(), ranks == 1);
-      const Json document = Json::parse(run_json(options, device));
+      const Json document = Json::parse(run_json(options, device, json_object({})));
       EXPECT_EQ(document["device"]["name"], "Played on the host");
       EXPECT_EQ(document["options"]["device"], "cuda:0");
-      EXPECT_FALSE(Json::parse(run_json(options, cpus)).contains("device"));
+      EXPECT_FALSE(Json::parse(run_json(options, cpus, json_object({}))).contains("device"));
     }
   }
 }
@@ -160,7 +161,7 @@ TEST(TrainOnDevice, DrawsRandomTokensForTiming) {
   EXPECT_EQ(result.updates[1].loss, again.updates[1].loss);
   EXPECT_NE(result.updates[0].loss, result.updates[1].loss);
   EXPECT_TRUE(std::isnan(result.held_out_loss));
-  EXPECT_EQ(Json::parse(run_json(options, result))["options"]["random_vocabulary"], 50);
+  EXPECT_EQ(Json::parse(run_json(options, result, json_object({})))["options"]["random_vocabulary"], 50);
 }
 
 TEST(TrainOnDevice, StartsWithTheCpusParameters) {

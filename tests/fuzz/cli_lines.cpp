@@ -11,6 +11,7 @@
 #include <map>
 #include <sstream>
 
+#include "models/spec/shipped.hpp"
 #include "tests/fuzz/mutate.hpp"
 #include "tests/fuzz/seeds.hpp"
 
@@ -29,6 +30,8 @@ constexpr const char* kLines[] = {
     "accosim run {scenario} --schedule {schedule} --trace {out} --trace-updates {count} --trace-ranks {ranks}",
     "accosim run {scenario} --json --network {network}",
     "accosim explain {scenario} --schedule {schedule} --network reference --set {setting}",
+    "accosim explain {scenario} --graph --schedule {schedule} -o {dot} --set {setting}",
+    "accosim explain {scenario} --graph --set {setting}",
     "accosim plot --kind {picture} {scenario} -o {drawing} --network reference --set {setting} --width {pixels}",
     "accosim plot --kind timeline {scenario} -o {drawing} --network reference --updates {count} --all-ranks --theme "
     "{theme}",
@@ -268,7 +271,7 @@ CommandLine command_line(const std::string& folder, Random& random) {
   mkfifo((folder + "/fifo").c_str(), 0600);
   CommandLine line;
   static const std::map<std::string, std::string> kExtensions = {
-      {"out", ".json"}, {"page", ".md"}, {"html", ".html"}, {"drawing", ".svg"}};
+      {"out", ".json"}, {"page", ".md"}, {"html", ".html"}, {"drawing", ".svg"}, {"dot", ".dot"}};
   std::istringstream words(any_of(kLines, random));
   words >> line.program >> line.verb;
   line.words.push_back(line.verb);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/base/text.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 namespace {

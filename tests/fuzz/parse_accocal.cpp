@@ -12,8 +12,7 @@
 #include "calibration/base/names.hpp"
 #include "calibration/device/device_verbs.hpp"
 #include "calibration/ranks/local_network.hpp"
-#include "calibration/ranks/ring_connect.hpp"
-#include "calibration/ranks/transport.hpp"
+#include "calibration/ranks/ring_transport.hpp"
 #include "calibration/train/data.hpp"
 #include "calibration/train/train_options.hpp"
 #include "models/base/descriptor.hpp"
@@ -51,6 +50,7 @@ void assign(const std::string& text, Number& number) {
 /// Options of `train`, one a line: name=value.
 void read_train_options(const std::string& text) {
   TrainArguments a;
+  TrainingOptions& o = a.options;
   const std::map<std::string, std::string*> texts = {{"algorithm", &a.algorithm},
                                                      {"compute-time", &a.compute_time},
                                                      {"storage", &a.storage},
@@ -59,24 +59,19 @@ void read_train_options(const std::string& text) {
                                                      {"initial-gradient", &a.initial_gradient},
                                                      {"optimizer", &a.optimizer},
                                                      {"schedule", &a.schedule}};
-  const std::map<std::string, int*> integers = {{"vocabulary", &a.vocabulary},
-                                                {"layers", &a.layers},
-                                                {"width", &a.width},
-                                                {"heads", &a.heads},
-                                                {"context", &a.context},
-                                                {"sequences", &a.sequences},
-                                                {"poll-every", &a.poll_every},
-                                                {"inner-updates", &a.inner_updates},
-                                                {"micro-batches", &a.micro_batches}};
+  const std::map<std::string, int*> integers = {
+      {"vocabulary", &o.random_vocabulary}, {"layers", &o.gpt.shape.layers},     {"width", &o.gpt.shape.width},
+      {"heads", &o.gpt.shape.heads},        {"context", &o.gpt.shape.context},   {"sequences", &o.gpt.sequences},
+      {"poll-every", &o.poll_every},        {"inner-updates", &o.inner_updates}, {"micro-batches", &a.micro_batches}};
   const std::map<std::string, std::int64_t*> counts = {
-      {"parameters", &a.parameters}, {"updates", &a.updates}, {"samples", &a.samples}, {"warmup", &a.warmup}};
-  const std::map<std::string, double*> numbers = {{"outer-learning-rate", &a.outer_learning_rate},
-                                                  {"outer-momentum", &a.outer_momentum},
-                                                  {"learning-rate", &a.learning_rate},
-                                                  {"learning-rate-warmup", &a.learning_rate_warmup},
-                                                  {"weight-decay", &a.weight_decay},
-                                                  {"beta1", &a.beta1},
-                                                  {"beta2", &a.beta2}};
+      {"parameters", &o.parameters}, {"updates", &o.updates}, {"samples", &o.samples}, {"warmup", &o.warmup_updates}};
+  const std::map<std::string, double*> numbers = {{"outer-learning-rate", &o.outer_learning_rate},
+                                                  {"outer-momentum", &o.outer_momentum},
+                                                  {"learning-rate", &o.optimizer.learning_rate},
+                                                  {"learning-rate-warmup", &o.optimizer.warmup},
+                                                  {"weight-decay", &o.optimizer.adamw.weight_decay},
+                                                  {"beta1", &o.optimizer.adamw.beta1},
+                                                  {"beta2", &o.optimizer.adamw.beta2}};
   for (const std::string& line : lines_of(text)) {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos) continue;
@@ -130,7 +125,7 @@ void read_hello(const std::string& text) {
   send(stranger.get(), text.data(), std::min<std::size_t>(text.size(), 4096), MSG_NOSIGNAL);
   shutdown(stranger.get(), SHUT_RDWR);
   try {
-    connect_ring(seat);
+    const RingTransport ring(seat);
   } catch (const TransportError& error) {
     require_printable(error.what(), "a refusal");
   }

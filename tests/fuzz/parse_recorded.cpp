@@ -2,7 +2,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "reports/difference_text.hpp"
 #include "tests/fuzz/parsers.hpp"
 #include "tests/fuzz/seeds.hpp"

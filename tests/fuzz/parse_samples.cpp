@@ -12,10 +12,15 @@
 #include "models/fit/machine_samples.hpp"
 #include "models/fit/write_links.hpp"
 #include "models/fit/write_profile.hpp"
+#include "models/read/load.hpp"
+#include "models/read/overrides.hpp"
 #include "models/recorded/convergence_file.hpp"
 #include "models/recorded/measured_run.hpp"
-#include "models/spec/overrides.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/shipped.hpp"
 #include "reports/evidence/fit_text.hpp"
 #include "reports/evidence/live_report.hpp"
 #include "reports/trace/trace_json.hpp"
@@ -180,7 +185,7 @@ void read_convergence_file(const std::string& text) {
   std::vector<RunResult> results = kCompared;
   add_time_to_loss(results, kCompared.front(), kScenario, convergence, 0);
   std::ostringstream page;
-  write_comparison(page, kScenario, results, {});
+  write_comparison(page, kScenario, results, standing_of(contenders_of(results, kScenario.baseline), {}), {});
   require_printable(page.str(), "a page");
   for (const RunResult& result : results)
     require(!result.to_loss || (std::isfinite(result.to_loss->speedup) && result.to_loss->speedup > 0),

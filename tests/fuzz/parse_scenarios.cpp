@@ -8,9 +8,16 @@
 #include "models/base/quantity.hpp"
 #include "models/fit/published.hpp"
 #include "models/price/kernel.hpp"
+#include "models/price/layer_time.hpp"
 #include "models/price/layers.hpp"
-#include "models/price/price.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/shipped.hpp"
 #include "reports/console.hpp"
 #include "reports/explain_text.hpp"
 #include "reports/result_json.hpp"
@@ -96,15 +103,16 @@ void play(const Scenario& scenario) {
     require(result.update_time_low <= result.update_time && result.update_time <= result.update_time_high,
             "an interval that the prediction is not in");
     std::ostringstream page;
-    write_run(page, scenario, result, {});
+    write_run(page, scenario, result, standing_of(contenders_of({result}, ""), {}), {});
     require_printable(page.str(), "a page");
     results.push_back(result);
   }
   std::ostringstream json, page;
-  write_results_json(json, scenario, "reference", results);
+  const Standing standing = standing_of(contenders_of(results, scenario.baseline), {});
+  write_results_json(json, scenario, "reference", results, standing);
   const JsonDocument document = parse_json(json.str(), "result");
   require(document.errors.empty(), "the result is no JSON");
-  write_comparison(page, scenario, results, {});
+  write_comparison(page, scenario, results, standing, {});
   require_printable(page.str(), "a page");
 }
 

@@ -11,7 +11,8 @@
 
 #include "models/base/errors.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/shipped.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {

@@ -8,7 +8,8 @@
 #include <map>
 #include <sstream>
 
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/shipped.hpp"
 
 namespace accosim {
 namespace {

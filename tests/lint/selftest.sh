@@ -104,10 +104,30 @@ bash "$lint" "$tree" >/dev/null || fail 'a folder of 45 files was refused'
 printf '// Why.\n' >"$tree/models/price/more45.hpp"
 bash "$lint" "$tree" | grep -q '^models/price:1: holds 46 ' || fail 'a folder of 46 files passed'
 make_tree
-for i in $(seq 2 500); do printf '// Line %s.\n' "$i" >>"$tree/models/base/units.hpp"; done
-bash "$lint" "$tree" >/dev/null || fail 'a file of 500 lines was refused'
+for i in $(seq 2 700); do printf '// Line %s.\n' "$i" >>"$tree/models/base/units.hpp"; done
+bash "$lint" "$tree" >/dev/null || fail 'a file of 700 lines was refused'
 printf '// One more.\n' >>"$tree/models/base/units.hpp"
-bash "$lint" "$tree" | grep -q '^models/base/units.hpp:501: ' || fail 'a file of 501 lines passed'
+bash "$lint" "$tree" | grep -q '^models/base/units.hpp:701: ' || fail 'a file of 701 lines passed'
+# circle FILE LINE [FILE HEADER]...: headers that FILEs include make a circle, which is found at FILE:LINE.
+circle() {
+  make_tree
+  local at=$1:$2
+  shift 2
+  while [ $# != 0 ]; do
+    [ -f "$tree/$1" ] || printf '// Why.\n' >"$tree/$1"
+    printf '#include "%s"\n' "$2" >>"$tree/$1"
+    shift 2
+  done
+  [ "$(bash "$lint" "$tree" | grep -c "^$at: closes a circle: ")" = 1 ] || fail "a circle closed at $at passed"
+}
+circle models/price/b.hpp 2 models/price/a.hpp models/price/b.hpp models/price/b.hpp models/price/a.hpp
+circle models/price/b.cpp 2 models/price/a.hpp models/price/b.hpp models/price/b.cpp models/price/a.hpp
+circle models/price/c.cpp 2 models/price/a.cpp models/price/b.hpp models/price/b.hpp models/price/c.hpp \
+  models/price/c.cpp models/price/a.hpp
+make_tree
+printf '// Why.\n#include "sim/player/player.hpp"\n' >"$tree/sim/player/player_state.hpp"
+printf '#include "sim/player/player_state.hpp"\n' >>"$tree/sim/player/player.hpp"
+bash "$lint" "$tree" >/dev/null || fail 'a circle that is known was refused'
 make_tree
 printf '#pragma once\n// Too late.\n' >"$tree/models/base/late.hpp"
 bash "$lint" "$tree" | grep -q '^models/base/late.hpp:1: ' || fail 'a source without an opening comment passed'
@@ -119,6 +139,17 @@ bash "$lint" "$tree" | grep -q '^models/price/price.cpp:1: ' || fail 'a source t
 make_tree
 printf '#!/bin/sh\nset -e\n' >"$tree/bare"
 bash "$lint" "$tree" | grep -q '^bare:1: ' || fail 'a script without an opening comment passed'
+
+# The plan of the rooms: what stands on nothing first, tests left out, includes counted.
+rm -rf "${tree:?}"/*
+mkdir -p "$tree"/{base,top/draw,tests}
+printf '// Why.\n#include <vector>\n' >"$tree/base/a.hpp"
+printf '#include "base/a.hpp"\n#include "base/a.hpp"\n#include "made/by_the_build.hpp"\n' >"$tree/top/b.cpp"
+printf '#include "top/b.hpp"\n  #include "base/a.hpp"\n' | tee "$tree/tests/c.cpp" >"$tree/top/draw/c.cpp"
+[ "$("${lint%lint.sh}rooms.sh" "$tree" | tail -n +2 | sed -E 's/ +/ /g')" = 'base 1 2
+top 1 3 base
+top/draw 1 2 base top' ] || fail 'the plan of the rooms is another'
+"${lint%lint.sh}rooms.sh" --dot "$tree" | grep -qx '  "top" -> "base" \[label=2\];' || fail 'the drawing of the rooms lacks an arrow'
 rm -rf "${tree:?}"/*
 bash "$lint" "$tree" >/dev/null && fail 'an empty tree passed'
 

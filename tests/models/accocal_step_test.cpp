@@ -2,10 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "models/price/accocal_layers.hpp"
-#include "models/price/costs.hpp"
+#include "models/price/layer_time.hpp"
 #include "models/price/memory.hpp"
 #include "models/price/price.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/step_lines.hpp"
@@ -135,7 +141,7 @@ TEST(AccocalStep, AMicroBatchOnAMeasuredDeviceIsTheSumOfItsKernels) {
   device.launch_interval = Seconds{0};
   // Every memory-bound kernel takes 7 us whatever its size, every product what the roofline says; no overheads.
   for (int i = 0; i < kStepKernelCount; ++i)
-    device.kernels.push_back(
+    device.kernels.edit().push_back(
         {static_cast<StepKernel>(i), Dtype::kBf16, 0, {{1, Seconds{7e-6}}, {1e12, Seconds{7e-6}}}, 0, 2});
   const RankKind kind = price(scenario, scenario.schedules[0]).kinds.front();
   double expected = 0;
@@ -152,13 +158,14 @@ TEST(AccocalStep, ItsOptimizerIsPricedByItsTableInItsDtype) {
   costs.implementation = Implementation::kAccocal;
   Device device = sample_device();
   device.adamw_time_per_parameter = Seconds{1e-12};
-  device.kernels = {{StepKernel::kAdamw, Dtype::kBf16, 0, {{1e6, Seconds{1e-5}}, {1e8, Seconds{1e-3}}}, 0, 2},
-                    {StepKernel::kAdamw, Dtype::kFp32, 0, {{1e6, Seconds{3e-5}}}, 0, 1}};
+  device.kernels = std::vector<KernelTable>{
+      {StepKernel::kAdamw, Dtype::kBf16, 0, {{1e6, Seconds{1e-5}}, {1e8, Seconds{1e-3}}}, 0, 2},
+      {StepKernel::kAdamw, Dtype::kFp32, 0, {{1e6, Seconds{3e-5}}}, 0, 1}};
   EXPECT_NEAR(optimizer_time(costs, 1e7, device).value, 1e-4, 1e-12);
   EXPECT_NEAR(optimizer_time(costs, 1e3, device).value, 1e-5, 1e-12);  // its least, not 1 ns
   costs.parameter_dtype = costs.gradient_dtype = Dtype::kFp32;
   EXPECT_NEAR(optimizer_time(costs, 1e6, device).value, 3e-5, 1e-12);
-  device.kernels.pop_back();  // not measured in fp32
+  device.kernels.edit().pop_back();  // not measured in fp32
   EXPECT_NEAR(optimizer_time(costs, 1e6, device).value, 1e-6, 1e-12);
   costs.implementation = Implementation::kFused;  // another's
   costs.parameter_dtype = costs.gradient_dtype = Dtype::kBf16;

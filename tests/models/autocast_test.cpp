@@ -2,6 +2,9 @@
 // consumer of another type?
 #include <gtest/gtest.h>
 
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/training.hpp"
 #include "tests/models/sample_models.hpp"
 
 namespace accosim {

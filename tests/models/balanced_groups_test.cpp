@@ -1,10 +1,11 @@
 // Node groups with numbers of micro-batches of their own, groups of no nodes, and values that training.balance chooses:
 // what loads, what is refused, and what a resolved scenario says of them.
-#include "models/spec/balanced_groups.hpp"
+#include "models/read/balanced_groups.hpp"
 
 #include <gtest/gtest.h>
 
 #include "models/base/json.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "tests/models/scenario_files.hpp"
 
 namespace accosim {
@@ -83,7 +84,7 @@ TEST_F(NodeGroups, LeaveToTheBalanceWhatItChooses) {
   const std::string speed = "/training/balance=speed";
   const auto lines = [&](const std::vector<std::string>& sets) {
     try {
-      load_to_balance(scenario, sets, {});
+      load_scenario(scenario, sets);
     } catch (const ScenarioError& error) {
       return error.errors;
     }
@@ -96,29 +97,17 @@ TEST_F(NodeGroups, LeaveToTheBalanceWhatItChooses) {
   EXPECT_TRUE(any_has(lines({speed, without(steps_, "2")}), "is what \"balance\": \"speed\" of the training chooses"));
   EXPECT_TRUE(any_has(lines({speed, "/schedules/3/micro_batches_per_round=2"}),
                       "is half of what \"balance\": \"speed\" of the training chooses; leave it out"));
-  // Who plays nothing chooses nothing.
-  EXPECT_TRUE(
-      any_has(errors({speed}), "/training/balance: is speed, which compare, run, explain and resolve choose by"));
 }
 
-TEST_F(NodeGroups, AChoiceIsShownWithItsSourceAndForgottenWhenItIsReadAgain) {
-  Cluster chosen = load().scenario.cluster;
-  chosen.nodes[0].micro_batch_size = 8;
-  chosen.nodes[0].accumulation_steps = {6};
-  chosen.nodes[1].micro_batch_size = 2;
-  chosen.nodes[1].accumulation_steps = {4, 2};
-  const std::vector<std::string> speed = {"/training/balance=speed"};
-  const LoadedScenario loaded = load_to_balance(scenario, speed, choice_of(chosen));
-  EXPECT_EQ(loaded.scenario.cluster.nodes[0].micro_batch_size, 8);
-  EXPECT_EQ(loaded.scenario.cluster.nodes[1].accumulation_steps, (std::vector<int>{4, 2}));
-  for (const char* const key : {"/cluster/nodes/0/micro_batch_size", "/cluster/nodes/0/gradient_accumulation_steps",
-                                "/cluster/nodes/1/gradient_accumulation_steps/1"})
-    EXPECT_NE(loaded.resolved().find(std::string("\"") + key + "\": \"balance\""), std::string::npos) << key;
+TEST_F(NodeGroups, WhatBalanceIsToChooseIsNotWrittenByWhoResolves) {
+  const LoadedScenario loaded = load_scenario(scenario, {"/training/balance=speed"});
   const std::string again = files.write("resolved.json", loaded.resolved());
-  EXPECT_EQ(load_to_balance(again, {}, {}).scenario.cluster.nodes[0].micro_batch_size, 1);
-  EXPECT_EQ(load_to_balance(again, {}, choice_of(chosen)).resolved(), loaded.resolved());
-  // Without the balance what it chose then stays, as any number that is written.
-  EXPECT_EQ(load_scenario(again, {"/training/balance=none"}).scenario.cluster.nodes[0].micro_batch_size, 8);
+  EXPECT_EQ(load_scenario(again, {}).resolved(), loaded.resolved());
+  // Without the balance the defaults are as any number that is written.
+  EXPECT_EQ(load_scenario(again, {"/training/balance=none", "/training/micro_batch_size=7"})
+                .scenario.cluster.nodes[1]
+                .micro_batch_size,
+            loaded.scenario.cluster.nodes[1].micro_batch_size);
 }
 
 }  // namespace

@@ -8,9 +8,14 @@
 #include <cmath>
 #include <utility>
 
+#include "models/price/layer_time.hpp"
 #include "models/price/operators.hpp"
+#include "models/price/price.hpp"
 #include "models/price/spread.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {

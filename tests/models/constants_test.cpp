@@ -8,7 +8,8 @@
 
 #include "models/fit/write_constants.hpp"
 #include "models/spec/fabrics.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/training.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/random.hpp"
 

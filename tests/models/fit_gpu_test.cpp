@@ -11,6 +11,7 @@
 #include "models/base/json.hpp"
 #include "models/price/held.hpp"
 #include "models/price/spread.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "tests/support/gpu_document.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -113,7 +114,7 @@ TEST_F(FitGpu, TablesAreOfWhatAStepIsPricedBy) {
   std::set<StepKernel> asked = {StepKernel::kAdamw}, written;
   for (const StepLaunch& one : accocal_micro_batch(gpt_sizes(1, 768, 1)))
     if (!one.product) asked.insert(one.kernel);
-  for (const KernelTable& table : invented().device.kernels) written.insert(table.kernel);
+  for (const KernelTable& table : *invented().device.kernels) written.insert(table.kernel);
   EXPECT_EQ(written, asked);
 }
 
@@ -181,7 +182,7 @@ TEST_F(FitGpu, ATableIsNoSurerThanItsLeftOutSamplesOrTheirNumber) {
                                elements, 4 * elements),
                    1e-6 * std::sqrt(elements) * (i % 2 == 1 ? factor : 1));
     const Device device = fit_of(document).device;
-    return std::find_if(device.kernels.begin(), device.kernels.end(),
+    return std::find_if(device.kernels->begin(), device.kernels->end(),
                         [](const KernelTable& table) { return table.kernel == StepKernel::kGeluForward; })
         ->spread;
   };
@@ -197,8 +198,8 @@ TEST_F(FitGpu, AProductNextToAMeasuredOneTakesHalfOfItsDeviation) {
   Device device = load_device("H100-SXM");
   const Gemm g{1, 1024, 4096, 512, Bytes{2}, Bytes{2}, false, GemmLayout::kTN};
   GemmFit& fit = *device.gemm[static_cast<std::size_t>(Dtype::kBf16)];
-  fit.products = {{GemmLayout::kTN, false, 1024, 4096, 512, 1, 1.44},
-                  {GemmLayout::kTN, false, 1024, 1024, 512, 1, 0.81}};
+  fit.products = std::vector<MeasuredProduct>{{GemmLayout::kTN, false, 1024, 4096, 512, 1, 1.44},
+                                              {GemmLayout::kTN, false, 1024, 1024, 512, 1, 0.81}};
   const auto ratio = [&](Gemm asked) { return measured_ratio(asked, device, Dtype::kBf16); };
   EXPECT_DOUBLE_EQ(ratio(g), 1.44);
   const auto with = [&](double m, double n, double k, double batch) {
@@ -254,7 +255,7 @@ TEST_F(FitGpu, TheProfileIsAFileThatLoadsAndCanBeInheritedFrom) {
   const Device device = load_device(heir);
   EXPECT_EQ(device.kernels, invented().device.kernels);
   // What corrected the fit that is gone is gone too.
-  EXPECT_TRUE(device.gemm[static_cast<std::size_t>(Dtype::kBf16)]->products.empty());
+  EXPECT_TRUE(device.gemm[static_cast<std::size_t>(Dtype::kBf16)]->products->empty());
 }
 
 TEST_F(FitGpu, ARelativeHasItsOwnNameAndInheritsTheRest) {

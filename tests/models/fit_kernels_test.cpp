@@ -6,8 +6,11 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/fit/pooled_kernels.hpp"
 #include "models/fit/write_profile.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -243,7 +246,7 @@ TEST(WriteProfile, TouchesOnlyWhatWasFitted) {
   EXPECT_EQ(written({gemm}).gemm, device.gemm);
   gemm.by = {{"me a", {}}};
   EXPECT_EQ(written({gemm}).gemm[static_cast<std::size_t>(Dtype::kBf16)]->peak_fraction, 0.6);
-  EXPECT_TRUE(written({gemm}).gemm[static_cast<std::size_t>(Dtype::kBf16)]->products.empty());
+  EXPECT_TRUE(written({gemm}).gemm[static_cast<std::size_t>(Dtype::kBf16)]->products->empty());
   EXPECT_EQ(written({gemm}).gemm[static_cast<std::size_t>(Dtype::kFp32)],
             device.gemm[static_cast<std::size_t>(Dtype::kFp32)]);
 }

@@ -6,7 +6,13 @@
 
 #include <utility>
 
-#include "models/spec/scenario_parts.hpp"
+#include "models/base/json.hpp"
+#include "models/read/load.hpp"
+#include "models/read/read_schedule.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 #include "tests/models/scenario_files.hpp"
 #include "tests/support/json.hpp"
 
@@ -42,9 +48,7 @@ TEST(Frameworks, PytorchsDdpHasBucketsAndCopies) {
   EXPECT_EQ(ddp.first_bucket.value, kMiB);
   EXPECT_TRUE(ddp.broadcast_buffers);
   EXPECT_FALSE(ddp.gradient_as_bucket_view);
-  // Its fully_shard reduces a unit at a time; it has no ZeRO-1 that overlaps.
-  EXPECT_EQ(spec_of("zero2", Framework::kPytorch, {}).buckets, Buckets::kUnits);
-  EXPECT_EQ(spec_of("zero2", Framework::kPytorch, {}).overlap, Overlap::kBackward);
+  // It has no ZeRO-1 that overlaps; asked to, that reduces a unit at a time, as its fully_shard does.
   EXPECT_EQ(spec_of("zero1", Framework::kPytorch, {}).overlap, Overlap::kNone);
   EXPECT_EQ(spec_of("zero1", Framework::kPytorch, {{"overlap", "backward"}}).buckets, Buckets::kUnits);
 }
@@ -81,6 +85,90 @@ TEST(Frameworks, MegatronReducesInFp32InOnePieceOrInBucketsThatGrowWithTheRanks)
   // fp16 gradients stay as they are, and so do those of what is not Megatron's.
   EXPECT_EQ(spec_of("zero1", Framework::kMegatron, {{"parameter_dtype", "fp16"}}).gradient_dtype, Dtype::kFp16);
   EXPECT_EQ(spec_of("dpu", Framework::kMegatron, {}).gradient_dtype, Dtype::kBf16);
+}
+
+TEST(Frameworks, PytorchsZero2IsFullyShard) {
+  const ScheduleSpec pytorchs = spec_of("zero2", Framework::kPytorch, {});
+  EXPECT_EQ(pytorchs.runs_as, "zero3");
+  EXPECT_FALSE(pytorchs.reshard_after_forward);
+  EXPECT_TRUE(pytorchs.reshard_after_backward);
+  EXPECT_EQ(pytorchs.sync, Sync::kEveryMicroBatch);
+  EXPECT_EQ(sharding_of(pytorchs), Sharding::kParameters);
+  const ScheduleSpec deepspeeds = spec_of("zero2", Framework::kDeepspeed, {});
+  EXPECT_EQ(deepspeeds.runs_as, "");
+  EXPECT_EQ(sharding_of(deepspeeds), Sharding::kGradients);
+  EXPECT_EQ(spec_of("zero3", Framework::kPytorch, {}).runs_as, "");
+}
+
+TEST(Frameworks, Zero2TakesTheKeysOfTheProgramThatItsFrameworkRuns) {
+  const auto error_of = [](Framework framework, const char* key, const char* value) {
+    std::vector<std::string> errors;
+    spec_of("zero2", framework, {{key, value}}, 8, &errors);
+    return errors.empty() ? "" : errors.front();
+  };
+  for (const char* const key : {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "reduction",
+                                "gather_bucket_mb", "gradient_as_bucket_view"})
+    EXPECT_NE(error_of(Framework::kPytorch, key, "none")
+                  .find("PyTorch's fully_shard reduces a unit at a time beside the backward pass; leave it out, or "
+                        "write \"framework\": \"deepspeed\""),
+              std::string::npos)
+        << key << ": " << error_of(Framework::kPytorch, key, "none");
+  EXPECT_EQ(error_of(Framework::kPytorch, "reduce_dtype", "fp32"), "");
+  EXPECT_NE(error_of(Framework::kPytorch, "reshard_after_forward", "false").find("it belongs to zero3"),
+            std::string::npos);
+  EXPECT_EQ(error_of(Framework::kDeepspeed, "overlap", "none"), "");
+  EXPECT_NE(error_of(Framework::kDeepspeed, "reduce_dtype", "fp32")
+                .find("zero2 has such a choice only where PyTorch runs it; remove it, or write \"framework\": "
+                      "\"pytorch\""),
+            std::string::npos)
+      << error_of(Framework::kDeepspeed, "reduce_dtype", "fp32");
+}
+
+/// The errors of an entry, in JSON.
+std::vector<std::string> errors_of(const std::string& text, Framework framework = Framework::kPytorch,
+                                   Implementation implementation = Implementation::kEager) {
+  JsonValue json = parse_json(text, "").root;
+  Training training;
+  training.framework = framework;
+  training.implementation = implementation;
+  Diagnostics diagnostics;
+  read_schedule(json, "", training, std::nullopt, diagnostics);
+  return diagnostics.errors;
+}
+
+void expect_error(const std::vector<std::string>& errors, const std::string& said) {
+  ASSERT_EQ(errors.size(), 1U) << said;
+  EXPECT_NE(errors[0].find(said), std::string::npos) << errors[0];
+}
+
+TEST(Frameworks, ParametersAreGatheredBesideTheForwardPassWhereGradientsAreBesideTheBackwardPass) {
+  const std::string both = R"({"name": "zero1", "overlap": "backward", "overlap_param_gather": true)";
+  EXPECT_TRUE(errors_of(both + "}").empty());
+  EXPECT_TRUE(errors_of(both + R"(, "align_param_gather": true})", Framework::kMegatron).empty());
+  expect_error(errors_of(R"({"name": "zero1", "overlap_param_gather": true})"),
+               "write \"overlap\": \"backward\" too, or leave it out");
+  expect_error(errors_of(R"({"name": "zero1", "align_param_gather": true})"),
+               "write \"overlap_param_gather\": true too, or leave it out");
+  expect_error(errors_of(both + R"(, "gather_bucket_mb": 100})"), "the buckets of the gradients are gathered");
+  expect_error(errors_of(both + "}", Framework::kDeepspeed), "DeepSpeed gathers the parameters after the step");
+  expect_error(
+      errors_of(R"({"name": "zero1", "overlap_param_gather": false})", Framework::kPytorch, Implementation::kAccocal),
+      "accocal gathers the parameters after the step");
+  expect_error(errors_of(R"({"name": "ddp", "overlap_param_gather": true})"), "it belongs to zero1");
+}
+
+TEST(Frameworks, ShardsAreAllReducedLaterOnlyWhereThatChangesSomething) {
+  const std::string hybrid = R"({"name": "zero3", "shard_group": "node", "all_reduce": "last_micro_batch")";
+  EXPECT_TRUE(errors_of(hybrid + "}").empty());
+  expect_error(errors_of(R"({"name": "zero3", "all_reduce": "last_micro_batch"})"),
+               "write \"shard_group\": \"node\" too, or leave it out");
+  expect_error(errors_of(hybrid + R"(, "sync": "last_micro_batch"})"), "changes nothing where \"sync\"");
+  // Inside replicas there is no hybrid sharding.
+  expect_error(
+      errors_of(R"({"name": "diloco", "replica": "node", "inner": "zero3", "all_reduce": "last_micro_batch"})"),
+      "it belongs to zero3");
+  EXPECT_TRUE(
+      errors_of(R"({"name": "diloco", "replica": "node", "inner": "zero3", "reshard_after_backward": false})").empty());
 }
 
 TEST(Frameworks, WhatTheyDoNotHaveIsRefused) {

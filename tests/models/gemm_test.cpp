@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "models/price/attention_time.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/device.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {

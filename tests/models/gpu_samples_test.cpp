@@ -5,7 +5,8 @@
 
 #include <functional>
 
-#include "models/spec/scenario.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "tests/support/gpu_document.hpp"
 
 namespace accosim {

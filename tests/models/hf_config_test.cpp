@@ -1,10 +1,12 @@
 // Does a Hugging Face config become the model that transformers would build, to the last parameter?
-#include "models/spec/hf_config.hpp"
+#include "models/read/hf_config.hpp"
 
 #include <gtest/gtest.h>
 
 #include "models/price/layers.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/shipped.hpp"
 
 namespace accosim {
 namespace {

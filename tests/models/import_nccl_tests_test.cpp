@@ -6,7 +6,8 @@
 
 #include "models/collectives/links.hpp"
 #include "models/fit/write_links.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {

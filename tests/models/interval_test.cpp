@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "models/spec/cluster.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {

@@ -117,5 +117,69 @@ TEST_F(IslandFiles, WhatMeansNothingIsRefused) {
               R"(needs as many GPUs in every node, and "there" has 4 where "here" has 2)"));
 }
 
+TEST_F(IslandFiles, WholeParametersMeetInARingOrBySites) {
+  const auto spec = [&](const std::string& keys) {
+    return loaded(kTwo, kApart, R"({"name": "diloco")" + keys + "}").schedules[0];
+  };
+  EXPECT_EQ(spec("").meeting, Meeting::kRing);
+  EXPECT_EQ(spec(R"(, "meeting": "hierarchical")").meeting, Meeting::kHierarchical);
+  EXPECT_EQ(spec(R"(, "replica": "group", "meeting": "hierarchical")").meeting, Meeting::kHierarchical);
+  const auto lines = [&](const std::string& groups, const std::string& fabric, const std::string& keys) {
+    return refused(groups, fabric, R"({"name": "diloco", "meeting": "hierarchical")" + keys + "}");
+  };
+  // Shards meet those of the same place already.
+  EXPECT_TRUE(any_has(lines(kTwo, kApart, R"(, "replica": "group", "inner": "zero3")"),
+                      "/schedules/0/meeting: is how whole parameters are exchanged, and here each shard meets those of "
+                      "the same place at the other replicas; leave it out"));
+  // Sites are of one shape: node groups that are apart, or nodes.
+  const std::string more_nodes = nodes(3, 2, "here") + "," + nodes(2, 2, "there");
+  EXPECT_TRUE(any_has(lines(more_nodes, kApart, ""),
+                      R"("hierarchical" needs as many nodes in every node group, and "there" has 2 where "here" has 3;)"
+                      R"( write "ring")"));
+  EXPECT_TRUE(lines(more_nodes, "{}", "").empty());
+  EXPECT_TRUE(any_has(lines(nodes(2, 2, "here") + "," + nodes(2, 4, "there"), "{}", ""),
+                      R"("hierarchical" needs as many GPUs in every node, and "there" has 4 where "here" has 2)"));
+  EXPECT_TRUE(any_has(lines(nodes(1, 2, "one"), "{}", ""), "the cluster is one node, so there is one site"));
+  EXPECT_TRUE(any_has(lines(nodes(4, 1, "single"), "{}", ""), "a site has one GPU, which a ring joins as well"));
+  EXPECT_TRUE(
+      any_has(refused(kTwo, kApart, R"({"name": "ddp", "meeting": "ring"})"), "it belongs to diloco and local_sgd"));
+}
+
+TEST_F(IslandFiles, BucketsThatGrowWithTheRanksGrowWithThoseOfAReplica) {
+  // Megatron-LM: max(40e6, 1e6 x ranks) elements of 4 B. Sites of 6 and 8 nodes of 8 GPUs have 48 and 64 ranks,
+  // nodes 8.
+  const auto spec = [&](const std::string& groups, const std::string& keys) {
+    const std::string file =
+        files.write("i.json", scenario_of(groups, kApart, R"({"name": "diloco", "overlap": "backward")" + keys + "}"));
+    return load_scenario(file, {"/training/framework=megatron", "/training/precision=bf16"}).scenario.schedules[0];
+  };
+  const std::string equal = nodes(8, 8, "here") + "," + nodes(8, 8, "there");
+  const ScheduleSpec group = spec(equal, R"(, "replica": "group")");
+  EXPECT_EQ(group.bucket_cap, Bytes{64e6 * 4});
+  EXPECT_EQ(bucket_cap_of(group, 64), Bytes{64e6 * 4});
+  EXPECT_EQ(spec(equal, R"(, "replica": "node")").bucket_cap, Bytes{40e6 * 4});
+  // Unlike sites have each their own, and no number stands for both.
+  const std::string unequal = nodes(6, 8, "here") + "," + nodes(8, 8, "there");
+  const ScheduleSpec each = spec(unequal, R"(, "replica": "group")");
+  EXPECT_EQ(bucket_cap_of(each, 48), Bytes{48e6 * 4});
+  EXPECT_EQ(bucket_cap_of(each, 64), Bytes{64e6 * 4});
+  EXPECT_EQ(each.first_bucket, each.bucket_cap);
+  const ScheduleSpec written = spec(unequal, R"(, "replica": "group", "bucket_cap_mb": 25)");
+  EXPECT_EQ(bucket_cap_of(written, 48), Bytes{25 * 0x1p20});
+  EXPECT_EQ(bucket_cap_of(written, 64), Bytes{25 * 0x1p20});
+}
+
+TEST_F(IslandFiles, UpdatesThatBecomeEqualAreNotTooMany) {
+  // 4 units gathered twice and reduced are 12 collectives in an update, 108,000 in 9,000: more than are played, which
+  // they are where micro-batches are drawn.
+  const std::string schedule = R"({"name": "diloco", "replica": "group", "inner": "zero3", "inner_updates": 9000})";
+  EXPECT_TRUE(refused(kTwo, kApart, schedule).empty());
+  const std::string file = files.write("i.json", scenario_of(kTwo, kApart, schedule));
+  EXPECT_TRUE(
+      any_has(errors_of(file, {R"(/training/compute_jitter={"micro_batch": 0.1})"}),
+              "\"diloco\" would send 108000 units from one meeting of its replicas to the next; at most 100000: "
+              "lower inner_updates or gradient_accumulation_steps"));
+}
+
 }  // namespace
 }  // namespace accosim

@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "models/price/kernel.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/device.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {
@@ -77,7 +78,7 @@ TEST(KernelTable, OfSeveralTheOneOfTheNearestRowsIsAsked) {
   for (const double rows : {128.0, 1024.0}) {
     softmax.rows = rows;
     softmax.times = {{1000, Seconds{rows * 1e-6}}};
-    device.kernels.push_back(softmax);
+    device.kernels.edit().push_back(softmax);
   }
   Kernel kernel = memory_kernel(Bytes{4000});
   kernel.step = StepKernel::kSoftmaxForward;

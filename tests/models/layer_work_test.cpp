@@ -6,6 +6,9 @@
 #include <string>
 
 #include "models/price/layers.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/training.hpp"
 #include "tests/models/sample_models.hpp"
 
 namespace accosim {

@@ -8,6 +8,9 @@
 #include <set>
 #include <string>
 
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/training.hpp"
 #include "tests/models/sample_models.hpp"
 
 namespace accosim {

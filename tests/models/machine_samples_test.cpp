@@ -6,7 +6,11 @@
 #include <sstream>
 #include <string>
 
+#include "models/read/load.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {

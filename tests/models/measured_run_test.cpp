@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "models/spec/scenario.hpp"
+#include "models/read/overrides.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "models/spec/device.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 #include "tests/models/sample_models.hpp"
 
 namespace accosim {
@@ -222,6 +225,46 @@ TEST(ResidentMemory, Zero3HoldsShardsAndTheUnitsAtHand) {
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 800);
   s.sync = Sync::kLastMicroBatch;  // whole gradients, in the dtype of their sum
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kGradients), 4000);
+}
+
+TEST(ResidentMemory, UnitsThatStayAfterTheBackwardPassAreAllThereInTheMicroBatchesBeforeTheLast) {
+  // Layers of 500, 300 and 200 parameters on 4 ranks, the worst moment made the block, without prefetch. Before the
+  // last of two micro-batches the block and the head, which have computed backward, are there, 500 parameters of 2 B;
+  // where units stay after the forward pass too, all 1000.
+  ScheduleSpec s = spec_of("zero3");
+  s.sync = Sync::kEveryMicroBatch;
+  s.prefetch = 0;
+  s.reshard_after_backward = false;
+  std::vector<Layer> layers = three_layers();
+  layers[1].operators[0].workspace = Bytes{1e6};
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 500);
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 2 * 500);
+  // Of one micro-batch the last backward pass frees: the block alone.
+  EXPECT_EQ(part(resident(s, layers, 4, 1), MemoryUse::kGatheredParameters), 2 * 300);
+  s.reshard_after_forward = false;
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 1000);
+  // Reduced in the last micro-batch alone, whose backward pass frees: there two buffers are reduced, 4 B x 500, beside
+  // the embedding and the block, 2 B x 800; in the one before it there are none beside all units, 2 B x 1000. The first
+  // is more.
+  s.sync = Sync::kLastMicroBatch;
+  s.reduce_dtype = Dtype::kFp32;
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 800);
+  EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 4 * 500);
+}
+
+TEST(ResidentMemory, HybridShardingThatAllReducesOnceKeepsAPartialShard) {
+  // 1000 parameters over the 4 ranks of a node: 250 in the type that is reduced, if more than one micro-batch adds up.
+  ScheduleSpec s = spec_of("zero3");
+  s.sync = Sync::kEveryMicroBatch;
+  s.shard_group = ShardGroup::kNode;
+  EXPECT_EQ(part(resident(s), MemoryUse::kPartialGradientShard), 0);
+  const double every = resident(s).total().value;
+  s.all_reduce = Sync::kLastMicroBatch;
+  EXPECT_EQ(part(resident(s), MemoryUse::kPartialGradientShard), 2 * 250);
+  EXPECT_EQ(resident(s).total().value, every + 2 * 250);
+  s.reduce_dtype = Dtype::kFp32;
+  EXPECT_EQ(part(resident(s), MemoryUse::kPartialGradientShard), 4 * 250);
+  EXPECT_EQ(part(resident(s, three_layers(), 4, 1), MemoryUse::kPartialGradientShard), 0);
 }
 
 TEST(ResidentMemory, TiedEmbeddingsStayGathered) {

@@ -8,7 +8,8 @@
 #include <stdexcept>
 
 #include "models/price/accocal_layers.hpp"
-#include "models/spec/hf_config.hpp"
+#include "models/read/hf_config.hpp"
+#include "models/spec/model.hpp"
 
 namespace accosim {
 namespace {

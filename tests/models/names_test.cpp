@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <optional>
 
+#include "models/read/library.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -8,7 +8,9 @@
 #include <numeric>
 
 #include "models/base/draws.hpp"
-#include "models/price/costs.hpp"
+#include "models/price/layer_time.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/scenario.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {

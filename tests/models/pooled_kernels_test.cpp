@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/spec/device.hpp"
+
 namespace accosim {
 namespace {
 

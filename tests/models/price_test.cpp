@@ -7,9 +7,12 @@
 #include <cmath>
 #include <cstdint>
 
-#include "models/price/costs.hpp"
+#include "models/price/layer_time.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/operators.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -93,6 +96,29 @@ TEST(Price, LayerIsTheSumOfItsOperators) {
   EXPECT_DOUBLE_EQ(t.forward.value, 12e-3 + kKernelOverhead.value);
   EXPECT_DOUBLE_EQ(t.backward.value, 24e-3 + 2 * kKernelOverhead.value);
   EXPECT_EQ(t.parameters, 12);
+}
+
+TEST(Price, AParameterIsNeededWhenItsOperatorBegins) {
+  // Three products of 10, 20 and 10 ms forward; the second has two tensors. They begin after 0, 1/4 and 3/4 of the
+  // forward pass, and their gradients are there, last operator first, after 1/4, 3/4 and all of the backward pass. What
+  // runs beside all of them shifts nothing.
+  Operator first = op_of(kProduct), second = op_of(kProduct), third = op_of(kProduct), beside = op_of(kProduct);
+  second.forward.push_back(kProduct);
+  second.backward.insert(second.backward.end(), {kProduct, kProduct});
+  first.tensors = {1};
+  second.tensors = {2, 3};
+  third.tensors = {4};
+  beside.beside_all = true;
+  add_up(second);
+  const LayerTime t = time_of(Layer{LayerKind::kBlock, {first, second, beside, third}}, round_device());
+  const std::vector<GradientTensor>& gradients = *t.gradients;
+  ASSERT_EQ(gradients.size(), 4U);
+  const double expected[4][3] = {{4, 0.25, 0.75}, {3, 0.75, 0.25}, {2, 0.75, 0.25}, {1, 1, 0}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(gradients[i].elements, expected[i][0]);
+    EXPECT_NEAR(gradients[i].ready, expected[i][1], 1e-12) << i;
+    EXPECT_NEAR(gradients[i].needed, expected[i][2], 1e-12) << i;
+  }
 }
 
 TEST(Price, SmallLayerIsBoundByTheHostsLaunches) {

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "build_info/project.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {

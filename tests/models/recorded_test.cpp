@@ -6,7 +6,7 @@
 
 #include "models/recorded/recorded_results.hpp"
 #include "models/recorded/recorded_trace.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "models/price/layers.hpp"
-#include "models/spec/spec.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/training.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {

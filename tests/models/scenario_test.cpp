@@ -8,7 +8,14 @@
 #include <fstream>
 
 #include "models/collectives/collectives.hpp"
+#include "models/read/library.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/shipped.hpp"
+#include "models/spec/training.hpp"
 #include "tests/models/scenario_files.hpp"
 
 namespace accosim {

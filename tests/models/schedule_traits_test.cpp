@@ -3,30 +3,60 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 
-#include "models/spec/scenario_parts.hpp"
+#include "models/read/read_schedule.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
 
-Training four_steps() {
+Training four_steps(Framework framework = Framework::kPytorch) {
   Training training;
+  training.framework = framework;
   training.gradient_accumulation_steps = 4;
   return training;
 }
 
-/// The schedule as it is resolved, all defaults written in.
-JsonValue resolved(const std::string& name) {
-  JsonValue value = json_object({{"name", name}});
-  // The sizes of buckets are written where there are such buckets, and a size of gathers where they are cut.
-  if (traits_of(name).takes("buckets")) value.set("buckets", json_text("tensors", {}));
-  if (traits_of(name).takes("gather_bucket_mb")) value.set("gather_bucket_mb", json_number(100, {}));
+std::vector<const ScheduleTraits*> all_rows() {
+  std::vector<const ScheduleTraits*> rows;
+  for (const ScheduleTraits& row : schedules()) rows.push_back(&row);
+  for (const ScheduleTraits& row : schedules_of_frameworks()) rows.push_back(&row);
+  return rows;
+}
+
+/// A framework under which the row holds.
+Framework framework_of(const ScheduleTraits& row) {
+  for (const Framework each : {Framework::kPytorch, Framework::kDeepspeed, Framework::kMegatron})
+    if (find_schedule(row.name, each) == &row) return each;
+  ADD_FAILURE() << row.name << " holds nowhere";
+  return Framework::kPytorch;
+}
+
+/// An entry as it is resolved, all defaults written in.
+JsonValue resolved(const ScheduleTraits& row, JsonValue entry) {
+  entry.set("name", row.name);
   Diagnostics diagnostics;
-  read_schedule(value, "/schedules/0", four_steps(), std::nullopt, diagnostics);
-  EXPECT_TRUE(diagnostics.errors.empty()) << name << ": " << diagnostics.errors.front();
-  return value;
+  read_schedule(entry, "/schedules/0", four_steps(framework_of(row)), std::nullopt, diagnostics);
+  EXPECT_TRUE(diagnostics.errors.empty()) << row.name << ": " << diagnostics.errors.front();
+  return entry;
+}
+
+/// Entries whose resolved keys are together all of the row's: the sizes of buckets are written where there are such
+/// buckets, a size of gathers where they are cut, and when shards are all-reduced in hybrid sharding; gathers beside
+/// the forward pass have no size of their own.
+std::vector<JsonValue> all_resolved(const ScheduleTraits& row) {
+  JsonValue entry = json_object({});
+  if (row.takes("buckets")) entry.set("buckets", "tensors");
+  if (row.takes("gather_bucket_mb")) entry.set("gather_bucket_mb", 100);
+  if (row.takes("all_reduce")) entry.set("shard_group", "node");
+  std::vector<JsonValue> all{resolved(row, entry)};
+  if (row.takes("align_param_gather"))
+    all.push_back(resolved(row, json_object({{"overlap", "backward"}, {"overlap_param_gather", true}})));
+  return all;
 }
 
 TEST(ScheduleTraits, EveryRowIsWhole) {
@@ -56,9 +86,34 @@ TEST(ScheduleTraits, EveryRowIsWhole) {
 TEST(ScheduleTraits, EveryKeyOfARowIsReadAndNoOther) {
   std::set<std::string> keys;
   for (const ScheduleTraits& row : schedules()) keys.insert(row.keys.begin(), row.keys.end());
-  for (const ScheduleTraits& row : schedules()) {
-    const JsonValue value = resolved(row.name);
-    for (const std::string& key : keys) EXPECT_EQ(value.find(key) != nullptr, row.takes(key)) << row.name << " " << key;
+  for (const ScheduleTraits* row : all_rows()) {
+    const std::vector<JsonValue> values = all_resolved(*row);
+    for (const std::string& key : keys)
+      EXPECT_EQ(std::any_of(values.begin(), values.end(), [&](const JsonValue& value) { return value.find(key); }),
+                row->takes(key))
+          << row->name << " " << key;
+  }
+}
+
+TEST(ScheduleTraits, ARowOfAFrameworkStandsForTheSchedulesOwn) {
+  for (const ScheduleTraits& row : schedules_of_frameworks()) {
+    const ScheduleTraits& own = traits_of(row.name);
+    ASSERT_TRUE(row.under);
+    EXPECT_EQ(find_schedule(row.name, *row.under), &row);
+    EXPECT_EQ(find_schedule(row.name), &own);
+    EXPECT_EQ(row.title, std::string(own.title));
+    EXPECT_EQ(row.trains_as, std::string(own.trains_as));
+    EXPECT_EQ(row.formula.whole, own.formula.whole);
+    EXPECT_EQ(row.formula.sharded, own.formula.sharded);
+    ASSERT_NE(find_schedule(row.runs_as), nullptr);
+    EXPECT_EQ(row.sharding, traits_of(row.runs_as).sharding);
+    ScheduleSpec spec;
+    spec.name = row.name;
+    EXPECT_EQ(&traits_of(spec), &own);
+    EXPECT_EQ(program_of(spec), row.name);
+    spec.runs_as = row.runs_as;
+    EXPECT_EQ(&traits_of(spec), &row);
+    EXPECT_EQ(program_of(spec), row.runs_as);
   }
 }
 

@@ -1,10 +1,12 @@
 // Are ranks numbered as documented, and do the names of choices differ from each other?
-#include "models/spec/spec.hpp"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
+
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
 
 namespace accosim {
 namespace {

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "models/price/operators.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -87,7 +89,7 @@ TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
   softmax.rows = 128;
   RankKind kind = kind_of({softmax});
   kind.workload.implementation = Implementation::kAccocal;
-  kind.device.kernels = {
+  kind.device.kernels = std::vector<KernelTable>{
       {StepKernel::kSoftmaxForward, Dtype::kBf16, 128, {{1000, Seconds{1e-6}}, {4000, Seconds{4e-6}}}, 0.05, 20}};
   const double inside = std::sqrt(squared(kListed) + squared(0.05));
   const double beyond = std::sqrt(squared(kListed) + squared(0.05) + squared(kInheritedSpread));
@@ -111,12 +113,12 @@ TEST(Spread, TheOptimizerErrsAsItsTableDoes) {
   Costs costs;
   costs.kinds = {kind_of({})};
   costs.parameters = 1e7;
-  costs.kinds[0].device.kernels = {
+  costs.kinds[0].device.kernels = std::vector<KernelTable>{
       {StepKernel::kAdamw, Dtype::kBf16, 0, {{1e6, Seconds{1e-5}}, {1e8, Seconds{1e-3}}}, 0.01, 20}};
   EXPECT_EQ(optimizer_spread(costs), kBandwidthSpread);  // PyTorch's is not what was measured
   costs.implementation = Implementation::kAccocal;
   EXPECT_NEAR(optimizer_spread(costs), kMeasuredSpread, 1e-12);
-  costs.kinds[0].device.kernels[0].spread = 0.07;
+  costs.kinds[0].device.kernels.edit()[0].spread = 0.07;
   EXPECT_NEAR(optimizer_spread(costs), 0.07, 1e-12);
   costs.parameters = 1e9;
   EXPECT_NEAR(optimizer_spread(costs), std::sqrt(squared(0.07) + squared(kInheritedSpread)), 1e-12);

@@ -190,6 +190,12 @@ void give_bytes(Stream& stream, const char* name, std::size_t bytes, std::functi
 }
 
 // Giving memory back waits for the whole device, here as there.
+void* filled_memory(std::size_t bytes) {
+  void* const data = ::operator new (bytes, std::align_val_t{kAlignment});
+  std::memset(data, 0xff, bytes);  // a NaN in every type
+  return data;
+}
+
 void run_all() {
   const std::unique_lock lock(played().mutex);
   while (std::uncaught_exceptions() == 0 && played().step()) {
@@ -296,57 +302,29 @@ void synchronise_device() {
   });
 }
 
-DeviceMemory::DeviceMemory(std::size_t bytes) : size_(bytes) {
+void* allocate_on_device(std::size_t bytes) {
   check_device(device_in_use);
-  if (bytes == 0) return;
   const std::unique_lock lock(played().mutex);
   const std::int64_t free = played().memory - played().used;
   if (static_cast<std::int64_t>(bytes) > free)
     throw DeviceError("no " + std::to_string(bytes) + " bytes on the device, of which " + std::to_string(free) +
                       " are free");
-  data_ = ::operator new (bytes, std::align_val_t{kAlignment});
-  std::memset(data_, 0xff, bytes);  // a NaN in every type
   played().used += static_cast<std::int64_t>(bytes);
+  return filled_memory(bytes);
 }
 
-DeviceMemory::~DeviceMemory() {
-  if (data_ == nullptr) return;
+void release_on_device(void* data, std::size_t bytes) noexcept {
   run_all();
   const std::unique_lock lock(played().mutex);
-  played().used -= static_cast<std::int64_t>(size_);
-  ::operator delete (data_, std::align_val_t{kAlignment});
+  played().used -= static_cast<std::int64_t>(bytes);
+  ::operator delete (data, std::align_val_t{kAlignment});
 }
 
-DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+void* allocate_pinned(std::size_t bytes) { return filled_memory(bytes); }
 
-DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  const DeviceMemory old(std::move(other));
-  return *this;
-}
-
-PinnedMemory::PinnedMemory(std::size_t bytes) : size_(bytes) {
-  if (bytes == 0) return;
-  data_ = ::operator new (bytes, std::align_val_t{kAlignment});
-  std::memset(data_, 0xff, bytes);
-}
-
-PinnedMemory::~PinnedMemory() {
-  if (data_ == nullptr) return;
+void release_pinned(void* data, std::size_t) noexcept {
   run_all();
-  ::operator delete (data_, std::align_val_t{kAlignment});
-}
-
-PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  const PinnedMemory old(std::move(other));
-  return *this;
+  ::operator delete (data, std::align_val_t{kAlignment});
 }
 
 Event::Event(bool timed) : handle_(std::make_unique<Handle>()) { handle_->timed = timed; }

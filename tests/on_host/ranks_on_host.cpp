@@ -11,6 +11,7 @@
 #include "calibration/device/device_transport.hpp"
 #include "calibration/ranks/bf16.hpp"
 #include "calibration/ranks/elements.hpp"
+#include "models/spec/schedule.hpp"
 #include "tests/on_host/on_host.hpp"
 
 namespace accocal {

@@ -172,8 +172,8 @@ async function measured(page, spans) {
 
 /// The numbers of paths in the charts of a sweep's page.
 const sweepShapes = (page) => page.evaluate(`['sweep-curve', 'sweep-map'].map((id) => document.querySelectorAll('#' + id + ' svg path').length)`);
-/// The drawn charts, as text.
-const sweepShot = (page) => page.evaluate(`[...document.querySelectorAll('#sweep figure svg')].map((one) => one.outerHTML).join()`);
+/// The drawn charts with their captions, as text: two scores may colour a map alike.
+const sweepShot = (page) => page.evaluate(`[...document.querySelectorAll('#sweep figure')].map((one) => one.outerHTML).join()`);
 
 async function sweepDraws(page) {
   await page.settle();
@@ -184,16 +184,21 @@ async function sweepDraws(page) {
   assert.equal(await page.evaluate(`document.querySelectorAll('section:not([hidden]) canvas').length`), 0);
 }
 
-/// Picks another one in a picker, and the charts are others.
+/// Picks every one in a picker, and the charts are others.
 async function pickersChange(page) {
   const pickers = await page.evaluate(`document.querySelectorAll('#sweep select').length`);
   assert.equal(pickers, 5, 'score, axis and value of the curve; score and axis of the map');
   for (let i = 0; i < pickers; ++i) {
-    const before = await sweepShot(page);
-    await page.evaluate(`(() => { const one = document.querySelectorAll('#sweep select')[${i}];
-      one.value = one.value === '0' ? '1' : '0'; one.dispatchEvent(new Event('change')); })()`);
-    await page.settle();
-    assert.notEqual(await sweepShot(page), before, `picker ${i}`);
+    const before = await sweepShot(page), shots = [];
+    const options = await page.evaluate(`document.querySelectorAll('#sweep select')[${i}].options.length`);
+    for (let option = 0; option < options; ++option) {
+      await page.evaluate(`(() => { const one = document.querySelectorAll('#sweep select')[${i}];
+        one.selectedIndex = ${option}; one.dispatchEvent(new Event('change')); })()`);
+      await page.settle();
+      shots.push(await sweepShot(page));
+    }
+    assert.ok(shots.includes(before), `picker ${i} does not come back`);
+    assert.ok(shots.some((shot) => shot !== before), `picker ${i}`);
   }
   const [paths] = await sweepShapes(page);
   await page.evaluate(`document.querySelector('#sweep-curve .switch input').click()`);

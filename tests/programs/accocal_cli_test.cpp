@@ -86,7 +86,7 @@ TEST(AccocalMeasure, ABadOptionSaysWhatToWrite) {
   expect({"--bytes", "16 MW"}, 1, "--bytes 16 MW");
   expect({"--ranks", "0"}, 2, "--ranks");
   expect({"--seconds", "-1"}, 2, "--seconds");
-  expect({"--transport", "mpi"}, 2, "--transport");
+  expect({"--transport", "ring"}, 2, "--transport");
   expect({"--frobnicate"}, 2, "--frobnicate");
   EXPECT_EQ(accocal({}).exit_code, 2);
   EXPECT_EQ(accocal({"measure", "--help"}).exit_code, 0);

@@ -40,7 +40,8 @@ const std::pair<std::string, std::vector<std::string>> kLate{"/schedules/2/late_
 /// Twenty: five clusters, each with four sets of options. The memory is such that some points do not fit.
 std::vector<SmallSpace> small_spaces() {
   const std::string three = R"({"name": "ddp"}, {"name": "zero1"}, {"name": "acco"})";
-  const std::string with_dpu = R"({"name": "ddp"}, {"name": "zero2"}, {"name": "dpu"}, {"name": "zero3"})";
+  const std::string with_dpu =
+      R"({"name": "ddp"}, {"name": "zero1"}, {"name": "dpu"}, {"name": "zero2"}, {"name": "zero3"})";
   const std::vector<std::string> clusters = {scenario_text("gpt2", 2, 1, "10 Gbit/s", "7 GiB", three),
                                              scenario_text("gpt2", 1, 4, "100 Gbit/s", "5 GiB", with_dpu),
                                              scenario_text("gpt2-medium", 2, 2, "25 Gbit/s", "10 GiB", three),
@@ -59,6 +60,7 @@ std::vector<SmallSpace> small_spaces() {
 struct Tried {
   double time_per_sample = 0;
   bool may_win = false;
+  bool clean = false;  ///< and without a caveat
 };
 
 /// Every point by `compare` alone: by the settings and the label.
@@ -85,8 +87,9 @@ std::map<std::string, Tried> tried_by_compare(const std::string& file, const Sma
     if (run.exit_code != 0) continue;
     for (const Json& each : Json::parse(run.out)["results"].elements()) {
       const double samples = each["samples_per_update"].number();
-      all[name + each["label"].text()] = {each["update_time_s"].number() / samples,
-                                          each["fits"].value().boolean && std::abs(samples / asked - 1) <= 0.01};
+      const bool may_win = each["fits"].value().boolean && std::abs(samples / asked - 1) <= 0.01;
+      const bool clean = each["statistics"].text() == "synchronous" && each["fit_probability"].number() >= 0.9;
+      all[name + each["label"].text()] = {each["update_time_s"].number() / samples, may_win, may_win && clean};
     }
   }
   return all;
@@ -109,7 +112,7 @@ double expect_the_known_best(const std::vector<SmallSpace>& spaces, std::size_t 
     double least = std::numeric_limits<double>::infinity();
     std::size_t may_win = 0;
     for (const auto& [name, each] : tried) {
-      if (each.may_win) least = std::min(least, each.time_per_sample);
+      if (each.clean) least = std::min(least, each.time_per_sample);
       may_win += each.may_win ? 1 : 0;
     }
     EXPECT_TRUE(advice["exhaustive"].value().boolean);
@@ -121,7 +124,7 @@ double expect_the_known_best(const std::vector<SmallSpace>& spaces, std::size_t 
     EXPECT_TRUE(tried.contains(name + winner["label"].text())) << s << ": " << name;
     if (!tried.contains(name + winner["label"].text())) continue;
     const Tried& known = tried.at(name + winner["label"].text());
-    EXPECT_TRUE(known.may_win) << s << ": " << name;
+    EXPECT_TRUE(known.clean) << s << ": " << name;
     EXPECT_EQ(known.time_per_sample, winner["time_per_sample_s"].number()) << s << ": " << name;
     EXPECT_LE(known.time_per_sample, least * (1 + 1.01e-4)) << s << ": " << name;
   }
@@ -197,7 +200,7 @@ TEST(Advise, TheWinnerCanBeRunAgain) {
 
 TEST(Advise, EveryPointIsCountedAndTheFrontIsOne) {
   const Json advice = results_of(advise_with({}));
-  EXPECT_EQ(advice["schema"].text(), "accosim.advice/1");
+  EXPECT_EQ(advice["schema"].text(), "accosim.advice/2");
   EXPECT_TRUE(advice["exhaustive"].value().boolean);
   double counted = 0;
   for (const char* const key : {"played", "cannot_win", "does_not_fit", "other_batch", "refused"})
@@ -218,11 +221,14 @@ TEST(Advise, EveryPointIsCountedAndTheFrontIsOne) {
 TEST(Advise, WhereNothingFitsItSaysSo) {
   const ProgramRun run = accosim(advise_with({"--set", "/cluster/nodes/0/device/memory=2 GiB"}));
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_EQ(run.err, "none of 280 points fits at the batch that was asked for\n");
+  // 20 ways to divide the work and to recompute; of ZeRO-1 11 ways to overlap (none, units and four sizes beside
+  // the backward pass, and these five with the parameters beside the forward pass) and gradients as views or not; of
+  // ACCO 2 ways to be late: 20 x 22 + 20 x 2.
+  EXPECT_EQ(run.err, "none of 480 points fits at the batch that was asked for\n");
   EXPECT_EQ(run.out.rfind("None of ", 0), 0U) << run.out;
   std::string text = run.out;
   std::replace(text.begin(), text.end(), '\n', ' ');
-  EXPECT_NE(text.find("280 do not fit into memory"), std::string::npos) << run.out;
+  EXPECT_NE(text.find("480 do not fit into memory"), std::string::npos) << run.out;
 }
 
 TEST(Advise, WrongOptionsAreToldWithWhatToWrite) {

@@ -190,9 +190,12 @@ TEST(Sweep, OfAMixSaysWhetherTheSlowerPartIsWorthAdding) {
       accosim({"sweep", "scenarios/mixes/h100_a100.json", "--over", "/cluster/nodes/1/count=0,1,4", "--fair",
                "--schedule", "zero1", "--schedule", "acco", "-o", rows.string(), "--csv", csv.string()});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  // One A100 node slows zero1 down, four do not; acco adds up.
+  // One A100 node slows zero1 down, four do not; acco adds up, at a batch that grows.
   EXPECT_NE(run.out.find("below, 16 H100-SXM alone are faster."), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("With the fastest schedule at each point the whole cluster is faster at all 2"),
+  EXPECT_NE(run.out.find("zero1 is the fastest at all 3 points. Faster at a price: acco at 2 points, at up"),
+            std::string::npos)
+      << run.out;
+  EXPECT_NE(run.out.find("With the winner of each point the whole cluster is faster at 1 of 2 points."),
             std::string::npos)
       << run.out;
   const std::vector<std::string> table = lines_of(csv);
@@ -237,7 +240,7 @@ TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
   const std::vector<std::string> table = lines_of(csv);
   EXPECT_EQ(table.size(), 1 + 24 * 2U);
   EXPECT_EQ(table[0].rfind("index,/training/micro_batch_size,/training/gradient_accumulation_steps,status,why,schedule,"
-                           "update_time_s,",
+                           "wins,statistics,update_time_s,",
                            0),
             0U);
   const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "build_info/programs.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/library.hpp"
 #include "sim/app/help_text.hpp"
 #include "sim/app/verbs.hpp"
 #include "tests/support/accosim_program.hpp"

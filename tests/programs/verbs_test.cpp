@@ -172,6 +172,7 @@ std::map<std::string, Texts> lines_of_modes(const TemporaryFolder& folder) {
   return {
       {"compare of a run (--machine)", {"compare", "run.json", "--machine", "machine.json"}},
       {"compare of schedules", {"compare", "finetune_2x4_a100"}},
+      {"explain of a graph (--graph)", {"explain", "finetune_2x4_a100", "--graph"}},
       {"explain of messages (--messages)", {"explain", "finetune_2x4_a100", "--messages"}},
       {"explain of growth (--growth)", {"explain", "finetune_2x4_a100", "--growth"}},
       {"explain of a ladder (--ladder)", {"explain", "finetune_2x4_a100", "--ladder", "ddp", "acco"}},
@@ -212,7 +213,7 @@ TEST(Verbs, TheProgramRefusesWhatAModeWouldIgnore) {
         const bool chooses =
             contains({"--machine", "--measured", "--live", "--paper-rows", "--memory-verdicts"}, name) ||
             option.needs == "--live" ||
-            (verb.name == "explain" && contains({"--ladder", "--growth", "--messages"}, name));
+            (verb.name == "explain" && contains({"--graph", "--ladder", "--growth", "--messages"}, name));
         if (contains(mode.reads, name) || chooses) continue;
         Texts words = lines.at(line_of(verb, mode));
         if (!option.needs.empty())

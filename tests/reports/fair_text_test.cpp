@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/result_json.hpp"
 #include "tests/support/json.hpp"
 
@@ -47,7 +49,7 @@ TEST(FairText, IsInTheDocumentOfResultsWhereThereIsSomething) {
   scenario.cluster.nodes = {NodeGroup{}};
   const auto document = [&](const FairComparison& fair) {
     std::ostringstream out;
-    write_results_json(out, scenario, "reference", {}, fair);
+    write_results_json(out, scenario, "reference", {}, {}, fair);
     return Json::parse(out.str());
   };
   EXPECT_FALSE(document({}).contains("fair_baselines"));

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "build_info/project.hpp"
+#include "models/spec/scenario.hpp"
 #include "reports/answer.hpp"
 #include "reports/human.hpp"
 #include "reports/result_json.hpp"
@@ -51,8 +52,9 @@ TEST(Page, ItsResultIsTheDocumentOfResults) {
   Page page;
   page.network = "simgrid";
   page.results = two_results();
+  page.standing = standing_of(contenders_of(page.results, scenario.baseline), {});
   std::ostringstream result;
-  write_results_json(result, scenario, page.network, page.results);
+  write_results_json(result, scenario, page.network, page.results, page.standing);
   EXPECT_EQ(Json::parse(text_of_json(scenario, page))["result"], Json::parse(result.str()));
 }
 
@@ -157,23 +159,89 @@ TEST(Page, TheBreakdownIsThePathAndItsShareOfThePauses) {
     {"name": "pause", "s": 1.5}])"));
 }
 
+std::string answer_to(const Scenario& scenario, const std::vector<RunResult>& results) {
+  return answer_in_words(scenario, results, standing_of(contenders_of(results, scenario.baseline), {}));
+}
+
 // The faster one; the slower where the faster does not fit; both where the interval of their ratio holds 1.
 TEST(Answer, NamesTheFastestThatFits) {
   const Scenario scenario = sample_scenario(2, 4);
   std::vector<RunResult> results = two_results();
-  EXPECT_EQ(
-      answer_in_words(scenario, results),
-      "acco takes 600 s (80 % interval: 480 s to 750 s), 2.00 times as fast as zero1 (1.80 to 2.20). It fits: 30.0 "
-      "GiB of 80.0 GiB a GPU.");
+  EXPECT_EQ(answer_to(scenario, results),
+            "acco takes 0:10:00 (80 %: 0:08:00 to 0:12:30), 2.00 times as fast as zero1 (1.80 to 2.20).");
   results[1].total_time = Seconds{1190};
-  EXPECT_NE(answer_in_words(scenario, results).find("zero1 takes 1.01 times as long, too near to tell the two apart."),
+  results[1].speedup = results[1].speedup_same_batch = 1.01;
+  EXPECT_NE(answer_to(scenario, results).find("That is too near to tell the two apart."), std::string::npos);
+  Scenario other = scenario;  // another baseline, which is not played
+  other.baseline = "ddp";
+  EXPECT_NE(answer_to(other, results).find("zero1 takes 1.01 times as long, too near to tell the two apart."),
             std::string::npos);
-  results[1].fit.verdict = FitVerdict::kDoesNotFit;
-  EXPECT_EQ(answer_in_words(scenario, results).rfind("zero1 takes 20.0 min", 0), 0u);
-  results[0].fit.verdict = FitVerdict::kDoesNotFit;
-  EXPECT_NE(answer_in_words(scenario, results).find("does not fit, nor does any other"), std::string::npos);
+  results[1].fit = {FitVerdict::kDoesNotFit, 0.02};
+  EXPECT_EQ(answer_to(scenario, results),
+            "zero1 takes 0:20:00 (80 %: 0:16:00 to 0:25:00) for 1.00B tokens. acco is 1.01 times as fast, without "
+            "fitting into memory.");
+  results[0].fit = {FitVerdict::kDoesNotFit, 0.05};
+  EXPECT_NE(answer_to(scenario, results).find("does not fit, nor does any other"), std::string::npos);
   EXPECT_EQ(question_in_words(scenario, {results[0]}),
             "How long does zero1 take to train sample on 1.00B tokens, with 8 GPUs, 2 nodes x 4 sample GPU?");
+}
+
+TEST(Answer, WhoIsFasterAtAPriceIsNamedWithIt) {
+  const Scenario scenario = sample_scenario(2, 4);
+  std::vector<RunResult> results = two_results();
+  results[1].batch_inflation = 1.5;
+  EXPECT_EQ(answer_to(scenario, results),
+            "zero1 takes 0:20:00 (80 %: 0:16:00 to 0:25:00) for 1.00B tokens. acco is 2.00 times as fast, at 1.5 times "
+            "the batch.");
+  results.push_back(results[1]);
+  results[2].label = "dpu";
+  results[2].speedup = results[2].speedup_same_batch = 1.08;
+  results[2].statistics = Statistics::kStaleGradients;
+  results[2].batch_inflation = 1;
+  EXPECT_NE(answer_to(scenario, results)
+                .find("acco is 2.00 times as fast, at 1.5 times the batch; dpu 1.08 times, with gradients one update "
+                      "late."),
+            std::string::npos)
+      << answer_to(scenario, results);
+  results[0].to_loss = TimeToLoss{true, false, 1, 1, 1, 1};
+  results[1].to_loss = TimeToLoss{true, false, 33, 0.53, 0.5, 0.6};
+  EXPECT_NE(answer_to(scenario, results)
+                .find("at 1.5 times the batch (to the same loss 0.53 times); dpu 1.08 times, with gradients one "
+                      "update late; losses are by curves of another model, batch or options."),
+            std::string::npos)
+      << answer_to(scenario, results);
+}
+
+TEST(Answer, WhereLossesDecideTheSpeedupIsToTheLossAndItsPriceIsSaid) {
+  const Scenario scenario = sample_scenario(2, 4);
+  std::vector<RunResult> results = two_results();
+  results[1].batch_inflation = 12;
+  results[1].speedup = 54.4;
+  results[0].to_loss = TimeToLoss{true, true, 1, 1, 1, 1};
+  results[1].to_loss = TimeToLoss{true, true, 12, 1.3, 1.2, 1.5};
+  EXPECT_EQ(answer_to(scenario, results),
+            "acco takes 0:10:00 (80 %: 0:08:00 to 0:12:30), 1.30 times as fast to the same loss as zero1 (1.20 to "
+            "1.50), at 12 times the batch, for which the measured losses charge it.");
+}
+
+TEST(Answer, WithoutAWinnerTheNearestIsNamed) {
+  const Scenario scenario = sample_scenario(2, 4);
+  std::vector<RunResult> results = two_results();
+  results[0].statistics = results[1].statistics = Statistics::kReplicasDrift;
+  results[1].batch_inflation = 4;
+  EXPECT_EQ(answer_to(scenario, results),
+            "No schedule is the fastest without a caveat. zero1 comes nearest: it takes 0:20:00 (80 %: 0:16:00 to "
+            "0:25:00) for 1.00B tokens, with replicas that drift apart. acco is 2.00 times as fast, with replicas that "
+            "drift apart and at 4 times the batch.");
+}
+
+TEST(Answer, ABaselineThatDoesNotFitIsSaidToBeSuch) {
+  const Scenario scenario = sample_scenario(2, 4);
+  std::vector<RunResult> results = two_results();
+  results[1].baseline_fits = false;
+  EXPECT_NE(answer_to(scenario, results).find("2.00 times as fast as zero1, which does not fit (1.80 to 2.20)."),
+            std::string::npos)
+      << answer_to(scenario, results);
 }
 
 TEST(KnownErrors, AreTheRowsOfTheCommittedPage) {

@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "build_info/project.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
 #include "tests/support/json.hpp"
 
 namespace accosim {
@@ -92,14 +94,14 @@ RunResult full_result() {
 
 std::string written(const Scenario& scenario, const std::vector<RunResult>& results) {
   std::ostringstream out;
-  write_results_json(out, scenario, "simgrid", results);
+  write_results_json(out, scenario, "simgrid", results, standing_of(contenders_of(results, scenario.baseline), {}));
   return out.str();
 }
 
 TEST(ResultJson, DocumentNamesWhatWasPlayed) {
   const Json document = Json::parse(written(small_scenario(), {full_result()}));
   EXPECT_EQ(document.keys(), (std::vector<std::string>{"schema", "version", "sets", "scenario", "network", "model",
-                                                       "gpus", "baseline", "results"}));
+                                                       "gpus", "baseline", "results", "answer"}));
   EXPECT_EQ(document.at("schema"), "accosim.result/2");
   EXPECT_EQ(document.at("version"), kVersion);
   EXPECT_EQ(document.at("sets").size(), 0U);
@@ -132,7 +134,8 @@ TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
     "speedup": 1.5, "speedup_same_batch": 1.25, "speedup_low": 1.25,
     "speedup_high": 1.75, "speedup_same_batch_low": null, "speedup_same_batch_high": null,
     "published_speedup": 0.75, "published_speedup_error": 1.0, "published_time_s": 4800.0,
-    "published_time_error": 0.5, "published_of_another_run": false, "batch_inflation": 2.0, "samples_per_update": 64.0, "micro_batches_per_update": 16.0,
+    "published_time_error": 0.5, "published_of_another_run": false, "batch_inflation": 2.0, "statistics": "synchronous",
+    "samples_per_update": 64.0, "micro_batches_per_update": 16.0,
     "mfu": 0.4, "hfu": 0.45, "gpu_idle_fraction": 0.1, "exposed_communication_s": 0.05,
     "bytes_sent_per_rank_per_update": 1e9, "memory_formula_bytes": 2e9, "memory_resident_bytes": 3e9,
     "memory_resident_bytes_low": 2.5e9, "memory_resident_bytes_high": 3.5e9, "memory_capacity_bytes": 4e9,
@@ -208,7 +211,7 @@ TEST(ResultJson, EachRankIsListedByItselfWhereThatIsAsked) {
   group.count = group.gpus = 2;
   scenario.cluster.nodes = {group};
   std::ostringstream out;
-  write_results_json(out, scenario, "simgrid", {result}, {}, RankRows::kAll);
+  write_results_json(out, scenario, "simgrid", {result}, {}, {}, RankRows::kAll);
   const Json one = Json::parse(out.str()).at("results")[0];
   EXPECT_EQ(one.at("rank_classes").size(), 2U);
   ASSERT_EQ(one.at("ranks").size(), 4U);

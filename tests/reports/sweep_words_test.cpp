@@ -10,50 +10,44 @@ namespace {
 
 // Equal in the middle of the logarithms of 10 and 20, and of 20 and 40 Gbit/s.
 TEST(SweepWords, SayWhereTheOthersAreWorthAdding) {
-  const std::vector<std::string> words = worth_in_words(fair_rows({0.5, 2, 1.5}));
+  const std::vector<std::string> words = worth_in_words(fair_rows({0.5, 2, 1.5}), {});
   ASSERT_EQ(words.size(), 3U);
-  EXPECT_EQ(words[1], "With the fastest schedule at each point the whole cluster is faster at all 3 points.");
+  EXPECT_EQ(words[1], "With the winner of each point the whole cluster is faster at all 3 points.");
   EXPECT_EQ(words[2],
             "With ddp the whole cluster is faster at 2 of 3 points. The 64 V100 are worth it above 14.1 Gbit/s of "
             "bandwidth; below, 32 A100 alone are faster.");
-  EXPECT_EQ(worth_in_words(fair_rows({2, 2, 0.5}))[2],
+  EXPECT_EQ(worth_in_words(fair_rows({2, 2, 0.5}), {})[2],
             "With ddp the whole cluster is faster at 2 of 3 points. The 64 V100 are worth it below 28.3 Gbit/s of "
             "bandwidth; above, 32 A100 alone are faster.");
-  EXPECT_EQ(worth_in_words(fair_rows({0.1, 0.95, 0.2}))[2],
+  EXPECT_EQ(worth_in_words(fair_rows({0.1, 0.95, 0.2}), {})[2],
             "With ddp the whole cluster is faster at none of 3 points (at 1 point the interval leaves it open).");
 }
 
 TEST(SweepWords, OneGpuIsOne) {
   SweepRows rows = fair_rows({0.5, 2, 1.5});
   for (Row& row : rows.rows) row.alone->others = "1 V100";
-  EXPECT_NE(worth_in_words(rows)[2].find("The V100 is worth it above"), std::string::npos) << worth_in_words(rows)[2];
+  EXPECT_NE(worth_in_words(rows, {})[2].find("The V100 is worth it above"), std::string::npos)
+      << worth_in_words(rows, {})[2];
 }
 
 TEST(SweepWords, AnAxisThatIsTheirNumberNamesNone) {
   SweepRows rows = fair_rows({0.5, 2, 1.5});
   rows.heading.axes = {{"/cluster/nodes/1/count", {"1", "2", "4"}}};
   for (std::size_t i = 0; i < 3; ++i) rows.rows[i].alone->others = std::to_string(8 << i) + " V100";
-  EXPECT_NE(worth_in_words(rows)[2].find("The others are worth it from count = 2 on; below, 32 A100 alone are faster."),
-            std::string::npos)
-      << worth_in_words(rows)[2];
-}
-
-TEST(SweepWords, ALargerBatchIsTold) {
-  SweepRows rows = fair_rows({0.5, 1.9, 1.5});
-  for (Row& row : rows.rows) row.schedules[1].samples_per_update = 64 * 45.7;
-  EXPECT_EQ(worth_in_words(rows).back(),
-            "At 3 points an update of the fastest schedule has more than 2 times the part's samples, up to 45.7 times: "
-            "what it gains there is in part the larger batch's, for which the model may need more tokens.");
+  EXPECT_NE(
+      worth_in_words(rows, {})[2].find("The others are worth it from count = 2 on; below, 32 A100 alone are faster."),
+      std::string::npos)
+      << worth_in_words(rows, {})[2];
 }
 
 TEST(SweepWords, WhatIsNotComparedIsNotSpokenOf) {
   SweepRows rows = fair_rows({1, 1, 1});
   rows.rows[1].alone.reset();
-  EXPECT_EQ(worth_in_words(rows).back(), "At 1 point no part alone has room for the training.");
+  EXPECT_EQ(worth_in_words(rows, {}).back(), "At 1 point no part alone has room for the training.");
   for (Row& row : rows.rows) row.alone = Alone{};
-  EXPECT_EQ(worth_in_words(rows).size(), 1U);
+  EXPECT_EQ(worth_in_words(rows, {}).size(), 1U);
   rows.heading.fair = false;
-  EXPECT_TRUE(worth_in_words(rows).empty());
+  EXPECT_TRUE(worth_in_words(rows, {}).empty());
 }
 
 }  // namespace

@@ -13,11 +13,13 @@
 #include <string>
 #include <tuple>
 
-#include "models/price/costs.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "reports/trace/trace_json.hpp"
+#include "sim/evaluation/resident.hpp"
 #include "sim/player/fold.hpp"
 #include "sim/player/player.hpp"
-#include "sim/result/resident.hpp"
 #include "sim/result/run.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/sample.hpp"
@@ -220,7 +222,7 @@ TEST(TraceCounters, LawsOfEverySchedule) {
     const int steps = scenario.training.gradient_accumulation_steps;
     Played played{graph_of_all_flows(costs, spec, steps, 4, {}), {}};
     play(fold_flows(played.graph), NetworkKind::kReference, [&](const Span& span) { played.spans.push_back(span); });
-    const MemoryParts parts = memory_of(costs, costs.kinds[0], spec, steps);
+    const MemoryParts parts = memory_of(costs.kinds[0], spec, steps);
     const Bytes comes = parts.part(MemoryUse::kActivations) + parts.part(MemoryUse::kLogitsAndLoss);
     const MemoryCourse course{parts.total() - comes, comes};
     const auto tracks = tracks_of(played, 64, true, course);

@@ -6,13 +6,14 @@
 #include <set>
 
 #include "models/base/errors.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "sim/advise/advice.hpp"
 #include "sim/advise/answer.hpp"
 #include "sim/advise/candidates.hpp"
 #include "sim/advise/knobs.hpp"
 #include "sim/advise/search.hpp"
 #include "sim/advise/takeover.hpp"
-#include "sim/result/balance.hpp"
+#include "sim/evaluation/balance.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {
@@ -21,7 +22,7 @@ namespace {
 /// Settings beside a schedule that takes any number of micro-batches.
 Scenario with_zero1(const std::string& name, std::vector<std::string> set) {
   set.insert(set.end(), {R"(/schedules=[{"name": "zero1"}])", "/baseline=zero1", "/published={}"});
-  return load_balanced(name, set).scenario;
+  return load_scenario(name, set).scenario;
 }
 
 Knob knob_of(const std::string& name, std::size_t alternatives, bool coarse = false) {
@@ -175,11 +176,12 @@ TEST(Findings, WinnerSecondAndFrontOfFiguresByHand) {
   Evaluation grown = played(0.2);
   grown.state = PointState::kOtherBatch;
   grown.samples = 1.5;
-  Evaluation tight = played(1.0, 9, 4);
+  Evaluation tight = played(0.9, 9, 4);
   tight.verdict = FitVerdict::kTight;
+  tight.caveats.fit_probability = 0.34;
   // Form 0: points 0 to 5, form 1: 6 to 9.
-  const Findings found = findings({tight, played(2.0, 5, 4), played(1.00005, 9, 5), no_room, grown, played(3.0, 5, 4),
-                                   played(1.5, 8, 4), played(1.6, 8, 3), played(4.0, 6, 9), played(5.0, 4, 4)});
+  const Findings found = findings({played(1.0, 9, 4), played(2.0, 5, 4), played(1.00005, 9, 5), no_room, grown,
+                                   played(3.0, 5, 4), played(1.5, 8, 4), played(1.6, 8, 3), tight, played(5.0, 4, 4)});
   EXPECT_EQ(found.played, 8U);
   EXPECT_EQ(found.tight, 1U);
   EXPECT_EQ(found.do_not_fit, 1U);
@@ -187,10 +189,10 @@ TEST(Findings, WinnerSecondAndFrontOfFiguresByHand) {
   EXPECT_EQ(found.winner, 0U);
   EXPECT_EQ(found.second, 6U) << "the best of the other schedule";
   EXPECT_EQ(found.next, 1U) << "2 takes longer by less than a thousandth";
-  EXPECT_EQ(found.sure, 2U) << "the winner is tight, and 2 surely fits";
-  EXPECT_FALSE(found.synchronous.has_value());
-  // By time: 0 (9, 4); 2 (9, 5) is beaten by 0; 6 (8, 4); 7 (8, 3); 1 (5, 4); 5 is beaten by 1, 8 (6, 9) too; 9 (4, 4).
-  EXPECT_EQ(found.front, (std::vector<std::size_t>{0, 6, 7, 1, 9}));
+  EXPECT_EQ(found.faster, (std::vector<std::size_t>{8})) << "1.11 times as fast, and hardly to fit";
+  // By time, whatever the caveats: 8 (9, 4); 0 (9, 4) and 2 (9, 5) are beaten by 8; 6 (8, 4); 7 (8, 3); 1 (5, 4); 5 is
+  // beaten by 1; 9 (4, 4).
+  EXPECT_EQ(found.front, (std::vector<std::size_t>{8, 6, 7, 1, 9}));
   ASSERT_EQ(found.forms.size(), 2U);
   EXPECT_EQ(found.forms[0].best, 0U);
   EXPECT_EQ(found.forms[1].best, 6U);
@@ -246,7 +248,7 @@ TEST(Takeover, NowhereAndWhereTheBestCannotBe) {
 }
 
 TEST(Knobs, MicroBatchesKeepTheSamplesOfAnUpdate) {
-  const LoadedScenario loaded = load_balanced("finetune_2x4_a100", {});  // 4 x 4 on 8 GPUs
+  const LoadedScenario loaded = load_scenario("finetune_2x4_a100", {});  // 4 x 4 on 8 GPUs
   const Knob work = work_knob(loaded);
   std::vector<std::string> texts;
   for (const Alternative& each : work.alternatives) texts.push_back(each.text);
@@ -261,7 +263,7 @@ TEST(Knobs, MicroBatchesKeepTheSamplesOfAnUpdate) {
 }
 
 TEST(Knobs, OnUnlikeGpusTheWorkIsDividedToo) {
-  const LoadedScenario loaded = load_balanced("mixed_16_a100_16_v100", {});
+  const LoadedScenario loaded = load_scenario("mixed_16_a100_16_v100", {});
   const double asked = samples_asked(loaded.scenario);
   bool unequal = false;
   for (const Alternative& each : work_knob(loaded).alternatives) {
@@ -273,7 +275,7 @@ TEST(Knobs, OnUnlikeGpusTheWorkIsDividedToo) {
 }
 
 TEST(Knobs, EntriesThatDifferInOptionsAloneAreOneForm) {
-  const LoadedScenario loaded = load_balanced("two_sites_2x16_a100", {});
+  const LoadedScenario loaded = load_scenario("two_sites_2x16_a100", {});
   const Searchable all = candidates_for(loaded, {}, {});
   std::vector<std::string> labels;
   for (const Form& form : all.space.forms) labels.push_back(form.label);
@@ -284,8 +286,53 @@ TEST(Knobs, EntriesThatDifferInOptionsAloneAreOneForm) {
   for (const Knob& knob : all.space.forms[0].knobs)
     for (const Alternative& each : knob.alternatives) large = large || each.text == "bucket_cap_mb 1000";
   EXPECT_TRUE(large);
+  // Of a schedule whose replicas drift only how they meet is varied, which changes nothing that they learn.
+  std::vector<std::string> meetings;
+  for (const Knob& knob : all.space.forms[2].knobs)
+    if (knob.name == "meeting")
+      for (const Alternative& each : knob.alternatives) meetings.push_back(each.text);
+  EXPECT_EQ(meetings, (std::vector<std::string>{"", "meeting hierarchical"}));
   EXPECT_EQ(candidates_for(loaded, {"local_sgd"}, {}).space.forms.size(), 1U);
   EXPECT_THROW(candidates_for(loaded, {"zero9"}, {}), ScenarioError);
+}
+
+/// The texts of a knob's alternatives, but for the first, which is as written.
+std::vector<std::string> alternatives_of(const LoadedScenario& loaded, const std::string& label,
+                                         const std::string& name) {
+  const Searchable all = candidates_for(loaded, {label}, {});
+  std::vector<std::string> texts;
+  for (const Knob& knob : all.space.forms[0].knobs)
+    for (std::size_t i = 1; knob.name == name && i < knob.alternatives.size(); ++i)
+      texts.push_back(knob.alternatives[i].text);
+  return texts;
+}
+
+TEST(Knobs, AShardedOptimizerMayOverlapBothWays) {
+  const std::string both = ", overlap_param_gather true";
+  std::vector<std::string> expected = {"overlap backward, buckets units"};
+  for (const char* const mib : {"25", "100", "400", "1600"})
+    expected.push_back(std::string("overlap backward, bucket_cap_mb ") + mib);
+  for (std::size_t i = 0; i < 5; ++i) expected.push_back(expected[i] + both);
+  EXPECT_EQ(alternatives_of(load_scenario("two_sites_2x16_a100", {}), "zero1", "overlap"), expected);
+  // DeepSpeed gathers after the step.
+  for (const std::string& text : alternatives_of(
+           load_scenario("two_sites_2x16_a100", {"/training/framework=deepspeed", "/schedules=[{\"name\": \"zero1\"}]",
+                                                 "/baseline=zero1", "/published={}"}),
+           "zero1", "overlap"))
+    EXPECT_EQ(text.find(both), std::string::npos) << text;
+}
+
+TEST(Knobs, UnitsMayStayAfterTheBackwardPassAndShardsBeAllReducedOnce) {
+  const LoadedScenario loaded = load_scenario("two_sites_2x16_a100", {});
+  EXPECT_EQ(alternatives_of(loaded, "zero3", "reshard_after_backward"),
+            std::vector<std::string>{"reshard_after_backward false"});
+  EXPECT_EQ(alternatives_of(loaded, "zero3", "shard_group"),
+            (std::vector<std::string>{"shard_group node", "shard_group node, all_reduce last_micro_batch"}));
+  // PyTorch's zero2 has the same choices but the one that makes it zero2.
+  EXPECT_EQ(alternatives_of(loaded, "zero2", "reshard_after_backward"),
+            std::vector<std::string>{"reshard_after_backward false"});
+  EXPECT_TRUE(alternatives_of(loaded, "zero2", "reshard_after_forward").empty());
+  EXPECT_TRUE(alternatives_of(loaded, "zero2", "overlap").empty());
 }
 
 }  // namespace

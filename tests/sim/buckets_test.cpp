@@ -4,12 +4,23 @@
 
 #include <cmath>
 #include <numeric>
+#include <string>
+#include <utility>
 
+#include "models/price/layer_time.hpp"
 #include "models/price/partition.hpp"
+#include "models/price/price.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
+#include "models/spec/training.hpp"
+#include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -27,7 +38,7 @@ ScheduleSpec in_buckets(double first, double cap) {
 std::vector<LayerTime> two_layers() {
   using Tensors = std::vector<GradientTensor>;
   return {{Seconds{1}, Seconds{1}, 9, Tensors{{9, 1}}},
-          {Seconds{1}, Seconds{4}, 8, Tensors{{1, 0.25}, {3, 0.25}, {2, 0.5}, {2, 1}}}};
+          {Seconds{2}, Seconds{4}, 8, Tensors{{1, 0.25, 0.75}, {3, 0.25, 0.75}, {2, 0.5, 0.5}, {2, 1, 0}}}};
 }
 
 TEST(Buckets, CloseWhenATensorReachesTheirSize) {
@@ -42,6 +53,24 @@ TEST(Buckets, CloseWhenATensorReachesTheirSize) {
   EXPECT_EQ(buckets[1].ready.value, 4);
   EXPECT_EQ(buckets[2].bytes.value, 18);
   EXPECT_EQ(buckets[2].ready.value, 5);
+}
+
+TEST(Buckets, AreNeededWhenTheFirstOfTheirTensorsIs) {
+  // The forward pass is the embedding's 1 s and the block's 2 s. The last bucket, which is gathered first, is the
+  // table, needed at once; then the block's first two tensors, at 1 s; then the others, three quarters into the block.
+  std::vector<Bucket> buckets = buckets_of(two_layers(), Bytes{2}, in_buckets(4, 7));
+  ASSERT_EQ(buckets.size(), 3u);
+  EXPECT_EQ(buckets[2].needed.value, 0);
+  EXPECT_EQ(buckets[1].needed.value, 1);
+  EXPECT_EQ(buckets[0].needed.value, 2.5);
+  // One that is read before another that is gathered ahead of it makes both be needed then.
+  std::vector<LayerTime> crossed = two_layers();
+  crossed[1].gradients.edit()[1].needed = 0;  // in the first bucket
+  buckets = buckets_of(crossed, Bytes{2}, in_buckets(4, 7));
+  EXPECT_EQ(buckets[0].needed.value, 1);
+  EXPECT_EQ(buckets[1].needed.value, 1);
+  crossed[1].gradients.edit()[3].needed = 1;  // in the second: it must have come all the same
+  EXPECT_EQ(buckets_of(crossed, Bytes{2}, in_buckets(4, 7))[1].needed.value, 1);
 }
 
 TEST(Buckets, AreUnitsOrOne) {
@@ -90,14 +119,16 @@ TEST(Buckets, KeepEveryByteAndNeverGoBackInTime) {
     for (int i = random.integer(1, 10); i > 0; --i) {
       LayerTime layer{Seconds{1}, Seconds{random.uniform(0, 1)}};
       for (int tensors = random.integer(1, 5), t = 1; t <= tensors; ++t)
-        layer.gradients.edit().push_back({std::floor(random.uniform(1, 1e6)), 1.0 * t / tensors});
+        layer.gradients.edit().push_back({std::floor(random.uniform(1, 1e6)), 1.0 * t / tensors, random.uniform(0, 1)});
       for (const GradientTensor& tensor : *layer.gradients) elements += tensor.elements;
       time += layer.backward.value;
       layers.push_back(layer);
     }
-    double bytes = 0, last = 0;
+    double bytes = 0, last = 0, needed = static_cast<double>(layers.size());  // a second of forward pass each
     for (const Bucket& bucket : buckets_of(layers, Bytes{4}, in_buckets(1e4, random.uniform(1e4, 1e6)))) {
       EXPECT_GE(bucket.ready.value, last);
+      EXPECT_LE(bucket.needed.value, needed);
+      needed = bucket.needed.value;
       bytes += bucket.bytes.value;
       last = bucket.ready.value;
     }
@@ -175,21 +206,55 @@ TEST(Zero1, CopiesItsGradientsIntoBucketsOnceAndNotBack) {
   EXPECT_NEAR((copied - synchronized(scenario)).value, copies.value, 1e-12);
 }
 
-TEST(Ddp, BroadcastsItsBuffersBeforeAForwardThatSynchronises) {
-  // GPT-Neo: 2 layers of 64 x 64 booleans are 8192 B, flattened, sent in one piece, and copied back.
+/// GPT-Neo with 2 layers of 64 x 64 booleans, 8192 B of buffers.
+Scenario with_buffers() {
   Scenario scenario = ddp_scenario();
   scenario.model.family = "gpt_neo";
   scenario.model.max_position_embeddings = 64;
   scenario.model.num_hidden_layers = 2;
+  scenario.schedules[0].broadcast_buffers = true;
+  return scenario;
+}
+
+TEST(Ddp, BroadcastsItsBuffersOncePerSynchronisation) {
+  // Flattened, sent in one piece and copied back; in 3 micro-batches once, or three times where each synchronises.
+  Scenario scenario = with_buffers();
   EXPECT_EQ(buffer_bytes(scenario.model, Implementation::kEager).value, 8192);
   EXPECT_EQ(buffer_bytes(scenario.model, Implementation::kCompiled).value, 0);
-  const Seconds without = synchronized(scenario);
-  scenario.schedules[0].broadcast_buffers = true;
-  const Costs costs = price(scenario, scenario.schedules[0]);
-  const Bytes buffers{8192};
-  const Seconds expected = 2 * memory_time(buffers, buffers, costs.kinds[0].device) +
-                           request_time(costs, {CollectiveKind::kBroadcast, buffers});
-  EXPECT_NEAR((synchronized(scenario) - without).value, expected.value, 1e-12);
+  ScheduleSpec& spec = scenario.schedules[0];
+  for (const auto& [sync, times] : {std::pair(Sync::kLastMicroBatch, 1), std::pair(Sync::kEveryMicroBatch, 3)}) {
+    spec.sync = sync;
+    const Costs costs = price(scenario, spec);
+    const ScheduleInput input{spec, costs, costs.kinds[0], 3, 1};
+    ScheduleSpec without = spec;
+    without.broadcast_buffers = false;
+    const Bytes buffers{8192};
+    const Seconds once = 2 * memory_time(buffers, buffers, costs.kinds[0].device) +
+                         request_time(costs, {CollectiveKind::kBroadcast, buffers});
+    const Seconds more = ddp_closed_form(input) - ddp_closed_form({without, costs, costs.kinds[0], 3, 1});
+    EXPECT_NEAR(more.value, (times * once).value, 1e-12);
+  }
+}
+
+TEST(Ddp, BroadcastsItsBuffersBeforeTheForwardThatFollowsASynchronisedOne) {
+  // An update of 3 micro-batches, in the order of the compute lane: the buffers first, since a forward pass whose
+  // gradients stay does not ask for them again; or before each of three synchronised ones.
+  Scenario scenario = with_buffers();
+  ScheduleSpec& spec = scenario.schedules[0];
+  const auto order = [&] {
+    const EventGraph graph = build(spec, price(scenario, spec), 3, 1);
+    std::string letters;
+    play(graph, NetworkKind::kReference, [&](const Span& span) {
+      const std::string& name = graph.labels[span.label].name;
+      if (span.rank != 0) return;
+      if (name == "copy buffers back") letters += 'B';
+      if (name == "forward") letters += std::string(static_cast<std::size_t>(span.repeat), 'F');
+    });
+    return letters;
+  };
+  EXPECT_EQ(order(), "BFFF");
+  spec.sync = Sync::kEveryMicroBatch;
+  EXPECT_EQ(order(), "BFBFBF");
 }
 
 TEST(ZeroRedundancy, GivesTheLargestTensorsFirstToTheRankWithTheLeast) {
@@ -220,28 +285,29 @@ TEST(ZeroRedundancy, BroadcastsTensorByTensor) {
   EXPECT_NEAR(ddp_closed_form(input).value, (synchronized(scenario) + step + broadcasts).value, 1e-9);
 }
 
-/// Llama 2 7B on 128 nodes of 8 A100, two micro-batches an update.
-RunResult on_1024_gpus(const std::string& framework, const std::string& schedule, const std::string& overlap,
-                       const std::string& more = "", int sequence = 4096) {
+/// Llama 2 7B on 128 nodes of 8 A100, two micro-batches an update. `more`: keys of the schedule.
+RunResult on_1024_gpus(const std::string& framework, const std::string& schedule, const std::string& more,
+                       int sequence = 4096) {
   const Scenario scenario =
       load_scenario(data_dir() + "/scenarios/llama-2-7b_fsdp_hsdp.json",
                     {"/cluster/nodes/0/count=128", "/training/framework=" + framework,
                      "/training/sequence_length=" + std::to_string(sequence),
-                     R"(/schedules=[{"name": ")" + schedule + R"(", "overlap": ")" + overlap + "\"" + more + "}]",
-                     "/baseline=" + schedule})
+                     R"(/schedules=[{"name": ")" + schedule + "\"" + more + "}]", "/baseline=" + schedule})
           .scenario;
   return run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
 }
+
+const std::string kAfter = R"(, "overlap": "none")", kBeside = R"(, "overlap": "backward")";
 
 TEST(OnAThousandGpus, EachFrameworkSendsWhatItsDefaultsSay) {
   // A rank sends (n-1)/n of a buffer in a reduce-scatter or an all-gather, twice that in an all-reduce. P parameters.
   const double sent = 6738415616.0 * 1023 / 1024;
   const auto per_parameter = [&](const std::string& framework, const std::string& schedule) {
-    return on_1024_gpus(framework, schedule, "none").bytes_sent_per_rank_per_update.value / sent;
+    return on_1024_gpus(framework, schedule, "").bytes_sent_per_rank_per_update.value / sent;
   };
-  // ZeRO-2 in PyTorch: two reduce-scatters of bf16 and an all-gather.
-  EXPECT_NEAR(per_parameter("pytorch", "zero2"), 2 * 2 + 2, 1e-9);
-  // DeepSpeed's all-reduces both times. ZeRO-1 reduces once an update.
+  // ZeRO-2 in PyTorch: two reduce-scatters of bf16 and two all-gathers.
+  EXPECT_NEAR(per_parameter("pytorch", "zero2"), 2 * 2 + 2 * 2, 1e-9);
+  // DeepSpeed's all-reduces both times, and gathers after the step. ZeRO-1 reduces once an update.
   EXPECT_NEAR(per_parameter("deepspeed", "zero2"), 2 * 4 + 2, 1e-9);
   EXPECT_NEAR(per_parameter("deepspeed", "zero1"), 4 + 2, 1e-9);
   EXPECT_NEAR(per_parameter("pytorch", "zero1"), 2 + 2, 1e-9);
@@ -250,20 +316,18 @@ TEST(OnAThousandGpus, EachFrameworkSendsWhatItsDefaultsSay) {
 }
 
 TEST(OnAThousandGpus, OverlapSendsTheSameBytesInLessTimeAndSmallBucketsTakeLonger) {
-  for (const auto& [framework, schedule] : std::vector<std::pair<std::string, std::string>>{{"pytorch", "zero1"},
-                                                                                            {"pytorch", "zero2"},
-                                                                                            {"deepspeed", "zero1"},
-                                                                                            {"deepspeed", "zero2"},
-                                                                                            {"megatron", "zero1"}}) {
-    const RunResult after = on_1024_gpus(framework, schedule, "none");
-    const RunResult beside = on_1024_gpus(framework, schedule, "backward");
+  for (const auto& [framework, schedule] : std::vector<std::pair<std::string, std::string>>{
+           {"pytorch", "zero1"}, {"deepspeed", "zero1"}, {"deepspeed", "zero2"}, {"megatron", "zero1"}}) {
+    const RunResult after = on_1024_gpus(framework, schedule, kAfter);
+    const RunResult beside = on_1024_gpus(framework, schedule, kBeside);
     EXPECT_NEAR(beside.bytes_sent_per_rank_per_update / after.bytes_sent_per_rank_per_update, 1, 1e-9);
     EXPECT_LT(beside.update_time, after.update_time) << framework << " " << schedule;
   }
   // Buckets of 25 MiB pay a ring's 1,023 steps some 500 times an update: with little to compute beside them it takes
   // half as long again as with a bucket for each unit.
-  const RunResult units = on_1024_gpus("pytorch", "zero2", "backward", "", 2048);
-  const RunResult small = on_1024_gpus("pytorch", "zero2", "backward", R"(, "bucket_cap_mb": 25)", 2048);
+  const std::string scattered = kBeside + R"(, "reduction": "reduce_scatter")";
+  const RunResult units = on_1024_gpus("deepspeed", "zero2", scattered + R"(, "buckets": "units")", 2048);
+  const RunResult small = on_1024_gpus("deepspeed", "zero2", scattered + R"(, "bucket_cap_mb": 25)", 2048);
   EXPECT_GT(small.update_time, 1.4 * units.update_time);
 }
 
@@ -277,7 +341,7 @@ TEST(OnAThousandGpus, EachFrameworkSendsAsManyMessagesAsItsBucketsSay) {
     const Costs costs = price(scenario, scenario.schedules[0]);
     return buckets_of(costs.kinds[0].times, bytes_of(costs.gradient_dtype), scenario.schedules[0]).size();
   };
-  EXPECT_EQ(buckets("pytorch", "zero2"), 34u);  // 32 blocks, the embedding and the head
+  EXPECT_EQ(buckets("pytorch", "zero1"), 34u);  // 32 blocks, the embedding and the head
   // DeepSpeed: a closed bucket has 500 M elements and at most one matrix more, 545.1 M. 6738 M are then at least 12
   // closed ones and the rest, and at most 13 and the rest.
   EXPECT_GE(buckets("deepspeed", "zero2"), 13u);

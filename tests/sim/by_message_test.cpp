@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "models/collectives/between_nodes.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
 #include "sim/messages/message_query.hpp"
 #include "sim/messages/play_messages.hpp"

@@ -6,6 +6,10 @@
 #include <map>
 #include <string>
 
+#include "models/price/price.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"
 
@@ -44,7 +48,7 @@ TEST(CriticalPath, OfSerialZero1IsItsFourParts) {
   const ScheduleSpec& zero1 = scenario.schedules[0];
   const SteadyPlay play = play_steady(scenario, zero1, 4, NetworkKind::kReference);
   const CriticalPath path = critical_path(play);
-  const ScheduleInput input{zero1, play.costs, play.costs.kinds[0], 4, 1};
+  const ScheduleInput input{zero1, play.costs, play.costs->kinds[0], 4, 1};
   std::map<std::string, double> causes;
   for (const auto& [name, duration] : path.causes) causes[name] = duration.value;
   ASSERT_EQ(causes.size(), 4u);

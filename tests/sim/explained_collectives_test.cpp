@@ -5,7 +5,10 @@
 
 #include <string>
 
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/result/run.hpp"
 #include "tests/support/sample.hpp"
 

@@ -5,8 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "build_info/project.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/spec/training.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {

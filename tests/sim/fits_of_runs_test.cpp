@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {

@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "models/price/price.hpp"
+#include "models/price/layer_time.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "sim/evidence/fit_steps.hpp"
 #include "sim/evidence/validate.hpp"
 #include "tests/support/gpu_document.hpp"

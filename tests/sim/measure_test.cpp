@@ -1,5 +1,5 @@
 // Do the figures follow from the spans? Plays made by hand, where every figure can be counted.
-#include "sim/result/measure.hpp"
+#include "sim/evaluation/measure.hpp"
 
 #include <gtest/gtest.h>
 

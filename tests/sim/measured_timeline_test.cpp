@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/read/load.hpp"
 #include "models/spec/scenario.hpp"
 #include "tests/support/scratch.hpp"
 

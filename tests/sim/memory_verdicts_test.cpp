@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "models/price/price.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
 
 namespace accosim {

@@ -7,9 +7,14 @@
 #include <limits>
 
 #include "models/price/partition.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/player/player.hpp"
-#include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -68,7 +73,7 @@ TEST(Network, SimgridTakesFlowsAndLinksOfAnySize) {
 void expect_closed_form(const Scenario& scenario, NetworkKind network) {
   const ScheduleSpec& zero1 = scenario.schedules[0];
   const SteadyPlay play = play_steady(scenario, zero1, 4, network);
-  const Seconds expected = zero1_closed_form({zero1, play.costs, play.costs.kinds[0], 4, 1});
+  const Seconds expected = zero1_closed_form({zero1, play.costs, play.costs->kinds[0], 4, 1});
   EXPECT_NEAR(play.measured.update_time / expected, 1, 1e-9);
 }
 
@@ -99,7 +104,7 @@ TEST(Network, AnOversubscribedBroadcastIsAChain) {
     broadcast += (span.end - span.begin).value;
     ++ops;
   }
-  const std::vector<double> tensors = tensors_of(play.costs.kinds[0].layers);
+  const std::vector<double> tensors = tensors_of(play.costs->kinds[0].layers);
   const double updates = ops / static_cast<double>(tensor_sizes(tensors).size());
   const double P = static_cast<double>(parameter_count(scenario.model)), messages = static_cast<double>(tensors.size());
   // 7 steps a message: 4 inside nodes of 3 us, 3 between nodes of 5 us.

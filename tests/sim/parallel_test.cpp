@@ -1,5 +1,5 @@
 // Does work in children come back whole, in order, with its errors?
-#include "sim/result/parallel.hpp"
+#include "sim/evaluation/parallel.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -5,6 +5,7 @@
 
 #include "build_info/project.hpp"
 #include "models/collectives/collective_query.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {

@@ -10,11 +10,17 @@
 #include <string>
 
 #include "models/collectives/window.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/critical_path.hpp"
 #include "sim/result/run.hpp"
 #include "sim/result/windows.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -130,7 +136,8 @@ TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
   const double P = static_cast<double>(parameter_count(scenario.model));
   const Costs costs = price(scenario, spec);
   const ScheduleInput input{spec, costs, costs.kinds[0], 4, 1};
-  EXPECT_EQ(exchange(input).scope, Scope::kWorld);
+  ASSERT_EQ(exchanges(input).size(), 1u);
+  EXPECT_EQ(exchanges(input)[0].scope, Scope::kWorld);
   const Seconds ring = collective_time(CollectiveKind::kAllReduce,
                                        collective_cost(CollectiveKind::kAllReduce, costs.parameter_bytes(),
                                                        costs.cluster, costs.world, Algorithm::kRing),
@@ -138,7 +145,7 @@ TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
   EXPECT_NEAR(ring.value, 12 * 3e-6 + 2 * (5e-6 + 30e-3) + 3.5 * P / 125e6, 1e-9);
   // NCCL's tree over two nodes sends each byte once, and is what is taken.
   const double tree = 2 * 3 * 3e-6 + 2 * (5e-6 + 30e-3) + 2 * P / 125e6;
-  EXPECT_NEAR(request_time(costs, exchange(input)).value, tree, 1e-9);
+  EXPECT_NEAR(exchange_time(input).value, tree, 1e-9);
   const double outer = (6 + 12) * P / 1.6e12;
   const double expected = ddp_closed_form(input).value + (tree + outer) / 5;
   for (const NetworkKind network : kNetworks) EXPECT_NEAR(play_time(scenario, spec, network) / expected, 1, 1e-9);

@@ -4,15 +4,28 @@
 
 #include <cmath>
 
+#include "models/base/json.hpp"
+#include "models/price/layer_time.hpp"
+#include "models/price/price.hpp"
+#include "models/read/check_schedules.hpp"
+#include "models/read/read_schedule.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/critical_path.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
 namespace {
 
+/// As DeepSpeed runs it.
 ScheduleSpec random_zero2(Random& random) {
   ScheduleSpec spec = sample_schedule("zero2");
   spec.overlap = random.integer(0, 1) == 1 ? Overlap::kBackward : Overlap::kNone;
@@ -29,6 +42,9 @@ ScheduleSpec random_zero3(Random& random) {
   spec.reduce_dtype = random.integer(0, 1) == 1 ? Dtype::kFp32 : Dtype::kBf16;
   spec.prefetch = random.integer(0, 3);
   spec.reshard_after_forward = random.integer(0, 2) > 0;
+  spec.reshard_after_backward = random.integer(0, 2) > 0;
+  const bool hybrid = spec.shard_group == ShardGroup::kNode;
+  if (hybrid && random.integer(0, 1) == 1) spec.all_reduce = Sync::kLastMicroBatch;
   return spec;
 }
 
@@ -61,6 +77,7 @@ TEST(Sharded, Zero3TakesItsClosedFormWithEveryOption) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     scenario.model.tie_word_embeddings = random.integer(0, 1) == 1;
+    scenario.training.gradient_accumulation_steps = random.integer(1, 6);
     NodeGroup& nodes = scenario.cluster.nodes[0];
     nodes.nics.count = random.integer(1, 8);
     if (random.integer(0, 3) == 0) scenario.cluster.fabric.oversubscription = 3;
@@ -145,8 +162,9 @@ double sent(const Scenario& scenario, const ScheduleSpec& spec) {
 }
 
 TEST(Sharded, SendsWhatThePapersCount) {
-  // 8 ranks, 2-byte elements, one micro-batch. ZeRO-2: reduce-scatter and all-gather, 2 x 2 P 7/8. ZeRO-3: two gathers
-  // and a reduction, 3 x 2 P 7/8, less the gather that the head is spared; without freeing after the forward again 2.
+  // 8 ranks, 2-byte elements, one micro-batch. DeepSpeed's ZeRO-2: reduce-scatter and all-gather, 2 x 2 P 7/8. ZeRO-3:
+  // two gathers and a reduction, 3 x 2 P 7/8, less the gather that the head is spared; without freeing after the
+  // forward again 2.
   Scenario scenario = sample_scenario(2, 4);
   scenario.training.gradient_accumulation_steps = 1;
   scenario.model.tie_word_embeddings = false;
@@ -164,8 +182,122 @@ TEST(Sharded, SendsWhatThePapersCount) {
   EXPECT_NEAR(sent(scenario, zero3), 6 * P * 3 / 4 + 2 * 1.0 / 2 * P, 1e-3);
 }
 
+TEST(Sharded, UnitsThatStayAfterTheBackwardPassAreGatheredOnceMoreThanThereAreMicroBatches) {
+  // 8 ranks, 4 micro-batches, blocks of B parameters together, an untied head and embedding of H and E; each rank sends
+  // 7/8 of the 2 bytes of a parameter that is gathered or reduced. Blocks and embedding are gathered before the first
+  // forward pass and before each of the 4 backward passes, the head (which stays from forward to backward) once; all
+  // are reduced 4 times. Freed after each backward pass they are gathered 8 times, the head 4 times. Never freed but at
+  // the end: once.
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.model.tie_word_embeddings = false;
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double head = 512.0 * 10000 + 2 * 512;  // the matrix and the final norm
+  const double one = 2 * 7.0 / 8;
+  ScheduleSpec zero3 = sample_schedule("zero3");
+  zero3.sync = Sync::kEveryMicroBatch;
+  EXPECT_NEAR(sent(scenario, zero3), one * (8 * (P - head) + 4 * head + 4 * P), 1e-3);
+  zero3.reshard_after_backward = false;
+  EXPECT_NEAR(sent(scenario, zero3), one * (5 * (P - head) + 1 * head + 4 * P), 1e-3);
+  zero3.reshard_after_forward = false;
+  EXPECT_NEAR(sent(scenario, zero3), one * (1 * P + 4 * P), 1e-3);
+  zero3.sync = Sync::kLastMicroBatch;
+  EXPECT_NEAR(sent(scenario, zero3), one * (1 * P + 1 * P), 1e-3);
+  // A tied embedding stays as the head does: both are gathered once, and its table is not in the head.
+  scenario.model.tie_word_embeddings = true;
+  zero3 = sample_schedule("zero3");
+  zero3.sync = Sync::kEveryMicroBatch;
+  zero3.reshard_after_backward = false;
+  const double tied = P - head + 2 * 512, stay = 512.0 * (10000 + 1024) + 2 * 512;  // tables, final norm
+  EXPECT_NEAR(sent(scenario, zero3), one * (5 * (tied - stay) + 1 * stay + 4 * tied), 1e-3);
+}
+
+TEST(Sharded, OfOneMicroBatchTheLastBackwardPassFreesAllTheSame) {
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.training.gradient_accumulation_steps = 1;
+  ScheduleSpec kept = sample_schedule("zero3");
+  kept.reshard_after_backward = false;
+  EXPECT_EQ(update_time(scenario, kept, NetworkKind::kReference),
+            update_time(scenario, sample_schedule("zero3"), NetworkKind::kReference));
+}
+
+TEST(Sharded, HybridShardsMayBeAllReducedOnceAnUpdate) {
+  // 2 nodes of 4, 4 micro-batches, P parameters, 2-byte gradients reduced in fp32: a reduce-scatter sends 3/4 of 4 P,
+  // the all-reduce of a shard between 2 nodes 2 (1/2) of 4 P / 4. After every micro-batch 4 of both, after the last 4
+  // and 1.
+  const Scenario scenario = sample_scenario(2, 4);
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.sync = Sync::kEveryMicroBatch;
+  spec.shard_group = ShardGroup::kNode;
+  spec.reduce_dtype = Dtype::kFp32;
+  spec.reshard_after_forward = false;
+  const double in_node = 4 * (2 + 4) * P * 3 / 4;
+  EXPECT_NEAR(sent(scenario, spec), in_node + 4 * P, 1e-3);
+  const double every = update_time(scenario, spec, NetworkKind::kSimgrid);
+  spec.all_reduce = Sync::kLastMicroBatch;
+  EXPECT_NEAR(sent(scenario, spec), in_node + 1 * P, 1e-3);
+  EXPECT_LT(update_time(scenario, spec, NetworkKind::kSimgrid), every);
+}
+
+TEST(Sharded, AsManyCollectivesAreCountedAsAreMade) {
+  // 6 units, 4 micro-batches: gathers before forward and backward passes and reductions are 24 each, all-reduces
+  // between nodes 24 or, once an update, 6. Units that stay after the backward pass are gathered before 1 forward pass.
+  const Model model = sample_model(4);
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.sync = Sync::kEveryMicroBatch;
+  EXPECT_EQ(collectives_of(spec, 4, model), 24 + 24 + 24);
+  ScheduleSpec changed = spec;
+  changed.shard_group = ShardGroup::kNode;
+  EXPECT_EQ(collectives_of(changed, 4, model), 24 + 24 + 24 + 24);
+  changed.all_reduce = Sync::kLastMicroBatch;
+  EXPECT_EQ(collectives_of(changed, 4, model), 24 + 24 + 24 + 6);
+  changed = spec;
+  changed.reshard_after_backward = false;
+  EXPECT_EQ(collectives_of(changed, 4, model), 6 + 24 + 24);
+  changed.reshard_after_forward = false;
+  EXPECT_EQ(collectives_of(changed, 4, model), 6 + 24);
+  changed.sync = Sync::kLastMicroBatch;
+  EXPECT_EQ(collectives_of(changed, 4, model), 6 + 6);
+  // ZeRO-1 in units, overlapped both ways: a reduction and a gather of each, once an update.
+  changed = sample_schedule("zero1");
+  changed.buckets = Buckets::kUnits;
+  EXPECT_EQ(collectives_of(changed, 4, model), 6);
+  changed.overlap = Overlap::kBackward;
+  changed.overlap_param_gather = true;
+  EXPECT_EQ(collectives_of(changed, 4, model), 6 + 6);
+}
+
+TEST(Sharded, PytorchsZero2IsFullyShardThatKeepsItsUnitsForTheBackwardPass) {
+  // The same key for key as zero3 with reshard_after_forward false; 4 gathers and 4 reductions an update, each 7/8 of
+  // 2 P. DeepSpeed's gathers once, after the step.
+  Scenario scenario = sample_scenario(2, 4);
+  const auto read = [&](const std::string& text) {
+    JsonValue json = parse_json(text, "").root;
+    Diagnostics diagnostics;
+    ScheduleSpec spec = read_schedule(json, "", scenario.training, scenario.cluster, diagnostics);
+    EXPECT_TRUE(diagnostics.errors.empty()) << diagnostics.errors.front();
+    return spec;
+  };
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  for (const char* const keys :
+       {"", R"(, "reshard_after_backward": false)", R"(, "sync": "last_micro_batch", "reduce_dtype": "fp32")",
+        R"(, "shard_group": "node", "all_reduce": "last_micro_batch", "prefetch": 2)"}) {
+    const ScheduleSpec zero2 = read(R"({"name": "zero2")" + std::string(keys) + "}");
+    const ScheduleSpec zero3 = read(R"({"name": "zero3", "reshard_after_forward": false)" + std::string(keys) + "}");
+    const RunResult two = run_schedule(scenario, zero2, NetworkKind::kSimgrid);
+    const RunResult three = run_schedule(scenario, zero3, NetworkKind::kSimgrid);
+    EXPECT_EQ(two.update_time, three.update_time) << keys;
+    EXPECT_EQ(two.bytes_sent_per_rank_per_update, three.bytes_sent_per_rank_per_update) << keys;
+    EXPECT_EQ(two.memory_parts.total(), three.memory_parts.total()) << keys;
+  }
+  EXPECT_NEAR(sent(scenario, read(R"({"name": "zero2"})")), (4 + 4) * 2 * P * 7 / 8, 1e-3);
+  scenario.training.framework = Framework::kDeepspeed;
+  EXPECT_NEAR(sent(scenario, read(R"({"name": "zero2", "reduction": "reduce_scatter"})")), (4 + 1) * 2 * P * 7 / 8,
+              1e-3);
+}
+
 TEST(Sharded, GradientsKeptUntilTheLastMicroBatchAreReducedOnce) {
-  // Four micro-batches: ZeRO-2 reduces 4 times or once, ZeRO-3 gathers 8 times in either case.
+  // Four micro-batches: DeepSpeed's ZeRO-2 reduces 4 times or once, ZeRO-3 gathers 8 times in either case.
   const Scenario scenario = sample_scenario(1, 8);
   const double P = static_cast<double>(parameter_count(scenario.model));
   ScheduleSpec zero2 = sample_schedule("zero2");

@@ -26,12 +26,16 @@
 #include <vector>
 
 #include "models/base/text_file.hpp"
+#include "models/price/price.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
-#include "sim/result/run.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "sim/sweep/summary.hpp"
 #include "sim/sweep/sweep.hpp"
+#include "tests/support/closed_forms.hpp"
 
 namespace accosim {
 namespace {
@@ -109,20 +113,20 @@ TEST(SweepClosedForms, TenPointsAreWhatIdenticalRanksTakeOrWithinTheirBounds) {
     for (std::size_t s = 0; s < point.scenario.schedules.size(); ++s) {
       const std::string& label = point.scenario.schedules[s].label;
       SCOPED_TRACE(fmt::format("{} at point {}", label, point.row.index));
-      const Figures& figures = point.row.schedules[s];
+      const Metrics& figures = point.row.schedules[s];
       const double slow = closed(point, s, slowest(point, s)), fast = closed(point, s, fastest(point, s));
       if (!accumulates(label)) {
-        EXPECT_NEAR(figures.update_time / slow, 1, kExact);
+        EXPECT_NEAR(figures.update_time.value / slow, 1, kExact);
         EXPECT_EQ(figures.samples_per_update, point.costs[s].ranks() * kSteps * kMicroBatch);
         continue;
       }
       if (alike || label == "dpu") {
-        EXPECT_NEAR(figures.update_time / slow, 1, alike ? kExact : 1e-6);
+        EXPECT_NEAR(figures.update_time.value / slow, 1, alike ? kExact : 1e-6);
       } else {
-        EXPECT_GE(figures.update_time, fast);
-        EXPECT_LE(figures.update_time, slow + 2 * micro_batch(fastest(point, s))) << "two rounds";
+        EXPECT_GE(figures.update_time.value, fast);
+        EXPECT_LE(figures.update_time.value, slow + 2 * micro_batch(fastest(point, s))) << "two rounds";
       }
-      const double rate = figures.samples_per_update / figures.update_time;
+      const double rate = figures.samples_per_update / figures.update_time.value;
       EXPECT_LE(rate, sum_of_rates(point, s));
       EXPECT_GE(rate, 0.98 * sum_of_rates(point, s));
     }
@@ -136,14 +140,14 @@ TEST(SweepClosedForms, InterferenceOnlySlowsTheTenPointsDown) {
     for (std::size_t s = 0; s < point.scenario.schedules.size(); ++s) {
       const std::string& label = point.scenario.schedules[s].label;
       SCOPED_TRACE(fmt::format("{} at point {}", label, point.row.index));
-      const Figures& figures = point.row.schedules[s];
+      const Metrics& figures = point.row.schedules[s];
       if (accumulates(label)) {
-        const double rate = figures.samples_per_update / figures.update_time;
+        const double rate = figures.samples_per_update / figures.update_time.value;
         EXPECT_LE(rate, sum_of_rates(point, s));
         EXPECT_GE(rate, 0.93 * sum_of_rates(point, s));
         continue;
       }
-      const double ratio = figures.update_time / closed(point, s, slowest(point, s));
+      const double ratio = figures.update_time.value / closed(point, s, slowest(point, s));
       EXPECT_GE(ratio, 1 - kExact);
       EXPECT_LE(ratio, label == "zero1" ? 1 + kExact : 1.05);
     }
@@ -159,7 +163,7 @@ TEST(SweepClosedForms, Zero1sTimeFallsWithTheRateAsItsBytesSay) {
   for (const std::size_t nodes : {0U, 3U, 16U}) {
     const std::size_t line = nodes * heading.axes[1].values.size();
     const Point slow = point_at(sweep, heading, line), fast = point_at(sweep, heading, line + 3);
-    const auto zero1 = [](const Point& point) { return point.row.schedules[1].update_time; };
+    const auto zero1 = [](const Point& point) { return point.row.schedules[1].update_time.value; };
     ASSERT_EQ(heading.axes[1].values[0], "10 Gbit/s");
     ASSERT_EQ(heading.axes[1].values[3], "12.5 Gbit/s");
     constexpr double kParameters = 774'030'080;  // GPT-2 Large: 36 layers of 19,677,440, embeddings and last norm
@@ -190,7 +194,7 @@ TEST(SweepClosedForms, ACrossoverIsWhereTheClosedFormsChangeOrder) {
   for (std::size_t i = 0; i + 1 < leads.size(); ++i)
     if (leads[i] > 0 && leads[i + 1] < 0) changes.push_back(i);
   ASSERT_EQ(changes.size(), 1U);
-  for (const Crossover& crossover : crossovers(rows, Score::kTokens)) {
+  for (const Crossover& crossover : crossovers(rows, {Score::kTokens, {}})) {
     if (crossover.above != 1) continue;  // zero1
     EXPECT_EQ(crossover.lines, 1U);
     EXPECT_GT(crossover.low, rates[changes[0]]);

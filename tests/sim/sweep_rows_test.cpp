@@ -27,9 +27,9 @@ Heading heading_of_two_axes() {
           .baseline = "ddp"};
 }
 
-Figures figures_of(double tokens_per_second, double speedup) {
-  Figures figures;
-  figures.update_time = 1 / tokens_per_second;
+Metrics figures_of(double tokens_per_second, double speedup) {
+  Metrics figures;
+  figures.update_time = Seconds{1 / tokens_per_second};
   figures.tokens_per_second = tokens_per_second;
   figures.speedup = speedup;
   figures.speedup_same_batch = speedup;
@@ -56,7 +56,7 @@ TEST(SweepRows, ReadBackAsTheyWere) {
   for (std::size_t i = 0; i < heading.points; ++i) {
     Row row = row_of(i, random.uniform(1e-9, 1e9), random.uniform(1e-9, 1e9));
     row.schedules[1].speedup_interval = Interval{random.uniform(0, 1), random.uniform(1, 2)};
-    row.schedules[0].fits = false;
+    row.schedules[0].fit.verdict = FitVerdict::kDoesNotFit;
     const std::string line = line_of(heading, row);
     EXPECT_EQ(line_of(heading, read_row(heading, line, "f", 2)), line);
     EXPECT_EQ(line.find('\n'), std::string::npos);
@@ -221,7 +221,7 @@ TEST(SweepSummary, ACrossoverIsWhereTheScoresAreEqual) {
     const double rate = std::array{10.0, 20.0, 40.0}[i / 2];
     rows.rows.push_back(row_of(i, rate, i % 2 == 0 ? 25 : 15));
   }
-  const std::vector<Crossover> all = crossovers(rows, Score::kTokens);
+  const std::vector<Crossover> all = crossovers(rows, {Score::kTokens, {}});
   ASSERT_EQ(all.size(), 1U) << "the second axis has no numbers";
   EXPECT_EQ(all[0].axis, 0U);
   EXPECT_EQ(all[0].below, 1U) << "acco";
@@ -233,12 +233,55 @@ TEST(SweepSummary, ACrossoverIsWhereTheScoresAreEqual) {
 
 TEST(SweepSummary, WhatDoesNotFitOrFailedWinsNothing) {
   Row row = row_of(0, 1, 2);
-  EXPECT_EQ(winner_of(row, Score::kTokens), 1U);
-  row.schedules[1].fits = false;
-  EXPECT_EQ(winner_of(row, Score::kTokens), 0U);
-  row.schedules[0].fits = false;
-  EXPECT_EQ(winner_of(row, Score::kTokens), std::nullopt);
-  EXPECT_EQ(winner_of({0, {0, 0}, "failed", {}, {}}, Score::kTokens), std::nullopt);
+  EXPECT_EQ(winner_of(row, {Score::kTokens, {}}), 1U);
+  row.schedules[1].fit.verdict = FitVerdict::kDoesNotFit;
+  EXPECT_EQ(winner_of(row, {Score::kTokens, {}}), 0U);
+  row.schedules[0].fit.verdict = FitVerdict::kDoesNotFit;
+  EXPECT_EQ(winner_of(row, {Score::kTokens, {}}), std::nullopt);
+  EXPECT_EQ(winner_of({0, {0, 0}, "failed", {}, {}}, {Score::kTokens, {}}), std::nullopt);
+}
+
+// acco is twice as fast at all rates; its batch is 1.1 times as large at 40 Gbit/s, and larger below. So ddp wins below
+// and acco above, and where between 20 and 40 that changes is not known from the speeds.
+TEST(SweepSummary, WhereACaveatGoesTheWinnerChangesBetweenTheTwoPoints) {
+  SweepRows rows{heading_of_two_axes(), {}};
+  for (std::size_t i = 0; i < 6; ++i) {
+    rows.rows.push_back(row_of(i, 10, 20));
+    rows.rows.back().schedules[1].batch_inflation = i < 4 ? 2.0 - 0.1 * static_cast<double>(i) : 1.1;
+  }
+  EXPECT_EQ(winner_of(rows.rows[3], {}), 0U);
+  EXPECT_EQ(winner_of(rows.rows[4], {}), 1U);
+  const std::vector<Crossover> all = crossovers(rows, {});
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].below, 0U);
+  EXPECT_EQ(all[0].above, 1U);
+  EXPECT_EQ(all[0].low, 20);
+  EXPECT_EQ(all[0].high, 40);
+  const std::vector<Faster> faster = faster_ones(rows, {});
+  ASSERT_EQ(faster.size(), 1U);
+  EXPECT_EQ(faster[0].schedule, 1U);
+  EXPECT_EQ(faster[0].points, 4U);
+  EXPECT_EQ(faster[0].caveats.batch_growth, 2);
+}
+
+TEST(SweepSummary, AMapSaysWhatItsCellsAre) {
+  Row row = row_of(0, 10, 20);
+  EXPECT_STREQ(map_cell(row, {}).mark, "") << "twice as fast is sure: no spread here but that of the operators";
+  row.schedules[0] = figures_of(19, 1.9);
+  EXPECT_STREQ(map_cell(row, {}).mark, "~") << "1.05 lies within exp(1.2816 x 0.08) = 1.108";
+  for (Metrics& each : row.schedules) each.statistics = Statistics::kStaleGradients;
+  EXPECT_STREQ(map_cell(row, {}).mark, "*");
+  EXPECT_EQ(map_cell(row, {}).schedule, 1U);
+  for (Metrics& each : row.schedules) each.fit.verdict = FitVerdict::kDoesNotFit;
+  EXPECT_STREQ(map_cell(row, {}).mark, "x");
+  row.failure = "why";
+  EXPECT_STREQ(map_cell(row, {}).mark, "!");
+}
+
+TEST(SweepRows, OfAnOlderVersionAreRefusedWithWhatToDo) {
+  std::string line = line_of(heading_of_two_axes());
+  line.replace(line.find("sweep_rows/2"), 12, "sweep_rows/1");
+  EXPECT_NE(wrong([&] { read_heading(line, "f"); }).find("play it anew"), std::string::npos);
 }
 
 TEST(SweepSummary, AxesAreShortWhereTheyCanBeToldApart) {

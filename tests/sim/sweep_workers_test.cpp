@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "sim/sweep/workers.hpp"
+#include "sim/processes/workers.hpp"
 
 namespace accosim {
 namespace {

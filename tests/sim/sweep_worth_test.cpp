@@ -16,30 +16,29 @@ namespace {
 
 TEST(SweepWorth, IsCountedUnderEachScheduleAndTheFastest) {
   const SweepRows rows = fair_rows({0.5, 0.95, 1.9});
-  const Worth ddp = worth_of(rows, 0);
+  const Worth ddp = worth_of(rows, 0, {});
   EXPECT_EQ(ddp.points, 3U);
   EXPECT_EQ(ddp.pays, 1U);
   EXPECT_EQ(ddp.open, 1U) << "0.95 lies between 0.855 and 1.045";
   EXPECT_EQ(ddp.over_alone, 0.95);
   EXPECT_EQ(ddp.over_balanced, 0.475);
-  EXPECT_EQ(ddp.batch, 1.5);
-  EXPECT_EQ(worth_of(rows, std::nullopt).pays, 3U) << "acco is the fastest everywhere";
+  EXPECT_EQ(worth_of(rows, std::nullopt, {}).pays, 3U) << "acco is the fastest everywhere";
 }
 
 // The ratio is 0.5 at 10 Gbit/s and 2 at 20, so 1 in the middle of the logarithms: 10 sqrt(2) = 14.14 Gbit/s.
 TEST(SweepWorth, ChangesWhereBothAreEquallyFast) {
   const SweepRows rows = fair_rows({0.5, 2, 1.5});
-  const std::vector<WorthChange> changes = worth_changes(rows, 0);
+  const std::vector<WorthChange> changes = worth_changes(rows, 0, {});
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_TRUE(changes[0].from);
   EXPECT_NEAR(changes[0].low, 10 * std::sqrt(2), 1e-9);
-  EXPECT_TRUE(worth_changes(rows, std::nullopt).empty());
+  EXPECT_TRUE(worth_changes(rows, std::nullopt, {}).empty());
   EXPECT_EQ(changes[0].part, "32 A100");
   EXPECT_EQ(changes[0].others, "64 V100");
 }
 
 TEST(SweepWorth, FallsToo) {
-  const std::vector<WorthChange> changes = worth_changes(fair_rows({2, 2, 0.5}), 0);
+  const std::vector<WorthChange> changes = worth_changes(fair_rows({2, 2, 0.5}), 0, {});
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_FALSE(changes[0].from);
   EXPECT_NEAR(changes[0].low, 20 * std::sqrt(2), 1e-9);
@@ -48,8 +47,8 @@ TEST(SweepWorth, FallsToo) {
 TEST(SweepWorth, OfAlikeGpusNothingIsSaid) {
   SweepRows rows = fair_rows({1, 1, 1});
   for (Row& row : rows.rows) row.alone->part.clear();
-  EXPECT_EQ(worth_of(rows, 0).points, 0U);
-  EXPECT_TRUE(worth_changes(rows, 0).empty());
+  EXPECT_EQ(worth_of(rows, 0, {}).points, 0U);
+  EXPECT_TRUE(worth_changes(rows, 0, {}).empty());
   rows.heading.fair = false;
   EXPECT_THROW(check_score(rows.heading, Score::kAlone), BadInput);
   EXPECT_NO_THROW(check_score(rows.heading, Score::kSameBatch));

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {

@@ -8,9 +8,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/answers/breakdown.hpp"
 #include "sim/answers/memory_bars.hpp"
-#include "sim/result/stretches.hpp"
+#include "sim/evaluation/stretches.hpp"
+#include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"
 
@@ -45,10 +48,10 @@ TEST(Timeline, OfSerialZero1IsItsPartsOneAfterTheOther) {
   const ScheduleSpec& spec = scenario.schedules[0];
   const SteadyPlay play = steady(scenario, spec);
   const ScheduleTimeline timeline = timeline_of(spec, play, {});
-  const ScheduleInput input{spec, play.costs, play.costs.kinds[0], 4, 1};
+  const ScheduleInput input{spec, play.costs, play.costs->kinds[0], 4, 1};
   const double f = input.kind.forward.value, b = input.kind.backward.value, t = 4 * (f + b);
-  const double rs = request_time(play.costs, {CollectiveKind::kReduceScatter, play.costs.gradient_bytes()}).value;
-  const double ag = request_time(play.costs, {CollectiveKind::kAllGather, play.costs.parameter_bytes()}).value;
+  const double rs = request_time(play.costs, {CollectiveKind::kReduceScatter, play.costs->gradient_bytes()}).value;
+  const double ag = request_time(play.costs, {CollectiveKind::kAllGather, play.costs->parameter_bytes()}).value;
   const double o = shard_optimizer_time(input).value;
   EXPECT_NEAR(timeline.length.value, t + rs + o + ag, 1e-9);
   EXPECT_EQ(timeline.updates, 1);
@@ -198,7 +201,7 @@ TEST(Timeline, RanksThatLookAlikeAreOneAndTheOthersStay) {
   EXPECT_EQ(timeline.ranks[1].rank, 5);
   EXPECT_EQ(timeline.ranks[1].alike, 1);
   // The fast ones wait for the slow one as long as it computes longer: 4 (f + b) of theirs.
-  const Seconds t = play.costs.kinds[0].forward + play.costs.kinds[0].backward;
+  const Seconds t = play.costs->kinds[0].forward + play.costs->kinds[0].backward;
   EXPECT_NEAR(sum_of(timeline.ranks[0], Activity::kWaiting), 4 * t.value, 1e-6 * t.value);
   EXPECT_EQ(sum_of(timeline.ranks[1], Activity::kWaiting), 0);
   // Where there is room for one only, it is the one that decides.

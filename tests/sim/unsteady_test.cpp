@@ -6,11 +6,17 @@
 
 #include "models/base/draws.hpp"
 #include "models/base/statistics.hpp"
+#include "models/price/layer_time.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/answers/seeds.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -205,7 +211,7 @@ TEST(Unsteady, RareSpellsCostDdpTheirShareOfTheTimeToo) {
     const SteadyPlay play = play_steady(scenario, ddp, 1, kReference);
     sum += 1 / play.measured.update_time.value / kSeeds;
     EXPECT_GE(play.spells, 0.9 * kSpellsPlayed);
-    EXPECT_EQ(play.costs.pace.unsteady.stragglers, scenario.training.unsteady.stragglers);
+    EXPECT_EQ(play.costs->pace.unsteady.stragglers, scenario.training.unsteady.stragglers);
   }
   EXPECT_NEAR(sum / (fast / steady + (1 - fast) / slow), 1, 0.04);
 }
@@ -482,8 +488,8 @@ TEST(Unsteady, SpeedsThatStayAreALoopPlayedInOneGo) {
   scenario.training.unsteady.jitter.gpu = 0.1;
   const SteadyPlay play = play_steady(scenario, spec, 2, kReference);
   double slowest = 0;
-  for (int rank = 0; rank < 4; ++rank) slowest = std::max(slowest, gpu_factor(play.costs.pace, rank));
-  const RankKind& kind = play.costs.kinds[0];
+  for (int rank = 0; rank < 4; ++rank) slowest = std::max(slowest, gpu_factor(play.costs->pace, rank));
+  const RankKind& kind = play.costs->kinds[0];
   const double micro_batch = (kind.forward + kind.backward).value;
   const double expected = alike.measured.update_time.value + 2 * (slowest - 1) * micro_batch;
   EXPECT_NEAR(play.measured.update_time.value / expected, 1, 1e-9);

@@ -4,8 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 #include "sim/result/run.hpp"
 #include "tests/support/sample.hpp"
 
@@ -110,6 +116,32 @@ TEST(WaysToFit, WhatAScheduleKeepsMayBeGivenUp) {
   spec = zero3;
   spec.sync = Sync::kLastMicroBatch;
   expect("sync every_micro_batch", spec);
+  // Units that stay after the backward pass are most where the activations are gone, so of few activations.
+  scenario.cluster.nodes[0].micro_batch_size = scenario.training.micro_batch_size = 1;
+  spec = zero3;
+  spec.reshard_after_backward = false;
+  expect("reshard_after_backward true", spec);
+}
+
+TEST(WaysToFit, APartialShardMayBeGivenUpButNotTheHybridShardingThatItBelongsTo) {
+  // Of 2 GPUs a node half of the parameters is a shard, kept in 2 bytes. shard_group world beside a written all_reduce
+  // would be refused.
+  Scenario scenario = scenario_with(2);
+  scenario.cluster.nodes[0].count = 2;
+  ScheduleSpec hybrid = sample_schedule("zero3");
+  hybrid.sync = Sync::kEveryMicroBatch;
+  hybrid.shard_group = ShardGroup::kNode;
+  ScheduleSpec late = hybrid;
+  late.all_reduce = Sync::kLastMicroBatch;
+  const WaysToFit ways = ways_to_fit(scenario, late);
+  const WayToFit* const way = find(ways, "all_reduce every_micro_batch");
+  ASSERT_TRUE(way);
+  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double gpus = scenario.cluster.nodes[0].gpus;
+  EXPECT_NEAR(way->saves.value, 2 * std::ceil(P / gpus), 1);
+  EXPECT_FALSE(find(ways, "shard_group world"));
+  EXPECT_TRUE(find(ways_to_fit(scenario, hybrid), "shard_group world"));
+  EXPECT_FALSE(find(ways_to_fit(scenario, hybrid), "all_reduce every_micro_batch"));
 }
 
 TEST(WaysToFit, SavingsAreThoseOfTheGpuThatHadLeastRoom) {

@@ -23,7 +23,7 @@ inline SweepRows fair_rows(const std::vector<double>& ddp) {
   for (std::size_t i = 0; i < ddp.size(); ++i) {
     Row row{i, {i}, {}, {}, Alone{"32 A100", "64 V100", 1, 64, 100}};
     for (const double over : {ddp[i], 2.0}) {
-      Figures figures;
+      Metrics figures;
       figures.tokens_per_second = 100 * over;
       figures.samples_per_update = 96;
       figures.over_alone = over;

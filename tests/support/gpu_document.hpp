@@ -9,7 +9,8 @@
 
 #include "models/price/accocal_layers.hpp"
 #include "models/price/gemm.hpp"
-#include "models/spec/scenario.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/device.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {

@@ -8,6 +8,7 @@
 
 #include "calibration/base/random.hpp"
 #include "calibration/train/workload.hpp"
+#include "models/spec/model.hpp"
 
 namespace accocal {
 

@@ -11,6 +11,7 @@ const kClasses = {
   wait: ['#f2c3a0', '#000', 'waiting for ranks'],
   host: ['#b8b8b8', '#000', 'launches of the host'],
   pause: ['#7b3f98', '#fff', 'pauses'],
+  counted: ['#dddddd', '#000', 'counted, not played'],
   mark: ['#dddddd', '#000', 'nothing to do'],
 };
 const kClassNames = Object.keys(kClasses);

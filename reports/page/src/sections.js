@@ -16,44 +16,40 @@ const withInterval = (value, range) =>
 
 const kVerdicts = {fits: 'fits', tight: 'tight', does_not_fit: 'does not fit'};
 
-/// Rows of the comparison: [name, what it means, cell(result), whether any result has it].
-function comparisonRows(result) {
-  const band = (r, key) => r.seeds === undefined ? null :
-    el('span', {class: 'interval'}, `${r.seeds} seeds: ${interval(key[1], r[key[0] + '_p10'], r[key[0] + '_p90'])}`);
-  const errorOf = (value, error) => withInterval(value, error === null ? '' : `our error ${format.error(error)}`);
-  const another = result.results.some((r) => r.published_of_another_run) ? ', of another run' : '';
-  const rows = [
-    ['update', '80 % interval', (r) => [withInterval(format.time(r.update_time_s),
-      interval('time', r.update_time_s_low, r.update_time_s_high)), band(r, ['update_time_s', 'time'])]],
-    ['all tokens', 'h:mm:ss', (r) => format.clock(r.total_time_s)],
-    ['published time', `of all tokens${another}`, (r) => r.published_time_s === null ? '-' :
-      errorOf(format.clock(r.published_time_s), r.published_time_error), (r) => r.published_time_s !== null],
-    ['speedup', 'per token, over the baseline', (r) => [withInterval(shown('factor', r.speedup),
-      interval('factor', r.speedup_low, r.speedup_high)), band(r, ['speedup', 'factor'])], (r) => r.speedup !== null],
-    ['published speedup', another.slice(2), (r) => r.published_speedup === null ? '-' :
-      errorOf(format.factor(r.published_speedup), r.published_speedup_error), (r) => r.published_speedup !== null],
-    ['speedup at the same batch', 'over the baseline with as many samples an update',
-      (r) => withInterval(shown('factor', r.speedup_same_batch),
-        interval('factor', r.speedup_same_batch_low, r.speedup_same_batch_high)), (r) => r.speedup_same_batch !== null],
-    ['batch grown', 'samples an update over those asked for', (r) => format.factor(r.batch_inflation)],
-    ['tokens a second', 'of all GPUs, and of one',
-      (r) => withInterval(format.count(r.tokens_per_s), format.count(r.tokens_per_s_per_gpu))],
-    ['MFU', 'share of the peak that the model needs', (r) => format.percent(r.mfu)],
-    ['GPU idle', '', (r) => format.percent(r.gpu_idle_fraction)],
-    ['exposed communication', 'of an update, that nothing hides', (r) => format.time(r.exposed_communication_s)],
-    ['memory', 'of a GPU, 80 % interval, and its capacity', (r) => [
-      withInterval(format.memory(r.memory_resident_bytes),
-        interval('memory', r.memory_resident_bytes_low, r.memory_resident_bytes_high)),
-      el('span', {class: `verdict ${r.fit_verdict}`},
-        `${kVerdicts[r.fit_verdict]}: ${format.memory(r.memory_capacity_bytes)}`)]],
-  ];
-  return rows.filter((row) => !row[3] || result.results.some(row[3]));
+const ourError = (error) => (error === null ? '' : `our error ${format.error(error)}`);
+
+/// What stands below a figure in place of its interval, and what below that.
+const kBelow = {
+  published_time_s: (r) => ourError(r.published_time_error),
+  published_speedup: (r) => ourError(r.published_speedup_error),
+  tokens_per_s: (r) => format.count(r.tokens_per_s_per_gpu),
+};
+const bandOf = (r, key, kind) => (r.seeds === undefined ? null :
+  el('span', {class: 'interval'}, `${r.seeds} seeds: ${interval(kind, r[`${key}_p10`], r[`${key}_p90`])}`));
+const kLast = {
+  update_time_s: (r) => bandOf(r, 'update_time_s', 'time'),
+  speedup: (r) => bandOf(r, 'speedup', 'factor'),
+  memory_resident_bytes: (r) => el('span', {class: `verdict ${r.fit_verdict}`},
+    `${kVerdicts[r.fit_verdict]}: ${format.memory(r.memory_capacity_bytes)}`),
+};
+
+function metricCell({key, format: kind}, r) {
+  if (r[key] === null) return '-';
+  const below = kBelow[key] ? kBelow[key](r) : interval(kind, r[`${key}_low`], r[`${key}_high`]);
+  return [withInterval(format[kind](r[key]), below), kLast[key] ? kLast[key](r) : null];
 }
 
-function showComparison({result}) {
+/// The metrics that any result has, a row each.
+function showComparison({result, metrics}) {
   const head = (r) => [nameOf(r.label), r.label === result.baseline ? el('span', {class: 'interval'}, 'baseline') : null];
-  const rows = comparisonRows(result).map(([name, meaning, cell]) =>
-    [[name, meaning ? el('span', {class: 'interval'}, meaning) : null], ...result.results.map((r) => cell(r))]);
+  const another = result.results.some((r) => r.published_of_another_run) ? 'of another run' : '';
+  const meaningOf = ({key, meaning}) =>
+    (key.startsWith('published_') ? [meaning, another].filter((words) => words).join(', ') : meaning);
+  const rows = metrics.filter(({key}) => result.results.some((r) => r[key] !== null)).map((metric) => {
+    const meaning = meaningOf(metric);
+    return [[metric.name, meaning ? el('span', {class: 'interval'}, meaning) : null],
+      ...result.results.map((r) => metricCell(metric, r))];
+  });
   byId('comparison').append(table('', [el('span', {class: 'hidden'}, 'figure'), ...result.results.map(head)], rows));
   byId('schedules').hidden = false;
   showFair(result);

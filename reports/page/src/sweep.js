@@ -96,6 +96,9 @@ function curveNumbers(sweep, view) {
   return numbersOf(sweep.scores[view.score].speedup, [nameOf(axis.title), ...curves.map(({label}) => nameOf(label))], rows);
 }
 
+/// What follows the number of a winner: reports' MapCell.
+const kMarkMeanings = {'~': '; the interval leaves the fastest open', '*': ' is the nearest: none is without a caveat'};
+
 /// Cells of the map: [across, upward, the winner as the document has it].
 function cellsOf(sweep, view) {
   const across = sweep.axes[view.axis], upward = sweep.axes[view.up], {winners} = sweep.scores[view.score];
@@ -110,7 +113,7 @@ function mapOption(sweep, view, theme) {
   const cells = cellsOf(sweep, view), winnerOf = (mark) => parseInt(mark, 10);
   const base = sweepBase(theme, `The fastest schedule over ${across.name} and ${upward.name}, a cell a point.`);
   const meaning = (mark) => mark === '!' ? 'failed' : mark === 'x' ? 'no schedule fits' : mark === '' ? 'not played' :
-    sweep.schedules[winnerOf(mark)] + (mark.endsWith('~') ? '; the interval leaves the fastest open' : '');
+    sweep.schedules[winnerOf(mark)] + (kMarkMeanings[mark.slice(-1)] ?? '');
   return {...base, grid: {left: 90, right: 24, top: 26, bottom: 52}, xAxis: sweepAxis(across, theme, {splitLine: {show: false}}),
     yAxis: sweepAxis(upward, theme, {nameLocation: 'end', nameGap: 10, nameTextStyle: {color: theme.ink, align: 'left'}}),
     tooltip: {...base.tooltip, formatter: ({data: [x, y, mark]}) =>
@@ -120,7 +123,7 @@ function mapOption(sweep, view, theme) {
       const winner = winnerOf(mark), isWon = Number.isInteger(winner);
       const cell = {type: 'rect', shape: {x: cx - wide / 2, y: cy - high / 2, width: wide, height: high},
         style: {fill: isWon ? sweepColour(winner) : theme.back, stroke: theme.back, lineWidth: Math.min(wide, high) > 8 ? 1 : 0.3}};
-      const says = isWon ? (mark.endsWith('~') ? '~' : '') : mark;
+      const says = isWon ? mark.replace(/^[0-9]+/, '') : mark;
       if (says === '') return cell;
       const ink = isWon ? '#000' : theme.ink;
       const size = Math.min(14, high - 1, wide * 1.3);
@@ -179,7 +182,8 @@ function sweepChart(id, sweep, isMap, height, optionOf, belowOf) {
   const draw = () => {
     chart.setOption(optionOf(sweep, view, themeColours()), {notMerge: true});
     const {speedup, fastest} = sweep.scores[view.score];
-    said.textContent = isMap ? `By colour, ${fastest}. ~ or a dot: the interval leaves the fastest open; x: none fits; !: failed.` :
+    said.textContent = isMap ? `By colour, ${fastest}. ~ or a dot: the interval leaves the fastest open; * or a dot: none without a caveat, the nearest is shown; ` +
+        'x: none fits; !: failed.' :
       curvesOf(sweep, view).length === 0 ? 'Nothing was played here, or no schedule is shown.' :
         `${speedup[0].toUpperCase()}${speedup.slice(1)}, with 80 % intervals.`;
     below.replaceChildren(belowOf(sweep, view, draw));

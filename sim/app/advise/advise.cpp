@@ -13,6 +13,11 @@
 #include "models/base/outputs.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
 #include "reports/advise/advice_json.hpp"
 #include "reports/advise/advice_text.hpp"
 #include "reports/console_rows.hpp"
@@ -24,9 +29,10 @@
 #include "sim/app/sweep/counted.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/result/balance.hpp"
-#include "sim/result/parallel.hpp"
-#include "sim/sweep/workers.hpp"
+#include "sim/app/winner_option.hpp"
+#include "sim/evaluation/balance.hpp"
+#include "sim/evaluation/parallel.hpp"
+#include "sim/processes/workers.hpp"
 
 namespace accosim {
 namespace {
@@ -192,7 +198,7 @@ void write_winner(const Answer& answer, const std::string& path) {
   const std::size_t winner = *answer.advice.winner;
   std::vector<std::string> settings = answer.asked.set;
   for (std::string& each : settings_at(answer, winner)) settings.push_back(std::move(each));
-  JsonDocument document = parse_json(load_balanced(answer.asked.scenario, settings).resolved(), "");
+  JsonDocument document = parse_json(load_scenario(answer.asked.scenario, settings).resolved(), "");
   const Candidate candidate = candidate_of(answer.space, answer.advice.points[winner].index);
   document.root.set("description",
                     fmt::format("What {}for {}: {}, {}", kChose, answer.name, answer.space.forms[candidate.form].label,
@@ -216,8 +222,9 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   answer.model = scenario.model.name;
   answer.gpus = gpus_in_words(scenario.cluster);
   answer.baseline = scenario.baseline;
-  answer.asked = {arguments.text("scenario"), arguments.texts("--set"), samples_asked(scenario),
-                  arguments.number("--batch-tolerance") / 100, network_of(arguments)};
+  answer.asked = {arguments.text("scenario"), arguments.texts("--set"),
+                  samples_asked(scenario),    arguments.number("--batch-tolerance") / 100,
+                  network_of(arguments),      winner_rule_of(arguments)};
   answer.budget = budget_of(arguments);
   Searchable searchable = while_shown("looking for candidates", [&] {
     return candidates_for(loaded, arguments.texts("--schedule"), axes_asked_for(arguments));
@@ -233,7 +240,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
 }
 
 ExitCode advise(const Arguments& arguments) {
-  const LoadedScenario loaded = load_balanced(arguments.text("scenario"), arguments.texts("--set"));
+  const LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"));
   const std::string& output = arguments.text("--output");
   check_outputs({{"--output", output, winner_kind()}}, loaded.files, arguments.flag("--force"));
   const Answer answer = answer_of(loaded, arguments);
@@ -251,7 +258,7 @@ ExitCode advise(const Arguments& arguments) {
 }  // namespace
 
 Verb advise_verb() {
-  std::vector<Option> all = joined(play_options(), search_options());
+  std::vector<Option> all = joined(joined(play_options(), search_options()), winner_options());
   for (Option& option : all)
     if (option.names == "--schedule")
       option.help =

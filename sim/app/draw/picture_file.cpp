@@ -21,9 +21,9 @@
 #include "models/base/descriptor.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/outputs.hpp"
-#include "models/base/svg.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
+#include "models/draw/svg.hpp"
 
 namespace accosim {
 namespace {

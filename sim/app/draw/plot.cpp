@@ -5,6 +5,7 @@
 
 #include "models/base/errors.hpp"
 #include "models/base/text.hpp"
+#include "models/read/load.hpp"
 #include "models/recorded/convergence_curves.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/plot/breakdown_svg.hpp"
@@ -19,7 +20,8 @@
 #include "sim/app/terminal.hpp"
 #include "sim/app/timeline.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/result/balance.hpp"
+#include "sim/app/winner_option.hpp"
+#include "sim/evaluation/balance.hpp"
 #include "sim/result/run.hpp"
 
 namespace accosim {
@@ -65,24 +67,27 @@ PlotStyle style_of(const Arguments& arguments) {
 
 /// The scenario, the schedules to play and what they come to.
 struct Compared {
+  Evaluations evaluations;
   Scenario scenario;
   std::vector<int> indices;
   std::vector<RunResult> results;
 };
 
 Compared compared(const Arguments& arguments) {
-  LoadedScenario loaded = load_balanced(arguments.text("scenario"), arguments.texts("--set"));
+  LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"));
   check_picture(arguments.text("--output"), loaded.files, arguments.flag("--force"));
   std::vector<int> indices = chosen_schedules(loaded.scenario, arguments.texts("--schedule"));
+  const Evaluations evaluations(network_of(arguments));
   const Progress progress("playing schedules");
-  std::vector<RunResult> results = compare(loaded.scenario, indices, network_of(arguments));
-  return {std::move(loaded.scenario), std::move(indices), std::move(results)};
+  std::vector<RunResult> results = compare(loaded.scenario, indices, evaluations);
+  return {evaluations, std::move(loaded.scenario), std::move(indices), std::move(results)};
 }
 
 ExitCode plot_timeline(const Arguments& arguments) {
   const Compared all = compared(arguments);
   write_picture(arguments.text("--output"),
-                timeline_svg(timeline_picture(all.scenario, all.indices, all.results, arguments), style_of(arguments)));
+                timeline_svg(timeline_picture(all.scenario, all.indices, all.results, all.evaluations, arguments),
+                             style_of(arguments)));
   return ExitCode::kDone;
 }
 
@@ -90,8 +95,8 @@ ExitCode plot_breakdown(const Arguments& arguments) {
   const Compared all = compared(arguments);
   write_picture(
       arguments.text("--output"),
-      breakdown_svg(heading_of(all.scenario),
-                    breakdowns_of(all.scenario, all.indices, all.results, network_of(arguments)), style_of(arguments)));
+      breakdown_svg(heading_of(all.scenario), breakdowns_of(all.scenario, all.indices, all.results, all.evaluations),
+                    style_of(arguments)));
   return ExitCode::kDone;
 }
 
@@ -105,9 +110,9 @@ ExitCode plot_memory(const Arguments& arguments) {
 ExitCode plot_ladder(const Arguments& arguments) {
   if (!arguments.given("--ladder"))
     throw BadInput("--kind ladder draws the way from one schedule to another; name them: --ladder ddp acco");
-  const LoadedScenario loaded = load_balanced(arguments.text("scenario"), arguments.texts("--set"));
+  const LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"));
   check_picture(arguments.text("--output"), loaded.files, arguments.flag("--force"));
-  const Ladder ladder = ladder_asked_for(loaded.scenario, arguments);
+  const Ladder ladder = ladder_asked_for(loaded.scenario, network_of(arguments), arguments);
   write_picture(arguments.text("--output"), ladder_svg(heading_of(loaded.scenario), ladder, style_of(arguments)));
   return ExitCode::kDone;
 }
@@ -131,12 +136,21 @@ ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const Draw& dr
   check_score(rows.heading, score_of(arguments));
   check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
   const Cut cut = cut_of(rows, axes, arguments.texts("--axis"), arguments.texts("--at"));
-  write_picture(arguments.text("--output"), draw(rows, cut, score_of(arguments), style_of(arguments)));
+  write_picture(arguments.text("--output"), draw(rows, cut));
   return ExitCode::kDone;
 }
 
-ExitCode plot_curve(const Arguments& arguments) { return plot_sweep(arguments, 1, curve_svg); }
-ExitCode plot_map(const Arguments& arguments) { return plot_sweep(arguments, 2, map_svg); }
+ExitCode plot_curve(const Arguments& arguments) {
+  return plot_sweep(arguments, 1, [&](const SweepRows& rows, const Cut& cut) {
+    return curve_svg(rows, cut, score_of(arguments), style_of(arguments));
+  });
+}
+
+ExitCode plot_map(const Arguments& arguments) {
+  return plot_sweep(arguments, 2, [&](const SweepRows& rows, const Cut& cut) {
+    return map_svg(rows, cut, merit_of(arguments), style_of(arguments));
+  });
+}
 
 std::vector<Option> cut_options() {
   return {by_option(),
@@ -160,9 +174,11 @@ Verb plot_verb() {
   of_a_document.emplace_back("scenario");
   Texts of_rows = names_of(joined(always, cut_options()));
   of_rows.emplace_back("scenario");
+  Texts of_a_map = of_rows;
+  for (const Option& option : winner_options()) of_a_map.push_back(option.names);
   return {.name = "plot",
           .help = "Draw a timeline, where the time goes, memory, a ladder, convergence or a sweep as a picture",
-          .options = joined(timed, joined({ladder_option()}, cut_options())),
+          .options = joined(joined(timed, winner_options()), joined({ladder_option()}, cut_options())),
           .modes = {{.of = "of a timeline (--kind timeline)",
                      .reads = names_of(timed),
                      .run = plot_timeline,
@@ -184,7 +200,7 @@ Verb plot_verb() {
                      .run = plot_curve,
                      .is_meant = [](const Arguments& given) { return given.text("--kind") == "curve"; }},
                     {.of = "of a sweep (--kind map)",
-                     .reads = of_rows,
+                     .reads = of_a_map,
                      .run = plot_map,
                      .is_meant = [](const Arguments& given) { return given.text("--kind") == "map"; }},
                     {.of = "of memory (--kind memory)", .reads = names_of(played), .run = plot_memory}}};

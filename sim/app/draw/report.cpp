@@ -6,6 +6,10 @@
 
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "reports/page.hpp"
 #include "reports/sweep/sweep_page.hpp"
 #include "sim/app/draw/report_timelines.hpp"
@@ -17,6 +21,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
+#include "sim/app/winner_option.hpp"
 #include "sim/result/critical_path.hpp"
 #include "sim/result/run.hpp"
 
@@ -28,7 +33,7 @@ constexpr const char* kUpdates = "--timeline-updates";
 
 std::vector<Option> options() {
   return joined(
-      joined(play_options(), {verbose_option()}),
+      joined(joined(play_options(), winner_options()), {verbose_option()}),
       {seeds_option(),
        {.names = "-o,--output",
         .help = "HTML file to write",
@@ -73,6 +78,7 @@ std::string command_of(const Arguments& arguments) {
     const OptionValue& value = argument->second.value;
     if (const auto* const text = std::get_if<std::string>(&value)) add(name, *text);
     if (const auto* const number = std::get_if<int>(&value)) add(name, std::to_string(*number));
+    if (const auto* const number = std::get_if<double>(&value)) add(name, shortest(*number));
     if (const auto* const texts = std::get_if<Texts>(&value)) add_all(option, *texts);
   }
   return command;
@@ -87,17 +93,18 @@ std::vector<std::string> devices_of(const Scenario& scenario) {
 }
 
 /// All but the timelines and the run.
-Page page_of(const ChosenSchedules& chosen, std::vector<RunResult> results, const Arguments& arguments) {
+Page page_of(const ChosenSchedules& chosen, std::vector<RunResult> results, const Evaluations& evaluations,
+             const Arguments& arguments) {
   const Scenario& scenario = chosen.scenario;
   Page page;
   page.command = command_of(arguments);
   page.network = arguments.text("--network");
   page.results = std::move(results);
-  page.fair = fair_comparison(scenario, page.results, network_of(arguments));
+  page.standing = standing_of(scenario, page.results, winner_rule_of(arguments), evaluations);
+  page.fair = fair_comparison(scenario, page.results, evaluations);
   for (const int index : chosen.indices) {
     const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
-    page.explanations.push_back(explain(
-        spec, play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network_of(arguments))));
+    page.explanations.push_back(explain(spec, *evaluations.play(scenario, spec)));
   }
   page.errors = shipped_known_errors(devices_of(scenario));
   return page;
@@ -114,14 +121,15 @@ ExitCode report_schedules(const Arguments& arguments) {
   const std::string& path = arguments.text("--output");
   const ChosenSchedules chosen = load_chosen(arguments, {{"--output", path, page_kind()}}, {});
   const TimelineChoice choice{chosen_ranks(chosen.scenario, arguments, kRanks), arguments.whole(kUpdates)};
+  const Evaluations evaluations(network_of(arguments));
   std::optional<Ladder> ladder;
   if (arguments.given("--ladder"))
-    ladder = while_shown("playing the schedules between", [&] { return ladder_asked_for(chosen.scenario, arguments); });
-  std::vector<RunResult> results = over_seeds(chosen, arguments, [&](const Scenario& scenario) {
-    return compare(scenario, chosen.indices, network_of(arguments));
-  });
+    ladder = while_shown("playing the schedules between",
+                         [&] { return ladder_asked_for(chosen.scenario, evaluations, arguments); });
+  std::vector<RunResult> results = over_seeds(
+      chosen, arguments, [&](const Scenario& scenario) { return compare(scenario, chosen.indices, evaluations); });
   const Progress progress("drawing the page");
-  Page page = page_of(chosen, std::move(results), arguments);
+  Page page = page_of(chosen, std::move(results), evaluations, arguments);
   page.timelines = page_timelines(chosen, page.results, choice, network_of(arguments));
   page.ladder = std::move(ladder);
   return write(chosen.scenario, page, path);
@@ -134,8 +142,9 @@ ExitCode report_run(const Arguments& arguments) {
   warn_of_differences(both);
   RunBesidePrediction beside = predict(both, arguments.whole(kUpdates), network_of(arguments));
   ChosenSchedules chosen{both.scenario, {0}};
-  Page page =
-      page_of(chosen, {run_schedule(both.scenario, both.scenario.schedules.front(), network_of(arguments))}, arguments);
+  const Evaluations evaluations(network_of(arguments));
+  Page page = page_of(chosen, {run_schedule(both.scenario, both.scenario.schedules.front(), evaluations)}, evaluations,
+                      arguments);
   page.run = PageRun{measured,
                      update_time(both.run),
                      beside.predicted.update_time,
@@ -156,7 +165,8 @@ Mode of_a_run() {
       "--measured is of one run; leave out --set, --schedule, --seeds, --ladder and --timeline-ranks";
   return {
       .of = "of a run (--measured)",
-      .reads = {"scenario", "--measured", "--network", "--output", kUpdates, "--force"},
+      .reads = {"scenario", "--measured", "--network", "--output", kUpdates, "--batch-growth", "--fit-probability",
+                "--force"},
       .run = report_run,
       .is_meant = [](const Arguments& arguments) { return arguments.given("--measured"); },
       .refusals = {
@@ -177,14 +187,14 @@ ExitCode report_sweep(const Arguments& arguments) {
   check_outputs({{"--output", output, page_kind()}}, {input}, arguments.flag("--force"));
   const SweepRows rows = read_rows(input);
   WholeFile file(output);
-  write_sweep_page(file.stream(), rows, command_of(arguments));
+  write_sweep_page(file.stream(), rows, command_of(arguments), winner_rule_of(arguments));
   file.commit();
   return ExitCode::kDone;
 }
 
 Mode of_a_sweep() {
   return {.of = "of a sweep's rows",
-          .reads = {"scenario", "--output", "--force"},
+          .reads = {"scenario", "--output", "--batch-growth", "--fit-probability", "--force"},
           .run = report_sweep,
           .is_meant = [](const Arguments& arguments) { return is_rows(arguments.text("scenario")); }};
 }

@@ -8,6 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/player/fold.hpp"
 #include "sim/result/run.hpp"

@@ -10,18 +10,19 @@
 #include "reports/sweep/sweep_text.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/app/winner_option.hpp"
 
 namespace accosim {
 
 Option by_option() {
   return {.names = "--by",
           .help =
-              "Of a sweep: what is called fast. tokens: the most tokens per second; same-batch: the largest speedup "
-              "over the baseline at equal samples an update; of rows that were played with --fair also alone: over the "
-              "fastest part alone, per token; balanced: over the baseline whose work is balanced, at as many samples "
-              "an update",
-          .value = std::string("tokens"),
-          .choices = {"tokens", "same-batch", "alone", "balanced"},
+              "Of a sweep: what is called fast. same-batch: the largest speedup over the baseline at equal samples "
+              "an update; tokens: the most tokens per second; of rows that were played with --fair also alone: "
+              "over the fastest part alone, per token; balanced: over the baseline whose work is balanced, at as "
+              "many samples an update",
+          .value = std::string("same-batch"),
+          .choices = {"same-batch", "tokens", "alone", "balanced"},
           .default_shown = true};
 }
 
@@ -33,9 +34,14 @@ Score score_of(const Arguments& arguments) {
                               : Score::kBalanced;
 }
 
+std::vector<Option> merit_options() { return joined({by_option()}, winner_options()); }
+
+Merit merit_of(const Arguments& arguments) { return {score_of(arguments), winner_rule_of(arguments)}; }
+
 std::vector<Option> rows_options() {
-  return {by_option(),
-          {.names = "--csv", .help = "Write a table too, a line a point and schedule", .empty = "names no file"}};
+  return joined(
+      merit_options(),
+      {{.names = "--csv", .help = "Write a table too, a line a point and schedule", .empty = "names no file"}});
 }
 
 Output csv_output(const Arguments& arguments) {
@@ -43,13 +49,14 @@ Output csv_output(const Arguments& arguments) {
 }
 
 ExitCode report_rows(const SweepRows& rows, const Arguments& arguments) {
-  check_score(rows.heading, score_of(arguments));
+  const Merit merit = merit_of(arguments);
+  check_score(rows.heading, merit.by);
   if (arguments.given("--csv")) {
     WholeFile file(arguments.text("--csv"));
-    write_sweep_csv(file.stream(), rows);
+    write_sweep_csv(file.stream(), rows, merit);
     file.commit();
   }
-  write_sweep_summary(std::cout, rows, score_of(arguments), console_options());
+  write_sweep_summary(std::cout, rows, merit, console_options());
   const bool none = std::none_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
   if (none && !rows.rows.empty()) throw BadInput("every point failed; the summary says why");
   return ExitCode::kDone;

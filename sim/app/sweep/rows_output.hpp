@@ -12,9 +12,11 @@ namespace accosim {
 
 /// --by.
 Option by_option();
-/// What --by says.
 Score score_of(const Arguments& arguments);
-/// --by and --csv.
+/// That, and what the winner is held to.
+std::vector<Option> merit_options();
+Merit merit_of(const Arguments& arguments);
+/// These and --csv.
 std::vector<Option> rows_options();
 
 /// --csv as check_outputs() takes it.

@@ -18,7 +18,7 @@
 #include "sim/app/sweep/counted.hpp"
 #include "sim/app/sweep/rows_output.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/sweep/workers.hpp"
+#include "sim/processes/workers.hpp"
 
 namespace accosim {
 namespace {

@@ -5,6 +5,9 @@
 
 #include <vector>
 
+#include "models/collectives/collectives.hpp"
+#include "models/spec/cluster.hpp"
+
 namespace accosim {
 namespace {
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "models/spec/spec.hpp"
+#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {

@@ -13,6 +13,7 @@
 #include "build_info/project.hpp"
 #include "models/fit/fit_own_fabric.hpp"
 #include "models/fit/published.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"

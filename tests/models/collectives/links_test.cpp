@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

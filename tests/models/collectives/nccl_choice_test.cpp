@@ -7,8 +7,11 @@
 
 #include "models/collectives/aws_tuner.hpp"
 #include "models/collectives/between_nodes.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/scenario_parts.hpp"
+#include "models/collectives/collectives.hpp"
+#include "models/read/load.hpp"
+#include "models/read/read_nccl.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {
@@ -126,7 +129,7 @@ TEST_F(NcclChoice, ACollectiveTakesTheSumOfItsTerms) {
   for (const char* const more : {"", R"(, "tuner": {"algorithm": "tree"})", R"(, "tuner": {"algorithm": "ring"})"})
     for (const int gpus : {1, 8}) {
       const Cluster each = cluster(file_of(4, gpus, "H100-SXM", "infiniband", more));
-      for (const CollectiveKind kind : all_collectives())
+      for (const CollectiveKind kind : values_of<CollectiveKind>())
         for (const double bytes : {8.0, kMiB, 1024 * kMiB}) {
           const CollectiveCost cost = NcclChoice::cost(each, kind, bytes);
           Ring ring = {{0, 1, 2, 3}, {0, 0, 0, 0}, {gpus, gpus, gpus, gpus}, 4 * gpus};

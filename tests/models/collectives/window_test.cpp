@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "models/collectives/collectives.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/support/random.hpp"
 
@@ -152,7 +154,7 @@ TEST(Islands, ALongerWireIsNeverFasterAndMoreChannelsNeverSlower) {
     Cluster cluster = islands({random.integer(1, 4), random.integer(1, 4)});
     cluster.fabric.between_groups =
         BetweenGroups{BytesPerSecond{std::pow(10, random.uniform(6, 10))}, Seconds{random.uniform(0, 0.1)}};
-    const CollectiveKind kind = all_collectives()[static_cast<std::size_t>(random.integer(0, 5))];
+    const CollectiveKind kind = values_of<CollectiveKind>()[static_cast<std::size_t>(random.integer(0, 5))];
     const double bytes = std::pow(10, random.uniform(0, 11));
     const double before = time_of(kind, bytes, cluster);
     Cluster longer = cluster, wider = cluster, faster = cluster;

@@ -1,0 +1,61 @@
+// What every price of a collective is asked for: its kind, NCCL's algorithm and protocol, the nodes and ranks that it
+// runs over, and what these nodes' adapters and the fabric's core carry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/base/units.hpp"
+#include "models/spec/cluster.hpp"
+
+namespace accosim {
+
+enum class CollectiveKind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kAllToAll, kSendRecv };
+template <>
+inline constexpr const char* kNames<CollectiveKind>[] = {"all_reduce", "reduce_scatter", "all_gather",
+                                                         "broadcast",  "all_to_all",     "send_recv"};
+
+enum class Algorithm : std::uint8_t { kRing, kTree, kNvls, kNvlsTree, kPat, kCollNet, kExchange };
+template <>
+inline constexpr const char* kNames<Algorithm>[] = {"ring", "tree", "NVLS", "NVLSTree", "PAT", "CollNet", "exchange"};
+/// NCCL's: Simple, LL (every 8 bytes carry 4 of data and a flag) and LL128 (120 of every 128 bytes are data).
+enum class Protocol : std::uint8_t { kSimple, kLowLatency, kLl128 };
+template <>
+inline constexpr const char* kNames<Protocol>[] = {"Simple", "LL", "LL128"};
+
+/// The nodes and ranks that a collective runs over, in ring order.
+struct Ring {
+  std::vector<int> node;        ///< one a node that takes part: its index in the cluster
+  std::vector<int> node_group;  ///< its index in Cluster::nodes
+  std::vector<int> ranks_here;  ///< ranks of the group on that node
+  int ranks = 0;                ///< sum of ranks_here
+  double core_share = 1;        ///< of an oversubscribed core, where rings of other nodes run at the same time
+};
+/// Nodes in ascending order; `members` are ranks, each once.
+Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members);
+/// All ranks of a cluster.
+Ring whole_ring(const Cluster& cluster);
+/// What the ring's node `i` is one of.
+const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i);
+/// Number of the ring's edges between nodes that carry bytes: one a node, and one fewer of a broadcast, which is a
+/// chain.
+double edges_of(CollectiveKind kind, const Ring& ring);
+
+/// Adapters next to `ranks` of a node's GPUs, at least one.
+int adapters_of(const NodeGroup& group, int ranks);
+/// Achieved bandwidth of all of a node's adapters, one direction: each has its share of the wire, or what the host
+/// copies for it.
+BytesPerSecond node_bandwidth(const NodeGroup& group);
+/// Of the adapters next to `ranks` of its GPUs.
+BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks);
+
+/// Bandwidth of an oversubscribed fabric's core: that of all nodes together over the oversubscription; 0 when the core
+/// never limits.
+BytesPerSecond core_bandwidth(const Cluster& cluster);
+
+/// Keeps the smaller of two bandwidths; 0: none so far.
+void take_slowest(BytesPerSecond& slowest, BytesPerSecond bandwidth);
+
+}  // namespace accosim

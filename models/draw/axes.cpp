@@ -1,0 +1,59 @@
+#include "models/draw/axes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace accosim {
+
+double Scale::at(double value) const { return from + (value - low) / (high - low) * (to - from); }
+
+std::vector<Tick> nice_ticks(double low, double high, int most) {
+  std::vector<Tick> ticks;
+  if (!(high > low) || !std::isfinite(high - low) || most < 1) return ticks;
+  const double least = (high - low) / most;
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  double step = 10 * power;
+  for (const double factor : {5.0, 2.0, 1.0})
+    if (factor * power >= least * (1 - 1e-9)) step = factor * power;
+  const int decimals = std::clamp(-static_cast<int>(std::floor(std::log10(step) + 1e-9)), 0, 12);
+  constexpr double kRounding = 1e-9;
+  for (double n = std::ceil(low / step - kRounding); n <= high / step + kRounding; n += 1) {
+    const double value = n == 0 ? 0 : n * step;
+    ticks.push_back(
+        {value, std::abs(value) >= 1e6 ? fmt::format("{:g}", value) : fmt::format("{:.{}f}", value, decimals)});
+  }
+  return ticks;
+}
+
+TimeUnit time_unit(Seconds longest) {
+  constexpr double kEnough = 2;  // of a unit, to be written in it
+  for (const TimeUnit unit :
+       {TimeUnit{Seconds{86400}, "days"}, TimeUnit{Seconds{3600}, "h"}, TimeUnit{Seconds{60}, "min"}})
+    if (longest >= 2 * kEnough * unit.size) return unit;
+  for (const TimeUnit unit : {TimeUnit{Seconds{1}, "s"}, TimeUnit{Seconds{1e-3}, "ms"}, TimeUnit{Seconds{1e-6}, "us"}})
+    if (longest >= kEnough * unit.size) return unit;
+  return {Seconds{1e-9}, "ns"};
+}
+
+void draw_rows(Svg& svg, const std::vector<Tick>& ticks, const Scale& y, double left, double right,
+               const std::string& unit) {
+  for (const Tick& tick : ticks) {
+    const double at = y.at(tick.value);
+    svg.line(left, at, right, at, {svg.ground().grid});
+    svg.text(left - 8, at + 4, tick.label + unit, {.anchor = Anchor::kEnd});
+  }
+}
+
+void draw_columns(Svg& svg, const std::vector<Tick>& ticks, const Scale& x, double top, double bottom,
+                  const std::string& title) {
+  for (const Tick& tick : ticks) {
+    const double at = x.at(tick.value);
+    svg.line(at, top, at, bottom, {svg.ground().grid});
+    svg.text(at, bottom + 16, tick.label, {.anchor = Anchor::kMiddle});
+  }
+  svg.text((x.from + x.to) / 2, bottom + 34, title, {.anchor = Anchor::kMiddle, .colour = svg.ground().dim});
+}
+
+}  // namespace accosim

@@ -1,0 +1,158 @@
+#include "models/read/check_schedules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "models/base/text.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
+
+namespace accosim {
+namespace {
+
+/// Every bucket or unit that is played is played by itself: more of them than this is a mistake, and would take
+/// minutes.
+constexpr double kMostBuckets = 100'000;
+constexpr double kMostDrawn = 10'000;
+constexpr const char* kBetweenMeetings = "from one meeting of its replicas to the next";
+
+/// Least and most micro-batches of a GPU in an update.
+using Steps = std::pair<int, int>;
+
+Steps steps_of(const NodeGroup& group, const Training& training) {
+  Steps limits{kMaxInteger, 0};
+  for (int gpu = 0; gpu < group.gpus; ++gpu) {
+    const int steps = accumulation_steps_of(group, gpu, training);
+    limits = {std::min(limits.first, steps), std::max(limits.second, steps)};
+  }
+  return limits;
+}
+
+/// Without a cluster the training's.
+Steps steps_of(const std::optional<Cluster>& cluster, const Training& training) {
+  const int asked = training.gradient_accumulation_steps;
+  if (!cluster || cluster->nodes.empty()) return {asked, asked};
+  Steps limits{kMaxInteger, 0};
+  for (const NodeGroup& group : cluster->nodes) {
+    const Steps own = steps_of(group, training);
+    limits = {std::min(limits.first, own.first), std::max(limits.second, own.second)};
+  }
+  return limits;
+}
+
+/// Of the ranks that meet in an update and differ: all, or those of a replica; nothing where none differ.
+std::optional<Steps> unequal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training) {
+  if (!meets_every_micro_batch(spec)) return std::nullopt;
+  if (inner_schedule(spec) == nullptr) {
+    const Steps all = steps_of(std::optional(cluster), training);
+    return all.first < all.second ? std::optional(all) : std::nullopt;
+  }
+  for (const NodeGroup& group : cluster.nodes)
+    if (const Steps own = steps_of(group, training); own.first < own.second) return own;
+  return std::nullopt;
+}
+
+/// Of units, an update: gathers for forward and for backward passes, reductions, and all-reduces between nodes.
+double unit_collectives(const ScheduleSpec& spec, double steps, const Model& model) {
+  const double reductions = spec.sync == Sync::kEveryMicroBatch ? steps : 1;
+  const double forward = spec.reshard_after_backward ? steps : 1, backward = spec.reshard_after_forward ? steps : 0;
+  const double shared = spec.all_reduce == Sync::kEveryMicroBatch ? reductions : 1;
+  return (forward + backward + reductions + (spec.shard_group == ShardGroup::kNode ? shared : 0)) *
+         (model.num_hidden_layers + 2);
+}
+
+/// Whether the updates between two meetings may differ for ever; others are counted once they have become equal.
+bool plays_every_update(const std::optional<Cluster>& cluster, const Training& training) {
+  if (training.unsteady.varies()) return true;
+  return cluster && std::any_of(cluster->nodes.begin(), cluster->nodes.end(),
+                                [](const NodeGroup& group) { return group.nics.burst > Bytes{0}; });
+}
+
+}  // namespace
+
+double collectives_of(const ScheduleSpec& spec, double steps, const Model& model) {
+  if (find_schedule(spec.name) == nullptr) return 0;
+  if (const ScheduleTraits* const inner = inner_schedule(spec)) {
+    ScheduleSpec inside = spec;
+    inside.inner = Inner::kNone;
+    inside.name = inner->name;
+    return collectives_of(inside, steps, model);
+  }
+  const ScheduleTraits& traits = traits_of(spec);
+  if (traits.sharding == Sharding::kParameters) return unit_collectives(spec, steps, model);
+  if (!traits.takes("bucket_cap_mb")) return 0;
+  const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
+  // A tensor is never cut, and a block has at most 18: seven matrices, their biases and two norms of two vectors.
+  const double tensors = 18.0 * (model.num_hidden_layers + 2);
+  const double buckets = spec.buckets == Buckets::kTensors
+                             ? std::min(std::ceil(gradients / spec.bucket_cap) + 1, tensors)
+                         : spec.buckets == Buckets::kUnits ? model.num_hidden_layers + 2
+                                                           : 1;
+  const Bytes parameters = static_cast<double>(parameter_count(model)) * bytes_of(spec.parameter_dtype);
+  const double gathers = spec.overlap_param_gather    ? buckets
+                         : spec.gather_cap > Bytes{0} ? std::ceil(parameters / spec.gather_cap)
+                                                      : 0;
+  return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
+}
+
+void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                       const Training& training, ObjectReader& top) {
+  if (!cluster) return;
+  for (const ScheduleSpec& spec : schedules) {
+    if (find_schedule(spec.name) == nullptr) continue;
+    const std::optional<Steps> steps = unequal_steps(spec, *cluster, training);
+    if (!steps) continue;
+    top.fail("schedules",
+             fmt::format("{} communicates in every micro-batch, so all GPUs that do must make as many, and they have "
+                         "from {} to {} gradient_accumulation_steps; write one number for all, and give slower node "
+                         "groups a smaller micro_batch_size",
+                         in_quotes(spec.label), steps->first, steps->second));
+  }
+}
+
+bool has_equal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training) {
+  return !unequal_steps(spec, cluster, training);
+}
+
+void check_drawn(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                 const Training& training, ObjectReader& top) {
+  if (!training.unsteady.varies() || schedules.empty()) return;
+  const double steps = steps_of(cluster, training).second;
+  const auto drawn = [&](const ScheduleSpec& spec) { return steps * (traits_of(spec).local ? spec.inner_updates : 1); };
+  // What helps the one that draws most helps all.
+  const ScheduleSpec& most =
+      *std::max_element(schedules.begin(), schedules.end(),
+                        [&](const ScheduleSpec& a, const ScheduleSpec& b) { return drawn(a) < drawn(b); });
+  if (drawn(most) <= kMostDrawn) return;
+  const bool local = traits_of(most).local;
+  top.fail("schedules",
+           fmt::format("{} would draw {:.0f} micro-batches a rank {}, and each is played; at most {:.0f}: lower "
+                       "{}gradient_accumulation_steps, or leave sequence_lengths, compute_jitter and stragglers out",
+                       in_quotes(most.label), drawn(most), local ? kBetweenMeetings : "in an update", kMostDrawn,
+                       local ? "inner_updates or " : ""));
+}
+
+void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                       const Training& training, const Model& model, ObjectReader& top) {
+  const double steps = steps_of(cluster, training).second;
+  for (const ScheduleSpec& spec : schedules) {
+    const bool all = inner_schedule(spec) != nullptr && plays_every_update(cluster, training);
+    const double collectives = (all ? spec.inner_updates : 1) * collectives_of(spec, steps, model);
+    if (collectives <= kMostBuckets) continue;
+    const bool units = sharding_of(spec) == Sharding::kParameters;
+    top.fail(
+        "schedules",
+        fmt::format("{} would send {:.0f} {} {}; at most {:.0f}: {}lower {}gradient_accumulation_steps",
+                    in_quotes(spec.label), collectives, units ? "units" : "buckets",
+                    all ? kBetweenMeetings : "in an update", kMostBuckets,
+                    units ? "" : "raise its bucket_cap_mb or gather_bucket_mb, or ", all ? "inner_updates or " : ""));
+  }
+}
+
+}  // namespace accosim

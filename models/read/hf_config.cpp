@@ -1,0 +1,273 @@
+// Each family has its own key names and its own rules for biases, norms and positions (model_families.hpp); here they
+// become one Model.
+#include "models/read/hf_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/base/text.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/model_families.hpp"
+
+namespace accosim {
+namespace {
+
+// So generous that no model meets them, so tight that parameter counts fit 63 bits and lists of layers fit the memory.
+constexpr int kMaxLayers = 10'000;
+constexpr int kMaxHidden = 1 << 20;
+constexpr int kMaxInner = 1 << 23;
+constexpr int kMaxVocabulary = 100'000'000;
+constexpr int kMaxHeadDim = 1 << 16;
+constexpr std::int64_t kMaxProjection = 1 << 23;
+
+/// An integer that may be absent or null.
+int optional_integer(ObjectReader& config, const char* key, int most, int fallback) {
+  const JsonValue* member = config.find(key);
+  if (member != nullptr && member->kind == JsonKind::kNull) {
+    config.value().set(key, json_number(fallback, default_origin()));
+  }
+  return config.integer(key, 1, most, fallback);
+}
+
+/// The names of transformers' ACT2FN that differ in cost; the others are spellings of these.
+Activation read_activation(ObjectReader& config, const char* key, const char* usual) {
+  const std::string name = config.one_of(
+      key, {"gelu_new", "gelu", "relu", "silu", "swish", "gelu_fast", "gelu_pytorch_tanh", "gelu_python"}, usual);
+  if (name == "gelu_new" || name == "gelu_fast") return Activation::kGeluNew;
+  if (name == "relu") return Activation::kRelu;
+  return name == "silu" || name == "swish" ? Activation::kSilu : Activation::kGelu;
+}
+
+/// Divides the hidden size among the heads, or says that it cannot.
+int divided_head_dim(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  if (!config.good(family.hidden_size) || !config.good(family.heads)) return 1;
+  if (model.hidden_size % model.num_attention_heads == 0) return model.hidden_size / model.num_attention_heads;
+  config.fail(family.heads, fmt::format("is {}, which does not divide {} = {}; write a divisor of it",
+                                        model.num_attention_heads, family.hidden_size, model.hidden_size));
+  return 1;
+}
+
+int read_key_value_heads(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  if (family.key_value_heads == nullptr) return model.num_attention_heads;
+  const int heads = optional_integer(config, family.key_value_heads, kMaxHidden, model.num_attention_heads);
+  const bool good = config.good(family.heads) && config.good(family.key_value_heads);
+  if (good && model.num_attention_heads % heads != 0) {
+    config.fail(family.key_value_heads, fmt::format("is {}, which does not divide {} = {}; write a divisor of it",
+                                                    heads, family.heads, model.num_attention_heads));
+  }
+  return heads;
+}
+
+int read_head_dim(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  if (family.head_dim == nullptr) return divided_head_dim(config, family, model);
+  const JsonValue* own = config.find(family.head_dim);
+  const bool said = own != nullptr && own->kind != JsonKind::kNull;
+  const int divided = said ? 1 : divided_head_dim(config, family, model);
+  const int head_dim = optional_integer(config, family.head_dim, kMaxHeadDim, divided);
+  if (std::int64_t{model.num_attention_heads} * head_dim > kMaxProjection) {
+    config.fail(family.head_dim, fmt::format("times {} is more than {}; write a head dimension such as 128",
+                                             family.heads, kMaxProjection));
+  }
+  return head_dim;
+}
+
+void refuse_other_embedding_width(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  if (family.embedding_width == nullptr) return;
+  const int width = optional_integer(config, family.embedding_width, kMaxHidden, model.hidden_size);
+  if (!config.good(family.hidden_size) || width == model.hidden_size) return;
+  config.fail(family.embedding_width,
+              fmt::format("embeddings of another width than {} = {} are not modelled yet; name a model without",
+                          family.hidden_size, model.hidden_size));
+}
+
+void read_sizes(ObjectReader& config, const ModelFamily& family, Model& model) {
+  model.num_hidden_layers = config.integer(family.layers, 1, kMaxLayers);
+  model.hidden_size = config.integer(family.hidden_size, 1, kMaxHidden);
+  model.num_attention_heads = config.integer(family.heads, 1, kMaxHidden);
+  model.num_key_value_heads = read_key_value_heads(config, family, model);
+  model.head_dim = read_head_dim(config, family, model);
+  refuse_other_embedding_width(config, family, model);
+  const int usual_inner = family.inner_size_of_hidden * model.hidden_size;
+  model.intermediate_size = usual_inner > 0 ? optional_integer(config, family.inner_size, kMaxInner, usual_inner)
+                                            : config.integer(family.inner_size, 1, kMaxInner);
+  model.vocab_size = config.integer(family.vocabulary, 1, kMaxVocabulary);
+  const int more = family.more_positions;
+  model.max_position_embeddings = config.integer(family.positions, 1, kMaxInteger - more) + more;
+}
+
+/// attention_types is a list of [pattern, times]: [[["global", "local"], 12]] is global, local, global... 24 layers.
+void read_attention_types(ObjectReader& config, const ModelFamily& family, Model& model, int window) {
+  const char* const key = "attention_types";
+  const char* const form = "write [[[\"global\", \"local\"], N]], N times the pattern being the number of layers";
+  const JsonValue* types = config.find(key);
+  if (types == nullptr) return config.fail(key, std::string("missing; ") + form);
+  if (types->kind != JsonKind::kArray) return config.fail(key, std::string("is no list; ") + form);
+  const auto layers = static_cast<std::size_t>(model.num_hidden_layers);
+  std::vector<int> windows;
+  for (const JsonValue& item : types->elements) {
+    const bool pair = item.kind == JsonKind::kArray && item.elements.size() == 2 &&
+                      item.elements[0].kind == JsonKind::kArray && item.elements[1].kind == JsonKind::kNumber;
+    if (!pair) return config.fail(key, std::string("holds something that is no [pattern, times]; ") + form);
+    const std::vector<JsonValue>& pattern = item.elements[0].elements;
+    for (double times = 0; times < item.elements[1].number && windows.size() <= layers; ++times) {
+      if (pattern.empty()) return config.fail(key, std::string("holds an empty pattern; ") + form);
+      for (const JsonValue& type : pattern) {
+        const bool local = type.kind == JsonKind::kText && type.text == "local";
+        const bool global = type.kind == JsonKind::kText && type.text == "global";
+        if (!local && !global) return config.fail(key, "holds a type that is neither \"global\" nor \"local\"");
+        windows.push_back(local ? window : 0);
+      }
+    }
+  }
+  if (windows.size() != layers && config.good(family.layers)) {
+    const std::string described = windows.size() > layers ? "more" : std::to_string(windows.size());
+    config.fail(key,
+                fmt::format("describes {} layers and {} is {}; make them agree", described, family.layers, layers));
+  }
+  model.attention_window = std::move(windows);
+}
+
+void read_windows(ObjectReader& config, const ModelFamily& family, Model& model) {
+  if (family.windows == WindowRule::kByLayer)
+    return read_attention_types(config, family, model, config.integer("window_size", 1, kMaxInteger, 256));
+  const bool sliding = family.windows == WindowRule::kSliding;
+  const int window = sliding ? optional_integer(config, "sliding_window", kMaxInteger, kMaxInteger) : 0;
+  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers), window);
+}
+
+bool read_bias(ObjectReader& config, const BiasRule& rule) {
+  return rule.key == nullptr ? rule.usual : config.boolean(rule.key, rule.usual);
+}
+
+void read_transformer(ObjectReader& config, const ModelFamily& family, Model& model) {
+  read_sizes(config, family, model);
+  model.learned_positions = family.learned_positions;
+  model.gated_mlp = family.gated_mlp;
+  model.rms_norm = family.rms_norm;
+  model.activation = read_activation(config, family.activation, family.usual_activation);
+  if (family.causal != nullptr) model.causal = config.boolean(family.causal, true);
+  model.qkv_bias = read_bias(config, family.qkv_bias);
+  model.attention_output_bias = read_bias(config, family.attention_output_bias);
+  model.mlp_bias = read_bias(config, family.mlp_bias);
+  model.tie_word_embeddings = config.boolean("tie_word_embeddings", family.usually_tied);
+  read_windows(config, family, model);
+}
+
+void read_measured(ObjectReader& config, Model& model) {
+  constexpr double kMostParameters = 1e15;
+  model.measured_parameters = static_cast<std::int64_t>(config.number("parameters", Range{1, kMostParameters}));
+  model.micro_batch_time = config.seconds("micro_batch_time");
+  if (JsonValue* shorter = config.find("shorter_micro_batches")) {
+    ObjectReader times(*shorter, config.pointer("shorter_micro_batches"), config.diagnostics());
+    for (const std::string& key : keys_of(*shorter)) {
+      const int tokens = whole_number(key).value_or(0);
+      if (tokens < 1)
+        config.fail("shorter_micro_batches", in_quotes(key, 50) + " is no number of tokens; write {\"128\": \"2 ms\"}");
+      model.shorter_micro_batches[tokens] = times.seconds(key);
+    }
+    times.finish();
+  }
+  config.finish();
+}
+
+/// A key of a config that makes another model of it than its family's, at another price.
+struct Unmodelled {
+  const char* key;  ///< or the beginning of one, where it ends in "_"
+  const char* what;
+  double harmless = 0;  ///< a number up to which it changes nothing
+};
+constexpr const char* kExperts = "mixture-of-experts models are";
+constexpr const char* kLatent = "multi-head latent attention is";
+constexpr const char* kParts = "models with an encoder of their own are";
+constexpr Unmodelled kUnmodelled[] = {
+    {"num_local_experts", kExperts, 1},
+    {"num_experts", kExperts, 1},
+    {"n_routed_experts", kExperts, 1},
+    {"n_shared_experts", kExperts},
+    {"num_experts_per_tok", kExperts, 1},
+    {"num_experts_per_token", kExperts, 1},
+    {"moe_", kExperts, 1},
+    {"q_lora_rank", kLatent},
+    {"kv_lora_rank", kLatent},
+    {"qk_rope_head_dim", kLatent},
+    {"qk_nope_head_dim", kLatent},
+    {"v_head_dim", kLatent},
+    {"num_nextn_predict_layers", "multi-token prediction is"},
+    {"quantization_config", "quantised weights are"},
+    {"vision_config", kParts},
+    {"audio_config", kParts},
+    {"is_encoder_decoder", kParts},
+    {"add_cross_attention", "cross-attention is"},
+    {"reorder_and_upcast_attn", "attention's scores in fp32 are"},
+};
+
+bool matches(const Unmodelled& entry, const std::string& key) {
+  const std::string wanted = entry.key;
+  return wanted.back() == '_' ? key.rfind(wanted, 0) == 0 : key == wanted;
+}
+
+/// What a value that switches something on looks like in a message; empty when it switches nothing on.
+std::string switched_on(const JsonValue& value, double harmless) {
+  switch (value.kind) {
+    case JsonKind::kNull: return {};
+    case JsonKind::kBool: return value.boolean ? "true" : "";
+    case JsonKind::kNumber: return value.number > harmless ? printable(value.text, 40) : "";
+    case JsonKind::kText: return value.text.empty() ? "" : in_quotes(value.text);
+    case JsonKind::kArray: return value.elements.empty() ? "" : "[...]";
+    case JsonKind::kObject: return value.members.empty() ? "" : "{...}";
+  }
+  return {};
+}
+
+/// Whatever the family: what would otherwise be dropped in silence, and the model priced as another one. Of each kind
+/// the first key is told.
+void refuse_unmodelled(ObjectReader& config) {
+  std::vector<std::string> told;
+  for (const Unmodelled& entry : kUnmodelled) {
+    if (std::find(told.begin(), told.end(), entry.what) != told.end()) continue;
+    for (const JsonMember& member : config.value().members) {
+      if (!matches(entry, member.key)) continue;
+      const std::string value = switched_on(member.value, entry.harmless);
+      if (value.empty()) continue;
+      config.fail(member.key, fmt::format("{} not modelled yet ({}: {}); name a model without", entry.what,
+                                          printable(member.key), value));
+      told.emplace_back(entry.what);
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+  ObjectReader config(value, pointer, diagnostics);
+  if (!config.good()) return std::nullopt;
+  refuse_unmodelled(config);
+  if (!config.good()) return std::nullopt;
+  Model model;
+  // No nearest name: what is one letter away may be another architecture, at another price.
+  model.family = config.one_of("model_type", family_names(), "", [](const std::string&) { return std::string(); });
+  if (!config.good()) return std::nullopt;
+  model.name = config.text("name", model.family);
+  const ModelFamily& family = family_of(model);
+  if (family.measured)
+    read_measured(config, model);
+  else
+    read_transformer(config, family, model);
+  config.drop_unknown();
+  if (!config.good()) return std::nullopt;
+  return model;
+}
+
+JsonValue accocal_config(const AccocalConfig& sizes) {
+  const ModelFamily& family = accocal_family();
+  return json_object({{"model_type", family.name},
+                      {family.layers, sizes.layers},
+                      {family.hidden_size, sizes.width},
+                      {family.heads, sizes.heads},
+                      {family.positions, sizes.context},
+                      {family.vocabulary, sizes.vocabulary}});
+}
+
+}  // namespace accosim

@@ -1,0 +1,204 @@
+// Ties the loader together: read, fill in the files, apply what the command line sets, read the tree, tell where
+// everything came from.
+#include "models/read/load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "models/base/standard_input.hpp"
+#include "models/base/text.hpp"
+#include "models/read/balanced_groups.hpp"
+#include "models/read/hf_config.hpp"
+#include "models/read/overrides.hpp"
+#include "models/read/read_cluster.hpp"
+#include "models/read/read_device.hpp"
+#include "models/read/read_scenario.hpp"
+#include "models/read/references.hpp"
+#include "models/spec/scenario_error.hpp"
+
+namespace accosim {
+namespace {
+
+using Origins = std::map<std::string, std::string>;
+
+void throw_if_wrong(const Diagnostics& diagnostics) {
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+}
+
+/// Takes "origins" out of a scenario that was resolved before.
+Origins take_origins(JsonValue& root, Diagnostics& diagnostics) {
+  Origins origins;
+  JsonValue* listed = root.find("origins");
+  if (listed == nullptr) return origins;
+  if (listed->kind != JsonKind::kObject) {
+    diagnostics.add(listed->origin, "/origins", "is no object; remove it, accosim resolve writes it");
+  }
+  for (const JsonMember& member : listed->members) {
+    if (member.value.kind == JsonKind::kText) {
+      origins[member.key] = member.value.text;
+    } else {
+      diagnostics.add(member.value.origin, "/origins" + pointer_part(member.key),
+                      "is no text; remove it, accosim resolve writes it");
+    }
+  }
+  root.erase("origins");
+  return origins;
+}
+
+/// Adds every scalar's origin; citations are their own.
+void collect_origins(const JsonValue& value, const std::string& pointer, const std::string& main_file,
+                     const Origins& earlier, JsonValue& out) {
+  for (const JsonMember& member : value.members) {
+    if (member.key == "sources") continue;
+    collect_origins(member.value, pointer + pointer_part(member.key), main_file, earlier, out);
+  }
+  for (std::size_t i = 0; i < value.elements.size(); ++i) {
+    collect_origins(value.elements[i], pointer + pointer_part(i), main_file, earlier, out);
+  }
+  if (value.kind == JsonKind::kObject || value.kind == JsonKind::kArray) return;
+  const bool from_main = value.origin.line > 0 && value.origin.source && *value.origin.source == main_file;
+  const auto known = earlier.find(pointer);
+  // Appended, not set(): that would look for each key among all before it.
+  out.members.push_back(JsonMember{
+      pointer, {}, json_text(from_main && known != earlier.end() ? known->second : text_of(value.origin), {})});
+}
+
+/// A file of another kind is one mistake, not one for each key that it lacks.
+void refuse_other_kinds(const JsonValue& tree, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.errors.size();
+  const JsonValue* schema = tree.find("schema");
+  const std::string found = schema != nullptr && schema->kind == JsonKind::kText ? schema->text : "";
+  if (tree.kind != JsonKind::kObject) {
+    diagnostics.add(tree.origin, "", fmt::format("is {}; a scenario is an object: {{...}}", noun_of(tree.kind)));
+  } else if (found == "accosim.run/1") {
+    diagnostics.add(schema->origin, "/schema",
+                    "is a run of accocal; name the machine too: accosim compare RUN --machine MACHINE");
+  } else if (found.rfind("accosim.", 0) == 0 && found.rfind("accosim.scenario/", 0) != 0) {
+    diagnostics.add(schema->origin, "/schema",
+                    fmt::format("{} is no scenario; name a file of \"accosim.scenario/1\"", in_quotes(found)));
+  } else if (schema == nullptr && tree.find("model_type") != nullptr) {
+    diagnostics.add(tree.origin, "", "is a Hugging Face config; name it as \"model\" in a scenario");
+  }
+  if (diagnostics.errors.size() > before) throw ScenarioError(diagnostics.errors);
+}
+
+/// The same into `diagnostics`.
+std::string file_of(FileKind kind, const std::string& name_or_path, References& references, Diagnostics& diagnostics) {
+  const std::optional<std::string> path = references.find(name_or_path, kind);
+  throw_if_wrong(diagnostics);
+  return *path;
+}
+
+/// Opens the file of a single part.
+JsonValue open_part(References& references, const std::string& path, Diagnostics& diagnostics) {
+  std::optional<JsonValue> root = references.open(path);
+  if (!root) throw ScenarioError(diagnostics.errors);
+  return std::move(*root);
+}
+
+}  // namespace
+
+std::string file_of(FileKind kind, const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  return file_of(kind, name_or_path, references, diagnostics);
+}
+
+namespace {
+
+/// `apply` sets what is to be set in the tree, and fills in the files that it names after each.
+LoadedScenario load(const std::string& name_or_path,
+                    const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  const bool piped = name_or_path == kStandardInput;
+  const std::string path = piped ? name_or_path : file_of(FileKind::kScenario, name_or_path, references, diagnostics);
+  JsonValue tree = open_part(references, path, diagnostics);
+  const std::string main_file = tree.origin.source ? *tree.origin.source : path;
+  refuse_other_kinds(tree, diagnostics);
+  const Origins earlier = take_origins(tree, diagnostics);
+  references.expand_scenario(tree);
+  apply(tree, references, diagnostics);
+  forget_defaults(tree, [&](const std::string& pointer) {
+    const auto known = earlier.find(pointer);
+    return known == earlier.end() ? std::string() : known->second;
+  });
+  LoadedScenario loaded;
+  loaded.scenario = read_scenario(tree, piped ? kStandardInputName : path, diagnostics);
+  throw_if_wrong(diagnostics);
+  loaded.resolved = [kept = std::make_shared<const JsonValue>(std::move(tree)), main_file, earlier] {
+    JsonValue origins = json_object(default_origin()), whole = *kept;
+    collect_origins(whole, "", main_file, earlier, origins);
+    whole.set("origins", std::move(origins));
+    return write_json(whole) + "\n";
+  };
+  loaded.files = references.files();
+  if (!piped) loaded.files.push_back(path);
+  return loaded;
+}
+
+void apply_sets(JsonValue& tree, const std::vector<std::string>& sets, References& references,
+                Diagnostics& diagnostics) {
+  for (const std::string& set : sets) {
+    apply_set(tree, set, diagnostics);
+    references.expand_scenario(tree);
+  }
+}
+
+}  // namespace
+
+LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets) {
+  return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+    apply_sets(tree, sets, references, diagnostics);
+  });
+}
+
+LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings) {
+  return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+    for (const Setting& set : settings) {
+      set_at(tree, set.pointer, set.value, set.value.origin, diagnostics);
+      references.expand_scenario(tree);
+    }
+  });
+}
+
+Device load_device(const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  JsonValue value = json_text(name_or_path, origin_named("device"));
+  references.expand_device(value, "");
+  const std::optional<Device> device = read_device(value, "", diagnostics);
+  throw_if_wrong(diagnostics);
+  return *device;
+}
+
+Model load_model(const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  const std::string path = file_of(FileKind::kModel, name_or_path, references, diagnostics);
+  JsonValue value = open_part(references, path, diagnostics);
+  if (value.find("name") == nullptr && value.kind == JsonKind::kObject) {
+    value.set("name", json_text(printable(std::filesystem::path(path).stem().string(), 100), default_origin()));
+  }
+  std::optional<Model> model = read_model(value, "", diagnostics);
+  throw_if_wrong(diagnostics);
+  return *model;
+}
+
+Cluster load_cluster(const std::string& name_or_path) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  const std::string path = file_of(FileKind::kCluster, name_or_path, references, diagnostics);
+  JsonValue value = open_part(references, path, diagnostics);
+  references.expand_cluster(value, "");
+  const std::optional<Cluster> cluster = read_cluster(value, "", any_training(), diagnostics);
+  throw_if_wrong(diagnostics);
+  return *cluster;
+}
+
+}  // namespace accosim

@@ -1,0 +1,40 @@
+// The loader: from the name of a file to a scenario that is valid, or to the list of all that is wrong with it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/read/overrides.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/shipped.hpp"
+
+namespace accosim {
+
+struct LoadedScenario {
+  Scenario scenario;
+  /// The scenario as JSON with every file and default filled in, and "origins": where each value came from. It loads
+  /// again to the same scenario and to the same text. Made when it is asked for: few do, and it is long.
+  std::function<std::string()> resolved;
+  std::vector<std::string> files;  ///< all that it was read from
+};
+
+/// "-" as the name is standard input, from which files are named as from the current directory. `sets` are
+/// "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
+/// it parses as JSON, else text; a file that it names is looked for from the current directory. Throws ScenarioError.
+LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets);
+/// The same as load_scenario() with values that are trees, not text of the user's, so that nothing in them is parsed.
+LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings);
+
+/// Single parts. Throw ScenarioError.
+Device load_device(const std::string& name_or_path);
+Model load_model(const std::string& name_or_path);
+Cluster load_cluster(const std::string& name_or_path);
+
+/// The file that a path from the current directory, or the name of a shipped file, stands for. Throws ScenarioError.
+std::string file_of(FileKind kind, const std::string& name_or_path);
+
+}  // namespace accosim

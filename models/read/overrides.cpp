@@ -1,0 +1,136 @@
+// Follows the pointer one key at a time, so that an error can name the first key that leads nowhere and its neighbours.
+#include "models/read/overrides.hpp"
+
+#include <fmt/format.h>
+
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
+
+namespace accosim {
+
+void give_origin(JsonValue& value, const JsonOrigin& origin) {
+  value.origin = origin;
+  for (JsonValue& element : value.elements) give_origin(element, origin);
+  for (JsonMember& member : value.members) {
+    member.origin = origin;
+    give_origin(member.value, origin);
+  }
+}
+
+namespace {
+
+/// JSON when it is, else text. What begins like an object or a list was meant to be one.
+std::optional<JsonValue> value_of(const std::string& text, Diagnostics& diagnostics) {
+  JsonDocument document = parse_json(text, "--set");
+  if (document.errors.empty()) return std::move(document.root);
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) {
+    for (std::string& error : document.errors) diagnostics.errors.push_back(std::move(error));
+    return std::nullopt;
+  }
+  return json_text(text, {});
+}
+
+/// What was cited for the value that `keys` lead to is not true of another one.
+void drop_citations_of(JsonValue& tree, const std::vector<std::string>& keys) {
+  JsonValue* at = &tree;
+  for (std::size_t i = 0; i < keys.size() && at != nullptr && keys[i] != "sources"; ++i) {
+    std::string rest;
+    for (std::size_t j = i; j < keys.size(); ++j) rest += pointer_part(keys[j]);
+    drop_citations(*at, rest);
+    at = const_cast<JsonValue*>(child_of(*at, keys[i]));
+  }
+}
+
+/// The pointers that one with "*" stands for, each for an element of a list; the pointer itself where it has none.
+std::vector<std::string> expanded(const JsonValue& tree, const std::vector<std::string>& keys, const JsonOrigin& origin,
+                                  Diagnostics& diagnostics) {
+  std::vector<std::string> pointers{""};
+  for (const std::string& key : keys) {
+    std::vector<std::string> longer;
+    for (const std::string& pointer : pointers) {
+      const JsonValue* const at = key == "*" ? at_pointer(tree, pointer) : nullptr;
+      if (key != "*") {
+        longer.push_back(pointer + pointer_part(key));
+      } else if (at == nullptr || at->kind != JsonKind::kArray || at->elements.empty()) {
+        diagnostics.add(origin, pointer + "/*",
+                        "stands for every element of a list, and there is none; check the pointer");
+        return {};
+      } else {
+        for (std::size_t i = 0; i < at->elements.size(); ++i) longer.push_back(pointer + pointer_part(i));
+      }
+    }
+    pointers = std::move(longer);
+  }
+  return pointers;
+}
+
+}  // namespace
+
+void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics) {
+  const JsonOrigin origin = origin_named("--set");
+  const std::string form = "write --set /json/pointer=value, such as /training/micro_batch_size=8";
+  const std::size_t equals = set.find('=');
+  const std::string pointer = set.substr(0, equals);
+  const std::optional<std::vector<std::string>> keys = pointer_keys(pointer);
+  if (equals == std::string::npos || !keys || keys->empty()) {
+    diagnostics.add(origin, "", in_quotes(set) + " is no setting; " + form);
+    return;
+  }
+  std::optional<JsonValue> value = value_of(set.substr(equals + 1), diagnostics);
+  if (!value) return;
+  give_origin(*value, origin);
+  for (const std::string& each : expanded(tree, *keys, origin, diagnostics))
+    set_at(tree, each, *value, origin, diagnostics);
+}
+
+void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const JsonOrigin& origin,
+            Diagnostics& diagnostics) {
+  const std::optional<std::vector<std::string>> keys = pointer_keys(pointer);
+  if (!keys || keys->empty()) {
+    diagnostics.add(origin, "", in_quotes(pointer) + " is no pointer; write one such as /training/micro_batch_size");
+    return;
+  }
+  if (keys->back() == "inherits") {
+    diagnostics.add(origin, pointer,
+                    "what the device inherits has been filled in by now; set the device itself, "
+                    "such as /cluster/nodes/0/device={\"inherits\": \"A100-SXM4-80GB\"}");
+    return;
+  }
+  JsonValue* at = &tree;
+  std::string walked;
+  for (std::size_t i = 0; i < keys->size(); ++i) {
+    const std::string& key = (*keys)[i];
+    walked += pointer_part(key);
+    const bool last = i + 1 == keys->size();
+    auto* child = const_cast<JsonValue*>(child_of(*at, key));
+    if (child != nullptr && !last) {
+      at = child;
+    } else if (child != nullptr) {
+      *child = std::move(value);
+      drop_citations_of(tree, *keys);
+      return;
+    } else if (at->kind == JsonKind::kArray) {
+      diagnostics.add(origin, walked,
+                      at->elements.empty()
+                          ? "there is nothing in the list"
+                          : fmt::format("no such element; write an index from 0 to {}", at->elements.size() - 1));
+      return;
+    } else if (at->kind != JsonKind::kObject) {
+      const bool failed_file = at->kind == JsonKind::kText && !diagnostics.errors.empty();  // which has been said
+      if (!failed_file) {
+        diagnostics.add(origin, walked,
+                        fmt::format("what is before it is {} and has no keys; check the pointer", noun_of(at->kind)));
+      }
+      return;
+    } else if (last) {
+      at->set(key, std::move(value));
+      return;
+    } else {
+      diagnostics.add(origin, walked, "no such key" + hint(key, keys_of(*at)));
+      return;
+    }
+  }
+}
+
+}  // namespace accosim

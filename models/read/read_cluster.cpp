@@ -1,0 +1,386 @@
+// Devices, node groups and the fabric between them. What a device cannot do is found here, where the file still says
+// which node group asked for it.
+#include "models/read/read_cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
+#include "models/read/balanced_groups.hpp"
+#include "models/read/read_device.hpp"
+#include "models/read/read_nccl.hpp"
+#include "models/read/read_training.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/fabrics.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr int kMaxNodeGroups = 1024;
+constexpr int kMaxGpusPerNode = 1024;
+constexpr int kMaxNodes = 1'048'576;
+constexpr std::int64_t kMaxRanks = 1'048'576;
+
+constexpr Range kShare{0, 1};
+constexpr Range kSpread{0, 2};
+constexpr Range kMulticast{0, 2};
+constexpr int kMostLinked = 8;  // GPUs whose rings can be searched
+
+/// NVLinks between each two of the node's GPUs: a square, symmetric list of lists.
+std::vector<std::vector<int>> read_links(JsonValue& value, ObjectReader& reader, int gpus) {
+  const std::string form = fmt::format(
+      "write {} lists of {} numbers, the NVLinks between each two of the node's GPUs: [[0, 2], [2, 0]]", gpus, gpus);
+  const auto square = [&](const JsonValue& list) {
+    return list.kind == JsonKind::kArray && list.elements.size() == static_cast<std::size_t>(gpus);
+  };
+  std::vector<std::vector<int>> links;
+  bool good = gpus >= 2 && gpus <= kMostLinked && square(value);
+  for (std::size_t i = 0; good && i < value.elements.size(); ++i) {
+    good = square(value.elements[i]);
+    links.emplace_back();
+    for (const JsonValue& each : value.elements[i].elements) {
+      good = good && each.kind == JsonKind::kNumber && each.number >= 0 && each.number <= 18 &&
+             each.number == std::floor(each.number);
+      links.back().push_back(good ? static_cast<int>(each.number) : 0);
+    }
+  }
+  for (std::size_t i = 0; good && i < links.size(); ++i)
+    for (std::size_t j = 0; j < links.size(); ++j) good = good && links[i][j] == links[j][i] && links[i][i] == 0;
+  if (good) return links;
+  reader.fail("links", "is no table of links; " + form);
+  return {};
+}
+
+LinkQuality read_quality(ObjectReader& reader, const LinkQuality& usual) {
+  LinkQuality quality = usual;
+  quality.spread = reader.number("spread", kSpread, usual.spread);
+  quality.spread_small = reader.number("spread_small", kSpread, usual.spread_small);
+  return quality;
+}
+
+/// The third generation of NVSwitch came with Hopper, whatever bandwidth a variant of it has.
+bool has_reducing_switch(const Device& device) {
+  return device.architecture == "hopper" || device.architecture == "blackwell";
+}
+
+IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, bool reduces, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  const std::string kind = reader.one_of("kind", intra_kinds(), "");
+  const IntraLink usual = usual_intra(reader.good("kind") ? kind : intra_kinds().front());
+  IntraLink link = usual;
+  link.bandwidth = reader.bandwidth("bandwidth");
+  link.efficiency = reader.number("efficiency", kFraction, usual.efficiency);
+  link.exchange = reader.number("all_to_all_efficiency", kShare, usual.exchange);
+  link.latency = reader.seconds("latency", usual.latency);
+  link.launch = reader.seconds("launch", usual.launch);
+  link.chunk = reader.seconds("chunk", usual.chunk);
+  link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround}, usual.turnaround);
+  link.multicast = reader.number("nvls_efficiency", kMulticast, reduces ? usual.multicast : 0);
+  link.ll.launch = reader.seconds("ll_launch", usual.ll.launch);
+  link.ll.hop = reader.seconds("ll_latency", link.latency / usual.latency * usual.ll.hop);
+  link.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
+  link.quality = read_quality(reader, usual.quality);
+  if (JsonValue* links = reader.find("links"))
+    link.links = read_links(*links, reader, gpus);
+  else if (kind == "cube_mesh")
+    link.links = cube_mesh();
+  if (kind == "cube_mesh" && gpus > kMostLinked)
+    reader.fail("kind", fmt::format("joins 8 GPUs, and the node has {}; write \"nvswitch\"", gpus));
+  reader.finish({{"count", "give the bandwidth of all links of one GPU together"}});
+  return link;
+}
+
+constexpr int kMostSockets = 64, kMostChannels = 64;  // NCCL's own limits
+
+void read_sockets(ObjectReader& reader, Nics& nics) {
+  if (reader.good("kind") && !is_over_tcp(nics.kind)) {
+    for (const char* key : {"sockets", "socket_window"})
+      if (reader.has(key)) reader.fail(key, fmt::format("is of TCP, and {} has no sockets; leave it out", nics.kind));
+    return;
+  }
+  nics.sockets = reader.integer("sockets", 1, kMostSockets, 1);
+  nics.socket_window = reader.bytes("socket_window", kSocketWindow);
+  if (reader.good("socket_window") && nics.socket_window <= Bytes{0})
+    reader.fail("socket_window", "lets nothing through; write \"6 MiB\"");
+}
+
+Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  const std::string kind = reader.one_of("kind", nic_kinds(), nic_kinds().front());
+  const Nics usual = usual_nics(reader.good("kind") ? kind : nic_kinds().front());
+  Nics nics = usual;
+  nics.count = reader.integer("count", 1, 1024, 1);
+  nics.bandwidth = reader.bandwidth("bandwidth");
+  nics.efficiency = reader.number("efficiency", kFraction, usual.efficiency);
+  nics.latency = reader.seconds("latency", usual.latency);
+  nics.message = reader.seconds("message", usual.message);
+  if (usual.staging > BytesPerSecond{0} || reader.has("staging"))
+    nics.staging = reader.bandwidth("staging", usual.staging);
+  nics.burst = reader.bytes("burst", Bytes{0});
+  nics.quality = read_quality(reader, usual.quality);
+  if (reader.has("measured_nodes")) nics.quality.nodes = reader.integer("measured_nodes", 1, kMaxNodes);
+  if (reader.has("growth")) nics.quality.growth = reader.number("growth", kSpread);
+  if (kind != kOwnRings)
+    nics.channels = reader.integer("channels", 1, kMostChannels, nics.channels);
+  else if (reader.has("channels"))
+    reader.fail("channels", "are NCCL's, and accocal's own rings have none; leave it out");
+  read_sockets(reader, nics);
+  const char* const gone = "was replaced: NCCL's own constants say it now; leave it out";
+  reader.finish({{"chunk", gone}, {"ll_latency", gone}, {"ll_efficiency", gone}});
+  return nics;
+}
+
+std::vector<Device> read_devices(ObjectReader& group, int gpus) {
+  std::vector<Device> devices;
+  JsonValue* value = group.find("device");
+  Diagnostics& diagnostics = group.diagnostics();
+  if (value == nullptr) {
+    if (group.value().kind == JsonKind::kObject) {
+      group.fail("device", "missing; write the name of a profile such as \"A100-SXM4-80GB\", a file, or an object");
+    }
+    return devices;
+  }
+  if (value->kind != JsonKind::kArray) {
+    const std::optional<Device> device = read_device(*value, group.pointer("device"), diagnostics);
+    if (device) devices.assign(static_cast<std::size_t>(gpus), *device);
+    return devices;
+  }
+  if (group.good("gpus") && value->elements.size() != static_cast<std::size_t>(gpus)) {
+    group.fail("device", fmt::format("lists {} devices for {} GPUs; list one for each, or write one for all",
+                                     value->elements.size(), gpus));
+    return devices;
+  }
+  bool all = true;
+  for (std::size_t i = 0; i < value->elements.size(); ++i) {
+    std::optional<Device> device =
+        read_device(value->elements[i], group.pointer("device") + pointer_part(i), diagnostics);
+    if (device) devices.push_back(std::move(*device));
+    all = all && device.has_value();
+  }
+  if (!all) devices.clear();
+  return devices;
+}
+
+/// What the group asks for and a device of it cannot do.
+void check_abilities(ObjectReader& reader, const NodeGroup& group, const Training& training) {
+  if (!reader.good("precision") || !reader.good("attention")) return;
+  for (const Device& device : group.devices) {
+    if (group.precision == Dtype::kFp8 && !device.peak[static_cast<std::size_t>(Dtype::kBf16)]) {
+      reader.fail("precision", fmt::format("fp8 leaves attention and the head in bf16, for which {} has no peak; write "
+                                           "one into its profile",
+                                           printable(device.name)));
+      return;
+    }
+    if (!device.peak[static_cast<std::size_t>(group.precision)]) {
+      std::string other;
+      for (Dtype dtype : {Dtype::kFp16, Dtype::kBf16, Dtype::kFp32}) {
+        if (other.empty() && device.peak[static_cast<std::size_t>(dtype)]) other = name_of(dtype);
+      }
+      reader.fail("precision", fmt::format("{} cannot compute in {} (it has a peak for {}){}", printable(device.name),
+                                           name_of(group.precision), dtypes_of(device),
+                                           other.empty() ? "; take another device"
+                                                         : fmt::format("; write \"precision\": \"{}\" for this node "
+                                                                       "group",
+                                                                       other)));
+      return;
+    }
+    const bool own_16_bits = group.precision != training.precision && bytes_of(group.precision) <= Bytes{2};
+    if (training.autocast != Autocast::kNone && !own_16_bits &&
+        !device.peak[static_cast<std::size_t>(dtype_of(training.autocast))]) {
+      reader.fail("precision",
+                  fmt::format("{} cannot compute in autocast's {} (it has a peak for {}); write a 16-bit \"precision\" "
+                              "that it has for this node group, which autocast then takes",
+                              printable(device.name), name_of(training.autocast), dtypes_of(device)));
+      return;
+    }
+    if (!runs_on(device.architecture, group.attention)) {
+      reader.fail(
+          "attention",
+          fmt::format("{} does not run on {}, which is {}; write \"attention\": \"memory_efficient\" (PyTorch's, "
+                      "which runs there) or \"naive\" for this node group",
+                      group.attention == Attention::kFlash ? "FlashAttention 2 (flash)" : "FlashAttention 1 (flash_1)",
+                      printable(device.name), device.architecture));
+      return;
+    }
+    if (group.attention != Attention::kNaive && !device.attention && device.flash_attention_efficiency == 0) {
+      reader.fail("attention", fmt::format("{} has no fused attention (flash_attention_efficiency is 0); write "
+                                           "\"attention\": \"naive\" for this node group",
+                                           printable(device.name)));
+      return;
+    }
+  }
+}
+
+NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t index, const Training& training,
+                     Diagnostics& diagnostics, bool& links) {
+  ObjectReader reader(value, pointer, diagnostics);
+  NodeGroup group;
+  group.name = reader.text("name", fmt::format("nodes-{}", index));
+  group.count = reader.integer("count", 0, kMaxNodes, 1);
+  group.gpus = reader.integer("gpus", 1, kMaxGpusPerNode);
+  group.precision = reader.choice("precision", training.precision);
+  group.attention = reader.choice("attention", training.attention);
+  refuse_what_balance_chooses(reader, training);
+  group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
+  group.accumulation_steps = read_accumulation_steps(reader, group.gpus);
+  group.devices = read_devices(reader, group.gpus);
+  if (reader.has("price_per_gpu_hour")) group.price_per_gpu_hour = reader.number("price_per_gpu_hour", Range{0, 1e6});
+  if (JsonValue* intra = reader.find("intra")) {
+    const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);
+    group.intra = read_intra(*intra, reader.pointer("intra"), group.gpus, reduces, diagnostics);
+  } else if (group.gpus > 1) {
+    reader.fail("intra",
+                "missing; a node of several GPUs needs \"intra\": {\"kind\": \"nvswitch\", \"bandwidth\": "
+                "\"300 GB/s\"}");
+  } else {  // a collective is launched there too
+    group.intra.launch = usual_intra(kLoneGpuKind).launch;
+    group.intra.ll.launch = usual_intra(kLoneGpuKind).ll.launch;
+  }
+  if (JsonValue* nics = reader.find("nics")) {
+    group.nics = read_nics(*nics, reader.pointer("nics"), diagnostics);
+    if (group.nics.kind == kOwnRings && group.gpus == 1 && !reader.has("intra"))
+      group.intra.launch = group.intra.ll.launch = Seconds{0};  // no kernel is launched
+    links = true;
+  } else {
+    links = false;
+  }
+  if (group.precision == Dtype::kFp8 && training.autocast != Autocast::kNone)
+    reader.fail("precision", "fp8 says itself what is cast, and the training has autocast; write another precision");
+  if (group.count > 0) check_abilities(reader, group, training);
+  const bool as_all = group.precision == training.precision && group.attention == training.attention;
+  if (training.implementation == Implementation::kAccocal && !as_all)
+    check_own_kernels(reader, group.precision, group.attention);
+  reader.finish({{"devices", "did you mean \"device\"?"}, {"network", "did you mean \"nics\"?"}});
+  return group;
+}
+
+std::optional<BetweenGroups> read_between_groups(ObjectReader& fabric, std::size_t groups) {
+  JsonValue* const value = fabric.find("between_groups");
+  if (value == nullptr) return std::nullopt;
+  ObjectReader reader(*value, fabric.pointer("between_groups"), fabric.diagnostics());
+  BetweenGroups between;
+  between.bandwidth = reader.bandwidth("bandwidth");
+  between.latency = reader.seconds("latency", Seconds{0});
+  reader.finish();
+  if (groups < 2)
+    fabric.fail("between_groups",
+                "joins node groups, and the cluster has one; write a group of \"nodes\" for each site");
+  return between;
+}
+
+Fabric read_fabric(JsonValue& value, const std::string& pointer, std::size_t groups, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  Fabric fabric;
+  fabric.latency = reader.seconds("latency", Seconds{0});
+  fabric.oversubscription = reader.number("oversubscription", Range{1, 1e6}, 1);
+  fabric.between_groups = read_between_groups(reader, groups);
+  if (fabric.between_groups && fabric.oversubscription > 1)
+    reader.fail("oversubscription",
+                "is of one network that joins all nodes, and between_groups makes one of each group; write 1");
+  reader.finish();
+  return fabric;
+}
+
+/// A cost of which a part is missing would look like a small one.
+void check_prices(ObjectReader& cluster, const std::vector<NodeGroup>& groups, const std::vector<JsonValue>& values) {
+  const auto counts = [](const NodeGroup& group) { return group.count > 0; };
+  const auto priced = [&](const NodeGroup& group) { return counts(group) && group.price_per_gpu_hour; };
+  if (std::none_of(groups.begin(), groups.end(), priced)) return;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (counts(groups[i]) && values[i].kind == JsonKind::kObject && values[i].find("price_per_gpu_hour") == nullptr)
+      cluster.diagnostics().add(values[i].origin, cluster.pointer("nodes") + pointer_part(i) + "/price_per_gpu_hour",
+                                "missing; other node groups have a price: write this one's too, 0 where it costs "
+                                "nothing");
+}
+
+std::vector<NodeGroup> read_nodes(ObjectReader& cluster, const Training& training) {
+  std::vector<NodeGroup> groups;
+  JsonValue* nodes = cluster.find("nodes");
+  const std::string form = "write a list of node groups: [{\"count\": 2, \"gpus\": 8, \"device\": ...}]";
+  if (nodes == nullptr || nodes->kind != JsonKind::kArray || nodes->elements.empty()) {
+    const bool none = nodes == nullptr;
+    cluster.fail("nodes", (none ? "missing; "
+                                : std::string("is ") +
+                                      (nodes->kind == JsonKind::kArray ? "empty" : noun_of(nodes->kind)) + "; ") +
+                              form);
+    return groups;
+  }
+  if (nodes->elements.size() > kMaxNodeGroups) {
+    cluster.fail("nodes",
+                 fmt::format("lists {} node groups; write at most {}", nodes->elements.size(), kMaxNodeGroups));
+    return groups;
+  }
+  std::int64_t all_nodes = 0, ranks = 0;
+  std::vector<std::size_t> without_nics;
+  for (std::size_t i = 0; i < nodes->elements.size(); ++i) {
+    bool links = false;
+    const std::string at = cluster.pointer("nodes") + pointer_part(i);
+    groups.push_back(read_group(nodes->elements[i], at, i, training, cluster.diagnostics(), links));
+    all_nodes += groups.back().count;
+    ranks += std::int64_t{groups.back().count} * groups.back().gpus;
+    if (!links && nodes->elements[i].kind == JsonKind::kObject) without_nics.push_back(i);
+  }
+  if (all_nodes == 0) cluster.fail("nodes", "has no node: every \"count\" is 0; write at least one above it");
+  for (std::size_t i : without_nics) {
+    if (all_nodes <= 1 || groups[i].count == 0) continue;
+    cluster.diagnostics().add(nodes->elements[i].origin, cluster.pointer("nodes") + pointer_part(i) + "/nics",
+                              "missing; in a cluster of several nodes each needs \"nics\": {\"count\": 1, "
+                              "\"bandwidth\": \"100 Gbit/s\"}");
+  }
+  check_prices(cluster, groups, nodes->elements);
+  if (ranks > kMaxRanks) {
+    cluster.fail("nodes", fmt::format("has {} GPUs; write at most {}", ranks, kMaxRanks));
+  }
+  return groups;
+}
+
+/// Groups of no nodes are as if they were not listed.
+std::vector<NodeGroup> without_absent(std::vector<NodeGroup> listed) {
+  std::vector<NodeGroup> groups;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (listed[i].count == 0) continue;
+    listed[i].absent_before = static_cast<int>(i - groups.size());
+    groups.push_back(std::move(listed[i]));
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer, const Training& training,
+                                    Diagnostics& diagnostics) {
+  if (value.kind == JsonKind::kText) return std::nullopt;
+  const std::size_t errors = diagnostics.errors.size();
+  ObjectReader reader(value, pointer, diagnostics);
+  if (value.kind != JsonKind::kObject) return std::nullopt;
+  Cluster cluster;
+  reader.schema("accosim.cluster/1");
+  cluster.name = reader.text("name", "cluster");
+  if (reader.has("description")) reader.text("description", {}, 4000);
+  cluster.nodes = read_nodes(reader, training);
+  if (JsonValue* fabric = reader.find("fabric")) {
+    cluster.fabric = read_fabric(*fabric, reader.pointer("fabric"), cluster.nodes.size(), diagnostics);
+  }
+  read_nccl(reader, training, cluster);
+  read_sources(reader);
+  reader.finish();
+  bool complete = diagnostics.errors.size() == errors && !holds_refused(value);
+  for (const NodeGroup& group : cluster.nodes) {
+    complete = complete && group.devices.size() == static_cast<std::size_t>(group.gpus);
+  }
+  if (!complete) return std::nullopt;
+  cluster.nodes = without_absent(std::move(cluster.nodes));
+  return cluster;
+}
+
+Training any_training() {
+  Training any;
+  any.precision = Dtype::kFp32;
+  any.attention = Attention::kNaive;
+  return any;
+}
+
+}  // namespace accosim

@@ -1,0 +1,168 @@
+// A user's choice that cannot run is refused here, as NCCL does: it would wait for a way that it does not have.
+#include "models/read/read_nccl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "models/base/text.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/fabrics.hpp"
+#include "models/spec/schedule_traits.hpp"
+
+namespace accosim {
+namespace {
+
+/// The text of a release. A number is one too, "2.20" by its digits: --set takes what looks like one for it.
+std::string release(ObjectReader& reader, const char* key) {
+  if (JsonValue* const value = reader.find(key); value != nullptr && value->kind == JsonKind::kNumber)
+    value->kind = JsonKind::kText;
+  return reader.text(key, {}, 20);
+}
+
+/// "2.18" or "2.18.5": the minor version. Those before 2.12 estimate as 2.12 does.
+int read_release(ObjectReader& cluster, int usual) {
+  constexpr int kLeast = 4, kMost = 40;
+  if (!cluster.has("nccl")) return usual;
+  const std::string text = release(cluster, "nccl");
+  if (!cluster.good("nccl")) return usual;
+  int minor = 0;
+  const char* const end = text.data() + text.size();
+  const bool two = text.rfind("2.", 0) == 0;
+  const auto [rest, error] = std::from_chars(text.data() + (two ? 2 : 0), end, minor);
+  const bool patch =
+      rest != end && *rest == '.' && std::all_of(rest + 1, end, [](char c) { return c >= '0' && c <= '9'; });
+  if (two && error == std::errc{} && (rest == end || patch) && minor >= kLeast && minor <= kMost) return minor;
+  cluster.fail("nccl", fmt::format("is no release of NCCL 2; write \"2.{}\"", usual));
+  return usual;
+}
+
+/// What all node groups have.
+struct Common {
+  bool one_gpu = true;  ///< a node
+  bool reduces = true;  ///< a switch inside every node that reduces
+  bool nvlink = true;   ///< no PCIe inside a node
+  bool direct = true;   ///< adapters behind the GPUs' own switches
+  bool aws = true, nccl = true;
+  bool one_node = false;
+};
+
+Common common_of(const Cluster& cluster) {
+  Common common;
+  for (const NodeGroup& group : cluster.nodes) {
+    const bool hopper = std::all_of(group.devices.begin(), group.devices.end(), [](const Device& device) {
+      return device.architecture == "hopper" || device.architecture == "blackwell";
+    });
+    common.one_gpu = common.one_gpu && group.gpus == 1;
+    common.reduces = common.reduces && hopper && group.gpus > 1 && group.intra.kind == "nvswitch";
+    common.nvlink = common.nvlink && (group.gpus == 1 || group.intra.kind != "pcie");
+    common.direct = common.direct && reaches_gpus(group.nics.kind);
+    common.aws = common.aws && (group.nics.kind == "efa" || group.nics.kind == "efa_rdma");
+    common.nccl = common.nccl && group.nics.kind != kOwnRings;
+  }
+  common.one_node = node_count(cluster) == 1;
+  return common;
+}
+
+/// Why NCCL has no such algorithm there and what to write instead; empty where it has one.
+std::string lacking_algorithm(const std::string& algorithm, const Cluster& cluster, const Common& common) {
+  const bool nvls = algorithm == "nvls" || algorithm == "nvlstree";
+  if (nvls && !common.reduces) return "needs Hopper GPUs behind an NVSwitch that reduces on every node; write \"tree\"";
+  if (algorithm == "nvls" && !common.one_node) return "is for one node; write \"nvlstree\"";
+  if (algorithm == "nvls" && cluster.nccl < 17) return "came with NCCL 2.17; write \"ring\"";
+  if (algorithm == "nvlstree" && cluster.nccl < 18) return "came with NCCL 2.18; write \"tree\"";
+  if (algorithm == "pat" && !common.one_gpu) return "is for nodes of one GPU; write \"ring\"";
+  if (algorithm == "pat" && cluster.nccl < 23) return "came with NCCL 2.23; write \"ring\"";
+  if (algorithm == "collnet" && !cluster.collnet)
+    return "needs switches that reduce; write \"collnet\": true in the cluster, or \"tree\" here";
+  if (common.one_node && algorithm != "ring" && algorithm != "nvls")
+    return "is priced between nodes alone; write \"ring\"";
+  return {};
+}
+
+std::string lacking_protocol(const ForcedWay& way, const Common& common) {
+  const bool simple_only =
+      way.algorithm == "nvls" || way.algorithm == "nvlstree" || way.algorithm == "pat" || way.algorithm == "collnet";
+  if (simple_only && way.protocol != "simple") return "is not one of " + way.algorithm + "'s; write \"simple\"";
+  if (way.protocol != "ll128") return {};
+  if (common.one_node) return "is priced between nodes alone; write \"simple\" or \"ll\"";
+  if (!common.nvlink || !common.direct)
+    return "needs NVLink between the GPUs of a node, and adapters behind the GPUs' own switches; write \"simple\" or "
+           "\"ll\"";
+  return {};
+}
+
+/// A name in any case, as NCCL takes it.
+std::string read_name(ObjectReader& reader, const char* key, const std::vector<std::string>& names) {
+  if (!reader.has(key)) return {};
+  std::string name = reader.text(key, {}, 40);
+  if (!reader.good(key)) return {};
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+  reader.fail(key, fmt::format("{} is none of NCCL's; write {}", in_quotes(name), in_words(names, " or ")));
+  return {};
+}
+
+void read_forced(JsonValue& value, ObjectReader& cluster, Cluster& into, const Common& common) {
+  ObjectReader reader(value, cluster.pointer("tuner"), cluster.diagnostics());
+  into.tuner = Tuner::kForced;
+  ForcedWay& way = into.forced;
+  way.algorithm = read_name(reader, "algorithm", {"ring", "tree", "nvls", "nvlstree", "pat", "collnet"});
+  way.protocol = read_name(reader, "protocol", {"ll", "ll128", "simple"});
+  reader.finish();
+  if (!reader.has("algorithm") && !reader.has("protocol"))
+    return cluster.fail("tuner",
+                        "forces nothing; write {\"algorithm\": \"ring\", \"protocol\": \"simple\"}, or one of these");
+  if (!way.algorithm.empty())
+    if (const std::string why = lacking_algorithm(way.algorithm, into, common); !why.empty())
+      reader.fail("algorithm", why);
+  if (!way.protocol.empty())
+    if (const std::string why = lacking_protocol(way, common); !why.empty()) reader.fail("protocol", why);
+}
+
+}  // namespace
+
+int nccl_of_pytorch(int minor) {
+  constexpr std::array<int, kNewestPytorch + 1> kWheels = {14, 18, 19, 20, 20, 21, 21, 26, 27, 27};
+  return kWheels.at(static_cast<std::size_t>(minor));
+}
+
+void read_nccl(ObjectReader& reader, const Training& training, Cluster& cluster) {
+  cluster.nccl = read_release(reader, training.pytorch ? nccl_of_pytorch(*training.pytorch) : Cluster{}.nccl);
+  if (reader.has("collnet")) cluster.collnet = reader.boolean("collnet");
+  if (cluster.nodes.empty()) {  // which is a mistake of its own
+    reader.find("tuner");
+    return;
+  }
+  const Common common = common_of(cluster);
+  if (cluster.collnet && !common.direct)
+    reader.fail("collnet", "needs switches of InfiniBand that reduce; leave it out");
+  JsonValue* const tuner = reader.find("tuner");
+  if (tuner != nullptr && !common.nccl)
+    return reader.fail("tuner", "is NCCL's, and accocal's own rings have none; leave it out");
+  if (tuner != nullptr && tuner->kind == JsonKind::kObject) return read_forced(*tuner, reader, cluster, common);
+  cluster.tuner = reader.choice("tuner", Tuner::kNccl, [](const std::string&) {
+    return R"(a way is forced by {"algorithm": "ring", "protocol": "simple"}; )";
+  });
+  if (cluster.tuner == Tuner::kAws && !common.aws)
+    reader.fail("tuner", "aws is the plugin of AWS's adapters (efa, efa_rdma); write \"nccl\"");
+}
+
+std::optional<int> read_pytorch(ObjectReader& reader) {
+  if (!reader.has("pytorch")) return std::nullopt;
+  const std::string text = release(reader, "pytorch");
+  if (!reader.good("pytorch")) return std::nullopt;
+  const bool two = text.size() >= 3 && text.rfind("2.", 0) == 0 && text[2] >= '0' && text[2] <= '0' + kNewestPytorch;
+  if (two && (text.size() == 3 || text[3] == '.')) return text[2] - '0';
+  reader.fail("pytorch", fmt::format("is no release whose NCCL is known; write \"2.0\" to \"2.{}\", or \"nccl\" in the "
+                                     "cluster",
+                                     kNewestPytorch));
+  return std::nullopt;
+}
+
+}  // namespace accosim

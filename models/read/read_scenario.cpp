@@ -1,0 +1,148 @@
+#include "models/read/read_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
+#include "models/read/check_schedules.hpp"
+#include "models/read/hf_config.hpp"
+#include "models/read/read_cluster.hpp"
+#include "models/read/read_schedule.hpp"
+#include "models/read/read_training.hpp"
+#include "models/read/read_unsteady.hpp"
+#include "models/spec/schedule_traits.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr int kMostSchedules = 1000;
+
+std::vector<ScheduleSpec> read_schedules(ObjectReader& top, const Training& training,
+                                         const std::optional<Cluster>& cluster) {
+  std::vector<ScheduleSpec> specs;
+  Diagnostics& diagnostics = top.diagnostics();
+  JsonValue* list = top.find("schedules");
+  const std::string form = fmt::format(R"(write at least one: [{{"name": "{}"}}, {{"name": "{}"}}])",
+                                       plain_schedule().name, plain_sharded_schedule().name);
+  if (list == nullptr || list->kind != JsonKind::kArray || list->elements.empty()) {
+    const char* what = list == nullptr ? "missing; " : list->kind == JsonKind::kArray ? "is empty; " : "is no list; ";
+    top.fail("schedules", what + form);
+    return specs;
+  }
+  if (list->elements.size() > kMostSchedules) {
+    top.fail("schedules", fmt::format("lists {}; write at most {}", list->elements.size(), kMostSchedules));
+    return specs;
+  }
+  for (std::size_t i = 0; i < list->elements.size(); ++i) {
+    JsonValue& value = list->elements[i];
+    const std::string pointer = top.pointer("schedules") + pointer_part(i);
+    ScheduleSpec spec = read_schedule(value, pointer, training, cluster, diagnostics);
+    for (const ScheduleSpec& other : specs) {
+      if (spec.label.empty() || other.label != spec.label) continue;
+      const JsonValue* label = value.find("label");
+      const bool own = label != nullptr && text_of(label->origin) != "default";
+      diagnostics.add(
+          own ? label->origin : value.origin, pointer + "/label",
+          fmt::format("{} is the label of two schedules; give this one a \"label\" of its own", in_quotes(spec.label)));
+      break;
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+/// By label 7.79, a speedup, or {"speedup": 7.79, "time": "29 min"}.
+std::map<std::string, PublishedRun> read_published(ObjectReader& top, const std::vector<std::string>& labels) {
+  constexpr Range kSpeedups{0, 1e6, true};
+  std::map<std::string, PublishedRun> published;
+  JsonValue* value = top.find("published");
+  if (value == nullptr) return published;
+  ObjectReader reader(*value, top.pointer("published"), top.diagnostics());
+  for (const std::string& label : labels) {
+    JsonValue* of = reader.find(label);
+    if (of == nullptr) continue;
+    PublishedRun& run = published[label];
+    if (of->kind == JsonKind::kText) {
+      reader.fail(label, "is neither a speedup nor an object; write {\"time\": \"3 h 46 min\"}");
+      continue;
+    }
+    if (of->kind != JsonKind::kObject) {
+      run.speedup = reader.number(label, kSpeedups);
+      continue;
+    }
+    ObjectReader own(*of, reader.pointer(label), top.diagnostics());
+    if (own.has("speedup")) run.speedup = own.number("speedup", kSpeedups);
+    if (own.has("time")) run.time = own.seconds("time");
+    if (run.time && !(*run.time > Seconds{0}) && own.good("time"))
+      own.fail("time", "is not above 0; write what was published");
+    if (!own.has("speedup") && !own.has("time"))
+      reader.fail(label, "says nothing; write a \"speedup\", a \"time\" or both");
+    own.finish();
+  }
+  reader.finish();
+  return published;
+}
+
+}  // namespace
+
+Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics) {
+  Scenario scenario;
+  ObjectReader top(tree, "", diagnostics);
+  top.schema("accosim.scenario/1");
+  if (!top.has("schema")) top.fail("schema", "missing; write \"schema\": \"accosim.scenario/1\"");
+  std::string stem = printable(std::filesystem::path(path).stem().string(), 100);
+  scenario.name = top.text("name", stem.empty() ? "scenario" : stem);
+  if (top.has("description")) scenario.description = top.text("description", {}, 8000);
+  if (top.has("source")) top.text("source", {}, 2000);
+
+  std::optional<Model> model;
+  if (JsonValue* value = top.find("model")) {
+    if (value->kind != JsonKind::kText) model = read_model(*value, "/model", diagnostics);
+  } else {
+    top.fail("model", "missing; write the path of a Hugging Face config.json");
+  }
+  Training training;
+  if (JsonValue* value = top.find("training")) {
+    training = read_training(*value, "/training", model, diagnostics);
+  } else {
+    top.fail("training", "missing; write an object with sequence_length, micro_batch_size and train_tokens");
+  }
+  std::optional<Cluster> cluster;
+  if (JsonValue* value = top.find("cluster")) {
+    cluster = read_cluster(*value, "/cluster", training, diagnostics);
+  } else {
+    top.fail("cluster", "missing; write the path of a cluster file");
+  }
+  scenario.schedules = read_schedules(top, training, cluster);
+
+  std::vector<std::string> labels;
+  for (const ScheduleSpec& spec : scenario.schedules) {
+    const bool known = std::find(labels.begin(), labels.end(), spec.label) != labels.end();
+    if (!spec.label.empty() && !known) labels.push_back(spec.label);
+  }
+  scenario.published = read_published(top, labels);
+  if (!labels.empty()) {
+    scenario.baseline = top.text("baseline", labels.front());
+    if (top.good("baseline") && std::find(labels.begin(), labels.end(), scenario.baseline) == labels.end()) {
+      top.fail("baseline", fmt::format("{} is the label of no schedule{}", in_quotes(scenario.baseline),
+                                       hint(scenario.baseline, labels)));
+    }
+  }
+  top.find("baseline");
+  scenario.training = training;
+  check_equal_steps(scenario.schedules, cluster, training, top);
+  if (model) check_collectives(scenario.schedules, cluster, training, *model, top);
+  check_drawn(scenario.schedules, cluster, training, top);
+  if (model && cluster) check_unsteady(training, *model, static_cast<int>(places_of(*cluster).size()), top);
+  top.finish();
+  if (model) scenario.model = std::move(*model);
+  if (cluster) scenario.cluster = std::move(*cluster);
+  return scenario;
+}
+
+}  // namespace accosim

@@ -1,0 +1,468 @@
+// The keys of each schedule. A key that belongs to another schedule is a mistake that would otherwise change nothing
+// in silence, so the error says whose key it is.
+#include "models/read/read_schedule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "models/base/text.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/frameworks.hpp"
+#include "models/spec/schedule_traits.hpp"
+
+namespace accosim {
+namespace {
+
+/// Where micro-batches are drawn each is played.
+constexpr int kMostInnerUpdates = 1'000'000;
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr Range kBucketMiB{0, 1e6, true};
+constexpr int kMostPrefetch = 1024;
+
+/// What the value of a key is read from, and into.
+struct Reading {
+  ObjectReader& reader;
+  ScheduleSpec& spec;
+  const ScheduleTraits& traits;
+  const Training& training;
+  const std::optional<Cluster>& cluster;  ///< given when it is valid
+};
+
+using Of = const Reading&;
+
+bool is_own_step(Of of) { return of.training.implementation == Implementation::kAccocal; }
+
+bool is_overlapped(Of of) { return of.spec.overlap == Overlap::kBackward; }
+bool has_no_tensors(Of of) { return of.spec.buckets != Buckets::kTensors; }
+
+/// What the framework does where the schedule says nothing; `overlap` as it was chosen, where it was. accocal's own
+/// step hides nothing.
+CommunicationDefaults defaults_of(Of of, std::optional<Overlap> overlap = {}) {
+  if (CommunicationDefaults own; is_own_step(of)) {
+    own.source = "default";
+    return own;
+  }
+  return communication_defaults(of.training.framework, of.traits, overlap, bytes_of(of.spec.gradient_dtype));
+}
+
+/// How many ranks make an update together: all, or those of a replica, which may be of unlike sizes.
+struct UpdateRanks {
+  double fewest = 0, most = 0;
+};
+
+UpdateRanks update_ranks(Of of) {
+  if (!of.cluster || of.cluster->nodes.empty()) return {};
+  UpdateRanks ranks{std::numeric_limits<double>::infinity(), 0};
+  for (const NodeGroup& group : of.cluster->nodes) {
+    const double own = group.gpus * (of.spec.replica == Replica::kGroup ? group.count : 1.0);
+    ranks = {std::min(ranks.fewest, own), std::max(ranks.most, own)};
+  }
+  const double all = gpu_count(*of.cluster);
+  return of.spec.replica == Replica::kGpu ? UpdateRanks{all, all} : ranks;
+}
+
+// The default of a member: another member of the schedule, of its traits or of what the framework does.
+template <class T>
+const T& usual(Of of, T ScheduleSpec::*member) {
+  return of.spec.*member;
+}
+template <class T>
+const T& usual(Of of, T ScheduleTraits::*member) {
+  return of.traits.*member;
+}
+template <class T>
+T usual(Of of, T CommunicationDefaults::*member) {
+  return defaults_of(of).*member;
+}
+
+/// Reads a key into its member, whose default is kUsual.
+template <auto kMember, auto kUsual = kMember>
+void into(Of of, const char* key) {
+  auto& member = of.spec.*kMember;
+  using Value = std::remove_reference_t<decltype(member)>;
+  const Value fallback = usual(of, kUsual);
+  if constexpr (std::is_same_v<Value, bool>)
+    member = of.reader.boolean(key, fallback);
+  else if constexpr (std::is_same_v<Value, Bytes>)
+    member = Bytes{of.reader.number(key, kBucketMiB, fallback.value / kMiB) * kMiB};
+  else if constexpr (std::is_same_v<Value, Dtype>)
+    member = of.reader.choice(key, stored_dtypes(), fallback);
+  else
+    member = of.reader.choice(key, fallback);
+}
+
+template <auto kMember, int kLeast, int kMost, auto kUsual = kMember>
+void count(Of of, const char* key) {
+  of.spec.*kMember = of.reader.integer(key, kLeast, kMost, usual(of, kUsual));
+}
+
+void read_buckets(Of of, const char* key) {
+  const bool sized = of.reader.has("bucket_cap_mb") || of.reader.has("first_bucket_mb");
+  const CommunicationDefaults defaults = defaults_of(of, of.spec.overlap);
+  of.spec.buckets = sized ? Buckets::kTensors : defaults.buckets;
+  const bool written = of.reader.has(key);
+  into<&ScheduleSpec::buckets>(of, key);
+  if (!written) of.reader.find(key)->origin = origin_named(sized ? "default, where a size is given" : defaults.source);
+}
+
+/// Where replicas of unlike sizes have unlike buckets no one number stands for them all.
+void read_bucket_cap(Of of, const char* key) {
+  const CommunicationDefaults defaults = defaults_of(of, of.spec.overlap);
+  const Bytes element = bytes_of(of.spec.gradient_dtype), cap = defaults.bucket_elements * element,
+              a_rank = defaults.bucket_elements_a_rank * element;
+  const UpdateRanks ranks = update_ranks(of);
+  const Bytes most = std::max(cap, ranks.most * a_rank);
+  const bool unlike = std::max(cap, ranks.fewest * a_rank) < most && !of.reader.has(key);
+  of.spec.bucket_cap = unlike ? cap : most;
+  if (unlike)
+    of.spec.bucket_cap_a_rank = a_rank;
+  else
+    into<&ScheduleSpec::bucket_cap>(of, key);
+}
+
+/// A framework without a first bucket of its own has them all of one size, which may be the user's.
+void read_first_bucket(Of of, const char* key) {
+  const CommunicationDefaults defaults = defaults_of(of, of.spec.overlap);
+  const bool own = defaults.first_bucket_elements != defaults.bucket_elements,
+             unlike = of.spec.bucket_cap_a_rank > Bytes{0};
+  const Bytes first = defaults.first_bucket_elements * bytes_of(of.spec.gradient_dtype);
+  of.spec.first_bucket = own && !unlike ? first : of.spec.bucket_cap;
+  if (!unlike || of.reader.has(key)) into<&ScheduleSpec::first_bucket>(of, key);
+}
+
+/// Absent: the parameters are gathered in one piece.
+void read_gather_bucket(Of of, const char* key) {
+  of.spec.gather_cap = defaults_of(of).gather_elements * bytes_of(of.spec.parameter_dtype);
+  if (of.spec.gather_cap > Bytes{0} || of.reader.has(key)) into<&ScheduleSpec::gather_cap>(of, key);
+}
+
+void read_all_reduce(Of of, const char* key) {
+  of.spec.all_reduce = of.reader.choice(key, {Sync::kEveryMicroBatch, Sync::kLastMicroBatch}, of.spec.all_reduce);
+}
+
+void read_outer_dtype(Of of, const char* key) {
+  const std::optional<OuterDtype> same = value_named<OuterDtype>(name_of(of.spec.parameter_dtype));
+  of.spec.outer_dtype = of.reader.choice(key, values_of<OuterDtype>(), same);
+}
+
+std::string wrong_optimizer_sharding(Of of) {
+  const Framework framework = of.training.framework;
+  if (of.spec.optimizer_sharding == OptimizerSharding::kNone || framework == Framework::kPytorch) return "";
+  return fmt::format("zero_redundancy is PyTorch's, and {} runs the step; write \"none\", or the schedule {}",
+                     title_of(framework), plain_sharded_schedule().name);
+}
+
+std::string wrong_shard_group(Of of) {
+  if (of.spec.shard_group != ShardGroup::kNode || !of.cluster) return "";
+  const std::string unequal = unequal_in_words(of.cluster->nodes, false);
+  return unequal.empty() ? "" : fmt::format("\"node\" needs {}; write \"world\"", unequal);
+}
+
+/// A replica of one rank has no schedule inside.
+void read_inner(Of of, const char* key) {
+  const bool alone = of.spec.replica == Replica::kGpu;
+  const std::vector<Inner> inside = {Inner::kDdp, Inner::kZero3};
+  of.spec.inner = of.reader.choice(
+      key, alone ? std::vector<Inner>{Inner::kNone} : inside, std::optional(alone ? Inner::kNone : Inner::kDdp),
+      [&](const std::string& written) {
+        return alone ? std::string("what runs inside replicas of several GPUs; write \"replica\": \"node\", or ")
+                     : advice_for_schedule(written);
+      });
+}
+
+/// Shards meet those of the same place in the other replicas.
+std::string wrong_inner(Of of) {
+  if (!is_sharded_inside(of.spec) || !of.cluster) return "";
+  const std::string unequal = unequal_in_words(of.cluster->nodes, of.spec.replica == Replica::kGroup);
+  return unequal.empty() ? ""
+                         : fmt::format("{} in replicas whose shards meet needs {}; write \"{}\"",
+                                       name_of(of.spec.inner), unequal, name_of(Inner::kDdp));
+}
+
+/// What keeps a hierarchical meeting from being one, and what to write.
+std::string wrong_meeting(Of of) {
+  if (of.spec.meeting != Meeting::kHierarchical || !of.cluster) return "";
+  const Cluster& cluster = *of.cluster;
+  const bool apart = cluster.fabric.between_groups.has_value();
+  const NodeGroup& first = cluster.nodes.front();
+  if (const std::string unequal = unequal_in_words(cluster.nodes, apart); !unequal.empty())
+    return fmt::format("\"hierarchical\" needs {}; write \"ring\"", unequal);
+  if (!apart && node_count(cluster) < 2)
+    return "is \"hierarchical\", and the cluster is one node, so there is one site; write \"ring\"";
+  if (first.gpus * (apart ? first.count : 1) < 2)
+    return "is \"hierarchical\", and a site has one GPU, which a ring joins as well; write \"ring\"";
+  return "";
+}
+
+/// A round does half of what a node group has for itself.
+void check_own_steps_of_rounds(Of of) {
+  if (!of.cluster || of.training.balance == Balance::kSpeed) return;
+  for (const NodeGroup& group : of.cluster->nodes)
+    for (const int steps : group.accumulation_steps) {
+      if (steps % of.traits.rounds == 0) continue;
+      of.reader.fail("name", fmt::format("{} does half of the micro-batches in a round, and node group {} has {} "
+                                         "gradient_accumulation_steps; write an even number there",
+                                         of.spec.name, in_quotes(group.name), steps));
+      return;
+    }
+}
+
+void read_micro_batches_per_round(Of of, const char* key) {
+  const int steps = of.training.gradient_accumulation_steps, rounds = of.traits.rounds;
+  const bool written = of.reader.has(key);
+  if (steps == 0) return;  // wrong, and said
+  check_own_steps_of_rounds(of);
+  const bool chosen = of.training.balance == Balance::kSpeed;
+  if (chosen || (of.cluster && all_have_own_steps(*of.cluster))) {
+    if (written)
+      of.reader.fail(key, chosen ? "is half of what \"balance\": \"speed\" of the training chooses; leave it out"
+                                 : "is half of each node group's own gradient_accumulation_steps; leave it out");
+    return;
+  }
+  if (steps % rounds != 0 && !written) {
+    of.reader.fail(key, fmt::format("missing: it is half of gradient_accumulation_steps, and {} is odd; write \"{}\": "
+                                    "{}, or make the steps even",
+                                    steps, key, steps / rounds + 1));
+    return;
+  }
+  of.spec.micro_batches_per_round =
+      of.reader.integer(key, 1, kMaxInteger, steps % rounds == 0 ? std::optional<int>(steps / rounds) : std::nullopt);
+}
+
+/// What is wrong where something holds.
+struct Rule {
+  bool (*when)(Of of) = nullptr;
+  const char* what = "";
+};
+
+/// A key that only some schedules take.
+struct Key {
+  const char* name;
+  void (*read)(Of of, const char* key);
+  std::string CommunicationDefaults::*source = nullptr;  ///< whose the default is; absent: ours
+  Rule meaningless[2] = {};                              ///< which is an error where it was written
+  Rule wrong[2] = {};                                    ///< with this value
+  std::string (*check)(Of of) = nullptr;                 ///< the same, in words made for it; empty where it is right
+};
+
+using Spec = ScheduleSpec;
+using Usual = CommunicationDefaults;
+constexpr const char* kOnePiece = "accocal reduces gradients in one piece; leave it out";
+constexpr const char* kNoTensors =
+    "is the size of buckets of tensors, and here they have none; write \"buckets\": \"tensors\", or leave it out";
+
+/// In the order in which they are read and resolved.
+constexpr Key kKeys[] = {
+    {.name = "sync", .read = into<&Spec::sync, &ScheduleTraits::usual_sync>},
+    {.name = "overlap",
+     .read = into<&Spec::overlap, &Usual::overlap>,
+     .source = &Usual::source,
+     .wrong = {{[](Of of) { return is_own_step(of) && is_overlapped(of); },
+                "is \"backward\", and accocal reduces gradients after it; write \"none\""}}},
+    {.name = "buckets", .read = read_buckets, .meaningless = {{is_own_step, kOnePiece}}},
+    {.name = "bucket_cap_mb",
+     .read = read_bucket_cap,
+     .source = &Usual::bucket_source,
+     .meaningless = {{is_own_step, kOnePiece}, {has_no_tensors, kNoTensors}}},
+    {.name = "first_bucket_mb",
+     .read = read_first_bucket,
+     .source = &Usual::bucket_source,
+     .meaningless = {{is_own_step, kOnePiece}, {has_no_tensors, kNoTensors}}},
+    {.name = "overlap_param_gather",
+     .read = into<&Spec::overlap_param_gather>,
+     .meaningless = {{is_own_step, "accocal gathers the parameters after the step; leave it out"},
+                     {[](Of of) { return !lacking_param_gather(of.training.framework).empty(); }, kNoParamGather}},
+     .wrong = {{[](Of of) { return of.spec.overlap_param_gather && !is_overlapped(of); },
+                "gathers the buckets in which gradients are reduced beside the backward pass, and they are reduced "
+                "after it; write \"overlap\": \"backward\" too, or leave it out"}}},
+    {.name = "align_param_gather",
+     .read = into<&Spec::align_param_gather>,
+     .meaningless = {{[](Of of) { return !of.spec.overlap_param_gather; },
+                      "is about gathers beside the forward pass; write \"overlap_param_gather\": true too, or leave it "
+                      "out"}}},
+    {.name = "reduction",
+     .read = into<&Spec::reduction, &Usual::reduction>,
+     .source = &Usual::reduction_source,
+     .meaningless = {{is_own_step, "accocal reduce-scatters; leave it out"}}},
+    {.name = "gather_bucket_mb",
+     .read = read_gather_bucket,
+     .source = &Usual::source,
+     .meaningless = {{is_own_step, "accocal gathers in one piece; leave it out"},
+                     {[](Of of) { return of.spec.overlap_param_gather; },
+                      "is the size of pieces that are gathered after the step, and beside the forward pass the buckets "
+                      "of the gradients are gathered; leave it out"}}},
+    {.name = "gradient_as_bucket_view",
+     .read = into<&Spec::gradient_as_bucket_view, &Usual::bucket_view>,
+     .source = &Usual::source,
+     .meaningless = {{is_own_step, kOnePiece}}},
+    {.name = "broadcast_buffers",
+     .read = into<&Spec::broadcast_buffers, &Usual::broadcast_buffers>,
+     .source = &Usual::source,
+     .meaningless = {{[](Of of) { return of.training.framework != Framework::kPytorch || is_own_step(of); },
+                      "is a choice of PyTorch's DistributedDataParallel; leave it out"}}},
+    {.name = "optimizer_sharding", .read = into<&Spec::optimizer_sharding>, .check = wrong_optimizer_sharding},
+    {.name = "count_micro_batches",
+     .read = into<&Spec::count_micro_batches>,
+     .wrong = {{[](Of of) { return of.spec.count_micro_batches && is_overlapped(of); },
+                "belongs to gradients reduced in one piece; write \"overlap\": \"none\""},
+               {[](Of of) { return of.spec.count_micro_batches && of.spec.buckets != Buckets::kWhole; },
+                "belongs to gradients reduced in one piece; write \"buckets\": \"whole\""}}},
+    {.name = "reduce_dtype", .read = into<&Spec::reduce_dtype, &Spec::gradient_dtype>},
+    {.name = "prefetch", .read = count<&Spec::prefetch, 0, kMostPrefetch>},
+    {.name = "reshard_after_forward", .read = into<&Spec::reshard_after_forward>},
+    {.name = "reshard_after_backward", .read = into<&Spec::reshard_after_backward>},
+    {.name = "communicators", .read = count<&Spec::communicators, 1, 2>},
+    {.name = "shard_group", .read = into<&Spec::shard_group>, .check = wrong_shard_group},
+    {.name = "all_reduce",
+     .read = read_all_reduce,
+     .meaningless = {{[](Of of) { return of.spec.shard_group != ShardGroup::kNode; },
+                      "is about the shards of hybrid sharding, which nodes all-reduce between them; write "
+                      "\"shard_group\": \"node\" too, or leave it out"},
+                     {[](Of of) { return of.spec.sync == Sync::kLastMicroBatch; },
+                      "changes nothing where \"sync\" is \"last_micro_batch\", since gradients are reduced once an "
+                      "update; leave it out"}}},
+    {.name = "late_communication", .read = into<&Spec::late_communication>},
+    {.name = "rollback_estimate", .read = into<&Spec::rollback_estimate>},
+    {.name = "poll_every", .read = count<&Spec::poll_every, 1, kMaxInteger>},
+    {.name = "micro_batches_per_round", .read = read_micro_batches_per_round},
+    {.name = "inner_updates",
+     .read = count<&Spec::inner_updates, 1, kMostInnerUpdates, &ScheduleTraits::usual_inner_updates>},
+    {.name = "replica",
+     .read = into<&Spec::replica>,
+     .wrong = {{[](Of of) { return of.spec.replica == Replica::kNode && of.cluster && node_count(*of.cluster) < 2; },
+                "is a node, and the cluster has one, which would meet nobody; write \"gpu\""},
+               {[](Of of) { return of.spec.replica == Replica::kGroup && of.cluster && of.cluster->nodes.size() < 2; },
+                "is a node group, and the cluster has one, which would meet nobody; write \"node\", or a group of "
+                "\"nodes\" for each site"}}},
+    {.name = "inner", .read = read_inner, .check = wrong_inner},
+    {.name = "meeting",
+     .read = into<&Spec::meeting>,
+     .meaningless = {{[](Of of) { return is_sharded_inside(of.spec); },
+                      "is how whole parameters are exchanged, and here each shard meets those of the same place at the "
+                      "other replicas; leave it out"}},
+     .check = wrong_meeting},
+    {.name = "outer_dtype", .read = read_outer_dtype},
+};
+
+const char* broken(const Rule (&rules)[2], Of of) {
+  for (const Rule& rule : rules)
+    if (rule.when != nullptr && rule.when(of)) return rule.what;
+  return nullptr;
+}
+
+void read_key(const Key& key, Of of) {
+  const bool written = of.reader.has(key.name);
+  if (const char* const why = broken(key.meaningless, of)) {
+    if (written) of.reader.fail(key.name, why);
+    return;
+  }
+  key.read(of, key.name);
+  if (JsonValue* const now = of.reader.find(key.name); key.source != nullptr && !written && now != nullptr)
+    now->origin = origin_named(defaults_of(of).*key.source);
+  if (const char* const wrong = broken(key.wrong, of)) of.reader.fail(key.name, wrong);
+  if (const std::string wrong = key.check != nullptr ? key.check(of) : ""; !wrong.empty())
+    of.reader.fail(key.name, wrong);
+}
+
+/// Whether the schedule inside the replicas reads the key: its own, less what the replicas settle.
+bool takes_inside(const ScheduleTraits& inner, std::string_view key) {
+  return inner.takes(key) && key != "shard_group" && key != "all_reduce" && key != "optimizer_sharding" &&
+         key != "count_micro_batches";
+}
+
+/// Where the schedule takes the key under another framework; empty where it does under none.
+std::string note_of_frameworks(const ScheduleTraits& schedule, std::string_view key) {
+  if (schedule.under && traits_of(schedule.name).takes(key)) return schedule.lacks_keys;
+  for (const ScheduleTraits& row : schedules_of_frameworks())
+    if (row.name == std::string_view(schedule.name) && row.takes(key))
+      return fmt::format("{} has such a choice only where {} runs it; remove it, or write \"framework\": \"{}\"",
+                         schedule.name, title_of(*row.under), name_of(*row.under));
+  return {};
+}
+
+/// For each key that `schedule`, with `inner` in its replicas, does not take, the schedules to which it belongs.
+std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule, const ScheduleTraits* inner) {
+  std::map<std::string, std::string> notes;
+  for (const Key& key : kKeys) {
+    if (schedule.takes(key.name) || (inner != nullptr && takes_inside(*inner, key.name))) continue;
+    if (notes[key.name] = note_of_frameworks(schedule, key.name); !notes[key.name].empty()) continue;
+    std::vector<std::string> owners;
+    for (const ScheduleTraits& row : schedules())
+      if (row.takes(key.name)) owners.emplace_back(row.name);
+    notes[key.name] =
+        fmt::format("it belongs to {}, and {} has no such choice; remove it", in_words(owners), schedule.name);
+  }
+  notes["autocast"] = "it holds for the whole training; write \"autocast\" in \"training\" and remove it here";
+  return notes;
+}
+
+/// What accocal's own step cannot be scheduled as.
+void check_own_step(Of of) {
+  ObjectReader& reader = of.reader;
+  if (of.traits.accocal != AccocalRuns::kOnGpu)
+    reader.fail("name", fmt::format("{} is not what accocal's implementation runs; write {}", of.spec.name,
+                                    in_words(accocal_algorithms(AccocalRuns::kOnGpu), " or ")));
+  if (of.spec.parameter_dtype == Dtype::kFp16)
+    reader.fail("parameter_dtype", "is fp16, and accocal stores bf16 or fp32; write one of these");
+  if (of.spec.gradient_dtype != of.spec.parameter_dtype)
+    reader.fail("gradient_dtype", "is not that of the parameters, and accocal's is; leave it out");
+}
+
+/// The schedule that reduces the gradients: the one inside replicas of several ranks, which is read later, or its own.
+/// nullptr where it is not known.
+const ScheduleTraits* reducing(const ScheduleSpec& spec, const JsonValue& value) {
+  const ScheduleTraits* const own = find_schedule(spec.name);
+  const JsonValue* const replica = value.find("replica");
+  if (own == nullptr || !own->takes("inner") || replica == nullptr || replica->text == name_of(Replica::kGpu))
+    return own;
+  const JsonValue* const inner = value.find("inner");
+  return inner != nullptr && inner->kind == JsonKind::kText ? find_schedule(inner->text)
+                                                            : find_schedule(name_of(Inner::kDdp));
+}
+
+}  // namespace
+
+ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const Training& training,
+                           const std::optional<Cluster>& cluster, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  ScheduleSpec spec;
+  if (value.kind != JsonKind::kObject) return spec;
+  spec.name = reader.one_of("name", schedule_names(), "", advice_for_schedule);
+  const bool known = reader.good("name");
+  spec.label = reader.text("label", known ? spec.name : std::string());
+  const bool half = training.precision == Dtype::kFp16 || training.precision == Dtype::kBf16;
+  const bool fp8 = training.precision == Dtype::kFp8;
+  const Dtype usual = half ? training.precision : fp8 ? Dtype::kBf16 : Dtype::kFp32;
+  spec.parameter_dtype = reader.choice("parameter_dtype", stored_dtypes(), usual);
+  const ScheduleTraits* const traits = find_schedule(spec.name, training.framework);
+  const ScheduleTraits* const reduces = reducing(spec, value);
+  const Dtype gradients = reduces != nullptr
+                              ? default_gradient_dtype(training.framework, *reduces, spec.parameter_dtype)
+                              : spec.parameter_dtype;
+  const bool own_gradients = reader.has("gradient_dtype");
+  spec.gradient_dtype = reader.choice("gradient_dtype", stored_dtypes(), gradients);
+  spec.optimizer_dtype = reader.choice("optimizer_dtype", stored_dtypes(), Dtype::kFp32);
+  if (!known) return spec;  // nobody can tell whose the other keys are
+  spec.runs_as = traits->runs_as;
+  spec.reshard_after_forward = traits->usual_reshard;
+  const Reading of{reader, spec, *traits, training, cluster};
+  if (!own_gradients && gradients != spec.parameter_dtype)
+    reader.find("gradient_dtype")->origin =
+        origin_named(communication_defaults(training.framework, *traits, {}, bytes_of(spec.gradient_dtype)).source);
+  if (const std::string missing = lacking(training.framework, of.traits); !missing.empty())
+    reader.fail("name", missing);
+  for (const Key& key : kKeys)
+    if (of.traits.takes(key.name)) read_key(key, of);
+  const ScheduleTraits* const inner = inner_schedule(spec);
+  for (const Key& key : kKeys)
+    if (inner != nullptr && takes_inside(*inner, key.name)) read_key(key, {reader, spec, *inner, training, cluster});
+  if (is_own_step(of)) check_own_step(of);
+  reader.finish(notes_for(of.traits, inner));
+  return spec;
+}
+
+}  // namespace accosim

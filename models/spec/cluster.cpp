@@ -1,0 +1,86 @@
+#include "models/spec/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/base/text.hpp"
+
+namespace accosim {
+
+std::vector<Place> places_of(const Cluster& cluster) {
+  std::vector<Place> places;
+  int node = 0;
+  for (std::size_t group = 0; group < cluster.nodes.size(); ++group) {
+    for (int i = 0; i < cluster.nodes[group].count; ++i, ++node) {
+      for (int gpu = 0; gpu < cluster.nodes[group].gpus; ++gpu) {
+        places.push_back(Place{static_cast<int>(group), node, gpu});
+      }
+    }
+  }
+  return places;
+}
+
+int listed_index(const Cluster& cluster, int group) {
+  return group + cluster.nodes[static_cast<std::size_t>(group)].absent_before;
+}
+
+std::string device_name(const Cluster& cluster, const Device& device) {
+  const auto other = [&](const Device& d) { return d.name == device.name && d.slowdown != device.slowdown; };
+  const bool ambiguous = std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+    return std::any_of(group.devices.begin(), group.devices.end(), other);
+  });
+  if (!ambiguous || device.slowdown == 1) return device.name;
+  return fmt::format("{} ({:.3g} times slower)", device.name, device.slowdown);
+}
+
+double gpu_count(const Cluster& cluster) {
+  double gpus = 0;
+  for (const NodeGroup& group : cluster.nodes) gpus += static_cast<double>(group.count) * group.gpus;
+  return gpus;
+}
+
+int node_count(const Cluster& cluster) {
+  int nodes = 0;
+  for (const NodeGroup& group : cluster.nodes) nodes += group.count;
+  return nodes;
+}
+
+std::optional<double> price_per_hour(const Cluster& cluster) {
+  double price = 0;
+  for (const NodeGroup& group : cluster.nodes) {
+    if (!group.price_per_gpu_hour) return std::nullopt;
+    price += static_cast<double>(group.count) * group.gpus * *group.price_per_gpu_hour;
+  }
+  return price;
+}
+
+bool all_have_own_steps(const Cluster& cluster) {
+  return std::none_of(cluster.nodes.begin(), cluster.nodes.end(),
+                      [](const NodeGroup& group) { return group.accumulation_steps.empty(); });
+}
+
+bool identical_ranks(const Cluster& cluster) {
+  const NodeGroup& first = cluster.nodes.front();
+  return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+    return group.micro_batch_size == first.micro_batch_size && group.accumulation_steps == first.accumulation_steps &&
+           group.precision == first.precision && group.attention == first.attention &&
+           std::all_of(group.devices.begin(), group.devices.end(),
+                       [&](const Device& device) { return device == first.devices.front(); });
+  });
+}
+
+std::string unequal_in_words(const std::vector<NodeGroup>& groups, bool whole_groups) {
+  const NodeGroup& first = groups.front();
+  for (const NodeGroup& group : groups) {
+    if (group.gpus != first.gpus)
+      return fmt::format("as many GPUs in every node, and {} has {} where {} has {}", in_quotes(group.name), group.gpus,
+                         in_quotes(first.name), first.gpus);
+    if (whole_groups && group.count != first.count)
+      return fmt::format("as many nodes in every node group, and {} has {} where {} has {}", in_quotes(group.name),
+                         group.count, in_quotes(first.name), first.count);
+  }
+  return {};
+}
+
+}  // namespace accosim

@@ -1,0 +1,158 @@
+// A cluster: node groups of equal nodes, the links inside them, and the fabric that joins them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/base/units.hpp"
+#include "models/spec/device.hpp"
+
+namespace accosim {
+
+/// NCCL's LL protocol over a link: every 8 bytes carry 4 of data and a flag, so it starts at once and moves little.
+struct LowLatency {
+  Seconds launch{};       ///< of a collective that uses it, whatever its size; of links inside a node
+  Seconds hop;            ///< of one step between neighbours
+  double efficiency = 0;  ///< achieved bus bandwidth over the link's bandwidth; 0: the protocol is not used
+
+  bool operator==(const LowLatency&) const = default;
+};
+
+/// What a fit of measured collectives leaves over.
+struct LinkQuality {
+  double spread = 0.25;        ///< standard deviation of log(measured / predicted), from 1 MiB
+  double spread_small = 0.35;  ///< below 1 MiB
+  int machines = 0;            ///< sources that the constants were fitted to; 0: nobody measured the kind
+  int nodes = 0;               ///< the most that were measured together; 0: unknown, so nothing grows beyond them
+  double growth = 0;           ///< what both spreads grow by, in squares, with each doubling of the nodes beyond those
+
+  bool operator==(const LinkQuality&) const = default;
+};
+
+/// Links between the GPUs of one node. Bandwidth is one GPU's, one direction, all its links together.
+struct IntraLink {
+  std::string kind;  ///< nvswitch, nvlink (GPUs joined to each other), cube_mesh (of 8 V100) or pcie
+  BytesPerSecond bandwidth;
+  double efficiency = 1;  ///< achieved bus bandwidth over the bandwidth, in the largest collectives
+  Seconds latency;        ///< of one step of a ring between neighbours in the node, Simple protocol
+  Seconds launch{};       ///< of a collective, whatever its size
+  Seconds chunk{};        ///< pipelining costs 2 sqrt(chunk x time of the bytes)
+  double turnaround = 0;  ///< time that a ring's last receive adds, in steps of the ring
+  double exchange = 0;    ///< what every GPU achieves in an all-to-all over the bandwidth; 0: the same as `efficiency`
+  double multicast = 0;   ///< NVLS: bus bandwidth of an all-reduce over the bandwidth; 0: the switch cannot reduce
+  LowLatency ll{};
+  /// NVLinks between GPU i and GPU j, symmetric; empty: a switch, or all joined alike.
+  std::vector<std::vector<int>> links{};
+  LinkQuality quality{};
+
+  bool operator==(const IntraLink&) const = default;
+};
+
+/// The network adapters of one node. Bandwidth is one adapter's, one direction.
+struct Nics {
+  int count = 1;
+  BytesPerSecond bandwidth;
+  double efficiency = 1;
+  Seconds latency;  ///< of a message to a neighbour on another node, from GPU to GPU, fabric excluded
+  std::string kind{};
+  Seconds message{};         ///< what the host's thread spends on sending, and on receiving, one message
+  BytesPerSecond staging{};  ///< what the host copies for one adapter where GPUs do not reach it; 0: they do
+  /// Size of a token bucket that shapes outgoing traffic: so many bytes pass at once after a pause. It refills at
+  /// `bandwidth`.
+  Bytes burst{};
+  LinkQuality quality{};
+  int channels = 2;       ///< of NCCL, for each adapter; a channel is a multiprocessor and a connection
+  int sockets = 1;        ///< TCP connections of a channel to one peer
+  Bytes socket_window{};  ///< what one of them has under way at most; 0: no TCP
+
+  bool operator==(const Nics&) const = default;
+};
+
+/// `count` equal nodes.
+struct NodeGroup {
+  std::string name;
+  int count = 1;
+  int gpus = 1;
+  std::vector<Device> devices;  ///< one a GPU of the node
+  IntraLink intra;
+  Nics nics;
+  Dtype precision = Dtype::kBf16;
+  Attention attention = Attention::kFlash;
+  int micro_batch_size = 1;
+  std::vector<int> accumulation_steps{};       ///< one a GPU of the node; empty: the training's
+  int absent_before = 0;                       ///< groups of no nodes that the file lists before this one
+  std::optional<double> price_per_gpu_hour{};  ///< in one currency for all groups; all have one, or none
+
+  bool operator==(const NodeGroup&) const = default;
+};
+
+/// What joins node groups that are apart, such as two sites: each group has one link to all others.
+struct BetweenGroups {
+  BytesPerSecond bandwidth;  ///< payload of a group's link, one direction; its nodes share it
+  Seconds latency;           ///< one way, on top of the fabric's
+
+  bool operator==(const BetweenGroups&) const = default;
+};
+
+/// What joins the nodes: non-blocking unless oversubscribed.
+struct Fabric {
+  Seconds latency;              ///< of the wire, one way; added to a step of a ring between two nodes
+  double oversubscription = 1;  ///< nodes' bandwidth together over what the core carries; 1 is non-blocking
+  std::optional<BetweenGroups> between_groups{};
+
+  bool operator==(const Fabric&) const = default;
+};
+
+/// Who chooses algorithm and protocol of a collective between nodes: NCCL by its own estimate, the plugin that comes
+/// with AWS's adapters, a tuner that knows the fabric and takes the fastest, or the user (ForcedWay).
+enum class Tuner : std::uint8_t { kNccl, kAws, kFastest, kForced };
+template <>
+inline constexpr const char* kNames<Tuner>[] = {"nccl", "aws", "fastest"};
+
+/// NCCL_ALGO and NCCL_PROTO: names in lower case, such as "nvlstree" and "ll128"; empty: not set.
+struct ForcedWay {
+  std::string algorithm, protocol;
+
+  bool operator==(const ForcedWay&) const = default;
+};
+
+struct Cluster {
+  std::string name;
+  std::vector<NodeGroup> nodes;
+  Fabric fabric;
+  int nccl = 21;  ///< NCCL's version: 21 is 2.21, the one of PyTorch 2.5 and 2.6
+  Tuner tuner = Tuner::kNccl;
+  ForcedWay forced{};    ///< with Tuner::kForced
+  bool collnet = false;  ///< NCCL_COLLNET_ENABLE, with a plugin and switches that reduce (SHARP)
+
+  bool operator==(const Cluster&) const = default;
+};
+
+/// Where a rank lives. Ranks are numbered by node group, node, GPU.
+struct Place {
+  int group = 0;  ///< index in Cluster::nodes
+  int node = 0;   ///< index over the whole cluster
+  int gpu = 0;    ///< index in the node
+};
+std::vector<Place> places_of(const Cluster& cluster);
+/// The file's index of a group: "/cluster/nodes/<index>".
+int listed_index(const Cluster& cluster, int group);
+
+/// "A100-SXM4-80GB"; a slowed one says so where the cluster has an unslowed one, or one slowed otherwise, of that name.
+std::string device_name(const Cluster& cluster, const Device& device);
+double gpu_count(const Cluster& cluster);
+int node_count(const Cluster& cluster);
+/// Of all GPUs together for an hour; absent where the node groups have no price.
+std::optional<double> price_per_hour(const Cluster& cluster);
+/// Whether every GPU has a number of its own, so that the training's is nobody's.
+bool all_have_own_steps(const Cluster& cluster);
+/// Whether all GPUs are one device that does the same work, so that all ranks take the same time.
+bool identical_ranks(const Cluster& cluster);
+/// What makes two node groups unequal: the GPUs of a node or, where groups stand against each other, also the nodes:
+/// "as many GPUs in every node, and "a" has 8 where "b" has 4"; empty where they are equal.
+std::string unequal_in_words(const std::vector<NodeGroup>& groups, bool whole_groups);
+
+}  // namespace accosim

@@ -1,0 +1,31 @@
+#include "models/spec/schedule.hpp"
+
+#include <algorithm>
+
+namespace accosim {
+
+bool has_bucket_copies(const ScheduleSpec& spec) {
+  const bool one_buffer = spec.overlap == Overlap::kNone && spec.buckets == Buckets::kWhole;
+  return !spec.gradient_as_bucket_view && !one_buffer;
+}
+
+Bytes bucket_cap_of(const ScheduleSpec& spec, int ranks) {
+  return std::max(spec.bucket_cap, ranks * spec.bucket_cap_a_rank);
+}
+
+Bytes outer_bytes(const ScheduleSpec& spec) {
+  if (!spec.outer_dtype) return bytes_of(spec.parameter_dtype);
+  switch (*spec.outer_dtype) {
+    case OuterDtype::kFp32: return Bytes{4};
+    case OuterDtype::kFp16:
+    case OuterDtype::kBf16: return Bytes{2};
+    case OuterDtype::kInt8: return Bytes{1};
+  }
+  return Bytes{0};
+}
+
+bool is_sharded_inside(const ScheduleSpec& spec) { return spec.inner == Inner::kZero3; }
+
+std::vector<Dtype> stored_dtypes() { return {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16}; }
+
+}  // namespace accosim

@@ -1,0 +1,97 @@
+// How a model is trained, whatever the schedule: batches, number formats, what is recomputed, who runs the step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/base/names.hpp"
+#include "models/base/units.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/unsteady.hpp"
+
+namespace accosim {
+
+struct NodeGroup;
+
+/// What the backward pass recomputes: nothing; the attention between its projections; everything but attention and
+/// every other matrix product (torchtitan's selective_op); everything but a block's input; the same, but ending where
+/// the last tensor is there that the backward pass needs.
+enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull, kFullEarlyStop };
+template <>
+inline constexpr const char* kNames<Recompute>[] = {"none", "selective", "selective_op", "full", "full_early_stop"};
+/// Which blocks are recomputed, where whole blocks are: every k-th, or a share of them, spread evenly.
+struct RecomputedBlocks {
+  int every = 1;
+  double fraction = 1;
+
+  bool operator==(const RecomputedBlocks&) const = default;
+};
+/// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
+/// hand-written merged kernels (Megatron, Apex), or accocal's own CUDA step, kernel by kernel (accocal_step.hpp).
+enum class Implementation : std::uint8_t { kEager, kCompiled, kFused, kAccocal };
+template <>
+inline constexpr const char* kNames<Implementation>[] = {"eager", "compiled", "fused", "accocal"};
+/// torch.autocast: the matrix products run in 16 bits while parameters stay as they are stored.
+enum class Autocast : std::uint8_t { kNone, kFp16, kBf16 };
+template <>
+inline constexpr const char* kNames<Autocast>[] = {"none", "fp16", "bf16"};
+constexpr Dtype dtype_of(Autocast autocast) {  ///< not of kNone
+  return autocast == Autocast::kFp16 ? Dtype::kFp16 : Dtype::kBf16;
+}
+/// Who runs the step: the choices that nobody made are its own (models/spec/frameworks.hpp).
+enum class Framework : std::uint8_t { kPytorch, kDeepspeed, kMegatron };
+template <>
+inline constexpr const char* kNames<Framework>[] = {"pytorch", "deepspeed", "megatron"};
+/// AdamW in one pass over the memory, or PyTorch's multi-tensor functions, a pass each.
+enum class OptimizerImplementation : std::uint8_t { kFused, kForeach };
+template <>
+inline constexpr const char* kNames<OptimizerImplementation>[] = {"fused", "foreach"};
+enum class Optimizer : std::uint8_t { kAdamW };
+template <>
+inline constexpr const char* kNames<Optimizer>[] = {"adamw"};
+/// Whether each node group's micro-batch and accumulation are as written, or chosen so that no GPU waits.
+enum class Balance : std::uint8_t { kNone, kSpeed };
+template <>
+inline constexpr const char* kNames<Balance>[] = {"none", "speed"};
+
+/// How many times as long kernels take in a training step as the model says. Memory-bound ones, relative to the bytes
+/// of the listed operators: frameworks run more than is listed, hand-merged kernels find much in the L2 cache. A loaded
+/// scenario takes these from constants(), which fit_steps() fits to published steps.
+struct Overheads {
+  double pytorch = 1;  ///< memory-bound kernels, eager and compiled
+  double fused = 1;
+  double flash_1 = 1;  ///< attention by FlashAttention 1, such as Triton's, relative to FlashAttention 2; PyTorch's
+                       ///< memory-efficient attention, which nobody measured for us, is taken to be the same
+
+  bool operator==(const Overheads&) const = default;
+};
+
+struct Training {
+  int sequence_length = 0;
+  int micro_batch_size = 1;  ///< sequences; node groups may differ
+  int gradient_accumulation_steps = 1;
+  Balance balance = Balance::kNone;
+  double train_tokens = 0;
+  Dtype precision = Dtype::kBf16;
+  Autocast autocast = Autocast::kNone;
+  Optimizer optimizer = Optimizer::kAdamW;
+  Attention attention = Attention::kFlash;
+  Recompute activation_recompute = Recompute::kNone;
+  RecomputedBlocks recomputed_blocks{};
+  bool interference = true;  ///< collectives and computation on one GPU slow each other
+  Implementation implementation = Implementation::kEager;
+  Framework framework = Framework::kPytorch;
+  std::optional<int> pytorch{};  ///< minor of the release of PyTorch 2 that the framework runs on, where it is known
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
+  double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
+  bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
+  std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
+  Overheads overheads{};
+  Unsteady unsteady{};  ///< what makes steps unlike each other
+
+  bool operator==(const Training&) const = default;
+};
+/// Micro-batches that a GPU of the group does for an update.
+int accumulation_steps_of(const NodeGroup& group, int gpu, const Training& training);
+
+}  // namespace accosim

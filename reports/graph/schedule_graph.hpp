@@ -1,0 +1,47 @@
+// The programs of a schedule as one looks at them: of each kind of rank and each lane the ops in order, those that
+// repeat once. Text and drawing say the same of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/graph/graph.hpp"
+
+namespace accosim {
+
+/// A schedule before anything is played.
+struct ScheduleGraph {
+  std::string label;
+  std::vector<std::string> kinds;      ///< of ranks, by program: "A100-SXM4-80GB"
+  EventGraph graph;                    ///< of two updates, every rank by itself
+  std::vector<Program> before, first;  ///< of no update and of one: what the graph's programs begin with
+};
+
+/// Of every lane: what precedes all updates, and the two updates.
+enum class Section { kBefore, kFirst, kSecond };
+
+/// A line of a lane. Between kLoop (of the program) or kTimes (ops that are written so often) and its kEnd is a body.
+struct LaneRow {
+  enum class Is { kOp, kLoop, kTimes, kEnd } is = Is::kOp;
+  int op = 0;      ///< index of the first op that it stands for
+  int times = 1;   ///< kOp: so many ops, each `stride` after the one before. kTimes: how often the body is written
+  int stride = 1;  ///< kTimes: ops of the body
+};
+std::vector<LaneRow> rows_of(const ScheduleGraph& schedule, std::size_t program, std::size_t lane, Section section);
+
+/// "8 ranks (0-3,8-11) of A100-SXM4-80GB, micro-batches of 4".
+std::string who_runs(const ScheduleGraph& schedule, std::size_t program);
+/// The first rank that runs the program.
+const Rank& first_rank(const EventGraph& graph, std::size_t program);
+/// "communication 7", the op's lane and index.
+std::string place_of(const Program& program, OpRef op);
+/// "24 x forward", "end of update".
+std::string title_of(const EventGraph& graph, const Op& op, const LaneRow& row);
+/// A time or, of what is sent, its bytes; empty of a mark.
+std::string cost_of(const EventGraph& graph, const Op& op);
+/// What else there is to say, but for its waits: "copy"; "all 8 ranks".
+std::vector<std::string> remarks_on(const EventGraph& graph, std::size_t program, const Op& op);
+/// "repeat at least 4 times, until communication 7 has ended", of a kLoop; "32 times these 3", of a kTimes.
+std::string body_of(const Program& program, std::size_t lane, const LaneRow& row);
+
+}  // namespace accosim

@@ -1,0 +1,135 @@
+#include "sim/evaluation/evaluation.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "models/read/overrides.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
+
+namespace accosim {
+namespace {
+
+/// All of a scenario and a schedule that prices and plays read: what differs elsewhere is the same to them.
+struct Question {
+  Model model;
+  Cluster cluster;
+  Training training;
+  ScheduleSpec spec;
+
+  bool operator==(const Question&) const = default;
+};
+
+/// What a play reads besides: how many micro-batches, and what is kept of it.
+struct PlayQuestion {
+  Question setting;
+  NetworkKind network = NetworkKind::kSimgrid;
+  int accumulation_steps = 1;
+  Keep keep = Keep::kLastUpdate;
+
+  bool operator==(const PlayQuestion&) const = default;
+};
+
+Question setting_of(const Scenario& scenario, const ScheduleSpec& spec) {
+  Question setting{scenario.model, scenario.cluster, scenario.training, spec};
+  setting.spec.label.clear();
+  setting.cluster.name.clear();
+  setting.training.train_tokens = 0;
+  return setting;
+}
+
+/// Prices do not read how many micro-batches an update has, nor in what order a schedule does what.
+Question priced_setting(Question setting) {
+  setting.training.gradient_accumulation_steps = 1;
+  const ScheduleSpec& spec = setting.spec;
+  ScheduleSpec read;
+  read.name = spec.name;
+  read.runs_as = spec.runs_as;
+  read.parameter_dtype = spec.parameter_dtype;
+  read.gradient_dtype = spec.gradient_dtype;
+  read.shard_group = spec.shard_group;
+  read.replica = spec.replica;
+  setting.spec = std::move(read);
+  return setting;
+}
+
+/// The latest answers, as many as together have so many ranks; at least one.
+template <class Key, class Answer>
+class Memory {
+ public:
+  template <class Ask, class Ranks>
+  const Answer& of(Key key, const Ask& ask, const Ranks& ranks) {
+    for (const Entry& each : entries_)
+      if (each.key == key) return each.answer;
+    Answer answer = ask();
+    const std::size_t more = ranks(answer);
+    entries_.push_back({std::move(key), std::move(answer), more});
+    ranks_ += more;
+    while (entries_.size() > 1 && (ranks_ > kMostRanks || entries_.size() > kMostEntries)) {
+      ranks_ -= entries_.front().ranks;
+      entries_.pop_front();
+    }
+    return entries_.back().answer;
+  }
+
+ private:
+  static constexpr std::size_t kMostRanks = 4096;
+  static constexpr std::size_t kMostEntries = 128;
+  struct Entry {
+    Key key;
+    Answer answer;
+    std::size_t ranks = 0;
+  };
+  std::deque<Entry> entries_;
+  std::size_t ranks_ = 0;
+};
+
+}  // namespace
+
+struct Evaluations::Remembered {
+  Memory<Question, Scenario> divided;
+  Memory<Question, Shared<Costs>> costs;
+  Memory<PlayQuestion, std::shared_ptr<const SteadyPlay>> plays;
+};
+
+Evaluations::Evaluations(NetworkKind network) : network_(network), remembered_(std::make_shared<Remembered>()) {}
+
+Evaluations Evaluations::on(NetworkKind network) const {
+  Evaluations other = *this;
+  other.network_ = network;
+  return other;
+}
+
+Scenario Evaluations::known_division(const Scenario& scenario, const ScheduleSpec& spec,
+                                     const std::function<Scenario()>& divide) const {
+  return remembered_->divided.of(setting_of(scenario, spec), divide,
+                                 [](const Scenario& each) { return each.cluster.nodes.size(); });
+}
+
+Shared<Costs> Evaluations::costs(const Scenario& scenario, const ScheduleSpec& spec) const {
+  if (scenario.training.balance != Balance::kNone) return costs(divided(scenario, spec), spec);
+  return remembered_->costs.of(
+      priced_setting(setting_of(scenario, spec)), [&] { return Shared<Costs>(price(scenario, spec)); },
+      [](const Shared<Costs>& each) { return each->kinds.size(); });
+}
+
+std::shared_ptr<const SteadyPlay> Evaluations::play(const Scenario& scenario, const ScheduleSpec& spec,
+                                                    int accumulation_steps, Keep keep) const {
+  if (scenario.training.balance != Balance::kNone) return play(divided(scenario, spec), spec, accumulation_steps, keep);
+  Question setting = setting_of(scenario, spec);
+  setting.training.gradient_accumulation_steps = 1;  // those that are played are given
+  return remembered_->plays.of(
+      {std::move(setting), network_, accumulation_steps, keep},
+      [&] {
+        return std::make_shared<const SteadyPlay>(
+            play_steady(costs(scenario, spec), spec, accumulation_steps, network_, keep));
+      },
+      [](const std::shared_ptr<const SteadyPlay>& each) { return each->folded.graph.ranks.size(); });
+}
+
+}  // namespace accosim

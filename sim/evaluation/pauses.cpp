@@ -1,0 +1,75 @@
+#include "sim/evaluation/pauses.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "models/spec/cluster.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "sim/schedules/schedule.hpp"
+
+namespace accosim {
+namespace {
+
+/// Of drawn micro-batches, over a full one: the first thousand of rank 0.
+double mean_forward(const Pace& pace, int kind) {
+  constexpr int kDraws = 1000;
+  if (!pace.drawn()) return 1;
+  double sum = 0;
+  for (int i = 0; i < kDraws; ++i) sum += micro_batch_of(pace, kind, 0, i).forward / kDraws;
+  return sum;
+}
+
+bool evaluates_together(const Pause& pause, const ScheduleSpec& spec) {
+  return pause.sequences > 0 && sharding_of(spec) == Sharding::kParameters;
+}
+
+/// A forward pass on a mean micro-batch, with the gathers of sharded parameters.
+Seconds evaluation_pass(const ScheduleSpec& spec, const Costs& costs, int kind, bool together) {
+  RankKind mean = costs.kinds[static_cast<std::size_t>(kind)];
+  const double factor = mean_forward(costs.pace, kind);
+  if (!together) return factor * mean.forward;
+  for (LayerTime& layer : mean.times) layer.forward = factor * layer.forward;
+  return zero3_forward_time({spec, costs, mean});
+}
+
+}  // namespace
+
+std::vector<int> ranks_in(const Pause& pause, const ScheduleSpec& spec, const Costs& costs) {
+  if (pause.ranks.empty() || !evaluates_together(pause, spec)) return pause.ranks;
+  const auto share = [&](const Place& a, const Place& b) {
+    if (spec.shard_group == ShardGroup::kNode || spec.replica == Replica::kNode) return a.node == b.node;
+    return spec.replica != Replica::kGroup || a.group == b.group;
+  };
+  std::vector<int> ranks;
+  for (int rank = 0; rank < costs.ranks(); ++rank)
+    if (std::any_of(pause.ranks.begin(), pause.ranks.end(), [&](int named) {
+          return share(costs.places[static_cast<std::size_t>(rank)], costs.places[static_cast<std::size_t>(named)]);
+        }))
+      ranks.push_back(rank);
+  return ranks;
+}
+
+PlacedPause placed(const Pause& pause, const ScheduleSpec& spec, const Costs& costs, std::int64_t after_update) {
+  const bool together = evaluates_together(pause, spec);
+  PlacedPause placed{pause.name, ranks_in(pause, spec, costs), after_update, {}};
+  for (std::size_t k = 0; k < costs.kinds.size(); ++k) {
+    const RankKind& kind = costs.kinds[k];
+    const double passes = std::ceil(pause.sequences / kind.workload.micro_batch_size);
+    Seconds lasts = pause.duration;
+    if (passes > 0) lasts = passes * evaluation_pass(spec, costs, static_cast<int>(k), together);
+    if (pause.bytes > Bytes{0}) lasts = pause.bytes / pause.bandwidth;
+    placed.lasts.push_back(lasts);
+  }
+  return placed;
+}
+
+double updates_between(const Pause& pause, const PauseCost& cost, Seconds update, double micro_batches) {
+  const double more = std::accumulate(cost.micro_batches.begin(), cost.micro_batches.end(), 0.0);
+  if (pause.every_updates > 0) return pause.every_updates;
+  if (pause.every_gradients > 0) return (pause.every_gradients - more) / micro_batches;
+  return (pause.every - cost.time) / update;
+}
+
+}  // namespace accosim

@@ -1,0 +1,43 @@
+// A schedule fits where it fits on every kind of rank, so the kind that is least likely to fit speaks for all.
+#include "sim/evaluation/resident.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
+
+namespace accosim {
+
+MemoryParts memory_of(const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
+  return resident_memory({spec, kind.layers, kind.device, kind.shards, kind.steps(accumulation_steps),
+                          kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal});
+}
+
+std::vector<KindMemory> memory_by_kind(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps) {
+  std::vector<KindMemory> kinds;
+  for (std::size_t i = 0; i < costs.kinds.size(); ++i) {
+    const RankKind& kind = costs.kinds[i];
+    const auto ranks = std::count(costs.kind_of.begin(), costs.kind_of.end(), static_cast<int>(i));
+    MemoryParts parts = memory_of(kind, spec, accumulation_steps);
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const KindMemory& other) {
+      return other.device == kind.device.name && other.capacity == kind.device.memory &&
+             other.parts.total() == parts.total();
+    });
+    if (same != kinds.end()) {
+      same->ranks += static_cast<int>(ranks);
+      continue;
+    }
+    const Fit fit = fit_of(parts, kind.device.memory);
+    kinds.push_back({kind.device.name, static_cast<int>(ranks), std::move(parts), kind.device.memory, fit});
+  }
+  return kinds;
+}
+
+const KindMemory& least_likely(const std::vector<KindMemory>& kinds) {
+  return *std::min_element(kinds.begin(), kinds.end(), [](const KindMemory& a, const KindMemory& b) {
+    return spreads_of_room(a.parts, a.capacity) < spreads_of_room(b.parts, b.capacity);
+  });
+}
+
+}  // namespace accosim

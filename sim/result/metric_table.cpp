@@ -1,0 +1,272 @@
+#include "sim/result/metric_table.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace accosim {
+namespace {
+
+double number_of(double value) { return value; }
+double number_of(bool value) { return value ? 1 : 0; }
+template <int T, int D, int W>
+double number_of(Quantity<T, D, W> value) {
+  return value.value;
+}
+template <typename T>
+std::optional<double> number_of(const std::optional<T>& value) {
+  return value ? std::optional(number_of(*value)) : std::nullopt;
+}
+
+template <typename T>
+void put(T& to, double value) {
+  to = T{value};
+}
+void put(bool& to, double value) { to = value != 0; }
+template <typename T>
+void put(std::optional<T>& to, double value) {
+  put(to.emplace(), value);
+}
+
+template <typename T>
+constexpr bool kIsOptional = false;
+template <typename T>
+constexpr bool kIsOptional<std::optional<T>> = true;
+
+template <auto kMember>
+constexpr Figure kFigure{[](const Metrics& all) { return std::optional<double>(number_of(all.*kMember)); },
+                         [](Metrics& all, double value) { put(all.*kMember, value); },
+                         !kIsOptional<std::decay_t<decltype(Metrics{}.*kMember)>>};
+template <auto kLow, auto kHigh>
+constexpr FigureInterval kBetween{[](const Metrics& all) {
+                                    return std::optional(Interval{number_of(all.*kLow), number_of(all.*kHigh)});
+                                  },
+                                  [](Metrics& all, const Interval& interval) {
+                                    put(all.*kLow, interval.low);
+                                    put(all.*kHigh, interval.high);
+                                  }};
+template <auto kMember>
+constexpr FigureInterval kInterval{[](const Metrics& all) { return all.*kMember; },
+                                   [](Metrics& all, const Interval& interval) { all.*kMember = interval; }};
+
+/// A row that was read says less than three words.
+constexpr Figure kFits{
+    [](const Metrics& all) { return std::optional(number_of(all.fits())); },
+    [](Metrics& all, double yes) { all.fit.verdict = yes != 0 ? FitVerdict::kFits : FitVerdict::kDoesNotFit; }};
+constexpr Figure kFitProbability{[](const Metrics& all) { return std::optional(all.fit.probability); },
+                                 [](Metrics& all, double value) { all.fit.probability = value; }};
+
+using M = Metrics;
+
+constexpr Metric kMetrics[] = {
+    {.key = "update_time_s",
+     .format = Format::kTime,
+     .figure = kFigure<&M::update_time>,
+     .interval = kBetween<&M::update_time_low, &M::update_time_high>,
+     .in_rows = 10,
+     .run = {10, "update time", "from one optimizer update to the next, steady state"},
+     .run_interval = "the residuals of the prices' fits",
+     .column = {10, "update", "{}"},
+     .page = {10, "update", "80 % interval"}},
+    {.key = "total_time_s",
+     .format = Format::kClock,
+     .figure = kFigure<&M::total_time>,
+     .run = {20, "total time", "for all tokens"},
+     .column = {20, "all tokens", "{}"},
+     .page = {20, "all tokens", "h:mm:ss"}},
+    {.key = "tokens_per_s",
+     .format = Format::kCount,
+     .figure = kFigure<&M::tokens_per_second>,
+     .in_rows = 30,
+     .run = {30, "tokens per second", "of all GPUs together"},
+     .column = {100, "tokens", "per s"},
+     .page = {80, "tokens a second", "of all GPUs, and of one"}},
+    {.key = "tokens_per_s_per_gpu",
+     .format = Format::kCount,
+     .figure = kFigure<&M::tokens_per_second_per_gpu>,
+     .run = {80, "tokens per second and GPU", "their mean"},
+     .column = {110, "per s", "and GPU"}},
+    {.key = "model_flops_per_s_per_gpu",
+     .format = Format::kFlops,
+     .figure = kFigure<&M::model_flops_per_gpu>,
+     .run = {50, "TFLOP/s a GPU", "model FLOPs, their mean"},
+     .column = {120, "{}", "a GPU"}},
+    {.key = "gpu_hours",
+     .format = Format::kCount,
+     .figure = kFigure<&M::gpu_hours>,
+     .run = {60, "GPU-hours", "of all GPUs, for all tokens"},
+     .column = {60, "GPU-", "hours"}},
+    {.key = "cost",
+     .format = Format::kCount,
+     .figure = kFigure<&M::cost>,
+     .run = {70, "cost", "the same at the cluster's price_per_gpu_hour"},
+     .column = {70, "cost", ""}},
+    {.key = "tokens_padded_per_s",
+     .format = Format::kCount,
+     .figure = kFigure<&M::tokens_padded_per_second>,
+     .in_json = false,  // of drawn updates alone
+     .run = {40, "with their padding", "tokens per second that are computed"}},
+    {.key = "speedup",
+     .format = Format::kFactor,
+     .figure = kFigure<&M::speedup>,
+     .interval = kInterval<&M::speedup_interval>,
+     .in_rows = 40,
+     .run = {90, "speedup per token", "time per token of the baseline over this one's"},
+     .column = {30, "speedup", "per token"},
+     .page = {40, "speedup", "per token, over the baseline"}},
+    {.key = "speedup_same_batch",
+     .format = Format::kFactor,
+     .figure = kFigure<&M::speedup_same_batch>,
+     .interval = kInterval<&M::speedup_same_batch_interval>,
+     .in_rows = 50,
+     .run = {100, "speedup at the same batch",
+             "over the baseline with as many samples per update, reduced once an update"},
+     .column = {40, "speedup", "same batch"},
+     .page = {60, "speedup at the same batch", "over the baseline with as many samples an update"}},
+    {.key = "speedup_over_alone",
+     .format = Format::kFactor,
+     .figure = kFigure<&M::over_alone>,
+     .interval = kInterval<&M::over_alone_interval>,
+     .in_json = false,
+     .in_rows = 60},
+    {.key = "speedup_over_balanced",
+     .format = Format::kFactor,
+     .figure = kFigure<&M::over_balanced>,
+     .interval = kInterval<&M::over_balanced_interval>,
+     .in_json = false,
+     .in_rows = 70},
+    {.key = "published_speedup",
+     .format = Format::kFactor,
+     .figure = kFigure<&M::published_speedup>,
+     .run = {110, "published speedup", "as the scenario states it"},
+     .page = {50, "published speedup", ""}},
+    {.key = "published_speedup_error", .format = Format::kError, .figure = {[](const M& all) {
+                                                                   return all.speedup_error();
+                                                                 }}},
+    {.key = "published_time_s",
+     .format = Format::kClock,
+     .figure = kFigure<&M::published_time>,
+     .run = {120, "published time", ""},
+     .page = {30, "published time", "of all tokens"}},
+    {.key = "published_time_error", .format = Format::kError, .figure = {[](const M& all) {
+                                                                return all.time_error();
+                                                              }}},
+    {.key = "published_of_another_run", .format = Format::kYesNo, .figure = kFigure<&M::published_of_another_run>},
+    {.key = "batch_inflation",
+     .format = Format::kFactor,
+     .figure = kFigure<&M::batch_inflation>,
+     .in_rows = 80,
+     .run = {130, "batch growth", "samples per update over those asked for"},
+     .column = {50, "batch", "grown"},
+     .page = {70, "batch grown", "samples an update over those asked for"}},
+    {.key = "samples_per_update",
+     .format = Format::kCount,
+     .figure = kFigure<&M::samples_per_update>,
+     .in_rows = 20,
+     .run = {140, "samples per update", "sequences between two updates, all ranks"}},
+    {.key = "micro_batches_per_update",
+     .format = Format::kCount,
+     .figure = kFigure<&M::micro_batches_per_update>,
+     .run = {150, "micro-batches per update", "all ranks"}},
+    {.key = "mfu",
+     .format = Format::kPercent,
+     .figure = kFigure<&M::mfu>,
+     .in_rows = 150,
+     .run = {160, "MFU", "model FLOPs over the peak of all GPUs"},
+     .column = {130, "MFU", ""},
+     .page = {90, "MFU", "share of the peak that the model needs"}},
+    {.key = "hfu",
+     .format = Format::kPercent,
+     .figure = kFigure<&M::hfu>,
+     .run = {170, "HFU", "the same with recomputed activations counted"}},
+    {.key = "gpu_idle_fraction",
+     .format = Format::kPercent,
+     .figure = kFigure<&M::gpu_idle_fraction>,
+     .least = -1e300,  // sums leave a rounding error over
+     .in_rows = 160,
+     .run = {180, "GPU idle", "time in which a GPU computes nothing"},
+     .column = {140, "GPU", "idle"},
+     .page = {100, "GPU idle", ""}},
+    {.key = "exposed_communication_s",
+     .format = Format::kTime,
+     .figure = kFigure<&M::exposed_communication>,
+     .in_rows = 140,
+     .run = {190, "exposed communication", "per update: the GPU waits while its rank communicates"},
+     .column = {150, "exposed", "comm. {}"},
+     .page = {110, "exposed communication", "of an update, that nothing hides"}},
+    {.key = "bytes_sent_per_rank_per_update",
+     .format = Format::kBytes,
+     .figure = kFigure<&M::bytes_sent_per_rank_per_update>,
+     .in_rows = 130,
+     .run = {200, "sent per rank and update", "over all links"}},
+    {.key = "memory_formula_bytes",
+     .format = Format::kMemory,
+     .figure = kFigure<&M::memory_formula>,
+     .run = {210, "memory by formula", "model states only, as papers compare them"}},
+    {.key = "memory_resident_bytes",
+     .format = Format::kMemory,
+     .figure = kFigure<&M::memory_resident>,
+     .interval = {kBetween<&M::memory_resident_low, &M::memory_resident_high>.of},
+     .in_rows = 110,
+     .run = {220, "memory resident", "really needed, on the rank that is least likely to fit"},
+     .run_interval = "the errors of published runs",
+     .page = {120, "memory", "of a GPU, 80 % interval, and its capacity"}},
+    {.key = "memory_capacity_bytes",
+     .format = Format::kMemory,
+     .figure = kFigure<&M::memory_capacity>,
+     .in_rows = 120,
+     .run = {230, "memory capacity", "of that GPU"}},
+    {.key = "fits", .format = Format::kYesNo, .figure = kFits, .in_json = false, .in_rows = 90},
+    {.key = "fit_probability",
+     .format = Format::kPercent,
+     .figure = kFitProbability,
+     .most = 1,
+     .in_json = false,
+     .in_rows = 100},
+};
+
+template <typename PlaceOf>
+std::vector<const Metric*> in_order(const PlaceOf& place_of) {
+  std::vector<const Metric*> chosen;
+  for (const Metric& metric : kMetrics)
+    if (place_of(metric) > 0) chosen.push_back(&metric);
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [&](const Metric* a, const Metric* b) { return place_of(*a) < place_of(*b); });
+  return chosen;
+}
+
+}  // namespace
+
+const char* name_of(Format format) {
+  switch (format) {
+    case Format::kTime: return "time";
+    case Format::kClock: return "clock";
+    case Format::kCount: return "count";
+    case Format::kFactor: return "factor";
+    case Format::kPercent: return "percent";
+    case Format::kError: return "error";
+    case Format::kBytes: return "bytes";
+    case Format::kMemory: return "memory";
+    case Format::kFlops: return "flops";
+    case Format::kYesNo: return "yes_no";
+  }
+  return "";
+}
+
+std::span<const Metric> metrics() { return kMetrics; }
+
+const Metric& metric_named(std::string_view key) {
+  for (const Metric& metric : kMetrics)
+    if (metric.key == key) return metric;
+  throw std::logic_error("no metric " + std::string(key));
+}
+
+std::vector<const Metric*> metrics_by(int Metric::*place) {
+  return in_order([&](const Metric& metric) { return metric.*place; });
+}
+std::vector<const Metric*> metrics_by(ShownAs Metric::*shown) {
+  return in_order([&](const Metric& metric) { return (metric.*shown).place; });
+}
+
+}  // namespace accosim

@@ -1,0 +1,119 @@
+#include "sim/result/winner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/result/run.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kRounding = 1e-9;
+constexpr double kMayFit = 0.1;  ///< probability: FitVerdict::kTight begins there
+
+/// From the fastest on.
+void name_faster(Standing& standing) {
+  standing.faster.clear();
+  for (std::size_t i = 0; i < standing.times.size(); ++i)
+    if (standing.times[i] > kNoticeablyFaster && !standing.caveats[i].none()) standing.faster.push_back(i);
+  std::stable_sort(standing.faster.begin(), standing.faster.end(),
+                   [&](std::size_t a, std::size_t b) { return standing.times[a] > standing.times[b]; });
+}
+
+}  // namespace
+
+int Caveats::count() const {
+  return (statistics != Statistics::kSynchronous ? 1 : 0) + (batch_growth > 1 ? 1 : 0) + (fit_probability < 1 ? 1 : 0) +
+         (loss_unreached ? 1 : 0);
+}
+
+Caveats caveats_of(const Contender& contender, const WinnerRule& rule) {
+  Caveats caveats;
+  caveats.statistics = contender.statistics;
+  if (contender.batch_growth > rule.batch_growth * (1 + kRounding)) caveats.batch_growth = contender.batch_growth;
+  if (contender.fit_probability < rule.fit_probability) caveats.fit_probability = contender.fit_probability;
+  caveats.loss_unreached = contender.loss_unreached;
+  return caveats;
+}
+
+Standing standing_of(const std::vector<Contender>& contenders, const WinnerRule& rule) {
+  Standing standing;
+  standing.rule = rule;
+  std::vector<std::size_t> order;  // from the highest score on
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    standing.caveats.push_back(caveats_of(contenders[i], rule));
+    if (contenders[i].score) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return *contenders[a].score > *contenders[b].score; });
+  const auto winner =
+      std::find_if(order.begin(), order.end(), [&](std::size_t i) { return standing.caveats[i].none(); });
+  if (winner != order.end()) standing.winner = *winner;
+  const auto price = [&](std::size_t i) {
+    const bool no_room = contenders[i].fit_probability < kMayFit;
+    return std::tuple(no_room, no_room ? -contenders[i].fit_probability : 0, standing.caveats[i].count());
+  };
+  if (!standing.winner && !order.empty())
+    standing.nearest = *std::min_element(order.begin(), order.end(),
+                                         [&](std::size_t a, std::size_t b) { return price(a) < price(b); });
+  standing.times.assign(contenders.size(), 0);
+  for (const std::size_t i : order) standing.times[i] = *contenders[i].score / *contenders[*standing.best()].score;
+  name_faster(standing);
+  return standing;
+}
+
+bool is_decided_by_loss(const RunResult& result) {
+  return result.to_loss && result.to_loss->holds && result.to_loss->reached;
+}
+
+std::vector<Contender> contenders_of(const std::vector<RunResult>& results, const std::string& baseline) {
+  const bool same_batch = std::all_of(results.begin(), results.end(),
+                                      [](const RunResult& each) { return each.speedup_same_batch.has_value(); });
+  // A speedup to the loss is over the baseline as it is written.
+  double over_written = 1;
+  for (const RunResult& each : results)
+    if (each.label == baseline && same_batch) over_written = *each.speedup_same_batch;
+  std::vector<Contender> contenders;
+  for (const RunResult& each : results) {
+    Contender contender{each.tokens_per_second, each.statistics, each.batch_inflation, each.fit.probability, false};
+    if (each.speedup) contender.score = same_batch ? each.speedup_same_batch : each.speedup;
+    contender.loss_unreached = each.to_loss && each.to_loss->holds && !each.to_loss->reached;
+    if (is_decided_by_loss(each)) {
+      contender.score = over_written * each.to_loss->speedup;
+      contender.statistics = Statistics::kSynchronous;
+      contender.batch_growth = 1;
+    }
+    contenders.push_back(contender);
+  }
+  return contenders;
+}
+
+Standing standing_of(const Scenario& scenario, const std::vector<RunResult>& results, const WinnerRule& rule,
+                     const Evaluations& evaluations) {
+  Standing standing = standing_of(contenders_of(results, scenario.baseline), rule);
+  if (!standing.best()) return standing;
+  const RunResult& best = results[*standing.best()];
+  const auto time_at = [&](const RunResult& result, double samples) {
+    const ScheduleSpec* const spec = schedule_labelled(scenario, result.label);
+    return spec == nullptr ? std::nullopt : time_per_sample(scenario, accumulating(*spec), samples, evaluations);
+  };
+  const double own = best.samples_per_update, own_time = best.update_time.value / own;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const RunResult& other = results[i];
+    const double samples = other.samples_per_update;
+    if (is_decided_by_loss(other) || is_decided_by_loss(best) || std::abs(samples / own - 1) < kRounding) continue;
+    if (samples > own) {
+      if (const auto time = time_at(best, samples)) standing.times[i] = *time * samples / other.update_time.value;
+    } else if (const auto time = time_at(other, own)) {
+      standing.times[i] = own_time / *time;
+    }
+  }
+  name_faster(standing);
+  return standing;
+}
+
+}  // namespace accosim

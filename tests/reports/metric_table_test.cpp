@@ -1,0 +1,186 @@
+// Does each metric stand where its row of the table says, and nowhere else of what loops over it?
+#include "sim/result/metric_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "build_info/project.hpp"
+#include "reports/console.hpp"
+#include "reports/metric_text.hpp"
+#include "reports/result_json.hpp"
+#include "reports/sweep/sweep_csv.hpp"
+#include "sim/sweep/rows.hpp"
+#include "tests/support/json.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+/// Known in every metric, each with a figure of its own.
+template <typename All>
+All with_every_metric() {
+  All all;
+  double figure = 2;
+  for (const Metric& metric : metrics()) {
+    figure += 0.0625;  // exact, so that it reads back the same
+    if (metric.figure.set != nullptr) metric.figure.set(all, std::min(figure, metric.most));
+    if (metric.interval.set != nullptr) metric.interval.set(all, {figure / 2, 2 * figure});
+  }
+  return all;
+}
+
+RunResult full_result() {
+  RunResult result = with_every_metric<RunResult>();
+  result.schedule = result.label = "zero1";
+  result.tokens_per_second = result.tokens_padded_per_second / 2;
+  return result;
+}
+
+Scenario two_gpus() {
+  Scenario scenario = sample_scenario(1, 2);
+  scenario.baseline = "zero1";
+  return scenario;
+}
+
+std::string text_of(const auto& write) {
+  std::ostringstream out;
+  write(out);
+  return out.str();
+}
+
+std::string words(const std::string& text) {
+  std::string words;
+  std::istringstream in(text);
+  for (std::string word; in >> word;) words += word + " ";
+  return words;
+}
+
+TEST(MetricTable, EachIsKeptInAMemberOfItsOwn) {
+  for (const Metric& metric : metrics()) {
+    if (metric.figure.set == nullptr) continue;
+    const Metrics none;
+    Metrics some;
+    metric.figure.set(some, 1);
+    metric.figure.set(some, 0.5);
+    const double kept = metric.format == Format::kYesNo ? 1 : 0.5;
+    EXPECT_EQ(metric.figure.of(some), kept) << metric.key;
+    for (const Metric& other : metrics())
+      if (&other != &metric && other.figure.set != nullptr) {
+        EXPECT_EQ(other.figure.of(some), other.figure.of(none)) << metric.key << " moves " << other.key;
+      }
+    EXPECT_EQ(metric.figure.of(none).has_value(), metric.figure.always) << metric.key;
+  }
+}
+
+TEST(MetricTable, KeysAreDistinctAndNameTheirUnit) {
+  std::set<std::string> keys;
+  for (const Metric& metric : metrics()) {
+    const std::string key = metric.key;
+    EXPECT_TRUE(keys.insert(key).second) << key;
+    if (metric.format == Format::kTime || metric.format == Format::kClock) {
+      EXPECT_TRUE(key.ends_with("_s")) << key;
+    }
+    if (metric.format == Format::kBytes || metric.format == Format::kMemory) {
+      EXPECT_NE(key.find("bytes"), std::string::npos) << key;
+    }
+    EXPECT_EQ(&metric_named(key), &metric);
+  }
+  EXPECT_THROW(metric_named("nothing"), std::logic_error);
+}
+
+TEST(MetricTable, NoTwoHaveOnePlace) {
+  for (const auto shown : {&Metric::run, &Metric::column, &Metric::page}) {
+    std::set<int> places;
+    for (const Metric* const metric : metrics_by(shown))
+      EXPECT_TRUE(places.insert((metric->*shown).place).second) << metric->key;
+  }
+  std::set<int> places;
+  for (const Metric* const metric : metrics_by(&Metric::in_rows))
+    EXPECT_TRUE(places.insert(metric->in_rows).second) << metric->key;
+}
+
+TEST(MetricTable, DocumentsHaveThoseThatSaySo) {
+  const RunResult result = full_result();
+  const Json document =
+      Json::parse(text_of([&](std::ostream& out) { write_results_json(out, two_gpus(), "simgrid", {result}, {}); }));
+  const Json& one = document["results"][0];
+  for (const Metric& metric : metrics()) {
+    if (!metric.in_json) continue;
+    const std::optional<double> figure = metric.figure.of(result);
+    ASSERT_TRUE(one.contains(metric.key)) << metric.key;
+    if (metric.format == Format::kYesNo)
+      EXPECT_EQ(one[metric.key], *figure != 0) << metric.key;
+    else
+      EXPECT_EQ(one[metric.key], *figure) << metric.key;
+    EXPECT_EQ(one.contains(std::string(metric.key) + "_low"), metric.interval.of != nullptr) << metric.key;
+  }
+}
+
+TEST(MetricTable, RowsOfASweepAndTheirCsvHaveThoseThatSaySo) {
+  Heading heading{.version = "1",
+                  .scenario = "one",
+                  .id = "0",
+                  .points = 1,
+                  .grid = true,
+                  .axes = {},
+                  .schedules = {"ddp"},
+                  .baseline = "ddp"};
+  const Metrics all = with_every_metric<Metrics>();
+  const Row row{0, {}, {}, {all}, {}};
+  const std::string line = line_of(heading, row);
+  const Json document = Json::parse(line);
+  const Metrics back = read_row(heading, line, "rows", 2).schedules[0];
+  const std::string csv = text_of([&](std::ostream& out) { write_sweep_csv(out, {heading, {row}}, {}); });
+  const std::string head = "," + csv.substr(0, csv.find('\n')) + ",";
+  for (const Metric& metric : metrics()) {
+    const std::string key = metric.key;
+    for (const std::string& each : {key, key + "_low"}) {
+      const bool there = metric.in_rows > 0 && (each == key || metric.interval_in_rows());
+      EXPECT_EQ(document["schedules"][0].contains(each), there) << each;
+      EXPECT_EQ(head.find("," + each + ",") != std::string::npos, there) << each;
+    }
+    if (metric.in_rows > 0) {
+      EXPECT_EQ(metric.figure.of(back), metric.figure.of(all)) << key;
+    }
+  }
+}
+
+TEST(MetricTable, RunAndCompareShowThoseThatSaySo) {
+  const RunResult result = full_result();
+  const ConsoleOptions wide{.width = 400};
+  const std::string run = words(text_of([&](std::ostream& out) { write_run(out, two_gpus(), result, {}, wide); }));
+  for (const Metric* const metric : metrics_by(&Metric::run))
+    EXPECT_NE(run.find(words(metric->run.name + (" " + in_words(metric->format, *metric->figure.of(result))))),
+              std::string::npos)
+        << metric->key;
+  const std::string table =
+      text_of([&](std::ostream& out) { write_comparison(out, two_gpus(), {result}, {}, wide, {}); });
+  for (const Metric* const metric : metrics_by(&Metric::column)) {
+    const ColumnText text = column_text(metric->format, {*metric->figure.of(result)});
+    EXPECT_NE(table.find(" " + text.text_of(*metric->figure.of(result))), std::string::npos) << metric->key;
+  }
+}
+
+// The page has the figures of the document of results, and writes them by functions of its script.
+TEST(MetricTable, ThePageCanShowThoseThatSaySo) {
+  std::ifstream in(std::string(kSourceFolder) + "/reports/page/src/format.js");
+  const std::string script((std::istreambuf_iterator<char>(in)), {});
+  for (const Metric* const metric : metrics_by(&Metric::page)) {
+    EXPECT_TRUE(metric->in_json) << metric->key;
+    const std::string name = name_of(metric->format);
+    EXPECT_TRUE(script.find("\n  " + name + "(") != std::string::npos ||
+                script.find("\n  " + name + ":") != std::string::npos)
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace accosim

@@ -1,0 +1,109 @@
+// Is what was priced or played once remembered, and only where it would come out the same?
+#include "sim/evaluation/evaluation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "models/price/price.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
+#include "sim/answers/ladder.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/result/run.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+TEST(Evaluations, RememberWhatPricesAndPlaysRead) {
+  const Evaluations evaluations(NetworkKind::kReference);
+  Scenario scenario = sample_scenario(2, 4);
+  ScheduleSpec spec = scenario.schedules[0];
+  const Shared<Costs> costs = evaluations.costs(scenario, spec);
+  const auto play = evaluations.play(scenario, spec);
+  // Names, the length of the training and other schedules are nothing to a play.
+  scenario.name = scenario.cluster.name = spec.label = "another";
+  scenario.training.train_tokens *= 2;
+  scenario.schedules.clear();
+  EXPECT_EQ(evaluations.play(scenario, spec), play);
+  // The order of what a schedule does is nothing to a price, and neither is the number of micro-batches.
+  spec.overlap = Overlap::kBackward;
+  spec.buckets = Buckets::kTensors;
+  EXPECT_TRUE(evaluations.costs(scenario, spec).is(costs));
+  EXPECT_NE(evaluations.play(scenario, spec), play);
+  EXPECT_NE(evaluations.play(scenario, spec, 2), evaluations.play(scenario, spec));
+  EXPECT_NE(evaluations.play(scenario, spec, Keep::kAll), evaluations.play(scenario, spec));
+  EXPECT_NE(evaluations.on(NetworkKind::kSimgrid).play(scenario, spec), evaluations.play(scenario, spec));
+  scenario.cluster.nodes[0].micro_batch_size *= 2;
+  EXPECT_FALSE(evaluations.costs(scenario, spec).is(costs));
+}
+
+/// All figures that decide, and what is said.
+auto figures_of(const RunResult& result) {
+  return std::tuple(result.update_time.value, result.tokens_per_second, result.samples_per_update, result.speedup,
+                    result.speedup_same_batch, result.mfu, result.memory_resident.value, result.fit.probability,
+                    result.spread.total(), result.warnings);
+}
+
+TEST(Evaluations, AddingAScheduleChangesNoOther) {
+  Random random(20261123);
+  for (int i = 0; i < 200; ++i) {
+    Scenario scenario = random_homogeneous(random);
+    if (i % 2 == 1) {  // unlike GPUs, and their work divided by speed in half of the cases
+      scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+      for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = random.uniform(1, 3);
+      if (i % 4 == 3) scenario.training.balance = Balance::kSpeed;
+    }
+    const std::vector<RunResult> two = compare(scenario, {0, 1}, NetworkKind::kReference);
+    scenario.schedules.push_back(sample_schedule(i % 3 == 0 ? "zero3" : i % 3 == 1 ? "local_sgd" : "zero2"));
+    const int last = static_cast<int>(scenario.schedules.size()) - 1;
+    const Evaluations evaluations(NetworkKind::kReference);
+    ladder(scenario, scenario.schedules[1], scenario.schedules[3], evaluations);
+    const std::vector<RunResult> three = compare(scenario, {last, 0, 1}, evaluations);
+    for (const std::size_t one : {0, 1}) EXPECT_EQ(figures_of(three[one + 1]), figures_of(two[one])) << i;
+  }
+}
+
+TEST(Evaluations, DivideTheWorkForEachScheduleByItself) {
+  const std::vector<std::string> speed{"/training/balance=speed", "/schedules=[{\"name\": \"ddp\"}]", "/baseline=ddp"};
+  std::vector<std::string> with_zero3 = speed;
+  with_zero3[1] = "/schedules=[{\"name\": \"ddp\"}, {\"name\": \"zero3\"}]";
+  const Scenario alone = load_scenario("hetero_4xa100_one_slow", speed).scenario;
+  const Scenario both = load_scenario("hetero_4xa100_one_slow", with_zero3).scenario;
+  const auto rate = [](const Scenario& scenario, int schedule) {
+    return compare(scenario, {schedule}, NetworkKind::kReference)[0].tokens_per_second;
+  };
+  EXPECT_EQ(rate(both, 0), rate(alone, 0));
+  // Beside zero3, which communicates in every micro-batch, all would have had to do as many.
+  const Evaluations evaluations(NetworkKind::kReference);
+  EXPECT_FALSE(evaluations.divided(both, both.schedules[0]).cluster.nodes[0].accumulation_steps ==
+               evaluations.divided(both, both.schedules[1]).cluster.nodes[0].accumulation_steps);
+}
+
+TEST(Evaluations, SayWhatTheyDividedAndHowToWriteItDown) {
+  std::vector<std::string> set{"/schedules=[{\"name\": \"zero1\"}]", "/baseline=zero1", "/training/balance=speed"};
+  const auto run = [&] {
+    const Scenario scenario = load_scenario("mixed_16_a100_16_v100", set).scenario;
+    return run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
+  };
+  const RunResult divided = run();
+  const auto said = std::find_if(divided.warnings.begin(), divided.warnings.end(),
+                                 [](const Warning& each) { return each.code == "work_divided"; });
+  ASSERT_NE(said, divided.warnings.end());
+  EXPECT_NE(said->message.find("each A100-SXM4-80GB of \"a100\" does "), std::string::npos) << said->message;
+  std::istringstream words(said->advice.substr(said->advice.find("--set")));
+  for (std::string option, value; words >> option >> value;) set.push_back(value);
+  ASSERT_EQ(set.size(), 3U + 1 + 2 * 2) << said->advice;
+  EXPECT_EQ(run().tokens_per_second, divided.tokens_per_second);
+}
+
+}  // namespace
+}  // namespace accosim

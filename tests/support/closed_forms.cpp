@@ -1,0 +1,384 @@
+// A: micro-batches of an update; t: forward and backward of one; O: optimizer on all parameters; N: ranks.
+#include "tests/support/closed_forms.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/price/partition.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "sim/schedules/replicas.hpp"
+
+namespace accosim {
+namespace {
+
+// One 32-bit counter of micro-batches a rank.
+const PlanRequest kCounts{CollectiveKind::kAllReduce, Bytes{4}};
+
+Seconds time_of(const ScheduleInput& input, const PlanRequest& request) {
+  return request_time(input.costs, request, input.kind.first_rank);
+}
+
+/// t.
+Seconds passes(const ScheduleInput& input) { return input.kind.forward + input.kind.backward; }
+
+/// Read and written once.
+Seconds copy_time(const ScheduleInput& input, Bytes bytes) { return memory_time(bytes, bytes, input.kind.device); }
+
+/// By a kernel for each tensor.
+Seconds tensors_copy(const ScheduleInput& input, const Bucket& bucket) {
+  Seconds time;
+  for (const double elements : bucket.tensors)
+    time += copy_time(input, elements * bytes_of(input.costs.gradient_dtype));
+  return time;
+}
+
+bool is_whole(const ScheduleSpec& spec) { return traits_of(spec).sharding == Sharding::kNothing; }
+
+/// One rank is not wrapped in DDP. PyTorch's DDP scales what it is given, so it touches views too; a copy casts as it
+/// copies, and where there is none a cast is a kernel of its own.
+Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
+  const bool ddp = is_whole(input.spec) && input.spec.buckets == Buckets::kTensors;
+  if (input.kind.shards == 1) return Seconds{0};
+  if (ddp || has_bucket_copies(input.spec)) return tensors_copy(input, bucket);
+  return input.kind.casts_gradients ? copy_time(input, bucket.bytes) : Seconds{0};
+}
+
+/// A sharded optimizer reads its part where it was reduced.
+Seconds copies_back(const ScheduleInput& input, const Bucket& bucket) {
+  if (input.kind.shards == 1 || !is_whole(input.spec)) return Seconds{0};
+  if (has_bucket_copies(input.spec)) return tensors_copy(input, bucket);
+  return input.kind.casts_gradients ? copy_time(input, bucket.bytes) : Seconds{0};
+}
+
+Seconds reduction_time(const ScheduleInput& input, const Bucket& bucket) {
+  const bool all = is_whole(input.spec) || input.spec.reduction == Reduction::kAllReduce;
+  return time_of(input, {all ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter, bucket.bytes, 1,
+                         update_scope(input.spec)});
+}
+
+/// All parameters cast to the rank's own 16-bit type, where they came in another.
+Seconds taken_time(const ScheduleInput& input) {
+  return input.kind.casts_parameters ? copy_time(input, input.costs.parameter_bytes()) : Seconds{0};
+}
+
+}  // namespace
+
+Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
+  const bool overlap = input.spec.overlap == Overlap::kBackward;
+  const std::vector<Bucket> buckets = gradient_buckets(input);
+  Seconds into, back, sent;
+  for (const Bucket& bucket : buckets) {
+    into += copies_into(input, bucket);
+    back += copies_back(input, bucket);
+    if (overlap) sent = std::max(sent, bucket.ready + into) + reduction_time(input, bucket);
+  }
+  if (!overlap) {
+    sent = input.kind.backward + into;
+    if (input.spec.count_micro_batches) sent += time_of(input, kCounts);
+    for (const Bucket& bucket : buckets) sent += reduction_time(input, bucket);
+  }
+  return input.kind.forward + sent + back;
+}
+
+namespace {
+
+/// Flattened, sent in pieces of 250 MiB, and copied out of the flat buffer.
+Seconds buffers_time(const ScheduleInput& input) {
+  const Bytes buffers = input.costs.buffers;
+  if (!input.spec.broadcast_buffers || input.kind.shards == 1 || buffers == Bytes{0}) return Seconds{0};
+  const int pieces = static_cast<int>(std::ceil(buffers.value / (250 * 0x1p20)));
+  return 2 * copy_time(input, buffers) +
+         time_of(input, {CollectiveKind::kBroadcast, buffers, pieces, update_scope(input.spec)});
+}
+
+}  // namespace
+
+/// B + (A - 1) t + S + O, B being the buffers' broadcast; every micro-batch synchronized: A (B + S) + O. Of a sharded
+/// optimizer O is that of the rank with the most elements, and its owners' broadcasts follow, one a tensor.
+Seconds ddp_closed_form(const ScheduleInput& input) {
+  const Seconds B = buffers_time(input), S = synchronized_micro_batch_time(input);
+  const int A = input.accumulation_steps;
+  const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * (B + S) : B + (A - 1) * passes(input) + S;
+  if (input.spec.optimizer_sharding != OptimizerSharding::kZeroRedundancy)
+    return gradients + full_optimizer_time(input);
+  const std::vector<Layer>& layers = input.kind.layers;
+  const Seconds step = optimizer_time(input.costs, largest_share(layers, input.costs.ranks()), input.kind.device);
+  Seconds broadcasts;
+  for (const auto& [elements, count] : tensor_sizes(tensors_of(layers)))
+    broadcasts +=
+        count * time_of(input, {CollectiveKind::kBroadcast, elements * bytes_of(input.costs.parameter_dtype)});
+  return gradients + step + broadcasts + taken_time(input);
+}
+
+namespace {
+
+/// F, the first forward pass beside the gathers of its parameters, in the buckets of the gradients, the last one first.
+/// g_k: gather of the k-th bucket that is gathered; f_k: forward pass from the first need of bucket k to that of bucket
+/// k + 1, with the cast. g_1 + sum of max(f_k, g_(k+1)) + f_last without casts; aligned the last c_k = max(c_(k-1), g_1
+/// + ... + g_k) + f_k.
+Seconds gathered_forward_time(const ScheduleInput& input) {
+  std::vector<Bucket> buckets = gradient_buckets(input);
+  std::reverse(buckets.begin(), buckets.end());
+  const auto bytes = [&](std::size_t k) {
+    return buckets[k].bytes / bytes_of(input.costs.gradient_dtype) * bytes_of(input.costs.parameter_dtype);
+  };
+  const auto gather = [&](std::size_t k) { return time_of(input, {CollectiveKind::kAllGather, bytes(k)}); };
+  Seconds computed = buckets.front().needed, gathered = gather(0);
+  for (std::size_t k = 0; k < buckets.size(); ++k) {
+    const bool last = k + 1 == buckets.size();
+    const Seconds sent_for = input.spec.align_param_gather ? Seconds{0} : computed;
+    const Seconds cast = input.kind.casts_parameters ? copy_time(input, bytes(k)) : Seconds{0};
+    const Seconds forward = (last ? input.kind.forward : buckets[k + 1].needed) - buckets[k].needed;
+    computed = std::max(computed, gathered) + cast + forward;
+    if (!last) gathered = std::max(gathered, sent_for) + gather(k + 1);
+  }
+  return computed;
+}
+
+}  // namespace
+
+/// (A - 1) t + S + O / N + T_ag: S = t + T_rs without overlap. With the gathers beside the first forward pass f:
+/// (A - 1) t + S + O / N + F - f.
+Seconds zero1_closed_form(const ScheduleInput& input) {
+  const Seconds gathers = input.spec.overlap_param_gather ? gathered_forward_time(input) - input.kind.forward
+                                                          : time_of(input, parameter_gather(input)) + taken_time(input);
+  return (input.accumulation_steps - 1) * passes(input) + synchronized_micro_batch_time(input) +
+         shard_optimizer_time(input) + gathers;
+}
+
+namespace {
+
+/// A S + O / N + T_ag, or (A - 1) t + S + O / N + T_ag when synchronized once.
+Seconds zero2_closed_form(const ScheduleInput& input) {
+  const Seconds S = synchronized_micro_batch_time(input);
+  const int A = input.accumulation_steps;
+  const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * S : (A - 1) * passes(input) + S;
+  return gradients + shard_optimizer_time(input) + time_of(input, parameter_gather(input)) + taken_time(input);
+}
+
+bool is_hybrid(const ScheduleSpec& spec) { return spec.shard_group == ShardGroup::kNode; }
+
+struct Unit {
+  Seconds forward, backward;
+  Seconds unpack, pack;           ///< of gathered parameters, of gradients into the buffer that is reduced
+  Seconds gather, reduce, share;  ///< share: of the shard across nodes, in hybrid sharding
+  bool stays = false;             ///< gathered from forward to backward: the last one does, and tied embeddings
+};
+
+std::vector<Unit> units_of(const ScheduleInput& input) {
+  const ScheduleSpec& spec = input.spec;
+  const Scope scope = is_hybrid(spec) ? Scope::kNode : update_scope(spec);
+  const int shards = shard_ranks(input.costs, spec);
+  std::vector<Unit> units;
+  for (const LayerTime& layer : input.kind.times) {
+    const Bytes parameters = layer.parameters * bytes_of(input.costs.parameter_dtype);
+    const Bytes gradients = layer.parameters * bytes_of(input.costs.gradient_dtype);
+    const Bytes reduced = layer.parameters * bytes_of(spec.reduce_dtype);
+    Unit unit;
+    unit.forward = layer.forward;
+    unit.backward = layer.backward;
+    if (shards > 1) unit.unpack = copy_time(input, parameters);
+    if (shards > 1) unit.pack = memory_time(gradients, reduced, input.kind.device);
+    unit.gather = time_of(input, {CollectiveKind::kAllGather, parameters, 1, scope});
+    unit.reduce = time_of(input, {CollectiveKind::kReduceScatter, reduced, 1, scope});
+    if (is_hybrid(spec))
+      unit.share = time_of(input, {CollectiveKind::kAllReduce, reduced / shards, 1, Scope::kReplicas});
+    unit.stays = !spec.reshard_after_forward;
+    units.push_back(unit);
+  }
+  units.front().stays = units.front().stays || input.kind.tied_embeddings;
+  units.back().stays = true;
+  return units;
+}
+
+/// Forward from a standstill, units 1 to n, prefetch d: g_i = max(g_(i-1), c_(i-1-d)) + G_i and c_i = max(c_(i-1), g_i)
+/// + U_i + F_i; where the units are there the sum of F_i. Backward, from n to 1: a gather that is not spared as in
+/// forward, and c_i = max(c_(i+1), g_i) + U_i + B_i; packed p_i = max(c_i, r_(i+1)) + K_i, on which the next backward
+/// follows; reduced r_i = max(r_(i+1), p_i) + R_i, where one communicator makes r and g one queue; across nodes
+/// a_i = max(a_(i+1), r_i) + A_i. The end is the last of p, r and a.
+Seconds sharded_micro_batch_time(const ScheduleInput& input, const std::vector<Unit>& units, bool gathers, bool reduces,
+                                 bool shares) {
+  const int n = static_cast<int>(units.size()), d = input.spec.prefetch;
+  std::vector<Seconds> c(units.size());
+  Seconds now, g;
+  for (int i = 0; i < n; ++i) {
+    if (gathers) g = std::max(g, i > d ? c[i - 1 - d] : Seconds{0}) + units[i].gather;
+    if (gathers) now = std::max(now, g) + units[i].unpack;
+    now = c[i] = now + units[i].forward;
+  }
+  Seconds r = g, a, last_reduced;
+  Seconds& queue = input.spec.communicators == 1 ? g : r;  // of the reductions
+  std::vector<Seconds> there(units.size());
+  std::fill(c.begin(), c.end(), now);
+  for (int i = n - 1, next = n - 1; i >= 0; --i) {
+    for (; next >= 0 && next >= i - d; --next)
+      if (!units[next].stays) there[next] = g = std::max(g, c[std::min(n - 1, next + d + 1)]) + units[next].gather;
+    now = c[i] = std::max(now, there[i]) + (units[i].stays ? Seconds{0} : units[i].unpack) + units[i].backward;
+    if (!reduces) continue;
+    now = std::max(now, last_reduced) + units[i].pack;
+    last_reduced = queue = std::max(queue, now) + units[i].reduce;
+    if (is_hybrid(input.spec) && shares) a = std::max(a, last_reduced) + units[i].share;
+  }
+  return std::max({now, last_reduced, a});
+}
+
+}  // namespace
+
+/// The optimizer of the shard, which is kept in fp32, and the micro-batches: the first gathers, the last reduces, those
+/// between do so where they are told to.
+Seconds zero3_closed_form(const ScheduleInput& input) {
+  const ScheduleSpec& spec = input.spec;
+  const std::vector<Unit> units = units_of(input);
+  const double shard = input.costs.parameters / shard_ranks(input.costs, spec);
+  Seconds time = optimizer_time(input.costs, shard, input.kind.device, Dtype::kFp32, spec.reduce_dtype);
+  const int A = input.accumulation_steps;
+  const auto add = [&](int count, bool first, bool last) {
+    const bool reduces = last || spec.sync == Sync::kEveryMicroBatch;
+    const bool shares = last || spec.all_reduce == Sync::kEveryMicroBatch;
+    time += count * sharded_micro_batch_time(input, units, first || spec.reshard_after_backward, reduces, shares);
+  };
+  add(1, true, A == 1);
+  if (A > 2) add(A - 2, false, false);
+  if (A > 1) add(1, false, true);
+  return time;
+}
+
+namespace {
+
+/// The GPU waits for the launch that follows when the host has waited for it.
+Seconds drain(const ScheduleInput& input) { return input.kind.device.launch_interval; }
+
+}  // namespace
+
+Seconds sharded_update_time(const ScheduleInput& input, Round round) {
+  const Costs& costs = input.costs;
+  const double shard = costs.parameters / costs.ranks();
+  Seconds time = drain(input) + time_of(input, kCounts) +
+                 time_of(input, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}) +
+                 shard_optimizer_time(input) + time_of(input, {CollectiveKind::kAllGather, costs.parameter_bytes()});
+  // The shard's gradient goes to fp32 and is scaled there; accocal's optimizer does both.
+  const Bytes wide{4 * shard};
+  if (costs.implementation != Implementation::kAccocal)
+    time += memory_time(shard * bytes_of(costs.gradient_dtype), wide, input.kind.device) + copy_time(input, wide);
+  if (round == Round::kPredict) time += shard_optimizer_time(input);
+  // fp32 master, m and v, or the master alone, are saved and restored.
+  if (round != Round::kUpdate) time += 2 * copy_time(input, Bytes{(input.spec.rollback_estimate ? 12 : 4) * shard});
+  return time;
+}
+
+Seconds swap_time(const ScheduleInput& input, bool clear) {
+  const Bytes gradients = input.costs.gradient_bytes();
+  const Seconds time = copy_time(input, input.costs.parameter_bytes()) + copy_time(input, gradients) + drain(input);
+  return clear ? time + memory_time(Bytes{0}, gradients, input.kind.device) : time;
+}
+
+namespace {
+
+struct Accumulated {
+  double micro_batches = 0;
+  Seconds time;
+};
+
+/// Beside communication T, at least m micro-batches: max(m t, T) when waiting; when accumulating n looks, n =
+/// max(ceil(m / k), ceil(T / p)), with k = poll_every micro-batches and a drained host each, p = k t + drain.
+Accumulated beside(const ScheduleInput& input, int m, Seconds T) {
+  if (input.spec.late_communication == LateCommunication::kWait) return {1.0 * m, std::max(m * passes(input), T)};
+  const double k = input.spec.poll_every;
+  const Seconds p = k * passes(input) + drain(input);
+  const double n = std::max(std::ceil(m / k), std::ceil((T - kTie) / p));
+  return {k * n, n * p};
+}
+
+/// A round and its swap. T of weight prediction has a second step of the shard and the clones.
+Accumulated dpu_update(const ScheduleInput& input) {
+  const bool predicts = traits_of(input.spec).lookahead == Lookahead::kPrediction;
+  const Seconds T = sharded_update_time(input, predicts ? Round::kPredict : Round::kUpdate);
+  Accumulated update = beside(input, input.accumulation_steps, T);
+  update.time += swap_time(input, true);
+  return update;
+}
+
+/// Two rounds and their swaps, of half the batch each: T has the clones in the estimate's round, whose swap clears the
+/// gradients.
+Accumulated acco_update(const ScheduleInput& input) {
+  const int m = input.kind.own_steps ? *input.kind.own_steps / 2 : input.spec.micro_batches_per_round;
+  Accumulated update;
+  for (const bool estimate : {true, false}) {
+    const Accumulated round =
+        beside(input, m, sharded_update_time(input, estimate ? Round::kEstimate : Round::kUpdate));
+    update.micro_batches += round.micro_batches;
+    update.time += round.time + swap_time(input, estimate);
+  }
+  return update;
+}
+
+/// U, an update of a rank by itself, or of the slowest replica, for which the others wait when they meet.
+Seconds local_update_time(const ScheduleInput& input) {
+  if (input.spec.replica == Replica::kGpu) return input.accumulation_steps * passes(input) + full_optimizer_time(input);
+  Seconds slowest;
+  int rank = 0;  // the first of each node group
+  for (const NodeGroup& group : input.costs.cluster.nodes) {
+    RankKind kind = input.costs.kinds[input.costs.kind_of[rank]];
+    kind.first_rank = rank;
+    const ScheduleInput inside{input.spec, input.costs, kind, kind.steps(input.accumulation_steps), 1};
+    slowest = std::max(slowest, is_sharded_inside(input.spec) ? zero3_closed_form(inside) : ddp_closed_form(inside));
+    rank += group.count * group.gpus;
+  }
+  return slowest;
+}
+
+/// (H U + T + O_outer) / H, T being exchange_time(). The outer step reads theta and theta_replica and writes what is
+/// sent; then it reads that, the momentum and theta, and writes both and the parameters.
+Seconds diloco_closed_form(const ScheduleInput& input) {
+  const double elements = exchanged_elements(input);
+  const Bytes one = elements * kept_bytes(input), sent = elements * outer_bytes(input.spec);
+  const Device& device = input.kind.device;
+  const Seconds outer = memory_time(2 * one, sent, device) + memory_time(2 * one + sent, 3 * one, device);
+  return local_update_time(input) + 1.0 / input.spec.inner_updates * (exchange_time(input) + outer);
+}
+
+/// (H U + T + two copies) / H: into the buffer, and back, to the fp32 master too where there is one.
+Seconds local_sgd_closed_form(const ScheduleInput& input) {
+  const double elements = exchanged_elements(input);
+  const Bytes kept = kept_bytes(input), states = bytes_of(input.spec.optimizer_dtype);
+  const Bytes whole = elements * kept, sent = elements * outer_bytes(input.spec);
+  const Bytes master = kept < states ? elements * states : Bytes{0};
+  const Seconds copies =
+      memory_time(whole, sent, input.kind.device) + memory_time(sent, whole + master, input.kind.device);
+  return local_update_time(input) + 1.0 / input.spec.inner_updates * (exchange_time(input) + copies);
+}
+
+}  // namespace
+
+Seconds exchange_time(const ScheduleInput& input) {
+  Seconds time;
+  for (const PlanRequest& request : exchanges(input)) time += time_of(input, request);
+  return time;
+}
+
+Seconds closed_form(const ScheduleInput& input) {
+  const auto dpu = [](const ScheduleInput& each) { return dpu_update(each).time; };
+  const auto acco = [](const ScheduleInput& each) { return acco_update(each).time; };
+  static const std::map<std::string, Seconds (*)(const ScheduleInput&)> kForms{{"ddp", ddp_closed_form},
+                                                                               {"zero1", zero1_closed_form},
+                                                                               {"zero2", zero2_closed_form},
+                                                                               {"zero3", zero3_closed_form},
+                                                                               {"dpu", dpu},
+                                                                               {"wp", dpu},
+                                                                               {"acco", acco},
+                                                                               {"diloco", diloco_closed_form},
+                                                                               {"local_sgd", local_sgd_closed_form}};
+  return kForms.at(program_of(input.spec))(input);
+}
+
+double closed_form_micro_batches(const ScheduleInput& input) {
+  const std::string& program = program_of(input.spec);
+  if (program == "acco") return acco_update(input).micro_batches;
+  return program == "dpu" || program == "wp" ? dpu_update(input).micro_batches : input.accumulation_steps;
+}
+
+}  // namespace accosim
