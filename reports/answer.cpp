@@ -59,13 +59,27 @@ class Words {
   }
 
  private:
+  /// A schedule inside a sentence.
+  std::string named(const RunResult& result) const {
+    const std::optional<AddedSchedule>& best = scenario_.best_synchronous;
+    const bool added = best && scenario_.schedules[best->index].label == result.label;
+    return added ? fmt::format("the best synchronous schedule ({})", best->form) : result.label;
+  }
+
+  /// At the beginning of one: the labels of the user's stay as they are.
+  std::string beginning(const RunResult& result) const {
+    std::string text = named(result);
+    if (text != result.label) text.front() = 'T';
+    return text;
+  }
+
   /// "zero1 takes 0:47:30 (...), 3.79 times as fast as ddp (...)."
   std::string first_sentence(const RunResult& best) const {
     std::string text;
     if (!standing_.winner && results_.size() > 1)
-      text = fmt::format("No schedule is the fastest without a caveat. {} comes nearest: it", best.label);
+      text = fmt::format("No schedule is the fastest without a caveat. {} comes nearest: it", beginning(best));
     else
-      text = best.label;
+      text = beginning(best);
     text += " takes " + time_in_words(best) + over_baseline(best);
     Caveats own = standing_.caveats[*standing_.best()];
     if (best.fit.verdict != FitVerdict::kFits) own.fit_probability = 1;  // fit() says more
@@ -126,7 +140,7 @@ class Words {
         near = i;
     }
     if (!near) return "";
-    const std::string& label = results_[*near].label;
+    const std::string label = beginning(results_[*near]);
     if (label == scenario_.baseline) return " That is too near to tell the two apart.";
     const double ratio = 1 / standing_.times[*near];
     const std::string longer = std::abs(ratio - 1) < kSame ? "as long" : fmt::format("{:.2f} times as long", ratio);
@@ -138,9 +152,9 @@ class Words {
     std::string text;
     bool elsewhere = false;
     for (const std::size_t i : standing_.faster) {
-      text +=
-          fmt::format("{}{} {}{} times{}, {}", text.empty() ? " " : "; ", results_[i].label, text.empty() ? "is " : "",
-                      digits(standing_.times[i]), text.empty() ? " as fast" : "", in_words(standing_.caveats[i]));
+      text += fmt::format("{}{} {}{} times{}, {}", text.empty() ? " " : "; ",
+                          text.empty() ? beginning(results_[i]) : named(results_[i]), text.empty() ? "is " : "",
+                          digits(standing_.times[i]), text.empty() ? " as fast" : "", in_words(standing_.caveats[i]));
       const std::string loss = to_loss(results_[i]);
       elsewhere = elsewhere || !loss.empty();
       text += loss;

@@ -208,6 +208,18 @@ std::string laws_of(const std::vector<RunResult>& results) {
   return in_words(texts);
 }
 
+/// What stands in the last row.
+void write_best_synchronous(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
+  if (!scenario.best_synchronous) return;
+  const AddedSchedule& best = *scenario.best_synchronous;
+  out << '\n';
+  write_wrapped(out, "",
+                fmt::format("best synchronous: {}, the fastest of the scenario's own synchronous schedules and of the "
+                            "tuned ones that were tried{}.",
+                            best.form, best.entry.empty() ? "" : "; --json has the entry that writes it down"),
+                options.width);
+}
+
 /// What the mark of an interval means.
 void write_extrapolation(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
   if (!std::any_of(results.begin(), results.end(), extrapolates)) return;
@@ -262,6 +274,7 @@ void write_comparison(std::ostream& out, const Scenario& scenario, const std::ve
   write_scenario_header(out, scenario, options);
   out << '\n';
   write_table(out, Columns(scenario, results).all(), options);
+  write_best_synchronous(out, scenario, options);
   write_extrapolation(out, results, options);
   write_unsteady(out, results, options);
   write_device_classes(out, scenario, results, options);

@@ -205,8 +205,8 @@ void write_interference(std::ostream& out, const Explanation& explanation, const
   write_wrapped(
       out, "",
       negligible(costs, update)
-          ? std::string("Interference costs nothing: computation and communication on a GPU do not slow "
-                        "each other here.")
+          ? std::string("Interference costs this update nothing: where computation and communication on a GPU "
+                        "slow each other, the update does not wait for it.")
           : fmt::format("Interference costs {} ({}): as many samples would take {} if computation and "
                         "communication on a GPU did not slow each other.",
                         human_time(costs), share_of(costs, update), human_time(*explanation.without_interference)),

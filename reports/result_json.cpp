@@ -88,6 +88,7 @@ void set_before(JsonValue& body, std::string_view key, const RunResult& result) 
   if (key == "published_speedup" && result.speedup) {
     set_interval(body, "speedup", result.speedup_interval);
     set_interval(body, "speedup_same_batch", result.speedup_same_batch_interval);
+    set_interval(body, "speedup_over_best_synchronous", result.over_best_synchronous_interval);
   }
   if (key == "published_speedup" && result.to_loss) set_time_to_loss(body, *result.to_loss);
   if (key == "samples_per_update") body.set("statistics", name_of(result.statistics));
@@ -190,6 +191,14 @@ JsonValue answer_json(const std::vector<RunResult>& results, const Standing& sta
                       {"faster", json_list(standing.faster, one)}});
 }
 
+/// "entry" is null where it repeats a schedule of the scenario's.
+JsonValue added_json(const Scenario& scenario, const AddedSchedule& added) {
+  return json_object({{"label", scenario.schedules[added.index].label},
+                      {"form", added.form},
+                      {"entry", added.entry.empty() ? JsonValue() : parse_json(added.entry, "").root},
+                      {"set", std::vector<JsonValue>(added.set.begin(), added.set.end())}});
+}
+
 }  // namespace
 
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
@@ -211,6 +220,8 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
     separator = ",\n";
   }
   out << (results.empty() ? "]" : "\n  ]");
+  if (scenario.best_synchronous)
+    out << ",\n  \"best_synchronous\": " << indented(added_json(scenario, *scenario.best_synchronous), "  ");
   if (!fair.baselines.empty())
     out << ",\n  \"fair_baselines\": " << indented(fair_baselines_json(fair), "  ")
         << ",\n  \"fair_gains\": " << indented(fair_gains_json(fair), "  ")

@@ -88,7 +88,9 @@ void check_outputs(const std::vector<Output>& outputs, const std::vector<std::st
     const std::string extension = other_extension(output.path, output.kind);
     const auto input = std::find_if(inputs.begin(), inputs.end(),
                                     [&](const std::string& path) { return !path.empty() && same(path); });
-    if (earlier != before.end()) {
+    if (output.path == "-") {
+      refuse("names no file; write /dev/stdout to have it printed");
+    } else if (earlier != before.end()) {
       refuse(fmt::format("is the file of {} too; name another for one", (*earlier)->option));
     } else if (input != inputs.end()) {
       refuse("is what is read; name another file");

@@ -101,6 +101,17 @@ double collectives_of(const ScheduleSpec& spec, double steps, const Model& model
   return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
 }
 
+namespace {
+
+/// Of the rank that does the most micro-batches, as far as they are played.
+double collectives_played(const ScheduleSpec& spec, const std::optional<Cluster>& cluster, const Training& training,
+                          const Model& model) {
+  const bool all = inner_schedule(spec) != nullptr && plays_every_update(cluster, training);
+  return (all ? spec.inner_updates : 1) * collectives_of(spec, steps_of(cluster, training).second, model);
+}
+
+}  // namespace
+
 void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, ObjectReader& top) {
   if (!cluster) return;
@@ -116,8 +127,8 @@ void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::op
   }
 }
 
-bool has_equal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training) {
-  return !unequal_steps(spec, cluster, training);
+bool can_be_played(const ScheduleSpec& spec, const Cluster& cluster, const Training& training, const Model& model) {
+  return !unequal_steps(spec, cluster, training) && collectives_played(spec, cluster, training, model) <= kMostBuckets;
 }
 
 void check_drawn(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
@@ -140,11 +151,10 @@ void check_drawn(const std::vector<ScheduleSpec>& schedules, const std::optional
 
 void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, const Model& model, ObjectReader& top) {
-  const double steps = steps_of(cluster, training).second;
   for (const ScheduleSpec& spec : schedules) {
-    const bool all = inner_schedule(spec) != nullptr && plays_every_update(cluster, training);
-    const double collectives = (all ? spec.inner_updates : 1) * collectives_of(spec, steps, model);
+    const double collectives = collectives_played(spec, cluster, training, model);
     if (collectives <= kMostBuckets) continue;
+    const bool all = inner_schedule(spec) != nullptr && plays_every_update(cluster, training);
     const bool units = sharding_of(spec) == Sharding::kParameters;
     top.fail(
         "schedules",

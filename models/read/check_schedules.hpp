@@ -17,8 +17,8 @@ namespace accosim {
 void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, ObjectReader& top);
 
-/// Whether those that wait for each other do as many.
-bool has_equal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training);
+/// Whether it passes check_equal_steps() and check_collectives(): of a schedule that no file writes.
+bool can_be_played(const ScheduleSpec& spec, const Cluster& cluster, const Training& training, const Model& model);
 
 /// How many collectives a schedule makes in an update of so many micro-batches a GPU; where it has replicas of several
 /// ranks, in an update of one of them. Of a schedule that is not known, none.

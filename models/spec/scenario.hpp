@@ -2,6 +2,7 @@
 // returns is valid, so nothing later checks it again.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,16 @@ struct PublishedRun {
   std::optional<Seconds> time;    ///< of the whole run, all train_tokens
 };
 
+/// A schedule among a scenario's that its file does not write: the best synchronous one, which delayed and local ones
+/// are held against (sim/result/best_synchronous.hpp).
+struct AddedSchedule {
+  std::size_t index = 0;  ///< in Scenario::schedules
+  std::string form;       ///< "zero1, overlapped both ways"; or the label of the one that it repeats
+  std::string entry;      ///< of "schedules", which loads to it with `set`; empty: it repeats one
+  /// As --set takes them: its framework, and what would otherwise change with that.
+  std::vector<std::string> set;
+};
+
 struct Scenario {
   std::string name;
   std::string description;
@@ -29,6 +40,7 @@ struct Scenario {
   Training training;
   std::string baseline;  ///< label of the schedule that the others are compared with
   std::vector<ScheduleSpec> schedules;
+  std::optional<AddedSchedule> best_synchronous;
   std::map<std::string, PublishedRun> published;  ///< by label
   bool published_of_another_run = false;          ///< settings were replaced after the file was read (--set)
   std::vector<std::string> sets;                  ///< those settings, as they were given

@@ -60,6 +60,10 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .usual_overlap = Overlap::kBackward,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
                 "broadcast_buffers", "optimizer_sharding", "count_micro_batches"},
+       .tuned = {{Framework::kPytorch, "one reduction",
+                  R"("gradient_as_bucket_view": true, "broadcast_buffers": false)"},
+                 {Framework::kPytorch, "one reduction, buckets of 100 MiB",
+                  R"("bucket_cap_mb": 100, "gradient_as_bucket_view": true, "broadcast_buffers": false)"}},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "ddp"},
       {.name = "zero1",
@@ -68,6 +72,14 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .formula = {.whole = kHalf + kHalf, .sharded = kState},
        .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather",
                 "gradient_as_bucket_view", "reduction", "gather_bucket_mb", "count_micro_batches"},
+       .tuned = {{Framework::kMegatron, "overlapped both ways",
+                  R"("overlap": "backward", "overlap_param_gather": true)"},
+                 {Framework::kMegatron, "overlapped both ways, 25 MiB",
+                  R"("overlap": "backward", "bucket_cap_mb": 25, "overlap_param_gather": true)"},
+                 {Framework::kMegatron, "overlapped both ways, 400 MiB",
+                  R"("overlap": "backward", "bucket_cap_mb": 400, "overlap_param_gather": true)"},
+                 {Framework::kMegatron, "overlapped both ways, aligned",
+                  R"("overlap": "backward", "overlap_param_gather": true, "align_param_gather": true)"}},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "zero1"},
       {.name = "zero2",
@@ -77,6 +89,8 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .usual_sync = Sync::kEveryMicroBatch,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
                 "reduction", "gather_bucket_mb"},
+       .tuned = {{Framework::kDeepspeed, "overlapped, one reduction",
+                  R"("sync": "last_micro_batch", "overlap": "backward")"}},
        .trains_as = "zero1"},  // sharding changes no update
       {.name = "zero3",
        .title = "ZeRO-3",
@@ -85,6 +99,12 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .usual_sync = Sync::kEveryMicroBatch,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "reshard_after_backward", "communicators",
                 "shard_group", "all_reduce"},
+       .tuned = {{Framework::kPytorch, "prefetch 2", R"("prefetch": 2)"},
+                 {Framework::kPytorch, "hybrid, one all-reduce",
+                  R"("shard_group": "node", "all_reduce": "last_micro_batch")"},
+                 {Framework::kPytorch, "hybrid, kept, one all-reduce",
+                  R"("shard_group": "node", "all_reduce": "last_micro_batch", "reshard_after_forward": false, )"
+                  R"("reshard_after_backward": false)"}},
        .trains_as = "zero1"},
   };
 }
@@ -170,6 +190,9 @@ const std::vector<ScheduleTraits>& schedules_of_frameworks() {
                      "or write \"framework\": \"deepspeed\"",
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_backward", "communicators", "shard_group",
                 "all_reduce"},
+       .tuned = {{Framework::kPytorch, "kept", R"("reshard_after_backward": false)"},
+                 {Framework::kPytorch, "kept, one reduction",
+                  R"("sync": "last_micro_batch", "reshard_after_backward": false)"}},
        .trains_as = "zero1"},
   };
   return kRows;
@@ -207,6 +230,8 @@ const std::string& program_of(const ScheduleSpec& spec) { return spec.runs_as.em
 const ScheduleTraits& plain_schedule() { return traits_of("ddp"); }
 
 const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
+
+bool is_synchronous(const ScheduleSpec& spec) { return !traits_of(spec).delayed && !traits_of(spec).local; }
 
 bool accumulates_while_waiting(const ScheduleSpec& spec) {
   return traits_of(spec).delayed && spec.late_communication == LateCommunication::kAccumulate;

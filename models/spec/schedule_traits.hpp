@@ -39,6 +39,14 @@ inline constexpr const char* kNames<Statistics>[] = {"synchronous", "stale_gradi
 /// Where accocal can run this schedule: nowhere, on CPUs only, or on GPUs too.
 enum class AccocalRuns : std::uint8_t { kNowhere, kOnCpu, kOnGpu };
 
+/// A form of a synchronous schedule that somebody who tunes it would try: what every delayed or local schedule is held
+/// against (sim/result/best_synchronous.hpp).
+struct TunedForm {
+  Framework framework;
+  const char* form;  ///< what is tuned, as text says it behind the schedule's name: "overlapped both ways"
+  const char* keys;  ///< members of a JSON object
+};
+
 /// Model states in bytes an element, as papers compare them: 2 for parameters, gradients and buffers, K = 12 for the
 /// fp32 master, m and v. ACCO's Table 1 (arXiv 2406.02613).
 struct MemoryFormula {
@@ -69,6 +77,7 @@ struct ScheduleTraits {
   const char* runs_as = "";            ///< the schedule whose program it runs; empty: its own
   const char* lacks_keys = "";         ///< why it takes none of the keys that the schedule's own row has
   std::vector<std::string_view> keys;  ///< keys that it takes in a file besides those of every schedule
+  std::vector<TunedForm> tuned{};
   AccocalRuns accocal = AccocalRuns::kNowhere;
   const char* trains_as = "";          ///< the algorithm of `accocal converge` that makes the same updates; empty: none
   const char* trains_as_keeping = "";  ///< the same without rollback_estimate, where that changes the updates
@@ -98,6 +107,8 @@ const std::string& program_of(const ScheduleSpec& spec);
 /// the same with a sharded optimizer (ZeRO-1).
 const ScheduleTraits& plain_schedule();
 const ScheduleTraits& plain_sharded_schedule();
+/// Whether all ranks step together with the gradients of that step: neither delayed nor local.
+bool is_synchronous(const ScheduleSpec& spec);
 /// Whether a rank goes on accumulating while it waits, so that ranks divide the work by their speed themselves.
 bool accumulates_while_waiting(const ScheduleSpec& spec);
 /// Whether ranks meet in every micro-batch, so that all must do as many.

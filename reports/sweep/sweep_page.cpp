@@ -123,6 +123,7 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
   const std::vector<const Row*> all = by_index(rows);
   const auto score = [&](const char* name, Score by) { return score_json(rows, all, name, {by, rule}); };
   std::vector<JsonValue> scores{score("same-batch", Score::kSameBatch), score("tokens", Score::kTokens)};
+  if (heading.tuned) scores.push_back(score("best-synchronous", Score::kBestSynchronous));
   if (heading.fair) {
     scores.push_back(score("alone", Score::kAlone));
     scores.push_back(score("balanced", Score::kBalanced));
@@ -137,6 +138,7 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
                                  {"scores", std::move(scores)},
                                  {"failed", failed_json(rows)},
                                  {"failures", failures_in_words(rows, kMostReasons)}});
+  if (heading.tuned) sweep.set("tuned", tuned_in_words(rows));
   if (heading.fair) sweep.set("worth", worth_json(rows, rule));
   return dump_json(json_object(
       {{"schema", "accosim.page/1"}, {"version", heading.version}, {"command", command}, {"sweep", std::move(sweep)}}));

@@ -60,6 +60,7 @@ PlotHeading heading_of(const SweepRows& rows, const Cut& cut, const std::string&
 const char* suffix_of(Score by) {
   switch (by) {
     case Score::kSameBatch: return "at equal samples an update";
+    case Score::kBestSynchronous: return "over the best synchronous schedule";
     case Score::kBalanced: return "against the balanced baseline";
     default: return "per token";
   }
@@ -132,7 +133,12 @@ Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::strin
     throw BadInput(fmt::format("the sweep has one axis and a map has two; draw it with --kind curve"));
   Cut cut{{}, Coordinates(heading.axes.size(), 0)};
   if (named.size() > axes) throw BadInput(fmt::format("{} axes are named; this picture has {}", named.size(), axes));
-  for (const std::string& name : named) cut.axes.push_back(axis_named(heading.axes, name));
+  for (const std::string& name : named) {
+    const std::size_t axis = axis_named(heading.axes, name);
+    if (std::find(cut.axes.begin(), cut.axes.end(), axis) != cut.axes.end())
+      throw BadInput(fmt::format("--axis {}: is named twice; name another, or leave it out", in_quotes(name)));
+    cut.axes.push_back(axis);
+  }
   for (const std::size_t i : longest_first(heading.axes))
     if (cut.axes.size() < axes && std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
       cut.axes.push_back(i);

@@ -146,6 +146,7 @@ void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& 
   for (std::size_t axis = 0; axis < names.size(); ++axis) write_wins(out, rows, axis, names[axis], merit, options);
   write_all(out, crossovers_in_words(rows, merit, kMostLines), options);
   write_map(out, rows, names, merit, options);
+  write_all(out, tuned_in_words(rows), options);
   if (rows.heading.fair) write_worth(out, rows, merit.rule, options);
   write_all(out, failures_in_words(rows, kMostFailures), options);
 }

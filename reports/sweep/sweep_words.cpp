@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -88,6 +89,7 @@ std::string score_in_words(Score by) {
   switch (by) {
     case Score::kTokens: return "fastest by tokens per second";
     case Score::kSameBatch: return "fastest at equal samples an update";
+    case Score::kBestSynchronous: return "fastest against the best synchronous schedule";
     case Score::kAlone: return "fastest against the fastest part alone";
     case Score::kBalanced: return "fastest against the balanced baseline";
   }
@@ -99,6 +101,7 @@ std::string speedup_in_words(const SweepRows& rows, Score by) {
   switch (by) {
     case Score::kTokens: return fmt::format("speedup over {}, per token", baseline);
     case Score::kSameBatch: return fmt::format("speedup over {}, at equal samples an update", baseline);
+    case Score::kBestSynchronous: return "speedup over the best synchronous schedule, at equal samples an update";
     case Score::kAlone: return "speedup over the fastest part alone, per token";
     case Score::kBalanced: return fmt::format("speedup over {} with its work balanced, at the same batch", baseline);
   }
@@ -188,6 +191,40 @@ std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit&
                                 lines_in_words(each.lines)));
   }
   if (all.size() > most) words.push_back(fmt::format("... and {} more.", all.size() - most));
+  return words;
+}
+
+std::vector<std::string> tuned_in_words(const SweepRows& rows) {
+  std::vector<std::string> words;
+  if (!rows.heading.tuned) return words;
+  std::map<std::string, std::size_t> forms;
+  for (const Row& row : rows.rows)
+    if (row.done()) ++forms[row.best_synchronous];
+  std::vector<std::pair<std::string, std::size_t>> often(forms.begin(), forms.end());
+  std::stable_sort(often.begin(), often.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [form, points] : often)
+    text += fmt::format("{}{} at {}", text.empty() ? "The best synchronous schedule is " : "; ", form,
+                        points_in_words(points));
+  if (text.empty()) return words;
+  words.push_back(text + ".");
+  const std::vector<std::string> names = short_names(rows.heading.axes);
+  for (std::size_t s = 0; s + 1 < rows.heading.schedules.size(); ++s) {
+    const OverBest over = over_best(rows, s);
+    if (over.faster == 0) continue;
+    std::string said =
+        fmt::format("{} is faster than that at {} of {}: {:.2f} to {:.2f} times as fast at equal samples",
+                    rows.heading.schedules[s], over.faster, points_in_words(over.points), over.least, over.most);
+    for (const OverBest::Change& change : over.changes) {
+      const Axis& axis = rows.heading.axes[change.axis];
+      const std::string& name = names[change.axis];
+      const std::string where = change.from ? from_in_words(axis, name, change.low, change.high)
+                                            : until_in_words(axis, name, change.low, change.high);
+      said += fmt::format("; faster {}{}", where, lines_in_words(change.lines));
+    }
+    words.push_back(said + ".");
+  }
+  if (words.size() == 1) words.emplace_back("At no point is any other schedule faster than that.");
   return words;
 }
 

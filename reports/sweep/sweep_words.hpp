@@ -25,6 +25,8 @@ std::string winners_in_words(const SweepRows& rows, const Merit& merit);
 /// "acco takes over from zero1 above 25 Gbit/s of bandwidth (8 lines of points).": at most `most`, then how many more.
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most);
 
+/// Of a sweep with Heading::tuned: which schedule is the best synchronous one where, and what each is worth beside it.
+std::vector<std::string> tuned_in_words(const SweepRows& rows);
 /// Of a sweep with Heading::fair: where the whole cluster is faster than its fastest part alone, and where not.
 std::vector<std::string> worth_in_words(const SweepRows& rows, const WinnerRule& rule);
 

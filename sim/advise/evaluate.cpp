@@ -85,8 +85,10 @@ int nodes_of(const Cluster& cluster) {
 
 Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label,
                     const Worth& worth) {
-  const Scenario scenario = loaded(asked, settings);
-  const ScheduleSpec& spec = labelled(scenario, label);
+  const Scenario written = loaded(asked, settings);
+  const ScheduleSpec& spec = labelled(written, label);
+  const Evaluations evaluations(asked.network);
+  const Scenario scenario = evaluations.divided(written, spec);
   Evaluation result;
   // A rank that goes on while it waits does at least what is asked of it.
   result.samples = samples_asked(scenario);
@@ -95,7 +97,6 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     result.state = PointState::kOtherBatch;
     return result;
   }
-  const Evaluations evaluations(asked.network);
   const Shared<Costs> costs = evaluations.costs(scenario, spec);
   const std::vector<KindMemory> kinds = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(kinds);

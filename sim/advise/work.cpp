@@ -131,7 +131,7 @@ void add_balanced(Knob& knob, const Scenario& scenario, const Written& written) 
   for (const BalanceTask& task : {BalanceTask{asked, 2, false, true}, BalanceTask{asked, 1, false, true},
                                   BalanceTask{asked, 2, true, true}, BalanceTask{asked, 1, true, false}}) {
     const Balanced choice = balanced(scenario, spec, {spec}, task);
-    if (choice.as_written || std::abs(choice.samples / asked - 1) > kEqualSamples) continue;
+    if (std::abs(choice.samples / asked - 1) > kEqualSamples) continue;
     add(knob, choice.scenario, written);
   }
 }

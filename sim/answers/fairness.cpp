@@ -265,7 +265,11 @@ std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::v
     const double samples = result.samples_per_update;
     const bool known = std::abs(nearest_of(baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
     // What communicates in every micro-batch is played bucket by bucket: not at a batch that may be thousands.
-    if (!known && !meets_every_micro_batch(baseline_of(scenario))) baselines.push_back(plays.balanced_at(samples));
+    if (known || meets_every_micro_batch(baseline_of(scenario))) continue;
+    FairBaseline more = plays.balanced_at(samples);
+    const bool same = std::any_of(baselines.begin(), baselines.end(),
+                                  [&](const FairBaseline& each) { return each.shares == more.shares; });
+    if (!same) baselines.push_back(std::move(more));
   }
   return baselines;
 }

@@ -111,53 +111,17 @@ std::string gather_beside(const Scenario&, ScheduleSpec& now, const ScheduleSpec
   return "parameters beside the forward pass";
 }
 
-std::string both_ways() { return fmt::format("{} overlapped both ways", plain_sharded_schedule().title); }
-
-/// `now`, a sharded optimizer, with its gradients beside the backward pass and its parameters beside the next forward
-/// pass: the scenario's own where it has one; nothing where the loader refuses it.
-std::optional<ScheduleSpec> overlapped_both_ways(const Scenario& scenario, const ScheduleSpec& now) {
-  for (const ScheduleSpec& spec : scenario.schedules)
-    if (spec.name == now.name && spec.overlap_param_gather && spec.gradient_dtype == now.gradient_dtype &&
-        spec.parameter_dtype == now.parameter_dtype && spec.optimizer_dtype == now.optimizer_dtype)
-      return spec;
-  JsonValue json = json_object({{"name", now.name},
-                                {"parameter_dtype", name_of(now.parameter_dtype)},
-                                {"gradient_dtype", name_of(now.gradient_dtype)},
-                                {"optimizer_dtype", name_of(now.optimizer_dtype)},
-                                {"overlap", name_of(Overlap::kBackward)},
-                                {"overlap_param_gather", true}});
-  Diagnostics diagnostics;
-  ScheduleSpec spec = read_schedule(json, "", scenario.training, scenario.cluster, diagnostics);
-  if (!diagnostics.errors.empty()) return std::nullopt;
-  if (now.overlap != Overlap::kBackward) return spec;
-  spec.buckets = now.buckets;
-  spec.bucket_cap = now.bucket_cap;
-  spec.first_bucket = now.first_bucket;
-  spec.gradient_as_bucket_view = now.gradient_as_bucket_view;
-  spec.reduction = now.reduction;
-  return spec;
-}
-
-/// What a sharded optimizer hides without delaying anything stands before what a delayed one hides.
-std::string overlap_both_ways(const Scenario& scenario, ScheduleSpec& now, const ScheduleSpec& to) {
-  if (!traits_of(to).delayed || now.name != plain_sharded_schedule().name || now.overlap_param_gather) return "";
-  const std::optional<ScheduleSpec> overlapped = overlapped_both_ways(scenario, now);
-  if (!overlapped) return "";
-  now = *overlapped;
-  return both_ways();
-}
-
 /// What the last step is called; it changes all that is left.
 std::string the_rest(const ScheduleSpec& now, const ScheduleSpec& to) {
   const ScheduleTraits& traits = traits_of(to);
-  if (now.name == to.name) return to.overlap_param_gather && is_serial_sharded(now) ? both_ways() : "all that is left";
+  if (now.name == to.name) return "all that is left";
   if (traits.delayed) return fmt::format("{}: communication hidden", traits.title);
   if (traits.local) return fmt::format("{}: meetings each {} updates", traits.title, to.inner_updates);
   return traits.title;
 }
 
-constexpr Change kChanges[] = {reduce_once, gradients_in, parameters_in, copy_less,        step_whole,
-                               overlap,     shard,        gather_beside, overlap_both_ways};
+constexpr Change kChanges[] = {reduce_once, gradients_in, parameters_in, copy_less,
+                               step_whole,  overlap,      shard,         gather_beside};
 
 bool same_run(ScheduleSpec a, const ScheduleSpec& b) {
   a.label = b.label;
@@ -193,14 +157,26 @@ std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& fr
     rungs.back().spec = spec;
   };
   ScheduleSpec now = from;
-  for (const Change& change : kChanges) {
-    if (same_run(now, to)) break;
-    if (std::string name = change(scenario, now, to); !name.empty()) add(std::move(name), now);
+  const auto walk_to = [&](const ScheduleSpec& next, const std::string& name) {
+    for (const Change& change : kChanges) {
+      if (same_run(now, next)) break;
+      if (std::string changed = change(scenario, now, next); !changed.empty()) add(std::move(changed), now);
+    }
+    if (same_run(now, next))
+      rungs.back().spec = next;
+    else
+      add(name.empty() ? the_rest(now, next) : name, next);
+    now = next;
+  };
+  // What a synchronous schedule can have comes before what a delayed or a local one hides.
+  const ScheduleSpec* const best =
+      scenario.best_synchronous ? &scenario.schedules[scenario.best_synchronous->index] : nullptr;
+  if (best != nullptr && is_synchronous(from) && !is_synchronous(to)) {
+    if (!same_run(from, *best)) walk_to(*best, best->label);
+    add(the_rest(*best, to), to);
+  } else {
+    walk_to(to, "");
   }
-  if (same_run(now, to))
-    rungs.back().spec = to;
-  else
-    add(the_rest(now, to), to);
   if (!identical_ranks(scenario.cluster)) return rungs;
   for (std::size_t i = 0; i + 1 < rungs.size(); ++i) {
     if (!is_serial_sharded(rungs[i].spec)) continue;

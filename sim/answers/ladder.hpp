@@ -45,8 +45,8 @@ double shown_times(const Ladder& ladder, std::size_t rung);
 /// The changes that lead from one to the other, in this order, those left out that change nothing: gradients reduced
 /// once an update; dtypes of gradients and parameters; no broadcast of buffers, and gradients as views of the buckets;
 /// the optimizer of DDP shared out or not; buckets sent beside the backward pass; a sharded optimizer with one
-/// reduce-scatter and one all-gather (ZeRO-1); on the way to a delayed schedule the same with its gradients beside the
-/// backward pass and its parameters beside the next forward pass, where the framework can; what is left. times and
+/// reduce-scatter and one all-gather (ZeRO-1); its parameters beside the next forward pass; what is left. On the way
+/// from a synchronous schedule to another lies the scenario's best synchronous one, where it has been added. times and
 /// times_same_batch multiply to the last speedups.
 Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to,
               const Evaluations& evaluations);

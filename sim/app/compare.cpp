@@ -42,8 +42,9 @@ ExitCode compare_schedules(const Arguments& arguments) {
     tell("", "--all-ranks lists ranks in --json, or draws them in --timeline; give one of the two");
     return ExitCode::kBadCommandLine;
   }
-  const ChosenSchedules chosen = load_chosen(arguments, {arguments.text("--convergence")});
+  ChosenSchedules chosen = load_chosen(arguments, {arguments.text("--convergence")});
   const Evaluations evaluations(network_of(arguments));
+  add_tuned(chosen, evaluations, arguments);
   std::vector<RunResult> results = over_seeds(
       chosen, arguments, [&](const Scenario& scenario) { return compare(scenario, chosen.indices, evaluations); });
   if (arguments.given("--convergence")) add_convergence(results, chosen.scenario, arguments);
@@ -84,7 +85,7 @@ std::vector<Option> terminal_options() {
 
 std::vector<Option> options() {
   return joined(
-      joined(joined(report_options(), terminal_options()), winner_options()),
+      joined(joined(report_options(), terminal_options()), joined({tuned_option()}, winner_options())),
       {{.names = "--machine",
         .help = "Predict a run of accocal train, given in place of a scenario, on this machine (accosim fit SAMPLES -o "
                 "MACHINE)",
@@ -113,7 +114,7 @@ Mode of_a_run() {
 Mode of_schedules() {
   Texts reads = names_of(joined(report_options(), terminal_options()));
   for (const Option& option : winner_options()) reads.push_back(option.names);
-  for (const char* const name : {"--convergence", "--critical-batch"}) reads.emplace_back(name);
+  for (const char* const name : {"--convergence", "--critical-batch", "--no-tuned"}) reads.emplace_back(name);
   return {.of = "of schedules", .reads = reads, .run = compare_schedules};
 }
 

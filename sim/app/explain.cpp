@@ -37,9 +37,10 @@ Option json_option() {
 /// The time in which the schedule would do as many samples as from one mark of `play` to the next, which is what is
 /// explained (of DiLoCo its inner updates and their meeting), if computation and communication did not slow each other:
 /// it is played again with training.interference off. Absent where it is off already.
-std::optional<Seconds> without_interference(Scenario scenario, const ScheduleSpec& spec, const SteadyPlay& play,
+std::optional<Seconds> without_interference(const Scenario& asked, const ScheduleSpec& spec, const SteadyPlay& play,
                                             const Evaluations& evaluations) {
-  if (!scenario.training.interference) return std::nullopt;
+  if (!asked.training.interference) return std::nullopt;
+  Scenario scenario = evaluations.divided(asked, spec);  // the same division, with interference or without
   scenario.training.interference = false;
   const auto alone = evaluations.play(scenario, spec);
   return play.folded.graph.updates_per_mark * (samples_per_update(play) / samples_per_update(*alone)) *
@@ -75,7 +76,7 @@ ExitCode explain_ladder(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-const Texts kLadderReads{"scenario", "--set", "--network", "--ladder", "--json"};
+const Texts kLadderReads{"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"};
 
 Option growth_option() {
   return {.names = "--growth",
@@ -174,23 +175,24 @@ Mode of_messages() {
 }  // namespace
 
 Verb explain_verb() {
-  return {.name = "explain",
-          .help =
-              "Show where the time of one update goes, what its collectives cost, which change brings how much of a "
-              "gain, or what ranks run",
-          .options = joined(joined(play_options(), {ladder_option(), growth_option(), messages_option()}),
-                            joined(graph_options(), {json_option()})),
-          .modes = {of_graph(),
-                    of_messages(),
-                    {.of = "of growth (--growth)",
-                     .reads = {"scenario", "--set", "--growth"},
-                     .run = write_growth_of,
-                     .is_meant = [](const Arguments& arguments) { return arguments.given("--growth"); }},
-                    {.of = "of a ladder (--ladder)",
-                     .reads = kLadderReads,
-                     .run = explain_ladder,
-                     .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
-                    {.of = "of schedules", .reads = names_of(play_options()), .run = explain_each}}};
+  return {
+      .name = "explain",
+      .help =
+          "Show where the time of one update goes, what its collectives cost, which change brings how much of a "
+          "gain, or what ranks run",
+      .options = joined(joined(play_options(), {ladder_option(), tuned_option(), growth_option(), messages_option()}),
+                        joined(graph_options(), {json_option()})),
+      .modes = {of_graph(),
+                of_messages(),
+                {.of = "of growth (--growth)",
+                 .reads = {"scenario", "--set", "--growth"},
+                 .run = write_growth_of,
+                 .is_meant = [](const Arguments& arguments) { return arguments.given("--growth"); }},
+                {.of = "of a ladder (--ladder)",
+                 .reads = kLadderReads,
+                 .run = explain_ladder,
+                 .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
+                {.of = "of schedules", .reads = names_of(play_options()), .run = explain_each}}};
 }
 
 }  // namespace accosim

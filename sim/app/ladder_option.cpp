@@ -7,6 +7,7 @@
 #include "models/spec/schedule.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/result/best_synchronous.hpp"
 
 namespace accosim {
 namespace {
@@ -30,13 +31,15 @@ Option ladder_option() {
           .takes = "LABEL"};
 }
 
-Ladder ladder_asked_for(const Scenario& scenario, const Evaluations& evaluations, const Arguments& arguments) {
+Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const Arguments& arguments) {
   const Texts& ends = arguments.texts("--ladder");
   if (ends.size() > 2) throw ScenarioError({"--ladder: names more than one pair of schedules; give it once"});
-  const ScheduleSpec &from = rung_named(scenario, ends[0]), &to = rung_named(scenario, ends[1]);
-  if (&from == &to)
+  const ScheduleSpec from = rung_named(scenario, ends[0]), to = rung_named(scenario, ends[1]);
+  if (from.label == to.label)
     throw ScenarioError({fmt::format("--ladder {} {}: is one schedule, with nothing between; name two",
                                      printable(ends[0]), printable(ends[1]))});
+  std::vector<int> all = chosen_schedules(scenario, {});
+  if (!arguments.flag("--no-tuned")) add_best_synchronous(scenario, all, evaluations);
   return ladder(scenario, from, to, evaluations);
 }
 

@@ -11,6 +11,6 @@ namespace accosim {
 Option ladder_option();
 
 /// Between the two schedules of --ladder. Throws ScenarioError where they are not two of the scenario's.
-Ladder ladder_asked_for(const Scenario& scenario, const Evaluations& evaluations, const Arguments& arguments);
+Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const Arguments& arguments);
 
 }  // namespace accosim

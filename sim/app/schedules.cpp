@@ -14,6 +14,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/evaluation/balance.hpp"
+#include "sim/result/best_synchronous.hpp"
 
 namespace accosim {
 
@@ -45,6 +46,18 @@ std::vector<Option> report_options() {
   const Option json = {.names = "--json", .help = "One JSON document instead of text", .value = false};
   return joined(joined(joined(play_options(), {json, seeds_option()}), trace_options()),
                 {verbose_option(), force_option()});
+}
+
+Option tuned_option() {
+  return {.names = "--no-tuned",
+          .help = "Leave out the best synchronous schedule, which delayed and local ones are held against",
+          .value = false};
+}
+
+void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Arguments& arguments) {
+  if (arguments.flag("--no-tuned")) return;
+  const Progress progress("looking for the best synchronous schedule");
+  add_best_synchronous(chosen.scenario, chosen.indices, evaluations);
 }
 
 std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Arguments& arguments, const Results& results) {

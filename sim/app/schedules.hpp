@@ -9,6 +9,7 @@
 #include "models/spec/scenario.hpp"
 #include "sim/app/verb.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
@@ -27,6 +28,10 @@ struct ChosenSchedules {
   Scenario scenario;
   std::vector<int> indices;
 };
+/// --no-tuned, and what add_tuned() does unless it is given: adds the best synchronous schedule to the chosen ones.
+Option tuned_option();
+void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Arguments& arguments);
+
 /// What `results` gives for the scenario or, with --seeds, for each seed, as one with bands. Throws ScenarioError where
 /// seeds change nothing.
 using Results = std::function<std::vector<RunResult>(const Scenario&)>;

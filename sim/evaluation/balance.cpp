@@ -35,7 +35,9 @@ struct Size {
   std::vector<Seconds> times;
 };
 
+/// Nothing divides it again.
 Scenario with_sizes(Scenario scenario, const std::function<int(std::size_t group)>& size) {
+  scenario.training.balance = Balance::kNone;
   for (std::size_t g = 0; g < scenario.cluster.nodes.size(); ++g) {
     scenario.cluster.nodes[g].micro_batch_size = size(g);
     scenario.cluster.nodes[g].accumulation_steps.clear();
@@ -268,6 +270,7 @@ namespace {
 std::optional<Balanced> as_written(const Scenario& scenario, const BalanceTask& task) {
   const double factor = task.samples / samples_asked(scenario);
   Balanced result{scenario, task.samples, {}, {}, true};
+  result.scenario.training.balance = Balance::kNone;
   for (NodeGroup& group : result.scenario.cluster.nodes) {
     std::vector<int> steps;
     for (int gpu = 0; gpu < group.gpus; ++gpu) {
@@ -321,7 +324,6 @@ Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& timed_by,
 
 Scenario divided_by_speed(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
   Scenario asked = with_sizes(scenario, [&](std::size_t) { return scenario.training.micro_batch_size; });
-  asked.training.balance = Balance::kNone;
   const BalanceTask task{samples_asked(asked), traits_of(spec).rounds, true, !meets_every_micro_batch(spec)};
   // One that would accumulate meanwhile is timed waiting: else no division would have as many samples as are asked for.
   ScheduleSpec timed_by = spec;

@@ -25,7 +25,8 @@ std::vector<std::string> in_children(int jobs, std::size_t count, const std::fun
       {.jobs = jobs}, [&] { return at < count ? std::optional(at++) : std::nullopt; }, marked,
       [&](std::size_t i, Outcome outcome) {
         if (!outcome.failure.empty())
-          throw std::runtime_error(fmt::format("a process ended without the result of part {}", i));
+          throw std::runtime_error(
+              fmt::format("a process ended without the result of part {}: {}", i, outcome.failure));
         results[i] = std::move(outcome.text);
       },
       {});

@@ -13,6 +13,9 @@ namespace accosim {
 
 enum class NetworkKind { kSimgrid, kReference };
 
+class Network;
+using MakeNetwork = std::unique_ptr<Network> (*)(const EventGraph& graph);
+
 class Network {
  public:
   virtual ~Network() = default;
@@ -29,6 +32,9 @@ class Network {
 
 /// Contention-free: every flow has the least bandwidth of its path to itself.
 std::unique_ptr<Network> make_reference_network(const EventGraph& graph);
+/// Every flow has its part of each link, which flows over the same path alone share (Path::alike over Link::alike) and
+/// always together: what SimGrid comes to there.
+std::unique_ptr<Network> make_even_network(const EventGraph& graph);
 /// Flows share links max-min fairly, in SimGrid. One a process, ever: SimGrid keeps its clock. Throws as
 /// load_simgrid().
 std::unique_ptr<Network> make_simgrid_network(const EventGraph& graph);

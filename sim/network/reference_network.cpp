@@ -1,5 +1,5 @@
 // The oracle: a network without contention, small enough to be checked by reading it. Where no link is shared, SimGrid
-// must agree with it.
+// must agree with it; and where equal flows alone share one, with its even parts.
 #include <algorithm>
 #include <limits>
 
@@ -10,10 +10,15 @@ namespace {
 
 class ReferenceNetwork final : public Network {
  public:
-  explicit ReferenceNetwork(const EventGraph& graph) {
+  /// `evenly`: links that equal flows share are parted among them.
+  ReferenceNetwork(const EventGraph& graph, bool evenly) {
     for (const Path& path : graph.paths) {
       double least = path.window.rate().value;
-      for (const int link : path.links) least = std::min(least, graph.links[link].bandwidth.value);
+      for (const int number : path.links) {
+        const Link& link = graph.links[number];
+        const double flows = evenly ? std::max(1.0, static_cast<double>(path.alike) / link.alike) : 1;
+        least = std::min(least, link.bandwidth.value / flows);
+      }
       path_bandwidth_.push_back(least);
       cap_.push_back(std::numeric_limits<double>::infinity());
     }
@@ -66,7 +71,11 @@ class ReferenceNetwork final : public Network {
 }  // namespace
 
 std::unique_ptr<Network> make_reference_network(const EventGraph& graph) {
-  return std::make_unique<ReferenceNetwork>(graph);
+  return std::make_unique<ReferenceNetwork>(graph, false);
+}
+
+std::unique_ptr<Network> make_even_network(const EventGraph& graph) {
+  return std::make_unique<ReferenceNetwork>(graph, true);
 }
 
 }  // namespace accosim

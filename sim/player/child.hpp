@@ -10,8 +10,8 @@
 namespace accosim {
 
 /// Calls `body` in a forked child; every span that it reports reaches `sink` here, in the same order. An exception of
-/// the body is thrown again here with its text, a std::logic_error as such and any other as a std::runtime_error; a
-/// child that dies is a std::runtime_error that says how.
+/// the body is thrown again here with its text, a std::logic_error or std::range_error as such and any other as
+/// a std::runtime_error; a child that dies is a std::runtime_error that says how.
 ///
 /// Where `done` is given and says so after a span, the child is stopped and what it would have returned is not known.
 Played play_in_child(const SpanSink& sink, const std::function<Played(const SpanSink&)>& body,

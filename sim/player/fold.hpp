@@ -1,7 +1,5 @@
-// Equal ranks are played once. Ranks are refined by colour (their program, the colours of their groups) and groups by
-// the colours of their members until nothing changes; one rank of each colour then stands for all. Groups whose
-// collectives use the network are never merged with others, but of the flows of one collective those that nothing tells
-// apart become one, which knows how many it stands for. Exact: every rank does what it does in the whole graph.
+// Equal ranks are played once, and so are equal groups, flows and links: one of each colour (colours.hpp) stands for
+// all, and a path and a link know for how many. Exact: every rank does what it does in the whole graph.
 #pragma once
 
 #include <vector>

@@ -47,8 +47,8 @@ std::vector<int> enclosing_loops(const Program& program) {
 
 }  // namespace
 
-Player::Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink, const GoingOn* go_on)
-    : graph_(graph), network_kind_(network), sink_(sink), go_on_(go_on) {
+Player::Player(const EventGraph& graph, MakeNetwork make, const SpanSink& sink, const GoingOn* go_on)
+    : graph_(graph), make_network_(make), sink_(sink), go_on_(go_on) {
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const Rank& rank = graph.ranks[r];
     first_lane_.push_back(static_cast<std::uint32_t>(lanes_.size()));
@@ -330,44 +330,47 @@ std::vector<bool> on_several_lanes(const EventGraph& graph) {
 
 }  // namespace
 
-bool shares_links(const EventGraph& graph) {
+Sharing sharing_of(const EventGraph& graph) {
   const std::vector<bool> several = on_several_lanes(graph);
-  constexpr int kNone = -1, kSeveral = -2;
-  std::vector<int> user(graph.links.size(), kNone);  // the group whose flows take the link
+  constexpr int kNobody = -1;
+  std::vector<int> user(graph.links.size(), kNobody);  // the group whose flows take the link
+  Sharing sharing = Sharing::kNone;
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
     for (const Plan& plan : graph.groups[g].plans) {
       std::vector<int> taken;  // in this plan
       for (const Plan::Flow& flow : plan.flows) {
         const Path& path = graph.paths[static_cast<std::size_t>(flow.path)];
-        for (const int link : path.links) {
-          if (path.alike > graph.links[static_cast<std::size_t>(link)].alike) return true;
-          taken.push_back(link);
+        for (const int number : path.links) {
+          const Link& link = graph.links[static_cast<std::size_t>(number)];
+          if (path.alike > link.alike) sharing = Sharing::kEvenly;
+          if (path.alike > link.alike && link.burst > Bytes{0}) return Sharing::kUnevenly;
+          taken.push_back(number);
         }
       }
-      if (several[g] && !taken.empty()) return true;
+      if (several[g] && !taken.empty()) return Sharing::kUnevenly;
       std::sort(taken.begin(), taken.end());
-      if (std::adjacent_find(taken.begin(), taken.end()) != taken.end()) return true;
+      if (std::adjacent_find(taken.begin(), taken.end()) != taken.end()) return Sharing::kUnevenly;
       for (const int link : taken) {
         int& of = user[static_cast<std::size_t>(link)];
-        of = of == kNone || of == static_cast<int>(g) ? static_cast<int>(g) : kSeveral;
-        if (of == kSeveral) return true;
+        if (of != kNobody && of != static_cast<int>(g)) return Sharing::kUnevenly;
+        of = static_cast<int>(g);
       }
     }
   }
-  return false;
+  return sharing;
 }
 
 Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink, const GoingOn* go_on) {
   check_graph(graph);
-  if (network == NetworkKind::kReference || !shares_links(graph))
-    return Player(graph, NetworkKind::kReference, sink, go_on).run();
+  if (network == NetworkKind::kReference) return Player(graph, make_reference_network, sink, go_on).run();
+  if (sharing_of(graph) != Sharing::kUnevenly) return Player(graph, make_even_network, sink, go_on).run();
   load_simgrid();
   GoingOn beside;  // the child's: it goes on until it is stopped
   if (go_on != nullptr) beside.write_more = go_on->write_more;
   return play_in_child(
       sink,
       [&](const SpanSink& to_parent) {
-        return Player(graph, network, to_parent, go_on == nullptr ? nullptr : &beside).run();
+        return Player(graph, make_simgrid_network, to_parent, go_on == nullptr ? nullptr : &beside).run();
       },
       go_on == nullptr ? std::function<bool()>() : go_on->done);
 }

@@ -20,9 +20,13 @@ struct Played {
 /// satisfied. Called by play().
 void check_graph(const EventGraph& graph);
 
-/// Whether two flows can be on one link at the same time: two of one collective, those of two groups, or those of a
-/// group that has collectives on several lanes. Where none can, all networks agree.
-bool shares_links(const EventGraph& graph);
+/// How flows share links.
+enum class Sharing : std::uint8_t {
+  kNone,      ///< never: all networks agree
+  kEvenly,    ///< with flows alike alone, which begin and end together: each always has an equal part
+  kUnevenly,  ///< two of one collective, those of two groups, or those of a group that has collectives on several lanes
+};
+Sharing sharing_of(const EventGraph& graph);
 
 /// Lets who listens to a play decide how long it is.
 struct GoingOn {

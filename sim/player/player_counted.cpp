@@ -75,7 +75,7 @@ void Player::find_circles() {
       const Group& group =
           graph_.groups[static_cast<std::size_t>(graph_.ranks[rank].groups[static_cast<std::size_t>(slot)])];
       sets.join(rank, static_cast<std::size_t>(group.members.front()));
-      if (network_kind_ != NetworkKind::kSimgrid) continue;  // which alone knows of shared links
+      if (make_network_ != make_simgrid_network) continue;  // no other has links that several groups share
       for (const Plan::Flow& flow : group.plans[static_cast<std::size_t>(plan)].flows)
         for (const int link : graph_.paths[static_cast<std::size_t>(flow.path)].links) {
           std::size_t& of = user[static_cast<std::size_t>(link)];

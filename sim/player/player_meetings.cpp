@@ -66,8 +66,7 @@ std::uint32_t Player::new_meeting(int group, int plan) {
 
 void Player::start_flows(std::uint32_t slot) {
   const Meeting& meeting = pool_[slot];
-  if (!network_)
-    network_ = network_kind_ == NetworkKind::kSimgrid ? make_simgrid_network(graph_) : make_reference_network(graph_);
+  if (!network_) network_ = make_network_(graph_);
   for (const Plan::Flow& flow : graph_.groups[meeting.group].plans[meeting.plan].flows) {
     const int link = graph_.paths[flow.path].links.front();
     const int number = network_->start(flow.path, behind_tokens(link, flow.bytes), Seconds{now_});

@@ -21,7 +21,7 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Plays one graph once.
 class Player {
  public:
-  Player(const EventGraph& graph, NetworkKind network, const SpanSink& sink, const GoingOn* go_on);
+  Player(const EventGraph& graph, MakeNetwork make, const SpanSink& sink, const GoingOn* go_on);
   Played run();
 
  private:
@@ -187,7 +187,7 @@ class Player {
   };
 
   const EventGraph& graph_;
-  NetworkKind network_kind_;
+  MakeNetwork make_network_;
   const SpanSink& sink_;
   const GoingOn* go_on_;
   bool at_end_ = false;                            // some lane has come to the end of its program

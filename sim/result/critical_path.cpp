@@ -14,7 +14,7 @@
 #include "models/spec/schedule.hpp"
 #include "sim/graph/counted.hpp"
 #include "sim/result/explained_collectives.hpp"
-#include "sim/result/run.hpp"
+#include "sim/result/pause_results.hpp"
 #include "sim/result/windows.hpp"
 
 namespace accosim {

@@ -116,6 +116,10 @@ struct Metrics {
   std::optional<double> speedup_same_batch;
   /// 80 % intervals of the two, without what errs alike in both schedules; absent where they are, and of the baseline.
   std::optional<Interval> speedup_interval, speedup_same_batch_interval;
+  /// Over the best synchronous schedule, simulated again likewise; absent where none was looked for, none fits, or it
+  /// cannot do so few.
+  std::optional<double> over_best_synchronous;
+  std::optional<Interval> over_best_synchronous_interval;
   std::optional<double> over_alone;     ///< of a row of a sweep: tokens per second over its fastest part alone
   std::optional<double> over_balanced;  ///< likewise over the baseline balanced at the nearest samples per update
   std::optional<Interval> over_alone_interval, over_balanced_interval;

@@ -17,6 +17,7 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/critical_path.hpp"
+#include "sim/result/pause_results.hpp"
 #include "sim/result/statistics_warning.hpp"
 #include "sim/result/warnings.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -51,15 +52,25 @@ Scenario at_steps(Scenario scenario, int n) {
   return scenario;
 }
 
+/// Seconds of an update in which every GPU does n times its part of common_steps(), and its samples.
+std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSpec& spec, int n,
+                                      const Evaluations& evaluations) {
+  const Scenario replayed = at_steps(scenario, n);
+  const int steps_each = replayed.training.gradient_accumulation_steps;
+  const auto play = evaluations.play(replayed, at_batch(spec, steps_each), steps_each);
+  return {play->measured.update_time.value, samples_per_update(*play)};
+}
+
 /// Beyond this many times the micro-batches asked for, a baseline that does as many as it is told is extrapolated
 /// instead of played: every further micro-batch adds the same time, and on a slow network there may be millions of
 /// them.
 constexpr int kMostReplayed = 2;
 
-void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs,
+/// `asked`: as it is written, so that ways to fit are changes of that.
+void add_memory(RunResult& result, const Scenario& asked, const ScheduleSpec& spec, const Costs& costs,
                 const Evaluations& evaluations, Advice advice) {
   result.memory_formula = memory_formula(spec, costs.parameters, costs.kinds.front().shards);
-  result.memory_by_kind = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
+  result.memory_by_kind = memory_by_kind(costs, spec, asked.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(result.memory_by_kind);
   result.memory_parts = least.parts;
   result.memory_resident = least.parts.total();
@@ -70,7 +81,7 @@ void add_memory(RunResult& result, const Scenario& scenario, const ScheduleSpec&
   result.fit = least.fit;
   const Stage stage("looking for ways to fit");
   if (advice == Advice::kGiven && result.fit.verdict != FitVerdict::kFits)
-    result.ways_to_fit = ways_to_fit(scenario, spec, evaluations);
+    result.ways_to_fit = ways_to_fit(asked, spec, evaluations);
 }
 
 void add_utilization(RunResult& result, const SteadyPlay& play) {
@@ -188,8 +199,8 @@ std::vector<RankResult> rank_results(const SteadyPlay& play) {
   return results;
 }
 
-/// `asked`: samples of an update.
-RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play, double asked,
+/// Of a play of the scenario with its work divided, if it asks for that.
+RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
                     const Evaluations& evaluations, Advice advice) {
   RunResult result;
   result.schedule = spec.name;
@@ -209,7 +220,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.gpu_hours = hours * gpu_count(scenario.cluster);
   if (const std::optional<double> price = price_per_hour(scenario.cluster)) result.cost = hours * *price;
   result.statistics = statistics_of(spec, *play.costs);
-  result.batch_inflation = result.samples_per_update / asked;
+  result.batch_inflation = result.samples_per_update / samples_asked(scenario);
   add_utilization(result, play);
   result.steady = steady_state(play);
   if (play.costs->pace.unsteady.varies()) result.drawn = drawn_updates(play);
@@ -228,15 +239,6 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
 
 }  // namespace
 
-std::vector<PauseResult> pause_results(const SteadyPlay& play) {
-  std::vector<PauseResult> results;
-  for (const PauseCost& cost : play.pauses) {
-    const double more = std::accumulate(cost.micro_batches.begin(), cost.micro_batches.end(), 0.0);
-    results.push_back({cost.name, cost.lasts, cost.time, more, cost.every_updates, cost.crowded});
-  }
-  return results;
-}
-
 std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& spec, double samples,
                                       const Evaluations& evaluations) {
   const Scenario scenario = evaluations.divided(asked, spec);
@@ -247,12 +249,7 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
   if (steps < 1 - 1e-9) return std::nullopt;
   const double most = !traits.delayed ? std::max(4.0, 1.0 * kMostReplayed * common) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
-  const auto at = [&](int n) {
-    const Scenario replayed = at_steps(scenario, n);
-    const int steps_each = replayed.training.gradient_accumulation_steps;
-    const auto play = evaluations.play(replayed, at_batch(spec, steps_each), steps_each);
-    return std::pair(play->measured.update_time.value, samples_per_update(*play));
-  };
+  const auto at = [&](int n) { return replayed_at(scenario, spec, n, evaluations); };
   const auto [time, done] = at(below);
   if (done > samples * (1 + 1e-9)) return std::nullopt;
   const double between = steps * unit - below;
@@ -262,11 +259,24 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
+double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  const Scenario scenario = evaluations.divided(asked, spec);
+  constexpr int kFew = 2, kMore = 4;  // micro-batches: from the second on each adds the same
+  const int common = common_steps(scenario);
+  if (common <= kMore || traits_of(spec).delayed) {
+    const auto play = evaluations.play(scenario, spec);
+    return play->measured.update_time.value / samples_per_update(*play);
+  }
+  const double few = replayed_at(scenario, spec, kFew, evaluations).first,
+               more = replayed_at(scenario, spec, kMore, evaluations).first;
+  return (more + (more - few) / (kMore - kFew) * (common - kMore)) / samples_asked(scenario);
+}
+
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations,
                        Advice advice) {
   const Scenario own = evaluations.divided(scenario, spec);
   const auto play = evaluations.play(own, spec);
-  RunResult result = result_of(own, spec, *play, samples_asked(scenario), evaluations, advice);
+  RunResult result = result_of(scenario, spec, *play, evaluations, advice);
   if (scenario.training.balance == Balance::kSpeed && advice == Advice::kGiven)
     result.warnings.push_back(work_is_divided(own, spec));
   result.costs = play->costs;
@@ -275,40 +285,71 @@ RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const
 
 namespace {
 
-void set_intervals(RunResult& result, const RunResult& base) {
-  const double spread = ratio_spread(result.spread, base.spread);
-  result.speedup_interval = interval_80(*result.speedup, spread);
-  if (result.speedup_same_batch) result.speedup_same_batch_interval = interval_80(*result.speedup_same_batch, spread);
+/// A schedule played again at as many samples an update as others have.
+class Replayed {
+ public:
+  Replayed(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations, Advice advice)
+      : result(run_schedule(scenario, spec, evaluations, advice)),
+        scenario_(scenario),
+        accumulates_(accumulating(spec)),
+        evaluations_(evaluations),
+        repeats_(accumulates_ == spec),
+        as_told_(repeats_ && traits_of(spec).rounds == 1 && result.samples_per_update == samples_asked(scenario)) {}
+
+  /// Speedup of another at its samples; absent where this one cannot do so few.
+  std::optional<double> at_batch_of(const RunResult& other) {
+    if (other.label == result.label && repeats_) return 1;
+    const std::optional<double> time = time_at(other.samples_per_update);
+    return time ? std::optional(*time * other.samples_per_update / other.update_time.value) : std::nullopt;
+  }
+
+  const RunResult result;
+
+ private:
+  /// Seconds a sample. Of one that does as many micro-batches as it is told, at as many as it did, what it was.
+  std::optional<double> time_at(double samples) {
+    if (as_told_ && samples == result.samples_per_update) return result.update_time.value / samples;
+    const auto [time, anew] = times_.try_emplace(samples);
+    if (anew) time->second = time_per_sample(scenario_, accumulates_, samples, evaluations_);
+    return time->second;
+  }
+
+  const Scenario& scenario_;
+  ScheduleSpec accumulates_;
+  const Evaluations& evaluations_;
+  bool repeats_, as_told_;
+  std::map<double, std::optional<double>> times_;  // by samples an update
+};
+
+std::optional<Interval> interval_of(const std::optional<double>& speedup, const RunResult& result,
+                                    const RunResult& base) {
+  if (!speedup || result.label == base.label) return std::nullopt;
+  return interval_80(*speedup, ratio_spread(result.spread, base.spread));
 }
 
 }  // namespace
 
 std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, const Evaluations& evaluations,
                                Advice advice) {
-  const ScheduleSpec& baseline = baseline_of(scenario);
-  const RunResult base = run_schedule(scenario, baseline, evaluations, advice);
-  const ScheduleSpec accumulates = accumulating(baseline);
-  // Replayed at the batch that it was played at, one that does as many micro-batches as it is told is what it was.
-  const bool as_told =
-      accumulates == baseline && traits_of(baseline).rounds == 1 && base.samples_per_update == samples_asked(scenario);
-  std::map<double, std::optional<double>> times;  // by samples an update
-  const auto baseline_time = [&](double samples) {
-    if (as_told && samples == base.samples_per_update) return std::optional(base.update_time.value / samples);
-    const auto [time, anew] = times.try_emplace(samples);
-    if (anew) time->second = time_per_sample(scenario, accumulates, samples, evaluations);
-    return time->second;
-  };
+  Replayed base(scenario, baseline_of(scenario), evaluations, advice);
+  std::optional<Replayed> best;
+  if (scenario.best_synchronous)
+    best.emplace(scenario, scenario.schedules[scenario.best_synchronous->index], evaluations, advice);
   std::vector<RunResult> results;
   for (const int index : chosen) {
-    const ScheduleSpec& spec = scenario.schedules[index];
-    RunResult result = &spec == &baseline ? base : run_schedule(scenario, spec, evaluations, advice);
-    result.speedup = result.tokens_per_second / base.tokens_per_second;
-    result.baseline_fits = base.fits();
-    if (&spec == &baseline && accumulates == baseline)
-      result.speedup_same_batch = 1;
-    else if (const auto time = baseline_time(result.samples_per_update))
-      result.speedup_same_batch = *time * result.samples_per_update / result.update_time.value;
-    if (&spec != &baseline) set_intervals(result, base);
+    const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
+    RunResult result = spec.label == base.result.label            ? base.result
+                       : best && spec.label == best->result.label ? best->result
+                                                                  : run_schedule(scenario, spec, evaluations, advice);
+    result.speedup = result.tokens_per_second / base.result.tokens_per_second;
+    result.speedup_interval = interval_of(result.speedup, result, base.result);
+    result.baseline_fits = base.result.fits();
+    result.speedup_same_batch = base.at_batch_of(result);
+    result.speedup_same_batch_interval = interval_of(result.speedup_same_batch, result, base.result);
+    if (best && best->result.fits()) {
+      result.over_best_synchronous = best->at_batch_of(result);
+      result.over_best_synchronous_interval = interval_of(result.over_best_synchronous, result, best->result);
+    }
     results.push_back(std::move(result));
   }
   return results;

@@ -15,13 +15,15 @@
 
 namespace accosim {
 
-std::vector<PauseResult> pause_results(const SteadyPlay& play);
-
 /// Seconds per sample of a schedule at `samples` per update. Between two numbers of micro-batches that it can do, the
 /// update time is interpolated: it is affine where communication is not hidden. Absent where it cannot do so few: it
 /// accumulates more by itself, or ranks do at least one micro-batch each.
 std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& spec, double samples,
                                       const Evaluations& evaluations);
+
+/// The same at the batch that is asked for, to rank by: of a schedule that does as many micro-batches as it is told,
+/// from plays of few of them.
+double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& spec, const Evaluations& evaluations);
 
 /// Whether warnings and ways to fit into memory are looked for: each way is tried, which takes as long as the play.
 enum class Advice : std::uint8_t { kGiven, kNone };

@@ -69,8 +69,9 @@ int largest_that_fits(const Scenario& scenario, const ScheduleSpec& spec, int gr
 /// What to do, as far as micro-batches go; empty where none was found to help.
 std::string better_micro_batch(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
                                const Crew& waiting, const Crew& holding, const Evaluations& evaluations) {
-  // A node group has one micro-batch; a measured model's time does not depend on it.
+  // A node group has one micro-batch; a measured model's time does not depend on it; divided work has its own.
   if (waiting.group == holding.group || family_of(scenario.model).measured) return {};
+  if (scenario.training.balance != Balance::kNone) return {};
   const auto time = [&](const Crew& crew) {
     const int kind_of = play.costs->kind_of[static_cast<std::size_t>(crew.first_rank)];
     const RankKind& kind = play.costs->kinds[static_cast<std::size_t>(kind_of)];

@@ -30,6 +30,7 @@ constexpr double kMuchInflation = 1.05;
 constexpr double kMuchExposed = 0.25;
 constexpr double kMuchFitted = 0.25;
 constexpr double kMuchCut = 0.5;        ///< of the sequences
+constexpr double kHalvesAlike = 1e-9;   ///< as those of updates that repeat to rounding
 constexpr double kLittleSaved = 0.001;  ///< of what is resident
 
 bool launching_takes_longer(const Bill& bill, const BilledLayer& layer) {
@@ -250,7 +251,7 @@ Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
                          fmt::join(group.accumulation_steps, ","));
   }
   return {"work_divided", "the work is divided by speed: " + work,
-          fmt::format("to write this division down, for {} alone: {}", spec.label, set)};
+          fmt::format("to write this division down, in a scenario of {} alone: {}", spec.label, set)};
 }
 
 std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
@@ -278,7 +279,7 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
     if (warning) warnings.push_back(*warning);
   warn_of_draws(play, result, warnings);
   warn_of_evaluation(spec, play.costs, warnings);
-  if (!play.measured.periodic && !result.drawn)
+  if (!play.measured.periodic && !result.drawn && std::abs(result.steady.halves_differ) > kHalvesAlike)
     warnings.push_back(
         {"not_periodic",
          fmt::format("none of {} updates repeats an earlier one exactly; figures are means over the "

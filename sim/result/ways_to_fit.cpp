@@ -67,17 +67,24 @@ std::vector<Change> sharded_schedules() {
   return changes;
 }
 
-/// A schedule that waits in every micro-batch is refused where GPUs do different numbers of them.
-bool loads(const Trial& trial) { return has_equal_steps(trial.spec, trial.scenario.cluster, trial.scenario.training); }
+/// A schedule that waits in every micro-batch is refused where GPUs do different numbers of them, and where they are
+/// too many to be played.
+bool loads(const Trial& trial) {
+  const Scenario& scenario = trial.scenario;
+  return can_be_played(trial.spec, scenario.cluster, scenario.training, scenario.model);
+}
 
 void append(std::vector<Change>& changes, std::vector<Change> more) {
   for (Change& change : more) changes.push_back(std::move(change));
 }
 
+/// Where the work is divided by speed, micro-batches follow from that.
+bool has_own_micro_batches(const Scenario& scenario) { return scenario.training.balance == Balance::kNone; }
+
 /// Of a measured model neither the activations nor the kernels are known.
-std::vector<Change> changes_alone(const Fits& surely_fits, bool measured) {
+std::vector<Change> changes_alone(const Scenario& scenario, const Fits& surely_fits) {
   std::vector<Change> changes;
-  if (!measured)
+  if (!family_of(scenario.model).measured) {
     changes = {fuse_attention,
                implement(Implementation::kCompiled),
                implement(Implementation::kFused),
@@ -85,17 +92,19 @@ std::vector<Change> changes_alone(const Fits& surely_fits, bool measured) {
                recompute(Recompute::kSelectiveOp),
                recompute(Recompute::kFullEarlyStop),
                recompute(Recompute::kFull),
-               recompute_some(surely_fits),
-               divide_micro_batch(surely_fits)};
+               recompute_some(surely_fits)};
+    if (has_own_micro_batches(scenario)) changes.push_back(divide_micro_batch(surely_fits));
+  }
   append(changes, schedule_keys());
   append(changes, sharded_schedules());
   return changes;
 }
 
 /// Least loss of time first; the most sharded schedule last, for it is another training.
-std::vector<Change> changes_together(const Fits& surely_fits) {
-  std::vector<Change> changes = {fuse_attention, implement(Implementation::kCompiled), divide_micro_batch(surely_fits),
-                                 recompute(Recompute::kFull)};
+std::vector<Change> changes_together(const Scenario& scenario, const Fits& surely_fits) {
+  std::vector<Change> changes = {fuse_attention, implement(Implementation::kCompiled)};
+  if (has_own_micro_batches(scenario)) changes.push_back(divide_micro_batch(surely_fits));
+  changes.push_back(recompute(Recompute::kFull));
   append(changes, schedule_keys());
   for (const ScheduleTraits& traits : schedules())
     if (traits.sharding == Sharding::kParameters) changes.push_back(schedule(traits));
@@ -145,7 +154,7 @@ std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const
   std::vector<WayToFit> together;
   Trial trial = now;
   Bytes room = before.room();
-  for (const Change& change : changes_together(trials.surely_fits())) {
+  for (const Change& change : changes_together(now.scenario, trials.surely_fits())) {
     const std::optional<Changed> changed = change(trial);
     if (!changed || !loads(changed->trial)) continue;
     WayToFit way = way_of(*changed, before, trials.need_of(changed->trial));
@@ -167,7 +176,7 @@ WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec, const 
   const bool measured = family_of(scenario.model).measured;
   const Need before = trials.need_of(now);
   WaysToFit ways;
-  for (const Change& change : changes_alone(trials.surely_fits(), measured)) {
+  for (const Change& change : changes_alone(scenario, trials.surely_fits())) {
     const std::optional<Changed> changed = change(now);
     if (!changed || !loads(changed->trial)) continue;
     WayToFit way = way_of(*changed, before, trials.need_of(changed->trial));
@@ -179,7 +188,7 @@ WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec, const 
     return std::pair(a.fit.verdict, a.time_ratio) < std::pair(b.fit.verdict, b.time_ratio);
   });
   if (measured) return ways;
-  ways.largest_micro_batch = largest_micro_batch(now, trials.surely_fits());
+  if (has_own_micro_batches(scenario)) ways.largest_micro_batch = largest_micro_batch(now, trials.surely_fits());
   if (ways.alone.empty() || !ways.alone.front().fits()) ways.together = tried_together(now, before, trials);
   return ways;
 }

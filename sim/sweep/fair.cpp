@@ -82,7 +82,7 @@ double bound_of(const Scenario& scenario, const Part& part, const RunResult& any
     const auto group = static_cast<std::size_t>(place.group);
     if (!part.kept[group][static_cast<std::size_t>(place.gpu)]) continue;
     const RankKind& kind = costs.kinds[static_cast<std::size_t>(costs.kind_of[rank])];
-    samples += scenario.cluster.nodes[group].micro_batch_size / (kind.forward + kind.backward).value;
+    samples += kind.workload.micro_batch_size / (kind.forward + kind.backward).value;
   }
   return samples * scenario.training.sequence_length;
 }
@@ -141,8 +141,8 @@ std::optional<Fastest> fastest_part(const LoadedScenario& loaded, const std::vec
   std::vector<std::pair<double, const Part*>> order;
   for (const Part& part : parts) order.emplace_back(bound_of(scenario, part, any), &part);
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  // Where micro-batches are drawn, luck may be faster than the mean.
-  const bool bounded = !scenario.training.unsteady.varies();
+  // Where micro-batches are drawn, luck may be faster than the mean; where work is divided, a part may choose others.
+  const bool bounded = !scenario.training.unsteady.varies() && scenario.training.balance == Balance::kNone;
   std::optional<Fastest> fastest;
   for (const auto& [bound, part] : order) {
     if (fastest && fastest->clean && bounded && bound < fastest->alone.tokens_per_second) continue;

@@ -149,6 +149,7 @@ std::string line_of(const Heading& heading) {
                                 {"axes", std::move(axes)},
                                 {"schedules", texts(heading.schedules)},
                                 {"baseline", heading.baseline}});
+  if (heading.tuned) line.set("tuned", true);
   if (heading.fair) line.set("fair", true);  // files from before there was this key are as they were
   return dump_json(line);
 }
@@ -164,6 +165,7 @@ std::string line_of(const Heading& heading, const Row& row) {
     line.set("why", row.failure);
     return dump_json(line);
   }
+  if (heading.tuned) line.set("best_synchronous", row.best_synchronous);
   if (row.alone) line.set("alone", json_of(heading, *row.alone));
   std::vector<JsonValue> schedules;
   for (std::size_t i = 0; i < row.schedules.size(); ++i)
@@ -197,6 +199,8 @@ Heading read_heading(const std::string& line, const std::string& file) {
       reader.fail("points", "is not the number of combinations of the axes' values");
     heading.schedules = read_texts(reader, "schedules");
     heading.baseline = reader.text("baseline", std::nullopt, kLongText);
+    heading.tuned = reader.boolean("tuned", false);
+    if (heading.tuned && heading.schedules.empty()) reader.fail("tuned", "is true, and there are no schedules");
     heading.fair = reader.boolean("fair", false);
     return heading;
   });
@@ -219,6 +223,7 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
       row.failure = reader.text("why", std::nullopt, kLongText);
       return row;
     }
+    if (heading.tuned) row.best_synchronous = reader.text("best_synchronous", std::nullopt, kLongText);
     if (JsonValue* value = reader.find("alone")) {
       ObjectReader alone(*value, reader.pointer("alone"), reader.diagnostics());
       row.alone = read_alone(heading, alone);

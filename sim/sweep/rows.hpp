@@ -29,6 +29,7 @@ struct Heading {
   std::vector<Axis> axes;
   std::vector<std::string> schedules;  ///< labels
   std::string baseline;                ///< the label of that one
+  bool tuned = false;                  ///< the last schedule is the best synchronous one, as Row says which
   bool fair = false;                   ///< rows have Row::alone, and what is over it and over the balanced baseline
 
   bool operator==(const Heading&) const = default;
@@ -51,6 +52,7 @@ struct Row {
   std::string failure;             ///< empty: it was played
   std::vector<Metrics> schedules;  ///< as in the heading; those that rows have (metric_table.hpp)
   std::optional<Alone> alone{};    ///< absent also where no part has room for the training
+  std::string best_synchronous{};  ///< which schedule that is (AddedSchedule::form)
 
   bool done() const { return failure.empty(); }
 };

@@ -143,6 +143,7 @@ Speedup speedup_of(const Metrics& figures, Score by) {
   switch (by) {
     case Score::kTokens: return {figures.speedup, figures.speedup_interval};
     case Score::kSameBatch: return {figures.speedup_same_batch, figures.speedup_same_batch_interval};
+    case Score::kBestSynchronous: return {figures.over_best_synchronous, figures.over_best_synchronous_interval};
     case Score::kAlone: return {figures.over_alone, figures.over_alone_interval};
     case Score::kBalanced: return {figures.over_balanced, figures.over_balanced_interval};
   }
@@ -150,6 +151,11 @@ Speedup speedup_of(const Metrics& figures, Score by) {
 }
 
 void check_score(const Heading& heading, Score by) {
+  if (by == Score::kBestSynchronous && !heading.tuned)
+    throw BadInput(fmt::format(
+        "the rows of {} are not compared with the best synchronous schedule; play a sweep with a delayed or local "
+        "schedule, without --no-tuned",
+        in_quotes(heading.scenario, 100)));
   if ((by == Score::kAlone || by == Score::kBalanced) && !heading.fair)
     throw BadInput(fmt::format(
         "the rows of {} are not compared with parts alone and a balanced baseline; play the sweep anew with "
@@ -288,6 +294,35 @@ std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
     return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines);
   });
   return list;
+}
+
+OverBest over_best(const SweepRows& rows, std::size_t schedule) {
+  const auto at = [&](const Row& row) {
+    return row.done() && row.schedules[schedule].fits() ? row.schedules[schedule].over_best_synchronous : std::nullopt;
+  };
+  OverBest over;
+  for (const Row& row : rows.rows) {
+    const std::optional<double> times = at(row);
+    if (!times) continue;
+    over.least = over.points == 0 ? *times : std::min(over.least, *times);
+    over.most = std::max(over.most, *times);
+    ++over.points;
+    over.faster += *times > 1 ? 1 : 0;
+  }
+  std::map<std::pair<std::size_t, bool>, OverBest::Change> found;
+  for_each_step(rows, [&](const Step& step) {
+    const std::optional<double> first = at(*step.first), second = at(*step.second);
+    if (!first || !second || (*first > 1) == (*second > 1)) return;
+    const bool from = *second > 1;
+    const double equal = crossing(step.from, step.to, std::log(*first), std::log(*second));
+    OverBest::Change& change =
+        found.try_emplace({step.axis, from}, OverBest::Change{step.axis, from, equal, equal, 0}).first->second;
+    change.low = std::min(change.low, equal);
+    change.high = std::max(change.high, equal);
+    ++change.lines;
+  });
+  for (const auto& [key, change] : found) over.changes.push_back(change);
+  return over;
 }
 
 std::vector<Failure> failures_of(const SweepRows& rows) {

@@ -15,10 +15,11 @@ namespace accosim {
 
 /// What is called fast.
 enum class Score : std::uint8_t {
-  kTokens,     ///< tokens per second
-  kSameBatch,  ///< the speedup over the baseline at equal samples an update
-  kAlone,      ///< the speedup over the fastest part alone, per token
-  kBalanced,   ///< the speedup over the baseline whose work is balanced, per token
+  kTokens,           ///< tokens per second
+  kSameBatch,        ///< the speedup over the baseline at equal samples an update
+  kBestSynchronous,  ///< the speedup over the best synchronous schedule, likewise
+  kAlone,            ///< the speedup over the fastest part alone, per token
+  kBalanced,         ///< the speedup over the baseline whose work is balanced, per token
 };
 /// Throws BadInput where the rows have no such score.
 void check_score(const Heading& heading, Score by);
@@ -117,6 +118,21 @@ struct Crossover {
 };
 /// Of the numeric axes of a grid, the most frequent first.
 std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit);
+
+/// A schedule beside the best synchronous one of each point (Heading::tuned), at equal samples, where it has them.
+struct OverBest {
+  std::size_t points = 0, faster = 0;
+  double least = 0, most = 0;
+  /// Along an axis the two are equal between `low` and `high`; `from`: above that the schedule is the faster one.
+  struct Change {
+    std::size_t axis = 0;
+    bool from = false;
+    double low = 0, high = 0;
+    std::size_t lines = 0;
+  };
+  std::vector<Change> changes;  ///< of the numeric axes of a grid
+};
+OverBest over_best(const SweepRows& rows, std::size_t schedule);
 
 /// Points that failed, by reason, the most frequent first.
 struct Failure {

@@ -14,6 +14,7 @@
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/result/best_synchronous.hpp"
 #include "sim/result/run.hpp"
 #include "sim/sweep/fair.hpp"
 #include "sim/sweep/hash.hpp"
@@ -60,8 +61,12 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
       load_scenario(sweep.scenario, all_settings(sweep, heading.axes, point_of(sweep.space, 0)));
   heading.scenario = first.scenario.name;
   heading.baseline = first.scenario.baseline;
-  for (const int index : chosen_schedules(first.scenario, sweep.schedules))
-    heading.schedules.push_back(first.scenario.schedules[static_cast<std::size_t>(index)].label);
+  for (const int index : chosen_schedules(first.scenario, sweep.schedules)) {
+    const ScheduleSpec& spec = first.scenario.schedules[static_cast<std::size_t>(index)];
+    heading.schedules.push_back(spec.label);
+    heading.tuned = heading.tuned || (sweep.tuned && !is_synchronous(spec));
+  }
+  if (heading.tuned) heading.schedules.emplace_back(kBestSynchronous);
   // All that decides what the points come to: the scenario with its files, the order of the points, the network.
   std::string points;
   for (std::size_t i = 0; i < std::min<std::size_t>(heading.points, 1000); ++i)
@@ -76,17 +81,23 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
 }
 
 Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, NetworkKind network, PartCache& cache) {
-  Row row{index, point_of(sweep.space, index), {}, {}, {}};
+  Row row{index, point_of(sweep.space, index), {}, {}, {}, {}};
   try {
-    const LoadedScenario loaded = load_scenario(sweep.scenario, all_settings(sweep, heading.axes, row.point));
-    const Scenario& scenario = loaded.scenario;
+    LoadedScenario loaded = load_scenario(sweep.scenario, all_settings(sweep, heading.axes, row.point));
+    Scenario& scenario = loaded.scenario;
     std::vector<int> indices;
-    for (const std::string& label : heading.schedules) {
-      const ScheduleSpec* const spec = schedule_labelled(scenario, label);
-      if (spec == nullptr) throw BadInput(fmt::format("there is no schedule \"{}\" here", label));
+    for (std::size_t i = 0; i < heading.schedules.size() - (heading.tuned ? 1 : 0); ++i) {
+      const ScheduleSpec* const spec = schedule_labelled(scenario, heading.schedules[i]);
+      if (spec == nullptr) throw BadInput(fmt::format("there is no schedule \"{}\" here", heading.schedules[i]));
       indices.push_back(static_cast<int>(spec - scenario.schedules.data()));
     }
     const Evaluations evaluations(network);
+    if (heading.tuned) {
+      add_best_synchronous(scenario, indices, evaluations);
+      if (!scenario.best_synchronous)
+        throw BadInput("no synchronous schedule can be played here; leave the best one out with --no-tuned");
+      row.best_synchronous = scenario.best_synchronous->form;
+    }
     const std::vector<RunResult> results = compare(scenario, indices, evaluations, Advice::kNone);
     row.schedules.assign(results.begin(), results.end());
     if (heading.fair) add_fair(row, loaded, indices, results, evaluations, cache);

@@ -18,6 +18,7 @@ struct Sweep {
   std::vector<std::string> schedules;  ///< labels or names; empty: all
   Space space;
   bool fair = false;  ///< every point is compared with its parts alone and with the balanced baseline too
+  bool tuned = true;  ///< and delayed or local schedules with the best synchronous one
 };
 
 inline constexpr const char* kSweepSchema = "accosim.sweep/1";

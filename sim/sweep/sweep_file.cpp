@@ -107,6 +107,7 @@ Sweep read_sweep(const std::string& text, const std::string& path) {
     sweep.set = texts_of(reader, "set");
     sweep.schedules = texts_of(reader, "schedules");
     sweep.fair = reader.boolean("fair", false);
+    sweep.tuned = reader.boolean("tuned", true);
     sweep.space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "over", 0)};
     reader.finish();
   }

@@ -6,10 +6,6 @@ BEGIN {
   known["sim/app/trace", "sim/app/schedules"] = 1
   known["sim/player/child", "sim/player/player"] = 1
   known["sim/player/player_state", "sim/player/player"] = 1
-  known["sim/result/critical_path", "sim/result/run"] = 1
-  known["sim/result/explained_collectives", "sim/result/run"] = 1
-  known["sim/result/waiting", "sim/result/run"] = 1
-  known["sim/result/warnings", "sim/result/run"] = 1
   known["reports/console_rows", "reports/answer"] = 1
   known["calibration/ranks/namespaces", "calibration/ranks/local_network"] = 1
   known["calibration/train/gpt_passes", "calibration/train/gpt"] = 1

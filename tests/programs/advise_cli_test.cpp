@@ -77,7 +77,7 @@ std::map<std::string, Tried> tried_by_compare(const std::string& file, const Sma
     points = more;
   }
   for (const std::vector<std::string>& point : points) {
-    std::vector<std::string> words{"compare", file, "--json"};
+    std::vector<std::string> words{"compare", file, "--json", "--no-tuned"};
     std::string name;
     for (const std::string& set : point) {
       words.insert(words.end(), {"--set", set});

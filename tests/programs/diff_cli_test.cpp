@@ -61,7 +61,7 @@ TEST(Diff, OfResultsAddsUpAndNamesTheLargestPart) {
   const std::string b = written(folder, "b.json", compare);
   const Json document = differences(a, b), before = Json::parse(text_of(a)), after = Json::parse(text_of(b));
   EXPECT_EQ(document["schema"], "accosim.diff/1");
-  ASSERT_EQ(document["schedules"].size(), 4U);
+  ASSERT_EQ(document["schedules"].size(), 5U);
   for (const Json& one : document["schedules"].elements()) {
     expect_adds_up(one["update_time"], "s");
     expect_adds_up(one["memory"], "bytes");

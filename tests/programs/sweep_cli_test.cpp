@@ -13,6 +13,7 @@
 
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/unwrapped.hpp"
 
 namespace accosim {
 namespace {
@@ -188,7 +189,7 @@ TEST(Sweep, OfAMixSaysWhetherTheSlowerPartIsWorthAdding) {
                               picture = folder.path / "curve.svg";
   const ProgramRun run =
       accosim({"sweep", "scenarios/mixes/h100_a100.json", "--over", "/cluster/nodes/1/count=0,1,4", "--fair",
-               "--schedule", "zero1", "--schedule", "acco", "-o", rows.string(), "--csv", csv.string()});
+               "--no-tuned", "--schedule", "zero1", "--schedule", "acco", "-o", rows.string(), "--csv", csv.string()});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   // One A100 node slows zero1 down, four do not; acco adds up, at a batch that grows.
   EXPECT_NE(run.out.find("below, 16 H100-SXM alone are faster."), std::string::npos) << run.out;
@@ -223,6 +224,37 @@ TEST(Sweep, OfAMixSaysWhetherTheSlowerPartIsWorthAdding) {
   }
 }
 
+TEST(Sweep, SaysWhatIsLeftOverTheBestSynchronousScheduleOfEachPoint) {
+  const TemporaryFolder folder;
+  const std::filesystem::path rows = folder.path / "rows.jsonl", picture = folder.path / "curve.svg";
+  const ProgramRun run = accosim({"sweep", "finetune_2x4_a100", "--over",
+                                  "/cluster/nodes/0/nics/bandwidth=25,100,400 Gbit/s", "-o", rows.string()});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string said = unwrapped(run.out);
+  EXPECT_NE(said.find("The best synchronous schedule is zero3, "), std::string::npos) << said;
+  EXPECT_NE(said.find("acco is faster than that at 2 of 3 points: "), std::string::npos) << said;
+  EXPECT_NE(said.find("times as fast at equal samples; faster below "), std::string::npos) << said;
+  // A row is what `compare` says of its point.
+  const std::vector<std::string> lines = lines_of(rows);
+  ASSERT_EQ(lines.size(), 4U);
+  const Json row = Json::parse(lines[2]), compared = results_of({"compare", "finetune_2x4_a100"});
+  EXPECT_EQ(row["best_synchronous"], compared["best_synchronous"]["form"].text());
+  for (std::size_t i = 0; i < compared["results"].size(); ++i)
+    EXPECT_EQ(row["schedules"][i]["speedup_over_best_synchronous"].number(),
+              compared["results"][i]["speedup_over_best_synchronous"].number())
+        << i;
+  const auto draw = [&](const std::string& file) {
+    return accosim({"plot", "--kind", "curve", file, "--by", "best-synchronous", "-o", picture.string()});
+  };
+  ASSERT_EQ(draw(rows.string()).exit_code, 0);
+  EXPECT_NE(text_of(picture).find("over the best synchronous schedule"), std::string::npos);
+  const std::filesystem::path plain = folder.path / "plain.jsonl";
+  ASSERT_EQ(accosim(sweep_of(plain, {"--no-tuned"})).exit_code, 0);
+  const ProgramRun none = draw(plain.string());
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_NE(none.err.find("--no-tuned"), std::string::npos) << none.err;
+}
+
 TEST(Sweep, WithoutFairThereIsNoSuchPicture) {
   const TemporaryFolder folder;
   const std::filesystem::path rows = folder.path / "rows.jsonl";
@@ -236,7 +268,8 @@ TEST(Sweep, WithoutFairThereIsNoSuchPicture) {
 TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
   const TemporaryFolder folder;
   const std::filesystem::path rows = folder.path / "rows.jsonl", csv = folder.path / "rows.csv";
-  ASSERT_EQ(accosim(sweep_of(rows, {"--csv", csv.string(), "--schedule", "DDP as released"})).exit_code, 0);
+  ASSERT_EQ(accosim(sweep_of(rows, {"--csv", csv.string(), "--schedule", "DDP as released", "--no-tuned"})).exit_code,
+            0);
   const std::vector<std::string> table = lines_of(csv);
   EXPECT_EQ(table.size(), 1 + 24 * 2U);
   EXPECT_EQ(table[0].rfind("index,/training/micro_batch_size,/training/gradient_accumulation_steps,status,why,schedule,"

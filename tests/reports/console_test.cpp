@@ -14,6 +14,7 @@
 #include "models/spec/schedule.hpp"
 #include "reports/human.hpp"
 #include "reports/table.hpp"
+#include "tests/support/unwrapped.hpp"
 
 namespace accosim {
 namespace {
@@ -26,14 +27,6 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// What a sentence says, whatever lines it was wrapped to.
-std::string unwrapped(const std::string& text) {
-  std::string result;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) result += word + ' ';
-  return result;
-}
 
 TEST(TerminalText, WidthIsWhatATerminalShows) {
   EXPECT_EQ(display_width("acco"), 4);

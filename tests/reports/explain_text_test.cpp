@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/unwrapped.hpp"
+
 namespace accosim {
 namespace {
 
@@ -17,13 +19,6 @@ std::string explained(const Explanation& explanation, int width = 100) {
   options.width = width;
   write_explanations(out, {explanation}, options);
   return out.str();
-}
-
-std::string unwrapped(const std::string& text) {
-  std::string result;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) result += word + ' ';
-  return result;
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -136,7 +131,7 @@ TEST(ExplanationText, InterferenceIsNamedWithWhatItCosts) {
                   "Interference costs 80.0 ms (5.0 %): as many samples would take 1.52 s if computation and "
                   "communication on a GPU did not slow each other."));
   explanation.without_interference = Seconds{1.6};
-  EXPECT_TRUE(has(explained(explanation), "Interference costs nothing"));
+  EXPECT_TRUE(has(explained(explanation), "Interference costs this update nothing"));
 }
 
 TEST(ExplanationText, OperatorsThatSchedulesShareStandOnce) {

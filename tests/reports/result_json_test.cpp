@@ -57,6 +57,8 @@ RunResult full_result() {
   result.gpu_hours = 8;
   result.speedup = 1.5;
   result.speedup_same_batch = 1.25;
+  result.over_best_synchronous = 1.125;
+  result.over_best_synchronous_interval = Interval{1, 1.25};
   result.speedup_interval = Interval{1.25, 1.75};
   result.published_speedup = 0.75;
   result.published_time = Seconds{4800};
@@ -131,8 +133,9 @@ TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
     "schedule": "acco", "label": "ACCO \"two rounds\"", "update_time_s": 0.5, "update_time_s_low": 0.4,
     "update_time_s_high": 0.625, "total_time_s": 7200.0,
     "tokens_per_s": 1000.0, "tokens_per_s_per_gpu": 250.0, "model_flops_per_s_per_gpu": 1e14, "gpu_hours": 8.0, "cost": null,
-    "speedup": 1.5, "speedup_same_batch": 1.25, "speedup_low": 1.25,
+    "speedup": 1.5, "speedup_same_batch": 1.25, "speedup_over_best_synchronous": 1.125, "speedup_low": 1.25,
     "speedup_high": 1.75, "speedup_same_batch_low": null, "speedup_same_batch_high": null,
+    "speedup_over_best_synchronous_low": 1.0, "speedup_over_best_synchronous_high": 1.25,
     "published_speedup": 0.75, "published_speedup_error": 1.0, "published_time_s": 4800.0,
     "published_time_error": 0.5, "published_of_another_run": false, "batch_inflation": 2.0, "statistics": "synchronous",
     "samples_per_update": 64.0, "micro_batches_per_update": 16.0,

@@ -38,57 +38,49 @@ TEST(Ladder, FromDdpAsReleasedToAccoChangesOneThingAtATime) {
   const Scenario scenario = sample_scenario(2, 4);
   const ScheduleSpec acco = sample_schedule("acco");
   const std::vector<Rung> rungs = rungs_between(scenario, released(), acco);
-  EXPECT_EQ(changes_of(rungs), (std::vector<std::string>{"DDP as released", "no_sync: one reduction an update",
-                                                         "gradients in bf16", "parameters bf16, states fp32",
-                                                         "no buffers sent and no copies", "ZeRO-1: optimizer sharded",
-                                                         "ZeRO-1 overlapped both ways", "ACCO: communication hidden"}));
+  EXPECT_EQ(changes_of(rungs),
+            (std::vector<std::string>{"DDP as released", "no_sync: one reduction an update", "gradients in bf16",
+                                      "parameters bf16, states fp32", "no buffers sent and no copies",
+                                      "ZeRO-1: optimizer sharded", "ACCO: communication hidden"}));
   EXPECT_EQ(rungs.front().spec, released());
   EXPECT_EQ(rungs[1].spec.sync, Sync::kLastMicroBatch);
   EXPECT_EQ(rungs[1].spec.gradient_dtype, Dtype::kFp32);
   EXPECT_EQ(rungs[2].spec.gradient_dtype, Dtype::kBf16);
   EXPECT_EQ(rungs[4].spec.name, "ddp");
   EXPECT_TRUE(is_serial_sharded(rungs[5].spec));
-  EXPECT_EQ(rungs[6].spec.name, "zero1");
-  EXPECT_EQ(rungs[6].spec.overlap, Overlap::kBackward);
-  EXPECT_EQ(rungs[6].spec.buckets, Buckets::kUnits);  // PyTorch's
-  EXPECT_TRUE(rungs[6].spec.overlap_param_gather);
   EXPECT_EQ(rungs.back().spec, acco);
   EXPECT_EQ(rungs.back().most_same_batch, 1.5);
   EXPECT_EQ(rungs.back().most_over, 5U) << "the law is over serial ZeRO-1";
   for (std::size_t i = 0; i + 1 < rungs.size(); ++i) EXPECT_EQ(rungs[i].most_same_batch, 0);
 }
 
-TEST(Ladder, OverlapsBothWaysBeforeItDelaysWhereTheFrameworkCanAndSkipsWhatIsThere) {
+TEST(Ladder, GoesByTheBestSynchronousScheduleBeforeItDelays) {
   Scenario scenario = sample_scenario(2, 4);
   const ScheduleSpec serial = sample_schedule("zero1"), dpu = sample_schedule("dpu");
-  const std::string both = "ZeRO-1 overlapped both ways", hidden = "DPU: communication hidden";
+  const std::string hidden = "DPU: communication hidden";
   std::vector<Rung> rungs = rungs_between(scenario, serial, dpu);
-  EXPECT_EQ(changes_of(rungs), (std::vector<std::string>{"zero1", both, hidden}));
+  EXPECT_EQ(changes_of(rungs), (std::vector<std::string>{"zero1", hidden}));
   EXPECT_EQ(rungs.back().most_same_batch, 2);
   EXPECT_EQ(rungs.back().most_over, 0U);
-  // Gradients are beside the backward pass already: their buckets stay.
-  ScheduleSpec half = serial;
-  half.overlap = Overlap::kBackward;
-  half.buckets = Buckets::kTensors;
-  half.bucket_cap = half.first_bucket = Bytes{1e7};
-  half.gradient_as_bucket_view = true;
-  rungs = rungs_between(scenario, half, dpu);
-  EXPECT_EQ(changes_of(rungs), (std::vector<std::string>{"zero1", both, hidden}));
-  EXPECT_EQ(rungs[1].spec.buckets, Buckets::kTensors);
-  EXPECT_EQ(rungs[1].spec.bucket_cap, Bytes{1e7});
-  EXPECT_EQ(rungs.back().most_same_batch, 0) << "no serial ZeRO-1 is on the way";
-  half.overlap_param_gather = true;
-  EXPECT_EQ(changes_of(rungs_between(scenario, half, dpu)), (std::vector<std::string>{"zero1", hidden}));
-  // The scenario's own, where it has one.
-  half.label = "mine";
-  scenario.schedules.push_back(half);
-  EXPECT_EQ(rungs_between(scenario, serial, dpu)[1].spec, half);
-  scenario.schedules.pop_back();
-  // Unlike ranks: no law. DeepSpeed gathers after the step: no such rung.
-  scenario.training.framework = Framework::kDeepspeed;
-  EXPECT_EQ(changes_of(rungs_between(scenario, serial, dpu)), (std::vector<std::string>{"zero1", hidden}));
-  EXPECT_EQ(rungs_between(scenario, serial, dpu).back().most_same_batch, 2);
-  scenario.cluster.nodes[0].devices[0].slowdown = 2;
+  ScheduleSpec best = serial;
+  best.label = "best synchronous: zero1, both";
+  best.overlap = Overlap::kBackward;
+  best.buckets = Buckets::kUnits;
+  best.gradient_as_bucket_view = true;
+  best.overlap_param_gather = true;
+  scenario.best_synchronous = AddedSchedule{scenario.schedules.size(), "zero1, both", "{}", {}};
+  scenario.schedules.push_back(best);
+  rungs = rungs_between(scenario, serial, dpu);
+  // What is left on the way to the best one are its views of the buckets.
+  const std::vector<std::string> to_best{"zero1", "buckets beside the backward pass",
+                                         "parameters beside the forward pass", best.label, hidden};
+  EXPECT_EQ(changes_of(rungs), to_best);
+  EXPECT_EQ(rungs[3].spec, best);
+  EXPECT_EQ(rungs.back().most_over, 0U) << "the law is over the serial one";
+  // From the best one, and between synchronous ones, nothing is added.
+  EXPECT_EQ(changes_of(rungs_between(scenario, best, dpu)), (std::vector<std::string>{best.label, hidden}));
+  EXPECT_EQ(rungs_between(scenario, serial, sample_schedule("zero3")).size(), 2U);
+  scenario.cluster.nodes[0].devices[0].slowdown = 2;  // unlike ranks: no law
   EXPECT_EQ(rungs_between(scenario, serial, dpu).back().most_same_batch, 0);
 }
 

@@ -355,15 +355,16 @@ TEST(Sharded, TheCriticalPathExplainsAllOfAnUpdate) {
   }
 }
 
-TEST(Sharded, FoldedHybridKeepsOneRankAnIndexAndItsFlows) {
-  // 4 equal nodes of 2: ranks of one index are alike, those of two are not, as each index has rings of its own. The
-  // edges of both rings over one pair of nodes are a component; the four components are one.
+TEST(Sharded, FoldedHybridIsOneRankAndOneFlow) {
+  // 4 equal nodes of 2: ranks are alike, and the rings of the two indices, which share the links of their nodes.
   const Scenario scenario = sample_scenario(4, 2);
   ScheduleSpec spec = sample_schedule("zero3");
   spec.shard_group = ShardGroup::kNode;
   const Folded folded = fold(build(spec, price(scenario, spec), 1, 1));
-  ASSERT_EQ(folded.graph.ranks.size(), 2u);
-  EXPECT_EQ(folded.graph.ranks[0].multiplicity, 4);
+  ASSERT_EQ(folded.graph.ranks.size(), 1u);
+  EXPECT_EQ(folded.graph.ranks[0].multiplicity, 8);
+  for (const Path& path : folded.graph.paths) EXPECT_EQ(path.alike, 8);
+  for (const Link& link : folded.graph.links) EXPECT_EQ(link.alike, 4);
   int flows = 0;
   for (const Group& group : folded.graph.groups)
     for (const Plan& plan : group.plans) {

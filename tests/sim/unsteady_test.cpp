@@ -468,13 +468,26 @@ TEST(SharedLinks, SimgridIsAskedOnlyWhereTwoFlowsCanMeet) {
   // A ring over all ranks takes each link once. Hybrid sharding has groups across nodes that meet on a node's links.
   const Scenario scenario = sample_scenario(3, 2);
   const ScheduleSpec ddp = schedule(scenario, "ddp");
-  EXPECT_FALSE(shares_links(build(ddp, price(scenario, ddp), 4, 4)));
+  const auto graph_of = [](const Scenario& of, const ScheduleSpec& spec) { return build(spec, price(of, spec), 4, 4); };
+  EXPECT_EQ(sharing_of(graph_of(scenario, ddp)), Sharing::kNone);
   ScheduleSpec hybrid = sample_schedule("zero3");
   hybrid.shard_group = ShardGroup::kNode;
-  EXPECT_TRUE(shares_links(build(hybrid, price(scenario, hybrid), 4, 4)));
   Scenario narrow = scenario;
   narrow.cluster.fabric.oversubscription = 2;
-  EXPECT_TRUE(shares_links(build(ddp, price(narrow, ddp), 4, 4)));
+  Scenario unlike = scenario;
+  unlike.cluster.nodes[0].devices[1].slowdown = 1.5;
+  // Folded, the groups of equal ranks are one, whose flows always have equal parts: SimGrid, which plays the graph that
+  // is not folded, comes to the same.
+  for (const auto& [of, spec] : {std::pair(scenario, hybrid), std::pair(narrow, ddp)}) {
+    const EventGraph graph = graph_of(of, spec);
+    EXPECT_EQ(sharing_of(graph), Sharing::kUnevenly);
+    const EventGraph folded = fold(graph).graph;
+    EXPECT_EQ(sharing_of(folded), Sharing::kEvenly);
+    const double shared = play(graph, NetworkKind::kSimgrid, {}).end.value;
+    EXPECT_NEAR(play(folded, NetworkKind::kSimgrid, {}).end.value, shared, 1e-9 * shared);
+    EXPECT_LT(play(folded, NetworkKind::kReference, {}).end.value, 0.99 * shared);
+  }
+  EXPECT_EQ(sharing_of(fold(graph_of(unlike, hybrid)).graph), Sharing::kUnevenly);
 }
 
 TEST(Unsteady, SpeedsThatStayAreALoopPlayedInOneGo) {

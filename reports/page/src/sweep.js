@@ -7,6 +7,7 @@ const sweepColour = (s) => kSweepColours[s % kSweepColours.length];
 const sweepDash = (s) => kSweepDashes[s % kSweepDashes.length];
 
 const kScoreNames = {tokens: 'tokens per second', 'same-batch': 'equal samples an update',
+  'best-synchronous': 'over the best synchronous schedule',
   alone: 'against the fastest part alone', balanced: 'against the balanced baseline'};
 
 /// What the pickers say: {score, axis, up, at: index of a value by axis}. The other axes are at their middle, or at the
@@ -220,6 +221,12 @@ function showSweepWords(sweep) {
       axis.values.map((value, i) => [nameOf(value), ...score.wins[a][i].map(percentOf)]))))));
 }
 
+function showTuned({tuned}) {
+  if (!tuned) return;
+  byId('tuned').hidden = false;
+  byId('tuned').append(...tuned.map((text) => el('p', {dir: 'auto'}, text)));
+}
+
 function showWorth({worth, baseline}) {
   if (!worth) return;
   byId('worth').hidden = false;
@@ -244,6 +251,7 @@ function showFailed({failed, failures, axes}) {
 function showSweep({sweep}) {
   byId('sweep').hidden = false;
   showSweepWords(sweep);
+  showTuned(sweep);
   showWorth(sweep);
   showFailed(sweep);
   if (!sweep.grid) {

@@ -169,7 +169,7 @@ Verb plot_verb() {
   const std::vector<Option> always = joined(picture_options(), {force_option()});
   const std::vector<Option> played = joined(play_options(), always), timed = joined(played, timeline_options(""));
   Texts of_a_ladder = names_of(joined(always, scenario_options()));
-  of_a_ladder.insert(of_a_ladder.end(), {"--network", "--ladder"});
+  of_a_ladder.insert(of_a_ladder.end(), {"--network", "--ladder", "--no-tuned"});
   Texts of_a_document = names_of(always);
   of_a_document.emplace_back("scenario");
   Texts of_rows = names_of(joined(always, cut_options()));
@@ -178,7 +178,7 @@ Verb plot_verb() {
   for (const Option& option : winner_options()) of_a_map.push_back(option.names);
   return {.name = "plot",
           .help = "Draw a timeline, where the time goes, memory, a ladder, convergence or a sweep as a picture",
-          .options = joined(joined(timed, winner_options()), joined({ladder_option()}, cut_options())),
+          .options = joined(joined(timed, winner_options()), joined({ladder_option(), tuned_option()}, cut_options())),
           .modes = {{.of = "of a timeline (--kind timeline)",
                      .reads = names_of(timed),
                      .run = plot_timeline,

@@ -33,7 +33,7 @@ constexpr const char* kUpdates = "--timeline-updates";
 
 std::vector<Option> options() {
   return joined(
-      joined(joined(play_options(), winner_options()), {verbose_option()}),
+      joined(joined(play_options(), winner_options()), {tuned_option(), verbose_option()}),
       {seeds_option(),
        {.names = "-o,--output",
         .help = "HTML file to write",
@@ -119,9 +119,10 @@ ExitCode write(const Scenario& scenario, const Page& page, const std::string& pa
 
 ExitCode report_schedules(const Arguments& arguments) {
   const std::string& path = arguments.text("--output");
-  const ChosenSchedules chosen = load_chosen(arguments, {{"--output", path, page_kind()}}, {});
+  ChosenSchedules chosen = load_chosen(arguments, {{"--output", path, page_kind()}}, {});
   const TimelineChoice choice{chosen_ranks(chosen.scenario, arguments, kRanks), arguments.whole(kUpdates)};
   const Evaluations evaluations(network_of(arguments));
+  add_tuned(chosen, evaluations, arguments);
   std::optional<Ladder> ladder;
   if (arguments.given("--ladder"))
     ladder = while_shown("playing the schedules between",

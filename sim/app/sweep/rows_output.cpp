@@ -18,20 +18,22 @@ Option by_option() {
   return {.names = "--by",
           .help =
               "Of a sweep: what is called fast. same-batch: the largest speedup over the baseline at equal samples "
-              "an update; tokens: the most tokens per second; of rows that were played with --fair also alone: "
+              "an update; best-synchronous: over the best synchronous schedule; tokens: the most tokens per second; of "
+              "rows that were played with --fair also alone: "
               "over the fastest part alone, per token; balanced: over the baseline whose work is balanced, at as "
               "many samples an update",
           .value = std::string("same-batch"),
-          .choices = {"same-batch", "tokens", "alone", "balanced"},
+          .choices = {"same-batch", "best-synchronous", "tokens", "alone", "balanced"},
           .default_shown = true};
 }
 
 Score score_of(const Arguments& arguments) {
   const std::string& by = arguments.text("--by");
-  return by == "tokens"       ? Score::kTokens
-         : by == "same-batch" ? Score::kSameBatch
-         : by == "alone"      ? Score::kAlone
-                              : Score::kBalanced;
+  return by == "tokens"             ? Score::kTokens
+         : by == "same-batch"       ? Score::kSameBatch
+         : by == "best-synchronous" ? Score::kBestSynchronous
+         : by == "alone"            ? Score::kAlone
+                                    : Score::kBalanced;
 }
 
 std::vector<Option> merit_options() { return joined({by_option()}, winner_options()); }

@@ -47,7 +47,8 @@ std::vector<Option> axis_options() {
       {.names = "--fair",
        .help = "Of unlike GPUs or node groups: compare every point also with the fastest part alone (one kind of GPU, "
                "or one node group) and with the baseline whose work is balanced",
-       .value = false}};
+       .value = false},
+      tuned_option()};
 }
 
 std::vector<Option> work_options() {
@@ -86,12 +87,14 @@ Sweep sweep_of(const Arguments& arguments, Texts& inputs) {
     sweep.set.insert(sweep.set.end(), set.begin(), set.end());
     if (!arguments.texts("--schedule").empty()) sweep.schedules = arguments.texts("--schedule");
     sweep.fair = sweep.fair || arguments.flag("--fair");
+    sweep.tuned = sweep.tuned && !arguments.flag("--no-tuned");
     for (const char* const option : {"--over", "--zip", "--latin-hypercube"})
       if (arguments.given(option))
         throw BadInput(fmt::format("{} is part of the sweep's file {}; write it there", option, in_quotes(path, 300)));
     return sweep;
   }
-  Sweep sweep{path, arguments.texts("--set"), arguments.texts("--schedule"), {}, arguments.flag("--fair")};
+  Sweep sweep{path, arguments.texts("--set"), arguments.texts("--schedule"),
+              {},   arguments.flag("--fair"), !arguments.flag("--no-tuned")};
   std::vector<Space> axes;
   for (const std::string& over : arguments.texts("--over"))
     axes.push_back({.kind = Space::Kind::kAxis, .axis = parse_axis(over)});

@@ -1,0 +1,144 @@
+// What delayed and local schedules are held against: is it never slower than any synchronous schedule that is listed,
+// and is it what its entry says?
+#include "sim/result/best_synchronous.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "models/read/load.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "sim/answers/ladder.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/result/run.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+std::vector<int> all_of(const Scenario& scenario) { return chosen_schedules(scenario, {}); }
+
+/// Of the scenario with its best synchronous schedule, all that stand in it.
+std::vector<RunResult> compared(Scenario& scenario, NetworkKind network = NetworkKind::kReference) {
+  std::vector<int> chosen = all_of(scenario);
+  const Evaluations evaluations(network);
+  add_best_synchronous(scenario, chosen, evaluations);
+  return compare(scenario, chosen, evaluations, Advice::kNone);
+}
+
+TEST(BestSynchronous, IsOfAtMostTwelveForms) {
+  std::set<std::string> names;
+  std::size_t forms = 0;
+  for (const auto* const rows : {&schedules(), &schedules_of_frameworks()})
+    for (const ScheduleTraits& traits : *rows)
+      for (const TunedForm& form : traits.tuned) {
+        ++forms;
+        names.insert(std::string(traits.name) + ", " + form.form);
+        EXPECT_FALSE(traits.delayed || traits.local) << traits.name;
+        // Each is what a scenario of its framework may hold.
+        const std::string entry = std::string(R"([{"name": ")") + traits.name + "\", " + form.keys + "}]";
+        const std::string framework = name_of(form.framework);
+        EXPECT_NO_THROW(
+            load_scenario("pretrain_4x8_a100", {"/training/framework=" + framework, "/published={}",
+                                                "/schedules=" + entry, "/baseline=" + std::string(traits.name)}))
+            << entry;
+      }
+  EXPECT_LE(forms, 12U);
+  EXPECT_EQ(names.size(), forms);
+}
+
+TEST(BestSynchronous, StandsOnlyBesideDelayedAndLocalOnes) {
+  const Evaluations evaluations(NetworkKind::kReference);
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.schedules = {sample_schedule("ddp"), sample_schedule("zero1"), sample_schedule("local_sgd")};
+  scenario.baseline = "ddp";
+  std::vector<int> synchronous{0, 1};
+  add_best_synchronous(scenario, synchronous, evaluations);
+  EXPECT_EQ(synchronous, (std::vector<int>{0, 1}));
+  EXPECT_FALSE(scenario.best_synchronous);
+  std::vector<int> local{2};
+  add_best_synchronous(scenario, local, evaluations);
+  ASSERT_TRUE(scenario.best_synchronous);
+  EXPECT_EQ(local, (std::vector<int>{2, 3}));
+  add_best_synchronous(scenario, local, evaluations);  // once
+  EXPECT_EQ(scenario.schedules.size(), 4U);
+}
+
+TEST(BestSynchronous, IsNeverSlowerThanASynchronousScheduleThatIsListed) {
+  Random random(26);
+  for (int i = 0; i < 200; ++i) {
+    Scenario scenario = random_homogeneous(random);
+    for (const char* const name : {"zero2", "zero3"})
+      if (random.integer(0, 1) == 1) scenario.schedules.push_back(sample_schedule(name));
+    if (i % 3 == 1) {  // unlike GPUs, under those that do not wait for each other in every micro-batch
+      std::erase_if(scenario.schedules, [](const ScheduleSpec& spec) { return meets_every_micro_batch(spec); });
+      scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+      for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = random.uniform(1, 3);
+    }
+    const std::vector<RunResult> results = compared(scenario);
+    ASSERT_TRUE(scenario.best_synchronous) << i;
+    const RunResult& best = results.back();
+    EXPECT_EQ(best.over_best_synchronous, best.fits() ? std::optional(1.0) : std::nullopt) << i;
+    for (const RunResult& each : results) {
+      const ScheduleSpec& spec = *schedule_labelled(scenario, each.label);
+      if (!is_synchronous(spec) || each.fit.probability < 0.9) continue;
+      EXPECT_GE(best.fit.probability, 0.9) << i << " " << each.label;
+      EXPECT_GE(best.tokens_per_second, each.tokens_per_second) << i << " " << each.label;
+    }
+  }
+}
+
+TEST(BestSynchronous, IsWhatItsEntrySays) {
+  for (const char* const name : {"finetune_2x4_a100", "pretrain_4x8_a100", "straggler_4x8_a100"}) {
+    Scenario scenario = load_scenario(name, {}).scenario;
+    const std::vector<RunResult> results = compared(scenario, NetworkKind::kSimgrid);
+    const AddedSchedule& added = *scenario.best_synchronous;
+    ASSERT_FALSE(added.entry.empty()) << name;
+    const RunResult& best = results.back();
+    const auto acco =
+        std::find_if(results.begin(), results.end(), [](const RunResult& each) { return each.label == "acco"; });
+    // Written into the scenario as its baseline, it plays the same, and what ACCO is over it is its speedup.
+    std::vector<std::string> sets = added.set;
+    sets.insert(sets.end(),
+                {"/published={}", "/schedules=[" + added.entry + ",{\"name\":\"acco\"}]", "/baseline=" + added.form});
+    const Scenario written = load_scenario(name, sets).scenario;
+    const std::vector<RunResult> two = compare(written, {0, 1}, NetworkKind::kSimgrid, Advice::kNone);
+    EXPECT_EQ(two[0].update_time.value, best.update_time.value) << name;
+    EXPECT_EQ(two[1].speedup_same_batch, acco->over_best_synchronous) << name;
+    EXPECT_LT(*acco->over_best_synchronous, *acco->speedup_same_batch) << name;
+  }
+}
+
+TEST(BestSynchronous, IsARungOfTheLadder) {
+  for (const char* const name : {"finetune_2x4_a100", "pretrain_4x8_a100"}) {
+    Scenario scenario = load_scenario(name, {}).scenario;
+    const std::vector<RunResult> results = compared(scenario);
+    const ScheduleSpec& acco = *schedule_labelled(scenario, "acco");
+    const Ladder walked = ladder(scenario, baseline_of(scenario), acco, NetworkKind::kReference);
+    const std::size_t rungs = walked.rungs.size();
+    ASSERT_GE(rungs, 3U);
+    EXPECT_EQ(walked.rungs[rungs - 2].change, results.back().label);
+    const auto same =
+        std::find_if(results.begin(), results.end(), [](const RunResult& each) { return each.label == "acco"; });
+    EXPECT_NEAR(*walked.rungs.back().times_same_batch / *same->over_best_synchronous, 1, 1e-9) << name;
+  }
+}
+
+TEST(BestSynchronous, ChangesNoFigureOfTheOthers) {
+  Scenario scenario = load_scenario("mixed_a100_v100", {}).scenario;
+  const std::vector<RunResult> without = compare(scenario, all_of(scenario), NetworkKind::kReference, Advice::kNone);
+  const std::vector<RunResult> with = compared(scenario);
+  ASSERT_EQ(with.size(), without.size() + 1);
+  for (std::size_t i = 0; i < without.size(); ++i) {
+    EXPECT_EQ(with[i].update_time.value, without[i].update_time.value) << without[i].label;
+    EXPECT_EQ(with[i].speedup_same_batch, without[i].speedup_same_batch) << without[i].label;
+    EXPECT_FALSE(without[i].over_best_synchronous);
+  }
+}
+
+}  // namespace
+}  // namespace accosim
