@@ -28,7 +28,7 @@ Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec, const Trai
   return group.precision == Dtype::kTf32 ? Dtype::kTf32 : Dtype::kFp32;
 }
 
-int shard_ranks(const Costs& costs, const ScheduleSpec&) { return costs.kinds.front().shards; }
+int shard_ranks(const Costs& costs) { return costs.kinds.front().shards; }
 
 namespace {
 

@@ -72,7 +72,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec);
 
 /// RankKind::shards of every rank: replicas that shard anything are of one size. Of the first, where nothing is
 /// sharded.
-int shard_ranks(const Costs& costs, const ScheduleSpec& spec);
+int shard_ranks(const Costs& costs);
 
 /// One optimizer step on `parameters` elements, with gradient clipping where it is asked for. For accocal by the
 /// device's table of its optimizer kernel, where there is one. Types: those of the costs, unless others are named.

@@ -158,7 +158,8 @@ std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
     if (standing.nearest) ++nearest[*standing.nearest];
     points += standing.best() ? 1 : 0;
   }
-  if (points == 0) return "No schedule fits at any point.";
+  const bool played = std::any_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
+  if (points == 0) return played ? "No schedule fits at any point." : "No point could be played.";
   std::string text;
   for (const auto& [count, schedule] : counted(wins)) {
     const std::string& label = rows.heading.schedules[schedule];

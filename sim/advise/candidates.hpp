@@ -36,17 +36,18 @@ struct Form {
   std::vector<Knob> knobs{};
 };
 
-struct CandidateSpace {
-  std::vector<Form> forms;
-  bool published = false;  ///< the scenario says what was published of its own schedules, which then goes
-};
-
 /// Which form, and the alternative of each of its knobs.
 struct Candidate {
   std::size_t form = 0;
   std::vector<std::size_t> at{};
 
   bool operator==(const Candidate&) const = default;
+};
+
+struct CandidateSpace {
+  std::vector<Form> forms;
+  bool published = false;               ///< the scenario says what was published of its own schedules, which then goes
+  std::vector<Candidate> as_written{};  ///< the scenario's own schedules, where nothing else is asked for
 };
 
 inline constexpr std::size_t kMostCandidates = 1'000'000'000;

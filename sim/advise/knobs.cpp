@@ -290,21 +290,26 @@ void tell_rounds(Form& form, Knob& work) {
     }
 }
 
-/// Of two entries that differ in what knobs vary alone, the first stands for both, with the alternatives of the second.
-bool merged_into(std::vector<Form>& forms, const Form& form) {
+/// Of two entries that differ in what knobs vary alone, the first stands for both, with the alternatives of the second:
+/// where those are. Nothing where there is no such first one.
+std::optional<Candidate> merged_into(std::vector<Form>& forms, const Form& form) {
   const auto same = std::find_if(forms.begin(), forms.end(), [&](const Form& each) {
     return each.schedule == form.schedule && each.keys == form.keys;
   });
-  if (same == forms.end()) return false;
+  if (same == forms.end()) return std::nullopt;
+  Candidate candidate{static_cast<std::size_t>(same - forms.begin()), std::vector<std::size_t>(same->knobs.size(), 0)};
   for (const Knob& knob : form.knobs) {
     const Alternative& written = knob.alternatives.front();
     auto own =
         std::find_if(same->knobs.begin(), same->knobs.end(), [&](const Knob& each) { return each.name == knob.name; });
     if (own == same->knobs.end()) own = same->knobs.insert(own, Knob{knob.name, {Alternative{}}, false});
     std::vector<Alternative>& known = own->alternatives;
-    if (std::find(known.begin(), known.end(), written) == known.end()) known.push_back(written);
+    const auto at = std::find(known.begin(), known.end(), written);
+    candidate.at.resize(same->knobs.size(), 0);
+    candidate.at[static_cast<std::size_t>(own - same->knobs.begin())] = static_cast<std::size_t>(at - known.begin());
+    if (at == known.end()) known.push_back(written);
   }
-  return true;
+  return candidate;
 }
 
 std::vector<Knob> knobs_over(const std::vector<Axis>& over) {
@@ -351,9 +356,18 @@ Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::s
   for (const std::size_t i : wanted.written) {
     const ScheduleSpec& spec = scenario.schedules[i];
     std::optional<Form> form = forms.form_of(spec.name, spec.label, all_keys[i]);
-    if (form && over.empty() && merged_into(searchable.space.forms, *form)) continue;
+    std::vector<Candidate>& as_written = searchable.space.as_written;
+    if (form && over.empty()) {
+      if (std::optional<Candidate> merged = merged_into(searchable.space.forms, *form)) {
+        as_written.push_back(std::move(*merged));
+        continue;
+      }
+      as_written.push_back({searchable.space.forms.size(), {}});
+    }
     add(std::move(form), true);
   }
+  // What was merged later has added knobs, at whose first alternative these are.
+  for (Candidate& each : searchable.space.as_written) each.at.resize(searchable.space.forms[each.form].knobs.size(), 0);
   const std::vector<ScheduleKey> dtypes = shared_dtypes(all_keys);
   for (const std::string& name : wanted.added) add(forms.form_of(name, free_label(scenario, name), dtypes), false);
   return searchable;

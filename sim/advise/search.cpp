@@ -47,6 +47,14 @@ class Search {
     play(all);
   }
 
+  /// Whatever the budget: no answer is worse than what is written.
+  void as_written() {
+    std::vector<std::size_t> all;
+    for (const Candidate& each : space_.as_written) all.push_back(index_of(space_, each));
+    budget_ = std::max(budget_, all.size());
+    play(all);
+  }
+
   void coarsely() {
     std::vector<std::size_t> all;
     for (std::size_t form = 0; form < space_.forms.size(); ++form)
@@ -183,6 +191,7 @@ Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints
     searching.everything();
     return {searching.points(), true};
   }
+  searching.as_written();
   searching.coarsely();
   do {
     searching.refine();

@@ -125,12 +125,12 @@ void add(Knob& knob, const Scenario& scenario, const Written& written) {
 }
 
 /// The work divided by the speed of the GPUs: numbers of micro-batches, even ones too, and their sizes.
-void add_balanced(Knob& knob, const Scenario& scenario, const Written& written) {
+void add_balanced(Knob& knob, const Scenario& scenario, const Written& written, const Evaluations& evaluations) {
   const double asked = samples_asked(scenario);
   const ScheduleSpec& spec = baseline_of(scenario);
   for (const BalanceTask& task : {BalanceTask{asked, 2, false, true}, BalanceTask{asked, 1, false, true},
                                   BalanceTask{asked, 2, true, true}, BalanceTask{asked, 1, true, false}}) {
-    const Balanced choice = balanced(scenario, spec, {spec}, task);
+    const Balanced choice = balanced(scenario, spec, {spec}, task, evaluations);
     if (std::abs(choice.samples / asked - 1) > kEqualSamples) continue;
     add(knob, choice.scenario, written);
   }
@@ -156,8 +156,9 @@ Knob work_knob(const LoadedScenario& loaded) {
     return a.cluster.nodes.front().micro_batch_size < b.cluster.nodes.front().micro_batch_size;
   });
   for (const Scenario& each : sizes) add(knob, each, written);
+  const Evaluations evaluations(NetworkKind::kReference);
   if (unlike)
-    for (const Scenario& each : sizes) add_balanced(knob, each, written);
+    for (const Scenario& each : sizes) add_balanced(knob, each, written, evaluations);
   return knob;
 }
 

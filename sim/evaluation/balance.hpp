@@ -38,7 +38,7 @@ struct Balanced {
 /// micro-batches that are tried for given sizes: the whole numbers around samples / t_k / sum(n_k b_k / t_k), t_k being
 /// the time of a micro-batch of b_k samples on each of the n_k GPUs of kind k. The same scenario gives the same choice.
 Balanced balanced(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
-                  const BalanceTask& task, const Evaluations& evaluations = NetworkKind::kReference);
+                  const BalanceTask& task, const Evaluations& evaluations);
 
 /// What is the fastest, as `timed_by` plays it, of: what balanced() chooses with the sizes as written, with chosen
 /// sizes (where task.sizes), and everybody's work as written, in as many updates as it takes for the samples. One that

@@ -1,5 +1,6 @@
 #include "sim/evaluation/evaluation.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <string>
@@ -58,35 +59,35 @@ Question priced_setting(Question setting) {
   return setting;
 }
 
-/// The latest answers, as many as together have so many ranks; at least one.
+/// The latest answers, as many as together hold so many places or spans; at least one.
 template <class Key, class Answer>
 class Memory {
  public:
-  template <class Ask, class Ranks>
-  const Answer& of(Key key, const Ask& ask, const Ranks& ranks) {
+  template <class Ask, class Size>
+  const Answer& of(Key key, const Ask& ask, const Size& size) {
     for (const Entry& each : entries_)
       if (each.key == key) return each.answer;
     Answer answer = ask();
-    const std::size_t more = ranks(answer);
+    const std::size_t more = size(answer);
     entries_.push_back({std::move(key), std::move(answer), more});
-    ranks_ += more;
-    while (entries_.size() > 1 && (ranks_ > kMostRanks || entries_.size() > kMostEntries)) {
-      ranks_ -= entries_.front().ranks;
+    held_ += more;
+    while (entries_.size() > 1 && (held_ > kMostHeld || entries_.size() > kMostEntries)) {
+      held_ -= entries_.front().size;
       entries_.pop_front();
     }
     return entries_.back().answer;
   }
 
  private:
-  static constexpr std::size_t kMostRanks = 4096;
+  static constexpr std::size_t kMostHeld = 4'000'000;
   static constexpr std::size_t kMostEntries = 128;
   struct Entry {
     Key key;
     Answer answer;
-    std::size_t ranks = 0;
+    std::size_t size = 0;
   };
   std::deque<Entry> entries_;
-  std::size_t ranks_ = 0;
+  std::size_t held_ = 0;
 };
 
 }  // namespace
@@ -115,7 +116,7 @@ Shared<Costs> Evaluations::costs(const Scenario& scenario, const ScheduleSpec& s
   if (scenario.training.balance != Balance::kNone) return costs(divided(scenario, spec), spec);
   return remembered_->costs.of(
       priced_setting(setting_of(scenario, spec)), [&] { return Shared<Costs>(price(scenario, spec)); },
-      [](const Shared<Costs>& each) { return each->kinds.size(); });
+      [](const Shared<Costs>& each) { return each->places.size(); });
 }
 
 std::shared_ptr<const SteadyPlay> Evaluations::play(const Scenario& scenario, const ScheduleSpec& spec,
@@ -129,7 +130,9 @@ std::shared_ptr<const SteadyPlay> Evaluations::play(const Scenario& scenario, co
         return std::make_shared<const SteadyPlay>(
             play_steady(costs(scenario, spec), spec, accumulation_steps, network_, keep));
       },
-      [](const std::shared_ptr<const SteadyPlay>& each) { return each->folded.graph.ranks.size(); });
+      [](const std::shared_ptr<const SteadyPlay>& each) {
+        return std::max(each->folded.class_of.size(), each->spans.size());
+      });
 }
 
 }  // namespace accosim

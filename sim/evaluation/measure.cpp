@@ -126,7 +126,7 @@ bool Recorder::same_state(std::size_t a, std::size_t b, double tolerance) const 
 /// The least period that the last updates show twice over, in state and in duration; 0 where there is none.
 int Recorder::period() const {
   const std::vector<Update>& of = ranks_[0].updates;
-  const std::size_t updates = measured_updates();
+  const std::size_t updates = updates_;
   const double tolerance = kSame * (of[updates - 1].end - of[0].end) / static_cast<double>(updates - 1);
   for (std::size_t period = 1; 3 * period < updates; ++period) {
     bool repeats = true;
@@ -171,15 +171,14 @@ RankMeasure Recorder::measure_rank(const Rank& rank, int first, int last) const 
 
 Measured Recorder::measured() const {
   const std::vector<Update>& of = ranks_.front().updates;
-  const std::size_t updates_measured = measured_updates();
   for (const Rank& rank : ranks_)
-    if (rank.updates.size() < updates_measured || updates_measured < 4)
+    if (rank.updates.size() < updates_ || updates_ < 4)
       throw std::logic_error("a play without enough updates to measure");
   Measured measured;
   measured.spans = spans_;
   const int period = this->period();
   measured.periodic = period > 0 && !graph_.pace.unsteady.varies();
-  measured.last = static_cast<int>(updates_measured) - 1;
+  measured.last = static_cast<int>(updates_) - 1;
   const int settling = graph_.pace.drawn() ? std::min(4, measured.last / 4) : measured.last / 2;
   measured.first = measured.periodic ? measured.last - period : settling;
   double sum = 0, weight = 0;
@@ -196,12 +195,6 @@ Measured Recorder::measured() const {
   measured.last_begin = Seconds{of[measured.last - 1].end};
   measured.last_end = Seconds{of[measured.last].end};
   return measured;
-}
-
-Measured measure(const EventGraph& graph, const std::vector<Span>& spans) {
-  Recorder recorder(graph, 0, Keep::kAll);
-  for (const Span& span : spans) recorder.take(span);
-  return recorder.measured();
 }
 
 double band_of_mean(const std::vector<Seconds>& durations) {

@@ -51,7 +51,7 @@ enum class Keep : std::uint8_t {
 /// Measures a play while it goes on: keeps of each rank how its updates ended and when it was busy, not every span.
 class Recorder {
  public:
-  /// Of the first `updates` updates, or of all where that is 0. `graph` outlives the recorder; it may be written on.
+  /// Of the first `updates` updates. `graph` outlives the recorder; it may be written on.
   Recorder(const EventGraph& graph, std::size_t updates, Keep keep);
   /// In the order in which play() reports them.
   void take(const Span& span);
@@ -95,8 +95,6 @@ class Recorder {
   RankMeasure measure_rank(const Rank& rank, int first, int last) const;
   void take_counted(const Span& span);
 
-  std::size_t measured_updates() const { return updates_ == 0 ? ranks_.front().updates.size() : updates_; }
-
   const EventGraph& graph_;
   std::size_t updates_;
   Keep keep_;
@@ -106,8 +104,5 @@ class Recorder {
   std::vector<Rank> ranks_;
   std::vector<Span> kept_;
 };
-
-/// All at once. `spans` as play() reports them.
-Measured measure(const EventGraph& graph, const std::vector<Span>& spans);
 
 }  // namespace accosim

@@ -37,7 +37,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
   const Costs& costs = input.costs;
   const ScheduleSpec& spec = input.spec;
   const Scope scope = is_hybrid(input) ? Scope::kNode : update_scope(input.spec);
-  const int shards = shard_ranks(costs, spec);
+  const int shards = shard_ranks(costs);
   const std::vector<LayerTime>& layers = input.kind.times;
   std::vector<Unit> units;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -65,7 +65,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
 /// On the shard, which is kept in fp32.
 Seconds shard_step_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return optimizer_time(costs, costs.parameters / shard_ranks(costs, input.spec), input.kind.device, Dtype::kFp32,
+  return optimizer_time(costs, costs.parameters / shard_ranks(costs), input.kind.device, Dtype::kFp32,
                         input.spec.reduce_dtype);
 }
 

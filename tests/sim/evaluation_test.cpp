@@ -16,6 +16,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
 #include "sim/answers/ladder.hpp"
+#include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
 #include "tests/support/sample.hpp"
@@ -103,6 +104,34 @@ TEST(Evaluations, SayWhatTheyDividedAndHowToWriteItDown) {
   for (std::string option, value; words >> option >> value;) set.push_back(value);
   ASSERT_EQ(set.size(), 3U + 1 + 2 * 2) << said->advice;
   EXPECT_EQ(run().tokens_per_second, divided.tokens_per_second);
+}
+
+TEST(Evaluations, WaysToFitAreChangesOfTheScenarioAsItIsWritten) {
+  const std::vector<std::string> asked{"/training/balance=speed", "/training/micro_batch_size=8",
+                                       "/model=gpt-neo-2.7b"};
+  const Scenario scenario = load_scenario("mixed_16_a100_16_v100", asked).scenario;
+  const Evaluations evaluations(NetworkKind::kReference);
+  const ScheduleSpec& ddp = *schedule_labelled(scenario, "ddp");
+  const RunResult run = run_schedule(scenario, ddp, evaluations);
+  ASSERT_GE(run.ways_to_fit.alone.size(), 5U);
+  EXPECT_EQ(run.ways_to_fit.largest_micro_batch, 0) << "micro-batches follow from the division";
+  for (const WayToFit& way : run.ways_to_fit.alone) {
+    std::vector<std::string> sets = asked;
+    sets.insert(sets.end(), way.set.begin(), way.set.end());
+    const Scenario changed = load_scenario("mixed_16_a100_16_v100", sets).scenario;
+    const RunResult then = run_schedule(changed, *schedule_labelled(changed, "ddp"), evaluations, Advice::kNone);
+    EXPECT_NEAR(then.memory_resident.value, way.memory.value, 1) << way.change;
+  }
+}
+
+TEST(Evaluations, DivideADivisionNoMore) {
+  const Scenario scenario = load_scenario("mixed_16_a100_16_v100", {"/training/balance=speed"}).scenario;
+  const ScheduleSpec& zero1 = *schedule_labelled(scenario, "zero1");
+  const Evaluations evaluations(NetworkKind::kReference);
+  const BalanceTask twice{2 * samples_asked(scenario), 1, false, true};
+  const Balanced balance = balanced(scenario, zero1, {zero1}, twice, evaluations);
+  EXPECT_EQ(balance.scenario.training.balance, Balance::kNone);
+  EXPECT_NEAR(samples_per_update(*evaluations.play(balance.scenario, zero1)) / twice.samples, 1, kEqualSamples);
 }
 
 }  // namespace

@@ -48,9 +48,9 @@ struct Played {
 };
 Played played(const Scenario& scenario, const ScheduleSpec& spec, int updates) {
   const EventGraph graph = build(spec, price(scenario, spec), scenario.training.gradient_accumulation_steps, updates);
-  std::vector<Span> spans;
-  play(graph, kReference, [&](const Span& span) { spans.push_back(span); });
-  const Measured measured = measure(graph, spans);
+  Recorder recorder(graph, static_cast<std::size_t>(updates), Keep::kLastUpdate);
+  play(graph, kReference, [&](const Span& span) { recorder.take(span); });
+  const Measured measured = recorder.measured();
   double sum = 0, squares = 0;
   for (const Seconds each : measured.durations) {
     sum += each.value;

@@ -172,7 +172,7 @@ struct Unit {
 std::vector<Unit> units_of(const ScheduleInput& input) {
   const ScheduleSpec& spec = input.spec;
   const Scope scope = is_hybrid(spec) ? Scope::kNode : update_scope(spec);
-  const int shards = shard_ranks(input.costs, spec);
+  const int shards = shard_ranks(input.costs);
   std::vector<Unit> units;
   for (const LayerTime& layer : input.kind.times) {
     const Bytes parameters = layer.parameters * bytes_of(input.costs.parameter_dtype);
@@ -233,7 +233,7 @@ Seconds sharded_micro_batch_time(const ScheduleInput& input, const std::vector<U
 Seconds zero3_closed_form(const ScheduleInput& input) {
   const ScheduleSpec& spec = input.spec;
   const std::vector<Unit> units = units_of(input);
-  const double shard = input.costs.parameters / shard_ranks(input.costs, spec);
+  const double shard = input.costs.parameters / shard_ranks(input.costs);
   Seconds time = optimizer_time(input.costs, shard, input.kind.device, Dtype::kFp32, spec.reduce_dtype);
   const int A = input.accumulation_steps;
   const auto add = [&](int count, bool first, bool last) {

@@ -214,6 +214,26 @@ std::vector<Axis> axes_asked_for(const Arguments& arguments) {
   return axes;
 }
 
+/// Where an axis has no value that the scenario takes, every point would be refused by that.
+void check_axes(const std::vector<Axis>& axes, const Asked& asked) {
+  for (const Axis& axis : axes) {
+    std::optional<ScenarioError> refused;
+    for (const std::string& value : axis.values) {
+      std::vector<std::string> settings = asked.set;
+      settings.push_back(axis.pointer + "=" + value);
+      try {
+        load_scenario(asked.scenario, settings);
+        refused.reset();
+        break;
+      } catch (const ScenarioError& error) {
+        if (!refused) refused = error;
+      }
+    }
+    if (refused)
+      throw ScenarioError({fmt::format("--over {}: no value is taken: {}", axis.pointer, refused->errors[0])});
+  }
+}
+
 Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   const Scenario& scenario = loaded.scenario;
   const int jobs = arguments.whole("--jobs");
@@ -226,6 +246,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
                   samples_asked(scenario),    arguments.number("--batch-tolerance") / 100,
                   network_of(arguments),      winner_rule_of(arguments)};
   answer.budget = budget_of(arguments);
+  check_axes(axes_asked_for(arguments), answer.asked);
   Searchable searchable = while_shown("looking for candidates", [&] {
     return candidates_for(loaded, arguments.texts("--schedule"), axes_asked_for(arguments));
   });
