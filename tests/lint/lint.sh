@@ -63,6 +63,14 @@ found=$(
   grep -nE '(^|[^_[:alnum:]])(typedef|assert\()|[A-Za-z_>]\(void\)' -- "${sources[@]}" /dev/null |
     sed -E 's/^([^:]*:[0-9]+):.*/\1: write using for typedef, () for (void), and a check that stays in the program for assert/'
 
+  # A test that is in no program never fails.
+  if [ -e tests/CMakeLists.txt ]; then
+    printf '%s\n' "${sources[@]}" | sed -nE 's|^(tests/.*/([a-z0-9_]+_test[a-z_]*)\.cpp)$|\1 \2|p' |
+      awk 'NR == FNR { known[$1]; next } !($2 in known) {
+        print $1 ":1: is in no program of tests; name it in tests/CMakeLists.txt"
+      }' <(find tests calibration -name CMakeLists.txt -exec grep -ohE '[a-z0-9_]+_test[a-z_]*' {} +) -
+  fi
+
   # The places where the project happens to be developed. The brackets keep this file from naming them.
   grep -nIE '(^|[^A-Za-z0-9_.<-])/wor[k](/|[^A-Za-z0-9_/-]|$)|/tmp/brief[s]|\.\./share[d]/' -- "${files[@]}" /dev/null |
     sed -E 's/^([^:]*:[0-9]+):.*/\1: names a place outside the project; the project speaks of itself alone/'

@@ -99,6 +99,12 @@ violation README.md 2 "(../share""d/design.md)"
 violation README.md 2 "/wor""k"
 
 make_tree
+printf 'accosim_tests(models_tests FOLDER models price_test LIBRARIES accosim_models)\n' >"$tree/tests/CMakeLists.txt"
+bash "$lint" "$tree" >/dev/null || fail 'a test that is built was refused'
+printf '// Why.\n' >"$tree/tests/models/forgotten_test.cpp"
+bash "$lint" "$tree" | grep -q '^tests/models/forgotten_test.cpp:1: is in no program' || fail 'a test that is not built passed'
+
+make_tree
 for i in $(seq 1 44); do printf '// Why.\n' >"$tree/models/price/more$i.hpp"; done
 bash "$lint" "$tree" >/dev/null || fail 'a folder of 45 files was refused'
 printf '// Why.\n' >"$tree/models/price/more45.hpp"
