@@ -393,6 +393,9 @@ std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule, con
     std::vector<std::string> owners;
     for (const ScheduleTraits& row : schedules())
       if (row.takes(key.name)) owners.emplace_back(row.name);
+    for (const ScheduleTraits& row : schedules_of_frameworks())
+      if (row.takes(key.name) && std::find(owners.begin(), owners.end(), row.name) == owners.end())
+        owners.push_back(fmt::format("{} under {}", row.name, name_of(*row.under)));
     notes[key.name] =
         fmt::format("it belongs to {}, and {} has no such choice; remove it", in_words(owners), schedule.name);
   }

@@ -117,7 +117,7 @@ std::string the_rest(const ScheduleSpec& now, const ScheduleSpec& to) {
   if (now.name == to.name) return "all that is left";
   if (traits.delayed) return fmt::format("{}: communication hidden", traits.title);
   if (traits.local) return fmt::format("{}: meetings each {} updates", traits.title, to.inner_updates);
-  return traits.title;
+  return to.label == to.name ? std::string(traits.title) : fmt::format("{}: {}", traits.title, to.label);
 }
 
 constexpr Change kChanges[] = {reduce_once, gradients_in, parameters_in, copy_less,
