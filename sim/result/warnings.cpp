@@ -18,6 +18,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/crews.hpp"
+#include "sim/result/looks_wrong.hpp"
 #include "sim/result/statistics_warning.hpp"
 #include "sim/result/waiting.hpp"
 #include "sim/result/ways_to_fit.hpp"
@@ -256,7 +257,7 @@ Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
 
 std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
                                  const RunResult& result, const Evaluations& evaluations) {
-  std::vector<Warning> warnings;
+  std::vector<Warning> warnings = looks_wrong(scenario.cluster);
   for (const std::optional<Warning>& warning : {may_not_fit(result), computes_in_fp32(scenario, spec),
                                                 recompute_saves_nothing(scenario, spec, result, evaluations),
                                                 keeps_precision(scenario), casts_on_the_wire(spec, play)})

@@ -15,8 +15,10 @@
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "models/spec/shipped.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/result/looks_wrong.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -185,6 +187,27 @@ TEST(Warnings, SayWhatTheirThresholdsMean) {
   EXPECT_GT(std::abs(dpu.steady.halves_differ), 1e-9);
   EXPECT_TRUE(warns(dpu, "not_periodic"));
   EXPECT_FALSE(warns(of(fast, 3), "not_periodic"));
+}
+
+TEST(Warnings, AskAboutWhatNoHardwareHas) {
+  const auto asked = [](const std::vector<std::string>& sets) {
+    const Scenario scenario = load_scenario("pretrain_4x8_a100", sets).scenario;
+    std::string all;
+    for (const Warning& warning : looks_wrong(scenario.cluster)) all += warning.message + "\n";
+    return all;
+  };
+  EXPECT_EQ(asked({}), "");
+  EXPECT_EQ(asked({"/cluster/nodes/0/intra/bandwidth=600 GB/s"}),
+            "/cluster/nodes/0/intra/bandwidth is 600 GB/s, and NVLink of the generation ampere has 300 GB/s in one "
+            "direction\n");
+  EXPECT_EQ(asked({"/cluster/nodes/0/nics/bandwidth=800 Gbit/s"}), "");
+  EXPECT_EQ(
+      asked({"/cluster/nodes/0/nics/bandwidth=200 GB/s"}),
+      "/cluster/nodes/0/nics/bandwidth is 200 GB/s, 1600 Gbit/s for each adapter, and the fastest that is sold has "
+      "800\n");
+  // No shipped scenario is asked about anything.
+  for (const ShippedFile& file : shipped_files(FileKind::kScenario))
+    EXPECT_TRUE(looks_wrong(load_scenario(file.name, {}).scenario.cluster).empty()) << file.name;
 }
 
 const Warning* ranks_wait_of(const RunResult& result) {

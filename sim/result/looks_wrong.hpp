@@ -1,0 +1,16 @@
+// What a cluster says that no hardware has: asked about once, with the place, and never refused, for parts that are not
+// for sale yet are a good question.
+#pragma once
+
+#include <vector>
+
+#include "models/spec/cluster.hpp"
+#include "sim/result/metrics.hpp"
+
+namespace accosim {
+
+/// Of each node group, as warnings "looks_wrong": links inside a node that are faster than any of their generation, as
+/// where both directions were added up; adapters above 800 Gbit/s, as where bytes were meant as bits.
+std::vector<Warning> looks_wrong(const Cluster& cluster);
+
+}  // namespace accosim
