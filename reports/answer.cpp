@@ -66,6 +66,11 @@ class Words {
     return added ? fmt::format("the best synchronous schedule ({})", best->form) : result.label;
   }
 
+  /// Whether it is another of the schedules once more.
+  bool repeats(const RunResult& result) const {
+    return named(result) != result.label && scenario_.best_synchronous->entry.empty();
+  }
+
   /// At the beginning of one: the labels of the user's stay as they are.
   std::string beginning(const RunResult& result) const {
     std::string text = named(result);
@@ -133,7 +138,7 @@ class Words {
     const std::size_t winner = *standing_.winner;
     std::optional<std::size_t> near;
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (i == winner || !standing_.caveats[i].none() || standing_.times[i] <= 0) continue;
+      if (i == winner || !standing_.caveats[i].none() || standing_.times[i] <= 0 || repeats(results_[i])) continue;
       const double spread = ratio_spread(results_[i].spread, results_[winner].spread);
       if (interval_80(1 / standing_.times[i], spread).low <= 1 &&
           (!near || standing_.times[i] > standing_.times[*near]))

@@ -71,16 +71,22 @@ bool is_decided_by_loss(const RunResult& result) {
 }
 
 std::vector<Contender> contenders_of(const std::vector<RunResult>& results, const std::string& baseline) {
-  const bool same_batch = std::all_of(results.begin(), results.end(),
-                                      [](const RunResult& each) { return each.speedup_same_batch.has_value(); });
+  const auto all_have = [&](std::optional<double> Metrics::*speedup) {
+    return std::all_of(results.begin(), results.end(),
+                       [&](const RunResult& each) { return (each.*speedup).has_value(); });
+  };
+  std::optional<double> Metrics::*const score = all_have(&Metrics::over_best_synchronous)
+                                                    ? &Metrics::over_best_synchronous
+                                                : all_have(&Metrics::speedup_same_batch) ? &Metrics::speedup_same_batch
+                                                                                         : &Metrics::speedup;
   // A speedup to the loss is over the baseline as it is written.
   double over_written = 1;
   for (const RunResult& each : results)
-    if (each.label == baseline && same_batch) over_written = *each.speedup_same_batch;
+    if (each.label == baseline && score != &Metrics::speedup) over_written = *(each.*score);
   std::vector<Contender> contenders;
   for (const RunResult& each : results) {
     Contender contender{each.tokens_per_second, each.statistics, each.batch_inflation, each.fit.probability, false};
-    if (each.speedup) contender.score = same_batch ? each.speedup_same_batch : each.speedup;
+    if (each.speedup) contender.score = each.*score;
     contender.loss_unreached = each.to_loss && each.to_loss->holds && !each.to_loss->reached;
     if (is_decided_by_loss(each)) {
       contender.score = over_written * each.to_loss->speedup;

@@ -63,9 +63,10 @@ inline constexpr double kNoticeablyFaster = 1.005;
 /// Whether curves that hold (TimeToLoss::holds) say how long it takes to the loss, and so how it is ranked.
 bool is_decided_by_loss(const RunResult& result);
 
-/// Of results of compare(), or of one of run_schedule(). The score is the speedup over the baseline at the same batch;
-/// where one of them has none, of all the speedup per token. Of what is_decided_by_loss() it is the speedup to the
-/// loss, and what that charges for is no caveat any more. `baseline`: its label.
+/// Of results of compare(), or of one of run_schedule(). The score is the speedup over the best synchronous schedule
+/// at the same batch; where one of them has none, of all that over the baseline; or else per token. Of what
+/// is_decided_by_loss() it is the speedup to the loss, and what that charges for is no caveat any more. `baseline`: its
+/// label.
 std::vector<Contender> contenders_of(const std::vector<RunResult>& results, const std::string& baseline);
 
 /// Of these; `times` of one with a caveat whose batch is not the winner's are over the winner played at that batch, as

@@ -166,10 +166,14 @@ void check_score(const Heading& heading, Score by) {
 std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
   if (!row.done() || !row.schedules[schedule].fits()) return std::nullopt;
   const Metrics& figures = row.schedules[schedule];
-  // Where one of them has no speedup at the same batch all are compared per token, as compare() does.
-  const bool per_token = by == Score::kSameBatch &&
-                         std::any_of(row.schedules.begin(), row.schedules.end(),
-                                     [](const Metrics& each) { return each.fits() && !each.speedup_same_batch; });
+  // As compare() ranks: against one opponent at everybody's batch; where one of them has no speedup at the same batch,
+  // all per token.
+  const auto all_have = [&](std::optional<double> Metrics::*speedup) {
+    return std::all_of(row.schedules.begin(), row.schedules.end(),
+                       [&](const Metrics& each) { return !each.fits() || (each.*speedup).has_value(); });
+  };
+  if (by == Score::kSameBatch && all_have(&Metrics::over_best_synchronous)) return figures.over_best_synchronous;
+  const bool per_token = by == Score::kSameBatch && !all_have(&Metrics::speedup_same_batch);
   if (by == Score::kTokens || per_token) return figures.tokens_per_second;
   return speedup_of(figures, by).value;
 }
