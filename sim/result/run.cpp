@@ -247,7 +247,9 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
   const int common = common_steps(scenario);
   const double steps = samples / (samples_asked(scenario) / common) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
-  const double most = !traits.delayed ? std::max(4.0, 1.0 * kMostReplayed * common) : 1e9;
+  // What is sent in every micro-batch is played piece by piece: at no more of them than were asked for.
+  const int most_times = meets_every_micro_batch(spec) ? 1 : kMostReplayed;
+  const double most = !traits.delayed ? std::max(4.0, 1.0 * most_times * common) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) { return replayed_at(scenario, spec, n, evaluations); };
   const auto [time, done] = at(below);
