@@ -63,12 +63,12 @@ class Words {
   std::string named(const RunResult& result) const {
     const std::optional<AddedSchedule>& best = scenario_.best_synchronous;
     const bool added = best && scenario_.schedules[best->index].label == result.label;
-    return added ? fmt::format("the best synchronous schedule ({})", best->form) : result.label;
+    return added ? fmt::format("the best synchronous schedule ({})", best->name()) : result.label;
   }
 
   /// Whether it is another of the schedules once more.
   bool repeats(const RunResult& result) const {
-    return named(result) != result.label && scenario_.best_synchronous->entry.empty();
+    return named(result) != result.label && scenario_.best_synchronous->repeats();
   }
 
   /// At the beginning of one: the labels of the user's stay as they are.

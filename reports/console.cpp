@@ -216,7 +216,10 @@ void write_best_synchronous(std::ostream& out, const Scenario& scenario, const C
   write_wrapped(out, "",
                 fmt::format("best synchronous: {}, the fastest of the scenario's own synchronous schedules and of the "
                             "tuned ones that were tried{}.",
-                            best.form, best.entry.empty() ? "" : "; --json has the entry that writes it down"),
+                            best.name(),
+                            best.repeats()       ? std::string()
+                            : best.entry.empty() ? fmt::format(": --set {}", fmt::join(best.set, " --set "))
+                                                 : std::string("; --json has the entry that writes it down")),
                 options.width);
 }
 
@@ -280,7 +283,7 @@ void write_comparison(std::ostream& out, const Scenario& scenario, const std::ve
   write_device_classes(out, scenario, results, options);
   for (const RunResult& result : results)
     if (result.fit.verdict != FitVerdict::kFits) write_memory_by_kind(out, result, options);
-  write_fair_comparison(out, fair, scenario.baseline, options);
+  write_fair_comparison(out, fair, options);
   write_all_warnings(out, results, options);
   write_missing(out, scenario, results, options);
   write_closing(out, scenario, results, options);

@@ -18,8 +18,7 @@ std::string name_of(const FairBaseline& each) {
 
 }  // namespace
 
-void write_fair_comparison(std::ostream& out, const FairComparison& fair, const std::string& baseline,
-                           const ConsoleOptions& options) {
+void write_fair_comparison(std::ostream& out, const FairComparison& fair, const ConsoleOptions& options) {
   if (fair.baselines.empty()) return;
   TableOf<FairBaseline> table(fair.baselines);
   const bool all_fit =
@@ -36,8 +35,8 @@ void write_fair_comparison(std::ostream& out, const FairComparison& fair, const 
     table.add("memory", "", [](const FairBaseline& each) {
       return each.fits ? Cell{"fits"} : Cell{"OOM", Style::kBad};
     });
-  write_table_below(out, baseline + " with its work divided by speed, and on each kind of GPU alone", table.columns(),
-                    options);
+  write_table_below(out, fair.schedule + " with its work divided by speed, and on each kind of GPU alone",
+                    table.columns(), options);
   out << '\n';
   for (const std::string& sentence : fair.words) write_wrapped(out, "", sentence, options.width);
 }
@@ -69,10 +68,12 @@ JsonValue fair_gains_json(const FairComparison& fair) {
   return json_list(fair.gains, [](const FairGain& gain) {
     return json_object({{"label", gain.label},
                         {"speedup", gain.speedup},
-                        {"speedup_same_batch", gain.speedup_same_batch},
-                        {"balanced", gain.balanced},
-                        {"speedup_over_balanced", gain.speedup_over_balanced},
-                        {"share_of_balance", gain.share_of_balance}});
+                        {"speedup_same_batch", gain.same_batch()},
+                        {"by_tuning", gain.tuning},
+                        {"by_balance", gain.balance},
+                        {"by_hiding", gain.hidden},
+                        {"share_of_balance", gain.share_of_balance()},
+                        {"work", gain.work}});
   });
 }
 

@@ -1,9 +1,8 @@
-// The console's part about a mixed cluster: the baseline with its work balanced and each kind of GPU alone, and what
-// the gains are due to.
+// The console's part about a mixed cluster: the best synchronous schedule with its work balanced and each kind of GPU
+// alone, and what the gains are due to.
 #pragma once
 
 #include <iosfwd>
-#include <string>
 
 #include "models/base/json.hpp"
 #include "reports/table.hpp"
@@ -12,8 +11,7 @@
 namespace accosim {
 
 /// Nothing where the comparison is empty.
-void write_fair_comparison(std::ostream& out, const FairComparison& fair, const std::string& baseline,
-                           const ConsoleOptions& options);
+void write_fair_comparison(std::ostream& out, const FairComparison& fair, const ConsoleOptions& options);
 
 /// "fair_baselines" and "fair_gains" of the document of results.
 JsonValue fair_baselines_json(const FairComparison& fair);

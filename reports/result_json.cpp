@@ -194,7 +194,7 @@ JsonValue answer_json(const std::vector<RunResult>& results, const Standing& sta
 /// "entry" is null where it repeats a schedule of the scenario's.
 JsonValue added_json(const Scenario& scenario, const AddedSchedule& added) {
   return json_object({{"label", scenario.schedules[added.index].label},
-                      {"form", added.form},
+                      {"form", added.name()},
                       {"entry", added.entry.empty() ? JsonValue() : parse_json(added.entry, "").root},
                       {"set", std::vector<JsonValue>(added.set.begin(), added.set.end())}});
 }

@@ -13,7 +13,7 @@
 namespace accosim {
 
 enum class FitVerdict : std::uint8_t {
-  kFits,        ///< all of the 80 % interval of what is resident is below the capacity
+  kFits,        ///< all of the 80 % interval of what is resident is below the capacity: with kSurelyFits or more
   kTight,       ///< the interval holds the capacity
   kDoesNotFit,  ///< all of it is above
 };
@@ -24,6 +24,9 @@ struct Fit {
   FitVerdict verdict = FitVerdict::kFits;
   double probability = 1;  ///< that what is resident is at most the capacity
 };
+
+/// The probability from which on it fits and nobody needs to ask.
+inline constexpr double kSurelyFits = 0.9;
 
 /// Standard deviation of the log of measured over predicted memory, where the allocator's slack is part of `total`: all
 /// of it errs by kTensorSpread, and the slack by kSlackSpread of itself, independently:

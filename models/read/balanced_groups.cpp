@@ -12,7 +12,17 @@ namespace accosim {
 namespace {
 
 constexpr const char* kSteps = "gradient_accumulation_steps";
-constexpr const char* kChosen[] = {"micro_batch_size", kSteps};
+constexpr const char* kSize = "micro_batch_size";
+
+/// The keys of a node group that a balance chooses.
+std::vector<const char*> chosen_by(Balance balance) {
+  switch (balance) {
+    case Balance::kSpeed: return {kSize, kSteps};
+    case Balance::kCounts: return {kSteps};
+    case Balance::kNone: break;
+  }
+  return {};
+}
 
 bool is_count(const JsonValue& value) {
   return value.kind == JsonKind::kNumber && value.number >= 1 && value.number <= kMaxInteger &&
@@ -40,12 +50,11 @@ std::vector<int> read_accumulation_steps(ObjectReader& group, int gpus) {
 }
 
 void refuse_what_balance_chooses(ObjectReader& group, const Training& training) {
-  if (training.balance != Balance::kSpeed) return;
-  for (const char* const key : kChosen)
+  for (const char* const key : chosen_by(training.balance))
     if (group.has(key))
-      group.fail(key,
-                 "is what \"balance\": \"speed\" of the training chooses; remove it, or write \"balance\": "
-                 "\"none\"");
+      group.fail(key, fmt::format("is what \"balance\": \"{}\" of the training chooses; remove it, or write "
+                                  "\"balance\": \"none\"",
+                                  name_of(training.balance)));
 }
 
 void forget_defaults(JsonValue& tree, const std::function<std::string(const std::string& pointer)>& source) {
@@ -53,9 +62,10 @@ void forget_defaults(JsonValue& tree, const std::function<std::string(const std:
   JsonValue* const nodes = cluster != nullptr ? cluster->find("nodes") : nullptr;
   const JsonValue* const training = tree.find("training");
   const JsonValue* const balance = training != nullptr ? training->find("balance") : nullptr;
-  if (nodes == nullptr || balance == nullptr || balance->text != name_of(Balance::kSpeed)) return;
+  if (nodes == nullptr || balance == nullptr) return;
+  const std::vector<const char*> chosen = chosen_by(value_named<Balance>(balance->text).value_or(Balance::kNone));
   for (std::size_t i = 0; i < nodes->elements.size(); ++i)
-    for (const char* const key : kChosen) {
+    for (const char* const key : chosen) {
       const JsonValue* const value = nodes->elements[i].find(key);
       const bool of_file = value != nullptr && value->origin.line > 0;
       if (of_file && source("/cluster/nodes" + pointer_part(i) + pointer_part(key)).rfind("default", 0) == 0)

@@ -48,7 +48,7 @@ Steps steps_of(const std::optional<Cluster>& cluster, const Training& training) 
 
 /// Of the ranks that meet in an update and differ: all, or those of a replica; nothing where none differ.
 std::optional<Steps> unequal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training) {
-  if (!meets_every_micro_batch(spec)) return std::nullopt;
+  if (!meets_every_micro_batch(spec) || spec.balance != Balance::kNone) return std::nullopt;
   if (inner_schedule(spec) == nullptr) {
     const Steps all = steps_of(std::optional(cluster), training);
     return all.first < all.second ? std::optional(all) : std::nullopt;
@@ -122,7 +122,7 @@ void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::op
     top.fail("schedules",
              fmt::format("{} communicates in every micro-batch, so all GPUs that do must make as many, and they have "
                          "from {} to {} gradient_accumulation_steps; write one number for all, and give slower node "
-                         "groups a smaller micro_batch_size",
+                         "groups a smaller micro_batch_size, or write \"balance\": \"speed\" in the schedule",
                          in_quotes(spec.label), steps->first, steps->second));
   }
 }

@@ -200,7 +200,7 @@ std::string wrong_meeting(Of of) {
 
 /// A round does half of what a node group has for itself.
 void check_own_steps_of_rounds(Of of) {
-  if (!of.cluster || of.training.balance == Balance::kSpeed) return;
+  if (!of.cluster || of.spec.balance != Balance::kNone) return;
   for (const NodeGroup& group : of.cluster->nodes)
     for (const int steps : group.accumulation_steps) {
       if (steps % of.traits.rounds == 0) continue;
@@ -216,10 +216,10 @@ void read_micro_batches_per_round(Of of, const char* key) {
   const bool written = of.reader.has(key);
   if (steps == 0) return;  // wrong, and said
   check_own_steps_of_rounds(of);
-  const bool chosen = of.training.balance == Balance::kSpeed;
+  const bool chosen = of.spec.balance != Balance::kNone;
   if (chosen || (of.cluster && all_have_own_steps(*of.cluster))) {
     if (written)
-      of.reader.fail(key, chosen ? "is half of what \"balance\": \"speed\" of the training chooses; leave it out"
+      of.reader.fail(key, chosen ? "is half of what \"balance\" chooses; leave it out"
                                  : "is half of each node group's own gradient_accumulation_steps; leave it out");
     return;
   }
@@ -449,6 +449,8 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   const bool own_gradients = reader.has("gradient_dtype");
   spec.gradient_dtype = reader.choice("gradient_dtype", stored_dtypes(), gradients);
   spec.optimizer_dtype = reader.choice("optimizer_dtype", stored_dtypes(), Dtype::kFp32);
+  // Where it is absent the training's holds, also where that is set anew later.
+  spec.balance = reader.has("balance") ? reader.choice("balance", training.balance) : training.balance;
   if (!known) return spec;  // nobody can tell whose the other keys are
   spec.runs_as = traits->runs_as;
   spec.reshard_after_forward = traits->usual_reshard;

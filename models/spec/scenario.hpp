@@ -26,10 +26,16 @@ struct PublishedRun {
 /// are held against (sim/result/best_synchronous.hpp).
 struct AddedSchedule {
   std::size_t index = 0;  ///< in Scenario::schedules
-  std::string form;       ///< "zero1, overlapped both ways"; or the label of the one that it repeats
-  std::string entry;      ///< of "schedules", which loads to it with `set`; empty: it repeats one
-  /// As --set takes them: its framework, and what would otherwise change with that.
+  std::string form;       ///< "zero1, overlapped both ways"; or the label of the scenario's own that it is
+  std::string entry;      ///< of "schedules", which loads to it with `set`; empty: it is one of the scenario's own
+  /// As --set takes them: its framework, and what would otherwise change with that; the balance of one of its own.
   std::vector<std::string> set;
+  bool balanced = false;  ///< its work is divided by speed, which the form does not say
+
+  /// It is one of the scenario's own schedules as it stands there.
+  bool repeats() const { return entry.empty() && set.empty(); }
+  /// "zero1, overlapped both ways, balanced".
+  std::string name() const { return balanced ? form + ", balanced" : form; }
 };
 
 struct Scenario {

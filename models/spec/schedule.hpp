@@ -9,6 +9,7 @@
 
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
+#include "models/spec/balance.hpp"
 #include "models/spec/device.hpp"
 
 namespace accosim {
@@ -58,6 +59,7 @@ struct ScheduleSpec {
   std::string name;       ///< a row of schedule_traits.hpp, which says which of the keys below it takes
   std::string runs_as{};  ///< the schedule whose program it runs under its framework; empty: its own
   std::string label;      ///< unique in the scenario
+  Balance balance = Balance::kNone;
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
   Dtype optimizer_dtype = Dtype::kFp32;  ///< of the states; fp32 adds a master copy of narrower parameters

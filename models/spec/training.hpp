@@ -6,6 +6,7 @@
 
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
+#include "models/spec/balance.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/unsteady.hpp"
 
@@ -49,10 +50,6 @@ inline constexpr const char* kNames<OptimizerImplementation>[] = {"fused", "fore
 enum class Optimizer : std::uint8_t { kAdamW };
 template <>
 inline constexpr const char* kNames<Optimizer>[] = {"adamw"};
-/// Whether each node group's micro-batch and accumulation are as written, or chosen so that no GPU waits.
-enum class Balance : std::uint8_t { kNone, kSpeed };
-template <>
-inline constexpr const char* kNames<Balance>[] = {"none", "speed"};
 
 /// How many times as long kernels take in a training step as the model says. Memory-bound ones, relative to the bytes
 /// of the listed operators: frameworks run more than is listed, hand-merged kernels find much in the L2 cache. A loaded
@@ -70,7 +67,7 @@ struct Training {
   int sequence_length = 0;
   int micro_batch_size = 1;  ///< sequences; node groups may differ
   int gradient_accumulation_steps = 1;
-  Balance balance = Balance::kNone;
+  Balance balance = Balance::kNone;  ///< of the schedules that say nothing else
   double train_tokens = 0;
   Dtype precision = Dtype::kBf16;
   Autocast autocast = Autocast::kNone;

@@ -100,7 +100,7 @@ JsonValue worth_json(const SweepRows& rows, const WinnerRule& rule) {
                                      {"pays", static_cast<double>(worth.pays) / points},
                                      {"open", static_cast<double>(worth.open) / points},
                                      {"over_alone", short_number(worth.over_alone)},
-                                     {"over_balanced", short_number(worth.over_balanced)}}));
+                                     {"over_best_synchronous", short_number(worth.over_best_synchronous)}}));
   }
   return json_object({{"words", worth_in_words(rows, rule)}, {"schedules", std::move(schedules)}});
 }
@@ -124,10 +124,7 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
   const auto score = [&](const char* name, Score by) { return score_json(rows, all, name, {by, rule}); };
   std::vector<JsonValue> scores{score("same-batch", Score::kSameBatch), score("tokens", Score::kTokens)};
   if (heading.tuned) scores.push_back(score("best-synchronous", Score::kBestSynchronous));
-  if (heading.fair) {
-    scores.push_back(score("alone", Score::kAlone));
-    scores.push_back(score("balanced", Score::kBalanced));
-  }
+  if (heading.fair) scores.push_back(score("alone", Score::kAlone));
   JsonValue sweep = json_object({{"scenario", heading.scenario},
                                  {"baseline", heading.baseline},
                                  {"grid", heading.grid},

@@ -61,7 +61,6 @@ const char* suffix_of(Score by) {
   switch (by) {
     case Score::kSameBatch: return "at equal samples an update";
     case Score::kBestSynchronous: return "over the best synchronous schedule";
-    case Score::kBalanced: return "against the balanced baseline";
     default: return "per token";
   }
 }

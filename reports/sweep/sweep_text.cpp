@@ -62,7 +62,7 @@ void write_all(std::ostream& out, const std::vector<std::string>& words, const C
 void write_worth(std::ostream& out, const SweepRows& rows, const WinnerRule& rule, const ConsoleOptions& options) {
   write_all(out, worth_in_words(rows, rule), options);
   Table table({left("schedule"), right("faster than", "part alone"), right("interval", "open"),
-               right("over part", "median"), right("over balanced", rows.heading.baseline)});
+               right("over part", "median"), right("over best", "synchr.")});
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
     const Worth worth = worth_of(rows, s, rule);
     if (worth.points == 0) continue;
@@ -73,7 +73,7 @@ void write_worth(std::ostream& out, const SweepRows& rows, const WinnerRule& rul
                share(worth.pays),
                share(worth.open),
                {human_factor(worth.over_alone), worth.over_alone > 1 ? Style::kGood : Style::kPlain},
-               {std::isnan(worth.over_balanced) ? "-" : human_factor(worth.over_balanced)}});
+               {std::isnan(worth.over_best_synchronous) ? "-" : human_factor(worth.over_best_synchronous)}});
   }
   if (!table.empty()) write_table_below(out, "", table.columns(), options);
 }

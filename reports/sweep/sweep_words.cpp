@@ -91,7 +91,6 @@ std::string score_in_words(Score by) {
     case Score::kSameBatch: return "fastest at equal samples an update";
     case Score::kBestSynchronous: return "fastest against the best synchronous schedule";
     case Score::kAlone: return "fastest against the fastest part alone";
-    case Score::kBalanced: return "fastest against the balanced baseline";
   }
   return "";
 }
@@ -103,7 +102,6 @@ std::string speedup_in_words(const SweepRows& rows, Score by) {
     case Score::kSameBatch: return fmt::format("speedup over {}, at equal samples an update", baseline);
     case Score::kBestSynchronous: return "speedup over the best synchronous schedule, at equal samples an update";
     case Score::kAlone: return "speedup over the fastest part alone, per token";
-    case Score::kBalanced: return fmt::format("speedup over {} with its work balanced, at the same batch", baseline);
   }
   return "";
 }

@@ -86,9 +86,8 @@ int nodes_of(const Cluster& cluster) {
 Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label,
                     const Worth& worth) {
   const Scenario written = loaded(asked, settings);
-  const ScheduleSpec& spec = labelled(written, label);
   const Evaluations evaluations(asked.network);
-  const Scenario scenario = evaluations.divided(written, spec);
+  const auto& [scenario, spec, as_written] = evaluations.divided(written, labelled(written, label));
   Evaluation result;
   // A rank that goes on while it waits does at least what is asked of it.
   result.samples = samples_asked(scenario);

@@ -141,8 +141,8 @@ void add_balanced(Knob& knob, const Scenario& scenario, const Written& written, 
 Knob work_knob(const LoadedScenario& loaded) {
   const Scenario& scenario = loaded.scenario;
   Knob knob{"work", {}, true};
-  if (scenario.training.balance == Balance::kSpeed) {
-    knob.alternatives.push_back({"balance speed", {}, {}});
+  if (scenario.training.balance != Balance::kNone) {
+    knob.alternatives.push_back({fmt::format("balance {}", name_of(scenario.training.balance)), {}, {}});
     return knob;
   }
   knob.alternatives.push_back({work_in_words(scenario), {}, {}});
@@ -165,7 +165,7 @@ Knob work_knob(const LoadedScenario& loaded) {
 void add_smaller_work(Knob& work, const LoadedScenario& loaded) {
   const Scenario& scenario = loaded.scenario;
   const int steps = scenario.training.gradient_accumulation_steps;
-  if (identical_ranks(scenario.cluster) || !is_equal_work(scenario) || scenario.training.balance == Balance::kSpeed)
+  if (identical_ranks(scenario.cluster) || !is_equal_work(scenario) || scenario.training.balance != Balance::kNone)
     return;
   const Written written(loaded);
   const int least = std::max(1, steps / 2), count = steps - least;

@@ -23,7 +23,6 @@ namespace accosim {
 namespace {
 
 constexpr double kSame = 0.005;         ///< speeds that differ by less are called equal
-constexpr double kMostUneven = 1.05;    ///< time over the ideal one, above which other micro-batch sizes are tried
 constexpr std::size_t kMostShares = 4;  ///< numbers that a label lists
 
 std::vector<Share> shares_of(const Scenario& scenario) {
@@ -57,8 +56,8 @@ std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
   return in_words(texts) + (sizes ? "" : one ? " micro-batch" : " micro-batches");
 }
 
-/// "In "zero1 balanced at 22 and 10 micro-batches" each A100-SXM4-80GB does 22 and each V100-SXM2-32GB 10."; empty
-/// where all do the same.
+/// "Balanced at 22 and 10 micro-batches each A100-SXM4-80GB does 22 and each V100-SXM2-32GB 10."; empty where all do
+/// the same.
 std::string shares_in_words(const FairBaseline& balanced) {
   const bool sizes = std::any_of(balanced.shares.begin(), balanced.shares.end(), [&](const Share& share) {
     return share.micro_batch_size != balanced.shares.front().micro_batch_size;
@@ -73,92 +72,99 @@ std::string shares_in_words(const FairBaseline& balanced) {
   return fmt::format("In \"{}\" {}.", balanced.label, in_words(texts));
 }
 
-/// The baseline beside a comparison: what is played, and at what.
+ScheduleSpec with_balance(ScheduleSpec spec, Balance balance) {
+  spec.balance = balance;
+  return spec;
+}
+
+/// The synchronous schedule beside a comparison: what is played, and at what.
 class FairPlays {
  public:
-  FairPlays(const Scenario& scenario, const ScheduleSpec& baseline, double tokens_per_second,
-            const Evaluations& evaluations)
-      : scenario_(scenario), baseline_(baseline), tokens_per_second_(tokens_per_second), evaluations_(evaluations) {}
+  FairPlays(const Scenario& scenario, double tokens_per_second, const Evaluations& evaluations)
+      : scenario_(scenario), tokens_per_second_(tokens_per_second), evaluations_(evaluations) {
+    const std::optional<AddedSchedule>& best = scenario.best_synchronous;
+    const ScheduleSpec& spec = best ? scenario.schedules[best->index] : baseline_of(scenario);
+    name = best ? best->form : spec.label;
+    written = with_balance(spec, Balance::kNone);
+    balanced = with_balance(spec, spec.balance == Balance::kNone ? Balance::kCounts : spec.balance);
+  }
 
-  /// On all GPUs, with the micro-batch sizes as written; or where whole ones of them cannot be divided evenly, others.
+  std::string name;                ///< of the schedule
+  ScheduleSpec written, balanced;  ///< with the work as written, and divided by speed
+
+  /// On all GPUs.
   FairBaseline balanced_at(double samples) const {
-    const Balanced even = balanced(scenario_, baseline_, {baseline_}, task(samples, false), evaluations_);
-    const bool uneven = meets_every_micro_batch(baseline_) || even.time > kMostUneven * even.ideal;
-    const Balanced choice = fastest_at(scenario_, samples, uneven);
+    const Division own = evaluations_.divided(scenario_, balanced, samples);
     bool sizes = false;
     for (std::size_t g = 0; g < scenario_.cluster.nodes.size(); ++g)
-      sizes = sizes || choice.scenario.cluster.nodes[g].micro_batch_size != scenario_.cluster.nodes[g].micro_batch_size;
-    FairBaseline result = played(choice.scenario, sizes);
-    result.as_written = choice.as_written;
-    result.label = choice.as_written ? fmt::format("{} as written at {}", baseline_.label, result.work)
-                                     : fmt::format("{} balanced at {}", baseline_.label, result.work);
+      sizes = sizes || own.scenario.cluster.nodes[g].micro_batch_size != scenario_.cluster.nodes[g].micro_batch_size;
+    FairBaseline result = played(own, sizes);
+    result.as_written = own.as_written;
+    result.label = fmt::format("{} {} at {}", name, own.as_written ? "as written" : "balanced", result.work);
     return result;
   }
 
   /// On the GPUs of one kind; nothing where they cannot be taken out.
   std::optional<FairBaseline> alone(const Kind& kind, double samples) const {
     const Scenario part = part_of(scenario_, kept_of(scenario_.cluster, kind.device));
-    if (!can_train(part, baseline_)) return std::nullopt;
-    FairBaseline result = played(fastest_at(part, samples, false).scenario, false);
+    if (!can_train(part, written)) return std::nullopt;
+    const ScheduleSpec even = with_balance(written, Balance::kCounts);
+    FairBaseline result = played(evaluations_.divided(part, even, samples_of(part, even, samples)), false);
     result.part = name_of(scenario_.cluster, kind);
-    result.label = fmt::format("{} on {} alone", baseline_.label, result.part);
+    result.label = fmt::format("{} on {} alone", name, result.part);
     return result;
   }
 
+  /// Of a schedule that does as many samples an update or more as are asked for.
+  std::optional<FairGain> gain_of(const RunResult& result) const {
+    const double samples = std::max(result.samples_per_update, samples_asked(scenario_));
+    const auto time = [&](const ScheduleSpec& spec) {
+      return time_per_sample(scenario_, accumulating(spec), samples, evaluations_);
+    };
+    const std::optional<double> base = time(baseline_of(scenario_)), tuned = time(written), even = time(balanced);
+    if (!base || !tuned || !even) return std::nullopt;
+    const double own = result.update_time.value / result.samples_per_update;
+    return FairGain{result.label, *result.speedup, *base / *tuned, *tuned / *even, *even / own, ""};
+  }
+
  private:
-  BalanceTask task(double samples, bool sizes) const {
-    return {samples, traits_of(baseline_).rounds, sizes, !meets_every_micro_batch(baseline_)};
-  }
-
-  Balanced fastest_at(const Scenario& scenario, double samples, bool sizes) const {
-    return fastest_balance(scenario, baseline_, {baseline_}, task(samples, sizes), evaluations_);
-  }
-
-  FairBaseline played(const Scenario& scenario, bool sizes) const {
-    const RunResult play = run_schedule(scenario, baseline_, evaluations_, Advice::kNone);
+  FairBaseline played(const Division& own, bool sizes) const {
+    const RunResult play = run_schedule(own.scenario, own.spec, evaluations_, Advice::kNone);
     FairBaseline result;
     result.samples_per_update = play.samples_per_update;
     result.update_time = play.update_time;
-    result.spread = play.spread;
     result.tokens_per_second = play.tokens_per_second;
     result.speedup = result.tokens_per_second / tokens_per_second_;
     result.fits = play.fits();
-    result.shares = shares_of(scenario);
+    result.shares = shares_of(own.scenario);
     result.work = work_in_words(result.shares, sizes);
     return result;
   }
 
   const Scenario& scenario_;
-  const ScheduleSpec& baseline_;
   double tokens_per_second_ = 0;  ///< of the baseline as it is written
   const Evaluations& evaluations_;
 };
 
-FairGain gain_of(const RunResult& result, const FairBaseline& balanced) {
-  FairGain gain;
-  gain.label = result.label;
-  gain.speedup = *result.speedup;
-  gain.speedup_same_batch = result.speedup_same_batch;
-  gain.balanced = balanced.label;
-  gain.speedup_over_balanced = result.tokens_per_second / balanced.tokens_per_second;
-  // A batch that grows spreads communication over more samples, whoever grows it: that is neither's merit.
-  const double compared = gain.speedup_same_batch.value_or(gain.speedup);
-  if (compared > 1 + kSame) gain.share_of_balance = 1 - std::log(gain.speedup_over_balanced) / std::log(compared);
-  return gain;
+/// The one with the nearest samples per update; of at least one.
+const FairBaseline& nearest_of(const std::vector<FairBaseline>& baselines, double samples) {
+  return *std::min_element(baselines.begin(), baselines.end(), [&](const FairBaseline& a, const FairBaseline& b) {
+    return std::abs(a.samples_per_update - samples) < std::abs(b.samples_per_update - samples);
+  });
 }
 
 /// Where no schedule balances by itself.
-std::string balance_in_words(const FairBaseline& balanced, const std::string& baseline) {
+std::string balance_in_words(const FairBaseline& balanced, const std::string& schedule, const std::string& baseline) {
   if (balanced.speedup > 1 + kSame)
-    return fmt::format("{} is {:.2f} times as fast as written.", balanced.label, balanced.speedup);
+    return fmt::format("{} is {:.2f} times as fast as {} as written.", balanced.label, balanced.speedup, baseline);
   if (balanced.as_written)
-    return fmt::format("No other division of {}'s work is faster than the one written.", baseline);
+    return fmt::format("No other division of the work of {} is faster than the one written.", schedule);
   return fmt::format("{} as written is as fast as {}.", baseline, balanced.label);
 }
 
 /// Which node groups' work cannot be divided among their own GPUs; empty where there is none.
-std::string undivided_in_words(const Cluster& cluster, const ScheduleSpec& baseline) {
-  if (!meets_every_micro_batch(baseline)) return {};
+std::string undivided_in_words(const Cluster& cluster, const FairPlays& plays) {
+  if (!meets_every_micro_batch(plays.written)) return {};
   std::vector<std::string> groups;
   for (const NodeGroup& group : cluster.nodes)
     if (std::any_of(group.devices.begin(), group.devices.end(),
@@ -168,7 +174,7 @@ std::string undivided_in_words(const Cluster& cluster, const ScheduleSpec& basel
   return fmt::format(
       "{} communicates in every micro-batch and a node group has one micro-batch size, so the work of unlike GPUs "
       "inside {} stays equal.",
-      baseline.label, in_words(groups));
+      plays.name, in_words(groups));
 }
 
 void add_parts(FairComparison& fair, const Scenario& scenario, const FairPlays& plays, double asked) {
@@ -187,7 +193,7 @@ void add_parts(FairComparison& fair, const Scenario& scenario, const FairPlays& 
     for (const Kind& other : kinds)
       if (&other != &kinds[i]) others.push_back(name_of(scenario.cluster, other));
     if (others.size() > kMostShares) others = {fmt::format("other {} kinds of GPUs", others.size())};
-    fair.words.push_back(in_words(*part, balanced, in_words(others), scenario.baseline));
+    fair.words.push_back(in_words(*part, balanced, in_words(others), plays.name));
     fair.baselines.push_back(*part);
   }
   if (kinds.size() > kMostParts)
@@ -205,37 +211,40 @@ std::string with_article(const std::string& gpus) {
 
 }  // namespace
 
-const FairBaseline& nearest_of(const std::vector<FairBaseline>& baselines, double samples) {
-  return *std::min_element(baselines.begin(), baselines.end(), [&](const FairBaseline& a, const FairBaseline& b) {
-    return std::abs(a.samples_per_update - samples) < std::abs(b.samples_per_update - samples);
-  });
+std::optional<double> FairGain::share_of_balance() const {
+  return same_batch() > 1 + kSame ? std::optional(std::log(balance) / std::log(same_batch())) : std::nullopt;
 }
 
-std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline) {
-  const double over = gain.speedup_over_balanced;
-  std::string than = fmt::format("{} is {:.2f} times as fast as {}", gain.label, gain.speedup, baseline);
-  if (gain.speedup_same_batch && std::abs(*gain.speedup_same_batch / gain.speedup - 1) > kSame)
-    than += fmt::format(" ({:.2f} times at the same batch)", *gain.speedup_same_batch);
-  const std::string balanced = fmt::format("{} times as fast as {}", times(over), gain.balanced);
-  const std::string itself = fmt::format("balance, which {} does by itself", title);
-  const std::string hides = fmt::format("communication, optimizer and waiting that {} hides", title);
-  if (!gain.share_of_balance) return fmt::format("{}, and {}: it gains nothing.", than, balanced);
-  const double share = *gain.share_of_balance;
-  if (over < 1 - kSame) return fmt::format("{}, but {}: all of the gain is {}.", than, balanced, itself);
-  if (over <= 1 + kSame) return fmt::format("{}, but as fast as {}: the gain is {}.", than, gain.balanced, itself);
-  if (share >= 0.5)
-    return fmt::format("{}, but {}: most of the gain is {}; the rest is {}.", than, balanced, itself, hides);
-  if (share >= 0.05)
-    return fmt::format("{}, and {}: a part of the gain is {}; most of it is {}.", than, balanced, itself, hides);
-  return fmt::format("{}, and {}: none of the gain is balance; it is {}.", than, balanced, hides);
+std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline,
+                     const std::string& schedule) {
+  const double all = gain.same_batch();
+  std::string text = fmt::format("{} is {} times as fast as {} at the same batch", gain.label, times(all), baseline);
+  if (all <= 1 + kSame) return text + ": it gains nothing.";
+  std::vector<std::string> parts;
+  if (std::abs(gain.tuning - 1) > kSame)
+    parts.push_back(fmt::format("{} times by tuning ({})", times(gain.tuning), schedule));
+  if (std::abs(gain.balance - 1) > kSame)
+    parts.push_back(
+        fmt::format("{} times by balance, which {} does by itself ({})", times(gain.balance), title, gain.work));
+  const bool hides = gain.hidden > 1 + kSame;
+  if (hides)
+    parts.push_back(
+        fmt::format("{} times by communication, optimizer and waiting that {} hides", times(gain.hidden), title));
+  text += ": " + in_words(parts) + ".";
+  if (!hides && !parts.empty())
+    text += gain.hidden < 1 - kSame
+                ? fmt::format(" A synchronous schedule with both is faster: {} reaches {} of its speed.", gain.label,
+                              times(gain.hidden))
+                : fmt::format(" A synchronous schedule with {} is as fast.", parts.size() > 1 ? "both" : "that");
+  return text;
 }
 
 std::string in_words(const FairBaseline& part, const FairBaseline& balanced, const std::string& others,
-                     const std::string& baseline) {
+                     const std::string& schedule) {
   const double share = part.tokens_per_second / balanced.tokens_per_second;
   const bool one = part.part.rfind("1 ", 0) == 0;
   const char* const is = one ? "is" : "are";
-  std::string text = fmt::format("{} alone with {} ", with_article(part.part), baseline);
+  std::string text = fmt::format("{} alone with {} ", with_article(part.part), schedule);
   text.front() = 'T';
   if (share > 1 + kSame)
     text += fmt::format("{} {:.2f} times as fast as the balanced mix: adding {} makes it slower", is, share,
@@ -257,15 +266,13 @@ bool accumulates(const Scenario& scenario, const RunResult& result) {
 }
 
 /// At the samples that are asked for, then at those of the schedules that accumulate more.
-std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::vector<RunResult>& results,
+std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::vector<const RunResult*>& gaining,
                                           const FairPlays& plays) {
   std::vector<FairBaseline> baselines{plays.balanced_at(samples_asked(scenario))};
-  for (const RunResult& result : results) {
-    if (!accumulates(scenario, result)) continue;
-    const double samples = result.samples_per_update;
+  for (const RunResult* const result : gaining) {
+    const double samples = result->samples_per_update;
     const bool known = std::abs(nearest_of(baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
-    // What communicates in every micro-batch is played bucket by bucket: not at a batch that may be thousands.
-    if (known || meets_every_micro_batch(baseline_of(scenario))) continue;
+    if (known || meets_every_micro_batch(plays.written)) continue;
     FairBaseline more = plays.balanced_at(samples);
     const bool same = std::any_of(baselines.begin(), baselines.end(),
                                   [&](const FairBaseline& each) { return each.shares == more.shares; });
@@ -274,37 +281,29 @@ std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::v
   return baselines;
 }
 
-FairPlays plays_of(const Scenario& scenario, const std::vector<RunResult>& results, const Evaluations& evaluations) {
-  const RunResult& first = results.front();
-  return {scenario, baseline_of(scenario), first.tokens_per_second / *first.speedup, evaluations};
-}
-
 }  // namespace
 
-std::vector<FairBaseline> balanced_baselines(const Scenario& asked, const std::vector<RunResult>& results,
-                                             const Evaluations& evaluations) {
-  const Scenario scenario = evaluations.divided(asked, baseline_of(asked));
-  return balanced_at_all(scenario, results, plays_of(scenario, results, evaluations));
-}
-
-FairComparison fair_comparison(const Scenario& asked, const std::vector<RunResult>& results,
+FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results,
                                const Evaluations& evaluations) {
   const Stage stage("fair baselines");
   FairComparison fair;
   if (results.empty() || results.front().costs->kinds.size() < 2) return fair;
-  const Scenario scenario = evaluations.divided(asked, baseline_of(asked));
-  const ScheduleSpec& baseline = baseline_of(scenario);
-  const FairPlays plays = plays_of(scenario, results, evaluations);
-  fair.baselines = balanced_at_all(scenario, results, plays);
+  const RunResult& first = results.front();
+  const FairPlays plays(scenario, first.tokens_per_second / *first.speedup, evaluations);
+  fair.schedule = plays.name;
   std::vector<const RunResult*> gaining;
   for (const RunResult& result : results)
     if (accumulates(scenario, result)) gaining.push_back(&result);
-  for (const RunResult* result : gaining) {
-    fair.gains.push_back(gain_of(*result, nearest_of(fair.baselines, result->samples_per_update)));
-    fair.words.push_back(in_words(fair.gains.back(), traits_of(result->schedule).title, scenario.baseline));
+  fair.baselines = balanced_at_all(scenario, gaining, plays);
+  for (const RunResult* const result : gaining) {
+    std::optional<FairGain> gain = plays.gain_of(*result);
+    if (!gain) continue;
+    gain->work = nearest_of(fair.baselines, result->samples_per_update).work;
+    fair.words.push_back(in_words(*gain, traits_of(result->schedule).title, scenario.baseline, plays.name));
+    fair.gains.push_back(*std::move(gain));
   }
-  if (gaining.empty()) fair.words.push_back(balance_in_words(fair.baselines.front(), scenario.baseline));
-  if (std::string text = undivided_in_words(scenario.cluster, baseline); !text.empty())
+  if (gaining.empty()) fair.words.push_back(balance_in_words(fair.baselines.front(), plays.name, scenario.baseline));
+  if (std::string text = undivided_in_words(scenario.cluster, plays); !text.empty())
     fair.words.push_back(std::move(text));
   const FairBaseline& meant =
       gaining.empty() ? fair.baselines.front() : nearest_of(fair.baselines, gaining.back()->samples_per_update);

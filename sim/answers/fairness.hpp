@@ -1,6 +1,6 @@
-// A mixed cluster flatters a schedule whose ranks accumulate while they wait: the baseline could divide its work by
-// speed too, and the fast GPUs could train alone. So a comparison on unlike GPUs shows both beside it, and says how
-// much of a gain is balance.
+// A mixed cluster flatters a schedule whose ranks accumulate while they wait: a synchronous one could divide its work
+// by speed too, and the fast GPUs could train alone. So a comparison on unlike GPUs shows both beside it, and says how
+// much of a gain is balance. Meant is the best synchronous schedule, where the scenario has it, or else the baseline.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-/// The baseline on the same GPUs with its work balanced, or on the GPUs of one device alone.
+/// The synchronous schedule on the same GPUs with its work balanced, or on the GPUs of one device alone.
 struct FairBaseline {
   std::string label;  ///< "zero1 balanced at 7 and 3 micro-batches", "zero1 on 16 A100-SXM4-80GB alone"
   std::string part;   ///< "16 A100-SXM4-80GB"; empty: all GPUs
@@ -36,44 +36,42 @@ struct FairBaseline {
   bool fits = true;
   std::vector<Share> shares;
   bool as_written = false;  ///< no other division is faster: everybody's share is the one that is written
-  Spread spread{};          ///< of the update time
 };
 
-/// What a schedule gains that balances by itself.
+/// Where the gain of a schedule comes from that balances by itself. At the same batch, which is the schedule's own, its
+/// speedup over the baseline as written is the product of the three parts.
 struct FairGain {
   std::string label;
-  double speedup = 1;                        ///< per token, over the baseline as it is written
-  std::optional<double> speedup_same_batch;  ///< over the baseline as it is written, at as many samples per update
-  double speedup_over_balanced = 1;          ///< over the baseline balanced at the nearest samples per update
-  std::string balanced;                      ///< label of that baseline
-  /// Of the logarithm of the speedup (at the same batch, where that is known), the part that the balanced baseline has
-  /// too; absent where nothing is gained.
-  std::optional<double> share_of_balance;
+  double speedup = 1;  ///< per token, over the baseline as it is written
+  double tuning = 1;   ///< of the synchronous schedule as written, over the baseline
+  double balance = 1;  ///< of its work divided by speed, over the work as written
+  double hidden = 1;   ///< of the schedule over that: communication, optimizer and waiting
+  std::string work;    ///< of each GPU in the balanced one of the nearest samples an update: "7 and 3 micro-batches"
+
+  double same_batch() const { return tuning * balance * hidden; }
+  /// The part of balance in the logarithm of the speedup; absent where nothing is gained.
+  std::optional<double> share_of_balance() const;
 };
 
 /// Empty where all ranks are alike.
 struct FairComparison {
+  std::string schedule;  ///< that is balanced and played alone: "zero1, overlapped both ways"
   std::vector<FairBaseline> baselines;
   std::vector<FairGain> gains;
   std::vector<std::string> words;  ///< sentences: what each gain is due to, what each part is worth
 };
 
 /// `results` are of compare(), at least one.
-FairComparison fair_comparison(const Scenario& asked, const std::vector<RunResult>& results,
+FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results,
                                const Evaluations& evaluations);
 
-/// The baseline with its work balanced: at the samples an update that are asked for, and at those of each result that
-/// accumulates while it waits. As for fair_comparison().
-std::vector<FairBaseline> balanced_baselines(const Scenario& asked, const std::vector<RunResult>& results,
-                                             const Evaluations& evaluations);
-/// The one with the nearest samples per update; of at least one.
-const FairBaseline& nearest_of(const std::vector<FairBaseline>& baselines, double samples);
-
-/// The sentence on a gain. `title`: of the schedule, "ACCO"; `baseline`: the label of the baseline as it is written.
-std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline);
+/// The sentence on a gain. `title`: of the schedule, "ACCO"; `baseline`: the label of the baseline as it is written;
+/// `schedule`: FairComparison::schedule.
+std::string in_words(const FairGain& gain, const std::string& title, const std::string& baseline,
+                     const std::string& schedule);
 /// The sentence on a part of the cluster beside the balanced baseline of as many samples. `others`: the GPUs that are
 /// not in it, "16 V100-SXM2-32GB".
 std::string in_words(const FairBaseline& part, const FairBaseline& balanced, const std::string& others,
-                     const std::string& baseline);
+                     const std::string& schedule);
 
 }  // namespace accosim

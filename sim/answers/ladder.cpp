@@ -111,6 +111,15 @@ std::string gather_beside(const Scenario&, ScheduleSpec& now, const ScheduleSpec
   return "parameters beside the forward pass";
 }
 
+/// On unlike GPUs: what a schedule does by itself whose ranks accumulate while they wait, others can be given.
+std::string divide(const Scenario& scenario, ScheduleSpec& now, const ScheduleSpec& to) {
+  const bool wanted = to.balance != Balance::kNone || accumulates_while_waiting(to);
+  if (!wanted || now.balance != Balance::kNone || accumulates_while_waiting(now) || identical_ranks(scenario.cluster))
+    return "";
+  now.balance = to.balance == Balance::kNone ? Balance::kCounts : to.balance;
+  return "work divided by the speed of the GPUs";
+}
+
 /// What the last step is called; it changes all that is left.
 std::string the_rest(const ScheduleSpec& now, const ScheduleSpec& to) {
   const ScheduleTraits& traits = traits_of(to);
@@ -120,8 +129,8 @@ std::string the_rest(const ScheduleSpec& now, const ScheduleSpec& to) {
   return to.label == to.name ? std::string(traits.title) : fmt::format("{}: {}", traits.title, to.label);
 }
 
-constexpr Change kChanges[] = {reduce_once, gradients_in, parameters_in, copy_less,
-                               step_whole,  overlap,      shard,         gather_beside};
+constexpr Change kChanges[] = {reduce_once, gradients_in, parameters_in, copy_less, step_whole,
+                               overlap,     shard,        gather_beside, divide};
 
 bool same_run(ScheduleSpec a, const ScheduleSpec& b) {
   a.label = b.label;

@@ -137,6 +137,10 @@ Scenario part_of(const Scenario& scenario, const Kept& kept) {
   return part;
 }
 
+double samples_of(const Scenario& part, const ScheduleSpec& spec, double samples) {
+  return meets_every_micro_batch(spec) ? std::min(samples, samples_asked(part)) : samples;
+}
+
 bool can_train(const Scenario& part, const ScheduleSpec& spec) {
   if (spec.shard_group != ShardGroup::kNode) return true;
   const int first = part.cluster.nodes.front().gpus;

@@ -43,6 +43,10 @@ Kept kept_of(const Cluster& cluster, const Device& device);
 /// The part by itself, with the work that is written for its GPUs and the pauses of its own ranks.
 Scenario part_of(const Scenario& scenario, const Kept& kept);
 
+/// How many samples an update a part is played at that should do `samples`. What communicates in every micro-batch is
+/// played piece by piece: at no more of them than are written for its GPUs.
+double samples_of(const Scenario& part, const ScheduleSpec& spec, double samples);
+
 /// Whether a part can be trained under a schedule: hybrid sharding needs as many GPUs in every node.
 bool can_train(const Scenario& part, const ScheduleSpec& spec);
 

@@ -40,9 +40,9 @@ Option json_option() {
 std::optional<Seconds> without_interference(const Scenario& asked, const ScheduleSpec& spec, const SteadyPlay& play,
                                             const Evaluations& evaluations) {
   if (!asked.training.interference) return std::nullopt;
-  Scenario scenario = evaluations.divided(asked, spec);  // the same division, with interference or without
-  scenario.training.interference = false;
-  const auto alone = evaluations.play(scenario, spec);
+  Division own = evaluations.divided(asked, spec);  // the same division, with interference or without
+  own.scenario.training.interference = false;
+  const auto alone = evaluations.play(own.scenario, own.spec);
   return play.folded.graph.updates_per_mark * (samples_per_update(play) / samples_per_update(*alone)) *
          alone->measured.update_time;
 }

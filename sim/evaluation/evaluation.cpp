@@ -26,6 +26,15 @@ struct Question {
   bool operator==(const Question&) const = default;
 };
 
+/// What a division reads besides: of how many samples.
+struct DivisionQuestion {
+  Question setting;
+  NetworkKind network = NetworkKind::kSimgrid;
+  double samples = 0;
+
+  bool operator==(const DivisionQuestion&) const = default;
+};
+
 /// What a play reads besides: how many micro-batches, and what is kept of it.
 struct PlayQuestion {
   Question setting;
@@ -41,6 +50,7 @@ Question setting_of(const Scenario& scenario, const ScheduleSpec& spec) {
   setting.spec.label.clear();
   setting.cluster.name.clear();
   setting.training.train_tokens = 0;
+  setting.training.balance = Balance::kNone;  // the schedule's counts
   return setting;
 }
 
@@ -93,7 +103,7 @@ class Memory {
 }  // namespace
 
 struct Evaluations::Remembered {
-  Memory<Question, Scenario> divided;
+  Memory<DivisionQuestion, Division> divided;
   Memory<Question, Shared<Costs>> costs;
   Memory<PlayQuestion, std::shared_ptr<const SteadyPlay>> plays;
 };
@@ -106,14 +116,17 @@ Evaluations Evaluations::on(NetworkKind network) const {
   return other;
 }
 
-Scenario Evaluations::known_division(const Scenario& scenario, const ScheduleSpec& spec,
-                                     const std::function<Scenario()>& divide) const {
-  return remembered_->divided.of(setting_of(scenario, spec), divide,
-                                 [](const Scenario& each) { return each.cluster.nodes.size(); });
+Division Evaluations::known_division(const Scenario& scenario, const ScheduleSpec& spec, double samples,
+                                     const std::function<Division()>& divide) const {
+  return remembered_->divided.of({setting_of(scenario, spec), network_, samples}, divide,
+                                 [](const Division& each) { return each.scenario.cluster.nodes.size(); });
 }
 
 Shared<Costs> Evaluations::costs(const Scenario& scenario, const ScheduleSpec& spec) const {
-  if (scenario.training.balance != Balance::kNone) return costs(divided(scenario, spec), spec);
+  if (spec.balance != Balance::kNone) {
+    const Division own = divided(scenario, spec);
+    return costs(own.scenario, own.spec);
+  }
   return remembered_->costs.of(
       priced_setting(setting_of(scenario, spec)), [&] { return Shared<Costs>(price(scenario, spec)); },
       [](const Shared<Costs>& each) { return each->places.size(); });
@@ -121,7 +134,10 @@ Shared<Costs> Evaluations::costs(const Scenario& scenario, const ScheduleSpec& s
 
 std::shared_ptr<const SteadyPlay> Evaluations::play(const Scenario& scenario, const ScheduleSpec& spec,
                                                     int accumulation_steps, Keep keep) const {
-  if (scenario.training.balance != Balance::kNone) return play(divided(scenario, spec), spec, accumulation_steps, keep);
+  if (spec.balance != Balance::kNone) {
+    const Division own = divided(scenario, spec);
+    return play(own.scenario, own.spec, accumulation_steps, keep);
+  }
   Question setting = setting_of(scenario, spec);
   setting.training.gradient_accumulation_steps = 1;  // those that are played are given
   return remembered_->plays.of(

@@ -14,6 +14,13 @@
 
 namespace accosim {
 
+/// A scenario and a schedule of it as they are played: with nothing left to divide.
+struct Division {
+  Scenario scenario;
+  ScheduleSpec spec;
+  bool as_written = true;  ///< every GPU does what is written for it, or as many times more or less as the others
+};
+
 /// A handle: copies share what they remember.
 class Evaluations {
  public:
@@ -24,9 +31,12 @@ class Evaluations {
   /// The same, with what is remembered, on another network.
   Evaluations on(NetworkKind network) const;
 
-  /// The scenario with its work divided by speed for this schedule, where its training asks for that
-  /// (divided_by_speed()); else as it is.
-  Scenario divided(const Scenario& scenario, const ScheduleSpec& spec) const;
+  /// The scenario with its work divided by speed for this schedule, where that asks for it (divided_by_speed()), into
+  /// about `samples` an update, or those that are asked for; else as it is.
+  Division divided(const Scenario& scenario, const ScheduleSpec& spec, double samples) const;
+  Division divided(const Scenario& scenario, const ScheduleSpec& spec) const {
+    return divided(scenario, spec, samples_asked(scenario));
+  }
   /// price() of the divided scenario.
   Shared<Costs> costs(const Scenario& scenario, const ScheduleSpec& spec) const;
   /// play_steady() at those costs: at `accumulation_steps` micro-batches per update of each rank that has none of its
@@ -42,8 +52,8 @@ class Evaluations {
   struct Remembered;
 
   /// divide(), once.
-  Scenario known_division(const Scenario& scenario, const ScheduleSpec& spec,
-                          const std::function<Scenario()>& divide) const;
+  Division known_division(const Scenario& scenario, const ScheduleSpec& spec, double samples,
+                          const std::function<Division()>& divide) const;
 
   NetworkKind network_;
   std::shared_ptr<Remembered> remembered_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include "models/base/stages.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/read/read_schedule.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
@@ -25,8 +27,14 @@ namespace {
 /// A synchronous schedule that might be the best.
 struct Candidate {
   ScheduleSpec spec;
-  AddedSchedule added;
+  AddedSchedule added;  ///< `index`: of one of the scenario's own its place among them
 };
+
+/// On unlike GPUs nobody who tunes lets the fast ones wait.
+ScheduleSpec divided(ScheduleSpec spec, const Scenario& scenario) {
+  if (spec.balance == Balance::kNone && !identical_ranks(scenario.cluster)) spec.balance = Balance::kCounts;
+  return spec;
+}
 
 /// A form of a schedule, read as its framework's; nothing where it cannot be had here.
 std::optional<Candidate> candidate_of(const Scenario& scenario, const ScheduleTraits& traits, const TunedForm& form,
@@ -70,25 +78,40 @@ std::vector<Candidate> tuned_candidates(const Scenario& scenario, const Schedule
 using Badness = std::tuple<double, double>;
 
 /// Less is better. Nothing where it cannot be played.
-std::optional<Badness> badness_of(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations,
-                                  bool estimated) {
-  const Scenario own = evaluations.divided(scenario, spec);
-  if (!can_be_played(spec, own.cluster, own.training, own.model)) return std::nullopt;
-  const int steps = own.training.gradient_accumulation_steps;
-  const auto kinds = memory_by_kind(evaluations.costs(own, spec), spec, steps);
+std::optional<Badness> badness_of(const Division& own, const Evaluations& evaluations, bool estimated) {
+  const auto& [scenario, spec, as_written] = own;
+  if (!can_be_played(spec, scenario.cluster, scenario.training, scenario.model)) return std::nullopt;
+  const int steps = scenario.training.gradient_accumulation_steps;
+  const auto kinds = memory_by_kind(evaluations.costs(scenario, spec), spec, steps);
   const double fits = std::min(least_likely(kinds).fit.probability, WinnerRule{}.fit_probability);
-  if (estimated) return Badness(-fits, estimated_time_per_sample(own, spec, evaluations));
-  const auto play = evaluations.play(own, spec);
+  if (estimated) return Badness(-fits, estimated_time_per_sample(scenario, spec, evaluations));
+  const auto play = evaluations.play(scenario, spec);
   return Badness(-fits, play->measured.update_time.value / samples_per_update(*play));
 }
 
-/// nullptr where there is none.
-template <class BadnessOf>
-const Candidate* best_of(const std::vector<Candidate>& candidates, const BadnessOf& badness_of) {
+/// The forms of schedules as they are ranked: each under the division of the first that communicates as often.
+class Ranked {
+ public:
+  Ranked(const Scenario& scenario, const Evaluations& evaluations) : scenario_(scenario), evaluations_(evaluations) {}
+
+  std::optional<Badness> operator()(const ScheduleSpec& spec) {
+    const auto [first, anew] = divisions_.try_emplace(meets_every_micro_batch(spec));
+    if (anew) first->second = evaluations_.divided(scenario_, divided(spec, scenario_)).scenario;
+    return badness_of({first->second, spec}, evaluations_, true);
+  }
+
+ private:
+  const Scenario& scenario_;
+  const Evaluations evaluations_;
+  std::map<bool, Scenario> divisions_;
+};
+
+/// The first of the least badness; nullptr where none can be played.
+const Candidate* first_of(const std::vector<Candidate>& candidates, Ranked& ranked) {
   const Candidate* best = nullptr;
   Badness least;
   for (const Candidate& each : candidates) {
-    const std::optional<Badness> badness = badness_of(each.spec);
+    const std::optional<Badness> badness = ranked(each.spec);
     if (!badness || (best != nullptr && !(*badness < least))) continue;
     best = &each;
     least = *badness;
@@ -110,19 +133,41 @@ void add_best_synchronous(Scenario& scenario, std::vector<int>& chosen, const Ev
   undrawn.training.unsteady = {};
   const std::vector<Candidate> tuned = tuned_candidates(scenario, *challenger);
   std::vector<Candidate> finalists;
-  for (const ScheduleSpec& spec : scenario.schedules)
-    if (is_synchronous(spec)) finalists.push_back({spec, {0, spec.label, "", {}}});
-  const Evaluations without_contention = evaluations.on(NetworkKind::kReference);
-  const auto estimated = [&](const ScheduleSpec& spec) { return badness_of(undrawn, spec, without_contention, true); };
-  if (const Candidate* const first = best_of(tuned, estimated)) finalists.push_back(*first);
-  const auto played = [&](const ScheduleSpec& spec) { return badness_of(scenario, spec, evaluations, false); };
-  const Candidate* const best = best_of(finalists, played);
+  Ranked ranked(undrawn, evaluations.on(NetworkKind::kReference));
+  if (const Candidate* const first = first_of(tuned, ranked)) finalists.push_back(*first);
+  for (std::size_t i = 0; i < scenario.schedules.size(); ++i)
+    if (const ScheduleSpec& spec = scenario.schedules[i]; is_synchronous(spec))
+      finalists.push_back({spec, {i, spec.label, "", {}}});
+  const Candidate* best = nullptr;
+  Badness least;
+  for (const Candidate& each : finalists) {
+    // Contention makes none faster: what is ranked clearly behind the best need not be played.
+    constexpr double kClearly = 1.001;
+    if (best != nullptr && !scenario.training.unsteady.varies())
+      if (const std::optional<Badness> rank = ranked(each.spec);
+          rank && *rank > Badness(std::get<0>(least), kClearly * std::get<1>(least)))
+        continue;
+    const std::optional<Badness> badness =
+        badness_of(evaluations.divided(scenario, divided(each.spec, scenario)), evaluations, false);
+    if (!badness) continue;
+    const bool own = best != nullptr && *badness == least && !best->added.entry.empty();  // of equally fast ones
+    if (best != nullptr && !own && !(*badness < least)) continue;
+    best = &each;
+    least = *badness;
+  }
   if (best == nullptr) return;
-  scenario.best_synchronous = best->added;
-  scenario.best_synchronous->index = scenario.schedules.size();
-  chosen.push_back(static_cast<int>(scenario.schedules.size()));
-  scenario.schedules.push_back(best->spec);
-  scenario.schedules.back().label = fmt::format("{}: {}", kBestSynchronous, best->added.form);
+  AddedSchedule added = best->added;
+  ScheduleSpec spec = divided(best->spec, scenario);
+  added.balanced = !(spec == best->spec);
+  if (added.balanced && added.entry.empty())
+    added.set = {fmt::format("/schedules/{}/balance={}", added.index, name_of(spec.balance))};
+  else if (added.balanced)
+    added.entry.insert(added.entry.rfind('}'), fmt::format(R"(, "balance": "{}")", name_of(spec.balance)));
+  added.index = scenario.schedules.size();
+  spec.label = fmt::format("{}: {}", kBestSynchronous, added.name());
+  chosen.push_back(static_cast<int>(added.index));
+  scenario.schedules.push_back(std::move(spec));
+  scenario.best_synchronous = std::move(added);
 }
 
 }  // namespace accosim

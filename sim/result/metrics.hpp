@@ -120,9 +120,8 @@ struct Metrics {
   /// cannot do so few.
   std::optional<double> over_best_synchronous;
   std::optional<Interval> over_best_synchronous_interval;
-  std::optional<double> over_alone;     ///< of a row of a sweep: tokens per second over its fastest part alone
-  std::optional<double> over_balanced;  ///< likewise over the baseline balanced at the nearest samples per update
-  std::optional<Interval> over_alone_interval, over_balanced_interval;
+  std::optional<double> over_alone;  ///< of a row of a sweep: tokens per second over its fastest part alone
+  std::optional<Interval> over_alone_interval;
   std::optional<double> published_speedup;  ///< of the scenario file
   std::optional<Seconds> published_time;    ///< of the whole run, likewise
   bool published_of_another_run = false;    ///< settings were replaced (--set), so that the two are not the same run

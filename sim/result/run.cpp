@@ -15,6 +15,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/critical_path.hpp"
 #include "sim/result/pause_results.hpp"
@@ -237,19 +238,23 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   return result;
 }
 
-}  // namespace
-
-std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& spec, double samples,
+/// time_per_sample() of what is divided already. Its own samples, where they are so many to kNearSamples, count as
+/// those.
+std::optional<double> time_as_divided(const Division& own, double samples, int most_times,
                                       const Evaluations& evaluations) {
-  const Scenario scenario = evaluations.divided(asked, spec);
-  const ScheduleTraits& traits = traits_of(spec);
-  const int unit = traits.rounds;
+  const Scenario& scenario = own.scenario;
+  const ScheduleSpec& spec = own.spec;
+  const int unit = traits_of(spec).rounds;
   const int common = common_steps(scenario);
+  if (!own.as_written && std::abs(samples_asked(scenario) / samples - 1) <= kNearSamples) {
+    const auto play = evaluations.play(scenario, spec);
+    const double done = samples_per_update(*play);
+    if (done > samples * (1 + kNearSamples)) return std::nullopt;
+    return play->measured.update_time.value / done;
+  }
   const double steps = samples / (samples_asked(scenario) / common) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
-  // What is sent in every micro-batch is played piece by piece: at no more of them than were asked for.
-  const int most_times = meets_every_micro_batch(spec) ? 1 : kMostReplayed;
-  const double most = !traits.delayed ? std::max(4.0, 1.0 * most_times * common) : 1e9;
+  const double most = !traits_of(spec).delayed ? std::max(4.0, 1.0 * most_times * common) : 1e9;
   const int below = unit * static_cast<int>(std::floor(std::min(steps, most) + 1e-9));
   const auto at = [&](int n) { return replayed_at(scenario, spec, n, evaluations); };
   const auto [time, done] = at(below);
@@ -261,8 +266,26 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
-double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& spec, const Evaluations& evaluations) {
-  const Scenario scenario = evaluations.divided(asked, spec);
+}  // namespace
+
+std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, double samples,
+                                      const Evaluations& evaluations) {
+  // What is sent in every micro-batch is played piece by piece: at no more of them than were asked for.
+  const int most_times = meets_every_micro_batch(asked_spec) ? 1 : kMostReplayed;
+  const Division own = evaluations.divided(asked, asked_spec, std::min(samples, most_times * samples_asked(asked)));
+  if (asked_spec.balance != Balance::kNone && !own.as_written) {
+    ScheduleSpec undivided = asked_spec;
+    undivided.balance = Balance::kNone;
+    const std::optional<double> written = time_per_sample(asked, undivided, samples, evaluations);
+    const std::optional<double> divided = time_as_divided(own, samples, most_times, evaluations);
+    return written && divided ? std::min(written, divided) : written ? written : divided;
+  }
+  return time_as_divided(own, samples, most_times, evaluations);
+}
+
+double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec,
+                                 const Evaluations& evaluations) {
+  const auto& [scenario, spec, as_written] = evaluations.divided(asked, asked_spec);
   constexpr int kFew = 2, kMore = 4;  // micro-batches: from the second on each adds the same
   const int common = common_steps(scenario);
   if (common <= kMore || traits_of(spec).delayed) {
@@ -276,11 +299,10 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& spec
 
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations,
                        Advice advice) {
-  const Scenario own = evaluations.divided(scenario, spec);
-  const auto play = evaluations.play(own, spec);
+  const Division own = evaluations.divided(scenario, spec);
+  const auto play = evaluations.play(own.scenario, own.spec);
   RunResult result = result_of(scenario, spec, *play, evaluations, advice);
-  if (scenario.training.balance == Balance::kSpeed && advice == Advice::kGiven)
-    result.warnings.push_back(work_is_divided(own, spec));
+  if (!own.as_written && advice == Advice::kGiven) result.warnings.push_back(work_is_divided(own.scenario, spec));
   result.costs = play->costs;
   return result;
 }

@@ -18,12 +18,12 @@ namespace accosim {
 /// Seconds per sample of a schedule at `samples` per update. Between two numbers of micro-batches that it can do, the
 /// update time is interpolated: it is affine where communication is not hidden. Absent where it cannot do so few: it
 /// accumulates more by itself, or ranks do at least one micro-batch each.
-std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& spec, double samples,
+std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, double samples,
                                       const Evaluations& evaluations);
 
 /// The same at the batch that is asked for, to rank by: of a schedule that does as many micro-batches as it is told,
 /// from plays of few of them.
-double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& spec, const Evaluations& evaluations);
+double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, const Evaluations& evaluations);
 
 /// Whether warnings and ways to fit into memory are looked for: each way is tried, which takes as long as the play.
 enum class Advice : std::uint8_t { kGiven, kNone };

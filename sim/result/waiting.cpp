@@ -71,7 +71,7 @@ std::string better_micro_batch(const Scenario& scenario, const ScheduleSpec& spe
                                const Crew& waiting, const Crew& holding, const Evaluations& evaluations) {
   // A node group has one micro-batch; a measured model's time does not depend on it; divided work has its own.
   if (waiting.group == holding.group || family_of(scenario.model).measured) return {};
-  if (scenario.training.balance != Balance::kNone) return {};
+  if (spec.balance != Balance::kNone) return {};
   const auto time = [&](const Crew& crew) {
     const int kind_of = play.costs->kind_of[static_cast<std::size_t>(crew.first_rank)];
     const RankKind& kind = play.costs->kinds[static_cast<std::size_t>(kind_of)];

@@ -237,7 +237,7 @@ std::optional<Warning> too_short(const SteadyPlay& play, const RunResult& result
 }  // namespace
 
 Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
-  std::string work, set = "--set /training/balance=none";
+  std::string work, set;
   for (const Crew& crew : crews_of(divided.cluster)) {
     const NodeGroup& group = divided.cluster.nodes[static_cast<std::size_t>(crew.group)];
     work += fmt::format("{}each {} does {}{} of {}", work.empty() ? "" : ", ", name_of(divided.cluster, crew),
@@ -252,7 +252,8 @@ Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
                          fmt::join(group.accumulation_steps, ","));
   }
   return {"work_divided", "the work is divided by speed: " + work,
-          fmt::format("to write this division down, in a scenario of {} alone: {}", spec.label, set)};
+          fmt::format("to write this division down, in a scenario of {} alone, without its balance:{}{}", spec.label,
+                      divided.training.balance == Balance::kNone ? "" : " --set /training/balance=none", set)};
 }
 
 std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,

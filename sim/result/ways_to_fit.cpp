@@ -79,10 +79,10 @@ void append(std::vector<Change>& changes, std::vector<Change> more) {
 }
 
 /// Where the work is divided by speed, micro-batches follow from that.
-bool has_own_micro_batches(const Scenario& scenario) { return scenario.training.balance == Balance::kNone; }
+bool has_own_micro_batches(const ScheduleSpec& spec) { return spec.balance == Balance::kNone; }
 
 /// Of a measured model neither the activations nor the kernels are known.
-std::vector<Change> changes_alone(const Scenario& scenario, const Fits& surely_fits) {
+std::vector<Change> changes_alone(const Scenario& scenario, const ScheduleSpec& spec, const Fits& surely_fits) {
   std::vector<Change> changes;
   if (!family_of(scenario.model).measured) {
     changes = {fuse_attention,
@@ -93,7 +93,7 @@ std::vector<Change> changes_alone(const Scenario& scenario, const Fits& surely_f
                recompute(Recompute::kFullEarlyStop),
                recompute(Recompute::kFull),
                recompute_some(surely_fits)};
-    if (has_own_micro_batches(scenario)) changes.push_back(divide_micro_batch(surely_fits));
+    if (has_own_micro_batches(spec)) changes.push_back(divide_micro_batch(surely_fits));
   }
   append(changes, schedule_keys());
   append(changes, sharded_schedules());
@@ -101,9 +101,9 @@ std::vector<Change> changes_alone(const Scenario& scenario, const Fits& surely_f
 }
 
 /// Least loss of time first; the most sharded schedule last, for it is another training.
-std::vector<Change> changes_together(const Scenario& scenario, const Fits& surely_fits) {
+std::vector<Change> changes_together(const ScheduleSpec& spec, const Fits& surely_fits) {
   std::vector<Change> changes = {fuse_attention, implement(Implementation::kCompiled)};
-  if (has_own_micro_batches(scenario)) changes.push_back(divide_micro_batch(surely_fits));
+  if (has_own_micro_batches(spec)) changes.push_back(divide_micro_batch(surely_fits));
   changes.push_back(recompute(Recompute::kFull));
   append(changes, schedule_keys());
   for (const ScheduleTraits& traits : schedules())
@@ -154,7 +154,7 @@ std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const
   std::vector<WayToFit> together;
   Trial trial = now;
   Bytes room = before.room();
-  for (const Change& change : changes_together(now.scenario, trials.surely_fits())) {
+  for (const Change& change : changes_together(now.spec, trials.surely_fits())) {
     const std::optional<Changed> changed = change(trial);
     if (!changed || !loads(changed->trial)) continue;
     WayToFit way = way_of(*changed, before, trials.need_of(changed->trial));
@@ -176,7 +176,7 @@ WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec, const 
   const bool measured = family_of(scenario.model).measured;
   const Need before = trials.need_of(now);
   WaysToFit ways;
-  for (const Change& change : changes_alone(scenario, trials.surely_fits())) {
+  for (const Change& change : changes_alone(scenario, spec, trials.surely_fits())) {
     const std::optional<Changed> changed = change(now);
     if (!changed || !loads(changed->trial)) continue;
     WayToFit way = way_of(*changed, before, trials.need_of(changed->trial));
@@ -188,7 +188,7 @@ WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec, const 
     return std::pair(a.fit.verdict, a.time_ratio) < std::pair(b.fit.verdict, b.time_ratio);
   });
   if (measured) return ways;
-  if (has_own_micro_batches(scenario)) ways.largest_micro_batch = largest_micro_batch(now, trials.surely_fits());
+  if (has_own_micro_batches(spec)) ways.largest_micro_batch = largest_micro_batch(now, trials.surely_fits());
   if (ways.alone.empty() || !ways.alone.front().fits()) ways.together = tried_together(now, before, trials);
   return ways;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/price/fit_verdict.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/evaluation.hpp"
@@ -17,8 +18,8 @@ namespace accosim {
 
 /// What the winner is held to.
 struct WinnerRule {
-  double batch_growth = 1.2;     ///< most samples an update over those asked for
-  double fit_probability = 0.9;  ///< least probability to fit into memory
+  double batch_growth = 1.2;             ///< most samples an update over those asked for
+  double fit_probability = kSurelyFits;  ///< least probability to fit into memory
 
   bool operator==(const WinnerRule&) const = default;
 };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "models/base/json.hpp"
@@ -12,9 +11,8 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/answers/fairness.hpp"
 #include "sim/answers/parts.hpp"
-#include "sim/evaluation/balance.hpp"
+#include "sim/result/best_synchronous.hpp"
 #include "sim/result/run.hpp"
 #include "sim/result/winner.hpp"
 #include "sim/sweep/hash.hpp"
@@ -96,17 +94,23 @@ Standing standing_by_tokens(const std::vector<RunResult>& results) {
   return standing_of(contenders, {});
 }
 
-/// Of the schedules that can train it.
-std::optional<PartResult> fastest_of(const Scenario& part, const std::vector<int>& indices, double samples,
+/// Of the schedules that can train it; where the best synchronous one is among them, the part's own stands for it.
+std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, double samples,
                                      const Evaluations& evaluations) {
+  if (part.best_synchronous) {
+    part.best_synchronous.reset();
+    part.schedules.pop_back();
+    indices.pop_back();
+    add_best_synchronous(part, indices, evaluations);
+  }
   std::vector<RunResult> results;
   std::vector<std::size_t> played;
   for (std::size_t s = 0; s < indices.size(); ++s) {
-    const ScheduleSpec& spec = part.schedules[static_cast<std::size_t>(indices[s])];
+    ScheduleSpec spec = part.schedules[static_cast<std::size_t>(indices[s])];
     if (!can_train(part, spec)) continue;
-    const BalanceTask task{samples, traits_of(spec).rounds, false, !meets_every_micro_batch(spec)};
-    results.push_back(
-        run_schedule(balanced(part, spec, {spec}, task, evaluations).scenario, spec, evaluations, Advice::kNone));
+    if (spec.balance == Balance::kNone) spec.balance = Balance::kCounts;
+    const Division own = evaluations.divided(part, spec, samples_of(part, spec, samples));
+    results.push_back(run_schedule(own.scenario, own.spec, evaluations, Advice::kNone));
     played.push_back(s);
   }
   const Standing standing = standing_by_tokens(results);
@@ -141,8 +145,11 @@ std::optional<Fastest> fastest_part(const LoadedScenario& loaded, const std::vec
   std::vector<std::pair<double, const Part*>> order;
   for (const Part& part : parts) order.emplace_back(bound_of(scenario, part, any), &part);
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  // Where micro-batches are drawn, luck may be faster than the mean; where work is divided, a part may choose others.
-  const bool bounded = !scenario.training.unsteady.varies() && scenario.training.balance == Balance::kNone;
+  // Where micro-batches are drawn, luck may be faster than the mean; where sizes are chosen, a part may choose others.
+  const bool sized = std::any_of(indices.begin(), indices.end(), [&](int index) {
+    return scenario.schedules[static_cast<std::size_t>(index)].balance == Balance::kSpeed;
+  });
+  const bool bounded = !scenario.training.unsteady.varies() && !sized;
   std::optional<Fastest> fastest;
   for (const auto& [bound, part] : order) {
     if (fastest && fastest->clean && bounded && bound < fastest->alone.tokens_per_second) continue;
@@ -168,25 +175,12 @@ void add_fair(Row& row, const LoadedScenario& loaded, const std::vector<int>& in
   const std::optional<Fastest> fastest =
       parts.empty() ? whole_of(results) : fastest_part(loaded, parts, indices, results.front(), evaluations, cache);
   if (fastest) row.alone = fastest->alone;
-  const bool unlike = results.front().costs->kinds.size() > 1;
-  std::vector<FairBaseline> balanced;
-  if (unlike) balanced = balanced_baselines(loaded.scenario, results, evaluations);
+  if (!fastest) return;
   for (std::size_t s = 0; s < results.size(); ++s) {
     Metrics& figures = row.schedules[s];
-    const auto over = [&](double tokens_per_second, const Spread& spread) {
-      const double speedup = results[s].tokens_per_second / tokens_per_second;
-      return std::pair(speedup, interval_80(speedup, ratio_spread(results[s].spread, spread)));
-    };
-    if (fastest)
-      std::tie(figures.over_alone, figures.over_alone_interval) =
-          over(fastest->alone.tokens_per_second, fastest->spread);
-    if (unlike) {
-      const FairBaseline& nearest = nearest_of(balanced, results[s].samples_per_update);
-      std::tie(figures.over_balanced, figures.over_balanced_interval) = over(nearest.tokens_per_second, nearest.spread);
-    } else {  // there is nothing to balance
-      figures.over_balanced = results[s].speedup_same_batch;
-      figures.over_balanced_interval = results[s].speedup_same_batch_interval;
-    }
+    const double over = results[s].tokens_per_second / fastest->alone.tokens_per_second;
+    figures.over_alone = over;
+    figures.over_alone_interval = interval_80(over, ratio_spread(results[s].spread, fastest->spread));
   }
 }
 

@@ -1,6 +1,5 @@
-// What a point of a sweep is fairly compared with: the fastest part of its cluster alone, and the baseline with its
-// work balanced. A part comes to the same at every point that varies nothing but the others, and is played once for
-// them.
+// What a point of a sweep is fairly compared with: the fastest part of its cluster alone. A part comes to the same at
+// every point that varies nothing but the others, and is played once for them.
 #pragma once
 
 #include <cstdint>

@@ -145,7 +145,6 @@ Speedup speedup_of(const Metrics& figures, Score by) {
     case Score::kSameBatch: return {figures.speedup_same_batch, figures.speedup_same_batch_interval};
     case Score::kBestSynchronous: return {figures.over_best_synchronous, figures.over_best_synchronous_interval};
     case Score::kAlone: return {figures.over_alone, figures.over_alone_interval};
-    case Score::kBalanced: return {figures.over_balanced, figures.over_balanced_interval};
   }
   return {};
 }
@@ -156,11 +155,11 @@ void check_score(const Heading& heading, Score by) {
         "the rows of {} are not compared with the best synchronous schedule; play a sweep with a delayed or local "
         "schedule, without --no-tuned",
         in_quotes(heading.scenario, 100)));
-  if ((by == Score::kAlone || by == Score::kBalanced) && !heading.fair)
-    throw BadInput(fmt::format(
-        "the rows of {} are not compared with parts alone and a balanced baseline; play the sweep anew with "
-        "--fair, or write \"fair\": true in its file",
-        in_quotes(heading.scenario, 100)));
+  if (by == Score::kAlone && !heading.fair)
+    throw BadInput(
+        fmt::format("the rows of {} are not compared with parts alone; play the sweep anew with --fair, or write "
+                    "\"fair\": true in its file",
+                    in_quotes(heading.scenario, 100)));
 }
 
 std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {

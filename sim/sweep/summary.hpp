@@ -19,7 +19,6 @@ enum class Score : std::uint8_t {
   kSameBatch,        ///< the speedup over the baseline at equal samples an update
   kBestSynchronous,  ///< the speedup over the best synchronous schedule, likewise
   kAlone,            ///< the speedup over the fastest part alone, per token
-  kBalanced,         ///< the speedup over the baseline whose work is balanced, per token
 };
 /// Throws BadInput where the rows have no such score.
 void check_score(const Heading& heading, Score by);

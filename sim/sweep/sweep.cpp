@@ -96,7 +96,7 @@ Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, Ne
       add_best_synchronous(scenario, indices, evaluations);
       if (!scenario.best_synchronous)
         throw BadInput("no synchronous schedule can be played here; leave the best one out with --no-tuned");
-      row.best_synchronous = scenario.best_synchronous->form;
+      row.best_synchronous = scenario.best_synchronous->name();
     }
     const std::vector<RunResult> results = compare(scenario, indices, evaluations, Advice::kNone);
     row.schedules.assign(results.begin(), results.end());

@@ -29,7 +29,7 @@ double median_of(const std::vector<double>& values) {
 
 Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const WinnerRule& rule) {
   Worth worth;
-  std::vector<double> over_alone, over_balanced;
+  std::vector<double> over_alone, over_best;
   for (const Row& row : rows.rows) {
     const Metrics* const figures = figures_at(row, schedule, rule);
     if (figures == nullptr) continue;
@@ -38,10 +38,10 @@ Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const
     const std::optional<Interval>& interval = figures->over_alone_interval;
     worth.open += interval && interval->low < 1 && interval->high > 1 ? 1 : 0;
     over_alone.push_back(*figures->over_alone);
-    if (figures->over_balanced) over_balanced.push_back(*figures->over_balanced);
+    if (figures->over_best_synchronous) over_best.push_back(*figures->over_best_synchronous);
   }
   worth.over_alone = median_of(over_alone);
-  worth.over_balanced = median_of(over_balanced);
+  worth.over_best_synchronous = median_of(over_best);
   return worth;
 }
 

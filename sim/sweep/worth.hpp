@@ -14,11 +14,11 @@ namespace accosim {
 /// Points at which a schedule trains an unlike cluster, compared per token with the part under the part's own best
 /// schedule.
 struct Worth {
-  std::size_t points = 0;    ///< of them
-  std::size_t pays = 0;      ///< where the whole is faster
-  std::size_t open = 0;      ///< where the 80 % interval leaves open which is
-  double over_alone = 0;     ///< median
-  double over_balanced = 0;  ///< median, over the balanced baseline; NaN where no point has it
+  std::size_t points = 0;            ///< of them
+  std::size_t pays = 0;              ///< where the whole is faster
+  std::size_t open = 0;              ///< where the 80 % interval leaves open which is
+  double over_alone = 0;             ///< median
+  double over_best_synchronous = 0;  ///< median, at equal samples an update; NaN where no point has it
 };
 /// No schedule: the winner of each point, or the nearest to it, per token.
 Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const WinnerRule& rule);

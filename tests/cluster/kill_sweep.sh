@@ -266,8 +266,8 @@ two_of_one_file() {
 
 # Its last point needs some 160 MB, the others 15 to 25; that many more of address space, of which all need some 70.
 large_words() {
-  words=("$program" sweep mixed_a100_v100 --over /cluster/nodes/0/count=1,2,3,4,65537 --schedule acco -j 1 -o
-    "$work/large.jsonl" "$@")
+  words=("$program" sweep mixed_a100_v100 --over /cluster/nodes/0/count=1,2,3,4,65537 --schedule acco -j 1
+    --no-tuned -o "$work/large.jsonl" "$@")
 }
 # one_too_large WHOLE: of 5 points the last failed; and without the limit all are there.
 one_too_large() {

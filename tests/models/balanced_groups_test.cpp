@@ -96,7 +96,7 @@ TEST_F(NodeGroups, LeaveToTheBalanceWhatItChooses) {
                       "remove it, or write \"balance\": \"none\""));
   EXPECT_TRUE(any_has(lines({speed, without(steps_, "2")}), "is what \"balance\": \"speed\" of the training chooses"));
   EXPECT_TRUE(any_has(lines({speed, "/schedules/3/micro_batches_per_round=2"}),
-                      "is half of what \"balance\": \"speed\" of the training chooses; leave it out"));
+                      "is half of what \"balance\" chooses; leave it out"));
 }
 
 TEST_F(NodeGroups, WhatBalanceIsToChooseIsNotWrittenByWhoResolves) {

@@ -25,20 +25,20 @@ FairComparison sample_comparison() {
                         {{"a", "A100", 16, 4, 7}, {"v", "V100", 16, 4, 3}}};
   FairBaseline part{"zero1 on 16 V100 alone",  "16 V100", "10 micro-batches", 640, Seconds{8}, 81920, 0.5, false,
                     {{"v", "V100", 16, 4, 10}}};
-  FairGain gain{"acco", 1.61, 1.6, 1.015, balanced.label, 0.97};
-  return {{balanced, part}, {gain}, {"One sentence.", "Another."}};
+  const FairGain gain{"acco", 1.61, 1, 1.6, 1.25, balanced.work};
+  return {"zero1", {balanced, part}, {gain}, {"One sentence.", "Another."}};
 }
 
 TEST(FairText, HasARowForEachAndTheSentencesBelow) {
   std::ostringstream out;
-  write_fair_comparison(out, sample_comparison(), "zero1", {});
+  write_fair_comparison(out, sample_comparison(), {});
   const std::string text = out.str();
   for (const char* const part :
        {"zero1 with its work divided by speed, and on each kind of GPU alone\n", "all, balanced  7 and 3 micro-batches",
         "16 V100 alone", "2.50 s", "262k", "1.50x", "OOM", "\nOne sentence.\nAnother.\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   std::ostringstream none;
-  write_fair_comparison(none, {}, "zero1", {});
+  write_fair_comparison(none, {}, {});
   EXPECT_EQ(none.str(), "");
 }
 
@@ -63,8 +63,9 @@ TEST(FairText, IsInTheDocumentOfResultsWhereThereIsSomething) {
   EXPECT_EQ(part["kind"], "part");
   EXPECT_EQ(part["part"], "16 V100");
   EXPECT_EQ(part["fits"], false);
-  EXPECT_EQ(full["fair_gains"][0]["share_of_balance"], 0.97);
-  EXPECT_EQ(full["fair_gains"][0]["speedup_same_batch"], 1.6);
+  EXPECT_EQ(full["fair_gains"][0]["speedup_same_batch"], 2.0);
+  EXPECT_EQ(full["fair_gains"][0]["by_hiding"], 1.25);
+  EXPECT_NEAR(full["fair_gains"][0]["share_of_balance"].number(), 0.678, 0.001);  // ln 1.6 / ln 2
   EXPECT_EQ(full["fair_words"][1], "Another.");
 }
 

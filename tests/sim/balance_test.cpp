@@ -87,9 +87,9 @@ TEST(Balance, WhatAccoGainsOnAQuickNetworkIsBalance) {
   const FairComparison fair = fair_comparison(scenario, results, NetworkKind::kReference);
   ASSERT_EQ(fair.gains.size(), 1U);
   EXPECT_NEAR(fair.gains[0].speedup, 1.5, 0.02);
-  EXPECT_NEAR(fair.gains[0].speedup_over_balanced, 1, 0.02);
-  EXPECT_NEAR(*fair.gains[0].share_of_balance, 1, 0.05);
-  EXPECT_EQ(fair.gains[0].balanced, "zero1 balanced at 12 and 6 micro-batches");
+  EXPECT_NEAR(fair.gains[0].hidden, 1, 0.02);
+  EXPECT_NEAR(*fair.gains[0].share_of_balance(), 1, 0.05);
+  EXPECT_EQ(fair.gains[0].work, "12 and 6 micro-batches");
   // At 12 samples, at ACCO's 18, and on each alone: of 12 samples the fast one does all in 1.2 s, the slow in 2.4 s.
   ASSERT_EQ(fair.baselines.size(), 4U);
   EXPECT_NEAR(fair.baselines[0].speedup, 1.5, 0.01);
@@ -111,12 +111,13 @@ TEST(Balance, IsTheBestOfAllDivisionsOfTwoKinds) {
     const ScheduleSpec& zero1 = scenario.schedules[0];
     BalanceTask task = task_of(scenario);
     task.unit = random.integer(1, 2);
+    task.near = seed % 2 == 0 ? kNearSamples : kEqualSamples;
     const Balanced choice = balanced(scenario, zero1, {zero1}, task, NetworkKind::kReference);
     const double t[] = {0.1, 0.1 * scenario.cluster.nodes[1].devices[0].slowdown};
     using Badness = std::tuple<double, double>;
     const auto badness = [&](double samples, double time) {
       const double off = std::abs(samples / task.samples - 1);
-      return Badness{off <= kEqualSamples + 1e-12 ? 0 : off, time / samples};
+      return Badness{off <= task.near + 1e-12 ? 0 : off, (1 + std::max(0.0, off - kEqualSamples) / 2) * time / samples};
     };
     Badness best{std::numeric_limits<double>::infinity(), 0};
     const int most = static_cast<int>(1.1 * task.samples) + 2 * task.unit;
@@ -132,6 +133,35 @@ TEST(Balance, IsTheBestOfAllDivisionsOfTwoKinds) {
   }
 }
 
+TEST(Balance, NobodyWaitsForAFewMissingSamples) {
+  // 511 GPUs and one 1.6 times slower, micro-batches of one sample, 13,074 samples: 25.56 each. 26 and 16 are
+  // 13,302, 1.7 % more; 25 each are 12,775, and within 1 % of what is asked only where the slow one did 168 besides.
+  Scenario scenario = one_twice_as_fast("10 MB/s");
+  scenario.cluster.nodes[0].count = 511;
+  scenario.cluster.nodes[1].devices[0].slowdown = 1.6;
+  const ScheduleSpec& zero1 = scenario.schedules[0];
+  const Balanced choice =
+      balanced(scenario, zero1, {zero1}, {13074, 1, false, true, kNearSamples}, NetworkKind::kReference);
+  EXPECT_EQ(choice.scenario.cluster.nodes[0].accumulation_steps, std::vector<int>{26});
+  EXPECT_EQ(choice.scenario.cluster.nodes[1].accumulation_steps, std::vector<int>{16});
+}
+
+TEST(Balance, EqualGpusDoEqualWork) {
+  // 31 equal GPUs in two node groups, and 508 samples in micro-batches of 4: 4 each are 496, 2.4 % fewer; 24 that do 5
+  // and 7 that do 1 would be 508, in the time of 5. The nearest number of equal work counts, per sample.
+  Scenario scenario = sample_scenario(3, 8);
+  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  NodeGroup& rest = scenario.cluster.nodes[1];
+  rest.count = 1;
+  rest.gpus = 7;
+  rest.devices.pop_back();
+  const ScheduleSpec& zero1 = scenario.schedules[0];
+  const Balanced choice = balanced(scenario, zero1, {zero1}, {508, 1, false, true}, NetworkKind::kReference);
+  for (const NodeGroup& group : choice.scenario.cluster.nodes)
+    EXPECT_EQ(group.accumulation_steps, std::vector<int>(static_cast<std::size_t>(group.gpus), 4));
+  EXPECT_EQ(choice.samples, 496);
+}
+
 TEST(Balance, ChoosesSizesThatFitAndAsManySamples) {
   // Half of the GPUs three times slower, and with room for micro-batches of 4 only.
   Scenario scenario = sample_scenario(1, 4, 10'000);
@@ -142,7 +172,7 @@ TEST(Balance, ChoosesSizesThatFitAndAsManySamples) {
   const Bytes held = memory_of(costs.kinds[0], zero1, 4).total();
   for (Device& device : scenario.cluster.nodes[1].devices) {
     device.slowdown = 3;
-    device.memory = 1.001 * held;
+    device.memory = 1.1 * held;  // likely enough for micro-batches of 4
   }
   const BalanceTask task{samples_asked(scenario), 2, true, true};
   const Balanced choice = balanced(scenario, zero1, {zero1}, task, NetworkKind::kReference);

@@ -61,7 +61,8 @@ TEST(Evaluations, AddingAScheduleChangesNoOther) {
     if (i % 2 == 1) {  // unlike GPUs, and their work divided by speed in half of the cases
       scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
       for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = random.uniform(1, 3);
-      if (i % 4 == 3) scenario.training.balance = Balance::kSpeed;
+      if (i % 4 == 3)
+        for (ScheduleSpec& spec : scenario.schedules) spec.balance = Balance::kSpeed;
     }
     const std::vector<RunResult> two = compare(scenario, {0, 1}, NetworkKind::kReference);
     scenario.schedules.push_back(sample_schedule(i % 3 == 0 ? "zero3" : i % 3 == 1 ? "local_sgd" : "zero2"));
@@ -85,8 +86,8 @@ TEST(Evaluations, DivideTheWorkForEachScheduleByItself) {
   EXPECT_EQ(rate(both, 0), rate(alone, 0));
   // Beside zero3, which communicates in every micro-batch, all would have had to do as many.
   const Evaluations evaluations(NetworkKind::kReference);
-  EXPECT_FALSE(evaluations.divided(both, both.schedules[0]).cluster.nodes[0].accumulation_steps ==
-               evaluations.divided(both, both.schedules[1]).cluster.nodes[0].accumulation_steps);
+  EXPECT_FALSE(evaluations.divided(both, both.schedules[0]).scenario.cluster.nodes[0].accumulation_steps ==
+               evaluations.divided(both, both.schedules[1]).scenario.cluster.nodes[0].accumulation_steps);
 }
 
 TEST(Evaluations, SayWhatTheyDividedAndHowToWriteItDown) {
@@ -128,10 +129,24 @@ TEST(Evaluations, DivideADivisionNoMore) {
   const Scenario scenario = load_scenario("mixed_16_a100_16_v100", {"/training/balance=speed"}).scenario;
   const ScheduleSpec& zero1 = *schedule_labelled(scenario, "zero1");
   const Evaluations evaluations(NetworkKind::kReference);
-  const BalanceTask twice{2 * samples_asked(scenario), 1, false, true};
-  const Balanced balance = balanced(scenario, zero1, {zero1}, twice, evaluations);
-  EXPECT_EQ(balance.scenario.training.balance, Balance::kNone);
-  EXPECT_NEAR(samples_per_update(*evaluations.play(balance.scenario, zero1)) / twice.samples, 1, kEqualSamples);
+  const double twice = 2 * samples_asked(scenario);
+  const Division division = evaluations.divided(scenario, zero1, twice);
+  EXPECT_EQ(division.spec.balance, Balance::kNone);
+  EXPECT_NEAR(samples_per_update(*evaluations.play(division.scenario, division.spec)) / twice, 1, kEqualSamples);
+}
+
+// An entry may be balanced beside one that is not, and each plays as in a scenario of its own.
+TEST(Evaluations, DivideTheWorkOfTheEntryThatAsksForIt) {
+  const std::string entries =
+      R"(/schedules=[{"name": "zero1"}, {"name": "zero1", "label": "divided", "balance": "counts"}])";
+  const Scenario both = load_scenario("mixed_16_a100_16_v100", {entries}).scenario;
+  const Scenario all = load_scenario("mixed_16_a100_16_v100", {"/training/balance=counts"}).scenario;
+  const auto rate = [](const Scenario& scenario, const char* label) {
+    return run_schedule(scenario, *schedule_labelled(scenario, label), NetworkKind::kReference).tokens_per_second;
+  };
+  EXPECT_EQ(rate(both, "zero1"), rate(load_scenario("mixed_16_a100_16_v100", {}).scenario, "zero1"));
+  EXPECT_EQ(rate(both, "divided"), rate(all, "zero1"));
+  EXPECT_GT(rate(both, "divided"), 1.5 * rate(both, "zero1"));
 }
 
 }  // namespace

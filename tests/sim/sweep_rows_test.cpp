@@ -74,7 +74,6 @@ TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
   row.alone = Alone{"32 A100", "64 V100", 1, 96, 12.5};
   row.schedules[1].over_alone = 1.6;
   row.schedules[1].over_alone_interval = Interval{1.4, 1.9};
-  row.schedules[1].over_balanced = 1.1;
   const std::string line = line_of(heading, row);
   const Row back = read_row(heading, line, "f", 2);
   EXPECT_EQ(line_of(heading, back), line);

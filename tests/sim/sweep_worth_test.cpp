@@ -21,7 +21,7 @@ TEST(SweepWorth, IsCountedUnderEachScheduleAndTheFastest) {
   EXPECT_EQ(ddp.pays, 1U);
   EXPECT_EQ(ddp.open, 1U) << "0.95 lies between 0.855 and 1.045";
   EXPECT_EQ(ddp.over_alone, 0.95);
-  EXPECT_EQ(ddp.over_balanced, 0.475);
+  EXPECT_EQ(ddp.over_best_synchronous, 0.475);
   EXPECT_EQ(worth_of(rows, std::nullopt, {}).pays, 3U) << "acco is the fastest everywhere";
 }
 
@@ -110,14 +110,13 @@ TEST(SweepFair, APartIsPlayedOnceForAllPointsAtWhichItIsTheSame) {
   EXPECT_EQ(rows[0].alone->part, rows[1].alone->part);
 }
 
-// Without an A100 all GPUs are alike: the whole is its own part, and there is nothing to balance.
+// Without an A100 all GPUs are alike: the whole is its own part.
 TEST(SweepFair, AlikeGpusAreTheirOwnPart) {
   PartCache cache;
   const std::vector<Row> rows = played({"/cluster/nodes/1/count=0,1"}, cache);
   ASSERT_TRUE(rows[0].alone);
   EXPECT_EQ(rows[0].alone->part, "");
   EXPECT_EQ(*rows[0].schedules[rows[0].alone->schedule].over_alone, 1);
-  EXPECT_EQ(rows[0].schedules[1].over_balanced, rows[0].schedules[1].speedup_same_batch);
   EXPECT_EQ(rows[1].alone->part, "16 H100-SXM");
   EXPECT_EQ(rows[1].alone->others, "8 A100-SXM4-80GB");
 }

@@ -28,7 +28,7 @@ inline SweepRows fair_rows(const std::vector<double>& ddp) {
       figures.samples_per_update = 96;
       figures.over_alone = over;
       figures.over_alone_interval = Interval{over * 0.9, over * 1.1};
-      figures.over_balanced = 0.5 * over;
+      figures.over_best_synchronous = 0.5 * over;
       row.schedules.push_back(figures);
     }
     rows.rows.push_back(row);

@@ -8,7 +8,7 @@ const sweepDash = (s) => kSweepDashes[s % kSweepDashes.length];
 
 const kScoreNames = {tokens: 'tokens per second', 'same-batch': 'equal samples an update',
   'best-synchronous': 'over the best synchronous schedule',
-  alone: 'against the fastest part alone', balanced: 'against the balanced baseline'};
+  alone: 'against the fastest part alone'};
 
 /// What the pickers say: {score, axis, up, at: index of a value by axis}. The other axes are at their middle, or at the
 /// value nearest to it at which most points were played.
@@ -227,16 +227,16 @@ function showTuned({tuned}) {
   byId('tuned').append(...tuned.map((text) => el('p', {dir: 'auto'}, text)));
 }
 
-function showWorth({worth, baseline}) {
+function showWorth({worth}) {
   if (!worth) return;
   byId('worth').hidden = false;
   byId('worth').append(...worth.words.map((text) => el('p', {dir: 'auto'}, text)));
   if (worth.schedules.length > 0)
     byId('worth').append(el('div', {class: 'wide'}, table('Each schedule on the whole cluster, per token',
       ['schedule', 'faster than the fastest part', 'interval leaves it open', 'over the part, median',
-        `over ${baseline.slice(0, 60)} balanced, median`],
+        'over the best synchronous, median'],
       worth.schedules.map((one) => [nameOf(one.label), percentOf(one.pays), percentOf(one.open),
-        shown('factor', one.over_alone), shown('factor', one.over_balanced)]))));
+        shown('factor', one.over_alone), shown('factor', one.over_best_synchronous)]))));
 }
 
 function showFailed({failed, failures, axes}) {

@@ -20,10 +20,9 @@ Option by_option() {
               "Of a sweep: what is called fast. same-batch: the largest speedup over the baseline at equal samples "
               "an update; best-synchronous: over the best synchronous schedule; tokens: the most tokens per second; of "
               "rows that were played with --fair also alone: "
-              "over the fastest part alone, per token; balanced: over the baseline whose work is balanced, at as "
-              "many samples an update",
+              "over the fastest part alone, per token",
           .value = std::string("same-batch"),
-          .choices = {"same-batch", "best-synchronous", "tokens", "alone", "balanced"},
+          .choices = {"same-batch", "best-synchronous", "tokens", "alone"},
           .default_shown = true};
 }
 
@@ -32,8 +31,7 @@ Score score_of(const Arguments& arguments) {
   return by == "tokens"             ? Score::kTokens
          : by == "same-batch"       ? Score::kSameBatch
          : by == "best-synchronous" ? Score::kBestSynchronous
-         : by == "alone"            ? Score::kAlone
-                                    : Score::kBalanced;
+                                    : Score::kAlone;
 }
 
 std::vector<Option> merit_options() { return joined({by_option()}, winner_options()); }

@@ -46,7 +46,7 @@ std::vector<Option> axis_options() {
        .needs = "--latin-hypercube"},
       {.names = "--fair",
        .help = "Of unlike GPUs or node groups: compare every point also with the fastest part alone (one kind of GPU, "
-               "or one node group) and with the baseline whose work is balanced",
+               "or one node group)",
        .value = false},
       tuned_option()};
 }
