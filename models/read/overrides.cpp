@@ -106,6 +106,10 @@ void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const 
     auto* child = const_cast<JsonValue*>(child_of(*at, key));
     if (child != nullptr && !last) {
       at = child;
+    } else if (child != nullptr && value.kind == JsonKind::kNull && at->kind == JsonKind::kObject) {
+      drop_citations_of(tree, *keys);
+      at->erase(key);
+      return;
     } else if (child != nullptr) {
       *child = std::move(value);
       drop_citations_of(tree, *keys);
@@ -122,6 +126,9 @@ void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const 
         diagnostics.add(origin, walked,
                         fmt::format("what is before it is {} and has no keys; check the pointer", noun_of(at->kind)));
       }
+      return;
+    } else if (last && value.kind == JsonKind::kNull) {
+      diagnostics.add(origin, walked, "is not there, so that null has nothing to take away" + hint(key, keys_of(*at)));
       return;
     } else if (last) {
       at->set(key, std::move(value));

@@ -27,6 +27,8 @@ JsonValue figures_json(const Evaluation& each, JsonValue json) {
   json.set("exposed_communication_s", known(each.exposed));
   json.set("mfu", known(each.mfu));
   json.set("gpu_idle_fraction", known(each.idle));
+  json.set("total_time_s", known(each.total_time));
+  json.set("cost", each.price > 0 ? known(each.cost) : JsonValue());
   return json;
 }
 
@@ -104,6 +106,7 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
                    {"scenario", answer.name},
                    {"sets", answer.asked.set},
                    {"network", answer.asked.network == NetworkKind::kSimgrid ? "simgrid" : "reference"},
+                   {"objective", name_of(answer.asked.objective)},
                    {"samples_per_update", answer.asked.samples},
                    {"batch_tolerance", answer.asked.tolerance},
                    {"budget", answer.budget},

@@ -34,14 +34,32 @@ std::string label_of(const Answer& answer, std::size_t at) {
 
 const Evaluation& at(const Answer& answer, std::size_t point) { return answer.advice.points[point].evaluation; }
 
+bool is_cost(const Answer& answer) { return answer.asked.objective == Objective::kCost; }
+
+/// "1.63 s per update", or "41.2 for all tokens" of what is to be cheap.
+std::string spent_of(const Answer& answer, const Evaluation& each) {
+  return is_cost(answer) ? fmt::format("{} for all tokens", human_count(each.cost))
+                         : fmt::format("{} per update", human_time(Seconds{each.update_time}));
+}
+
+/// "1.63 s per update (80 %: 1.32 s to 2.02 s)"
+std::string spent_with_interval(const Answer& answer, const Evaluation& each) {
+  if (!is_cost(answer))
+    return fmt::format("{} (80 %: {} to {})", spent_of(answer, each), human_time(Seconds{each.low}),
+                       human_time(Seconds{each.high}));
+  return fmt::format("{} (80 %: {} to {}), {} per update", spent_of(answer, each),
+                     human_count(each.cost * each.low / each.update_time),
+                     human_count(each.cost * each.high / each.update_time), human_time(Seconds{each.update_time}));
+}
+
 /// ", 12 % less than ddp as written"; empty where it took no part.
 std::string beside(const Answer& answer, const Evaluation& winner, const WrittenSchedule& written) {
   if (written.evaluation.state == PointState::kDoesNotFit)
     return fmt::format(", where {} as written does not fit", written.label);
   if (!written.evaluation.has_time) return "";
-  const double ratio = winner.time_per_sample() / written.evaluation.time_per_sample();
+  const double ratio = winner.spent_per_sample() / written.evaluation.spent_per_sample();
   const std::string whose = written.label + " as written";
-  if (std::abs(ratio - 1) < 5e-4) return ", as long as " + whose;
+  if (std::abs(ratio - 1) < 5e-4) return (is_cost(answer) ? ", as much as " : ", as long as ") + whose;
   const bool grown = std::abs(written.evaluation.samples / answer.asked.samples - 1) > answer.asked.tolerance;
   return fmt::format(
       ", {} {} than {}{}", human_percent(std::abs(1 - ratio)), ratio < 1 ? "less" : "more", whose,
@@ -61,7 +79,7 @@ const WrittenSchedule* best_written(const Answer& answer) {
   for (const WrittenSchedule& each : answer.written) {
     const Evaluation& here = each.evaluation;
     if (here.state != PointState::kPlayed || !here.caveats.none()) continue;
-    if (best == nullptr || here.time_per_sample() < best->evaluation.time_per_sample()) best = &each;
+    if (best == nullptr || here.spent_per_sample() < best->evaluation.spent_per_sample()) best = &each;
   }
   return best;
 }
@@ -86,13 +104,15 @@ std::string no_winner_in_words(const Answer& answer) {
 /// "Faster at a price: dpu with ...: 1.42 s per update, 1.08 times as fast, with gradients one update late."
 std::string faster_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
-  const double winner = at(answer, *advice.winner).time_per_sample();
+  const double winner = at(answer, *advice.winner).spent_per_sample();
   std::string text;
   for (const std::size_t i : advice.faster) {
     const Evaluation& each = at(answer, i);
-    text += fmt::format("{}{}: {} per update, {:.2f} times as fast, {}", text.empty() ? "Faster at a price: " : "; ",
-                        name_of(answer, i), human_time(Seconds{each.update_time}), winner / each.time_per_sample(),
-                        in_words(each.caveats));
+    const double times = winner / each.spent_per_sample();
+    const std::string better = is_cost(answer) ? human_percent(1 - 1 / times) + " less"
+                                               : fmt::format("{:.2f} times as fast", times);
+    text += fmt::format("{}{}: {}, {}, {}", !text.empty() ? "; " : is_cost(answer) ? "Cheaper with a caveat: " : "Faster at a price: ",
+                        name_of(answer, i), spent_of(answer, each), better, in_words(each.caveats));
   }
   return text.empty() ? "" : text + ".";
 }
@@ -139,6 +159,12 @@ void write_searched(std::ostream& out, const Answer& answer, const ConsoleOption
   write_wrapped(out, "varied     ", varied, options.width);
 }
 
+/// What is spent beyond the winner, in percent.
+double over_winner(const Answer& answer, std::size_t point) {
+  return at(answer, point).spent_per_sample() / at(answer, *answer.advice.winner).spent_per_sample() - 1;
+}
+std::string over_in_words(const Answer& answer, std::size_t point) { return human_error(over_winner(answer, point)); }
+
 struct Listed {
   std::string title;
   std::vector<std::size_t> points;
@@ -147,18 +173,25 @@ struct Listed {
 /// Figures of points, and below them what each is.
 void write_points(std::ostream& out, const Answer& answer, const Listed& listed, const ConsoleOptions& options) {
   if (listed.points.empty()) return;
-  Table table({left(listed.title), right("update"), right("80 %", "interval"), right("over the", "best"),
-               right("memory"), left("fits"), right("sent"), right("exposed", "comm.")});
   const Evaluation& winner = at(answer, *answer.advice.winner);
+  std::vector<Column> columns{left(listed.title), right("update"), right("80 %", "interval"), right("over the", "best"),
+                              right("memory"), left("fits"), right("sent"), right("exposed", "comm.")};
+  if (winner.price > 0) columns.push_back(right("cost"));
+  Table table(columns);
   for (std::size_t i = 0; i < listed.points.size(); ++i) {
     const Evaluation& each = at(answer, listed.points[i]);
     const bool tight = each.verdict == FitVerdict::kTight;
-    table.add(Style::kPlain,
-              {fmt::format("{} {}", i + 1, label_of(answer, listed.points[i])), human_time(Seconds{each.update_time}),
-               fmt::format("{} - {}", human_time(Seconds{each.low}), human_time(Seconds{each.high})),
-               human_error(each.time_per_sample() / winner.time_per_sample() - 1), human_memory(Bytes{each.memory}),
-               tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
-               human_bytes(Bytes{each.sent}), human_time(Seconds{each.exposed})});
+    std::vector<std::string> cells{
+        fmt::format("{} {}", i + 1, label_of(answer, listed.points[i])),
+        human_time(Seconds{each.update_time}),
+        fmt::format("{} - {}", human_time(Seconds{each.low}), human_time(Seconds{each.high})),
+        over_in_words(answer, listed.points[i]),
+        human_memory(Bytes{each.memory}),
+        tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
+        human_bytes(Bytes{each.sent}),
+        human_time(Seconds{each.exposed})};
+    if (winner.price > 0) cells.push_back(human_count(each.cost));
+    table.add(Style::kPlain, std::move(cells));
   }
   write_table_below(out, "", table.columns(), options);
   for (std::size_t i = 0; i < listed.points.size(); ++i) {
@@ -191,7 +224,9 @@ void write_front(std::ostream& out, const Answer& answer, const ConsoleOptions& 
   for (std::size_t i = 0; i < shown; ++i)
     listed.points.push_back(front[shown == 1 ? 0 : i * (front.size() - 1) / (shown - 1)]);
   write_points(out, answer, listed, options);
-  std::string text = "The front: nothing else is as good in time, memory and bytes sent, and better in one of them.";
+  std::string text = fmt::format(
+      "The front: nothing else is as good in {}, memory and bytes sent, and better in one of them.",
+      name_of(answer.asked.objective));
   if (shown < front.size()) text += fmt::format(" {} of {} points are shown; --json has all.", shown, front.size());
   write_wrapped(out, "", text, options.width);
 }
@@ -199,10 +234,9 @@ void write_front(std::ostream& out, const Answer& answer, const ConsoleOptions& 
 std::string why_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
   if (!advice.second) return "Nothing comes second: no other point takes longer.";
-  const Evaluation &winner = at(answer, *advice.winner), &second = at(answer, *advice.second);
-  const double more = second.time_per_sample() / winner.time_per_sample() - 1;
-  std::string text = fmt::format("Second is {}: {} per update, {} more.", name_of(answer, *advice.second),
-                                 human_time(Seconds{second.update_time}), human_percent(more));
+  std::string text = fmt::format("Second is {}: {}, {} more.", name_of(answer, *advice.second),
+                                 spent_of(answer, at(answer, *advice.second)),
+                                 human_percent(over_winner(answer, *advice.second)));
   const std::vector<TimeDifference> differences = differences_of(answer);
   if (differences.empty())
     text += " No part of the update differs by a hundredth of it.";
@@ -215,10 +249,9 @@ std::string why_in_words(const Answer& answer) {
     text += ".";
   }
   if (advice.next && advice.next != advice.second) {
-    const Evaluation& next = at(answer, *advice.next);
     text += fmt::format(" Of {} itself the next is with {}: {} more.", label_of(answer, *advice.winner),
                         options_in_words(answer.space, candidate_of(answer.space, advice.points[*advice.next].index)),
-                        human_percent(next.time_per_sample() / winner.time_per_sample() - 1));
+                        human_percent(over_winner(answer, *advice.next)));
   }
   return text;
 }
@@ -261,7 +294,7 @@ std::string open_in_words(const Answer& answer) {
   for (const std::size_t i : advice.open)
     text +=
         fmt::format("{}{} ({})", i == advice.open.back() ? " and " : ", ", label_of(answer, i),
-                    human_error(at(answer, i).time_per_sample() / at(answer, *advice.winner).time_per_sample() - 1));
+                    over_in_words(answer, i));
   return fmt::format("These {} cannot be told apart by the 80 % interval: {}; with their other options {} in all.",
                      advice.open.size() + 1, text, points_of(advice.open_points + 1));
 }
@@ -292,9 +325,7 @@ std::string advice_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
   if (!advice.winner) return no_winner_in_words(answer);
   const Evaluation& winner = at(answer, *advice.winner);
-  std::string text = fmt::format("{}: {} per update (80 %: {} to {})", name_of(answer, *advice.winner),
-                                 human_time(Seconds{winner.update_time}), human_time(Seconds{winner.low}),
-                                 human_time(Seconds{winner.high}));
+  std::string text = name_of(answer, *advice.winner) + ": " + spent_with_interval(answer, winner);
   const WrittenSchedule* const baseline = written_baseline(answer);
   const WrittenSchedule* const best = best_written(answer);
   if (baseline != nullptr) text += beside(answer, winner, *baseline);
@@ -307,7 +338,7 @@ std::string advice_in_words(const Answer& answer) {
                                                : fmt::format(". It fits: {}.", memory_of(winner));
   if (!advice.open.empty())
     text += fmt::format(" {} ({}) is too near to tell the two apart.", label_of(answer, advice.open.front()),
-                        human_error(at(answer, advice.open.front()).time_per_sample() / winner.time_per_sample() - 1));
+                        over_in_words(answer, advice.open.front()));
   return text;
 }
 

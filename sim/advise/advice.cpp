@@ -12,7 +12,7 @@ namespace {
 constexpr double kSameBytes = 1e-9;
 
 bool takes_longer(const TriedPoint& a, const TriedPoint& b) {
-  return a.evaluation.time_per_sample() > b.evaluation.time_per_sample() * (1 + kNoticeable);
+  return a.evaluation.spent_per_sample() > b.evaluation.spent_per_sample() * (1 + kNoticeable);
 }
 
 /// Points that may win, from the best on.
@@ -109,10 +109,10 @@ void sort_forms(Findings& advice) {
 std::vector<std::size_t> faster_than(const std::vector<TriedPoint>& points, std::size_t winner,
                                      const std::vector<std::size_t>& order,
                                      const std::function<std::size_t(std::size_t)>& form_of) {
-  const auto time = [&](std::size_t i) { return points[i].evaluation.time_per_sample(); };
+  const auto spent = [&](std::size_t i) { return points[i].evaluation.spent_per_sample(); };
   std::vector<std::size_t> faster;
   for (const std::size_t i : by_time(points, order)) {
-    if (time(winner) <= kNoticeablyFaster * time(i)) break;
+    if (spent(winner) <= kNoticeablyFaster * spent(i)) break;
     if (std::none_of(faster.begin(), faster.end(), [&](std::size_t other) { return form_of(other) == form_of(i); }))
       faster.push_back(i);
   }
@@ -131,7 +131,7 @@ std::string reason_of(const std::string& error) {
 }
 
 bool cannot_be_told_apart(const Evaluation& a, const Evaluation& b) {
-  const double ratio = a.time_per_sample() / b.time_per_sample();
+  const double ratio = a.spent_per_sample() / b.spent_per_sample();
   const Interval interval = interval_80(ratio, ratio_spread(a.spread, b.spread));
   return interval.low <= 1 && interval.high >= 1;
 }

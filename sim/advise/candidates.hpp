@@ -4,37 +4,11 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "sim/knobs/form.hpp"
+
 namespace accosim {
-
-/// A key of a schedule and its value as JSON: {"overlap", "\"backward\""}.
-using ScheduleKey = std::pair<std::string, std::string>;
-
-/// One position of a knob.
-struct Alternative {
-  std::string text;                 ///< "activation_recompute full"; empty: nothing is written, so nothing is said
-  std::vector<ScheduleKey> keys{};  ///< of the schedule
-  std::vector<std::string> set{};   ///< of the rest of the scenario, as --set takes it
-
-  bool operator==(const Alternative&) const = default;
-};
-
-struct Knob {
-  std::string name;
-  std::vector<Alternative> alternatives;  ///< the first is where a search begins
-  bool coarse = false;                    ///< a search that cannot play everything begins with all of its alternatives
-};
-
-/// A schedule with the keys that nothing varies.
-struct Form {
-  std::string schedule;  ///< name of its row of traits
-  std::string label;
-  bool written = false;  ///< it is one of the scenario's own schedules, and all of those stay in the scenario
-  std::vector<ScheduleKey> keys{};
-  std::vector<Knob> knobs{};
-};
 
 /// Which form, and the alternative of each of its knobs.
 struct Candidate {
@@ -63,7 +37,4 @@ std::size_t index_of(const CandidateSpace& space, const Candidate& candidate);
 std::vector<std::string> settings_of(const CandidateSpace& space, const Candidate& candidate);
 /// "micro_batch_size 8, gradient_accumulation_steps 4, overlap backward"; empty where nothing is written.
 std::string options_in_words(const CandidateSpace& space, const Candidate& candidate);
-/// Keys as a person reads them: "overlap backward, bucket_cap_mb 100".
-std::string in_words(const std::vector<ScheduleKey>& keys);
-
 }  // namespace accosim

@@ -96,6 +96,8 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     result.state = PointState::kOtherBatch;
     return result;
   }
+  result.price = price_per_hour(scenario.cluster).value_or(0);
+  if (asked.objective == Objective::kCost) result.spent_in_a_second = result.price / 3600;
   const Shared<Costs> costs = evaluations.costs(scenario, spec);
   const std::vector<KindMemory> kinds = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(kinds);
@@ -113,7 +115,7 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
   if (many && (worth.postponed || worth.best)) {
     const double hopeful = least_time_per_sample(scenario, spec, costs);
     result.update_time = hopeful * result.samples;
-    if (worth.postponed || hopeful > kHopeful * *worth.best) {
+    if (worth.postponed || result.spent_per_sample() > kHopeful * *worth.best) {
       result.state = worth.postponed ? PointState::kPostponed : PointState::kCannotWin;
       return result;
     }
@@ -131,6 +133,8 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
   result.exposed = run.exposed_communication.value;
   result.mfu = run.mfu;
   result.idle = run.gpu_idle_fraction;
+  result.total_time = run.total_time.value;
+  result.cost = run.cost.value_or(0);
   result.state = is_batch(asked, result.samples) ? PointState::kPlayed : PointState::kOtherBatch;
   return result;
 }

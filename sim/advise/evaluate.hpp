@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/cluster.hpp"
@@ -24,6 +25,11 @@ enum class PointState : std::uint8_t {
   kPostponed,   ///< it takes long to play, and waits until there is something to hold it against
 };
 
+/// What is made least.
+enum class Objective : std::uint8_t { kTime, kCost };
+template <>
+inline constexpr const char* kNames<Objective>[] = {"time", "cost"};
+
 /// Plain values only, since it comes back from another process byte by byte.
 struct Evaluation {
   PointState state = PointState::kRefused;
@@ -38,8 +44,14 @@ struct Evaluation {
   double sent = 0;     ///< bytes a rank and update
   double exposed = 0;  ///< s of communication an update that nothing hides
   double mfu = 0, idle = 0;
+  double price = 0;             ///< of an hour of all GPUs; 0 where the cluster has none
+  double cost = 0;              ///< of all tokens, at that price
+  double total_time = 0;        ///< s, of all tokens
+  double spent_in_a_second = 1;  ///< of what is made least: 1 s, or the price of it
 
   double time_per_sample() const { return update_time / samples; }
+  /// What is made least: s, or money.
+  double spent_per_sample() const { return spent_in_a_second * time_per_sample(); }
 };
 
 /// What a candidate is held to.
@@ -50,13 +62,14 @@ struct Asked {
   double tolerance = 0;          ///< what they may differ by, as a fraction
   NetworkKind network = NetworkKind::kSimgrid;
   WinnerRule rule{};
+  Objective objective = Objective::kTime;  ///< kCost: of a cluster that has prices
 };
 
 /// Which points are worth the time that they take to play. One of many collectives is played only where a rank by
-/// itself, without interference and others to wait for, takes at most kHopeful times the best.
+/// itself, without interference and others to wait for, spends at most kHopeful times the best.
 struct Worth {
   bool postponed = false;      ///< one of many collectives waits
-  std::optional<double> best;  ///< s a sample, of those without a caveat; absent: all are played
+  std::optional<double> best;  ///< spent a sample, of those without a caveat; absent: all are played
 };
 inline constexpr double kManyCollectives = 1500;  ///< of an update
 inline constexpr double kHopeful = 1.1;

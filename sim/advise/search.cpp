@@ -32,8 +32,8 @@ std::vector<std::size_t> coarse_points(const CandidateSpace& space, std::size_t 
 
 constexpr std::size_t kTogether = 16;  ///< points that take long
 
-double steps_of_time(const Evaluation& each) {
-  return std::floor(std::log(each.time_per_sample()) / std::log1p(kEqualTimes));
+double steps_of(const Evaluation& each) {
+  return std::floor(std::log(each.spent_per_sample()) / std::log1p(kEqualTimes));
 }
 
 class Search {
@@ -103,7 +103,7 @@ class Search {
     }
     if (fresh.empty()) return false;
     std::vector<TriedPoint> postponed;
-    for (TriedPoint& point : tried_(fresh, {.postponed = true, .best = best_time_})) {
+    for (TriedPoint& point : tried_(fresh, {.postponed = true, .best = best_spent_})) {
       if (point.evaluation.state == PointState::kPostponed)
         postponed.push_back(std::move(point));
       else
@@ -116,12 +116,12 @@ class Search {
   /// A few at a time, from the most hopeful on.
   void play_postponed(std::vector<TriedPoint> points) {
     std::stable_sort(points.begin(), points.end(), [](const TriedPoint& a, const TriedPoint& b) {
-      return a.evaluation.time_per_sample() < b.evaluation.time_per_sample();
+      return a.evaluation.spent_per_sample() < b.evaluation.spent_per_sample();
     });
     for (std::size_t from = 0; from < points.size(); from += kTogether) {
       std::vector<std::size_t> some;
       for (std::size_t i = from; i < std::min(points.size(), from + kTogether); ++i) some.push_back(points[i].index);
-      for (TriedPoint& point : tried_(some, {.postponed = false, .best = best_time_})) keep(std::move(point));
+      for (TriedPoint& point : tried_(some, {.postponed = false, .best = best_spent_})) keep(std::move(point));
     }
   }
 
@@ -129,8 +129,8 @@ class Search {
     const std::size_t form = candidate_of(space_, point.index).form, index = point.index;
     const Evaluation& each = point.evaluation;
     if (each.state == PointState::kPlayed && each.caveats.none() &&
-        (!best_time_ || each.time_per_sample() < *best_time_))
-      best_time_ = each.time_per_sample();
+        (!best_spent_ || each.spent_per_sample() < *best_spent_))
+      best_spent_ = each.spent_per_sample();
     const auto best = best_.find(form);
     if (best == best_.end() || better(point, points_.at(best->second))) best_[form] = index;
     points_.emplace(index, std::move(point));
@@ -163,7 +163,7 @@ class Search {
   const TryPoints& tried_;
   std::map<std::size_t, TriedPoint> points_;  // by index
   std::map<std::size_t, std::size_t> best_;   // index, by form
-  std::optional<double> best_time_;           // s a sample
+  std::optional<double> best_spent_;           // a sample
 };
 
 }  // namespace
@@ -180,7 +180,7 @@ bool better(const TriedPoint& a, const TriedPoint& b) {
 
 bool faster(const TriedPoint& a, const TriedPoint& b) {
   const Evaluation &x = a.evaluation, &y = b.evaluation;
-  if (const double a_time = steps_of_time(x), b_time = steps_of_time(y); a_time != b_time) return a_time < b_time;
+  if (const double a_steps = steps_of(x), b_steps = steps_of(y); a_steps != b_steps) return a_steps < b_steps;
   if (x.memory != y.memory) return x.memory < y.memory;
   return a.index < b.index;
 }

@@ -10,6 +10,7 @@
 #include "models/read/library.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
+#include "sim/knobs/knob_table.hpp"
 
 namespace accosim {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 /// Those of the kind, "model" or "models"; all for an empty one.
 std::vector<LibraryEntry> entries_of(const std::string& kind) {
   std::vector<LibraryEntry> entries = list_library();
+  for (const KnobRow& row : knob_rows()) entries.push_back({"knob", row.name, "", row.meaning});
   entries.erase(std::remove_if(entries.begin(), entries.end(),
                                [&](const LibraryEntry& entry) {
                                  return !kind.empty() && kind != entry.kind && kind != entry.kind + "s";
@@ -42,8 +44,10 @@ void write_list(std::ostream& out, const std::vector<LibraryEntry>& entries, int
 JsonValue list_json(const std::vector<LibraryEntry>& entries) {
   std::vector<JsonValue> list;
   for (const LibraryEntry& entry : entries)
-    list.push_back(json_object(
-        {{"kind", entry.kind}, {"name", entry.name}, {"path", entry.path}, {"description", entry.description}}));
+    list.push_back(json_object({{"kind", entry.kind},
+                                {"name", entry.name},
+                                {"path", entry.path.empty() ? JsonValue() : JsonValue(entry.path)},
+                                {"description", entry.description}}));
   return json_object({{"schema", "accosim.list/1"}, {"entries", std::move(list)}});
 }
 
@@ -61,10 +65,11 @@ ExitCode list(const Arguments& arguments) {
 Verb list_verb() {
   return {
       .name = "list",
-      .help = "List the devices, models, clusters and scenarios that come with accosim",
+      .help = "List the devices, models, clusters and scenarios that come with accosim, and the knobs that sweep and advise can vary",
       .options = {{.names = "kind",
                    .help = "List only these",
-                   .choices = {"device", "devices", "model", "models", "cluster", "clusters", "scenario", "scenarios"}},
+                   .choices = {"device", "devices", "model", "models", "cluster", "clusters", "scenario", "scenarios",
+                               "knob", "knobs"}},
                   {.names = "--json", .help = "One JSON document instead of text, with paths", .value = false}},
       .modes = {{.reads = {"kind", "--json"}, .run = list}}};
 }

@@ -13,7 +13,7 @@ std::vector<Option> scenario_options() {
        .required = true,
        .takes = "SCENARIO"},
       {.names = "--set",
-       .help = "Replace a value: /json/pointer=value; may be repeated",
+       .help = "Replace a value: /json/pointer=value, or null to take it away; may be repeated",
        .value = Texts(),
        .takes = "/POINTER=VALUE"},
   };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -131,13 +132,23 @@ std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed, std::siz
 
 void append(Coordinates& all, const Coordinates& more) { all.insert(all.end(), more.begin(), more.end()); }
 
+/// The pointers that an axis sets.
+std::set<std::string> pointers_of(const Axis& axis) {
+  std::set<std::string> pointers;
+  if (axis.set.empty()) pointers.insert(axis.pointer);
+  for (const std::vector<std::string>& value : axis.set)
+    for (const std::string& set : value) pointers.insert(set.substr(0, set.find('=')));
+  return pointers;
+}
+
 }  // namespace
 
 Axis parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || text.empty() || text[0] != '/')
     throw BadInput(fmt::format(
-        "--over {}: write /json/pointer=values, such as /cluster/nodes/0/nics/bandwidth=10,100,400 Gbit/s or =0..16:17",
+        "--over {}: write /json/pointer=values, such as /cluster/nodes/0/nics/bandwidth=10,100,400 Gbit/s or =0..16:17, or the "
+        "name of a knob (accosim list knobs)",
         in_quotes(text, 200)));
   Axis axis{text.substr(0, equals), {}};
   const std::string_view values = trimmed(std::string_view(text).substr(equals + 1));
@@ -154,6 +165,14 @@ Axis parse_axis(const std::string& text) {
       throw BadInput(fmt::format("--over {}: {} is there twice", in_quotes(text, 200), in_quotes(axis.values[i])));
   }
   return axis;
+}
+
+bool is_knob_name(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+}
+
+Axis parse_axis(const std::string& text, const KnobAxis& knob) {
+  return is_knob_name(text) ? knob(text) : parse_axis(text);
 }
 
 Space latin_hypercube(std::vector<Space> parts, std::size_t points, std::uint64_t seed) {
@@ -198,6 +217,18 @@ std::vector<Axis> axes_of(const Space& space) {
   return axes;
 }
 
+void check_apart(const std::vector<Axis>& axes) {
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      for (const std::string& pointer : pointers_of(axes[i])) {
+        if (!pointers_of(axes[j]).contains(pointer)) continue;
+        if (axes[i].set.empty() && axes[j].set.empty())
+          throw BadInput(fmt::format("{} is varied by two axes; write one", pointer));
+        throw BadInput(
+            fmt::format("--over {} and --over {} both set {}; write one", axes[j].pointer, axes[i].pointer, pointer));
+      }
+}
+
 std::vector<std::size_t> longest_first(const std::vector<Axis>& axes) {
   std::vector<std::size_t> order(axes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -235,7 +266,13 @@ Coordinates point_of(const Space& space, std::size_t index) {
 
 std::vector<std::string> settings_of(const std::vector<Axis>& axes, const Coordinates& point) {
   std::vector<std::string> settings;
-  for (std::size_t i = 0; i < axes.size(); ++i) settings.push_back(axes[i].pointer + "=" + axes[i].values[point[i]]);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Axis& axis = axes[i];
+    if (axis.set.empty())
+      settings.push_back(axis.pointer + "=" + axis.values[point[i]]);
+    else
+      settings.insert(settings.end(), axis.set[point[i]].begin(), axis.set[point[i]].end());
+  }
   return settings;
 }
 

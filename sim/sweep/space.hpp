@@ -4,15 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace accosim {
 
-/// One value of the scenario, and what it is set to.
+/// One value of the scenario, and what it is set to; or a knob, and its alternatives.
 struct Axis {
-  std::string pointer;              ///< "/cluster/nodes/0/nics/bandwidth"
-  std::vector<std::string> values;  ///< each as --set takes it: "100 Gbit/s", "8"
+  std::string pointer;              ///< "/cluster/nodes/0/nics/bandwidth", or the name of a knob: "overlap"
+  std::vector<std::string> values;  ///< each as --set takes it: "100 Gbit/s", "8"; of a knob in words
+  std::vector<std::vector<std::string>> set{};  ///< of a knob: the settings of each value
 
   bool operator==(const Axis&) const = default;
 };
@@ -24,6 +26,13 @@ inline constexpr std::size_t kMostPoints = 1'000'000'000;
 /// "/pointer=0..16:17", so many values from the first to the last, evenly; "/pointer=10..800:20:log Gbit/s", evenly in
 /// the logarithm. Commas inside brackets and quotes are part of a value. Throws BadInput.
 Axis parse_axis(const std::string& text);
+
+/// Whether a text is meant as the name of a knob, rather than as a pointer with values.
+bool is_knob_name(const std::string& text);
+/// The axis of a knob by its name.
+using KnobAxis = std::function<Axis(const std::string&)>;
+/// The same from text that may be the name of a knob: "overlap".
+Axis parse_axis(const std::string& text, const KnobAxis& knob);
 
 /// Axes combined.
 struct Space {
@@ -50,6 +59,9 @@ std::size_t size_of(const Space& space);
 /// In the order in which they are written.
 std::vector<Axis> axes_of(const Space& space);
 
+/// Throws BadInput where two axes set the same.
+void check_apart(const std::vector<Axis>& axes);
+
 /// Indices of the axes, those with most values first.
 std::vector<std::size_t> longest_first(const std::vector<Axis>& axes);
 
@@ -59,7 +71,7 @@ using Coordinates = std::vector<std::size_t>;
 /// Point `index` of a space, below its size: in a product the last part changes fastest.
 Coordinates point_of(const Space& space, std::size_t index);
 
-/// "/pointer=value" of each axis, as --set takes them.
+/// "/pointer=value" of each axis, as --set takes them; of a knob its settings.
 std::vector<std::string> settings_of(const std::vector<Axis>& axes, const Coordinates& point);
 
 }  // namespace accosim

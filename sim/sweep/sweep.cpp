@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "build_info/project.hpp"
@@ -14,6 +15,7 @@
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/knobs/knob_table.hpp"
 #include "sim/result/best_synchronous.hpp"
 #include "sim/result/run.hpp"
 #include "sim/sweep/fair.hpp"
@@ -42,6 +44,25 @@ std::string without_places(const std::string& resolved) {
 
 }  // namespace
 
+KnobAxis knob_axes(const Sweep& sweep) {
+  return [&sweep, loaded = std::optional<LoadedScenario>()](const std::string& name) mutable {
+    const KnobRow& row = knob_named(name);
+    if (!loaded) loaded = load_scenario(sweep.scenario, sweep.set);
+    std::vector<std::size_t> indices;
+    for (const int index : chosen_schedules(loaded->scenario, sweep.schedules))
+      indices.push_back(static_cast<std::size_t>(index));
+    const Knob knob = knob_in_settings(*loaded, row, indices);
+    if (knob.alternatives.size() < 2)
+      throw BadInput(fmt::format("--over {}: there is nothing to choose here; leave it out", name));
+    Axis axis{name, {}, {}};
+    for (const Alternative& each : knob.alternatives) {
+      axis.values.push_back(each.text.empty() ? "as written" : each.text);
+      axis.set.push_back(each.set);
+    }
+    return axis;
+  };
+}
+
 std::vector<std::string> files_of(const Sweep& sweep) {
   return load_scenario(sweep.scenario, all_settings(sweep, axes_of(sweep.space), point_of(sweep.space, 0))).files;
 }
@@ -53,10 +74,7 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   heading.points = size_of(sweep.space);
   heading.grid = is_grid(sweep.space);
   heading.fair = sweep.fair;
-  for (std::size_t i = 0; i < heading.axes.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (heading.axes[i].pointer == heading.axes[j].pointer)
-        throw BadInput(fmt::format("{} is varied by two axes; write one", heading.axes[i].pointer));
+  check_apart(heading.axes);
   const LoadedScenario first =
       load_scenario(sweep.scenario, all_settings(sweep, heading.axes, point_of(sweep.space, 0)));
   heading.scenario = first.scenario.name;
@@ -73,6 +91,9 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
     for (const std::size_t at : point_of(sweep.space, i)) points += fmt::format("{} ", at);
   std::string set;
   for (const std::string& each : sweep.set) set += each + "\n";
+  for (const Axis& axis : heading.axes)
+    for (const std::vector<std::string>& value : axis.set)
+      for (const std::string& each : value) set += each + "\n";
   const Heading without_id = heading;
   const std::uint64_t id = hash_of(line_of(without_id) + without_places(first.resolved()) + set + points +
                                    (network == NetworkKind::kSimgrid ? "simgrid" : "reference"));

@@ -27,9 +27,14 @@ inline constexpr const char* kSweepSchema = "accosim.sweep/1";
 bool is_sweep(const std::string& text);
 
 /// Reads one. `path` is the file's: a scenario that is named by a path is looked for from its folder. In "over" a text
-/// is an axis as --over takes it, and an object one of {"pointer", "values"}, {"product": [...]}, {"zip": [...]} and
+/// is an axis as --over takes it (a knob by its name), and an object one of {"pointer", "values"}, {"product": [...]}, {"zip": [...]} and
 /// {"latin_hypercube": [...], "points", "seed"}. Throws ScenarioError.
 Sweep read_sweep(const std::string& text, const std::string& path);
+
+/// The axes of knobs for its scenario, which is loaded when the first is asked for, with its settings and schedules;
+/// `sweep` outlives the function. That throws ScenarioError, and BadInput where there is no such knob or it has nothing
+/// to choose here.
+KnobAxis knob_axes(const Sweep& sweep);
 
 /// The files that the scenario is read from, at the first point. Throws ScenarioError.
 std::vector<std::string> files_of(const Sweep& sweep);

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kMostParts = 1000;
 constexpr int kMostDepth = 8;
 constexpr const char* kForm =
-    R"(write an axis as text, "/cluster/nodes/0/count=1..16:16", or an object with "pointer" and "values", "product", )"
-    R"("zip" or "latin_hypercube")";
+    R"(write an axis as text, "/cluster/nodes/0/count=1..16:16", the name of a knob, or an object with "pointer" and )"
+    R"("values", "product", "zip" or "latin_hypercube")";
 
 std::vector<std::string> texts_of(ObjectReader& reader, const char* key) {
   std::vector<std::string> texts;
@@ -30,13 +30,13 @@ std::vector<std::string> texts_of(ObjectReader& reader, const char* key) {
   return texts;
 }
 
-Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics, int depth);
+Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics, const KnobAxis& knob, int depth);
 
-std::vector<Space> read_parts(ObjectReader& reader, const char* key, int depth) {
+std::vector<Space> read_parts(ObjectReader& reader, const char* key, const KnobAxis& knob, int depth) {
   std::vector<Space> parts;
   std::size_t i = 0;
   for (JsonValue* each : reader.list(key, 1, kMostParts))
-    parts.push_back(read_space(*each, reader.pointer(key) + pointer_part(i++), reader.diagnostics(), depth + 1));
+    parts.push_back(read_space(*each, reader.pointer(key) + pointer_part(i++), reader.diagnostics(), knob, depth + 1));
   return parts;
 }
 
@@ -48,11 +48,12 @@ Axis read_values(ObjectReader& reader) {
   return axis;
 }
 
-Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics, int depth) {
+Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics, const KnobAxis& knob,
+                 int depth) {
   Space space{.kind = Space::Kind::kAxis};
   try {
     if (value.kind == JsonKind::kText) {
-      space.axis = parse_axis(value.text);
+      space.axis = parse_axis(value.text, knob);
       return space;
     }
     if (value.kind != JsonKind::kObject || depth > kMostDepth) {
@@ -61,11 +62,11 @@ Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diag
     }
     ObjectReader reader(value, pointer, diagnostics);
     if (reader.has("product")) {
-      space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "product", depth)};
+      space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "product", knob, depth)};
     } else if (reader.has("zip")) {
-      space = {.kind = Space::Kind::kZip, .parts = read_parts(reader, "zip", depth)};
+      space = {.kind = Space::Kind::kZip, .parts = read_parts(reader, "zip", knob, depth)};
     } else if (reader.has("latin_hypercube")) {
-      std::vector<Space> parts = read_parts(reader, "latin_hypercube", depth);
+      std::vector<Space> parts = read_parts(reader, "latin_hypercube", knob, depth);
       const int points = reader.integer("points", 1, static_cast<int>(kMostValues));
       const int seed = reader.integer("seed", 0, kMaxInteger, 0);
       space = latin_hypercube(std::move(parts), static_cast<std::size_t>(points), static_cast<std::uint64_t>(seed));
@@ -108,7 +109,7 @@ Sweep read_sweep(const std::string& text, const std::string& path) {
     sweep.schedules = texts_of(reader, "schedules");
     sweep.fair = reader.boolean("fair", false);
     sweep.tuned = reader.boolean("tuned", true);
-    sweep.space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "over", 0)};
+    sweep.space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "over", knob_axes(sweep), 0)};
     reader.finish();
   }
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);

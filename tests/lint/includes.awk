@@ -22,7 +22,8 @@ BEGIN {
   sees["sim/evaluation"] = sees["sim/player"] " sim/player sim/schedules"
   sees["sim/result"] = sees["sim/evaluation"] " sim/evaluation sim/messages"
   sees["sim/answers"] = sees["sim/result"] " sim/result"
-  sees["sim/sweep"] = sees["sim/answers"] " sim/answers"
+  sees["sim/knobs"] = sees["sim/result"] " sim/result"
+  sees["sim/sweep"] = sees["sim/answers"] " sim/answers sim/knobs"
   sees["sim/advise"] = sees["sim/sweep"] " sim/sweep"
   sees["sim/evidence"] = sees["sim/answers"] " sim/answers"
   sees["sim/bench"] = sees["sim/evidence"]

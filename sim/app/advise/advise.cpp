@@ -1,4 +1,4 @@
-// The verb `advise`: of all schedules and options the one of least time that fits, at the batch that was asked for.
+// The verb `advise`: of all schedules and options the one of least time or cost that fits, at the batch that was asked for.
 #include <fmt/format.h>
 
 #include <array>
@@ -10,6 +10,7 @@
 
 #include "models/base/errors.hpp"
 #include "models/base/json.hpp"
+#include "models/base/names.hpp"
 #include "models/base/outputs.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
@@ -22,7 +23,7 @@
 #include "reports/advise/advice_text.hpp"
 #include "reports/console_rows.hpp"
 #include "sim/advise/answer.hpp"
-#include "sim/advise/knobs.hpp"
+#include "sim/advise/searchable.hpp"
 #include "sim/app/jobs.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
@@ -32,6 +33,7 @@
 #include "sim/app/winner_option.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/parallel.hpp"
+#include "sim/knobs/knob_table.hpp"
 #include "sim/processes/workers.hpp"
 
 namespace accosim {
@@ -43,9 +45,15 @@ constexpr int kMostBudget = 1'000'000;
 
 std::vector<Option> search_options() {
   return {
+      {.names = "--objective",
+       .help = "What is made least: the time, or the cost at the cluster's price_per_gpu_hour, where fewer nodes are "
+               "tried too",
+       .value = std::string(name_of(Objective::kTime)),
+       .choices = {name_of(Objective::kTime), name_of(Objective::kCost)},
+       .default_shown = true},
       {.names = "--over",
-       .help = "Vary this, and nothing that advise would choose itself: /json/pointer=10,100,400 Gbit/s, =0..16:17 or "
-               "=10..800:20:log; may be repeated, for every combination",
+       .help = "Vary this, and nothing else: a knob by its name (accosim list knobs), or /json/pointer=10,100,400 "
+               "Gbit/s, =0..16:17 or =10..800:20:log; may be repeated, for every combination",
        .value = Texts()},
       {.names = "--budget",
        .help = "Most points that are tried: so many are searched as a whole, of more candidates the best are looked "
@@ -182,7 +190,7 @@ void add_takeovers(Answer& answer, const Cluster& cluster, int jobs) {
              },
              nullptr)) {
       const bool may_win = each.refusal.empty() && each.evaluation.state == PointState::kPlayed;
-      times.push_back(may_win ? std::optional(each.evaluation.time_per_sample()) : std::nullopt);
+      times.push_back(may_win ? std::optional(each.evaluation.spent_per_sample()) : std::nullopt);
     }
     return times;
   });
@@ -208,10 +216,14 @@ void write_winner(const Answer& answer, const std::string& path) {
   file.commit();
 }
 
-std::vector<Axis> axes_asked_for(const Arguments& arguments) {
-  std::vector<Axis> axes;
-  for (const std::string& over : arguments.texts("--over")) axes.push_back(parse_axis(over));
-  return axes;
+Over over_of(const Arguments& arguments) {
+  Over over;
+  for (const std::string& text : arguments.texts("--over"))
+    if (is_knob_name(text))
+      over.knobs.push_back(&knob_named(text));
+    else
+      over.axes.push_back(parse_axis(text));
+  return over;
 }
 
 /// Where an axis has no value that the scenario takes, every point would be refused by that.
@@ -245,10 +257,16 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   answer.asked = {arguments.text("scenario"), arguments.texts("--set"),
                   samples_asked(scenario),    arguments.number("--batch-tolerance") / 100,
                   network_of(arguments),      winner_rule_of(arguments)};
+  answer.asked.objective = *value_named<Objective>(arguments.text("--objective"));
+  const bool cost = answer.asked.objective == Objective::kCost;
+  if (cost && !price_per_hour(scenario.cluster))
+    throw BadInput("--objective cost: the cluster has no price; write its node groups' \"price_per_gpu_hour\", such as "
+                   "--set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
   answer.budget = budget_of(arguments);
-  check_axes(axes_asked_for(arguments), answer.asked);
+  const Over over = over_of(arguments);
+  check_axes(over.axes, answer.asked);
   Searchable searchable = while_shown("looking for candidates", [&] {
-    return candidates_for(loaded, arguments.texts("--schedule"), axes_asked_for(arguments));
+    return candidates_for(loaded, arguments.texts("--schedule"), over, cost);
   });
   answer.space = std::move(searchable.space);
   answer.left_out = std::move(searchable.left_out);
@@ -285,7 +303,7 @@ Verb advise_verb() {
       option.help =
           "Only this schedule: a label or name of the scenario, or any that the program knows; may be repeated";
   return {.name = "advise",
-          .help = "Find the schedule and options of least time that fit, at the batch that was asked for, and say why",
+          .help = "Find the schedule and options of least time or cost that fit, at the batch that was asked for, and say why",
           .options = all,
           .modes = {{.reads = names_of(all), .run = advise}}};
 }

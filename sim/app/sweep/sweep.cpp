@@ -28,8 +28,8 @@ constexpr std::size_t kMostSweepBytes = 100'000'000;
 std::vector<Option> axis_options() {
   return {
       {.names = "--over",
-       .help = "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; may "
-               "be repeated, for every combination",
+       .help = "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; or a "
+               "knob by its name (accosim list knobs), with all its alternatives; may be repeated, for every combination",
        .value = Texts()},
       {.names = "--zip", .help = "Take the axes' values side by side, not in every combination", .value = false},
       {.names = "--latin-hypercube",
@@ -96,8 +96,9 @@ Sweep sweep_of(const Arguments& arguments, Texts& inputs) {
   Sweep sweep{path, arguments.texts("--set"), arguments.texts("--schedule"),
               {},   arguments.flag("--fair"), !arguments.flag("--no-tuned")};
   std::vector<Space> axes;
+  const KnobAxis knob_of = knob_axes(sweep);
   for (const std::string& over : arguments.texts("--over"))
-    axes.push_back({.kind = Space::Kind::kAxis, .axis = parse_axis(over)});
+    axes.push_back({.kind = Space::Kind::kAxis, .axis = parse_axis(over, knob_of)});
   if (axes.empty())
     throw BadInput(
         "nothing is varied; write --over /json/pointer=values, such as --over "

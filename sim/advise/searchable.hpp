@@ -1,0 +1,36 @@
+// Which candidates there are for a scenario: the schedules in the forms that it writes and the others in their usual
+// one, and for each the options that can change its time or its memory without changing what an update computes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/read/load.hpp"
+#include "sim/advise/candidates.hpp"
+#include "sim/knobs/knob_table.hpp"
+#include "sim/sweep/space.hpp"
+
+namespace accosim {
+
+/// What is searched, and what was left out of it with the reason.
+struct Searchable {
+  CandidateSpace space;
+  std::vector<std::string> left_out;  ///< "ddp with overlap backward: ...", one a line
+};
+
+/// What is varied in place of all that could be: axes, and knobs of the table by their rows.
+struct Over {
+  std::vector<Axis> axes;
+  std::vector<const KnobRow*> knobs;
+
+  bool empty() const { return axes.empty() && knobs.empty(); }
+};
+
+/// Of a loaded scenario. `asked`: labels or names, those of the program included; empty: those of the scenario, and
+/// all others whose replicas do not drift apart. With `over`, that alone is varied, and schedules are those of the
+/// scenario as they are written. `nodes`: fewer of them are tried too. Throws ScenarioError where a schedule is not
+/// known.
+Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked, const Over& over,
+                          bool nodes);
+
+}  // namespace accosim

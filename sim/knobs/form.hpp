@@ -1,0 +1,56 @@
+// A schedule with what nothing varies, and the knobs of its own keys.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/json.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/training.hpp"
+#include "sim/knobs/knob.hpp"
+
+namespace accosim {
+
+/// The key that says how large the first round of two is, in micro-batches.
+inline constexpr const char* kMicroBatchesPerRound = "micro_batches_per_round";
+
+/// A schedule with the keys that nothing varies.
+struct Form {
+  std::string schedule;  ///< name of its row of traits
+  std::string label;
+  bool written = false;  ///< it is one of the scenario's own schedules, and all of those stay in the scenario
+  std::vector<ScheduleKey> keys{};
+  std::vector<Knob> knobs{};
+};
+
+/// Reads forms as the loader would, to know which alternatives are the same and which are refused.
+class Forms {
+ public:
+  /// `left_out` gets what cannot be, with the reason: "ddp with overlap backward: ...", one a line.
+  Forms(const Scenario& scenario, std::vector<std::string>& left_out);
+
+  /// A form with the knobs of its own keys; nothing where the form itself is refused. micro_batches_per_round is left
+  /// out: it follows from the accumulation (rounds_key()).
+  std::optional<Form> form_of(const std::string& schedule, const std::string& label, std::vector<ScheduleKey> keys);
+
+ private:
+  void add_knob(Form& form, const std::string& name, const std::vector<Alternative>& alternatives,
+                const std::vector<ScheduleKey>& written);
+  std::optional<ScheduleSpec> read(const Form& form, const std::vector<ScheduleKey>& keys, const std::string& what);
+
+  Training training_;
+  std::optional<Cluster> cluster_;
+  std::vector<std::string>& left_out_;
+};
+
+/// What an entry of the scenario's schedules writes, without its name and label. `resolved`: the scenario's JSON.
+std::vector<ScheduleKey> written_keys(const JsonValue& resolved, std::size_t index);
+
+/// A schedule of two rounds is told their size where an alternative's accumulation, or else what is written, is odd;
+/// nothing where it need not be.
+std::optional<ScheduleKey> rounds_key(const std::string& schedule, const Alternative& alternative, int written);
+
+}  // namespace accosim

@@ -1,0 +1,316 @@
+#include "sim/knobs/knob_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+
+#include "models/base/errors.hpp"
+#include "models/base/json.hpp"
+#include "models/base/names.hpp"
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/frameworks.hpp"
+#include "models/spec/model_families.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/knobs/form.hpp"
+#include "sim/result/changes.hpp"
+
+namespace accosim {
+namespace {
+
+std::string setting(const char* key, const char* value) { return fmt::format("/training/{}={}", key, value); }
+
+/// Nothing is chosen of a step that runs accocal's own kernels, or of a model whose micro-batches were measured.
+bool is_fixed(const Scenario& scenario) {
+  return scenario.training.implementation == Implementation::kAccocal || family_of(scenario.model).measured;
+}
+
+std::vector<Alternative> micro_batches(const LoadedScenario& loaded) { return ways_to_work(loaded, {.sizes = true}); }
+
+std::vector<Alternative> nodes(const LoadedScenario& loaded) { return ways_to_work(loaded, {.nodes = true}); }
+
+std::vector<Alternative> recomputations(const LoadedScenario& loaded) {
+  const Training& training = loaded.scenario.training;
+  const RecomputedBlocks every{};
+  const auto text = [](Recompute what) { return std::string("activation_recompute ") + name_of(what); };
+  std::string now = training.activation_recompute == Recompute::kNone ? "" : text(training.activation_recompute);
+  if (training.recomputed_blocks.every != 1)
+    now += fmt::format(" of every {}th block", training.recomputed_blocks.every);
+  if (training.recomputed_blocks.fraction != 1)
+    now += fmt::format(" of {:.3g} of the blocks", training.recomputed_blocks.fraction);
+  std::vector<Alternative> all{{now, {}, {}}};
+  if (is_fixed(loaded.scenario)) return all;
+  const Recompute whole = training.framework == Framework::kPytorch ? Recompute::kFullEarlyStop : Recompute::kFull;
+  for (const auto& [what, blocks] : {std::pair(Recompute::kNone, 1), std::pair(Recompute::kSelective, 1),
+                                     std::pair(whole, 2), std::pair(whole, 1)}) {
+    if (what == training.activation_recompute && training.recomputed_blocks == RecomputedBlocks{blocks, 1}) continue;
+    Alternative each{text(what), {}, {setting("activation_recompute", name_of(what))}};
+    if (blocks != 1) each.text += " of every 2nd block";
+    if (blocks != training.recomputed_blocks.every)
+      each.set.push_back(fmt::format("/training/recompute_every={}", blocks));
+    if (training.recomputed_blocks.fraction != every.fraction) each.set.emplace_back("/training/recompute_fraction=1");
+    all.push_back(std::move(each));
+  }
+  return all;
+}
+
+/// Compiled, or by hand where the framework brings such kernels.
+std::vector<Alternative> implementations(const LoadedScenario& loaded) {
+  const Training& training = loaded.scenario.training;
+  const Implementation merged =
+      training.framework == Framework::kMegatron ? Implementation::kFused : Implementation::kCompiled;
+  std::vector<Alternative> all{{}};
+  if (!is_fixed(loaded.scenario) && training.implementation == Implementation::kEager)
+    all.push_back({fmt::format("implementation {}", name_of(merged)), {}, {setting("implementation", name_of(merged))}});
+  return all;
+}
+
+std::vector<Alternative> optimizer_implementations(const LoadedScenario& loaded) {
+  const char* const fused = name_of(OptimizerImplementation::kFused);
+  std::vector<Alternative> all{{}};
+  if (!is_fixed(loaded.scenario) &&
+      loaded.scenario.training.optimizer_implementation != OptimizerImplementation::kFused)
+    all.push_back(
+        {fmt::format("optimizer_implementation {}", fused), {}, {setting("optimizer_implementation", fused)}});
+  return all;
+}
+
+/// Fused attention where it is naive and the GPUs run it.
+std::vector<Alternative> attentions(const LoadedScenario& loaded) {
+  std::vector<Alternative> all{{}};
+  if (is_fixed(loaded.scenario)) return all;
+  if (std::optional<Changed> fused = fuse_attention({loaded.scenario, loaded.scenario.schedules.front()}))
+    all.push_back({std::move(fused->name), {}, std::move(fused->set)});
+  return all;
+}
+
+std::string quoted(const char* text) { return quoted_json(text); }
+
+/// Alternatives of one key.
+std::vector<Alternative> of_key(const char* key, std::initializer_list<std::string> values) {
+  std::vector<Alternative> all;
+  for (const std::string& value : values) {
+    const std::vector<ScheduleKey> keys{{key, value}};
+    all.push_back({in_words(keys), keys, {}});
+  }
+  return all;
+}
+
+std::vector<Alternative> of_keys(const std::vector<std::vector<ScheduleKey>>& all) {
+  std::vector<Alternative> alternatives;
+  for (const std::vector<ScheduleKey>& keys : all) alternatives.push_back({in_words(keys), keys, {}});
+  return alternatives;
+}
+
+/// How gradients are reduced: after the backward pass, or beside it in buckets of several sizes, and then parameters
+/// after the step or beside the forward pass.
+std::vector<Alternative> overlaps(const ScheduleGround& ground) {
+  const auto& [traits, cluster, training] = ground;
+  std::vector<std::vector<ScheduleKey>> all{{{"overlap", quoted(name_of(Overlap::kNone))}}};
+  const ScheduleKey beside{"overlap", quoted(name_of(Overlap::kBackward))};
+  if (traits.sharding != Sharding::kNothing) all.push_back({beside, {"buckets", quoted(name_of(Buckets::kUnits))}});
+  for (const char* const mib : {"25", "100", "400", "1600"}) all.push_back({beside, {"bucket_cap_mb", mib}});
+  const std::size_t reduced = all.size();
+  const bool own = training.implementation == Implementation::kAccocal;
+  if (!own && traits.takes("overlap_param_gather") && lacking_param_gather(training.framework).empty())
+    for (std::size_t i = 1; i < reduced; ++i) {
+      all.push_back(all[i]);
+      all.back().emplace_back("overlap_param_gather", "true");
+    }
+  return of_keys(all);
+}
+
+/// Who shares a copy, and when nodes add up their shards.
+std::vector<Alternative> shard_groups(const ScheduleGround& ground) {
+  int nodes = 0;
+  for (const NodeGroup& group : ground.cluster.nodes) nodes += group.count;
+  if (nodes < 2) return {};
+  const ScheduleKey node{"shard_group", quoted(name_of(ShardGroup::kNode))};
+  return of_keys({{{"shard_group", quoted(name_of(ShardGroup::kWorld))}},
+                  {node},
+                  {node, {"all_reduce", quoted(name_of(Sync::kLastMicroBatch))}}});
+}
+
+using Ground = const ScheduleGround&;
+
+/// A knob of one key of a schedule.
+KnobRow of_one_key(const char* key, const char* meaning, std::vector<Alternative> (*alternatives)(Ground)) {
+  return {.name = key, .meaning = meaning, .keys = {key}, .of_schedule = alternatives};
+}
+
+std::vector<KnobRow> make_rows() {
+  return {
+      {.name = kNodesKnob,
+       .meaning = "the nodes that are used, with as many more micro-batches as keep the samples of an update",
+       .of_scenario = nodes,
+       .coarse = true},
+      {.name = kMicroBatchKnob,
+       .meaning = "the micro-batch, with the accumulation that keeps the samples of an update; on unlike GPUs also the "
+                  "work divided by their speed, with a micro-batch for each kind",
+       .of_scenario = micro_batches,
+       .coarse = true},
+      {.name = "activation_recompute",
+       .meaning = "what the backward pass recomputes, and of how many blocks",
+       .of_scenario = recomputations,
+       .coarse = true},
+      {.name = "implementation",
+       .meaning = "elementwise kernels as they are written (eager) or compiled; Megatron-LM's are fused by hand",
+       .of_scenario = implementations},
+      {.name = "optimizer_implementation",
+       .meaning = "AdamW in one pass over the memory (fused), or in many",
+       .of_scenario = optimizer_implementations},
+      {.name = "attention", .meaning = "naive, or fused where the GPUs run that", .of_scenario = attentions},
+      of_one_key("meeting", "how replicas of a local schedule meet: in a ring, or node by node",
+                 [](Ground) {
+                   return of_key("meeting", {quoted(name_of(Meeting::kRing)), quoted(name_of(Meeting::kHierarchical))});
+                 }),
+      {.name = "overlap",
+       .meaning = "gradients sent after the backward pass or beside it and in which buckets, parameters after the step "
+                  "or beside the forward pass",
+       .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather"},
+       .of_schedule = overlaps},
+      of_one_key("sync", "gradients reduced once an update, or after every micro-batch",
+                 [](Ground) {
+                   return of_key("sync",
+                                 {quoted(name_of(Sync::kLastMicroBatch)), quoted(name_of(Sync::kEveryMicroBatch))});
+                 }),
+      of_one_key("gradient_as_bucket_view", "gradients as views of DDP's buckets, or copied into them",
+                 [](Ground) {
+                   return of_key("gradient_as_bucket_view", {"true", "false"});
+                 }),
+      of_one_key("optimizer_sharding", "DDP's optimizer states on every rank, or a share on each",
+                 [](Ground) {
+                   return of_key("optimizer_sharding", {quoted(name_of(OptimizerSharding::kNone)),
+                                                        quoted(name_of(OptimizerSharding::kZeroRedundancy))});
+                 }),
+      {.name = "shard_group",
+       .meaning = "shards over all ranks, or over those of a node, and when nodes add up their gradients",
+       .keys = {"shard_group", "all_reduce"},
+       .of_schedule = shard_groups},
+      of_one_key("reshard_after_forward", "gathered parameters freed after the forward pass, or kept",
+                 [](Ground) {
+                   return of_key("reshard_after_forward", {"true", "false"});
+                 }),
+      of_one_key("reshard_after_backward", "gathered parameters freed after the backward pass, or kept",
+                 [](Ground) {
+                   return of_key("reshard_after_backward", {"true", "false"});
+                 }),
+      of_one_key("prefetch", "units whose parameters are gathered ahead",
+                 [](Ground) {
+                   return of_key("prefetch", {"1", "2"});
+                 }),
+      of_one_key("late_communication", "what a rank does while communication is late: accumulate, or wait",
+                 [](Ground) {
+                   return of_key("late_communication", {quoted(name_of(LateCommunication::kAccumulate)),
+                                                        quoted(name_of(LateCommunication::kWait))});
+                 }),
+  };
+}
+
+/// Settings of a schedule's keys in the entry `index`; those that are written there and of `cleared` go.
+std::vector<std::string> in_entry(std::size_t index, const std::vector<ScheduleKey>& keys,
+                                  const std::vector<ScheduleKey>& written, const std::vector<std::string>& cleared) {
+  std::vector<std::string> set;
+  const auto pointer = [&](const std::string& key) { return fmt::format("/schedules/{}/{}", index, key); };
+  for (const auto& [key, value] : written) {
+    const bool stays = std::none_of(cleared.begin(), cleared.end(), [&](const auto& each) { return each == key; }) ||
+                       std::any_of(keys.begin(), keys.end(), [&](const auto& each) { return each.first == key; });
+    if (!stays) set.push_back(pointer(key) + "=null");
+  }
+  for (const auto& [key, value] : keys) set.push_back(pointer(key) + "=" + value);
+  return set;
+}
+
+struct Entry {
+  std::size_t index = 0;
+  std::string schedule;
+  std::vector<ScheduleKey> written;
+};
+
+/// What the scenario's alternatives ask of the schedules' own keys too.
+Knob of_the_scenario(const LoadedScenario& loaded, const KnobRow& row, const std::vector<Entry>& entries) {
+  Knob knob{row.name, row.of_scenario(loaded), row.coarse};
+  for (std::size_t a = 1; a < knob.alternatives.size(); ++a) {
+    Alternative& each = knob.alternatives[a];
+    for (const Entry& entry : entries) {
+      std::vector<ScheduleKey> keys = each.keys;
+      if (const auto rounds = rounds_key(entry.schedule, each, loaded.scenario.training.gradient_accumulation_steps))
+        keys.push_back(*rounds);
+      for (std::string& set : in_entry(entry.index, keys, entry.written, {kMicroBatchesPerRound}))
+        each.set.push_back(std::move(set));
+    }
+    each.keys.clear();
+  }
+  return knob;
+}
+
+/// Alternatives by their texts, each in all entries that have it.
+Knob of_the_schedules(const LoadedScenario& loaded, const KnobRow& row, const std::vector<Entry>& entries) {
+  Knob knob{row.name, {{}}, row.coarse};
+  std::vector<std::string> left_out;
+  Forms forms(loaded.scenario, left_out);
+  for (const Entry& entry : entries) {
+    const std::optional<Form> form =
+        forms.form_of(entry.schedule, loaded.scenario.schedules[entry.index].label, entry.written);
+    if (!form) continue;
+    for (const Knob& own : form->knobs)
+      for (std::size_t a = 1; own.name == row.name && a < own.alternatives.size(); ++a) {
+        const Alternative& each = own.alternatives[a];
+        auto known = std::find_if(knob.alternatives.begin(), knob.alternatives.end(),
+                                  [&](const Alternative& other) { return other.text == each.text; });
+        if (known == knob.alternatives.end())
+          known = knob.alternatives.insert(known, {each.text, {}, {}});
+        for (std::string& set : in_entry(entry.index, each.keys, entry.written, row.keys))
+          known->set.push_back(std::move(set));
+      }
+  }
+  return knob;
+}
+
+}  // namespace
+
+std::string in_words(const std::vector<ScheduleKey>& keys) {
+  std::string text;
+  for (const auto& [key, value] : keys) {
+    std::string bare = value;
+    if (bare.size() >= 2 && bare.front() == '"' && bare.back() == '"') bare = bare.substr(1, bare.size() - 2);
+    text += (text.empty() ? "" : ", ") + key + " " + bare;
+  }
+  return text;
+}
+
+bool KnobRow::is_for(const ScheduleGround& ground) const {
+  if (of_schedule == nullptr || !ground.traits.takes(keys.front())) return false;
+  // Other choices of a local schedule change what its replicas learn, which no time shows.
+  return ground.traits.local == (keys.front() == "meeting") && !of_schedule(ground).empty();
+}
+
+const std::vector<KnobRow>& knob_rows() {
+  static const std::vector<KnobRow> rows = make_rows();
+  return rows;
+}
+
+const KnobRow& knob_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const KnobRow& row : knob_rows()) {
+    if (row.name == name) return row;
+    names.emplace_back(row.name);
+  }
+  throw BadInput(fmt::format("--over {}: is no knob{}; write /json/pointer=values, or a name that accosim list knobs shows",
+                             in_quotes(name, 200), hint(name, names)));
+}
+
+Knob knob_in_settings(const LoadedScenario& loaded, const KnobRow& row, const std::vector<std::size_t>& indices) {
+  const JsonDocument resolved = parse_json(loaded.resolved(), "");
+  std::vector<Entry> entries;
+  for (const std::size_t index : indices)
+    entries.push_back({index, loaded.scenario.schedules[index].name, written_keys(resolved.root, index)});
+  return row.of_scenario != nullptr ? of_the_scenario(loaded, row, entries) : of_the_schedules(loaded, row, entries);
+}
+
+bool is_written(const std::string& origin) { return origin.rfind("default", 0) != 0; }
+
+}  // namespace accosim

@@ -1,0 +1,281 @@
+// How the samples of an update are cut into micro-batches: on how many nodes, of which size, and who does how many.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "models/base/json.hpp"
+#include "models/base/names.hpp"
+#include "models/base/reader.hpp"
+#include "models/spec/balance.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/training.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/evaluation/crews.hpp"
+#include "sim/knobs/knob_table.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr int kMostFactor = 4096;  ///< of a micro-batch
+constexpr int kMostSmaller = 8;    ///< numbers of micro-batches that an update begins with
+constexpr double kFewNodes = 32;   ///< combinations of node counts that are all looked at
+constexpr const char* kMicroBatch = "micro_batch_size";
+constexpr const char* kSteps = "gradient_accumulation_steps";
+
+/// What the file or --set says.
+class Written {
+ public:
+  explicit Written(const LoadedScenario& loaded)
+      : document_(parse_json(loaded.resolved(), "")), groups_(loaded.scenario.cluster.nodes) {}
+  /// Of a node group.
+  int nodes(std::size_t group) const { return groups_[group].count; }
+  /// Whether there is a value.
+  bool at(const std::string& pointer) const {
+    const JsonValue* const origins = document_.root.find("origins");
+    const JsonValue* const origin = origins == nullptr ? nullptr : origins->find(pointer);
+    return origin != nullptr && is_written(origin->text);
+  }
+
+ private:
+  JsonDocument document_;
+  std::vector<NodeGroup> groups_;
+};
+
+/// value times up over down, where that is whole.
+std::optional<int> times(int value, int up, int down) {
+  const long long product = 1LL * value * up;
+  if (product % down != 0 || product / down < 1 || product / down > kMaxInteger) return std::nullopt;
+  return static_cast<int>(product / down);
+}
+
+/// All micro-batches times up / down, and as many fewer or more of them; nothing where that is not whole.
+std::optional<Scenario> scaled(Scenario scenario, int up, int down) {
+  Training& training = scenario.training;
+  const bool steps_of_nobody = all_have_own_steps(scenario.cluster);
+  for (NodeGroup& group : scenario.cluster.nodes) {
+    const std::optional<int> size = times(group.micro_batch_size, up, down);
+    if (!size) return std::nullopt;
+    group.micro_batch_size = *size;
+    for (int& steps : group.accumulation_steps) {
+      const std::optional<int> own = times(steps, down, up);
+      if (!own) return std::nullopt;
+      steps = *own;
+    }
+  }
+  const std::optional<int> steps = times(training.gradient_accumulation_steps, down, up);
+  if (!steps && !steps_of_nobody) return std::nullopt;
+  if (steps) training.gradient_accumulation_steps = *steps;
+  // Where every group has its own it is nobody's.
+  training.micro_batch_size = times(training.micro_batch_size, up, down).value_or(training.micro_batch_size);
+  return scenario;
+}
+
+std::string list_of(const std::vector<int>& steps) {
+  std::string text;
+  for (const int each : steps) text += (text.empty() ? "" : ",") + std::to_string(each);
+  return "[" + text + "]";
+}
+
+/// "4 x 22" of a group, or of GPUs that differ in it "4 x 22 and 10".
+std::string work_of(const NodeGroup& group, const Training& training) {
+  std::vector<int> steps = group.accumulation_steps;
+  if (steps.empty()) steps = {training.gradient_accumulation_steps};
+  std::string text = fmt::format("{} x", group.micro_batch_size);
+  std::vector<int> said;
+  for (const int each : steps) {
+    if (std::find(said.begin(), said.end(), each) != said.end()) continue;
+    text += fmt::format("{} {}", said.empty() ? "" : " and", each);
+    said.push_back(each);
+  }
+  return text;
+}
+
+bool is_equal_work(const Scenario& scenario) {
+  const NodeGroup& first = scenario.cluster.nodes.front();
+  return std::all_of(scenario.cluster.nodes.begin(), scenario.cluster.nodes.end(), [&](const NodeGroup& group) {
+    return group.micro_batch_size == first.micro_batch_size && group.accumulation_steps.empty();
+  });
+}
+
+std::string work_in_words(const Scenario& scenario) {
+  if (is_equal_work(scenario))
+    return fmt::format("{} {}, {} {}", kMicroBatch, scenario.cluster.nodes.front().micro_batch_size, kSteps,
+                       scenario.training.gradient_accumulation_steps);
+  std::string text = "micro-batches";
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    text += fmt::format("{} {} on {}", &group == &scenario.cluster.nodes.front() ? "" : " and",
+                        work_of(group, scenario.training), group.name);
+  return text;
+}
+
+/// What turns the scenario as it is written into this one.
+std::vector<std::string> work_settings(const Scenario& scenario, const Written& written) {
+  const Training& training = scenario.training;
+  const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
+  std::vector<std::string> set{fmt::format("/training/{}={}", kMicroBatch, training.micro_batch_size),
+                               fmt::format("/training/{}={}", kSteps, training.gradient_accumulation_steps)};
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::string size = of_group(scenario.cluster, g, kMicroBatch), steps = of_group(scenario.cluster, g, kSteps);
+    if (groups[g].count != written.nodes(g))
+      set.push_back(fmt::format("{}={}", of_group(scenario.cluster, g, "count"), groups[g].count));
+    if (groups[g].micro_batch_size != training.micro_batch_size || written.at(size))
+      set.push_back(fmt::format("{}={}", size, groups[g].micro_batch_size));
+    if (!groups[g].accumulation_steps.empty()) set.push_back(steps + "=" + list_of(groups[g].accumulation_steps));
+  }
+  return set;
+}
+
+/// "2 nodes", or of several groups "2 nodes of a100 and 0 of v100".
+std::string nodes_in_words(const Cluster& cluster) {
+  std::string text;
+  for (const NodeGroup& group : cluster.nodes) {
+    text += fmt::format("{}{}", text.empty() ? "" : " and ", group.count);
+    if (&group == &cluster.nodes.front()) text += group.count == 1 ? " node" : " nodes";
+    if (cluster.nodes.size() > 1) text += " of " + group.name;
+  }
+  return text;
+}
+
+/// Counts of a group's nodes, the most first: all of few, of many halves.
+std::vector<int> counts_of(int count, int least, bool few) {
+  std::vector<int> counts;
+  for (int n = count; n >= least && n >= 0; n = few ? n - 1 : n / 2) {
+    counts.push_back(n);
+    if (n == 0) break;
+  }
+  return counts;
+}
+
+/// The scenario on fewer nodes, with as many more micro-batches as keep the samples of an update, or smaller ones where
+/// they are then whole; the most nodes first. None where groups have micro-batches of their own number.
+std::vector<Scenario> on_fewer_nodes(const Scenario& scenario) {
+  const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
+  std::vector<Scenario> all;
+  if (std::any_of(groups.begin(), groups.end(), [](const NodeGroup& each) { return !each.accumulation_steps.empty(); }))
+    return all;
+  double combinations = 1;
+  for (const NodeGroup& group : groups) combinations *= group.count + 1;
+  std::vector<std::vector<int>> counts{{}};
+  for (const NodeGroup& group : groups) {
+    std::vector<std::vector<int>> more;
+    for (const std::vector<int>& before : counts)
+      for (const int n : counts_of(group.count, groups.size() > 1 ? 0 : 1, combinations <= kFewNodes)) {
+        more.push_back(before);
+        more.back().push_back(n);
+      }
+    counts = std::move(more);
+  }
+  const double samples = samples_asked(scenario);
+  for (std::size_t i = 1; i < counts.size(); ++i) {  // the first is what is written
+    Scenario fewer = scenario;
+    double at_once = 0;
+    int common = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      fewer.cluster.nodes[g].count = counts[i][g];
+      at_once += 1.0 * counts[i][g] * groups[g].gpus * groups[g].micro_batch_size;
+      common = std::gcd(common, groups[g].micro_batch_size);
+    }
+    for (int smaller = 1; at_once > 0 && common % smaller == 0; smaller *= 2) {
+      const double steps = samples / (at_once / smaller);
+      if (steps != std::floor(steps) || steps > kMaxInteger) continue;
+      for (NodeGroup& group : fewer.cluster.nodes) group.micro_batch_size /= smaller;
+      fewer.training.micro_batch_size = fewer.cluster.nodes.front().micro_batch_size;
+      fewer.training.gradient_accumulation_steps = static_cast<int>(steps);
+      all.push_back(std::move(fewer));
+      break;
+    }
+  }
+  return all;
+}
+
+/// With micro-batches a power of two times as large or small, the smallest first; the scenario itself before all.
+std::vector<Scenario> of_all_sizes(const Scenario& scenario) {
+  std::vector<Scenario> sizes{scenario};
+  for (int factor = 2; factor <= kMostFactor; factor *= 2)
+    for (const auto& [up, down] : {std::pair(factor, 1), std::pair(1, factor)})
+      if (std::optional<Scenario> each = scaled(scenario, up, down)) sizes.push_back(std::move(*each));
+  std::stable_sort(sizes.begin() + 1, sizes.end(), [](const Scenario& a, const Scenario& b) {
+    return a.cluster.nodes.front().micro_batch_size < b.cluster.nodes.front().micro_batch_size;
+  });
+  return sizes;
+}
+
+/// Whether some GPUs may be slower than others.
+bool is_mixed(Cluster cluster) {
+  std::erase_if(cluster.nodes, [](const NodeGroup& group) { return group.count == 0; });
+  return !identical_ranks(cluster);
+}
+
+/// The alternatives, each once.
+class Ways {
+ public:
+  explicit Ways(const LoadedScenario& loaded) : written_(loaded), balance_(loaded.scenario.training.balance) {
+    all_.push_back({words(loaded.scenario, balance_), {}, {}});
+  }
+
+  void add(const Scenario& scenario, Balance balance) {
+    Alternative each{words(scenario, balance), {}, work_settings(scenario, written_)};
+    if (balance != balance_) each.keys.emplace_back("balance", quoted_json(name_of(balance)));
+    if (std::none_of(all_.begin(), all_.end(), [&](const Alternative& other) { return other.text == each.text; }))
+      all_.push_back(std::move(each));
+  }
+
+  std::vector<Alternative> all() && { return std::move(all_); }
+
+ private:
+  std::string words(const Scenario& scenario, Balance balance) const {
+    std::string text;
+    for (std::size_t g = 0; g < scenario.cluster.nodes.size() && text.empty(); ++g)
+      if (scenario.cluster.nodes[g].count != written_.nodes(g)) text = nodes_in_words(scenario.cluster) + ", ";
+    if (balance != Balance::kSpeed) text += work_in_words(scenario);
+    if (balance != Balance::kNone)
+      text += fmt::format("{}balance {}", balance == Balance::kSpeed ? "" : ", ", name_of(balance));
+    return text;
+  }
+
+  Written written_;
+  Balance balance_;
+  std::vector<Alternative> all_;
+};
+
+}  // namespace
+
+std::vector<Alternative> ways_to_work(const LoadedScenario& loaded, const WorkChoice& choice) {
+  std::vector<Scenario> on{loaded.scenario};
+  if (choice.nodes)
+    for (Scenario& fewer : on_fewer_nodes(loaded.scenario)) on.push_back(std::move(fewer));
+  Ways ways(loaded);
+  for (const Scenario& nodes : on) {
+    const std::vector<Scenario> sizes = choice.sizes ? of_all_sizes(nodes) : std::vector<Scenario>{nodes};
+    const bool mixed = choice.sizes && is_mixed(nodes.cluster);
+    for (const Scenario& each : sizes) ways.add(each, choice.sizes ? Balance::kNone : loaded.scenario.training.balance);
+    // The division itself then chooses sizes.
+    if (mixed) ways.add(nodes, Balance::kSpeed);
+    for (const Scenario& each : sizes)
+      if (mixed) ways.add(each, Balance::kCounts);
+  }
+  return std::move(ways).all();
+}
+
+std::vector<Alternative> smaller_work(const LoadedScenario& loaded) {
+  const Scenario& scenario = loaded.scenario;
+  const int steps = scenario.training.gradient_accumulation_steps;
+  if (identical_ranks(scenario.cluster) || !is_equal_work(scenario) || scenario.training.balance != Balance::kNone)
+    return {};
+  Ways ways(loaded);
+  const int least = std::max(1, steps / 2), count = steps - least;
+  for (int i = 0; i < std::min(count, kMostSmaller); ++i) {
+    Scenario fewer = scenario;
+    fewer.training.gradient_accumulation_steps = steps - 1 - i * count / std::min(count, kMostSmaller);
+    ways.add(fewer, Balance::kNone);
+  }
+  std::vector<Alternative> all = std::move(ways).all();
+  all.erase(all.begin());  // as written
+  return all;
+}
+
+}  // namespace accosim
