@@ -109,9 +109,12 @@ std::string faster_in_words(const Answer& answer) {
   for (const std::size_t i : advice.faster) {
     const Evaluation& each = at(answer, i);
     const double times = winner / each.spent_per_sample();
-    const std::string better = is_cost(answer) ? human_percent(1 - 1 / times) + " less"
-                                               : fmt::format("{:.2f} times as fast", times);
-    text += fmt::format("{}{}: {}, {}, {}", !text.empty() ? "; " : is_cost(answer) ? "Cheaper with a caveat: " : "Faster at a price: ",
+    const std::string better =
+        is_cost(answer) ? human_percent(1 - 1 / times) + " less" : fmt::format("{:.2f} times as fast", times);
+    text += fmt::format("{}{}: {}, {}, {}",
+                        !text.empty()     ? "; "
+                        : is_cost(answer) ? "Cheaper with a caveat: "
+                                          : "Faster at a price: ",
                         name_of(answer, i), spent_of(answer, each), better, in_words(each.caveats));
   }
   return text.empty() ? "" : text + ".";
@@ -174,8 +177,9 @@ struct Listed {
 void write_points(std::ostream& out, const Answer& answer, const Listed& listed, const ConsoleOptions& options) {
   if (listed.points.empty()) return;
   const Evaluation& winner = at(answer, *answer.advice.winner);
-  std::vector<Column> columns{left(listed.title), right("update"), right("80 %", "interval"), right("over the", "best"),
-                              right("memory"), left("fits"), right("sent"), right("exposed", "comm.")};
+  std::vector<Column> columns{
+      left(listed.title), right("update"), right("80 %", "interval"), right("over the", "best"), right("memory"),
+      left("fits"),       right("sent"),   right("exposed", "comm.")};
   if (winner.price > 0) columns.push_back(right("cost"));
   Table table(columns);
   for (std::size_t i = 0; i < listed.points.size(); ++i) {
@@ -224,9 +228,9 @@ void write_front(std::ostream& out, const Answer& answer, const ConsoleOptions& 
   for (std::size_t i = 0; i < shown; ++i)
     listed.points.push_back(front[shown == 1 ? 0 : i * (front.size() - 1) / (shown - 1)]);
   write_points(out, answer, listed, options);
-  std::string text = fmt::format(
-      "The front: nothing else is as good in {}, memory and bytes sent, and better in one of them.",
-      name_of(answer.asked.objective));
+  std::string text =
+      fmt::format("The front: nothing else is as good in {}, memory and bytes sent, and better in one of them.",
+                  name_of(answer.asked.objective));
   if (shown < front.size()) text += fmt::format(" {} of {} points are shown; --json has all.", shown, front.size());
   write_wrapped(out, "", text, options.width);
 }
@@ -234,9 +238,9 @@ void write_front(std::ostream& out, const Answer& answer, const ConsoleOptions& 
 std::string why_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
   if (!advice.second) return "Nothing comes second: no other point takes longer.";
-  std::string text = fmt::format("Second is {}: {}, {} more.", name_of(answer, *advice.second),
-                                 spent_of(answer, at(answer, *advice.second)),
-                                 human_percent(over_winner(answer, *advice.second)));
+  std::string text =
+      fmt::format("Second is {}: {}, {} more.", name_of(answer, *advice.second),
+                  spent_of(answer, at(answer, *advice.second)), human_percent(over_winner(answer, *advice.second)));
   const std::vector<TimeDifference> differences = differences_of(answer);
   if (differences.empty())
     text += " No part of the update differs by a hundredth of it.";
@@ -292,9 +296,8 @@ std::string open_in_words(const Answer& answer) {
         points_of(advice.open_points));
   std::string text = label_of(answer, *advice.winner);
   for (const std::size_t i : advice.open)
-    text +=
-        fmt::format("{}{} ({})", i == advice.open.back() ? " and " : ", ", label_of(answer, i),
-                    over_in_words(answer, i));
+    text += fmt::format("{}{} ({})", i == advice.open.back() ? " and " : ", ", label_of(answer, i),
+                        over_in_words(answer, i));
   return fmt::format("These {} cannot be told apart by the 80 % interval: {}; with their other options {} in all.",
                      advice.open.size() + 1, text, points_of(advice.open_points + 1));
 }

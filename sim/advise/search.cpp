@@ -163,7 +163,7 @@ class Search {
   const TryPoints& tried_;
   std::map<std::size_t, TriedPoint> points_;  // by index
   std::map<std::size_t, std::size_t> best_;   // index, by form
-  std::optional<double> best_spent_;           // a sample
+  std::optional<double> best_spent_;          // a sample
 };
 
 }  // namespace

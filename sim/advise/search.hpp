@@ -19,8 +19,8 @@ struct TriedPoint {
   std::string refusal;  ///< why the scenario cannot be so
 };
 
-/// What is spent (time, or money) is counted in steps of this fraction, so that rounding decides nothing. Of equal ones less memory is better,
-/// and then the lower index.
+/// What is spent (time, or money) is counted in steps of this fraction, so that rounding decides nothing. Of equal ones
+/// less memory is better, and then the lower index.
 inline constexpr double kEqualTimes = 1e-4;
 
 /// Whether `a` is the better choice, by what it comes to (in the order of PointState); of those that were played the

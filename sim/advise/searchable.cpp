@@ -95,9 +95,8 @@ std::optional<Candidate> merged_into(std::vector<Form>& forms, const Form& form)
 Knob knob_of(const Axis& axis) {
   Knob knob{axis.pointer, {}, false};
   for (const std::string& value : axis.values)
-    knob.alternatives.push_back({axis.pointer.substr(axis.pointer.rfind('/') + 1) + " " + printable(value),
-                                 {},
-                                 {axis.pointer + "=" + value}});
+    knob.alternatives.push_back(
+        {axis.pointer.substr(axis.pointer.rfind('/') + 1) + " " + printable(value), {}, {axis.pointer + "=" + value}});
   return knob;
 }
 
@@ -141,12 +140,13 @@ class UsualKnobs {
 };
 
 /// Those that are named, of a form; `index`: of its entry, where it is one of the scenario's.
-std::vector<Knob> named_knobs(const LoadedScenario& loaded, const Over& over, const Form& form,
+std::vector<Knob> named_knobs(const LoadedScenario& loaded, const std::vector<Varied>& over, const Form& form,
                               std::optional<std::size_t> index) {
   std::vector<Knob> knobs;
-  for (const Axis& axis : over.axes) knobs.push_back(knob_of(axis));
-  for (const KnobRow* const row : over.knobs) {
-    if (index) {
+  for (const auto& [axis, row] : over) {
+    if (row == nullptr) {
+      knobs.push_back(knob_of(axis));
+    } else if (index) {
       knobs.push_back(knob_in_settings(loaded, *row, {*index}));
     } else if (row->of_scenario != nullptr) {
       knobs.push_back(for_schedule(*row, row->of_scenario(loaded), form.schedule,
@@ -163,7 +163,7 @@ std::vector<Knob> named_knobs(const LoadedScenario& loaded, const Over& over, co
 }  // namespace
 
 Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
-                          const Over& over, bool nodes) {
+                          const std::vector<Varied>& over, bool nodes) {
   const Scenario& scenario = loaded.scenario;
   Searchable searchable;
   searchable.space.published = !scenario.published.empty();
@@ -198,7 +198,8 @@ Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::s
   // What was merged later has added knobs, at whose first alternative these are.
   for (Candidate& each : searchable.space.as_written) each.at.resize(searchable.space.forms[each.form].knobs.size(), 0);
   const std::vector<ScheduleKey> dtypes = shared_dtypes(all_keys);
-  for (const std::string& name : wanted.added) add(forms.form_of(name, free_label(scenario, name), dtypes), std::nullopt);
+  for (const std::string& name : wanted.added)
+    add(forms.form_of(name, free_label(scenario, name), dtypes), std::nullopt);
   return searchable;
 }
 

@@ -18,19 +18,17 @@ struct Searchable {
   std::vector<std::string> left_out;  ///< "ddp with overlap backward: ...", one a line
 };
 
-/// What is varied in place of all that could be: axes, and knobs of the table by their rows.
-struct Over {
-  std::vector<Axis> axes;
-  std::vector<const KnobRow*> knobs;
-
-  bool empty() const { return axes.empty() && knobs.empty(); }
+/// What is varied in place of all that could be: an axis, or a knob of the table.
+struct Varied {
+  Axis axis;
+  const KnobRow* knob = nullptr;  ///< then there is no axis
 };
 
 /// Of a loaded scenario. `asked`: labels or names, those of the program included; empty: those of the scenario, and
 /// all others whose replicas do not drift apart. With `over`, that alone is varied, and schedules are those of the
 /// scenario as they are written. `nodes`: fewer of them are tried too. Throws ScenarioError where a schedule is not
 /// known.
-Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked, const Over& over,
-                          bool nodes);
+Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
+                          const std::vector<Varied>& over, bool nodes);
 
 }  // namespace accosim

@@ -63,15 +63,16 @@ ExitCode list(const Arguments& arguments) {
 }  // namespace
 
 Verb list_verb() {
-  return {
-      .name = "list",
-      .help = "List the devices, models, clusters and scenarios that come with accosim, and the knobs that sweep and advise can vary",
-      .options = {{.names = "kind",
-                   .help = "List only these",
-                   .choices = {"device", "devices", "model", "models", "cluster", "clusters", "scenario", "scenarios",
-                               "knob", "knobs"}},
-                  {.names = "--json", .help = "One JSON document instead of text, with paths", .value = false}},
-      .modes = {{.reads = {"kind", "--json"}, .run = list}}};
+  return {.name = "list",
+          .help =
+              "List the devices, models, clusters and scenarios that come with accosim, and the knobs that sweep and "
+              "advise can vary",
+          .options = {{.names = "kind",
+                       .help = "List only these",
+                       .choices = {"device", "devices", "model", "models", "cluster", "clusters", "scenario",
+                                   "scenarios", "knob", "knobs"}},
+                      {.names = "--json", .help = "One JSON document instead of text, with paths", .value = false}},
+          .modes = {{.reads = {"kind", "--json"}, .run = list}}};
 }
 
 }  // namespace accosim

@@ -108,9 +108,9 @@ std::vector<ScheduleKey> written_keys(const JsonValue& resolved, std::size_t ind
 
 std::optional<ScheduleKey> rounds_key(const std::string& schedule, const Alternative& alternative, int written) {
   const ScheduleTraits& traits = traits_of(schedule);
-  const bool divided =
-      std::any_of(alternative.keys.begin(), alternative.keys.end(),
-                  [](const ScheduleKey& key) { return key.first == "balance" && key.second != "\"none\""; });
+  const bool divided = std::any_of(alternative.keys.begin(), alternative.keys.end(), [](const ScheduleKey& key) {
+    return key.first == "balance" && key.second != "\"none\"";
+  });
   if (!traits.takes(kMicroBatchesPerRound) || divided) return std::nullopt;
   constexpr std::string_view kSteps = "/training/gradient_accumulation_steps=";
   int steps = written;

@@ -64,7 +64,8 @@ std::vector<Alternative> implementations(const LoadedScenario& loaded) {
       training.framework == Framework::kMegatron ? Implementation::kFused : Implementation::kCompiled;
   std::vector<Alternative> all{{}};
   if (!is_fixed(loaded.scenario) && training.implementation == Implementation::kEager)
-    all.push_back({fmt::format("implementation {}", name_of(merged)), {}, {setting("implementation", name_of(merged))}});
+    all.push_back(
+        {fmt::format("implementation {}", name_of(merged)), {}, {setting("implementation", name_of(merged))}});
   return all;
 }
 
@@ -172,11 +173,11 @@ std::vector<KnobRow> make_rows() {
                   "or beside the forward pass",
        .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather"},
        .of_schedule = overlaps},
-      of_one_key("sync", "gradients reduced once an update, or after every micro-batch",
-                 [](Ground) {
-                   return of_key("sync",
-                                 {quoted(name_of(Sync::kLastMicroBatch)), quoted(name_of(Sync::kEveryMicroBatch))});
-                 }),
+      of_one_key(
+          "sync", "gradients reduced once an update, or after every micro-batch",
+          [](Ground) {
+            return of_key("sync", {quoted(name_of(Sync::kLastMicroBatch)), quoted(name_of(Sync::kEveryMicroBatch))});
+          }),
       of_one_key("gradient_as_bucket_view", "gradients as views of DDP's buckets, or copied into them",
                  [](Ground) {
                    return of_key("gradient_as_bucket_view", {"true", "false"});
@@ -261,8 +262,7 @@ Knob of_the_schedules(const LoadedScenario& loaded, const KnobRow& row, const st
         const Alternative& each = own.alternatives[a];
         auto known = std::find_if(knob.alternatives.begin(), knob.alternatives.end(),
                                   [&](const Alternative& other) { return other.text == each.text; });
-        if (known == knob.alternatives.end())
-          known = knob.alternatives.insert(known, {each.text, {}, {}});
+        if (known == knob.alternatives.end()) known = knob.alternatives.insert(known, {each.text, {}, {}});
         for (std::string& set : in_entry(entry.index, each.keys, entry.written, row.keys))
           known->set.push_back(std::move(set));
       }
@@ -299,15 +299,17 @@ const KnobRow& knob_named(const std::string& name) {
     if (row.name == name) return row;
     names.emplace_back(row.name);
   }
-  throw BadInput(fmt::format("--over {}: is no knob{}; write /json/pointer=values, or a name that accosim list knobs shows",
-                             in_quotes(name, 200), hint(name, names)));
+  throw BadInput(
+      fmt::format("--over {}: is no knob{}; write /json/pointer=values, or a name that accosim list knobs shows",
+                  in_quotes(name, 200), hint(name, names)));
 }
 
 Knob knob_in_settings(const LoadedScenario& loaded, const KnobRow& row, const std::vector<std::size_t>& indices) {
   const JsonDocument resolved = parse_json(loaded.resolved(), "");
   std::vector<Entry> entries;
-  for (const std::size_t index : indices)
-    entries.push_back({index, loaded.scenario.schedules[index].name, written_keys(resolved.root, index)});
+  for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i)
+    if (row.of_scenario != nullptr || std::find(indices.begin(), indices.end(), i) != indices.end())
+      entries.push_back({i, loaded.scenario.schedules[i].name, written_keys(resolved.root, i)});
   return row.of_scenario != nullptr ? of_the_scenario(loaded, row, entries) : of_the_schedules(loaded, row, entries);
 }
 

@@ -41,8 +41,8 @@ const std::vector<KnobRow>& knob_rows();
 /// Throws BadInput where there is none, with the names of those that are there.
 const KnobRow& knob_named(const std::string& name);
 
-/// A knob of the table for the schedules `indices` of the scenario, in settings alone: each of these schedules that has
-/// the alternative takes it, and the others stay as they are. Throws BadInput where there is nothing to choose.
+/// A knob of the table in settings alone. One of the schedules is of those of `indices`: each that has the alternative
+/// takes it, and the others stay as they are. One alternative: there is nothing to choose.
 Knob knob_in_settings(const LoadedScenario& loaded, const KnobRow& row, const std::vector<std::size_t>& indices);
 
 /// What may differ from what is written: the nodes that are used, and the sizes of micro-batches.

@@ -12,8 +12,8 @@ namespace accosim {
 
 /// One value of the scenario, and what it is set to; or a knob, and its alternatives.
 struct Axis {
-  std::string pointer;              ///< "/cluster/nodes/0/nics/bandwidth", or the name of a knob: "overlap"
-  std::vector<std::string> values;  ///< each as --set takes it: "100 Gbit/s", "8"; of a knob in words
+  std::string pointer;                          ///< "/cluster/nodes/0/nics/bandwidth", or the name of a knob: "overlap"
+  std::vector<std::string> values;              ///< each as --set takes it: "100 Gbit/s", "8"; of a knob in words
   std::vector<std::vector<std::string>> set{};  ///< of a knob: the settings of each value
 
   bool operator==(const Axis&) const = default;

@@ -112,7 +112,8 @@ Labels labels_of(const Axis& axis, const std::string& name) {
 
 std::vector<std::string> short_names(const std::vector<Axis>& axes) {
   std::vector<std::vector<std::string>> keys;
-  for (const Axis& axis : axes) keys.push_back(pointer_keys(axis.pointer).value_or(std::vector<std::string>{axis.pointer}));
+  for (const Axis& axis : axes)
+    keys.push_back(pointer_keys(axis.pointer).value_or(std::vector<std::string>{axis.pointer}));
   const auto ending = [&](std::size_t i, std::size_t count) {
     std::string name;
     for (std::size_t k = keys[i].size() - std::min(count, keys[i].size()); k < keys[i].size(); ++k)

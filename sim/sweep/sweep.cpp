@@ -53,10 +53,12 @@ KnobAxis knob_axes(const Sweep& sweep) {
       indices.push_back(static_cast<std::size_t>(index));
     const Knob knob = knob_in_settings(*loaded, row, indices);
     if (knob.alternatives.size() < 2)
-      throw BadInput(fmt::format("--over {}: there is nothing to choose here; leave it out", name));
+      throw BadInput(fmt::format("--over {}: there is nothing to choose {}; leave it out", name,
+                                 row.of_scenario != nullptr ? "here" : "in these schedules"));
     Axis axis{name, {}, {}};
     for (const Alternative& each : knob.alternatives) {
-      axis.values.push_back(each.text.empty() ? "as written" : each.text);
+      const bool named = each.text.rfind(name + " ", 0) == 0;
+      axis.values.push_back(each.text.empty() ? "as written" : named ? each.text.substr(name.size() + 1) : each.text);
       axis.set.push_back(each.set);
     }
     return axis;

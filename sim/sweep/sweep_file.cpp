@@ -30,7 +30,8 @@ std::vector<std::string> texts_of(ObjectReader& reader, const char* key) {
   return texts;
 }
 
-Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics, const KnobAxis& knob, int depth);
+Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics, const KnobAxis& knob,
+                 int depth);
 
 std::vector<Space> read_parts(ObjectReader& reader, const char* key, const KnobAxis& knob, int depth) {
   std::vector<Space> parts;

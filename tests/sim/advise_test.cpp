@@ -1,6 +1,7 @@
 // What advise searches and how it concludes, on spaces and figures made by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -10,10 +11,10 @@
 #include "sim/advise/advice.hpp"
 #include "sim/advise/answer.hpp"
 #include "sim/advise/candidates.hpp"
-#include "sim/advise/knobs.hpp"
 #include "sim/advise/search.hpp"
+#include "sim/advise/searchable.hpp"
 #include "sim/advise/takeover.hpp"
-#include "sim/evaluation/balance.hpp"
+#include "sim/knobs/knob_table.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {
@@ -247,36 +248,96 @@ TEST(Takeover, NowhereAndWhereTheBestCannotBe) {
   EXPECT_FALSE(gone.above.has_value());
 }
 
+std::vector<std::string> texts_of(const std::vector<Alternative>& alternatives) {
+  std::vector<std::string> texts;
+  for (const Alternative& each : alternatives) texts.push_back(each.text);
+  return texts;
+}
+
 TEST(Knobs, MicroBatchesKeepTheSamplesOfAnUpdate) {
   const LoadedScenario loaded = load_scenario("finetune_2x4_a100", {});  // 4 x 4 on 8 GPUs
-  const Knob work = work_knob(loaded);
-  std::vector<std::string> texts;
-  for (const Alternative& each : work.alternatives) texts.push_back(each.text);
-  EXPECT_EQ(texts, (std::vector<std::string>{"micro_batch_size 4, gradient_accumulation_steps 4",
-                                             "micro_batch_size 1, gradient_accumulation_steps 16",
-                                             "micro_batch_size 2, gradient_accumulation_steps 8",
-                                             "micro_batch_size 8, gradient_accumulation_steps 2",
-                                             "micro_batch_size 16, gradient_accumulation_steps 1"}));
-  EXPECT_TRUE(work.alternatives[0].set.empty());
-  for (const Alternative& each : work.alternatives)
-    EXPECT_EQ(samples_asked(with_zero1("finetune_2x4_a100", each.set)), 128);
+  const std::vector<Alternative> ways = ways_to_work(loaded, {.sizes = true});
+  EXPECT_EQ(texts_of(ways), (std::vector<std::string>{"micro_batch_size 4, gradient_accumulation_steps 4",
+                                                      "micro_batch_size 1, gradient_accumulation_steps 16",
+                                                      "micro_batch_size 2, gradient_accumulation_steps 8",
+                                                      "micro_batch_size 8, gradient_accumulation_steps 2",
+                                                      "micro_batch_size 16, gradient_accumulation_steps 1"}));
+  EXPECT_TRUE(ways[0].set.empty());
+  for (const Alternative& each : ways) EXPECT_EQ(samples_asked(with_zero1("finetune_2x4_a100", each.set)), 128);
 }
 
 TEST(Knobs, OnUnlikeGpusTheWorkIsDividedToo) {
   const LoadedScenario loaded = load_scenario("mixed_16_a100_16_v100", {});
   const double asked = samples_asked(loaded.scenario);
-  bool unequal = false;
-  for (const Alternative& each : work_knob(loaded).alternatives) {
-    const Scenario scenario = with_zero1("mixed_16_a100_16_v100", each.set);
-    EXPECT_NEAR(samples_asked(scenario) / asked, 1, kEqualSamples) << each.text;
-    unequal = unequal || !scenario.cluster.nodes[0].accumulation_steps.empty();
+  std::set<std::string> balances;
+  for (const Alternative& each : ways_to_work(loaded, {.sizes = true})) {
+    EXPECT_EQ(samples_asked(with_zero1("mixed_16_a100_16_v100", each.set)), asked) << each.text;
+    for (const ScheduleKey& key : each.keys) balances.insert(key.first + key.second);
   }
-  EXPECT_TRUE(unequal);
+  EXPECT_EQ(balances, (std::set<std::string>{"balance\"counts\"", "balance\"speed\""}));
+}
+
+TEST(Knobs, FewerNodesAccumulateMore) {
+  // 2 x 4 GPUs do 4 x 4 samples each, 128: on one node 8 micro-batches of 4. On 3 nodes of 4 GPUs 4 x 4 are 192, which
+  // 2 nodes do with 6 micro-batches and 1 with 12.
+  EXPECT_EQ(texts_of(ways_to_work(load_scenario("finetune_2x4_a100", {}), {.nodes = true})),
+            (std::vector<std::string>{"micro_batch_size 4, gradient_accumulation_steps 4",
+                                      "1 node, micro_batch_size 4, gradient_accumulation_steps 8"}));
+  const LoadedScenario three = load_scenario("finetune_2x4_a100", {"/cluster/nodes/0/count=3", "/published={}"});
+  EXPECT_EQ(texts_of(ways_to_work(three, {.nodes = true})),
+            (std::vector<std::string>{"micro_batch_size 4, gradient_accumulation_steps 4",
+                                      "2 nodes, micro_batch_size 4, gradient_accumulation_steps 6",
+                                      "1 node, micro_batch_size 4, gradient_accumulation_steps 12"}));
+  // Two nodes of each kind: 1 of one and 2 of the other would do 16/3 micro-batches.
+  for (const Alternative& each : ways_to_work(load_scenario("mixed_16_a100_16_v100", {}), {.nodes = true}))
+    EXPECT_EQ(samples_asked(with_zero1("mixed_16_a100_16_v100", each.set)),
+              samples_asked(load_scenario("mixed_16_a100_16_v100", {}).scenario))
+        << each.text;
+}
+
+/// Every alternative of every knob, as a sweep would set it, on scenarios of several frameworks and kinds of GPU: each
+/// is taken, all are different, and only the first leaves everything as it is. Samples of an update stay.
+TEST(Knobs, EveryAlternativeIsAScenarioOfAsManySamples) {
+  std::set<std::string> chosen;
+  for (const char* const name : {"finetune_2x4_a100", "mixed_16_a100_16_v100", "two_sites_2x16_a100",
+                                 "llama-2-7b_fsdp_hsdp", "straggler_4x8_a100"}) {
+    const LoadedScenario loaded = load_scenario(name, {"/published={}"});
+    std::vector<std::size_t> all(loaded.scenario.schedules.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    for (const KnobRow& row : knob_rows()) {
+      const Knob knob = knob_in_settings(loaded, row, all);
+      ASSERT_FALSE(knob.alternatives.empty());
+      EXPECT_TRUE(knob.alternatives.front().set.empty()) << row.name;
+      if (knob.alternatives.size() > 1) chosen.insert(row.name);
+      std::vector<Scenario> known;
+      for (const Alternative& each : knob.alternatives) {
+        std::vector<std::string> set{"/published={}"};
+        set.insert(set.end(), each.set.begin(), each.set.end());
+        Scenario scenario;
+        try {
+          scenario = load_scenario(name, set).scenario;
+        } catch (const ScenarioError& error) {  // of two sites one alone has nobody to meet
+          EXPECT_EQ(std::string(row.name), kNodesKnob) << name << ": " << each.text << ": " << error.what();
+          continue;
+        }
+        EXPECT_EQ(samples_asked(scenario), samples_asked(loaded.scenario)) << name << ": " << each.text;
+        EXPECT_TRUE(std::none_of(known.begin(), known.end(),
+                                 [&](const Scenario& other) {
+                                   return other.training == scenario.training &&
+                                          other.schedules == scenario.schedules && other.cluster == scenario.cluster;
+                                 }))
+            << name << ": " << row.name << ": " << each.text;
+        known.push_back(scenario);
+      }
+    }
+  }
+  EXPECT_TRUE(chosen.contains("nodes") && chosen.contains("implementation") && chosen.contains("overlap") &&
+              chosen.contains("attention"));
 }
 
 TEST(Knobs, EntriesThatDifferInOptionsAloneAreOneForm) {
   const LoadedScenario loaded = load_scenario("two_sites_2x16_a100", {});
-  const Searchable all = candidates_for(loaded, {}, {});
+  const Searchable all = candidates_for(loaded, {}, {}, false);
   std::vector<std::string> labels;
   for (const Form& form : all.space.forms) labels.push_back(form.label);
   EXPECT_EQ(labels,
@@ -292,14 +353,14 @@ TEST(Knobs, EntriesThatDifferInOptionsAloneAreOneForm) {
     if (knob.name == "meeting")
       for (const Alternative& each : knob.alternatives) meetings.push_back(each.text);
   EXPECT_EQ(meetings, (std::vector<std::string>{"", "meeting hierarchical"}));
-  EXPECT_EQ(candidates_for(loaded, {"local_sgd"}, {}).space.forms.size(), 1U);
-  EXPECT_THROW(candidates_for(loaded, {"zero9"}, {}), ScenarioError);
+  EXPECT_EQ(candidates_for(loaded, {"local_sgd"}, {}, false).space.forms.size(), 1U);
+  EXPECT_THROW(candidates_for(loaded, {"zero9"}, {}, false), ScenarioError);
 }
 
 /// The texts of a knob's alternatives, but for the first, which is as written.
 std::vector<std::string> alternatives_of(const LoadedScenario& loaded, const std::string& label,
                                          const std::string& name) {
-  const Searchable all = candidates_for(loaded, {label}, {});
+  const Searchable all = candidates_for(loaded, {label}, {}, false);
   std::vector<std::string> texts;
   for (const Knob& knob : all.space.forms[0].knobs)
     for (std::size_t i = 1; knob.name == name && i < knob.alternatives.size(); ++i)

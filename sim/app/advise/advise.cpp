@@ -1,4 +1,5 @@
-// The verb `advise`: of all schedules and options the one of least time or cost that fits, at the batch that was asked for.
+// The verb `advise`: of all schedules and options the one of least time or cost that fits, at the batch that was asked
+// for.
 #include <fmt/format.h>
 
 #include <array>
@@ -216,19 +217,16 @@ void write_winner(const Answer& answer, const std::string& path) {
   file.commit();
 }
 
-Over over_of(const Arguments& arguments) {
-  Over over;
+std::vector<Varied> over_of(const Arguments& arguments) {
+  std::vector<Varied> over;
   for (const std::string& text : arguments.texts("--over"))
-    if (is_knob_name(text))
-      over.knobs.push_back(&knob_named(text));
-    else
-      over.axes.push_back(parse_axis(text));
+    over.push_back(is_knob_name(text) ? Varied{{}, &knob_named(text)} : Varied{parse_axis(text)});
   return over;
 }
 
 /// Where an axis has no value that the scenario takes, every point would be refused by that.
-void check_axes(const std::vector<Axis>& axes, const Asked& asked) {
-  for (const Axis& axis : axes) {
+void check_axes(const std::vector<Varied>& over, const Asked& asked) {
+  for (const auto& [axis, knob] : over) {
     std::optional<ScenarioError> refused;
     for (const std::string& value : axis.values) {
       std::vector<std::string> settings = asked.set;
@@ -260,14 +258,14 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   answer.asked.objective = *value_named<Objective>(arguments.text("--objective"));
   const bool cost = answer.asked.objective == Objective::kCost;
   if (cost && !price_per_hour(scenario.cluster))
-    throw BadInput("--objective cost: the cluster has no price; write its node groups' \"price_per_gpu_hour\", such as "
-                   "--set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
+    throw BadInput(
+        "--objective cost: the cluster has no price; write its node groups' \"price_per_gpu_hour\", such as "
+        "--set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
   answer.budget = budget_of(arguments);
-  const Over over = over_of(arguments);
-  check_axes(over.axes, answer.asked);
-  Searchable searchable = while_shown("looking for candidates", [&] {
-    return candidates_for(loaded, arguments.texts("--schedule"), over, cost);
-  });
+  const std::vector<Varied> over = over_of(arguments);
+  check_axes(over, answer.asked);
+  Searchable searchable = while_shown(
+      "looking for candidates", [&] { return candidates_for(loaded, arguments.texts("--schedule"), over, cost); });
   answer.space = std::move(searchable.space);
   answer.left_out = std::move(searchable.left_out);
   answer.written = written_schedules(scenario, answer.asked, arguments.texts("--schedule"), jobs);
@@ -302,10 +300,12 @@ Verb advise_verb() {
     if (option.names == "--schedule")
       option.help =
           "Only this schedule: a label or name of the scenario, or any that the program knows; may be repeated";
-  return {.name = "advise",
-          .help = "Find the schedule and options of least time or cost that fit, at the batch that was asked for, and say why",
-          .options = all,
-          .modes = {{.reads = names_of(all), .run = advise}}};
+  return {
+      .name = "advise",
+      .help =
+          "Find the schedule and options of least time or cost that fit, at the batch that was asked for, and say why",
+      .options = all,
+      .modes = {{.reads = names_of(all), .run = advise}}};
 }
 
 }  // namespace accosim

@@ -28,8 +28,9 @@ constexpr std::size_t kMostSweepBytes = 100'000'000;
 std::vector<Option> axis_options() {
   return {
       {.names = "--over",
-       .help = "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; or a "
-               "knob by its name (accosim list knobs), with all its alternatives; may be repeated, for every combination",
+       .help =
+           "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; or a "
+           "knob by its name (accosim list knobs), with all its alternatives; may be repeated, for every combination",
        .value = Texts()},
       {.names = "--zip", .help = "Take the axes' values side by side, not in every combination", .value = false},
       {.names = "--latin-hypercube",
