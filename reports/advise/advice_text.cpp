@@ -157,7 +157,8 @@ void write_searched(std::ostream& out, const Answer& answer, const ConsoleOption
     for (const Knob& knob : form.knobs)
       if (knob.alternatives.size() > 1 && std::find(knobs.begin(), knobs.end(), knob.name) == knobs.end())
         knobs.push_back(knob.name);
-  std::string varied = fmt::format("{} schedules", answer.space.forms.size());
+  std::string varied =
+      fmt::format("{} schedule{}", answer.space.forms.size(), answer.space.forms.size() == 1 ? "" : "s");
   for (const std::string& knob : knobs) varied += ", " + knob;
   write_wrapped(out, "varied     ", varied, options.width);
 }

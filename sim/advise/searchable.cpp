@@ -12,6 +12,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/knobs/in_settings.hpp"
 #include "sim/knobs/knob_table.hpp"
 
 namespace accosim {

@@ -15,7 +15,6 @@
 #include "models/spec/model_families.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
-#include "sim/knobs/form.hpp"
 #include "sim/result/changes.hpp"
 
 namespace accosim {
@@ -211,65 +210,6 @@ std::vector<KnobRow> make_rows() {
   };
 }
 
-/// Settings of a schedule's keys in the entry `index`; those that are written there and of `cleared` go.
-std::vector<std::string> in_entry(std::size_t index, const std::vector<ScheduleKey>& keys,
-                                  const std::vector<ScheduleKey>& written, const std::vector<std::string>& cleared) {
-  std::vector<std::string> set;
-  const auto pointer = [&](const std::string& key) { return fmt::format("/schedules/{}/{}", index, key); };
-  for (const auto& [key, value] : written) {
-    const bool stays = std::none_of(cleared.begin(), cleared.end(), [&](const auto& each) { return each == key; }) ||
-                       std::any_of(keys.begin(), keys.end(), [&](const auto& each) { return each.first == key; });
-    if (!stays) set.push_back(pointer(key) + "=null");
-  }
-  for (const auto& [key, value] : keys) set.push_back(pointer(key) + "=" + value);
-  return set;
-}
-
-struct Entry {
-  std::size_t index = 0;
-  std::string schedule;
-  std::vector<ScheduleKey> written;
-};
-
-/// What the scenario's alternatives ask of the schedules' own keys too.
-Knob of_the_scenario(const LoadedScenario& loaded, const KnobRow& row, const std::vector<Entry>& entries) {
-  Knob knob{row.name, row.of_scenario(loaded), row.coarse};
-  for (std::size_t a = 1; a < knob.alternatives.size(); ++a) {
-    Alternative& each = knob.alternatives[a];
-    for (const Entry& entry : entries) {
-      std::vector<ScheduleKey> keys = each.keys;
-      if (const auto rounds = rounds_key(entry.schedule, each, loaded.scenario.training.gradient_accumulation_steps))
-        keys.push_back(*rounds);
-      for (std::string& set : in_entry(entry.index, keys, entry.written, {kMicroBatchesPerRound}))
-        each.set.push_back(std::move(set));
-    }
-    each.keys.clear();
-  }
-  return knob;
-}
-
-/// Alternatives by their texts, each in all entries that have it.
-Knob of_the_schedules(const LoadedScenario& loaded, const KnobRow& row, const std::vector<Entry>& entries) {
-  Knob knob{row.name, {{}}, row.coarse};
-  std::vector<std::string> left_out;
-  Forms forms(loaded.scenario, left_out);
-  for (const Entry& entry : entries) {
-    const std::optional<Form> form =
-        forms.form_of(entry.schedule, loaded.scenario.schedules[entry.index].label, entry.written);
-    if (!form) continue;
-    for (const Knob& own : form->knobs)
-      for (std::size_t a = 1; own.name == row.name && a < own.alternatives.size(); ++a) {
-        const Alternative& each = own.alternatives[a];
-        auto known = std::find_if(knob.alternatives.begin(), knob.alternatives.end(),
-                                  [&](const Alternative& other) { return other.text == each.text; });
-        if (known == knob.alternatives.end()) known = knob.alternatives.insert(known, {each.text, {}, {}});
-        for (std::string& set : in_entry(entry.index, each.keys, entry.written, row.keys))
-          known->set.push_back(std::move(set));
-      }
-  }
-  return knob;
-}
-
 }  // namespace
 
 std::string in_words(const std::vector<ScheduleKey>& keys) {
@@ -303,16 +243,5 @@ const KnobRow& knob_named(const std::string& name) {
       fmt::format("--over {}: is no knob{}; write /json/pointer=values, or a name that accosim list knobs shows",
                   in_quotes(name, 200), hint(name, names)));
 }
-
-Knob knob_in_settings(const LoadedScenario& loaded, const KnobRow& row, const std::vector<std::size_t>& indices) {
-  const JsonDocument resolved = parse_json(loaded.resolved(), "");
-  std::vector<Entry> entries;
-  for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i)
-    if (row.of_scenario != nullptr || std::find(indices.begin(), indices.end(), i) != indices.end())
-      entries.push_back({i, loaded.scenario.schedules[i].name, written_keys(resolved.root, i)});
-  return row.of_scenario != nullptr ? of_the_scenario(loaded, row, entries) : of_the_schedules(loaded, row, entries);
-}
-
-bool is_written(const std::string& origin) { return origin.rfind("default", 0) != 0; }
 
 }  // namespace accosim

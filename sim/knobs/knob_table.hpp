@@ -41,10 +41,6 @@ const std::vector<KnobRow>& knob_rows();
 /// Throws BadInput where there is none, with the names of those that are there.
 const KnobRow& knob_named(const std::string& name);
 
-/// A knob of the table in settings alone. One of the schedules is of those of `indices`: each that has the alternative
-/// takes it, and the others stay as they are. One alternative: there is nothing to choose.
-Knob knob_in_settings(const LoadedScenario& loaded, const KnobRow& row, const std::vector<std::size_t>& indices);
-
 /// What may differ from what is written: the nodes that are used, and the sizes of micro-batches.
 struct WorkChoice {
   bool nodes = false, sizes = false;
@@ -56,8 +52,5 @@ std::vector<Alternative> ways_to_work(const LoadedScenario& loaded, const WorkCh
 /// Numbers of micro-batches that an update may begin with, below what is written, for schedules whose ranks go on while
 /// they wait and so come to more; none where ranks are alike.
 std::vector<Alternative> smaller_work(const LoadedScenario& loaded);
-
-/// The origin of a value, as "origins" of a resolved scenario has it, is a file or --set, and no default.
-bool is_written(const std::string& origin);
 
 }  // namespace accosim

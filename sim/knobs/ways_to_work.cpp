@@ -15,6 +15,7 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
+#include "sim/knobs/form.hpp"
 #include "sim/knobs/knob_table.hpp"
 
 namespace accosim {

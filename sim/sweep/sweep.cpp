@@ -15,6 +15,7 @@
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/knobs/in_settings.hpp"
 #include "sim/knobs/knob_table.hpp"
 #include "sim/result/best_synchronous.hpp"
 #include "sim/result/run.hpp"

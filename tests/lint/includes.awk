@@ -34,7 +34,7 @@ BEGIN {
   sees["reports/evidence"] = sees["reports"] " reports"
   sees["reports/sweep"] = sees["reports"] " reports reports/plot sim/sweep"
   sees["reports/advise"] = sees["reports"] " reports sim/advise"
-  sees["sim/app"] = sees["sim/evidence"] " sim/evidence sim/sweep reports reports/evidence reports/graph reports/plot reports/trace reports/sweep"
+  sees["sim/app"] = sees["sim/evidence"] " sim/evidence sim/knobs sim/sweep reports reports/evidence reports/graph reports/plot reports/trace reports/sweep"
   sees["sim/app/shell"] = sees["sim/app"] " sim/app"
   sees["sim/app/sweep"] = sees["sim/app"] " sim/app"
   sees["sim/app/advise"] = sees["sim/app/sweep"] " sim/app/sweep sim/advise reports/advise"

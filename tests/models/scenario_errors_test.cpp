@@ -26,6 +26,20 @@ TEST_F(ScenarioFiles, ASetThatLeadsNowhereNamesTheNearestKey) {
   EXPECT_TRUE(any_has(errors({"/training/train_tokens=1e400"}), "--set /training/train_tokens: is the text \"1e400\""));
 }
 
+TEST_F(ScenarioFiles, NullTakesAwayWhatIsWrittenAndNothingElse) {
+  const auto with = [](const std::string& keys) {
+    return "/schedules=[{\"name\": \"zero1\", \"overlap\": \"backward\"" + keys + "}]";
+  };
+  const Scenario seven = load({with(", \"bucket_cap_mb\": 7")}).scenario, usual = load({with("")}).scenario;
+  EXPECT_NE(seven.schedules, usual.schedules);
+  EXPECT_EQ(load({with(", \"bucket_cap_mb\": 7"), "/schedules/0/bucket_cap_mb=null"}).scenario.schedules,
+            usual.schedules);
+  EXPECT_EQ(errors({"/training/micro_batch_sise=null"}),
+            Lines{"--set /training/micro_batch_sise: is not there, so that null has nothing to take away; did you mean "
+                  "\"micro_batch_size\"?"});
+  EXPECT_TRUE(any_has(errors({"/training/train_tokens=null"}), "train_tokens: missing"));
+}
+
 TEST_F(ScenarioFiles, TenMistakesGiveTenLines) {
   const std::string path = files.write("bad.json", R"({"schema": "accosim.scenario/1", "name": "bad",
   "model": "models/tinny.json",

@@ -69,6 +69,37 @@ TEST(Sweep, HasARowForEachPointThatIsWhatCompareSays) {
     EXPECT_EQ(got[key].number(), expected[key].number()) << key;
 }
 
+TEST(Sweep, AKnobIsAnAxisByItsName) {
+  const TemporaryFolder folder;
+  const std::filesystem::path rows = folder.path / "rows.jsonl", from_file = folder.path / "from_file.jsonl";
+  const ProgramRun run = accosim({"sweep", "finetune_2x4_a100", "--schedule", "zero1", "--schedule", "acco", "--over",
+                                  "overlap", "--over", "micro_batch", "--no-tuned", "-j", "2", "-o", rows.string()});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::vector<std::string> lines = lines_of(rows);
+  // zero1 as written, which is without overlap; in units and four sizes of buckets, and these five with the parameters
+  // beside the forward pass; five micro-batches.
+  ASSERT_EQ(lines.size(), 1U + 11 * 5);
+  const Json row = Json::parse(lines[1 + 2 * 5 + 4]);
+  EXPECT_EQ(row["point"]["overlap"].text(), "backward, bucket_cap_mb 25");
+  EXPECT_EQ(row["point"]["micro_batch"].text(), "micro_batch_size 16, gradient_accumulation_steps 1");
+  // ACCO has no such key and stays; with one micro-batch it begins with one of two rounds.
+  const Json compared =
+      results_of({"compare", "finetune_2x4_a100", "--schedule", "zero1", "--schedule", "acco", "--no-tuned", "--set",
+                  "/training/micro_batch_size=16", "--set", "/training/gradient_accumulation_steps=1", "--set",
+                  "/schedules/3/micro_batches_per_round=1", "--set", "/schedules/1/overlap=backward", "--set",
+                  "/schedules/1/bucket_cap_mb=25"});
+  ASSERT_EQ(row["schedules"].elements().size(), 2U);
+  for (const std::size_t i : {0, 1})
+    EXPECT_EQ(row["schedules"].elements()[i]["update_time_s"].number(),
+              compared["results"].elements()[i]["update_time_s"].number())
+        << i;
+  const std::filesystem::path file = folder.path / "s.sweep.json";
+  std::ofstream(file) << R"({"schema": "accosim.sweep/1", "scenario": "finetune_2x4_a100", "tuned": false,
+                             "schedules": ["zero1", "acco"], "over": ["overlap", "micro_batch"]})";
+  ASSERT_EQ(accosim({"sweep", file.string(), "-o", from_file.string()}).exit_code, 0);
+  EXPECT_EQ(text_of(from_file), text_of(rows));
+}
+
 TEST(Sweep, KilledAtAnyMomentItLosesAndRepeatsNothing) {
   const TemporaryFolder folder;
   const std::filesystem::path whole = folder.path / "whole.jsonl", rows = folder.path / "rows.jsonl";
@@ -148,6 +179,10 @@ TEST(Sweep, WhatIsWrongIsToldBeforeTheWork) {
   refused({"sweep", kScenario}, "nothing is varied");
   refused({"sweep", kScenario, "--over", "/training/micro_batch_sise=1,2"}, "micro_batch_size");
   refused({"sweep", kScenario, "--over", kSteps, "--over", kSteps}, "is varied by two axes");
+  refused({"sweep", kScenario, "--over", "micro_bach"}, "did you mean \"micro_batch\"?");
+  refused({"sweep", kScenario, "--over", "micro_batch", "--over", kSteps},
+          "both set /training/gradient_accumulation_steps");
+  refused({"sweep", kScenario, "--over", "prefetch"}, "nothing to choose in these schedules");
   refused({"sweep", kScenario, "--over", kRates, "--over", kSteps, "--zip"}, "write as many for each");
   refused({"sweep", kScenario, "--over", kSteps, "--shard", "3/3", "-o", rows}, "write i/n");
   refused({"sweep", kScenario, "--over", kSteps, "--shard", "0/3"}, "needs --output");

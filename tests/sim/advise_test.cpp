@@ -14,6 +14,7 @@
 #include "sim/advise/search.hpp"
 #include "sim/advise/searchable.hpp"
 #include "sim/advise/takeover.hpp"
+#include "sim/knobs/in_settings.hpp"
 #include "sim/knobs/knob_table.hpp"
 #include "tests/support/random.hpp"
 

@@ -1,3 +1,5 @@
+#include "sim/knobs/form.hpp"
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -7,7 +9,6 @@
 #include "models/read/read_schedule.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/knobs/form.hpp"
 #include "sim/knobs/knob_table.hpp"
 
 namespace accosim {
@@ -92,6 +93,8 @@ std::optional<ScheduleSpec> Forms::read(const Form& form, const std::vector<Sche
   left_out_.push_back(what + ": " + diagnostics.errors.front());
   return std::nullopt;
 }
+
+bool is_written(const std::string& origin) { return origin.rfind("default", 0) != 0; }
 
 std::vector<ScheduleKey> written_keys(const JsonValue& resolved, std::size_t index) {
   std::vector<ScheduleKey> keys;
