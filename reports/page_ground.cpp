@@ -21,6 +21,7 @@ constexpr double kGiga = 1e9;
 std::string in_words(const FitQuality& quality) {
   std::string text = quality.samples > 0 ? fmt::format("{} measured kernels", quality.samples) : "measured kernels";
   if (quality.inherited) text += " of a relative of the device";
+  if (quality.other_generation) text += " of another generation";
   return fmt::format("{}, typical error {}", text, human_percent(quality.spread));
 }
 

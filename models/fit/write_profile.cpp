@@ -22,6 +22,7 @@ void add_quality(JsonValue& json, const FitQuality& quality) {
   json.set("least_flops", rounded(quality.least));
   json.set("most_flops", rounded(quality.most));
   if (quality.inherited) json.set("inherited", json_bool(true, {}));
+  if (quality.other_generation) json.set("other_generation", json_bool(true, {}));
 }
 
 JsonValue json_of(const AttentionFit& fit) {

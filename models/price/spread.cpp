@@ -48,6 +48,7 @@ FitUse fit_use(const RankKind& kind) {
   for (std::size_t i = 0; i < uses.kernels.size(); ++i) {
     const Trust& trust = kind.bill->kernels[i].trust;
     if (trust.inherited) use.inherited += uses.kernels[i] / uses.total;
+    if (trust.other_generation) use.other_generation += uses.kernels[i] / uses.total;
     if (trust.extrapolated) use.extrapolated += uses.kernels[i] / uses.total;
   }
   return use;
@@ -59,16 +60,17 @@ double compute_spread(const RankKind& kind) {
   const bool listed = kind.workload.implementation == Implementation::kAccocal;
   double variance = squared(listed ? kListed : kOperators) + squared(kBandwidthSpread * uses.memory / uses.total) +
                     squared(kHost * uses.host / uses.total);
-  double constant = 0;
+  double constant = 0, other_generation = 0;
   for (std::size_t i = 0; i < uses.kernels.size(); ++i) {
     const Trust& trust = kind.bill->kernels[i].trust;
     const double share = uses.kernels[i] / uses.total;
     if (trust.basis == Basis::kConstants) constant += share;
     if (trust.basis != Basis::kMeasured) continue;
+    if (trust.other_generation) other_generation += share;
     const bool far = trust.inherited || trust.extrapolated;
     variance += squared(share) * (squared(trust.spread) + (far ? squared(kInheritedSpread) : 0));
   }
-  return std::sqrt(variance + squared(kConstantSpread * constant));
+  return std::sqrt(variance + squared(kConstantSpread * constant) + squared(kGenerationSpread * other_generation));
 }
 
 double optimizer_spread(const Costs& costs) {

@@ -7,8 +7,9 @@ namespace accosim {
 
 /// Shares of a micro-batch's kernel time, 0 to 1.
 struct FitUse {
-  double inherited = 0;     ///< in kernels whose constants were measured on a relative of the device
-  double extrapolated = 0;  ///< in kernels with Trust::extrapolated
+  double inherited = 0;         ///< in kernels whose constants were measured on a relative of the device
+  double other_generation = 0;  ///< of these, on one of another generation
+  double extrapolated = 0;      ///< in kernels with Trust::extrapolated
 };
 FitUse fit_use(const RankKind& kind);
 
@@ -16,7 +17,8 @@ FitUse fit_use(const RankKind& kind);
 ///   variance = kOperators^2 + sum over different kernels of (share of the time x spread)^2
 ///              + (share of memory-bound kernels x kBandwidthSpread)^2 + (share of launch-bound time x kHost)^2
 /// where a kernel's spread is that of its fit, combined with kInheritedSpread (root of squares) where the fit is
-/// inherited or extrapolated. A kernel with a measured table counts in the sum over kernels, with the table's spread
+/// inherited or extrapolated; kernels with fits of another generation add (their share x kGenerationSpread)^2 together,
+/// since they err together. A kernel with a measured table counts in the sum over kernels, with the table's spread
 /// but at least kMeasuredSpread, and is extrapolated where it is outside() the table; a GEMM measured at exactly its
 /// sizes has kMeasuredSpread. For accocal's own step kListed replaces kOperators. On a device without fits, whose
 /// constants are the user's, GEMMs and fused attention together have kConstantSpread.

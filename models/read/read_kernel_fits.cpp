@@ -19,6 +19,7 @@ FitQuality read_quality(ObjectReader& reader) {
   quality.least = reader.number("least_flops", kFlops, 0);
   quality.most = reader.number("most_flops", kFlops, 0);
   quality.inherited = reader.boolean("inherited", false);
+  quality.other_generation = reader.boolean("other_generation", false);
   return quality;
 }
 

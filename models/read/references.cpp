@@ -332,14 +332,22 @@ void References::expand_device(JsonValue& device, const std::string& pointer) {
 
 namespace {
 
-/// Of a base whose fits were measured on another part than the device: they are a relative's.
+/// Of a base whose fits were measured on another part than the device: they are a relative's. Of another architecture
+/// they are taken at the device's own power.
 void mark_inherited(JsonValue& base, const JsonValue& device) {
   static constexpr const char* kOfThePart[] = {"peak", "architecture", "sm_count", "power", "memory_bandwidth"};
   const bool same = std::none_of(std::begin(kOfThePart), std::end(kOfThePart),
                                  [&](const char* key) { return device.find(key) != nullptr; });
   if (same) return;
-  const auto mark = [](JsonValue& fit) {
-    if (fit.kind == JsonKind::kObject) fit.set("inherited", json_bool(true, default_origin()));
+  const JsonValue* const now = device.find("architecture");
+  const JsonValue* const before = base.find("architecture");
+  const bool other = now != nullptr && (before == nullptr || now->text != before->text);
+  const auto mark = [&](JsonValue& fit) {
+    if (fit.kind != JsonKind::kObject) return;
+    fit.set("inherited", json_bool(true, default_origin()));
+    if (!other) return;
+    fit.set("other_generation", json_bool(true, default_origin()));
+    fit.erase("reference_power");  // what a limit costs is one generation's
   };
   if (JsonValue* gemm = base.find("gemm"); gemm != nullptr && gemm->kind == JsonKind::kObject)
     for (JsonMember& fit : gemm->members) mark(fit.value);

@@ -42,10 +42,11 @@ bool runs_on(const std::string& architecture, Attention attention);
 
 /// How good a fit is, and where it holds.
 struct FitQuality {
-  double spread = 0;           ///< standard deviation of the log of predicted over measured time
-  int samples = 0;             ///< number of measured kernels; 0: unknown
-  double least = 0, most = 0;  ///< range of the FLOPs of the kernels; a kernel outside is extrapolated
-  bool inherited = false;      ///< measured on a relative of the device, not on it
+  double spread = 0;              ///< standard deviation of the log of predicted over measured time
+  int samples = 0;                ///< number of measured kernels; 0: unknown
+  double least = 0, most = 0;     ///< range of the FLOPs of the kernels; a kernel outside is extrapolated
+  bool inherited = false;         ///< measured on a relative of the device, not on it
+  bool other_generation = false;  ///< and that is of another architecture
 
   bool operator==(const FitQuality&) const = default;
 };

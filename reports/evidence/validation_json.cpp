@@ -86,9 +86,9 @@ void write_validation_json(std::ostream& out, const Validation& validation) {
   }
   out << (validation.groups.empty() ? "],\n" : "\n  ],\n");
   write_list(out, "left_out", "  ", validation.left_out, [&](const LeftOutRow& row) {
-    return fmt::format(R"({{"left_out": {}, "group": {}, "cases": {}, "with": {}, "without": {}}})",
+    return fmt::format(R"({{"left_out": {}, "group": {}, "cases": {}, "with": {}, "without": {}, "held": {}}})",
                        quoted_json(row.left_out), quoted_json(row.group), row.cases, digits_json(row.mean_with),
-                       digits_json(row.mean_without));
+                       digits_json(row.mean_without), digits_json(row.held_without));
   });
   out << ",\n";
   write_list(out, "broken_bounds", "  ", validation.broken, [](const std::string& text) { return quoted_json(text); });

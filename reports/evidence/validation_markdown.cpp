@@ -13,6 +13,7 @@
 #include "models/fit/published.hpp"
 #include "reports/evidence/validation_report.hpp"
 #include "reports/human.hpp"
+#include "sim/evidence/validate.hpp"
 
 namespace accosim {
 namespace {
@@ -204,18 +205,28 @@ void write_generalisation(std::ostream& out, const Validation& validation) {
   out << fmt::format("# Generalisation: each {} left out of the fits\n\n", what);
   out << fmt::format(
       "Written by `accosim validate --markdown --leave-out {}`. The mean absolute error of a {}'s cases with "
-      "all constants\nfitted to everything, and with them fitted to everything else. A kind of links that nothing "
-      "else measured then has the\nconstants of its nearest relative (InfiniBand's, those of another board), and "
-      "kernels "
-      "those pooled from all other fits:\nwhere the two figures are far apart, the constants are one {}'s, and "
-      "another of its kind may be off by as much.\n",
-      what, what, what);
+      "all constants\nfitted to everything, and with them fitted to everything else; and the share of "
+      "these cases that their 80 % interval then holds.\n",
+      what, what);
+  if (what == name_of(LeaveOut::kGeneration))
+    out << "Kernels of a generation are priced by the fits of the next one (of the newest, by those of the one "
+           "before), "
+           "as they are\nfor a GPU that is described by `inherits` with another `architecture`. All else stays.\n";
+  else
+    out << fmt::format(
+        "A kind of links that nothing else measured then has the\nconstants of its nearest relative "
+        "(InfiniBand's, those of another board), and kernels those pooled from all other fits:\nwhere "
+        "the two figures are far apart, the constants are one {}'s, and another of its kind may be off "
+        "by as much.\n",
+        what);
   const auto row = [&](const LeftOutRow& each) {
-    out << fmt::format("| {} | {} | {} | {:.1f} % | {:.1f} % |\n", in_markdown(each.left_out), in_markdown(each.group),
-                       each.cases, 100 * each.mean_with, 100 * each.mean_without);
+    out << fmt::format("| {} | {} | {} | {:.1f} % | {:.1f} % | {:.0f} % |\n", in_markdown(each.left_out),
+                       in_markdown(each.group), each.cases, 100 * each.mean_with, 100 * each.mean_without,
+                       100 * each.held_without);
   };
   const auto heading = [&] {
-    out << fmt::format("\n| {} | group | cases | with it | without it |\n|---|---|---|---|---|\n", what);
+    out << fmt::format(
+        "\n| {} | group | cases | with it | without it | in 80 % interval |\n|---|---|---|---|---|---|\n", what);
   };
   heading();
   for (const LeftOutRow& each : left_out_totals(validation)) row(each);

@@ -110,12 +110,12 @@ void write_rows(std::ostream& out, const std::vector<const ValidationRow*>& rows
 
 void write_left_out(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {
   Table table({left(validation.left_out_by, "left out"), left("group"), right("cases"),
-               right("mean |error|", "with it"), right("", "without it")});
+               right("mean |error|", "with it"), right("", "without it"), right("in 80 %", "interval")});
   std::vector<LeftOutRow> rows = left_out_totals(validation);
   rows.insert(rows.end(), validation.left_out.begin(), validation.left_out.end());
   for (const LeftOutRow& row : rows)
     table.add(Style::kPlain, {row.left_out, row.group, fmt::format("{}", row.cases), percent(row.mean_with),
-                              percent(row.mean_without)});
+                              percent(row.mean_without), percent(row.held_without)});
   write_table_below(out, "", table.columns(), options);
 }
 

@@ -42,9 +42,9 @@ std::vector<Option> case_options() {
       {.names = "--case", .help = "Only cases whose id contains this", .takes = "ID"},
       {.names = "--leave-out",
        .help = "Leave out each source or device in turn, fit to the rest, and tell how well what was left out is "
-               "predicted; "
-               "none: keep the shipped constants",
-       .choices = {"source", "device", "none"}},
+               "predicted; generation: predict each generation of GPUs by the fits of another; none: keep the shipped "
+               "constants",
+       .choices = {"source", "device", "generation", "none"}},
       jobs_option(),
       network_option("simgrid: flows contend for links; reference: no contention"),
   };
@@ -121,11 +121,12 @@ ExitCode validate_published(const Arguments& arguments) {
   std::error_code none;
   const bool shipped = std::filesystem::equivalent(directory, data_dir() + "/scenarios/validation", none);
   const std::string& leave_out = arguments.text("--leave-out");
-  const ValidateOptions options = {.group = arguments.text("--group"),
-                                   .id = arguments.text("--case"),
-                                   .jobs = arguments.whole("--jobs"),
-                                   .network = network_of(arguments),
-                                   .without_source = leave_out != "none" && (shipped || !leave_out.empty())};
+  const ValidateOptions options = {
+      .group = arguments.text("--group"),
+      .id = arguments.text("--case"),
+      .jobs = arguments.whole("--jobs"),
+      .network = network_of(arguments),
+      .without_source = leave_out == "source" || leave_out == "device" || (leave_out.empty() && shipped)};
   Validation validation = while_shown("predicting what others measured", [&] { return validate(published, options); });
   if (validation.rows.empty())
     throw ScenarioError({"no case has such a group and id; groups are " + in_words(published_groups())});
@@ -135,9 +136,9 @@ ExitCode validate_published(const Arguments& arguments) {
     validation.bounds = load_bounds(directory + "/bounds.json");
     validation.broken = broken_bounds(validation, {kTrainingGroup});
   }
-  if (arguments.given("--leave-out") && options.without_source) {
+  if (arguments.given("--leave-out") && leave_out != "none") {
     const Progress progress("leaving out each " + leave_out + " in turn");
-    leave_out_each(validation, published, options, leave_out == "device");
+    leave_out_each(validation, published, options, *value_named<LeaveOut>(leave_out));
   }
   write_outcome(validation, arguments);
   if (arguments.flag("--markdown"))  // which has no place for them

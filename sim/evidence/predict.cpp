@@ -100,7 +100,8 @@ double kernel_spread(const KernelQuery& query) {
   const FitQuality* quality =
       gemm ? (product ? &product->quality : nullptr) : (device.attention ? &device.attention->quality : nullptr);
   if (quality == nullptr) return kConstantSpread;
-  return quality->inherited ? std::hypot(quality->spread, kInheritedSpread) : quality->spread;
+  return std::hypot(quality->spread, quality->inherited ? kInheritedSpread : 0,
+                    quality->other_generation ? kGenerationSpread : 0);
 }
 
 Predicted predict_kernel(KernelQuery query, const Device& device) {

@@ -53,6 +53,7 @@ void add_weighted(LeftOutRow& total, const LeftOutRow& row) {
   const double cases = total.cases + row.cases;
   total.mean_with = (total.mean_with * total.cases + row.mean_with * row.cases) / cases;
   total.mean_without = (total.mean_without * total.cases + row.mean_without * row.cases) / cases;
+  total.held_without = (total.held_without * total.cases + row.held_without * row.cases) / cases;
   total.cases += row.cases;
 }
 
@@ -170,7 +171,7 @@ std::vector<LeftOutRow> left_out_rows(const std::vector<LeftOutRow>& rows, const
   std::map<std::string, std::map<std::ptrdiff_t, LeftOutRow>> by_name;
   for (const LeftOutRow& row : rows) {
     const std::ptrdiff_t group = std::find(names.begin(), names.end(), row.group) - names.begin();
-    add_weighted(by_name[row.left_out].emplace(group, LeftOutRow{row.left_out, row.group, 0, 0, 0}).first->second, row);
+    add_weighted(by_name[row.left_out].emplace(group, LeftOutRow{row.left_out, row.group}).first->second, row);
   }
   std::vector<LeftOutRow> merged;
   for (const auto& [name, groups] : by_name)

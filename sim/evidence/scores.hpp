@@ -100,10 +100,11 @@ struct ValidationSource {
 
 /// A group's error on what was left out of the fits, beside the error of the same cases with everything in.
 struct LeftOutRow {
-  std::string left_out;  ///< a device or a source
+  std::string left_out;  ///< a source, a device or a generation
   std::string group;
   int cases = 0;
-  double mean_with = 0, mean_without = 0;
+  double mean_with = 0, mean_without = 0;  ///< mean absolute errors
+  double held_without = 0;                 ///< share of the cases that their 80 % interval then holds
 };
 
 struct Validation {

@@ -10,6 +10,7 @@
 #include "models/read/references.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/evaluation/parallel.hpp"
+#include "sim/evidence/neighbours.hpp"
 #include "sim/evidence/predict.hpp"
 #include "sim/evidence/refit.hpp"
 
@@ -128,6 +129,29 @@ std::vector<std::optional<Predicted>> predict_without(const Published& published
   return predicted;
 }
 
+/// The GPU whose kernels decide the case; nullptr: none do.
+const Device* device_of(const PublishedCase& one) {
+  if (one.asked == Asked::kKernelTime) return one.kernel.device.get();
+  return one.scenario == nullptr || is_memory(one.asked) ? nullptr
+                                                         : &one.scenario->cluster.nodes.front().devices.front();
+}
+
+/// Each case of kernels as a GPU would be predicted that inherits its fits from another generation; nothing of others.
+std::vector<std::optional<Predicted>> predict_by_neighbours(const std::vector<const PublishedCase*>& cases,
+                                                            const ValidateOptions& options) {
+  std::vector<const PublishedCase*> of_kernels;
+  for (const PublishedCase* one : cases)
+    if (const Device* const device = device_of(*one); device != nullptr && has_neighbour(*device))
+      of_kernels.push_back(one);
+  Refit refit;
+  refit.device = of_neighbour;
+  const std::vector<Predicted> predicted = predict_all(of_kernels, refit, options.jobs, options.network);
+  std::vector<std::optional<Predicted>> all(cases.size());
+  for (std::size_t i = 0, next = 0; i < cases.size(); ++i)
+    if (next < of_kernels.size() && cases[i] == of_kernels[next]) all[i] = predicted[next++];
+  return all;
+}
+
 std::vector<const PublishedCase*> expressed_of(const std::vector<const PublishedCase*>& cases) {
   std::vector<const PublishedCase*> expressed;
   for (const PublishedCase* one : cases)
@@ -164,25 +188,29 @@ Validation validate(const Published& published, const ValidateOptions& options) 
   return validation;
 }
 
-void leave_out_each(Validation& validation, const Published& published, const ValidateOptions& options,
-                    bool by_device) {
-  validation.left_out_by = by_device ? "device" : "source";
+void leave_out_each(Validation& validation, const Published& published, const ValidateOptions& options, LeaveOut what) {
+  validation.left_out_by = name_of(what);
   const std::map<std::string, std::string> publishers = publishers_of(published);
   const std::vector<const PublishedCase*> expressed = expressed_of(chosen(published, options));
   std::vector<std::optional<Predicted>> without(expressed.size());
-  if (by_device) without = predict_without(published, expressed, options, true);
+  if (what == LeaveOut::kDevice) without = predict_without(published, expressed, options, true);
+  if (what == LeaveOut::kGeneration) without = predict_by_neighbours(expressed, options);
   std::size_t next = 0;
   for (const ValidationRow& row : validation.rows) {
     if (!row.expressed()) continue;
     const PublishedCase& one = *expressed[next];
     const std::optional<Predicted>& other = without[next++];
     if (!row.scored() || !can_be_left_out(one)) continue;
-    const double mean_with = std::abs(row.error());
-    double mean_without = mean_with;
-    if (!by_device && row.without) mean_without = std::abs(row.error_without());
-    if (other) mean_without = std::abs(other->value / row.measured - 1);
-    validation.left_out.push_back(
-        {by_device ? one.device : publishers.at(one.source), row.group, 1, mean_with, mean_without});
+    if (what == LeaveOut::kGeneration && !other) continue;
+    const Predicted shipped{row.with.value, row.with.low, row.with.high};
+    Predicted instead = other.value_or(shipped);
+    if (what == LeaveOut::kSource && row.without) instead = {row.without->value, row.without->low, row.without->high};
+    const std::string left_out = what == LeaveOut::kSource   ? publishers.at(one.source)
+                                 : what == LeaveOut::kDevice ? one.device
+                                                             : device_of(one)->architecture;
+    validation.left_out.push_back({left_out, row.group, 1, std::abs(row.error()),
+                                   std::abs(instead.value / row.measured - 1),
+                                   instead.low <= row.measured && row.measured <= instead.high ? 1.0 : 0.0});
   }
   validation.left_out = left_out_rows(validation.left_out, published_groups());
 }

@@ -7,32 +7,48 @@
 #include <string_view>
 
 #include "models/base/quantity.hpp"
+#include "models/spec/device.hpp"
 #include "sim/evaluation/crews.hpp"
 
 namespace accosim {
 namespace {
 
-/// The fastest link of a GPU, in one direction.
+/// The fastest GPU of a generation.
 struct Generation {
   std::string_view architecture;
-  BytesPerSecond nvlink;  ///< all of a GPU's NVLinks: NVIDIA's data sheets, which add up both directions, halved
+  BytesPerSecond nvlink;  ///< all of a GPU's NVLinks in one direction: NVIDIA's data sheets, which add up both, halved
   BytesPerSecond pcie;    ///< 16 lanes
+  FlopsPerSecond dense;   ///< matrix products in 16 bits, dense: half of what data sheets say with sparsity
 };
 constexpr Generation kGenerations[] = {
-    {"volta", {150e9}, {16e9}},
-    {"ampere", {300e9}, {32e9}},
-    {"hopper", {450e9}, {64e9}},
-    {"blackwell", {900e9}, {128e9}},
+    {"volta", {150e9}, {16e9}, {130e12}},
+    {"ampere", {300e9}, {32e9}, {312e12}},
+    {"hopper", {450e9}, {64e9}, {990e12}},
+    {"blackwell", {900e9}, {128e9}, {2500e12}},
 };
-constexpr BytesPerSecond kFastestAdapter{100e9};  ///< 800 Gbit/s
+
+/// The fastest adapter of a kind that is sold, by the pages of those who sell or rent it.
+struct FastestAdapter {
+  std::string_view kind;
+  BytesPerSecond bandwidth;
+};
+constexpr FastestAdapter kFastestAdapters[] = {
+    {"infiniband", {100e9}}, {"infiniband_host", {100e9}}, {"roce", {100e9}},
+    {"tcp", {100e9}},        {"omnipath", {50e9}},         {"slingshot", {50e9}},
+    {"efa", {12.5e9}},       {"efa_rdma", {50e9}},         {"tcpx", {25e9}},
+};
 constexpr double kRounding = 1.05;
+
+const Generation* generation_of(const Device& device) {
+  const auto known = std::find_if(std::begin(kGenerations), std::end(kGenerations),
+                                  [&](const Generation& each) { return each.architecture == device.architecture; });
+  return known == std::end(kGenerations) ? nullptr : known;
+}
 
 std::optional<Warning> inside(const Cluster& cluster, std::size_t group) {
   const NodeGroup& nodes = cluster.nodes[group];
-  const auto known = std::find_if(std::begin(kGenerations), std::end(kGenerations), [&](const Generation& each) {
-    return each.architecture == nodes.devices.front().architecture;
-  });
-  if (known == std::end(kGenerations) || nodes.gpus < 2) return std::nullopt;
+  const Generation* const known = generation_of(nodes.devices.front());
+  if (known == nullptr || nodes.gpus < 2) return std::nullopt;
   const bool pcie = nodes.intra.kind == "pcie";
   const BytesPerSecond most = pcie ? known->pcie : known->nvlink, written = nodes.intra.bandwidth;
   if (written <= kRounding * most) return std::nullopt;
@@ -44,12 +60,37 @@ std::optional<Warning> inside(const Cluster& cluster, std::size_t group) {
 }
 
 std::optional<Warning> between(const Cluster& cluster, std::size_t group) {
-  const BytesPerSecond written = cluster.nodes[group].nics.bandwidth;
-  if (gpu_count(cluster) <= cluster.nodes[group].gpus || written <= kRounding * kFastestAdapter) return std::nullopt;
+  const NodeGroup& nodes = cluster.nodes[group];
+  const auto fastest = std::find_if(std::begin(kFastestAdapters), std::end(kFastestAdapters),
+                                    [&](const FastestAdapter& each) { return each.kind == nodes.nics.kind; });
+  const BytesPerSecond written = nodes.nics.bandwidth;
+  if (fastest == std::end(kFastestAdapters) || gpu_count(cluster) <= nodes.gpus ||
+      written <= kRounding * fastest->bandwidth)
+    return std::nullopt;
   return Warning{"looks_wrong",
-                 fmt::format("{} is {}, {:.0f} Gbit/s for each adapter, and the fastest that is sold has 800",
-                             of_group(cluster, group, "nics/bandwidth"), to_text(written), 8 * written.value / 1e9),
+                 fmt::format("{} is {}, {:.0f} Gbit/s for each adapter, and the fastest of the kind {} has {:.0f}",
+                             of_group(cluster, group, "nics/bandwidth"), to_text(written), 8 * written.value / 1e9,
+                             nodes.nics.kind, 8 * fastest->bandwidth.value / 1e9),
                  "adapters are sold by bits: write Gbit/s, of one adapter in one direction, and their number in count"};
+}
+
+std::optional<Warning> peak(const Cluster& cluster, std::size_t group) {
+  for (const Device& device : cluster.nodes[group].devices) {
+    const Generation* const known = generation_of(device);
+    if (known == nullptr) continue;
+    for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
+      const std::optional<FlopsPerSecond> written = device.peak[static_cast<std::size_t>(dtype)];
+      if (!written || *written <= kRounding * known->dense) continue;
+      return Warning{"looks_wrong",
+                     fmt::format("the peak of {} in {} is {:.0f} TFLOP/s, and the fastest GPU of the generation {} has "
+                                 "{:.0f}",
+                                 device.name, name_of(dtype), written->value / 1e12, known->architecture,
+                                 known->dense.value / 1e12),
+                     "data sheets give twice as much, with sparsity; of a GPU of another generation write its "
+                     "\"architecture\""};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -57,7 +98,7 @@ std::optional<Warning> between(const Cluster& cluster, std::size_t group) {
 std::vector<Warning> looks_wrong(const Cluster& cluster) {
   std::vector<Warning> warnings;
   for (std::size_t group = 0; group < cluster.nodes.size(); ++group)
-    for (std::optional<Warning> warning : {inside(cluster, group), between(cluster, group)})
+    for (std::optional<Warning> warning : {inside(cluster, group), between(cluster, group), peak(cluster, group)})
       if (warning) warnings.push_back(std::move(*warning));
   return warnings;
 }

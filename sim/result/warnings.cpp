@@ -210,7 +210,15 @@ void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>&
                        "was measured",
                        100 * use.extrapolated, kind.device.name),
            "trust the trend, not the figure; measure such kernels and run accosim fit"});
-    if (use.inherited > kMuchFitted)
+    if (use.other_generation > kMuchFitted)
+      warnings.push_back(
+          {"other_generation",
+           fmt::format("{:.0f} % of the compute time on {} is priced by constants of another generation",
+                       100 * use.other_generation, kind.device.name),
+           "the interval is that of generations left out, whose published steps are off by 18 % in the mean "
+           "(accosim validate --leave-out generation); measure kernels on the part itself and run accosim "
+           "fit"});
+    else if (use.inherited > kMuchFitted)
       warnings.push_back({"inherited_constants",
                           fmt::format("{:.0f} % of the compute time on {} is priced by constants that were measured on "
                                       "another part of its architecture",
@@ -228,10 +236,11 @@ std::optional<Warning> too_short(const SteadyPlay& play, const RunResult& result
   const int meets_every = play.folded.graph.updates_per_mark;
   const double updates = result.total_time / result.update_time;
   if (updates >= meets_every) return std::nullopt;
-  return Warning{"training_too_short",
-                 fmt::format("train_tokens are over after {:.2g} updates{}; all figures are those of a long training",
-                             updates, meets_every > 1 ? fmt::format(", and replicas meet after {}", meets_every) : ""),
-                 "raise train_tokens, or lower the batch"};
+  return Warning{
+      "training_too_short",
+      fmt::format("/training/train_tokens are over after {:.2g} updates{}; all figures are those of a long training",
+                  updates, meets_every > 1 ? fmt::format(", and replicas meet after {}", meets_every) : ""),
+      "they are tokens, not samples: raise them, or lower the batch"};
 }
 
 }  // namespace

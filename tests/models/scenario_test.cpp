@@ -107,6 +107,21 @@ TEST_F(ScenarioFiles, ANodeMayMixDevices) {
   EXPECT_EQ(devices[1].name, "gpu (modified)");
 }
 
+TEST_F(ScenarioFiles, ADeviceOfAnotherArchitectureInheritsWhatAnotherGenerationMeasured) {
+  const auto bf16 = [&](const std::string& keys) {
+    const std::string path = with_nodes("[{\"gpus\": 1, \"device\": {\"inherits\": \"A100-SXM4-80GB\"" + keys + "}}]");
+    return *load_scenario(path, {}).scenario.cluster.nodes[0].devices[0].gemm[static_cast<std::size_t>(Dtype::kBf16)];
+  };
+  EXPECT_FALSE(bf16("").quality.inherited);
+  const GemmFit relative = bf16(", \"memory_bandwidth\": \"1900 GB/s\"");
+  EXPECT_TRUE(relative.quality.inherited && !relative.quality.other_generation);
+  EXPECT_GT(relative.reference_power, 0);
+  const GemmFit other = bf16(", \"architecture\": \"hopper\", \"power\": \"700 W\"");
+  EXPECT_TRUE(other.quality.inherited && other.quality.other_generation);
+  EXPECT_EQ(other.reference_power, 0) << "its own power is what it has";
+  EXPECT_FALSE(bf16(", \"architecture\": \"ampere\"").quality.other_generation);
+}
+
 TEST_F(ScenarioFiles, OneGpuOnOneNodeNeedsNoLinks) {
   EXPECT_TRUE(errors_of(with_nodes(R"([{"gpus": 1, "device": "devices/gpu.json"}])")).empty());
 }

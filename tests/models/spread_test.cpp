@@ -81,6 +81,16 @@ TEST(Spread, InheritedAndExtrapolatedConstantsAreLessSure) {
   EXPECT_NEAR(fit_use(billed(kind)).extrapolated, 1, 1e-12);
 }
 
+TEST(Spread, FitsOfAnotherGenerationErrTogether) {
+  // Two shapes of (nearly) the same time: by themselves each errs for half of it, and what the generation adds is one.
+  RankKind kind = kind_of({kProduct, gemm_kernel({1, 4096, 4096, 4097})});
+  FitQuality& quality = kind.device.gemm[static_cast<std::size_t>(Dtype::kBf16)]->quality;
+  quality.inherited = quality.other_generation = true;
+  const double alone = (squared(0.1) + squared(kInheritedSpread)) / 2;
+  EXPECT_NEAR(compute_spread(billed(kind)), std::sqrt(squared(kOperators) + alone + squared(kGenerationSpread)), 1e-4);
+  EXPECT_NEAR(fit_use(billed(kind)).other_generation, 1, 1e-12);
+}
+
 TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
   Kernel softmax = memory_kernel(Bytes{4000});
   softmax.step = StepKernel::kSoftmaxForward;

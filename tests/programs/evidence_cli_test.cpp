@@ -324,5 +324,19 @@ TEST(Validate, GeneralisationPageIsOfTheseCases) {
   }
 }
 
+TEST(Validate, AGenerationThatIsLeftOutLiesInItsInterval) {
+  const ProgramRun run = accosim({"validate", "--markdown", "--leave-out", "generation", "-j", "2"});
+  EXPECT_EQ(text_of(kRoot / "reports/published/generations.md"), run.out) << "write it again, as CONTRIBUTING.md says";
+  const Json document = Json::parse(accosim({"validate", "--json", "--leave-out", "generation", "-j", "2"}).out);
+  std::set<std::string> generations;
+  for (const Json& row : document["left_out"].elements()) {
+    generations.insert(row["left_out"].text());
+    if (row["group"] != "training step") continue;
+    EXPECT_GT(row["without"].number(), row["with"].number()) << "its own fits are better";
+    EXPECT_GE(row["held"].number(), 0.8) << row["left_out"].text();
+  }
+  EXPECT_EQ(generations, (std::set<std::string>{"ampere", "hopper", "volta"}));
+}
+
 }  // namespace
 }  // namespace accosim

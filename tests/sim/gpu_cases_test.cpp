@@ -185,7 +185,7 @@ TEST(GpuCases, NoFitOfWhatOthersPublishedSeesThem) {
   ValidateOptions options;
   options.network = NetworkKind::kReference;
   Validation validation = validate(published, options);
-  leave_out_each(validation, published, options, true);
+  leave_out_each(validation, published, options, LeaveOut::kDevice);
   EXPECT_TRUE(validation.left_out.empty());
 }
 

@@ -200,11 +200,20 @@ TEST(Warnings, AskAboutWhatNoHardwareHas) {
   EXPECT_EQ(asked({"/cluster/nodes/0/intra/bandwidth=600 GB/s"}),
             "/cluster/nodes/0/intra/bandwidth is 600 GB/s, and NVLink of the generation ampere has 300 GB/s in one "
             "direction\n");
-  EXPECT_EQ(asked({"/cluster/nodes/0/nics/bandwidth=800 Gbit/s"}), "");
+  const auto nics = [](const std::string& keys) { return "/cluster/nodes/0/nics={" + keys + "}"; };
+  EXPECT_EQ(asked({nics(R"("kind": "infiniband", "bandwidth": "800 Gbit/s")")}), "");
+  EXPECT_EQ(asked({nics(R"("kind": "infiniband", "bandwidth": "200 GB/s")")}),
+            "/cluster/nodes/0/nics/bandwidth is 200 GB/s, 1600 Gbit/s for each adapter, and the fastest of the kind "
+            "infiniband has 800\n");
+  // Four of 100 Gbit/s are written with their number.
+  EXPECT_EQ(asked({nics(R"("kind": "efa", "bandwidth": "400 Gbit/s")")}),
+            "/cluster/nodes/0/nics/bandwidth is 50 GB/s, 400 Gbit/s for each adapter, and the fastest of the kind efa "
+            "has 100\n");
+  EXPECT_EQ(asked({nics(R"("kind": "efa", "count": 4, "bandwidth": "100 Gbit/s")")}), "");
+  // A100's 624 TFLOP/s are with sparsity.
   EXPECT_EQ(
-      asked({"/cluster/nodes/0/nics/bandwidth=200 GB/s"}),
-      "/cluster/nodes/0/nics/bandwidth is 200 GB/s, 1600 Gbit/s for each adapter, and the fastest that is sold has "
-      "800\n");
+      asked({"/cluster/nodes/0/device/peak/bf16=624 TFLOP/s"}),
+      "the peak of A100-SXM4-80GB in bf16 is 624 TFLOP/s, and the fastest GPU of the generation ampere has 312\n");
   // No shipped scenario is asked about anything.
   for (const ShippedFile& file : shipped_files(FileKind::kScenario))
     EXPECT_TRUE(looks_wrong(load_scenario(file.name, {}).scenario.cluster).empty()) << file.name;
