@@ -19,11 +19,12 @@ std::vector<std::string> in_entry(std::size_t index, const std::vector<ScheduleK
                                   const std::vector<ScheduleKey>& written, const std::vector<std::string>& cleared) {
   std::vector<std::string> set;
   const auto pointer = [&](const std::string& key) { return fmt::format("/schedules/{}/{}", index, key); };
-  for (const auto& [key, value] : written) {
-    const bool stays = std::none_of(cleared.begin(), cleared.end(), [&](const auto& each) { return each == key; }) ||
-                       std::any_of(keys.begin(), keys.end(), [&](const auto& each) { return each.first == key; });
-    if (!stays) set.push_back(pointer(key) + "=null");
-  }
+  const auto is_set = [&](const std::string& key) {
+    return std::any_of(keys.begin(), keys.end(), [&](const ScheduleKey& each) { return each.first == key; });
+  };
+  for (const ScheduleKey& each : written)
+    if (std::find(cleared.begin(), cleared.end(), each.first) != cleared.end() && !is_set(each.first))
+      set.push_back(pointer(each.first) + "=null");
   for (const auto& [key, value] : keys) set.push_back(pointer(key) + "=" + value);
   return set;
 }
