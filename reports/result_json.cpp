@@ -101,8 +101,8 @@ JsonValue body_of(const RunResult& result) {
     if (!metric.in_json) continue;
     set_before(body, metric.key, result);
     body.set(metric.key, json_of(metric, result));
-    if (metric.interval.of != nullptr && metric.figure.always)
-      set_interval(body, metric.key, metric.interval.of(result));
+    const bool speedup = metric.format == Format::kFactor;  // those stand together, before what was published
+    if (metric.interval.of != nullptr && !speedup) set_interval(body, metric.key, metric.interval.of(result));
   }
   body.set("steady", steady_json(result.steady));
   set_unsteady(body, result);

@@ -29,10 +29,10 @@ Trust trust_of(const Kernel& kernel, const Device& device, Dtype compute) {
     if (table == nullptr) return {Basis::kBandwidth, kBandwidthSpread};
     return {Basis::kMeasured, std::max(kMeasuredSpread, table->spread), false, false, outside(*table, kernel)};
   }
-  if (kernel.kind == KernelKind::kGemm &&
+  const FitQuality* const quality = quality_of(kernel, device, compute);
+  if (kernel.kind == KernelKind::kGemm && quality != nullptr && !quality->inherited &&
       measured_product(kernel.gemm, device, kernel.dtype.value_or(compute)) != nullptr)
     return {Basis::kMeasured, kMeasuredSpread};
-  const FitQuality* const quality = quality_of(kernel, device, compute);
   if (quality == nullptr) return {Basis::kConstants, kConstantSpread};
   return {Basis::kMeasured, quality->spread, quality->inherited, quality->other_generation,
           extrapolated(kernel, *quality)};

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 
@@ -80,8 +82,12 @@ void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics
   std::optional<JsonValue> value = value_of(set.substr(equals + 1), diagnostics);
   if (!value) return;
   give_origin(*value, origin);
-  for (const std::string& each : expanded(tree, *keys, origin, diagnostics))
-    set_at(tree, each, *value, origin, diagnostics);
+  std::vector<std::string> places = expanded(tree, *keys, origin, diagnostics);
+  if (value->kind == JsonKind::kNull && places.size() > 1) {  // from those that have it
+    const auto lacks = [&](const std::string& each) { return at_pointer(tree, each) == nullptr; };
+    if (!std::all_of(places.begin(), places.end(), lacks)) std::erase_if(places, lacks);
+  }
+  for (const std::string& each : places) set_at(tree, each, *value, origin, diagnostics);
 }
 
 void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const JsonOrigin& origin,

@@ -352,6 +352,8 @@ void mark_inherited(JsonValue& base, const JsonValue& device) {
   if (JsonValue* gemm = base.find("gemm"); gemm != nullptr && gemm->kind == JsonKind::kObject)
     for (JsonMember& fit : gemm->members) mark(fit.value);
   if (JsonValue* attention = base.find("attention")) mark(*attention);
+  base.erase("kernels");  // times of that part
+  drop_citations(base, "/kernels");
 }
 
 }  // namespace

@@ -246,6 +246,11 @@ ScheduleSpec accumulating(ScheduleSpec spec) {
   return spec;
 }
 
+ScheduleSpec with_some_balance(ScheduleSpec spec) {
+  if (spec.balance == Balance::kNone) spec.balance = Balance::kCounts;
+  return spec;
+}
+
 const ScheduleTraits* inner_schedule(const ScheduleSpec& spec) {
   return spec.inner == Inner::kNone ? nullptr : find_schedule(name_of(spec.inner));
 }

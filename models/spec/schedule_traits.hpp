@@ -116,6 +116,8 @@ bool meets_every_micro_batch(const ScheduleSpec& spec);
 /// The same schedule as it would be told to accumulate: where every rank has whole gradients anyway, they are reduced
 /// once an update and not after every micro-batch.
 ScheduleSpec accumulating(ScheduleSpec spec);
+/// The same with its work divided by speed: as it says itself, else by numbers of micro-batches.
+ScheduleSpec with_some_balance(ScheduleSpec spec);
 /// The schedule that runs inside a replica; nullptr where a replica is one rank.
 const ScheduleTraits* inner_schedule(const ScheduleSpec& spec);
 /// What is split over the ranks of a replica, all of them being one where nothing is local.

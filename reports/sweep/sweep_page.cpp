@@ -15,12 +15,13 @@
 #include "models/base/text.hpp"
 #include "reports/page.hpp"
 #include "reports/sweep/sweep_words.hpp"
+#include "sim/result/metric_table.hpp"
 #include "sim/sweep/worth.hpp"
 
 namespace accosim {
 namespace {
 
-constexpr std::size_t kMostFailed = 200;  ///< points in the table
+constexpr std::size_t kMostFailed = 200, kMostRanked = 50;  ///< points in the tables
 constexpr std::size_t kMostReasons = 20, kMostCrossovers = 20;
 
 /// Five digits: more than a chart shows.
@@ -60,10 +61,10 @@ JsonValue speedups_json(const std::vector<const Row*>& all, std::size_t schedule
   std::vector<JsonValue> numbers;
   for (const Row* const row : all) {
     const bool there = row != nullptr && row->done() && row->schedules[schedule].fits();
-    const Speedup speedup = there ? speedup_of(row->schedules[schedule], by) : Speedup{};
-    numbers.push_back(short_number(speedup.value));
-    numbers.push_back(short_number(speedup.interval ? std::optional(speedup.interval->low) : speedup.value));
-    numbers.push_back(short_number(speedup.interval ? std::optional(speedup.interval->high) : speedup.value));
+    const Shown shown = there ? shown_of(row->schedules[schedule], by) : Shown{};
+    numbers.push_back(short_number(shown.value));
+    numbers.push_back(short_number(shown.interval ? std::optional(shown.interval->low) : shown.value));
+    numbers.push_back(short_number(shown.interval ? std::optional(shown.interval->high) : shown.value));
   }
   return numbers;
 }
@@ -81,7 +82,8 @@ JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, 
   std::vector<JsonValue> speedups;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) speedups.push_back(speedups_json(all, s, merit.by));
   return json_object({{"name", name},
-                      {"speedup", speedup_in_words(rows, merit.by)},
+                      {"speedup", shown_in_words(rows, merit.by)},
+                      {"format", is_spent(merit.by) ? "count" : "factor"},
                       {"fastest", score_in_words(merit.by)},
                       {"answer", winners_in_words(rows, merit)},
                       {"crossovers", crossovers_in_words(rows, merit, kMostCrossovers)},
@@ -105,6 +107,29 @@ JsonValue worth_json(const SweepRows& rows, const WinnerRule& rule) {
   return json_object({{"words", worth_in_words(rows, rule)}, {"schedules", std::move(schedules)}});
 }
 
+/// The points with what they come to, from the least time on.
+JsonValue ranking_json(const SweepRows& rows, const WinnerRule& rule) {
+  const Merit merit{Score::kTime, rule};
+  std::vector<JsonValue> points;
+  for (const auto& [row, schedule, winner] : ranking_of(rows, merit)) {
+    if (points.size() == kMostRanked) break;
+    const Metrics& figures = row->schedules[schedule];
+    JsonValue point = json_object(
+        {{"at", point_in_words(rows, *row)}, {"schedule", rows.heading.schedules[schedule]}, {"winner", winner}});
+    for (const char* const key : {"total_time_s", "tokens_per_s", "gpu_hours", "cost"}) {
+      const Metric& metric = metric_named(key);
+      point.set(key, short_number(metric.figure.of(figures)));
+      const std::optional<Interval> interval =
+          metric.interval.of != nullptr ? metric.interval.of(figures) : std::nullopt;
+      if (!interval) continue;
+      point.set(std::string(key) + "_low", short_number(interval->low));
+      point.set(std::string(key) + "_high", short_number(interval->high));
+    }
+    points.push_back(std::move(point));
+  }
+  return json_object({{"words", ranking_in_words(rows, merit)}, {"points", std::move(points)}});
+}
+
 JsonValue failed_json(const SweepRows& rows) {
   std::vector<JsonValue> points;
   for (const Row& row : rows.rows) {
@@ -124,6 +149,8 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
   const auto score = [&](const char* name, Score by) { return score_json(rows, all, name, {by, rule}); };
   std::vector<JsonValue> scores{score("same-batch", Score::kSameBatch), score("tokens", Score::kTokens)};
   if (heading.tuned) scores.push_back(score("best-synchronous", Score::kBestSynchronous));
+  scores.push_back(score("time", Score::kTime));
+  if (are_priced(rows)) scores.push_back(score("cost", Score::kCost));
   if (heading.fair) scores.push_back(score("alone", Score::kAlone));
   JsonValue sweep = json_object({{"scenario", heading.scenario},
                                  {"baseline", heading.baseline},
@@ -135,6 +162,7 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
                                  {"scores", std::move(scores)},
                                  {"failed", failed_json(rows)},
                                  {"failures", failures_in_words(rows, kMostReasons)}});
+  sweep.set("ranking", ranking_json(rows, rule));
   if (heading.tuned) sweep.set("tuned", tuned_in_words(rows));
   if (heading.fair) sweep.set("worth", worth_json(rows, rule));
   return dump_json(json_object(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "models/base/errors.hpp"
@@ -61,6 +62,8 @@ const char* suffix_of(Score by) {
   switch (by) {
     case Score::kSameBatch: return "at equal samples an update";
     case Score::kBestSynchronous: return "over the best synchronous schedule";
+    case Score::kTime: return "by the time of all tokens";
+    case Score::kCost: return "by the cost of all tokens";
     default: return "per token";
   }
 }
@@ -164,34 +167,36 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
         fmt::format("{} has values that are no numbers; draw it with --kind map", heading.axes[axis].pointer));
   const std::vector<double> places = places_of(numbers->values);
   CurvePanel panel;
-  const PlotHeading words = heading_of(rows, cut, speedup_in_words(rows, by) + ", with 80 % intervals");
+  const PlotHeading words = heading_of(rows, cut, shown_in_words(rows, by) + ", with 80 % intervals");
   panel.title = fmt::format("{}: {}", words.title, words.subtitle);
   const Labels labels = labels_of(heading.axes[axis], short_names(heading.axes)[axis]);
   panel.x_title = labels.name;
-  panel.y_unit = "x";
+  panel.y_unit = by == Score::kTime ? " h" : by == Score::kCost ? "" : "x";
   const auto [least, most] = std::minmax_element(places.begin(), places.end());
   panel.least_x = *least;
   panel.most_x = *most > *least ? *most : *least + 1;
   panel.x_ticks = ticks_of(labels.values, places, static_cast<std::size_t>(style.width / 90));
-  panel.low = 1;
-  panel.high = 1;
-  panel.limits = {1};
+  const bool over = !is_spent(by);  // a baseline, which is 1
+  panel.low = over ? 1 : std::numeric_limits<double>::infinity();
+  panel.high = over ? 1 : 0;
+  if (over) panel.limits = {1};
   for (std::size_t s = 0; s < heading.schedules.size(); ++s) {
     ChartCurve curve{heading.schedules[s], static_cast<int>(s), {}, {}, {}};
     for (const Row& row : rows.rows) {
       if (!row.done() || !in_cut(row, cut)) continue;
       const Metrics& figures = row.schedules[s];
-      const auto [speedup, interval] = speedup_of(figures, by);
-      if (!speedup || !figures.fits()) continue;
-      curve.points.push_back({places[row.point[axis]], *speedup});
-      curve.low.push_back(interval ? interval->low : *speedup);
-      curve.high.push_back(interval ? interval->high : *speedup);
+      const auto [shown, interval] = shown_of(figures, by);
+      if (!shown || !figures.fits()) continue;
+      curve.points.push_back({places[row.point[axis]], *shown});
+      curve.low.push_back(interval ? interval->low : *shown);
+      curve.high.push_back(interval ? interval->high : *shown);
       panel.low = std::min(panel.low, curve.low.back());
       panel.high = std::max(panel.high, curve.high.back());
     }
     panel.curves.push_back(std::move(curve));
   }
-  const double room = 0.05 * std::max(0.1, panel.high - panel.low);
+  if (panel.low > panel.high) panel.low = 0, panel.high = 1;  // nothing is drawn
+  const double room = 0.05 * std::max(over ? 0.1 : 1e-9 + 0.1 * panel.high, panel.high - panel.low);
   panel.low = std::max(0.0, panel.low - room);
   panel.high += room;
   return curves_svg(panel.title, {panel}, style.theme, style.width);
@@ -200,7 +205,9 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
 std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, const PlotStyle& style) {
   const Heading& heading = rows.heading;
   const std::size_t across = cut.axes[0], upward = cut.axes[1];
-  const PlotHeading words = heading_of(rows, cut, std::string("the fastest schedule ") + suffix_of(merit.by));
+  const PlotHeading words = heading_of(
+      rows, cut,
+      std::string(merit.by == Score::kCost ? "the cheapest schedule " : "the fastest schedule ") + suffix_of(merit.by));
   Svg svg(style.theme, style.width, words.title);
   double top = draw_heading(svg, words);
   top = draw_legend(svg, map_legend(rows, cut, merit), top) + 10;

@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kMostRows = 16;   ///< of a table or map
 constexpr std::size_t kMostLines = 12;  ///< of crossovers
 constexpr std::size_t kMostFailures = 5;
+constexpr std::size_t kMostRanked = 8;
 
 /// Which of `count` values a table shows: all, or so many evenly spread with both ends.
 std::vector<std::size_t> shown_of(std::size_t count, std::size_t most) {
@@ -40,17 +41,61 @@ void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, cons
   TableOf<std::size_t> table(shown);
   table.add(labels.name, "", [&](std::size_t at) { return labels.values[at]; });
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s)
-    table.add(rows.heading.schedules[s], alone ? "speedup" : "fastest", [&](std::size_t at) {
-      const Wins& here = wins[at];
-      const bool most = here.points > 0 && *std::max_element(here.share.begin(), here.share.end()) == here.share[s];
-      std::string text = "-";
-      if (alone && !std::isnan(here.speedup[s])) text = human_factor(here.speedup[s]);
-      if (!alone && here.points > 0) text = fmt::format("{:.0f} %", 100 * here.share[s]);
-      return Cell{text, most && text != "-" ? Style::kGood : Style::kPlain};
-    });
+    table.add(rows.heading.schedules[s],
+              !alone                     ? "fastest"
+              : merit.by == Score::kTime ? "hours"
+              : merit.by == Score::kCost ? "cost"
+                                         : "speedup",
+              [&](std::size_t at) {
+                const Wins& here = wins[at];
+                const bool most =
+                    here.points > 0 && *std::max_element(here.share.begin(), here.share.end()) == here.share[s];
+                std::string text = "-";
+                if (alone && !std::isnan(here.shown[s]))
+                  text = is_spent(merit.by) ? human_count(here.shown[s]) : human_factor(here.shown[s]);
+                if (!alone && here.points > 0) text = fmt::format("{:.0f} %", 100 * here.share[s]);
+                return Cell{text, most && text != "-" ? Style::kGood : Style::kPlain};
+              });
   write_table_below(out, "", table.columns(), options);
   if (shown.size() < values.size())
     write_wrapped(out, "", fmt::format("{} of {} values are shown.", shown.size(), values.size()), options.width);
+}
+
+/// The points from the best on, with what they come to.
+void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit, const ConsoleOptions& options) {
+  const std::vector<Ranked> ranking = ranking_of(rows, merit);
+  if (ranking.size() < 2) return;
+  const bool priced = are_priced(rows), one = rows.heading.axes.size() == 1;
+  const Labels labels = labels_of(rows.heading.axes.front(), short_names(rows.heading.axes).front());
+  std::vector<Column> columns{left(one                        ? labels.name
+                                   : merit.by == Score::kCost ? "the cheapest points"
+                                                              : "the fastest points"),
+                              left("schedule"),
+                              right("all tokens", "h:mm:ss"),
+                              right("80 %", "interval"),
+                              right("tokens", "per s"),
+                              right("GPU-", "hours")};
+  if (priced) columns.push_back(right("cost"));
+  Table table(columns);
+  const std::size_t count = std::min(ranking.size(), kMostRanked);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [row, schedule, winner] = ranking[i];
+    const Metrics& figures = row->schedules[schedule];
+    const double updates = figures.total_time / figures.update_time;
+    std::vector<std::string> cells{one ? labels.values[row->point.front()] : point_in_words(rows, *row),
+                                   rows.heading.schedules[schedule] + (winner ? "" : " *"),
+                                   human_clock(figures.total_time),
+                                   fmt::format("{} - {}", human_clock(updates * figures.update_time_low),
+                                               human_clock(updates * figures.update_time_high)),
+                                   human_count(figures.tokens_per_second),
+                                   human_count(figures.gpu_hours)};
+    if (priced) cells.push_back(figures.cost ? human_count(*figures.cost) : "-");
+    table.add(Style::kPlain, std::move(cells));
+  }
+  write_table_below(out, "", table.columns(), options);
+  if (count < ranking.size())
+    write_wrapped(out, "", fmt::format("{} of {} points are shown; --csv has all.", count, ranking.size()),
+                  options.width);
 }
 
 void write_all(std::ostream& out, const std::vector<std::string>& words, const ConsoleOptions& options) {
@@ -142,6 +187,9 @@ void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& 
   write_wrapped(out, "", winners_in_words(rows, merit), options.width);
   out << '\n';
   write_wrapped(out, "", counts_in_words(rows, merit), options.width);
+  const std::string best = ranking_in_words(rows, merit);
+  if (!best.empty()) write_all(out, {best}, options);
+  write_ranking(out, rows, merit, options);
   const std::vector<std::string> names = short_names(rows.heading.axes);
   for (std::size_t axis = 0; axis < names.size(); ++axis) write_wins(out, rows, axis, names[axis], merit, options);
   write_all(out, crossovers_in_words(rows, merit, kMostLines), options);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "reports/caveats_text.hpp"
+#include "reports/human.hpp"
 #include "sim/sweep/worth.hpp"
 
 namespace accosim {
@@ -91,17 +92,21 @@ std::string score_in_words(Score by) {
     case Score::kSameBatch: return "fastest at equal samples an update";
     case Score::kBestSynchronous: return "fastest against the best synchronous schedule";
     case Score::kAlone: return "fastest against the fastest part alone";
+    case Score::kTime: return "the least time of all tokens";
+    case Score::kCost: return "the least cost of all tokens";
   }
   return "";
 }
 
-std::string speedup_in_words(const SweepRows& rows, Score by) {
+std::string shown_in_words(const SweepRows& rows, Score by) {
   const std::string& baseline = rows.heading.baseline;
   switch (by) {
     case Score::kTokens: return fmt::format("speedup over {}, per token", baseline);
     case Score::kSameBatch: return fmt::format("speedup over {}, at equal samples an update", baseline);
     case Score::kBestSynchronous: return "speedup over the best synchronous schedule, at equal samples an update";
     case Score::kAlone: return "speedup over the fastest part alone, per token";
+    case Score::kTime: return "time of all tokens, h";
+    case Score::kCost: return "cost of all tokens";
   }
   return "";
 }
@@ -162,9 +167,10 @@ std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
   for (const auto& [count, schedule] : counted(wins)) {
     const std::string& label = rows.heading.schedules[schedule];
     if (text.empty())
-      text = count == points ? fmt::format("{} is the fastest at {}", label,
-                                           points == 1 ? "the only point" : fmt::format("all {} points", points))
-                             : fmt::format("{} is the fastest at {} of {} points", label, count, points);
+      text = fmt::format("{} is the {} at {}", label, merit.by == Score::kCost ? "cheapest" : "fastest",
+                         count < points ? fmt::format("{} of {} points", count, points)
+                         : points == 1  ? "the only point"
+                                        : fmt::format("all {} points", points));
     else
       text += fmt::format(", {} at {}", label, count);
   }
@@ -176,6 +182,39 @@ std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
     text += fmt::format("{}No schedule is without a caveat at {} (*); the nearest is {}.", text.empty() ? "" : " ",
                         points_in_words(std::accumulate(nearest.begin(), nearest.end(), std::size_t{0})), near);
   return text + faster_in_words(rows, merit);
+}
+
+std::string point_in_words(const SweepRows& rows, const Row& row) {
+  const std::vector<Axis>& axes = rows.heading.axes;
+  const std::vector<std::string> names = short_names(axes);
+  std::string text;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Labels labels = labels_of(axes[i], names[i]);
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", labels.name, labels.values[row.point[i]]);
+  }
+  return text;
+}
+
+std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
+  const std::vector<Ranked> ranking = ranking_of(rows, merit);
+  if (ranking.size() < 2 || !ranking.front().winner) return "";
+  const bool cost = merit.by == Score::kCost;
+  const auto spent = [&](const Ranked& at) {
+    return shown_of(at.row->schedules[at.schedule], merit.by == Score::kCost ? Score::kCost : Score::kTime);
+  };
+  const Ranked &best = ranking.front(), &last = ranking.back();
+  const Metrics& figures = best.row->schedules[best.schedule];
+  const std::string& label = rows.heading.schedules[best.schedule];
+  const bool added = rows.heading.tuned && best.schedule + 1 == rows.heading.schedules.size();
+  const std::string schedule = added ? fmt::format("{} ({})", label, best.row->best_synchronous) : label;
+  std::string text = fmt::format("Of all points the {} is {}, with {}: all tokens in {}", cost ? "cheapest" : "fastest",
+                                 point_in_words(rows, *best.row), schedule, human_clock(figures.total_time));
+  const double times = figures.total_time / figures.update_time;
+  text += fmt::format(" (80 %: {} to {}), {} GPU-hours", human_clock(times * figures.update_time_low),
+                      human_clock(times * figures.update_time_high), human_count(figures.gpu_hours));
+  if (figures.cost) text += fmt::format(", at a cost of {}", human_count(*figures.cost));
+  return text + fmt::format(". The {} takes {:.3g} times as {}.", cost ? "dearest" : "slowest",
+                            *spent(last).value / *spent(best).value, cost ? "much" : "long");
 }
 
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most) {

@@ -10,7 +10,7 @@ namespace accosim {
 
 /// "fastest by tokens per second", and as a picture's title has it: "speedup over zero1, per token".
 std::string score_in_words(Score by);
-std::string speedup_in_words(const SweepRows& rows, Score by);
+std::string shown_in_words(const SweepRows& rows, Score by);
 
 /// "1 point", "12 points".
 std::string points_in_words(std::size_t count);
@@ -21,6 +21,11 @@ std::string counts_in_words(const SweepRows& rows, const Merit& merit);
 /// "zero1 is the fastest at 806 of 1020 points, acco at 214. Faster at a price: dpu at 1006 points, with
 /// gradients one update late."
 std::string winners_in_words(const SweepRows& rows, const Merit& merit);
+
+/// "cluster = dgx-h100-4x8, count = 2".
+std::string point_in_words(const SweepRows& rows, const Row& row);
+/// Which point spends least: "Of all points the fastest is ...". Empty where there are not two to choose from.
+std::string ranking_in_words(const SweepRows& rows, const Merit& merit);
 
 /// "acco takes over from zero1 above 25 Gbit/s of bandwidth (8 lines of points).": at most `most`, then how many more.
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most);

@@ -12,9 +12,11 @@
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/player/player.hpp"
@@ -36,7 +38,7 @@ const ScheduleSpec& labelled(const Scenario& scenario, const std::string& label)
   return *spec;
 }
 
-bool is_batch(const Asked& asked, double samples) { return std::abs(samples / asked.samples - 1) <= asked.tolerance; }
+bool is_batch(double asked, double samples, double tolerance) { return std::abs(samples / asked - 1) <= tolerance; }
 
 /// So many updates of one rank by itself: it waits for nobody, and its collectives have the network to themselves.
 Seconds time_alone(const ScheduleSpec& spec, const Costs& costs, int steps, std::size_t kind, int updates) {
@@ -75,29 +77,30 @@ double most_steps(const Scenario& scenario) {
   return most;
 }
 
-int nodes_of(const Cluster& cluster) {
-  int nodes = 0;
-  for (const NodeGroup& group : cluster.nodes) nodes += group.count;
-  return nodes;
-}
-
 }  // namespace
 
 Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label,
                     const Worth& worth) {
   const Scenario written = loaded(asked, settings);
   const Evaluations evaluations(asked.network);
-  const auto& [scenario, spec, as_written] = evaluations.divided(written, labelled(written, label));
+  const ScheduleSpec& as_asked = labelled(written, label);
+  const auto& [scenario, spec, as_written] = evaluations.divided(written, as_asked);
+  // Whole micro-batches seldom come nearer, and count per sample.
+  const double tolerance =
+      as_asked.balance == Balance::kCounts ? std::max(asked.tolerance, kNearSamples) : asked.tolerance;
   Evaluation result;
   // A rank that goes on while it waits does at least what is asked of it.
   result.samples = samples_asked(scenario);
   const bool grows = accumulates_while_waiting(spec);
-  if (grows ? result.samples > asked.samples * (1 + asked.tolerance) : !is_batch(asked, result.samples)) {
+  if (grows ? result.samples > asked.samples * (1 + tolerance) : !is_batch(asked.samples, result.samples, tolerance)) {
     result.state = PointState::kOtherBatch;
     return result;
   }
   result.price = price_per_hour(scenario.cluster).value_or(0);
-  if (asked.objective == Objective::kCost) result.spent_in_a_second = result.price / 3600;
+  if (asked.objective == Objective::kCost) {
+    if (result.price == 0) throw ScenarioError({"has no price_per_gpu_hour above 0, and the cost is to be the least"});
+    result.spent_in_a_second = result.price / 3600;
+  }
   const Shared<Costs> costs = evaluations.costs(scenario, spec);
   const std::vector<KindMemory> kinds = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(kinds);
@@ -135,7 +138,7 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
   result.idle = run.gpu_idle_fraction;
   result.total_time = run.total_time.value;
   result.cost = run.cost.value_or(0);
-  result.state = is_batch(asked, result.samples) ? PointState::kPlayed : PointState::kOtherBatch;
+  result.state = is_batch(asked.samples, result.samples, tolerance) ? PointState::kPlayed : PointState::kOtherBatch;
   return result;
 }
 
@@ -154,7 +157,7 @@ NetworkRate network_rate_of(const Cluster& cluster) {
     const BytesPerSecond rate = cluster.fabric.between_groups->bandwidth;
     return {"link between the sites", rate.value};
   }
-  const bool alone = nodes_of(cluster) == 1;
+  const bool alone = node_count(cluster) == 1;
   const BytesPerSecond rate = alone ? first.intra.bandwidth : first.nics.bandwidth;
   return {alone ? "links of a GPU" : "network adapters", rate.value};
 }
@@ -163,7 +166,7 @@ std::vector<std::string> at_network_rate(const Cluster& cluster, double factor) 
   const auto scaled = [&](BytesPerSecond rate) { return to_text(BytesPerSecond{rate.value * factor}); };
   if (cluster.fabric.between_groups)
     return {"/cluster/fabric/between_groups/bandwidth=" + scaled(cluster.fabric.between_groups->bandwidth)};
-  const bool alone = nodes_of(cluster) == 1;
+  const bool alone = node_count(cluster) == 1;
   std::vector<std::string> settings;
   for (std::size_t g = 0; g < cluster.nodes.size(); ++g) {
     const NodeGroup& group = cluster.nodes[g];

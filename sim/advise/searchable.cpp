@@ -102,10 +102,11 @@ Knob knob_of(const Axis& axis) {
 }
 
 /// A row of the scenario, for one schedule of a form that stands alone.
-Knob for_schedule(const KnobRow& row, std::vector<Alternative> alternatives, const std::string& schedule, int steps) {
+Knob for_form(const KnobRow& row, std::vector<Alternative> alternatives, const Form& form, const Training& training) {
   Knob knob{row.name, std::move(alternatives), row.coarse};
   for (Alternative& each : knob.alternatives)
-    if (const std::optional<ScheduleKey> rounds = rounds_key(schedule, each, steps)) each.keys.push_back(*rounds);
+    if (const std::optional<ScheduleKey> rounds = rounds_key(form.schedule, form.keys, each, training))
+      each.keys.push_back(*rounds);
   return knob;
 }
 
@@ -113,7 +114,7 @@ Knob for_schedule(const KnobRow& row, std::vector<Alternative> alternatives, con
 class UsualKnobs {
  public:
   UsualKnobs(const LoadedScenario& loaded, bool nodes)
-      : smaller_(smaller_work(loaded)), steps_(loaded.scenario.training.gradient_accumulation_steps) {
+      : smaller_(smaller_work(loaded)), training_(loaded.scenario.training) {
     for (const KnobRow& row : knob_rows()) {
       const std::string_view name = row.name;
       if (row.of_scenario == nullptr || name == kNodesKnob) continue;
@@ -123,20 +124,20 @@ class UsualKnobs {
     }
   }
 
-  std::vector<Knob> of(const std::string& schedule) const {
+  std::vector<Knob> of(const Form& form) const {
     std::vector<Knob> knobs;
     for (const auto& [row, alternatives] : rows_) {
       std::vector<Alternative> all = alternatives;
-      const bool more = row->name == std::string_view(kMicroBatchKnob) && traits_of(schedule).delayed;
+      const bool more = row->name == std::string_view(kMicroBatchKnob) && traits_of(form.schedule).delayed;
       if (more) all.insert(all.end(), smaller_.begin(), smaller_.end());
-      knobs.push_back(for_schedule(*row, std::move(all), schedule, steps_));
+      knobs.push_back(for_form(*row, std::move(all), form, training_));
     }
     return knobs;
   }
 
  private:
   std::vector<Alternative> smaller_;
-  int steps_;
+  Training training_;
   std::vector<std::pair<const KnobRow*, std::vector<Alternative>>> rows_;
 };
 
@@ -150,8 +151,7 @@ std::vector<Knob> named_knobs(const LoadedScenario& loaded, const std::vector<Va
     } else if (index) {
       knobs.push_back(knob_in_settings(loaded, *row, {*index}));
     } else if (row->of_scenario != nullptr) {
-      knobs.push_back(for_schedule(*row, row->of_scenario(loaded), form.schedule,
-                                   loaded.scenario.training.gradient_accumulation_steps));
+      knobs.push_back(for_form(*row, row->of_scenario(loaded), form, loaded.scenario.training));
     } else {
       for (const Knob& own : form.knobs)
         if (own.name == row->name) knobs.push_back(own);
@@ -174,11 +174,12 @@ Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::s
   Wanted wanted = wanted_of(scenario, asked);
   if (asked.empty() && !over.empty()) wanted.added.clear();
   Forms forms(scenario, searchable.left_out);
-  const UsualKnobs usual(loaded, nodes);
+  std::optional<UsualKnobs> usual;
+  if (over.empty()) usual.emplace(loaded, nodes);
   const auto add = [&](std::optional<Form> form, std::optional<std::size_t> index) {
     if (!form) return;
     form->written = index && !over.empty();
-    const std::vector<Knob> knobs = over.empty() ? usual.of(form->schedule) : named_knobs(loaded, over, *form, index);
+    const std::vector<Knob> knobs = over.empty() ? usual->of(*form) : named_knobs(loaded, over, *form, index);
     if (!over.empty()) form->knobs.clear();
     form->knobs.insert(form->knobs.begin(), knobs.begin(), knobs.end());
     searchable.space.forms.push_back(std::move(*form));

@@ -85,8 +85,8 @@ class FairPlays {
     const std::optional<AddedSchedule>& best = scenario.best_synchronous;
     const ScheduleSpec& spec = best ? scenario.schedules[best->index] : baseline_of(scenario);
     name = best ? best->form : spec.label;
-    written = with_balance(spec, Balance::kNone);
-    balanced = with_balance(spec, spec.balance == Balance::kNone ? Balance::kCounts : spec.balance);
+    written = with_balance(spec, baseline_of(scenario).balance);  // a baseline that is balanced gains nothing by it
+    balanced = with_some_balance(spec);
   }
 
   std::string name;                ///< of the schedule

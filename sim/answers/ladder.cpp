@@ -116,7 +116,7 @@ std::string divide(const Scenario& scenario, ScheduleSpec& now, const ScheduleSp
   const bool wanted = to.balance != Balance::kNone || accumulates_while_waiting(to);
   if (!wanted || now.balance != Balance::kNone || accumulates_while_waiting(now) || identical_ranks(scenario.cluster))
     return "";
-  now.balance = to.balance == Balance::kNone ? Balance::kCounts : to.balance;
+  now.balance = with_some_balance(to).balance;
   return "work divided by the speed of the GPUs";
 }
 

@@ -29,6 +29,7 @@ bool has_neighbour(const Device& device) { return profile_for(device) != nullptr
 
 Device of_neighbour(Device device) {
   static std::map<std::string, Device> profiles;
+  if (!has_neighbour(device)) return device;
   const std::string name = profile_for(device);
   const auto known = profiles.find(name);
   Device lent = known != profiles.end() ? known->second : profiles.emplace(name, load_device(name)).first->second;

@@ -109,16 +109,18 @@ std::vector<ScheduleKey> written_keys(const JsonValue& resolved, std::size_t ind
   return keys;
 }
 
-std::optional<ScheduleKey> rounds_key(const std::string& schedule, const Alternative& alternative, int written) {
+std::optional<ScheduleKey> rounds_key(const std::string& schedule, const std::vector<ScheduleKey>& written,
+                                      const Alternative& alternative, const Training& training) {
   const ScheduleTraits& traits = traits_of(schedule);
-  const bool divided = std::any_of(alternative.keys.begin(), alternative.keys.end(), [](const ScheduleKey& key) {
-    return key.first == "balance" && key.second != "\"none\"";
-  });
-  if (!traits.takes(kMicroBatchesPerRound) || divided) return std::nullopt;
+  std::string balance = quoted_json(name_of(training.balance));
+  for (const std::vector<ScheduleKey>* const keys : {&written, &alternative.keys})
+    for (const auto& [key, value] : *keys)
+      if (key == "balance") balance = value;
+  if (!traits.takes(kMicroBatchesPerRound) || balance != quoted_json(name_of(Balance::kNone))) return std::nullopt;
   constexpr std::string_view kSteps = "/training/gradient_accumulation_steps=";
-  int steps = written;
+  int steps = training.gradient_accumulation_steps;
   for (const std::string& set : alternative.set)
-    if (set.rfind(kSteps, 0) == 0) steps = whole_number(std::string_view(set).substr(kSteps.size())).value_or(written);
+    if (set.rfind(kSteps, 0) == 0) steps = whole_number(std::string_view(set).substr(kSteps.size())).value_or(steps);
   if (steps % traits.rounds == 0) return std::nullopt;
   return ScheduleKey{kMicroBatchesPerRound, std::to_string(steps / traits.rounds + 1)};
 }

@@ -52,8 +52,9 @@ bool is_written(const std::string& origin);
 /// What an entry of the scenario's schedules writes, without its name and label. `resolved`: the scenario's JSON.
 std::vector<ScheduleKey> written_keys(const JsonValue& resolved, std::size_t index);
 
-/// A schedule of two rounds is told their size where an alternative's accumulation, or else what is written, is odd;
-/// nothing where it need not be.
-std::optional<ScheduleKey> rounds_key(const std::string& schedule, const Alternative& alternative, int written);
+/// A schedule of two rounds, of which `written` is written, is told their size where an alternative's accumulation, or
+/// else the training's, is odd; nothing where it need not be, or the work is divided by speed.
+std::optional<ScheduleKey> rounds_key(const std::string& schedule, const std::vector<ScheduleKey>& written,
+                                      const Alternative& alternative, const Training& training);
 
 }  // namespace accosim

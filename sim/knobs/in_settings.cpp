@@ -42,7 +42,7 @@ Knob of_the_scenario(const LoadedScenario& loaded, const KnobRow& row, const std
     Alternative& each = knob.alternatives[a];
     for (const Entry& entry : entries) {
       std::vector<ScheduleKey> keys = each.keys;
-      if (const auto rounds = rounds_key(entry.schedule, each, loaded.scenario.training.gradient_accumulation_steps))
+      if (const auto rounds = rounds_key(entry.schedule, entry.written, each, loaded.scenario.training))
         keys.push_back(*rounds);
       for (std::string& set : in_entry(entry.index, keys, entry.written, {kMicroBatchesPerRound}))
         each.set.push_back(std::move(set));

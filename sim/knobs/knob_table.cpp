@@ -125,9 +125,7 @@ std::vector<Alternative> overlaps(const ScheduleGround& ground) {
 
 /// Who shares a copy, and when nodes add up their shards.
 std::vector<Alternative> shard_groups(const ScheduleGround& ground) {
-  int nodes = 0;
-  for (const NodeGroup& group : ground.cluster.nodes) nodes += group.count;
-  if (nodes < 2) return {};
+  if (node_count(ground.cluster) < 2) return {};
   const ScheduleKey node{"shard_group", quoted(name_of(ShardGroup::kNode))};
   return of_keys({{{"shard_group", quoted(name_of(ShardGroup::kWorld))}},
                   {node},

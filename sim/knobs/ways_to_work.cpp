@@ -21,9 +21,10 @@
 namespace accosim {
 namespace {
 
-constexpr int kMostFactor = 4096;  ///< of a micro-batch
-constexpr int kMostSmaller = 8;    ///< numbers of micro-batches that an update begins with
-constexpr double kFewNodes = 32;   ///< combinations of node counts that are all looked at
+constexpr int kMostFactor = 4096;      ///< of a micro-batch
+constexpr int kMostSmaller = 8;        ///< numbers of micro-batches that an update begins with
+constexpr double kFewNodes = 32;       ///< combinations of node counts that are all looked at
+constexpr std::size_t kMostWays = 64;  ///< combinations of halves
 constexpr const char* kMicroBatch = "micro_batch_size";
 constexpr const char* kSteps = "gradient_accumulation_steps";
 
@@ -160,15 +161,22 @@ std::vector<Scenario> on_fewer_nodes(const Scenario& scenario) {
     return all;
   double combinations = 1;
   for (const NodeGroup& group : groups) combinations *= group.count + 1;
-  std::vector<std::vector<int>> counts{{}};
+  std::vector<std::vector<int>> of_group;
+  std::size_t product = 1;
   for (const NodeGroup& group : groups) {
-    std::vector<std::vector<int>> more;
-    for (const std::vector<int>& before : counts)
-      for (const int n : counts_of(group.count, groups.size() > 1 ? 0 : 1, combinations <= kFewNodes)) {
-        more.push_back(before);
-        more.back().push_back(n);
+    of_group.push_back(counts_of(group.count, groups.size() > 1 ? 0 : 1, combinations <= kFewNodes));
+    product = std::min(2 * kMostWays, product * of_group.back().size());
+  }
+  std::vector<std::vector<int>> counts{{}};
+  for (const NodeGroup& group : groups) counts.front().push_back(group.count);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    // Of many groups one at a time has fewer.
+    const std::size_t known = product <= kMostWays ? counts.size() : 1;
+    for (std::size_t i = 0; i < known; ++i)
+      for (std::size_t n = 1; n < of_group[g].size(); ++n) {
+        counts.push_back(counts[i]);
+        counts.back()[g] = of_group[g][n];
       }
-    counts = std::move(more);
   }
   const double samples = samples_asked(scenario);
   for (std::size_t i = 1; i < counts.size(); ++i) {  // the first is what is written

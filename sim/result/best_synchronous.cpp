@@ -31,9 +31,8 @@ struct Candidate {
 };
 
 /// On unlike GPUs nobody who tunes lets the fast ones wait.
-ScheduleSpec divided(ScheduleSpec spec, const Scenario& scenario) {
-  if (spec.balance == Balance::kNone && !identical_ranks(scenario.cluster)) spec.balance = Balance::kCounts;
-  return spec;
+ScheduleSpec balanced_where_unlike(ScheduleSpec spec, const Scenario& scenario) {
+  return identical_ranks(scenario.cluster) ? spec : with_some_balance(std::move(spec));
 }
 
 /// A form of a schedule, read as its framework's; nothing where it cannot be had here.
@@ -96,8 +95,10 @@ class Ranked {
 
   std::optional<Badness> operator()(const ScheduleSpec& spec) {
     const auto [first, anew] = divisions_.try_emplace(meets_every_micro_batch(spec));
-    if (anew) first->second = evaluations_.divided(scenario_, divided(spec, scenario_)).scenario;
-    return badness_of({first->second, spec}, evaluations_, true);
+    if (anew) first->second = evaluations_.divided(scenario_, balanced_where_unlike(spec, scenario_)).scenario;
+    ScheduleSpec as_divided = spec;
+    as_divided.balance = Balance::kNone;  // it is
+    return badness_of({first->second, as_divided}, evaluations_, true);
   }
 
  private:
@@ -138,17 +139,21 @@ void add_best_synchronous(Scenario& scenario, std::vector<int>& chosen, const Ev
   for (std::size_t i = 0; i < scenario.schedules.size(); ++i)
     if (const ScheduleSpec& spec = scenario.schedules[i]; is_synchronous(spec))
       finalists.push_back({spec, {i, spec.label, "", {}}});
+  const bool alike = identical_ranks(scenario.cluster);
   const Candidate* best = nullptr;
   Badness least;
   for (const Candidate& each : finalists) {
     // Contention makes none faster: what is ranked clearly behind the best need not be played.
     constexpr double kClearly = 1.001;
     if (best != nullptr && !scenario.training.unsteady.varies())
-      if (const std::optional<Badness> rank = ranked(each.spec);
-          rank && *rank > Badness(std::get<0>(least), kClearly * std::get<1>(least)))
-        continue;
+      if (const std::optional<Badness> rank = ranked(each.spec)) {
+        const auto [unfit, time] = *rank;
+        // Of unlike GPUs its own division may fit where the one that it was ranked under does not.
+        const bool clearly = unfit == std::get<0>(least) && time > kClearly * std::get<1>(least);
+        if (unfit > std::get<0>(least) ? alike : clearly) continue;
+      }
     const std::optional<Badness> badness =
-        badness_of(evaluations.divided(scenario, divided(each.spec, scenario)), evaluations, false);
+        badness_of(evaluations.divided(scenario, balanced_where_unlike(each.spec, scenario)), evaluations, false);
     if (!badness) continue;
     const bool own = best != nullptr && *badness == least && !best->added.entry.empty();  // of equally fast ones
     if (best != nullptr && !own && !(*badness < least)) continue;
@@ -157,7 +162,7 @@ void add_best_synchronous(Scenario& scenario, std::vector<int>& chosen, const Ev
   }
   if (best == nullptr) return;
   AddedSchedule added = best->added;
-  ScheduleSpec spec = divided(best->spec, scenario);
+  ScheduleSpec spec = balanced_where_unlike(best->spec, scenario);
   added.balanced = !(spec == best->spec);
   if (added.balanced && added.entry.empty())
     added.set = {fmt::format("/schedules/{}/balance={}", added.index, name_of(spec.balance))};

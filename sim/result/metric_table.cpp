@@ -50,6 +50,17 @@ template <auto kMember>
 constexpr FigureInterval kInterval{[](const Metrics& all) { return all.*kMember; },
                                    [](Metrics& all, const Interval& interval) { all.*kMember = interval; }};
 
+/// Of what is proportional to the time of an update: its interval, in parts of the figure.
+template <auto kMember>
+constexpr FigureInterval kAsTheUpdate{
+    [](const Metrics& all) -> std::optional<Interval> {
+      const std::optional<double> value = number_of(all.*kMember);
+      const double update = all.update_time.value;
+      if (!value || update == 0) return std::nullopt;
+      return Interval{*value * all.update_time_low.value / update, *value * all.update_time_high.value / update};
+    },
+    [](Metrics&, const Interval&) {}};  // it follows
+
 /// A row that was read says less than three words.
 constexpr Figure kFits{
     [](const Metrics& all) { return std::optional(number_of(all.fits())); },
@@ -72,6 +83,8 @@ constexpr Metric kMetrics[] = {
     {.key = "total_time_s",
      .format = Format::kClock,
      .figure = kFigure<&M::total_time>,
+     .interval = kAsTheUpdate<&M::total_time>,
+     .in_rows = 12,
      .run = {20, "total time", "for all tokens"},
      .column = {20, "all tokens", "{}"},
      .page = {20, "all tokens", "h:mm:ss"}},
@@ -95,11 +108,15 @@ constexpr Metric kMetrics[] = {
     {.key = "gpu_hours",
      .format = Format::kCount,
      .figure = kFigure<&M::gpu_hours>,
+     .interval = kAsTheUpdate<&M::gpu_hours>,
+     .in_rows = 14,
      .run = {60, "GPU-hours", "of all GPUs, for all tokens"},
      .column = {60, "GPU-", "hours"}},
     {.key = "cost",
      .format = Format::kCount,
      .figure = kFigure<&M::cost>,
+     .interval = kAsTheUpdate<&M::cost>,
+     .in_rows = 16,
      .run = {70, "cost", "the same at the cluster's price_per_gpu_hour"},
      .column = {70, "cost", ""}},
     {.key = "tokens_padded_per_s",

@@ -71,9 +71,9 @@ class PartNames {
   JsonDocument document_;
 };
 
-/// Tokens per second that a part's GPUs would compute if they never waited for anything: no schedule is faster.
-double bound_of(const Scenario& scenario, const Part& part, const RunResult& any) {
-  const Costs& costs = *any.costs;
+/// Tokens per second that a part's GPUs would compute if they never waited for anything: no schedule is faster that has
+/// micro-batches of the written sizes. `costs`: of the scenario as it is written, under any schedule.
+double bound_of(const Scenario& scenario, const Part& part, const Costs& costs) {
   double samples = 0;
   for (std::size_t rank = 0; rank < costs.places.size(); ++rank) {
     const Place& place = costs.places[rank];
@@ -106,9 +106,8 @@ std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, do
   std::vector<RunResult> results;
   std::vector<std::size_t> played;
   for (std::size_t s = 0; s < indices.size(); ++s) {
-    ScheduleSpec spec = part.schedules[static_cast<std::size_t>(indices[s])];
+    const ScheduleSpec spec = with_some_balance(part.schedules[static_cast<std::size_t>(indices[s])]);
     if (!can_train(part, spec)) continue;
-    if (spec.balance == Balance::kNone) spec.balance = Balance::kCounts;
     const Division own = evaluations.divided(part, spec, samples_of(part, spec, samples));
     results.push_back(run_schedule(own.scenario, own.spec, evaluations, Advice::kNone));
     played.push_back(s);
@@ -137,13 +136,15 @@ std::optional<Fastest> whole_of(const std::vector<RunResult>& results) {
 
 /// Nothing where no part has room for the training.
 std::optional<Fastest> fastest_part(const LoadedScenario& loaded, const std::vector<Part>& parts,
-                                    const std::vector<int>& indices, const RunResult& any,
-                                    const Evaluations& evaluations, PartCache& cache) {
+                                    const std::vector<int>& indices, const Evaluations& evaluations, PartCache& cache) {
   const Scenario& scenario = loaded.scenario;
   const PartNames names(loaded);
   const double samples = samples_asked(scenario);
   std::vector<std::pair<double, const Part*>> order;
-  for (const Part& part : parts) order.emplace_back(bound_of(scenario, part, any), &part);
+  ScheduleSpec any = scenario.schedules[static_cast<std::size_t>(indices.front())];
+  any.balance = Balance::kNone;
+  const Shared<Costs> costs = evaluations.costs(scenario, any);
+  for (const Part& part : parts) order.emplace_back(bound_of(scenario, part, *costs), &part);
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   // Where micro-batches are drawn, luck may be faster than the mean; where sizes are chosen, a part may choose others.
   const bool sized = std::any_of(indices.begin(), indices.end(), [&](int index) {
@@ -173,7 +174,7 @@ void add_fair(Row& row, const LoadedScenario& loaded, const std::vector<int>& in
               const std::vector<RunResult>& results, const Evaluations& evaluations, PartCache& cache) {
   const std::vector<Part> parts = uniform_parts(loaded.scenario.cluster);
   const std::optional<Fastest> fastest =
-      parts.empty() ? whole_of(results) : fastest_part(loaded, parts, indices, results.front(), evaluations, cache);
+      parts.empty() ? whole_of(results) : fastest_part(loaded, parts, indices, evaluations, cache);
   if (fastest) row.alone = fastest->alone;
   if (!fastest) return;
   for (std::size_t s = 0; s < results.size(); ++s) {

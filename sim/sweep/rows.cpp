@@ -17,7 +17,8 @@ namespace {
 
 constexpr Range kPositive{0, 1e300};
 constexpr std::size_t kLongText = 100'000;
-constexpr const char* kOldRowsSchema = "accosim.sweep_rows/1";
+/// Of versions before.
+constexpr const char* kOldRowsSchemas[] = {"accosim.sweep_rows/1", "accosim.sweep_rows/2"};
 
 std::vector<JsonValue> texts(const std::vector<std::string>& list) { return {list.begin(), list.end()}; }
 
@@ -178,8 +179,9 @@ Heading read_heading(const std::string& line, const std::string& file) {
   return read_line(line, file, [&](ObjectReader& reader) {
     Heading heading;
     const JsonValue* const schema = reader.find("schema");
-    if (schema != nullptr && schema->kind == JsonKind::kText && schema->text == kOldRowsSchema)
-      reader.fail("schema", "is of an older accosim, whose rows do not say all that a winner is held to; play it anew");
+    if (schema != nullptr && schema->kind == JsonKind::kText &&
+        std::find(std::begin(kOldRowsSchemas), std::end(kOldRowsSchemas), schema->text) != std::end(kOldRowsSchemas))
+      reader.fail("schema", "is of an older accosim, whose rows do not say all that is shown of them; play it anew");
     else
       reader.schema(kRowsSchema);
     heading.version = reader.text("version");

@@ -15,7 +15,7 @@
 
 namespace accosim {
 
-inline constexpr const char* kRowsSchema = "accosim.sweep_rows/2";
+inline constexpr const char* kRowsSchema = "accosim.sweep_rows/3";
 /// How a file of rows begins, whichever version of the schema it has.
 inline constexpr const char* kRowsBegin = R"({"schema":"accosim.sweep_rows/)";
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -132,15 +131,6 @@ std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed, std::siz
 
 void append(Coordinates& all, const Coordinates& more) { all.insert(all.end(), more.begin(), more.end()); }
 
-/// The pointers that an axis sets.
-std::set<std::string> pointers_of(const Axis& axis) {
-  std::set<std::string> pointers;
-  if (axis.set.empty()) pointers.insert(axis.pointer);
-  for (const std::vector<std::string>& value : axis.set)
-    for (const std::string& set : value) pointers.insert(set.substr(0, set.find('=')));
-  return pointers;
-}
-
 }  // namespace
 
 Axis parse_axis(const std::string& text) {
@@ -216,18 +206,6 @@ std::vector<Axis> axes_of(const Space& space) {
   for (const Space& part : space.parts)
     for (Axis& axis : axes_of(part)) axes.push_back(std::move(axis));
   return axes;
-}
-
-void check_apart(const std::vector<Axis>& axes) {
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      for (const std::string& pointer : pointers_of(axes[i])) {
-        if (!pointers_of(axes[j]).contains(pointer)) continue;
-        if (axes[i].set.empty() && axes[j].set.empty())
-          throw BadInput(fmt::format("{} is varied by two axes; write one", pointer));
-        throw BadInput(
-            fmt::format("--over {} and --over {} both set {}; write one", axes[j].pointer, axes[i].pointer, pointer));
-      }
 }
 
 std::vector<std::size_t> longest_first(const std::vector<Axis>& axes) {

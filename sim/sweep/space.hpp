@@ -59,9 +59,6 @@ std::size_t size_of(const Space& space);
 /// In the order in which they are written.
 std::vector<Axis> axes_of(const Space& space);
 
-/// Throws BadInput where two axes set the same.
-void check_apart(const std::vector<Axis>& axes);
-
 /// Indices of the axes, those with most values first.
 std::vector<std::size_t> longest_first(const std::vector<Axis>& axes);
 

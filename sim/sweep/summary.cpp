@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "models/base/quantity.hpp"
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
+#include "sim/result/metric_table.hpp"
 
 namespace accosim {
 namespace {
@@ -98,13 +101,41 @@ std::optional<Numbers> numbers_of(const Axis& axis) {
 
 std::string written(const Numbers& numbers, double value) { return fmt::format("{:.3g}{}", value, numbers.unit); }
 
+namespace {
+
+/// A file by its name, and a part that is written out by its own; others as they are.
+std::string in_short(const std::string& value) {
+  constexpr std::string_view kJson = ".json";
+  if (value.size() > kJson.size() && value.ends_with(kJson)) {
+    const std::size_t slash = value.rfind('/');
+    const std::size_t from = slash == std::string::npos ? 0 : slash + 1;
+    return value.substr(from, value.size() - kJson.size() - from);
+  }
+  if (value.empty() || value.front() != '{') return value;
+  const JsonDocument part = parse_json(value, "");
+  for (const char* const key : {"name", "inherits"})
+    if (const JsonValue* const name = part.root.find(key); name != nullptr && name->kind == JsonKind::kText)
+      return name->text;
+  return value;
+}
+
+/// The same of all, where they then differ still.
+std::vector<std::string> in_short(const std::vector<std::string>& values) {
+  std::vector<std::string> all;
+  for (const std::string& value : values) all.push_back(in_short(value));
+  return std::set<std::string>(all.begin(), all.end()).size() == values.size() ? all : values;
+}
+
+}  // namespace
+
 Labels labels_of(const Axis& axis, const std::string& name) {
   const std::optional<Numbers> numbers = numbers_of(axis);
   const std::string unit = numbers ? numbers->unit : "";
   const auto has_unit = [&](const std::string& value) {
     return value.size() > unit.size() && value.compare(value.size() - unit.size(), unit.size(), unit) == 0;
   };
-  if (unit.empty() || !std::all_of(axis.values.begin(), axis.values.end(), has_unit)) return {name, axis.values};
+  if (unit.empty() || !std::all_of(axis.values.begin(), axis.values.end(), has_unit))
+    return {name, in_short(axis.values)};
   Labels labels{fmt::format("{} ({})", name, unit.substr(unit.find_first_not_of(' '))), {}};
   for (const std::string& value : axis.values) labels.values.push_back(value.substr(0, value.size() - unit.size()));
   return labels;
@@ -140,14 +171,40 @@ std::vector<const Row*> by_index(const SweepRows& rows) {
   return all;
 }
 
-Speedup speedup_of(const Metrics& figures, Score by) {
+bool is_spent(Score by) { return by == Score::kTime || by == Score::kCost; }
+
+Shown shown_of(const Metrics& figures, Score by) {
+  const auto spent = [&](const char* key, double unit) {
+    const Metric& metric = metric_named(key);
+    Shown shown{metric.figure.of(figures), metric.interval.of(figures)};
+    if (shown.value) *shown.value /= unit;
+    if (shown.interval) shown.interval = Interval{shown.interval->low / unit, shown.interval->high / unit};
+    return shown;
+  };
   switch (by) {
+    case Score::kTime: return spent("total_time_s", 3600);
+    case Score::kCost: return spent("cost", 1);
     case Score::kTokens: return {figures.speedup, figures.speedup_interval};
     case Score::kSameBatch: return {figures.speedup_same_batch, figures.speedup_same_batch_interval};
     case Score::kBestSynchronous: return {figures.over_best_synchronous, figures.over_best_synchronous_interval};
     case Score::kAlone: return {figures.over_alone, figures.over_alone_interval};
   }
   return {};
+}
+
+bool are_priced(const SweepRows& rows) {
+  return std::any_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) {
+    return std::any_of(row.schedules.begin(), row.schedules.end(),
+                       [](const Metrics& each) { return each.cost.has_value(); });
+  });
+}
+
+void check_priced(bool priced, Score by) {
+  if (by == Score::kCost && !priced)
+    throw BadInput(
+        "there is no cost to go by; write the node groups' \"price_per_gpu_hour\" and play the sweep anew, such as "
+        "with "
+        "--set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
 }
 
 void check_score(const Heading& heading, Score by) {
@@ -175,7 +232,9 @@ std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
   if (by == Score::kSameBatch && all_have(&Metrics::over_best_synchronous)) return figures.over_best_synchronous;
   const bool per_token = by == Score::kSameBatch && !all_have(&Metrics::speedup_same_batch);
   if (by == Score::kTokens || per_token) return figures.tokens_per_second;
-  return speedup_of(figures, by).value;
+  if (!is_spent(by)) return shown_of(figures, by).value;
+  const std::optional<double> spent = shown_of(figures, by).value;  // none where it costs nothing
+  return spent && *spent > 0 ? std::optional(1 / *spent) : std::nullopt;
 }
 
 Standing standing_at(const Row& row, const Merit& merit) {
@@ -209,6 +268,23 @@ MapCell map_cell(const Row& row, const Merit& merit) {
   return {standing.best(), !standing.winner ? "*" : is_close(row, standing, merit) ? "~" : ""};
 }
 
+std::vector<Ranked> ranking_of(const SweepRows& rows, const Merit& merit) {
+  const Score by = merit.by == Score::kCost ? Score::kCost : Score::kTime;
+  std::vector<std::pair<double, Ranked>> all;
+  for (const Row& row : rows.rows) {
+    if (!row.done()) continue;
+    const Standing standing = standing_at(row, {by, merit.rule});
+    if (!standing.best()) continue;
+    all.push_back({*score_of(row, *standing.best(), by), {&row, *standing.best(), standing.winner.has_value()}});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.second.winner != b.second.winner ? a.second.winner : a.first > b.first;
+  });
+  std::vector<Ranked> ranking;
+  for (const auto& [score, ranked] : all) ranking.push_back(ranked);
+  return ranking;
+}
+
 std::vector<Faster> faster_ones(const SweepRows& rows, const Merit& merit) {
   std::vector<Faster> all(rows.heading.schedules.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i].schedule = i;
@@ -231,7 +307,7 @@ std::vector<Faster> faster_ones(const SweepRows& rows, const Merit& merit) {
 std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Merit& merit) {
   const std::size_t schedules = rows.heading.schedules.size();
   std::vector<Wins> all(rows.heading.axes[axis].values.size(), Wins{0, std::vector<double>(schedules), {}});
-  std::vector<std::vector<std::vector<double>>> speedups(all.size(), std::vector<std::vector<double>>(schedules));
+  std::vector<std::vector<std::vector<double>>> shown(all.size(), std::vector<std::vector<double>>(schedules));
   for (const Row& row : rows.rows) {
     const std::size_t at = row.point[axis];
     if (const std::optional<std::size_t> winner = winner_of(row, merit)) {
@@ -240,15 +316,15 @@ std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Meri
     }
     for (std::size_t i = 0; i < row.schedules.size(); ++i) {
       const Metrics& figures = row.schedules[i];
-      const std::optional<double> speedup = speedup_of(figures, merit.by).value;
-      if (speedup && figures.fits()) speedups[at][i].push_back(*speedup);
+      const std::optional<double> value = shown_of(figures, merit.by).value;
+      if (value && figures.fits()) shown[at][i].push_back(*value);
     }
   }
   for (std::size_t at = 0; at < all.size(); ++at)
     for (std::size_t i = 0; i < schedules; ++i) {
       if (all[at].points > 0) all[at].share[i] /= static_cast<double>(all[at].points);
-      all[at].speedup.push_back(speedups[at][i].empty() ? std::numeric_limits<double>::quiet_NaN()
-                                                        : percentile(speedups[at][i], 0.5));
+      all[at].shown.push_back(shown[at][i].empty() ? std::numeric_limits<double>::quiet_NaN()
+                                                   : percentile(shown[at][i], 0.5));
     }
   return all;
 }

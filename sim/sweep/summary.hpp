@@ -19,9 +19,17 @@ enum class Score : std::uint8_t {
   kSameBatch,        ///< the speedup over the baseline at equal samples an update
   kBestSynchronous,  ///< the speedup over the best synchronous schedule, likewise
   kAlone,            ///< the speedup over the fastest part alone, per token
+  kTime,             ///< the least time of all tokens
+  kCost,             ///< the least cost of all tokens
 };
+/// Time or money, of which less is better, and which is drawn by itself and not over a baseline.
+bool is_spent(Score by);
 /// Throws BadInput where the rows have no such score.
 void check_score(const Heading& heading, Score by);
+/// The same of a cost; `priced`: there is one.
+void check_priced(bool priced, Score by);
+/// Whether a row has a cost.
+bool are_priced(const SweepRows& rows);
 
 /// What is called fast, and what the winner is held to.
 struct Merit {
@@ -29,12 +37,13 @@ struct Merit {
   WinnerRule rule{};
 };
 
-/// By tokens: over the baseline as it is written.
-struct Speedup {
+/// What a picture shows of a schedule: a speedup (by tokens over the baseline as it is written), or what is spent, in
+/// hours or money.
+struct Shown {
   std::optional<double> value;
   std::optional<Interval> interval;
 };
-Speedup speedup_of(const Metrics& figures, Score by);
+Shown shown_of(const Metrics& figures, Score by);
 
 /// Rows by index of the point; nullptr where there is none.
 std::vector<const Row*> by_index(const SweepRows& rows);
@@ -48,7 +57,7 @@ std::optional<Numbers> numbers_of(const Axis& axis);
 /// A number of the axis as it is written there.
 std::string written(const Numbers& numbers, double value);
 
-/// The axis' values without the unit that all share, and its name with it: "bandwidth (Gbit/s)".
+/// The axis' values without the unit that all share, and its name with it: "bandwidth (Gbit/s)"; files by their names.
 struct Labels {
   std::string name;
   std::vector<std::string> values;
@@ -76,6 +85,16 @@ struct MapCell {
 };
 MapCell map_cell(const Row& row, const Merit& merit);
 
+/// A point with what is best there.
+struct Ranked {
+  const Row* row = nullptr;
+  std::size_t schedule = 0;  ///< the winner; where none is without a caveat, the nearest to it
+  bool winner = true;
+};
+/// Points that were played and where something fits, from the least time of all tokens on (or cost, where that is the
+/// merit), each with its winner by that.
+std::vector<Ranked> ranking_of(const SweepRows& rows, const Merit& merit);
+
 /// How often a schedule is faster than the winner, and at what price: the largest batch, the least probability to fit.
 struct Faster {
   std::size_t schedule = 0;
@@ -87,9 +106,9 @@ std::vector<Faster> faster_ones(const SweepRows& rows, const Merit& merit);
 
 /// A schedule's part in the points at one value of an axis.
 struct Wins {
-  std::size_t points = 0;       ///< that have a winner
-  std::vector<double> share;    ///< by schedule: of these points, those that it wins
-  std::vector<double> speedup;  ///< by schedule: its median over the baseline; NaN where it has none
+  std::size_t points = 0;     ///< that have a winner
+  std::vector<double> share;  ///< by schedule: of these points, those that it wins
+  std::vector<double> shown;  ///< by schedule: the median of shown_of(); NaN where it has none
 };
 /// By value of the axis.
 std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Merit& merit);

@@ -4,30 +4,38 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "build_info/project.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/json.hpp"
 #include "models/read/load.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
-#include "sim/knobs/in_settings.hpp"
-#include "sim/knobs/knob_table.hpp"
 #include "sim/result/best_synchronous.hpp"
 #include "sim/result/run.hpp"
 #include "sim/sweep/fair.hpp"
 #include "sim/sweep/hash.hpp"
+#include "sim/sweep/knob_axis.hpp"
 
 namespace accosim {
 namespace {
 
 std::vector<std::string> all_settings(const Sweep& sweep, const std::vector<Axis>& axes, const Coordinates& point) {
-  std::vector<std::string> settings = sweep.set;
+  // What is set inside of a part that an axis replaces is set in each of them.
+  const auto inside = [&](const std::string& set) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](const Axis& axis) { return axis.set.empty() && set.rfind(axis.pointer + "/", 0) == 0; });
+  };
+  std::vector<std::string> settings;
+  for (const std::string& set : sweep.set)
+    if (!inside(set)) settings.push_back(set);
   for (std::string& setting : settings_of(axes, point)) settings.push_back(std::move(setting));
+  for (const std::string& set : sweep.set)
+    if (inside(set)) settings.push_back(set);
   return settings;
 }
 
@@ -46,29 +54,26 @@ std::string without_places(const std::string& resolved) {
 }  // namespace
 
 KnobAxis knob_axes(const Sweep& sweep) {
-  return [&sweep, loaded = std::optional<LoadedScenario>()](const std::string& name) mutable {
-    const KnobRow& row = knob_named(name);
-    if (!loaded) loaded = load_scenario(sweep.scenario, sweep.set);
+  return [&sweep](const std::string& name) {
+    const LoadedScenario loaded = load_scenario(sweep.scenario, sweep.set);
     std::vector<std::size_t> indices;
-    for (const int index : chosen_schedules(loaded->scenario, sweep.schedules))
+    for (const int index : chosen_schedules(loaded.scenario, sweep.schedules))
       indices.push_back(static_cast<std::size_t>(index));
-    const Knob knob = knob_in_settings(*loaded, row, indices);
-    if (knob.alternatives.size() < 2)
-      throw BadInput(fmt::format("--over {}: there is nothing to choose {}; leave it out", name,
-                                 row.of_scenario != nullptr ? "here" : "in these schedules"));
-    Axis axis{name, {}, {}};
-    for (const Alternative& each : knob.alternatives) {
-      const bool named = each.text.rfind(name + " ", 0) == 0;
-      axis.values.push_back(each.text.empty() ? "as written" : named ? each.text.substr(name.size() + 1) : each.text);
-      axis.set.push_back(each.set);
-    }
-    return axis;
+    return knob_axis(loaded, indices, name);
   };
 }
 
-std::vector<std::string> files_of(const Sweep& sweep) {
-  return load_scenario(sweep.scenario, all_settings(sweep, axes_of(sweep.space), point_of(sweep.space, 0))).files;
+namespace {
+
+LoadedScenario first_of(const Sweep& sweep) {
+  return load_scenario(sweep.scenario, all_settings(sweep, axes_of(sweep.space), point_of(sweep.space, 0)));
 }
+
+}  // namespace
+
+std::vector<std::string> files_of(const Sweep& sweep) { return first_of(sweep).files; }
+
+bool first_is_priced(const Sweep& sweep) { return price_per_hour(first_of(sweep).scenario.cluster).has_value(); }
 
 Heading heading_of(const Sweep& sweep, NetworkKind network) {
   Heading heading;
@@ -78,8 +83,7 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   heading.grid = is_grid(sweep.space);
   heading.fair = sweep.fair;
   check_apart(heading.axes);
-  const LoadedScenario first =
-      load_scenario(sweep.scenario, all_settings(sweep, heading.axes, point_of(sweep.space, 0)));
+  const LoadedScenario first = first_of(sweep);
   heading.scenario = first.scenario.name;
   heading.baseline = first.scenario.baseline;
   for (const int index : chosen_schedules(first.scenario, sweep.schedules)) {

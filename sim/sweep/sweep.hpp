@@ -13,8 +13,9 @@
 namespace accosim {
 
 struct Sweep {
-  std::string scenario;                ///< its name or path
-  std::vector<std::string> set;        ///< "/pointer=value", set before the axes
+  std::string scenario;  ///< its name or path
+  std::vector<std::string>
+      set;  ///< "/pointer=value", set before the axes; inside of a part that an axis replaces, after it
   std::vector<std::string> schedules;  ///< labels or names; empty: all
   Space space;
   bool fair = false;  ///< every point is compared with its parts alone and with the balanced baseline too
@@ -32,13 +33,15 @@ bool is_sweep(const std::string& text);
 /// {"latin_hypercube": [...], "points", "seed"}. Throws ScenarioError.
 Sweep read_sweep(const std::string& text, const std::string& path);
 
-/// The axes of knobs for its scenario, which is loaded when the first is asked for, with its settings and schedules;
-/// `sweep` outlives the function. That throws ScenarioError, and BadInput where there is no such knob or it has nothing
-/// to choose here.
+/// The axes of knobs for its scenario, with its settings and schedules; `sweep` outlives the function. That throws
+/// ScenarioError, and BadInput as knob_axis().
 KnobAxis knob_axes(const Sweep& sweep);
 
 /// The files that the scenario is read from, at the first point. Throws ScenarioError.
 std::vector<std::string> files_of(const Sweep& sweep);
+
+/// Whether the GPUs of the first point have a price.
+bool first_is_priced(const Sweep& sweep);
 
 /// The sweep's heading: the scenario is loaded at the first point. Throws ScenarioError and BadInput.
 Heading heading_of(const Sweep& sweep, NetworkKind network);

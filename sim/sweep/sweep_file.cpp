@@ -78,6 +78,8 @@ Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diag
     size_of(space);
   } catch (const BadInput& error) {
     diagnostics.add(value.origin, pointer, error.what());
+  } catch (const ScenarioError& error) {  // of a knob, whose scenario cannot be loaded
+    for (const std::string& each : error.errors) diagnostics.add(value.origin, pointer, each);
   }
   return space;
 }

@@ -192,7 +192,7 @@ TEST(Report, OfASweepHasItsRowsAndWords) {
   EXPECT_EQ(document["command"].text(), "accosim report " + rows + " --output " + page);
   EXPECT_EQ(sweep["axes"].elements()[0]["name"].text(), "count");
   const std::vector<Json> scores = sweep["scores"].elements();
-  ASSERT_EQ(scores.size(), 3U) << "tokens, same batch, alone";
+  ASSERT_EQ(scores.size(), 4U) << "same batch, tokens, time, alone";
   // Of 6 points every second has no micro-batch; of the last one that was played the third score is over the part.
   const std::vector<Json> winners = scores[0]["winners"].elements();
   ASSERT_EQ(winners.size(), 6U);

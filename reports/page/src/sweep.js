@@ -8,7 +8,7 @@ const sweepDash = (s) => kSweepDashes[s % kSweepDashes.length];
 
 const kScoreNames = {tokens: 'tokens per second', 'same-batch': 'equal samples an update',
   'best-synchronous': 'over the best synchronous schedule',
-  alone: 'against the fastest part alone'};
+  alone: 'against the fastest part alone', time: 'time of all tokens', cost: 'cost of all tokens'};
 
 /// What the pickers say: {score, axis, up, at: index of a value by axis}. The other axes are at their middle, or at the
 /// value nearest to it at which most points were played.
@@ -56,7 +56,8 @@ function curvesOf(sweep, view) {
 
 function curveOption(sweep, view, theme) {
   const curves = curvesOf(sweep, view), axis = sweep.axes[view.axis], score = sweep.scores[view.score];
-  const all = [1, ...curves.flatMap(({points}) => points.flatMap((point) => point.slice(2)))].filter((one) => one > 0);
+  const over = score.format === 'factor', shownAs = format[score.format];  // over a baseline, which is 1
+  const all = [...(over ? [1] : []), ...curves.flatMap(({points}) => points.flatMap((point) => point.slice(2)))].filter((one) => one > 0);
   const least = Math.min(...all), most = Math.max(...all), logarithmic = most / least > 30;
   const drawn = ({s, points}) => ({type: 'custom', name: sweep.schedules[s], silent: true, data: [[0, 1]], z: 2,
     renderItem(_, api) {
@@ -81,18 +82,18 @@ function curveOption(sweep, view, theme) {
   const room = logarithmic ? [least / 1.15, most * 1.15] : [Math.max(0, least - 0.06 * (most - least)), most + 0.06 * (most - least)];
   return {...base, grid: {left: 62, right: 24, top: 14, bottom: 52}, xAxis: sweepAxis(axis, theme),
     yAxis: {type: logarithmic ? 'log' : 'value', min: room[0], max: room[1], axisLine: {show: false},
-      axisLabel: {color: theme.dim, formatter: (value) => format.factor(value), showMinLabel: false, showMaxLabel: false},
+      axisLabel: {color: theme.dim, formatter: (value) => shownAs(value), showMinLabel: false, showMaxLabel: false},
       splitLine: {lineStyle: {color: theme.line}}},
     tooltip: {...base.tooltip, formatter: ({seriesName, value: [x, y, low, high]}) => tip(seriesName,
-      `${axis.title}: ${axis.values[x]}`, `${score.speedup}: ${format.factor(y)}`, `80 % interval: ${interval('factor', low, high)}`)},
-    series: [even, ...curves.map(drawn), ...curves.map(touched)]};
+      `${axis.title}: ${axis.values[x]}`, `${score.speedup}: ${shownAs(y)}`, `80 % interval: ${interval(score.format, low, high)}`)},
+    series: [...(over ? [even] : []), ...curves.map(drawn), ...curves.map(touched)]};
 }
 
 function curveNumbers(sweep, view) {
-  const axis = sweep.axes[view.axis], curves = curvesOf(sweep, view);
+  const axis = sweep.axes[view.axis], curves = curvesOf(sweep, view), kind = sweep.scores[view.score].format;
   const rows = axis.values.map((value, i) => [value, ...curves.map(({points}) => {
     const point = points.find(([x]) => x === i);
-    return point ? withInterval(format.factor(point[1]), interval('factor', point[2], point[3])) : '-';
+    return point ? withInterval(format[kind](point[1]), interval(kind, point[2], point[3])) : '-';
   })]);
   return numbersOf(sweep.scores[view.score].speedup, [nameOf(axis.title), ...curves.map(({label}) => nameOf(label))], rows);
 }
@@ -100,34 +101,36 @@ function curveNumbers(sweep, view) {
 /// What follows the number of a winner: reports' MapCell.
 const kMarkMeanings = {'~': '; the interval leaves the fastest open', '*': ' is the nearest: none is without a caveat'};
 
-/// Cells of the map: [across, upward, the winner as the document has it].
+/// Cells of the map: [across, upward, the winner as the document has it, what the score shows of it].
 function cellsOf(sweep, view) {
-  const across = sweep.axes[view.axis], upward = sweep.axes[view.up], {winners} = sweep.scores[view.score];
+  const across = sweep.axes[view.axis], upward = sweep.axes[view.up], {winners, speedups} = sweep.scores[view.score];
   return across.values.flatMap((_, x) => upward.values.map((_, y) => {
     const at = view.at.map((value, k) => (k === view.axis ? x : k === view.up ? y : value));
-    return [x, y, winners[indexOf(sweep.axes, at)]];
+    const index = indexOf(sweep.axes, at), winner = parseInt(winners[index], 10);
+    return [x, y, winners[index], Number.isInteger(winner) ? speedups[winner][3 * index] : null];
   }));
 }
 
 function mapOption(sweep, view, theme) {
   const across = sweep.axes[view.axis], upward = sweep.axes[view.up];
-  const cells = cellsOf(sweep, view), winnerOf = (mark) => parseInt(mark, 10);
+  const score = sweep.scores[view.score], cells = cellsOf(sweep, view), winnerOf = (mark) => parseInt(mark, 10);
   const base = sweepBase(theme, `The fastest schedule over ${across.name} and ${upward.name}, a cell a point.`);
   const meaning = (mark) => mark === '!' ? 'failed' : mark === 'x' ? 'no schedule fits' : mark === '' ? 'not played' :
     sweep.schedules[winnerOf(mark)] + (kMarkMeanings[mark.slice(-1)] ?? '');
   return {...base, grid: {left: 90, right: 24, top: 26, bottom: 52}, xAxis: sweepAxis(across, theme, {splitLine: {show: false}}),
     yAxis: sweepAxis(upward, theme, {nameLocation: 'end', nameGap: 10, nameTextStyle: {color: theme.ink, align: 'left'}}),
-    tooltip: {...base.tooltip, formatter: ({data: [x, y, mark]}) =>
-      tip(meaning(mark), `${across.title}: ${across.values[x]}`, `${upward.title}: ${upward.values[y]}`)},
+    tooltip: {...base.tooltip, formatter: ({data: [x, y, mark, value]}) =>
+      tip(meaning(mark), ...(value === null ? [] : [`${score.speedup}: ${format[score.format](value)}`]), `${across.title}: ${across.values[x]}`, `${upward.title}: ${upward.values[y]}`)},
     series: [{type: 'custom', data: cells, encode: {x: 0, y: 1}, renderItem({dataIndex}, api) {
-      const [x, y, mark] = cells[dataIndex], [cx, cy] = api.coord([x, y]), [wide, high] = api.size([1, 1]);
+      const [x, y, mark, value] = cells[dataIndex], [cx, cy] = api.coord([x, y]), [wide, high] = api.size([1, 1]);
       const winner = winnerOf(mark), isWon = Number.isInteger(winner);
       const cell = {type: 'rect', shape: {x: cx - wide / 2, y: cy - high / 2, width: wide, height: high},
         style: {fill: isWon ? sweepColour(winner) : theme.back, stroke: theme.back, lineWidth: Math.min(wide, high) > 8 ? 1 : 0.3}};
-      const says = isWon ? mark.replace(/^[0-9]+/, '') : mark;
+      const spent = score.format === 'count' && value !== null && wide > 44 && high > 12 ? format.count(value) + ' ' : '';
+      const says = spent + (isWon ? mark.replace(/^[0-9]+/, '') : mark);
       if (says === '') return cell;
       const ink = isWon ? '#000' : theme.ink;
-      const size = Math.min(14, high - 1, wide * 1.3);
+      const size = Math.min(spent === '' ? 14 : 11, high - 1, wide * 1.3);
       return {type: 'group', children: [cell, size < 8 ?
         {type: 'circle', shape: {cx, cy, r: 1}, style: {fill: ink}} :
         {type: 'text', style: {text: says, x: cx, y: cy, align: 'center', verticalAlign: 'middle', fill: ink, fontSize: size}}]};
@@ -221,6 +224,18 @@ function showSweepWords(sweep) {
       axis.values.map((value, i) => [nameOf(value), ...score.wins[a][i].map(percentOf)]))))));
 }
 
+/// The points from the best on, with what they come to.
+function showRanking({ranking}) {
+  if (!ranking || ranking.points.length < 2) return;
+  const priced = ranking.points.some(({cost}) => cost !== null);
+  byId('ranking').hidden = false;
+  byId('ranking').append(el('p', {dir: 'auto'}, ranking.words), el('div', {class: 'wide'}, table('From the least time of all tokens on',
+    ['point', 'schedule', 'all tokens', 'tokens a second', 'GPU-hours', ...(priced ? ['cost'] : [])],
+    ranking.points.map((one) => [nameOf(one.at), nameOf(one.schedule + (one.winner ? '' : ' *')),
+      withInterval(format.clock(one.total_time_s), interval('clock', one.total_time_s_low, one.total_time_s_high)),
+      shown('count', one.tokens_per_s), shown('count', one.gpu_hours), ...(priced ? [shown('count', one.cost)] : [])]))));
+}
+
 function showTuned({tuned}) {
   if (!tuned) return;
   byId('tuned').hidden = false;
@@ -251,6 +266,7 @@ function showFailed({failed, failures, axes}) {
 function showSweep({sweep}) {
   byId('sweep').hidden = false;
   showSweepWords(sweep);
+  showRanking(sweep);
   showTuned(sweep);
   showWorth(sweep);
   showFailed(sweep);

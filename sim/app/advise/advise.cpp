@@ -36,6 +36,7 @@
 #include "sim/evaluation/parallel.hpp"
 #include "sim/knobs/knob_table.hpp"
 #include "sim/processes/workers.hpp"
+#include "sim/sweep/knob_axis.hpp"
 
 namespace accosim {
 namespace {
@@ -224,6 +225,21 @@ std::vector<Varied> over_of(const Arguments& arguments) {
   return over;
 }
 
+/// As axes of those of the scenario's schedules that are asked for.
+std::vector<Axis> axes_of(const LoadedScenario& loaded, const std::vector<Varied>& over, const Texts& wanted) {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i) {
+    const ScheduleSpec& spec = loaded.scenario.schedules[i];
+    if (wanted.empty() || contains(wanted, spec.label) || contains(wanted, spec.name)) indices.push_back(i);
+  }
+  std::vector<Axis> axes;
+  for (const auto& [axis, knob] : over) {
+    if (knob == nullptr) axes.push_back(axis);
+    if (knob != nullptr && !indices.empty()) axes.push_back(knob_axis(loaded, indices, knob->name));
+  }
+  return axes;
+}
+
 /// Where an axis has no value that the scenario takes, every point would be refused by that.
 void check_axes(const std::vector<Varied>& over, const Asked& asked) {
   for (const auto& [axis, knob] : over) {
@@ -263,6 +279,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
         "--set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
   answer.budget = budget_of(arguments);
   const std::vector<Varied> over = over_of(arguments);
+  check_apart(axes_of(loaded, over, arguments.texts("--schedule")));
   check_axes(over, answer.asked);
   Searchable searchable = while_shown(
       "looking for candidates", [&] { return candidates_for(loaded, arguments.texts("--schedule"), over, cost); });

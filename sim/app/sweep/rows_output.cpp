@@ -18,11 +18,11 @@ Option by_option() {
   return {.names = "--by",
           .help =
               "Of a sweep: what is called fast. same-batch: the largest speedup over the baseline at equal samples "
-              "an update; best-synchronous: over the best synchronous schedule; tokens: the most tokens per second; of "
-              "rows that were played with --fair also alone: "
-              "over the fastest part alone, per token",
+              "an update; best-synchronous: over the best synchronous schedule; tokens: the most tokens per second; "
+              "time, cost: the least of all tokens; of rows that were played with --fair also alone: over the fastest "
+              "part alone, per token",
           .value = std::string("same-batch"),
-          .choices = {"same-batch", "best-synchronous", "tokens", "alone"},
+          .choices = {"same-batch", "best-synchronous", "tokens", "time", "cost", "alone"},
           .default_shown = true};
 }
 
@@ -31,6 +31,8 @@ Score score_of(const Arguments& arguments) {
   return by == "tokens"             ? Score::kTokens
          : by == "same-batch"       ? Score::kSameBatch
          : by == "best-synchronous" ? Score::kBestSynchronous
+         : by == "time"             ? Score::kTime
+         : by == "cost"             ? Score::kCost
                                     : Score::kAlone;
 }
 
@@ -51,6 +53,7 @@ Output csv_output(const Arguments& arguments) {
 ExitCode report_rows(const SweepRows& rows, const Arguments& arguments) {
   const Merit merit = merit_of(arguments);
   check_score(rows.heading, merit.by);
+  check_priced(are_priced(rows), merit.by);
   if (arguments.given("--csv")) {
     WholeFile file(arguments.text("--csv"));
     write_sweep_csv(file.stream(), rows, merit);

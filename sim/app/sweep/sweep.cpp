@@ -173,6 +173,7 @@ ExitCode sweep(const Arguments& arguments) {
   const Shard shard = arguments.given("--shard") ? parse_shard(arguments.text("--shard")) : Shard{};
   const Heading heading = heading_of(asked, network_of(arguments));
   check_score(heading, score_of(arguments));
+  check_priced(first_is_priced(asked), score_of(arguments));
   const std::string output = path_of(arguments.text("--output"), shard);
   if (shard.of > 1 && output.empty())
     throw BadInput("--shard: a part of a sweep needs --output, to be merged with the others");
