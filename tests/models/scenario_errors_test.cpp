@@ -34,6 +34,10 @@ TEST_F(ScenarioFiles, NullTakesAwayWhatIsWrittenAndNothingElse) {
   EXPECT_NE(seven.schedules, usual.schedules);
   EXPECT_EQ(load({with(", \"bucket_cap_mb\": 7"), "/schedules/0/bucket_cap_mb=null"}).scenario.schedules,
             usual.schedules);
+  const std::string one_has = R"([{"name": "zero1", "overlap": "backward", "bucket_cap_mb": 7}, {"name": "acco"}])";
+  EXPECT_EQ(load({"/schedules=" + one_has, "/schedules/*/bucket_cap_mb=null"}).scenario.schedules.front(),
+            usual.schedules.front());
+  EXPECT_EQ(errors({"/schedules=" + one_has, "/schedules/*/meeting=null"}).size(), 2U) << "none has it";
   EXPECT_EQ(errors({"/training/micro_batch_sise=null"}),
             Lines{"--set /training/micro_batch_sise: is not there, so that null has nothing to take away; did you mean "
                   "\"micro_batch_size\"?"});

@@ -288,6 +288,15 @@ TEST(Advise, WrongOptionsAreToldWithWhatToWrite) {
   const ProgramRun budget = accosim(advise_with({"--budget", "many"}));
   EXPECT_EQ(budget.exit_code, 1);
   EXPECT_NE(budget.err.find("\"2000 points\""), std::string::npos) << budget.err;
+  const ProgramRun price = accosim({"advise", "finetune_1x8_a100", "--objective", "cost"});
+  EXPECT_EQ(price.exit_code, 1);
+  EXPECT_NE(price.err.find("price_per_gpu_hour"), std::string::npos) << price.err;
+  // A cluster without a price is refused, and is not for nothing.
+  const ProgramRun free =
+      accosim({"advise", "finetune_1x8_a100", "--schedule", "zero1", "--objective", "cost", "--set",
+               "/cluster/nodes/0/price_per_gpu_hour=2", "--over", "/cluster/nodes/0/price_per_gpu_hour=0,2"});
+  EXPECT_EQ(free.exit_code, 0);
+  EXPECT_NE(free.out.find("has no price_per_gpu_hour above 0"), std::string::npos) << free.out;
   const ProgramRun schedule = accosim({"advise", "finetune_1x8_a100", "--schedule", "zero9"});
   EXPECT_EQ(schedule.exit_code, 1);
   EXPECT_NE(schedule.err.find("zero9"), std::string::npos) << schedule.err;

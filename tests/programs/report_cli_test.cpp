@@ -193,7 +193,7 @@ TEST(Report, OfASweepHasItsRowsAndWords) {
   EXPECT_EQ(sweep["axes"].elements()[0]["name"].text(), "count");
   const std::vector<Json> scores = sweep["scores"].elements();
   ASSERT_EQ(scores.size(), 4U) << "same batch, tokens, time, alone";
-  // Of 6 points every second has no micro-batch; of the last one that was played the third score is over the part.
+  // Of 6 points every second has no micro-batch; of the last one that was played the last score is over the part.
   const std::vector<Json> winners = scores[0]["winners"].elements();
   ASSERT_EQ(winners.size(), 6U);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(winners[i].text(), i % 2 == 0 ? "0" : "!") << i;
@@ -201,7 +201,7 @@ TEST(Report, OfASweepHasItsRowsAndWords) {
   std::string line;
   for (int i = 0; i <= 5; ++i) std::getline(lines, line);  // the heading is the first
   const Json row = Json::parse(line)["schedules"].elements()[0];
-  EXPECT_NEAR(scores[2]["speedups"].elements()[0].elements()[3 * 4].number(), row["speedup_over_alone"].number(),
+  EXPECT_NEAR(scores[3]["speedups"].elements()[0].elements()[3 * 4].number(), row["speedup_over_alone"].number(),
               1e-4 * row["speedup_over_alone"].number());
   EXPECT_EQ(sweep["failed"].elements().size(), 3U);
   EXPECT_FALSE(sweep["worth"]["words"].elements().empty());

@@ -100,6 +100,45 @@ TEST(Sweep, AKnobIsAnAxisByItsName) {
   EXPECT_EQ(text_of(from_file), text_of(rows));
 }
 
+TEST(Sweep, OverClusterFilesItNamesAndRanksThemByTimeAndCost) {
+  const TemporaryFolder folder;
+  const std::string rows = (folder.path / "rows.jsonl").string();
+  const std::vector<std::string> words{
+      "sweep",      "pretrain_4x8_a100",
+      "--schedule", "zero1",
+      "--over",     "/cluster=scenarios/clusters/jean-zay-a100-2x4.json,scenarios/clusters/dgx-h100-4x8.json",
+      "--set",      "/cluster/nodes/*/price_per_gpu_hour=2",
+      "--by",       "cost",
+      "-o",         rows};
+  const ProgramRun run = accosim(words);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  // 8 A100 and 32 H100 at 2 an hour each; H100 are faster by more than they are many.
+  std::vector<double> costs, hours;
+  for (const char* const cluster : {"jean-zay-a100-2x4", "dgx-h100-4x8"}) {
+    const Json one = result(results_of({"compare", "pretrain_4x8_a100", "--schedule", "zero1", "--set",
+                                        std::string("/cluster=scenarios/clusters/") + cluster + ".json", "--set",
+                                        "/cluster/nodes/*/price_per_gpu_hour=2"}),
+                            "zero1");
+    costs.push_back(one["cost"].number());
+    hours.push_back(one["gpu_hours"].number());
+    EXPECT_NEAR(costs.back(), 2 * hours.back(), 1e-9 * costs.back());
+  }
+  ASSERT_GT(costs[0], costs[1]);
+  const std::string said = unwrapped(run.out);
+  EXPECT_NE(said.find("Of all points the cheapest is cluster = dgx-h100-4x8, with zero1: all tokens in "),
+            std::string::npos)
+      << run.out;
+  char times[60];
+  std::snprintf(times, sizeof times, "The dearest takes %.3g times as much.", costs[0] / costs[1]);
+  EXPECT_NE(said.find(times), std::string::npos) << run.out << times;
+  EXPECT_LT(run.out.find("\ndgx-h100-4x8 "), run.out.find("\njean-zay-a100-2x4 ")) << run.out;
+  const Json row = Json::parse(lines_of(rows)[1])["schedules"].elements()[0];
+  EXPECT_EQ(row["cost"].number(), costs[0]);
+  EXPECT_EQ(row["gpu_hours"].number(), hours[0]);
+  EXPECT_NEAR(row["cost_low"].number() / costs[0], row["update_time_s_low"].number() / row["update_time_s"].number(),
+              1e-12);
+}
+
 TEST(Sweep, KilledAtAnyMomentItLosesAndRepeatsNothing) {
   const TemporaryFolder folder;
   const std::filesystem::path whole = folder.path / "whole.jsonl", rows = folder.path / "rows.jsonl";
@@ -182,6 +221,12 @@ TEST(Sweep, WhatIsWrongIsToldBeforeTheWork) {
   refused({"sweep", kScenario, "--over", "micro_bach"}, "did you mean \"micro_batch\"?");
   refused({"sweep", kScenario, "--over", "micro_batch", "--over", kSteps},
           "both set /training/gradient_accumulation_steps");
+  refused({"sweep", "mixed_a100_v100", "--over", "nodes", "--over", "/cluster=a.json,b.json"},
+          "the one replaces /cluster");
+  refused({"sweep", kScenario, "--over", "/cluster/nodes/0/count=1,2", "--over", "/cluster=a.json,b.json"},
+          "write the part that holds the other first");
+  refused({"sweep", kScenario, "--over", kSteps, "--by", "cost"}, "price_per_gpu_hour");
+  refused({"advise", kScenario, "--over", "micro_batch", "--over", kSteps}, "both set");
   refused({"sweep", kScenario, "--over", "prefetch"}, "nothing to choose in these schedules");
   refused({"sweep", kScenario, "--over", kRates, "--over", kSteps, "--zip"}, "write as many for each");
   refused({"sweep", kScenario, "--over", kSteps, "--shard", "3/3", "-o", rows}, "write i/n");

@@ -131,8 +131,9 @@ TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
   const Json result = Json::parse(written(small_scenario(), {full_result()})).at("results")[0];
   const Json expected = Json::parse(R"({
     "schedule": "acco", "label": "ACCO \"two rounds\"", "update_time_s": 0.5, "update_time_s_low": 0.4,
-    "update_time_s_high": 0.625, "total_time_s": 7200.0,
-    "tokens_per_s": 1000.0, "tokens_per_s_per_gpu": 250.0, "model_flops_per_s_per_gpu": 1e14, "gpu_hours": 8.0, "cost": null,
+    "update_time_s_high": 0.625, "total_time_s": 7200.0, "total_time_s_low": 5760.0, "total_time_s_high": 9000.0,
+    "tokens_per_s": 1000.0, "tokens_per_s_per_gpu": 250.0, "model_flops_per_s_per_gpu": 1e14, "gpu_hours": 8.0,
+    "gpu_hours_low": 6.4, "gpu_hours_high": 10.0, "cost": null, "cost_low": null, "cost_high": null,
     "speedup": 1.5, "speedup_same_batch": 1.25, "speedup_over_best_synchronous": 1.125, "speedup_low": 1.25,
     "speedup_high": 1.75, "speedup_same_batch_low": null, "speedup_same_batch_high": null,
     "speedup_over_best_synchronous_low": 1.0, "speedup_over_best_synchronous_high": 1.25,

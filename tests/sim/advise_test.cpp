@@ -14,6 +14,7 @@
 #include "sim/advise/search.hpp"
 #include "sim/advise/searchable.hpp"
 #include "sim/advise/takeover.hpp"
+#include "sim/knobs/form.hpp"
 #include "sim/knobs/in_settings.hpp"
 #include "sim/knobs/knob_table.hpp"
 #include "tests/support/random.hpp"
@@ -334,6 +335,39 @@ TEST(Knobs, EveryAlternativeIsAScenarioOfAsManySamples) {
   }
   EXPECT_TRUE(chosen.contains("nodes") && chosen.contains("implementation") && chosen.contains("overlap") &&
               chosen.contains("attention"));
+}
+
+TEST(Knobs, OfTwoRoundsOneIsToldItsSizeWhereTheAccumulationIsOddAndNobodyDividesIt) {
+  const Alternative odd{"", {}, {"/training/gradient_accumulation_steps=5"}}, even{"", {}, {}};
+  Training training;
+  training.gradient_accumulation_steps = 4;
+  const ScheduleKey first{"micro_batches_per_round", "3"}, counts{"balance", "\"counts\""};
+  EXPECT_EQ(rounds_key("acco", {}, odd, training), first);
+  EXPECT_EQ(rounds_key("acco", {}, even, training), std::nullopt);
+  EXPECT_EQ(rounds_key("zero1", {}, odd, training), std::nullopt) << "one round";
+  EXPECT_EQ(rounds_key("acco", {counts}, odd, training), std::nullopt);
+  EXPECT_EQ(rounds_key("acco", {}, {"", {counts}, odd.set}, training), std::nullopt);
+  training.balance = Balance::kSpeed;
+  EXPECT_EQ(rounds_key("acco", {}, odd, training), std::nullopt);
+  EXPECT_EQ(rounds_key("acco", {{"balance", "\"none\""}}, odd, training), first);
+  training.balance = Balance::kNone;
+  training.gradient_accumulation_steps = 5;
+  EXPECT_EQ(rounds_key("acco", {}, even, training), first) << "as it is written";
+}
+
+TEST(Knobs, OfManyNodeGroupsOneAtATimeHasFewerNodes) {
+  // Seven groups of 8 nodes: 4, 2, 1 and 0 of each, one at a time, are 28 besides what is written; of 5^7 nobody asks.
+  std::string groups;
+  for (int i = 0; i < 7; ++i)
+    groups += (i == 0 ? "" : ", ") + std::string(R"({"name": "g)") + std::to_string(i) +
+              R"(", "count": 8, "gpus": 1, "device": "A100-SXM4-80GB", "nics": {"bandwidth": "100 Gbit/s"}})";
+  const LoadedScenario loaded = load_scenario(
+      "finetune_2x4_a100", {"/cluster/nodes=[" + groups + "]", "/published={}", R"(/schedules=[{"name": "zero1"}])",
+                            "/baseline=zero1", "/training/gradient_accumulation_steps=42"});
+  const std::size_t ways = ways_to_work(loaded, {.nodes = true}).size();
+  // 56 x 42 micro-batches are whole on 49 nodes (48 each) and on 48 (49 each).
+  EXPECT_GE(ways, 1U + 14);
+  EXPECT_LE(ways, 1U + 28);
 }
 
 TEST(Knobs, EntriesThatDifferInOptionsAloneAreOneForm) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/read/load.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/answers/ladder.hpp"
@@ -192,6 +193,22 @@ TEST(Fairness, NoFairBaselineIsSlowerThanTheWorkAsWritten) {
     for (const FairBaseline& each : fair.baselines)
       EXPECT_TRUE(!each.part.empty() || each.speedup >= 1 - band) << i << " " << each.label << " " << each.speedup;
     for (const FairGain& each : fair.gains) EXPECT_GE(each.balance, 1 - band) << i << " " << each.label;
+  }
+}
+
+TEST(Fairness, ABalancedBaselineGainsNothingByBalance) {
+  for (const char* const balance : {"speed", "counts"}) {
+    Scenario scenario = load_scenario("a100_v100", {std::string("/training/balance=") + balance}).scenario;
+    const Evaluations evaluations(NetworkKind::kReference);
+    std::vector<int> chosen = chosen_schedules(scenario, {});
+    add_best_synchronous(scenario, chosen, evaluations);
+    const std::vector<RunResult> results = compare(scenario, chosen, evaluations, Advice::kNone);
+    const FairComparison fair = fair_comparison(scenario, results, evaluations);
+    ASSERT_FALSE(fair.gains.empty()) << balance;
+    for (const FairGain& gain : fair.gains) {
+      EXPECT_NEAR(gain.balance, 1, 0.02) << balance << " " << gain.label;
+      EXPECT_GE(gain.tuning, 0.98) << balance << " " << gain.label;
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/fabrics.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
@@ -210,6 +211,8 @@ TEST(Warnings, AskAboutWhatNoHardwareHas) {
             "/cluster/nodes/0/nics/bandwidth is 50 GB/s, 400 Gbit/s for each adapter, and the fastest of the kind efa "
             "has 100\n");
   EXPECT_EQ(asked({nics(R"("kind": "efa", "count": 4, "bandwidth": "100 Gbit/s")")}), "");
+  for (const std::string& kind : nic_kinds())
+    EXPECT_NE(asked({nics("\"kind\": \"" + kind + R"(", "bandwidth": "200 GB/s")")}), "") << kind;
   // A100's 624 TFLOP/s are with sparsity.
   EXPECT_EQ(
       asked({"/cluster/nodes/0/device/peak/bf16=624 TFLOP/s"}),
