@@ -110,10 +110,30 @@ JsonValue* ObjectReader::take(std::string_view key, bool optional, JsonValue fal
   return nullptr;
 }
 
+namespace {
+
+/// "1T" as a number that is written out: "1000000000000"; of "4k" both that it may mean. Empty for other texts.
+std::string spelled_out(const std::string& text) {
+  const std::optional<LeadingNumber> number = leading_number(text);
+  if (!number || number->rest.size() != 1) return "";
+  const std::pair<char, double> letters[] = {{'k', 1e3}, {'m', 1e6}, {'g', 1e9}, {'b', 1e9}, {'t', 1e12}};
+  const char letter = static_cast<char>(std::tolower(static_cast<unsigned char>(number->rest.front())));
+  for (const auto& [known, factor] : letters) {
+    if (letter != known) continue;
+    const std::string decimal = shortest(number->number * factor);
+    return letter == 'k' ? decimal + " or " + shortest(number->number * 1024) : decimal;
+  }
+  return "";
+}
+
+}  // namespace
+
 bool ObjectReader::wrong_kind(std::string_view key, const JsonValue& value, JsonKind kind, const std::string& form) {
   if (value.kind == kind) return false;
   const bool quoted_number = kind == JsonKind::kNumber && value.kind == JsonKind::kText && value.origin.line > 0;
-  fail(key, fmt::format("is {}; write {}{}", as_written(value), form, quoted_number ? ", without quotes" : ""));
+  const std::string meant = kind == JsonKind::kNumber && value.kind == JsonKind::kText ? spelled_out(value.text) : "";
+  fail(key, fmt::format("is {}; write {}{}{}", as_written(value), meant.empty() ? "" : meant + ", ", form,
+                        quoted_number && meant.empty() ? ", without quotes" : ""));
   return true;
 }
 

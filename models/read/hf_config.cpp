@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "models/base/text.hpp"
+#include "models/read/other_words.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
 
@@ -247,7 +248,10 @@ std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Di
   if (!config.good()) return std::nullopt;
   Model model;
   // No nearest name: what is one letter away may be another architecture, at another price.
-  model.family = config.one_of("model_type", family_names(), "", [](const std::string&) { return std::string(); });
+  model.family = config.one_of("model_type", family_names(), "", [](const std::string& written) {
+    const std::string lacking = lacking_family(written);
+    return lacking.empty() ? lacking : fmt::format("it is not modelled yet: {}; ", lacking);
+  });
   if (!config.good()) return std::nullopt;
   model.name = config.text("name", model.family);
   const ModelFamily& family = family_of(model);

@@ -10,6 +10,7 @@
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/read/balanced_groups.hpp"
+#include "models/read/other_words.hpp"
 #include "models/read/read_device.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/read/read_training.hpp"
@@ -68,7 +69,7 @@ bool has_reducing_switch(const Device& device) {
 
 IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, bool reduces, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
-  const std::string kind = reader.one_of("kind", intra_kinds(), "");
+  const std::string kind = reader.one_of("kind", intra_kinds(), "", link_advice(intra_kinds()));
   const IntraLink usual = usual_intra(reader.good("kind") ? kind : intra_kinds().front());
   IntraLink link = usual;
   link.bandwidth = reader.bandwidth("bandwidth");
@@ -109,7 +110,7 @@ void read_sockets(ObjectReader& reader, Nics& nics) {
 
 Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
-  const std::string kind = reader.one_of("kind", nic_kinds(), nic_kinds().front());
+  const std::string kind = reader.one_of("kind", nic_kinds(), nic_kinds().front(), link_advice(nic_kinds()));
   const Nics usual = usual_nics(reader.good("kind") ? kind : nic_kinds().front());
   Nics nics = usual;
   nics.count = reader.integer("count", 1, 1024, 1);
@@ -221,7 +222,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.name = reader.text("name", fmt::format("nodes-{}", index));
   group.count = reader.integer("count", 0, kMaxNodes, 1);
   group.gpus = reader.integer("gpus", 1, kMaxGpusPerNode);
-  group.precision = reader.choice("precision", training.precision);
+  group.precision = reader.choice("precision", training.precision, dtype_advice());
   group.attention = reader.choice("attention", training.attention);
   refuse_what_balance_chooses(reader, training);
   group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
@@ -253,7 +254,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   const bool as_all = group.precision == training.precision && group.attention == training.attention;
   if (training.implementation == Implementation::kAccocal && !as_all)
     check_own_kernels(reader, group.precision, group.attention);
-  reader.finish({{"devices", "did you mean \"device\"?"}, {"network", "did you mean \"nics\"?"}});
+  reader.finish(node_group_words());
   return group;
 }
 

@@ -129,8 +129,11 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   if (!labels.empty()) {
     scenario.baseline = top.text("baseline", labels.front());
     if (top.good("baseline") && std::find(labels.begin(), labels.end(), scenario.baseline) == labels.end()) {
-      top.fail("baseline", fmt::format("{} is the label of no schedule{}", in_quotes(scenario.baseline),
-                                       hint(scenario.baseline, labels)));
+      const bool is_one = find_schedule(scenario.baseline) != nullptr;
+      top.fail("baseline",
+               fmt::format("{} is the label of no schedule{}{}", in_quotes(scenario.baseline),
+                           hint(scenario.baseline, labels),
+                           is_one ? "; or add {\"name\": " + in_quotes(scenario.baseline) + "} to \"schedules\"" : ""));
     }
   }
   top.find("baseline");

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "models/base/text.hpp"
+#include "models/read/other_words.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -399,6 +400,7 @@ std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule, con
     notes[key.name] =
         fmt::format("it belongs to {}, and {} has no such choice; remove it", in_words(owners), schedule.name);
   }
+  notes.insert(schedule_words().begin(), schedule_words().end());
   notes["autocast"] = "it holds for the whole training; write \"autocast\" in \"training\" and remove it here";
   return notes;
 }

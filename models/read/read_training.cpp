@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "models/read/other_words.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/read/read_unsteady.hpp"
 #include "models/spec/accocal_step.hpp"
@@ -81,7 +82,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.gradient_accumulation_steps = reader.integer("gradient_accumulation_steps", 1, kMaxInteger, 1);
   training.balance = reader.choice("balance", Balance::kNone);
   training.train_tokens = reader.number("train_tokens", Range{0, 1e18, true});
-  training.precision = reader.choice("precision", Dtype::kBf16);
+  training.precision = reader.choice("precision", Dtype::kBf16, dtype_advice());
   training.autocast = reader.choice("autocast", Autocast::kNone);
   if (training.precision == Dtype::kFp8 && training.autocast != Autocast::kNone)
     reader.fail("autocast", "fp8 says itself what is cast; write \"none\"");
@@ -109,7 +110,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
     reader.fail("sequence_length", fmt::format("is {}, and the model has learned {} positions; write at most that",
                                                training.sequence_length, model->max_position_embeddings));
   }
-  reader.finish();
+  reader.finish(training_words());
   return training;
 }
 

@@ -14,6 +14,7 @@
 #include "models/base/nearest.hpp"
 #include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
+#include "models/read/other_words.hpp"
 #include "models/spec/cluster.hpp"
 
 namespace accosim {
@@ -128,8 +129,12 @@ std::optional<References::Place> References::locate(const std::string& text, Fil
   std::vector<std::string> names = files_in(file.parent_path(), false);
   for (const ShippedFile& one : shipped_files(kind)) names.push_back(one.name);
   const std::string near = nearest(fs::path(text).filename().string(), names);
-  wrong = fmt::format("no {} is named {};{} accosim list {}s shows all", name_of(kind), in_quotes(text),
-                      near.empty() ? "" : " did you mean " + in_quotes(near) + "?", name_of(kind));
+  // What is one letter away from a GPU is another one.
+  const std::string advice = kind == FileKind::kDevice ? device_advice(text, names)
+                             : near.empty()            ? ""
+                                                       : " did you mean " + in_quotes(near) + "?";
+  wrong = fmt::format("no {} is named {};{} accosim list {}s shows all", name_of(kind), in_quotes(text), advice,
+                      name_of(kind));
   if (shipped_files(kind).empty()) wrong += fmt::format(", and there is none in {}", printable(data_dir(), 200));
   return std::nullopt;
 }

@@ -196,7 +196,7 @@ void write_points(std::ostream& out, const Answer& answer, const Listed& listed,
         human_bytes(Bytes{each.sent}),
         human_time(Seconds{each.exposed})};
     if (winner.price > 0) cells.push_back(human_count(each.cost));
-    table.add(Style::kPlain, std::move(cells));
+    table.add(Style::kPlain, cells);
   }
   write_table_below(out, "", table.columns(), options);
   for (std::size_t i = 0; i < listed.points.size(); ++i) {

@@ -90,7 +90,7 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
                                    human_count(figures.tokens_per_second),
                                    human_count(figures.gpu_hours)};
     if (priced) cells.push_back(figures.cost ? human_count(*figures.cost) : "-");
-    table.add(Style::kPlain, std::move(cells));
+    table.add(Style::kPlain, cells);
   }
   write_table_below(out, "", table.columns(), options);
   if (count < ranking.size())

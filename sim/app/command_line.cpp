@@ -89,7 +89,10 @@ void write_help_asked(const AllParsed& all, const std::vector<Verb>& verbs) {
 ExitCode told(const CLI::ParseError& error, CLI::App& app, const AllParsed& all, const Texts& words,
               const std::vector<Verb>& verbs) {
   const bool asked = error.get_exit_code() == 0;
-  if (!asked) std::cerr << printable_lines(command_line_hint(words, verbs));
+  if (!asked) {
+    const std::string hint = command_line_hint(words, verbs);
+    std::cerr << printable_lines(hint.empty() ? required_hint(error.what(), words, verbs) : hint);
+  }
   if (error.what() == std::string("scenario is required"))
     std::cerr << scenario_hint(app.get_subcommands().front()->get_name());
   app.failure_message([](const CLI::App* of, const CLI::Error& wrong) {

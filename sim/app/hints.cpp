@@ -49,6 +49,31 @@ std::string command_line_hint(const Texts& words, const std::vector<Verb>& verbs
   return {};
 }
 
+std::string required_hint(const std::string& wrong, const Texts& words, const std::vector<Verb>& verbs) {
+  const auto verb = std::find_if(verbs.begin(), verbs.end(),
+                                 [&](const Verb& each) { return !words.empty() && each.name == words.front(); });
+  if (verb == verbs.end()) return {};
+  if (!verb->verbs.empty() && wrong == "A subcommand is required") {
+    Texts names;
+    for (const Verb& each : verb->verbs) names.push_back(each.name);
+    const std::string file = words.size() > 1 && words[1].rfind('-', 0) != 0 ? words[1] : "FILE";
+    return fmt::format("accosim: say what it is, one of {}: accosim {} {} {}\n", fmt::join(names, ", "), verb->name,
+                       names.front(), printable(file, 200));
+  }
+  std::string call = "accosim " + verb->name;
+  const Option* missing = nullptr;
+  for (const Option& option : verb->options) {
+    const std::string name = name_of(option);
+    if (wrong == name + " is required") missing = &option;
+    if (name.rfind('-', 0) != 0 && option.required) call += " " + (option.takes.empty() ? name : option.takes);
+  }
+  if (missing == nullptr || name_of(*missing) == "scenario") return {};
+  const std::string name = name_of(*missing);
+  if (name.rfind('-', 0) != 0) return fmt::format("accosim: {} is missing; write {}\n", name, call);
+  return fmt::format("accosim: {} is missing: {}{}\n", name, missing->help,
+                     missing->choices.empty() ? "" : fmt::format("; one of {}", fmt::join(missing->choices, ", ")));
+}
+
 std::string scenario_hint(const std::string& verb) {
   return fmt::format(
       "accosim: name a scenario, by its file or as accosim list scenarios shows it: accosim {} finetune_2x4_a100\n",

@@ -8,6 +8,9 @@
 
 namespace accosim {
 
+/// What is missing, as the parser says it ("--kind is required"), and what to write; empty where it has no more to say.
+std::string required_hint(const std::string& wrong, const Texts& words, const std::vector<Verb>& verbs);
+
 /// What may have been meant, as a line; empty where nothing is known to be wrong.
 std::string verb_hint(const std::string& word, const std::vector<Verb>& verbs);
 std::string command_line_hint(const Texts& words, const std::vector<Verb>& verbs);

@@ -8,6 +8,7 @@
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 
@@ -30,8 +31,13 @@ std::vector<int> schedules_named(const Scenario& scenario, const std::string& op
       labels += fmt::format("{}\"{}\"", labels.empty() ? "" : ", ", spec.label);
       known.insert(known.end(), {spec.label, spec.name});
     }
+    std::string advice = did_you_mean(want, known);
+    if (find_schedule(want) != nullptr)
+      advice = fmt::format("add {{\"name\": \"{}\"}} to its \"schedules\"; ", want);
+    else if (advice.empty())
+      advice = advice_for_schedule(want);
     errors.push_back(fmt::format("{} {}: the scenario has no such schedule; {}its schedules are {}", option,
-                                 printable(want), did_you_mean(want, known), labels));
+                                 printable(want), advice, labels));
   }
   if (!errors.empty()) throw ScenarioError(errors);
   std::vector<int> indices;

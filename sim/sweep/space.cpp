@@ -135,19 +135,30 @@ void append(Coordinates& all, const Coordinates& more) { all.insert(all.end(), m
 
 Axis parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0 && text[0] != '/' && text.find('/') < equals)
+    throw BadInput(fmt::format("--over {}: a pointer begins with a slash; write {}", in_quotes(text, 200),
+                               in_quotes("/" + text, 200)));
   if (equals == std::string::npos || text.empty() || text[0] != '/')
     throw BadInput(
         fmt::format("--over {}: write /json/pointer=values, such as /cluster/nodes/0/nics/bandwidth=10,100,400 Gbit/s "
                     "or =0..16:17, or the "
                     "name of a knob (accosim list knobs)",
                     in_quotes(text, 200)));
-  Axis axis{text.substr(0, equals), {}};
+  Axis axis{text.substr(0, equals), {}, {}};
   const std::string_view values = trimmed(std::string_view(text).substr(equals + 1));
   if (const std::optional<Range> range = range_of(values)) {
     axis.values = values_of(*range, text);
   } else {
     axis.values = items_of(values);
     share_unit(axis.values);
+    // "1..8" of whole numbers lacks how many.
+    const std::size_t dots = values.find("..");
+    const std::optional<int> from = whole_number(trimmed(values.substr(0, std::min(dots, values.size())))),
+                             to = dots == std::string_view::npos ? std::nullopt
+                                                                 : whole_number(trimmed(values.substr(dots + 2)));
+    if (from && to && *from != *to)
+      throw BadInput(fmt::format("--over {}: a range says how many values it has; write {}={}..{}:{}",
+                                 in_quotes(text, 200), axis.pointer, *from, *to, std::abs(*to - *from) + 1));
   }
   for (std::size_t i = 0; i < axis.values.size(); ++i) {
     if (axis.values[i].empty()) throw BadInput(fmt::format("--over {}: a value is empty", in_quotes(text, 200)));

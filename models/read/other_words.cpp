@@ -1,0 +1,196 @@
+#include "models/read/other_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "models/base/names.hpp"
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/schedule_traits.hpp"
+
+namespace accosim {
+namespace {
+
+using Words = std::map<std::string, std::string>;
+
+void add(Words& words, const std::vector<std::string>& keys, const std::string& note) {
+  for (const std::string& key : keys) words.emplace(key, note);
+}
+
+std::string is_here(const char* ours) { return fmt::format("here it is \"{}\"", ours); }
+
+/// An advice that ends in "; ".
+std::string without_end(const std::string& advice) { return advice.substr(0, advice.rfind(';')); }
+
+/// Small letters and digits alone.
+std::string bare(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c >= 'A' && c <= 'Z') out += static_cast<char>(c - 'A' + 'a');
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
+  }
+  return out;
+}
+
+/// "H100-SXM5-80GB" begins with the chip "h100".
+std::string chip_of(const std::string& device) {
+  std::string chip = bare(device.substr(0, device.find_first_of("-_ ")));
+  for (const char* const maker : {"nvidia", "tesla", "geforce"})
+    if (chip == maker) {
+      const std::size_t next = device.find_first_of("-_ ");
+      return next == std::string::npos ? chip : chip_of(device.substr(next + 1));
+    }
+  return chip;
+}
+
+}  // namespace
+
+const std::map<std::string, std::string>& training_words() {
+  static const Words all = [] {
+    Words words;
+    const auto parallel = [&](const char* what, const std::vector<std::string>& keys) {
+      add(words, keys, fmt::format("{} parallelism is not modelled yet; leave it out", what));
+    };
+    parallel("tensor", {"tensor_parallel_size", "tensor_parallel", "tp", "tp_size", "tensor_model_parallel_size"});
+    parallel("pipeline",
+             {"pipeline_parallel_size", "pipeline_parallel", "pp", "pp_size", "pipeline_model_parallel_size"});
+    parallel("context", {"context_parallel_size", "context_parallel", "cp", "cp_size", "sequence_parallel"});
+    parallel("expert", {"expert_parallel_size", "expert_parallel", "ep", "ep_size"});
+    add(words, {"global_batch_size", "train_batch_size", "total_batch_size", "samples_per_update"},
+        "it is micro_batch_size x gradient_accumulation_steps x GPUs: write \"gradient_accumulation_steps\": the "
+        "global "
+        "batch / (micro_batch_size x GPUs)");
+    add(words,
+        {"batch_size", "per_device_train_batch_size", "train_micro_batch_size_per_gpu", "micro_batch", "mbs",
+         "local_batch_size", "device_batch_size"},
+        is_here("micro_batch_size"));
+    add(words,
+        {"activation_checkpointing", "gradient_checkpointing", "recompute", "recompute_granularity",
+         "activation_checkpoint", "checkpointing"},
+        "here it is \"activation_recompute\", such as \"full\"");
+    add(words, {"seq_len", "seq_length", "seqlen", "max_seq_len", "max_seq_length", "context_length", "block_size"},
+        is_here("sequence_length"));
+    add(words,
+        {"grad_accum", "gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accumulate_grad_batches",
+         "gas"},
+        is_here("gradient_accumulation_steps"));
+    add(words, {"dtype", "torch_dtype", "mixed_precision", "param_dtype"}, is_here("precision"));
+    add(words, {"steps", "max_steps", "train_iters", "train_steps", "epochs", "num_train_epochs", "tokens"},
+        "here it is \"train_tokens\", a number of tokens");
+    add(words, {"compile", "torch_compile"}, "here it is \"implementation\": \"compiled\"");
+    add(words, {"fused_adamw", "fused", "fused_optimizer"}, "here it is \"optimizer_implementation\": \"fused\"");
+    add(words, {"flash_attention", "use_flash_attn", "attn_implementation"}, "here it is \"attention\": \"flash\"");
+    return words;
+  }();
+  return all;
+}
+
+const std::map<std::string, std::string>& node_group_words() {
+  static const Words all = [] {
+    Words words{{"devices", "did you mean \"device\"?"}, {"network", "did you mean \"nics\"?"}};
+    add(words, {"num_gpus", "gpus_per_node", "gpu_count", "num_gpus_per_node", "n_gpus"}, is_here("gpus"));
+    add(words, {"gpu", "gpu_type", "accelerator"}, is_here("device"));
+    add(words, {"num_nodes", "nnodes", "n_nodes", "nodes"}, is_here("count"));
+    add(words, {"nic", "adapters", "infiniband", "interconnect"}, is_here("nics"));
+    add(words, {"nvlink", "links"}, is_here("intra"));
+    add(words, {"price", "price_per_hour", "cost"}, is_here("price_per_gpu_hour"));
+    return words;
+  }();
+  return all;
+}
+
+const std::map<std::string, std::string>& schedule_words() {
+  static const Words all = [] {
+    Words words;
+    for (const auto& [key, note] : training_words()) words.emplace(key, "of the training: " + note);
+    add(words,
+        {"sequence_length", "micro_batch_size", "gradient_accumulation_steps", "train_tokens", "precision",
+         "activation_recompute", "implementation", "optimizer_implementation", "attention", "framework"},
+        "it belongs to \"training\": --set /training/...");
+    add(words, {"bucket_size", "bucket_mb", "bucket_size_mb", "reduce_bucket_size", "allreduce_bucket_size"},
+        is_here("bucket_cap_mb"));
+    add(words, {"stage", "zero_stage"}, "the schedule's name says it: " + without_end(advice_for_schedule("zero")));
+    add(words, {"sharding_strategy"},
+        "the schedule's name says it: " + advice_for_schedule("full_shard") + without_end(advice_for_schedule("hsdp")));
+    add(words, {"overlap_comm", "overlap_grad_reduce"}, "here it is \"overlap\": \"backward\"");
+    return words;
+  }();
+  return all;
+}
+
+ObjectReader::Advice dtype_advice() {
+  return [](const std::string& written) -> std::string {
+    const std::string word = bare(written);
+    const std::pair<const char*, const char*> known[] = {
+        {"float16", "fp16"},       {"half", "fp16"},    {"torchfloat16", "fp16"}, {"bfloat16", "bf16"},
+        {"torchbfloat16", "bf16"}, {"float32", "fp32"}, {"float", "fp32"},        {"torchfloat32", "fp32"},
+        {"float8", "fp8"},         {"e4m3", "fp8"},     {"tfloat32", "tf32"}};
+    for (const auto& [other, ours] : known)
+      if (word == other) return fmt::format("did you mean \"{}\"? ", ours);
+    if (word == "mixed" || word == "amp" || word == "auto" || word == "bf16mixed" || word == "fp16mixed")
+      return "parameters in 16 bits are \"bf16\"; those in 32 bits with products in 16 are \"fp32\" and \"autocast\": "
+             "\"bf16\"; ";
+    std::vector<std::string> names;
+    for (const char* const name : kNames<Dtype>) names.emplace_back(name);
+    return did_you_mean(written, names);
+  };
+}
+
+ObjectReader::Advice link_advice(std::vector<std::string> kinds) {
+  return [kinds = std::move(kinds)](const std::string& written) {
+    const std::string word = bare(written);
+    if (word == "ib" || word == "hdr" || word == "ndr" || word == "mellanox")
+      return std::string("did you mean \"infiniband\"? ");
+    if (word == "ethernet" || word == "eth")
+      return std::string("RDMA over Ethernet is \"roce\", without RDMA \"tcp\"; ");
+    for (const std::string& kind : kinds)  // "roce_v2", "nvlink4"
+      if (word.rfind(bare(kind), 0) == 0) return fmt::format("did you mean \"{}\"? ", kind);
+    return did_you_mean(written, kinds);
+  };
+}
+
+std::string lacking_family(const std::string& model_type) {
+  const std::pair<const char*, const char*> known[] = {
+      {"qwen2", "its products of queries, keys and values have biases, and later ones a sliding window"},
+      {"qwen3", "it normalises queries and keys by head"},
+      {"gemma", "its feed-forward layers are gated by GELU, and its embeddings are scaled"},
+      {"gemma2", "it caps logits and attention scores softly, and normalises before and after each layer"},
+      {"gemma3", "it mixes local and global layers, and normalises queries and keys"},
+      {"phi", "attention and feed-forward layers run side by side"},
+      {"phi3", "it fuses the products of queries, keys and values, and of gate and up"},
+      {"falcon", "attention and feed-forward layers run side by side"},
+      {"gpt_neox", "attention and feed-forward layers run side by side, with partial rotary embeddings"},
+      {"gptj", "attention and feed-forward layers run side by side"},
+      {"bloom", "its positions are ALiBi's"},
+      {"mpt", "its positions are ALiBi's"},
+      {"mixtral", "it is a mixture of experts"},
+      {"qwen2_moe", "it is a mixture of experts"},
+      {"qwen3_moe", "it is a mixture of experts"},
+      {"deepseek_v2", "it is a mixture of experts with latent attention"},
+      {"deepseek_v3", "it is a mixture of experts with latent attention"},
+      {"bert", "it is an encoder, which sees both ways"},
+      {"t5", "it has an encoder and a decoder"},
+      {"mamba", "it has state spaces in place of attention"},
+  };
+  for (const auto& [family, what] : known)
+    if (model_type == family) return what;
+  return "";
+}
+
+std::string device_advice(const std::string& written, const std::vector<std::string>& known) {
+  const std::string chip = chip_of(written);
+  std::vector<std::string> same;
+  for (const std::string& name : known)
+    if (!chip.empty() && chip_of(name) == chip) same.push_back(name);
+  constexpr int kSlip = 2;
+  const std::string near = nearest(written, same);
+  if (!near.empty() && edit_distance(written, near) <= kSlip) return " did you mean " + in_quotes(near) + "?";
+  if (!same.empty()) return fmt::format(" of that chip there are \"{}\";", fmt::join(same, "\", \""));
+  return R"( describe one by the nearest that is there, such as {"inherits": "H100-SXM", "name": "B200", "architecture": )"
+         R"("blackwell", "peak": {"bf16": "2250 TFLOP/s"}, "memory": "180 GiB", "memory_bandwidth": "8000 GB/s"};)";
+}
+
+}  // namespace accosim

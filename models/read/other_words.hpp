@@ -1,0 +1,29 @@
+// What others call the keys and values of a scenario, and what nobody models yet: so that whoever brings the words of
+// another program is led to ours at the first try.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/base/reader.hpp"
+
+namespace accosim {
+
+/// Notes for ObjectReader::finish(), by key: of the training, of a node group, of a schedule.
+const std::map<std::string, std::string>& training_words();
+const std::map<std::string, std::string>& node_group_words();
+const std::map<std::string, std::string>& schedule_words();
+
+/// Advice for a number format, or a kind of links or adapters, that others name differently, else the nearest of ours.
+ObjectReader::Advice dtype_advice();
+ObjectReader::Advice link_advice(std::vector<std::string> kinds);
+
+/// Why a model of this family of Hugging Face's is not modelled; empty where nothing is known of it.
+std::string lacking_family(const std::string& model_type);
+
+/// What to say of a GPU of which there is no profile: those of the same name, or how to describe it. `known`: names of
+/// profiles.
+std::string device_advice(const std::string& written, const std::vector<std::string>& known);
+
+}  // namespace accosim
