@@ -1,8 +1,12 @@
 // Reads the fitted constants of kernels from a device profile: "gemm" by dtype, and "attention".
 #include "models/read/read_kernel_fits.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
 #include "models/read/read_kernel_tables.hpp"
 
 namespace accosim {
@@ -59,6 +63,10 @@ AttentionFit read_attention_fit(JsonValue& value, const std::string& pointer, Di
 
 void read_kernel_fits(ObjectReader& reader, Device& device) {
   device.architecture = reader.text("architecture", "");
+  const std::vector<std::string> known{"volta", "turing", "ampere", "ada", "hopper", "blackwell"};
+  if (const std::string near = nearest(device.architecture, known); !near.empty() && near != device.architecture)
+    reader.fail("architecture",
+                fmt::format("{} is not known; did you mean {}?", in_quotes(device.architecture), in_quotes(near)));
   device.sm_count = reader.integer("sm_count", 0, 10'000, 0);
   device.power = reader.watts("power", 0);
 

@@ -271,10 +271,10 @@ std::string bandwidth_in_words(const Answer& answer) {
   const std::string of = answer.network.what + " of " + rate_in_words(answer, 1);
   if (answer.rivals.size() < 2) return "";
   if (!takeovers.below && !takeovers.above)
-    return fmt::format("The answer changes nowhere between {} and {} (now {}; {} candidates were tried).",
-                       rate_in_words(answer, takeovers.least), rate_in_words(answer, takeovers.most), of,
-                       answer.rivals.size());
-  std::string text = fmt::format("The answer is for {}.", of);
+    return fmt::format(
+        "Between {} and {} none of the others that are near now is better (now {}; {} candidates were tried).",
+        rate_in_words(answer, takeovers.least), rate_in_words(answer, takeovers.most), of, answer.rivals.size());
+  std::string text = fmt::format("The answer is for {}; of {} candidates that are near now:", of, answer.rivals.size());
   const auto add = [&](const std::optional<Takeover>& takeover, const char* where, double end) {
     if (takeover)
       text += fmt::format(" {} {} {} is better.", where, rate_in_words(answer, takeover->factor),

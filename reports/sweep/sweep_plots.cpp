@@ -163,8 +163,9 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
   const std::size_t axis = cut.axes.front();
   const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
   if (!numbers)
-    throw BadInput(
-        fmt::format("{} has values that are no numbers; draw it with --kind map", heading.axes[axis].pointer));
+    throw BadInput(fmt::format(
+        "{} has values that are no numbers; {}", heading.axes[axis].pointer,
+        heading.axes.size() > 1 ? "draw it with --kind map" : "its summary and --csv have what each comes to"));
   const std::vector<double> places = places_of(numbers->values);
   CurvePanel panel;
   const PlotHeading words = heading_of(rows, cut, shown_in_words(rows, by) + ", with 80 % intervals");

@@ -44,10 +44,11 @@ struct Evaluation {
   double sent = 0;     ///< bytes a rank and update
   double exposed = 0;  ///< s of communication an update that nothing hides
   double mfu = 0, idle = 0;
-  double price = 0;              ///< of an hour of all GPUs; 0 where the cluster has none
-  double cost = 0;               ///< of all tokens, at that price
-  double total_time = 0;         ///< s, of all tokens
-  double spent_in_a_second = 1;  ///< of what is made least: 1 s, or the price of it
+  double price = 0;       ///< of an hour of all GPUs; 0 where the cluster has none
+  double cost = 0;        ///< of all tokens, at that price
+  double total_time = 0;  ///< s, of all tokens
+  double spent_in_a_second =
+      1;  ///< of what is made least, 1 s or the price of it; where samples are n times as long, 1 / n
 
   double time_per_sample() const { return update_time / samples; }
   /// What is made least: s, or money.
@@ -60,6 +61,7 @@ struct Asked {
   std::vector<std::string> set;  ///< set before the candidate's own settings
   double samples = 0;            ///< of an update
   double tolerance = 0;          ///< what they may differ by, as a fraction
+  int sequence = 1;              ///< tokens of a sample, as written: others count per token
   NetworkKind network = NetworkKind::kSimgrid;
   WinnerRule rule{};
   Objective objective = Objective::kTime;  ///< kCost: of a cluster that has prices

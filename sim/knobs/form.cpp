@@ -94,8 +94,6 @@ std::optional<ScheduleSpec> Forms::read(const Form& form, const std::vector<Sche
   return std::nullopt;
 }
 
-bool is_written(const std::string& origin) { return origin.rfind("default", 0) != 0; }
-
 std::vector<ScheduleKey> written_keys(const JsonValue& resolved, std::size_t index) {
   std::vector<ScheduleKey> keys;
   const std::string pointer = "/schedules" + pointer_part(index);

@@ -46,9 +46,6 @@ class Forms {
   std::vector<std::string>& left_out_;
 };
 
-/// The origin of a value, as "origins" of a resolved scenario has it, is a file or --set, and no default.
-bool is_written(const std::string& origin);
-
 /// What an entry of the scenario's schedules writes, without its name and label. `resolved`: the scenario's JSON.
 std::vector<ScheduleKey> written_keys(const JsonValue& resolved, std::size_t index);
 

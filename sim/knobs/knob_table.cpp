@@ -15,6 +15,7 @@
 #include "models/spec/model_families.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/evaluation/crews.hpp"
 #include "sim/result/changes.hpp"
 
 namespace accosim {
@@ -78,12 +79,24 @@ std::vector<Alternative> optimizer_implementations(const LoadedScenario& loaded)
   return all;
 }
 
-/// Fused attention where it is naive and the GPUs run it.
+/// Fused attention where it is naive and the GPUs run it: in the training where that decides for all, else by group.
 std::vector<Alternative> attentions(const LoadedScenario& loaded) {
+  const Scenario& scenario = loaded.scenario;
   std::vector<Alternative> all{{}};
-  if (is_fixed(loaded.scenario)) return all;
-  if (std::optional<Changed> fused = fuse_attention({loaded.scenario, loaded.scenario.schedules.front()}))
-    all.push_back({std::move(fused->name), {}, std::move(fused->set)});
+  if (is_fixed(scenario)) return all;
+  std::optional<Changed> fused = fuse_attention({scenario, scenario.schedules.front()});
+  if (!fused) return all;
+  const std::vector<NodeGroup>& now = fused->trial.scenario.cluster.nodes;
+  const JsonDocument resolved = parse_json(loaded.resolved(), "");
+  const JsonValue* const origins = resolved.root.find("origins");
+  bool by_training = fused->set.size() == now.size();
+  for (std::size_t g = 0; g < now.size(); ++g) {
+    const JsonValue* const origin = origins->find(of_group(scenario.cluster, g, "attention"));
+    by_training =
+        by_training && now[g].attention == now.front().attention && (origin == nullptr || !is_written(origin->text));
+  }
+  if (by_training) fused->set = {setting("attention", name_of(now.front().attention))};
+  all.push_back({std::move(fused->name), {}, std::move(fused->set)});
   return all;
 }
 
@@ -209,16 +222,6 @@ std::vector<KnobRow> make_rows() {
 }
 
 }  // namespace
-
-std::string in_words(const std::vector<ScheduleKey>& keys) {
-  std::string text;
-  for (const auto& [key, value] : keys) {
-    std::string bare = value;
-    if (bare.size() >= 2 && bare.front() == '"' && bare.back() == '"') bare = bare.substr(1, bare.size() - 2);
-    text += (text.empty() ? "" : ", ") + key + " " + bare;
-  }
-  return text;
-}
 
 bool KnobRow::is_for(const ScheduleGround& ground) const {
   if (of_schedule == nullptr || !ground.traits.takes(keys.front())) return false;

@@ -107,10 +107,11 @@ std::string work_in_words(const Scenario& scenario) {
   if (is_equal_work(scenario))
     return fmt::format("{} {}, {} {}", kMicroBatch, scenario.cluster.nodes.front().micro_batch_size, kSteps,
                        scenario.training.gradient_accumulation_steps);
-  std::string text = "micro-batches";
+  std::string text;
   for (const NodeGroup& group : scenario.cluster.nodes)
-    text += fmt::format("{} {} on {}", &group == &scenario.cluster.nodes.front() ? "" : " and",
-                        work_of(group, scenario.training), group.name);
+    if (group.count > 0)
+      text += fmt::format("{} {} on {}", text.empty() ? "micro-batches" : " and", work_of(group, scenario.training),
+                          group.name);
   return text;
 }
 

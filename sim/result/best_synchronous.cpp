@@ -32,7 +32,12 @@ struct Candidate {
 
 /// On unlike GPUs nobody who tunes lets the fast ones wait.
 ScheduleSpec balanced_where_unlike(ScheduleSpec spec, const Scenario& scenario) {
-  return identical_ranks(scenario.cluster) ? spec : with_some_balance(std::move(spec));
+  if (spec.balance != Balance::kNone || identical_ranks(scenario.cluster)) return spec;
+  // Where another may have its micro-batches chosen, so may this one.
+  const bool sized = std::any_of(scenario.schedules.begin(), scenario.schedules.end(),
+                                 [](const ScheduleSpec& each) { return each.balance == Balance::kSpeed; });
+  spec.balance = sized ? Balance::kSpeed : Balance::kCounts;
+  return spec;
 }
 
 /// A form of a schedule, read as its framework's; nothing where it cannot be had here.

@@ -34,7 +34,7 @@ struct FastestAdapter {
 };
 constexpr FastestAdapter kFastestAdapters[] = {
     {"infiniband", {100e9}}, {"infiniband_host", {100e9}}, {"roce", {100e9}}, {"tcp", {100e9}},
-    {"omnipath", {50e9}},    {"slingshot", {50e9}},        {"efa", {12.5e9}}, {"efa_rdma", {50e9}},
+    {"omnipath", {50e9}},    {"slingshot", {50e9}},        {"efa", {50e9}},   {"efa_rdma", {50e9}},
     {"tcpx", {25e9}},        {"sockets", {100e9}},
 };
 constexpr double kRounding = 1.05;

@@ -54,7 +54,7 @@ const TestAxis kOverlap = pointer_axis("/schedules/1/overlap", {"none", "backwar
 const TestAxis kLate = pointer_axis("/schedules/2/late_communication", {"wait", "accumulate"});
 const TestAxis kImplementation = knob_axis("implementation", "/training/implementation=compiled");
 const TestAxis kOptimizer = knob_axis("optimizer_implementation", "/training/optimizer_implementation=fused");
-const TestAxis kAttention = knob_axis("attention", "/cluster/nodes/0/attention=flash");
+const TestAxis kAttention = knob_axis("attention", "/training/attention=flash");
 const TestAxis kRecompute{"activation_recompute",
                           {{},
                            {"/training/activation_recompute=selective"},

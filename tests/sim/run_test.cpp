@@ -206,11 +206,12 @@ TEST(Warnings, AskAboutWhatNoHardwareHas) {
   EXPECT_EQ(asked({nics(R"("kind": "infiniband", "bandwidth": "200 GB/s")")}),
             "/cluster/nodes/0/nics/bandwidth is 200 GB/s, 1600 Gbit/s for each adapter, and the fastest of the kind "
             "infiniband has 800\n");
-  // Four of 100 Gbit/s are written with their number.
-  EXPECT_EQ(asked({nics(R"("kind": "efa", "bandwidth": "400 Gbit/s")")}),
-            "/cluster/nodes/0/nics/bandwidth is 50 GB/s, 400 Gbit/s for each adapter, and the fastest of the kind efa "
-            "has 100\n");
-  EXPECT_EQ(asked({nics(R"("kind": "efa", "count": 4, "bandwidth": "100 Gbit/s")")}), "");
+  // Four of 200 Gbit/s are written with their number.
+  EXPECT_EQ(
+      asked({nics(R"("kind": "tcpx", "bandwidth": "800 Gbit/s")")}),
+      "/cluster/nodes/0/nics/bandwidth is 100 GB/s, 800 Gbit/s for each adapter, and the fastest of the kind tcpx "
+      "has 200\n");
+  EXPECT_EQ(asked({nics(R"("kind": "tcpx", "count": 4, "bandwidth": "200 Gbit/s")")}), "");
   for (const std::string& kind : nic_kinds())
     EXPECT_NE(asked({nics("\"kind\": \"" + kind + R"(", "bandwidth": "200 GB/s")")}), "") << kind;
   // A100's 624 TFLOP/s are with sparsity.

@@ -268,12 +268,16 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   answer.model = scenario.model.name;
   answer.gpus = gpus_in_words(scenario.cluster);
   answer.baseline = scenario.baseline;
-  answer.asked = {arguments.text("scenario"), arguments.texts("--set"),
-                  samples_asked(scenario),    arguments.number("--batch-tolerance") / 100,
-                  network_of(arguments),      winner_rule_of(arguments)};
+  answer.asked = {.scenario = arguments.text("scenario"),
+                  .set = arguments.texts("--set"),
+                  .samples = samples_asked(scenario),
+                  .tolerance = arguments.number("--batch-tolerance") / 100,
+                  .sequence = scenario.training.sequence_length,
+                  .network = network_of(arguments),
+                  .rule = winner_rule_of(arguments)};
   answer.asked.objective = *value_named<Objective>(arguments.text("--objective"));
   const bool cost = answer.asked.objective == Objective::kCost;
-  if (cost && !price_per_hour(scenario.cluster))
+  if (cost && price_per_hour(scenario.cluster).value_or(0) == 0)
     throw BadInput(
         "--objective cost: the cluster has no price; write its node groups' \"price_per_gpu_hour\", such as "
         "--set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
