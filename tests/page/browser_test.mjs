@@ -33,8 +33,15 @@ const shot = (page) => page.evaluate(`document.querySelector('canvas').toDataURL
 const place = (page) => page.evaluate(`(() => { const c = document.querySelector('canvas'); c.scrollIntoView({block: 'center'});
   const {x, y, width, height} = c.getBoundingClientRect(); return {x, y, width, height}; })()`);
 
+/// Nothing that a program says to itself.
+async function saysNothingOdd(page) {
+  const words = (await page.evaluate('document.body.innerText')).match(/\b(null|NaN|undefined|Infinity)\b/g) ?? [];
+  assert.deepEqual(words, [], 'in the text of the page');
+}
+
 async function draws(page) {
   await page.settle();
+  await saysNothingOdd(page);
   assert.deepEqual(page.complaints, []);
   const shapes = await page.evaluate(`[...document.querySelectorAll('figure:not([hidden]) svg')].map((one) => one.querySelectorAll('path').length)`);
   assert.ok(shapes.length >= 2 && shapes.every((count) => count > 10), `shapes of the charts: ${shapes}`);
@@ -177,6 +184,7 @@ const sweepShot = (page) => page.evaluate(`[...document.querySelectorAll('#sweep
 
 async function sweepDraws(page) {
   await page.settle();
+  await saysNothingOdd(page);
   assert.deepEqual(page.complaints, []);
   const shapes = await sweepShapes(page);
   assert.ok(shapes.every((count) => count > 10), `shapes of the charts: ${shapes}`);

@@ -6,8 +6,8 @@ function showAnswer({words}) {
     el('p', {class: 'question', dir: 'auto'}, words.question),
     el('p', {class: 'answer', dir: 'auto'}, words.answer),
     el('dl', {class: 'facts'}, facts.map((fact) => [el('dt', {}, fact.name), el('dd', {dir: 'auto'}, fact.text)])),
-    words.description ? el('details', {}, el('summary', {}, 'about the scenario'),
-      el('p', {dir: 'auto'}, words.description)) : null);
+    ...(words.description ? [el('details', {}, el('summary', {}, 'about the scenario'),
+      el('p', {dir: 'auto'}, words.description))] : []));
 }
 
 /// A figure with its interval below it.
