@@ -189,8 +189,9 @@ std::string point_in_words(const SweepRows& rows, const Row& row) {
   const std::vector<std::string> names = short_names(axes);
   std::string text;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const Labels labels = labels_of(axes[i], names[i]);
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", labels.name, labels.values[row.point[i]]);
+    const std::size_t at = row.point[i];
+    const std::string value = numbers_of(axes[i]) ? axes[i].values[at] : labels_of(axes[i], names[i]).values[at];
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", names[i], value);
   }
   return text;
 }
