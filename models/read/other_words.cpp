@@ -49,7 +49,7 @@ std::string chip_of(const std::string& device) {
 }  // namespace
 
 const std::map<std::string, std::string>& training_words() {
-  static const Words all = [] {
+  static const Words kAll = [] {
     Words words;
     const auto parallel = [&](const char* what, const std::vector<std::string>& keys) {
       add(words, keys, fmt::format("{} parallelism is not modelled yet; leave it out", what));
@@ -85,11 +85,11 @@ const std::map<std::string, std::string>& training_words() {
     add(words, {"flash_attention", "use_flash_attn", "attn_implementation"}, "here it is \"attention\": \"flash\"");
     return words;
   }();
-  return all;
+  return kAll;
 }
 
 const std::map<std::string, std::string>& node_group_words() {
-  static const Words all = [] {
+  static const Words kAll = [] {
     Words words{{"devices", "did you mean \"device\"?"}, {"network", "did you mean \"nics\"?"}};
     add(words, {"num_gpus", "gpus_per_node", "gpu_count", "num_gpus_per_node", "n_gpus"}, is_here("gpus"));
     add(words, {"gpu", "gpu_type", "accelerator"}, is_here("device"));
@@ -99,11 +99,11 @@ const std::map<std::string, std::string>& node_group_words() {
     add(words, {"price", "price_per_hour", "cost"}, is_here("price_per_gpu_hour"));
     return words;
   }();
-  return all;
+  return kAll;
 }
 
 const std::map<std::string, std::string>& schedule_words() {
-  static const Words all = [] {
+  static const Words kAll = [] {
     Words words;
     for (const auto& [key, note] : training_words()) words.emplace(key, "of the training: " + note);
     add(words,
@@ -118,7 +118,7 @@ const std::map<std::string, std::string>& schedule_words() {
     add(words, {"overlap_comm", "overlap_grad_reduce"}, "here it is \"overlap\": \"backward\"");
     return words;
   }();
-  return all;
+  return kAll;
 }
 
 ObjectReader::Advice dtype_advice() {

@@ -77,6 +77,24 @@ double most_steps(const Scenario& scenario) {
   return most;
 }
 
+/// What a play comes to.
+void add_play(Evaluation& result, const RunResult& run, const Asked& asked) {
+  result.has_time = true;
+  result.samples = run.samples_per_update;
+  result.caveats =
+      caveats_of({{}, run.statistics, result.samples / asked.samples, result.fit_probability, false}, asked.rule);
+  result.update_time = run.update_time.value;
+  result.low = run.update_time_low.value;
+  result.high = run.update_time_high.value;
+  result.spread = run.spread;
+  result.sent = run.bytes_sent_per_rank_per_update.value;
+  result.exposed = run.exposed_communication.value;
+  result.mfu = run.mfu;
+  result.idle = run.gpu_idle_fraction;
+  result.total_time = run.total_time.value;
+  result.cost = run.cost.value_or(0);
+}
+
 }  // namespace
 
 Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label,
@@ -125,20 +143,7 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     }
   }
   const RunResult run = run_schedule(scenario, spec, evaluations, Advice::kNone);
-  result.has_time = true;
-  result.samples = run.samples_per_update;
-  result.caveats =
-      caveats_of({{}, run.statistics, result.samples / asked.samples, result.fit_probability, false}, asked.rule);
-  result.update_time = run.update_time.value;
-  result.low = run.update_time_low.value;
-  result.high = run.update_time_high.value;
-  result.spread = run.spread;
-  result.sent = run.bytes_sent_per_rank_per_update.value;
-  result.exposed = run.exposed_communication.value;
-  result.mfu = run.mfu;
-  result.idle = run.gpu_idle_fraction;
-  result.total_time = run.total_time.value;
-  result.cost = run.cost.value_or(0);
+  add_play(result, run, asked);
   result.state = is_batch(asked.samples, result.samples, tolerance) ? PointState::kPlayed : PointState::kOtherBatch;
   return result;
 }

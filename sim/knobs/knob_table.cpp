@@ -152,7 +152,7 @@ KnobRow of_one_key(const char* key, const char* meaning, std::vector<Alternative
   return {.name = key, .meaning = meaning, .keys = {key}, .of_schedule = alternatives};
 }
 
-std::vector<KnobRow> make_rows() {
+std::vector<KnobRow> scenario_rows() {
   return {
       {.name = kNodesKnob,
        .meaning = "the nodes that are used, with as many more micro-batches as keep the samples of an update",
@@ -174,6 +174,11 @@ std::vector<KnobRow> make_rows() {
        .meaning = "AdamW in one pass over the memory (fused), or in many",
        .of_scenario = optimizer_implementations},
       {.name = "attention", .meaning = "naive, or fused where the GPUs run that", .of_scenario = attentions},
+  };
+}
+
+std::vector<KnobRow> schedule_rows() {
+  return {
       of_one_key("meeting", "how replicas of a local schedule meet: in a ring, or node by node",
                  [](Ground) {
                    return of_key("meeting", {quoted(name_of(Meeting::kRing)), quoted(name_of(Meeting::kHierarchical))});
@@ -230,8 +235,13 @@ bool KnobRow::is_for(const ScheduleGround& ground) const {
 }
 
 const std::vector<KnobRow>& knob_rows() {
-  static const std::vector<KnobRow> rows = make_rows();
-  return rows;
+  static const std::vector<KnobRow> kRows = [] {
+    std::vector<KnobRow> rows = scenario_rows();
+    const std::vector<KnobRow> more = schedule_rows();
+    rows.insert(rows.end(), more.begin(), more.end());
+    return rows;
+  }();
+  return kRows;
 }
 
 const KnobRow& knob_named(const std::string& name) {

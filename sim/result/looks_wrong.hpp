@@ -10,8 +10,8 @@
 namespace accosim {
 
 /// Of each node group, as warnings "looks_wrong": links inside a node that are faster than any of their generation, as
-/// where both directions were added up; adapters faster than any of their kind, as where bytes were meant as bits; peaks
-/// above those of the generation, as where sparsity is counted.
+/// where both directions were added up; adapters faster than any of their kind, as where bytes were meant as bits;
+/// peaks above those of the generation, as where sparsity is counted.
 std::vector<Warning> looks_wrong(const Cluster& cluster);
 
 }  // namespace accosim
