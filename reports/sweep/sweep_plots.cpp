@@ -30,7 +30,11 @@ constexpr std::array<Fill, 10> kFills = {{{Hue::kGrey},
                                           {Hue::kInk, Pattern::kCross},
                                           {Hue::kSky, Pattern::kDots}}};
 
-Fill fill_of(std::size_t schedule) { return kFills[schedule % kFills.size()]; }
+/// Plain on a screen, where fine hatching flickers; in print patterns tell greys apart.
+Fill fill_of(std::size_t schedule, Theme theme) {
+  const Fill fill = kFills[schedule % kFills.size()];
+  return theme == Theme::kPrint ? fill : Fill{fill.hue};
+}
 
 std::size_t axis_named(const std::vector<Axis>& axes, const std::string& name) {
   const std::vector<std::string> shorts = short_names(axes);
@@ -88,7 +92,7 @@ std::vector<double> places_of(const std::vector<double>& values) {
 }
 
 /// What is on a map: the schedules that it names, and what its marks mean.
-std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const Merit& merit) {
+std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const Merit& merit, Theme theme) {
   std::vector<std::size_t> shown;
   std::string marks;
   for (const Row& row : rows.rows) {
@@ -100,7 +104,7 @@ std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const
   }
   std::sort(shown.begin(), shown.end());
   std::vector<LegendEntry> legend;
-  for (const std::size_t s : shown) legend.push_back({rows.heading.schedules[s], fill_of(s)});
+  for (const std::size_t s : shown) legend.push_back({rows.heading.schedules[s], fill_of(s, theme)});
   constexpr std::pair<char, const char*> kMeanings[] = {{'~', "~ or a dot: the interval leaves the fastest open"},
                                                         {'*', "* or a dot: none without a caveat, this is the nearest"},
                                                         {'x', "x none fits"},
@@ -110,8 +114,8 @@ std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const
   return legend;
 }
 
-void draw_cell(Svg& svg, const Box& box, const MapCell& cell) {
-  const Fill fill = cell.schedule ? fill_of(*cell.schedule) : Fill{Hue::kPaper};
+void draw_cell(Svg& svg, const Box& box, const MapCell& cell, Theme theme) {
+  const Fill fill = cell.schedule ? fill_of(*cell.schedule, theme) : Fill{Hue::kPaper};
   svg.rect(box, svg.paint(fill), {svg.ground().paper, 0.5});
   const std::string mark = cell.mark;
   const double size = std::min(12.0, box.height);
@@ -211,7 +215,7 @@ std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, c
       std::string(merit.by == Score::kCost ? "the cheapest schedule " : "the fastest schedule ") + suffix_of(merit.by));
   Svg svg(style.theme, style.width, words.title);
   double top = draw_heading(svg, words);
-  top = draw_legend(svg, map_legend(rows, cut, merit), top) + 10;
+  top = draw_legend(svg, map_legend(rows, cut, merit, style.theme), top) + 10;
   const std::vector<std::string> names = short_names(heading.axes);
   const Labels sideways = labels_of(heading.axes[across], names[across]),
                upwards = labels_of(heading.axes[upward], names[upward]);
@@ -226,7 +230,7 @@ std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, c
     if (!in_cut(row, cut)) continue;
     const Box box{left + wide * static_cast<double>(row.point[across]),
                   bottom - high * static_cast<double>(row.point[upward] + 1), wide, high};
-    draw_cell(svg, box, map_cell(row, merit));
+    draw_cell(svg, box, map_cell(row, merit), style.theme);
   }
   const std::size_t most_lines = static_cast<std::size_t>(std::max(2.0, (bottom - top) / 16));
   std::vector<double> at_lines, at_columns;
