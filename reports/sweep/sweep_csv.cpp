@@ -4,6 +4,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/base/text.hpp"
@@ -12,8 +13,11 @@
 namespace accosim {
 namespace {
 
-/// In quotes where it holds what would end a cell.
-std::string cell_of(const std::string& text) {
+/// In quotes where it holds what would end a cell. What a spreadsheet would take for a formula gets an apostrophe, by
+/// which it is a text.
+std::string cell_of(std::string text) {
+  const bool formula = !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
+  if (formula && !leading_number(text)) text.insert(0, "'");
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {

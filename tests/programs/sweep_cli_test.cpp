@@ -232,6 +232,8 @@ TEST(Sweep, WhatIsWrongIsToldBeforeTheWork) {
   refused({"sweep", kScenario, "--over", kSteps, "--shard", "3/3", "-o", rows}, "write i/n");
   refused({"sweep", kScenario, "--over", kSteps, "--shard", "0/3"}, "needs --output");
   refused({"sweep", kScenario, "--over", kSteps, "--timeout", "soon"}, "--timeout soon");
+  refused({"sweep", kScenario, "--over", kSteps, "--timeout", "1 ns"}, "--timeout 1 ns: is out of range; write ");
+  refused({"sweep", kScenario, "--over", kSteps, "--memory", "100 EB"}, "--memory 100 EB: is out of range; write ");
   EXPECT_FALSE(std::filesystem::exists(rows));
   std::ofstream(rows) << "{}\n";
   refused({"sweep", kScenario, "--over", kSteps, "-o", rows}, "--force");

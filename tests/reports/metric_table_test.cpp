@@ -153,6 +153,20 @@ TEST(MetricTable, RowsOfASweepAndTheirCsvHaveThoseThatSaySo) {
   }
 }
 
+TEST(SweepCsv, WhatASpreadsheetWouldCalculateIsAText) {
+  Heading heading{.version = "1",
+                  .scenario = "one",
+                  .id = "0",
+                  .points = 1,
+                  .grid = true,
+                  .axes = {{"/a", {"-1"}}},
+                  .schedules = {"=1+1"},
+                  .baseline = "=1+1"};
+  const Row row{0, {0}, {}, {with_every_metric<Metrics>()}, {}};
+  const std::string csv = text_of([&](std::ostream& out) { write_sweep_csv(out, {heading, {row}}, {}); });
+  EXPECT_NE(csv.find("\n0,-1,done,,'=1+1,"), std::string::npos) << csv;  // a number stays one
+}
+
 TEST(MetricTable, RunAndCompareShowThoseThatSaySo) {
   const RunResult result = full_result();
   const ConsoleOptions wide{.width = 400};

@@ -114,16 +114,18 @@ Sweep sweep_of(const Arguments& arguments, Texts& inputs) {
 }
 
 WorkerOptions worker_options(const Arguments& arguments) {
-  const auto quantity = [&](const char* option, Dimension dimension) {
-    if (!arguments.given(option)) return 0.0;
+  const auto quantity = [&](const char* option, Dimension dimension, double least, double most) {
     const ParsedQuantity parsed = parse_quantity(arguments.text(option), dimension);
     if (!parsed.error.empty()) throw BadInput(fmt::format("{} {}: {}", option, arguments.text(option), parsed.error));
-    return parsed.value;
+    if (parsed.value >= least && parsed.value <= most) return parsed.value;
+    throw BadInput(fmt::format("{} {}: is out of range; write {} to {}", option, arguments.text(option),
+                               print_quantity(least, dimension), print_quantity(most, dimension)));
   };
-  const ParsedQuantity timeout = parse_quantity(arguments.text("--timeout"), Dimension::kTime);
-  if (!timeout.error.empty())
-    throw BadInput(fmt::format("--timeout {}: {}", arguments.text("--timeout"), timeout.error));
-  return {arguments.whole("--jobs"), Seconds{timeout.value}, Bytes{quantity("--memory", Dimension::kData)}};
+  constexpr double kLeastTime = 1e-3, kMostTime = 1e9, kLeastMemory = 16e6, kMostMemory = 1e15;
+  const double timeout = quantity("--timeout", Dimension::kTime, kLeastTime, kMostTime);
+  const double memory =
+      arguments.given("--memory") ? quantity("--memory", Dimension::kData, kLeastMemory, kMostMemory) : 0;
+  return {arguments.whole("--jobs"), Seconds{timeout}, Bytes{memory}};
 }
 
 /// Indices of the shard's points that the file does not hold.
