@@ -37,8 +37,18 @@ std::vector<double> zero_redundancy_shares(std::vector<double> tensors, int rank
 }
 
 double largest_share(const std::vector<Layer>& layers, int ranks) {
-  const std::vector<double> shares = zero_redundancy_shares(tensors_of(layers), ranks);
-  return *std::max_element(shares.begin(), shares.end());
+  // Whoever looks for a way to fit asks thousands of times about the same model.
+  struct Known {
+    std::vector<double> tensors;
+    int ranks = 0;
+    double share = 0;
+  };
+  thread_local Known known;
+  std::vector<double> tensors = tensors_of(layers);
+  if (known.ranks == ranks && known.tensors == tensors) return known.share;
+  const std::vector<double> shares = zero_redundancy_shares(tensors, ranks);
+  known = {std::move(tensors), ranks, *std::max_element(shares.begin(), shares.end())};
+  return known.share;
 }
 
 }  // namespace accosim
