@@ -243,6 +243,12 @@ TEST(Advise, TheWinnerCanBeRunAgain) {
   for (const char* const key : {"update_time_s", "update_time_s_low", "update_time_s_high", "memory_resident_bytes",
                                 "bytes_sent_per_rank_per_update", "exposed_communication_s"})
     EXPECT_EQ(again[key].number(), winner[key].number()) << key;
+  // What was searched among the scenario's own schedules leaves the winner alone too.
+  const Json narrow = results_of({"advise", "finetune_1x8_a100", "--over", "micro_batch", "-o", file, "--force"});
+  const Json alone = results_of({"compare", file, "--no-tuned"})["results"];
+  ASSERT_EQ(alone.size(), 1U);
+  EXPECT_EQ(alone[0]["label"], narrow["winner"]["label"]);
+  EXPECT_EQ(alone[0]["update_time_s"].number(), narrow["winner"]["update_time_s"].number());
   // The same verb may write it again; another's file it leaves alone.
   EXPECT_EQ(accosim(advise_with({"-o", file, "--budget", "20"})).exit_code, 0);
   const std::string mine = folder.write("mine.json", R"({"schema": "accosim.scenario/1"})").string();

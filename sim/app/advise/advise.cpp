@@ -204,10 +204,21 @@ OutputKind winner_kind() {
   return kind;
 }
 
+/// What leaves one schedule in a scenario that is loaded with these settings.
+void leave_alone(const std::string& label, const std::string& scenario, std::vector<std::string>& settings) {
+  const JsonDocument resolved = parse_json(load_scenario(scenario, settings).resolved(), "");
+  for (const JsonValue& entry : resolved.root.find("schedules")->elements)
+    if (entry.find("label")->text == label) settings.push_back("/schedules=[" + dump_json(entry) + "]");
+  settings.push_back("/baseline=" + quoted_json(label));
+  settings.emplace_back("/published={}");
+}
+
 void write_winner(const Answer& answer, const std::string& path) {
   const std::size_t winner = *answer.advice.winner;
   std::vector<std::string> settings = answer.asked.set;
   for (std::string& each : settings_at(answer, winner)) settings.push_back(std::move(each));
+  const Form& form = answer.space.forms[candidate_of(answer.space, answer.advice.points[winner].index).form];
+  if (form.written) leave_alone(form.label, answer.asked.scenario, settings);
   JsonDocument document = parse_json(load_scenario(answer.asked.scenario, settings).resolved(), "");
   const Candidate candidate = candidate_of(answer.space, answer.advice.points[winner].index);
   document.root.set("description",
