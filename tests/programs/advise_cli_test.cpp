@@ -290,6 +290,25 @@ TEST(Advise, WhereNothingFitsItSaysSo) {
   EXPECT_NE(text.find("3840 do not fit into memory"), std::string::npos) << run.out;
 }
 
+TEST(Advise, SamplesOfAnotherLengthCountPerToken) {
+  // Half of the tokens take more than half of the time, so that shorter samples win by the sample and lose by the
+  // token.
+  const std::vector<std::string> scenario{"slow_network_4x8_a100", "--schedule", "zero1"};
+  std::vector<double> updates, totals;
+  for (const char* const length : {"512", "1024"}) {
+    const Json one = result(results_of({"compare", scenario[0], scenario[1], scenario[2], "--set",
+                                        std::string("/training/sequence_length=") + length}),
+                            "zero1");
+    updates.push_back(one["update_time_s"].number());
+    totals.push_back(one["total_time_s"].number());
+  }
+  ASSERT_LT(updates[0], updates[1]);
+  ASSERT_GT(totals[0], totals[1]);
+  const Json winner = results_of(
+      {"advise", scenario[0], scenario[1], scenario[2], "--over", "/training/sequence_length=512,1024"})["winner"];
+  EXPECT_EQ(winner["set"][0].text(), "/training/sequence_length=1024");
+}
+
 TEST(Advise, WrongOptionsAreToldWithWhatToWrite) {
   const ProgramRun budget = accosim(advise_with({"--budget", "many"}));
   EXPECT_EQ(budget.exit_code, 1);

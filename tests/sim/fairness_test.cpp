@@ -212,6 +212,21 @@ TEST(Fairness, ABalancedBaselineGainsNothingByBalance) {
   }
 }
 
+TEST(Fairness, WhereOneHasItsMicroBatchesChosenTheBestSynchronousHasToo) {
+  // ACCO with micro-batches of another size beside a rival that keeps the written ones would gain by size alone.
+  Scenario scenario =
+      load_scenario("straggler_4x8_a100", {"/training/implementation=compiled",
+                                           R"(/schedules=[{"name": "zero1"}, {"name": "acco", "balance": "speed"}])"})
+          .scenario;
+  const Evaluations evaluations(NetworkKind::kReference);
+  std::vector<int> chosen = chosen_schedules(scenario, {});
+  add_best_synchronous(scenario, chosen, evaluations);
+  EXPECT_EQ(scenario.schedules.back().balance, Balance::kSpeed);
+  const std::vector<RunResult> results = compare(scenario, chosen, evaluations, Advice::kNone);
+  for (const FairGain& gain : fair_comparison(scenario, results, evaluations).gains)
+    EXPECT_NEAR(gain.hidden, 1, 0.03) << gain.label;
+}
+
 TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
   Random random(62);
   for (int i = 0; i < 200; ++i) {
