@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 
-#include "build_info/project.hpp"
 #include "calibration/base/names.hpp"
 #include "calibration/base/random.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
+#include "models/spec/shipped.hpp"
 
 namespace accocal {
 namespace {
@@ -54,7 +54,7 @@ Corpus corpus_of(std::string_view text) {
 
 Corpus read_corpus(const std::string& named) {
   const std::string path =
-      named.empty() ? std::string(kSourceFolder) + "/calibration/data/devils_dictionary.txt" : named;
+      named.empty() ? data_dir() + "/calibration/data/devils_dictionary.txt" : named;
   std::string text;
   const std::string wrong = read_text_file(path, text, kMaxCorpusBytes);
   if (!wrong.empty()) throw BadInput(fmt::format("{}: {}", printable(path, 300), wrong));

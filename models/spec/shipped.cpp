@@ -36,9 +36,20 @@ std::string end_of(const fs::path& path, int parts) {
 
 }  // namespace
 
+std::string program_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
 std::string data_dir() {
   const char* const set = std::getenv("ACCOSIM_DATA_DIR");
-  return set != nullptr && *set != '\0' ? set : kSourceFolder;
+  if (set != nullptr && *set != '\0') return set;
+  static const std::string kFound = [] {
+    const fs::path installed = fs::path(program_folder()).parent_path() / kInstalledData;
+    std::error_code error;
+    return fs::exists(installed / "calibration/constants.json", error) ? installed.string() : std::string(kSourceFolder);
+  }();
+  return kFound;
 }
 
 std::vector<ShippedFile> shipped_files(FileKind kind) {

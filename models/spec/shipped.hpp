@@ -26,7 +26,10 @@ std::vector<ShippedFile> shipped_files(FileKind kind);
 /// The files that a name can mean: by the file's name, or by the end of its path ("paper/finetune_2x4_a100").
 std::vector<ShippedFile> shipped_as(FileKind kind, std::string_view name);
 
-/// Where shipped files are: the environment's ACCOSIM_DATA_DIR, else the source tree.
+/// Where the program that runs is: "/usr/bin" of an installed one.
+std::string program_folder();
+/// Where shipped files are: the environment's ACCOSIM_DATA_DIR, else what was installed with the program, else the source
+/// tree.
 std::string data_dir();
 
 }  // namespace accosim

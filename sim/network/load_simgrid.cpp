@@ -5,8 +5,10 @@
 
 #include <filesystem>
 
+#include "build_info/project.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/text.hpp"
+#include "models/spec/shipped.hpp"
 #include "sim/network/network.hpp"
 
 namespace accosim {
@@ -16,10 +18,10 @@ using MakeNetwork = Network* (*)(const EventGraph*);
 
 MakeNetwork loaded() {
   std::error_code error;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const std::filesystem::path folder = program_folder();
   std::filesystem::path library = folder / kSimgridLibrary;
-  if (!std::filesystem::exists(library, error))  // installed
-    library = folder / ".." / ACCOSIM_LIBDIR / "accosim" / kSimgridLibrary;
+  if (!std::filesystem::exists(library, error))
+    library = folder.parent_path() / kInstalledLibraries / kSimgridLibrary;
   const std::string name = library.string();
   void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const symbol = handle == nullptr ? nullptr : dlsym(handle, "accosim_simgrid_network");
