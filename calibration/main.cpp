@@ -17,6 +17,7 @@
 #include "calibration/converge/convergence.hpp"
 #include "calibration/converge/run_memory.hpp"
 #include "calibration/device/device_verbs.hpp"
+#include "calibration/help.hpp"
 #include "calibration/measure/measure.hpp"
 #include "calibration/ranks/provenance.hpp"
 #include "calibration/ranks/report.hpp"
@@ -393,10 +394,10 @@ ExitCode run_command_line(int argc, char** argv) {
   CLI::App app{"Runs the real distributed training step on CPUs or GPUs, and measures how long its parts take.",
                "accocal"};
   app.set_version_flag("--version", std::string("accocal ") + kVersion);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer(
       "Exit codes: 0 done, 1 bad input, 2 bad command line, 3 a bug of accocal, 4 the environment.\n"
-      "Start with: accocal measure --network \"netns:200 Mbit/s\" -o samples.json");
+      "Start with: accocal train --algorithm acco --updates 20 -o run.json");
   MeasureArguments measure_arguments;
   CLI::App* measure_verb =
       app.add_subcommand("measure", "Measure the parts of a training step, as samples for accosim fit");
@@ -410,10 +411,14 @@ ExitCode run_command_line(int argc, char** argv) {
   CLI::App* converge_verb =
       app.add_subcommand("converge", "Compare the losses of all algorithms from the same start, seed by seed");
   add_converge_options(converge_verb, converge_arguments);
+  add_help(app);
   try {
     app.parse(argc, argv);
+    if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
   } catch (const CLI::ParseError& error) {
     app.failure_message([](const CLI::App* of, const CLI::Error& wrong) {
+      if (wrong.get_name() == "RequiredError" && of->get_subcommands().empty())
+        return std::string("accocal: name a verb: measure, train or converge; accocal help says what they do\n");
       return printable_lines(CLI::FailureMessage::simple(of, wrong));
     });
     const bool asked = app.exit(error) == 0;  // --help and --version are no errors

@@ -119,6 +119,10 @@ ExitCode run_parsed(AllParsed& all) {
 }  // namespace
 
 ExitCode run_command_line(Texts words, const std::vector<Verb>& verbs) {
+  if (words.empty()) {
+    std::cerr << "accosim: name a verb, such as: " << kExamples[0].word << "; accosim help lists them\n";
+    return ExitCode::kBadCommandLine;
+  }
   if (!words.empty() && words[0] == "help") {  // of a verb: what its flag --help prints
     words.erase(words.begin());
     if (!words.empty() && words[0][0] != '-' && !is_verb(words[0], verbs)) {

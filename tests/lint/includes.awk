@@ -65,7 +65,7 @@ function own_header_allowed(header, to) {
 # Where a third party's header may be; empty when here, else where to put it.
 function home_elsewhere(header) {
   if (header ~ /^(simgrid|xbt)\//) return FILENAME == "sim/network/simgrid_network.cpp" ? "" : "sim/network/simgrid_network.cpp is SimGrid's only home"
-  if (header ~ /^CLI\//) return FILENAME ~ /^(sim\/app\/command_line|calibration\/main)\.cpp$/ ? "" : "CLI11 is at home in sim/app/command_line.cpp and in calibration/main.cpp"
+  if (header ~ /^CLI\//) return FILENAME ~ /^(sim\/app\/command_line|calibration\/(main|help))\.cpp$/ ? "" : "CLI11 is at home in sim/app/command_line.cpp and in calibration/main.cpp and help.cpp"
   if (header ~ /^nlohmann\//) return FILENAME ~ /^(models\/base\/json|tests\/base\/json_test)\.cpp$/ ? "" : "JSON is read and written with models/base/json.hpp; nlohmann is at home in models/base/json.cpp, and in the test that holds ours against it"
   if (header ~ /^Eigen\//) return (is_impl(FILENAME) && from ~ /^(models|calibration)/) || FILENAME == "calibration/train/gpt_passes.hpp" ? "" : "Eigen stays in .cpp files of models and calibration, and in calibration/train/gpt_passes.hpp"
   if (header ~ /^(gtest|gmock)\//) return from ~ /^tests($|\/)/ ? "" : "GoogleTest stays in tests"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <sstream>
 #include <thread>
 
 #include "build_info/programs.hpp"
@@ -28,6 +29,31 @@ std::vector<std::string> files_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
   return names;
+}
+
+TEST(AccocalHelp, IsOfTheProgramOrOfAVerb) {
+  const std::string whole = accocal({"help"}).out;
+  EXPECT_EQ(accocal({"--help"}).out, whole);
+  for (const std::string verb : {"measure", "train", "converge"}) {
+    EXPECT_NE(whole.find("\n  " + verb + " "), std::string::npos) << whole;
+    const ProgramRun page = accocal({"help", verb});
+    EXPECT_EQ(page.exit_code, 0) << page.err;
+    EXPECT_EQ(page.out, accocal({verb, "--help"}).out);
+    EXPECT_EQ(page.out.rfind("Usage: accocal " + verb + " [OPTIONS]\n", 0), 0U) << page.out;
+    EXPECT_EQ(page.out.find("INT"), std::string::npos) << "what CLI11 calls a type: " << page.out;
+    std::istringstream lines(page.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
+  // What an option takes, its range and its default.
+  EXPECT_NE(accocal({"help", "train"}).out.find("\n  -n, --ranks N         Number of ranks, each a process (1 to 64; "
+                                                "default: 4)\n"),
+            std::string::npos);
+  const ProgramRun wrong = accocal({"help", "trian"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("there are measure, train, converge, help"), std::string::npos) << wrong.err;
+  const ProgramRun none = accocal({});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_EQ(none.err, "accocal: name a verb: measure, train or converge; accocal help says what they do\n");
 }
 
 TEST(AccocalMeasure, WritesSamplesOfEveryPart) {
