@@ -114,7 +114,7 @@ void deliver(const std::string& path, const std::string& text) {
   flush_standard_output();
 }
 
-void add_force(CLI::App* verb, bool& force) { verb->add_flag("--force", force, "Replace a file of another kind"); }
+void add_force(CLI::App* verb, bool& force) { verb->add_flag("--force", force, "Replace a file that this verb did not write"); }
 
 struct MeasureArguments {
   LaunchArguments launch;

@@ -1,6 +1,6 @@
 // Schedules side by side; see console.hpp. Columns are in the order of the questions: how long, how much faster, at
 // what cost, how near to what was published, at what rate, where the time goes, does it fit. A column about which no
-// schedule has anything to say is left out, and none for want of room: write_table() goes on in further blocks.
+// schedule has anything to say is left out. One screen shows those that decide, as many as fit; `wide` shows all.
 #include "reports/console.hpp"
 
 #include <fmt/format.h>
@@ -59,12 +59,52 @@ bool extrapolates(const RunResult& result) {
   });
 }
 
+/// Places of the columns by which one decides, the most important first; the others come behind them in their order.
+constexpr int kDecide[] = {10, 20, 70, 40, 46, 160, 15, 80, 90, 30, 45, 50};
+constexpr int kLabelWidth = 22;  // what a schedule's label gets at least, of a longer one
+
+/// What `compare` shows, and what it left out for want of room.
+struct Shown {
+  std::vector<Column> columns;
+  std::vector<std::string> left_out;  ///< "speedup over best synchr."
+};
+
+int width_of(const Column& column) {
+  int width = std::max(display_width(column.head), display_width(column.sub_head));
+  for (const Cell& cell : column.cells) width = std::max(width, display_width(cell.text));
+  return width;
+}
+
 /// Columns of the comparison: the metrics that have one, and what is no single figure at its place among them.
 class Columns {
  public:
   Columns(const Scenario& scenario, const std::vector<RunResult>& results) : scenario_(scenario), results_(results) {}
 
-  std::vector<Column> all() && {
+  Shown shown(const ConsoleOptions& options) && {
+    add_all();
+    std::set<int> places;
+    int left = options.width - std::min(kLabelWidth, width_of(columns_.begin()->second));
+    const auto take = [&](int place) {
+      for (auto [at, end] = columns_.equal_range(place); at != end && !places.contains(place); ++at)
+        left -= kGap + width_of(at->second);
+      if (left >= 0 || options.wide) places.insert(place);
+    };
+    for (const int place : kDecide) take(place);
+    for (const auto& [place, column] : columns_) take(place);
+    places.insert(0);
+    Shown shown;
+    for (auto& [place, column] : columns_) {
+      if (places.contains(place))
+        shown.columns.push_back(std::move(column));
+      else
+        shown.left_out.push_back(column.head + (column.sub_head.empty() || column.head.back() == '-' ? "" : " ") +
+                                 column.sub_head);
+    }
+    return shown;
+  }
+
+ private:
+  void add_all() {
     add(0, "schedule", "", [&](const RunResult& r) {
       return Cell{r.label, r.label == scenario_.baseline ? Style::kDim : Style::kPlain};
     });
@@ -77,12 +117,8 @@ class Columns {
       const std::string figures = gib(r.memory_resident) + " / " + gib(r.memory_capacity);
       return Cell{figures + verdict_mark(r.fit.verdict), style_of(r.fit.verdict)};
     });
-    std::vector<Column> columns;
-    for (auto& [place, column] : columns_) columns.push_back(std::move(column));
-    return columns;
   }
 
- private:
   void add(int place, const std::string& head, const std::string& sub_head,
            const std::function<Cell(const RunResult&)>& cell) {
     Column column{head, sub_head, {}, false};
@@ -276,7 +312,10 @@ void write_comparison(std::ostream& out, const Scenario& scenario, const std::ve
   write_headline(out, scenario, results, standing, options);
   write_scenario_header(out, scenario, options);
   out << '\n';
-  write_table(out, Columns(scenario, results).all(), options);
+  const Shown shown = Columns(scenario, results).shown(options);
+  write_table(out, shown.columns, options);
+  if (!shown.left_out.empty())
+    write_wrapped(out, "--wide also shows: ", fmt::format("{}", fmt::join(shown.left_out, ", ")), options.width);
   write_best_synchronous(out, scenario, options);
   write_extrapolation(out, results, options);
   write_unsteady(out, results, options);

@@ -16,17 +16,11 @@ readme=$root/README.md
 unset COLUMNS NO_COLOR ACCOSIM_DATA_DIR
 cd -- "$root"
 
-# The header and the tables of `compare`; its warnings and closing words go on below.
+# An excerpt of `compare`: the answer and the table.
 region_compare() {
-  local output
-  output=$("$program" compare overlap_2x4_a100)
   printf '```text\n'
-  # Every block up to the first whose second line is a warning.
-  printf '%s\n' "$output" | awk '
-    /^  ! / { held = 0; exit }
-    { if (held) print line; line = $0; held = 1 }
-    END { if (held) print line }' | sed -e '$ { /^$/ d }'
-  printf '...\n```\n'
+  "$program" compare overlap_2x4_a100 | awk -v RS= -v ORS='\n\n' 'NR == 1 || NR == 3' | sed '/^--wide/,$d'
+  printf '```\n'
 }
 
 # The first table of the page: the groups, with each source left out of the fits and with the shipped constants.

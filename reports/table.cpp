@@ -12,6 +12,7 @@
 namespace accosim {
 namespace {
 
+constexpr int kLeastNames = 20;  // columns, for the names of rows beside all of their figures
 std::string blanks(int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); }
 
 std::string padded(const std::string& text, int width, bool left) {
@@ -23,8 +24,6 @@ void write_line(std::ostream& out, std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   out << line << '\n';
 }
-
-constexpr int kGap = 2;  // between two columns
 
 /// Where each block of a table ends, one past its last column, when blocks are at most `width` wide or hold one column
 /// besides the first.
@@ -114,8 +113,9 @@ void write_table(std::ostream& out, const std::vector<Column>& columns, const Co
     if (!widths.empty()) figures += kGap + width;
     widths.push_back(width);
   }
-  // The names of the rows get a third of the terminal, so that figures have room, or what these leave in one block.
-  widths[0] = std::min(widths[0], std::max({12, options.width / 3, options.width - figures}));
+  // The names of the rows get what the figures leave in one block, or a third of the terminal and further blocks.
+  const int left = options.width - figures;
+  widths[0] = std::min(widths[0], left >= kLeastNames ? left : std::max(12, options.width / 3));
   const auto line = [&](std::size_t begin, std::size_t end, const auto& cell_of) {
     std::string result;
     for (std::size_t i = 0; i < end; i = i == 0 ? begin : i + 1) {

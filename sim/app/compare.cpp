@@ -56,8 +56,11 @@ ExitCode compare_schedules(const Arguments& arguments) {
   if (arguments.flag("--json"))
     write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, standing, fair,
                        arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses);
-  else
-    write_comparison(std::cout, chosen.scenario, results, standing, console_options(), fair);
+  else {
+    ConsoleOptions console = console_options();
+    console.wide = arguments.flag("--wide");
+    write_comparison(std::cout, chosen.scenario, results, standing, console, fair);
+  }
   if (arguments.given("--timeline"))
     write_timeline(std::cout, timeline_picture(chosen.scenario, chosen.indices, results, evaluations, arguments),
                    console_options());
@@ -76,7 +79,11 @@ std::vector<Option> terminal_options() {
           "every rank that differs from the others, and not only six";
       option.needs.clear();
     }
-  return joined({{.names = "--timeline",
+  return joined({{.names = "--wide",
+                  .help = "Show every column, in further tables where the terminal is narrow",
+                  .value = false,
+                  .excludes = {"--json"}},
+                 {.names = "--timeline",
                   .help = "Draw what each lane of each rank does below the tables",
                   .value = false,
                   .excludes = {"--json"}}},
@@ -95,7 +102,7 @@ std::vector<Option> options() {
         .takes = "FILE"},
        {.names = "--critical-batch",
         .help =
-            "Critical batch of your training, in samples: what a grown batch is worth; default: the convergence file's",
+            "Critical batch of your training, in samples: it says what a larger batch is worth; default: the convergence file's",
         .value = 0.0,
         .least = 1e-9,
         .most = 1e18,

@@ -50,7 +50,7 @@ std::vector<Option> report_options() {
 
 Option tuned_option() {
   return {.names = "--no-tuned",
-          .help = "Leave out the best synchronous schedule, which delayed and local ones are held against",
+          .help = "Leave out the row of the best synchronous schedule",
           .value = false};
 }
 

@@ -11,13 +11,13 @@ std::vector<Option> winner_options() {
   const WinnerRule usual;
   return {
       {.names = "--batch-growth",
-       .help = "How many times as large as asked the winner's batch may be; whoever grows it more is named behind it",
+       .help = "The winner's batch may have grown so many times at most",
        .value = usual.batch_growth,
        .least = 1,
        .most = 1e9,
        .default_shown = true},
       {.names = "--fit-probability",
-       .help = "How likely the winner must fit into memory, in percent",
+       .help = "The winner must fit into memory with this probability, in percent",
        .value = kPercent * usual.fit_probability,
        .least = 10,  // below that it does not fit
        .most = kPercent,

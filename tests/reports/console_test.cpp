@@ -162,11 +162,13 @@ RunResult result_of(const char* schedule, const char* label, double speedup) {
   return result;
 }
 
-std::string compared(const Scenario& scenario, const std::vector<RunResult>& results, int width, bool color = false) {
+std::string compared(const Scenario& scenario, const std::vector<RunResult>& results, int width, bool wide = false,
+                     bool color = false) {
   std::ostringstream out;
   ConsoleOptions options;
   options.width = width;
   options.color = color;
+  options.wide = wide;
   write_comparison(out, scenario, results, standing_of(contenders_of(results, scenario.baseline), {}), options);
   return out.str();
 }
@@ -205,11 +207,17 @@ TEST(Comparison, WideTerminalHasOneRowAScheduleAndAnEightyColumnOneTheSameFigure
     return rows;
   };
   EXPECT_EQ(rows_of(compared(paper_like(), results, 160)), 1);
-  EXPECT_GT(rows_of(compared(paper_like(), results, 80)), 1);
+  EXPECT_GT(rows_of(compared(paper_like(), results, 80, true)), 1);
   for (const char* figure : {"1.72", "5:23:41", "98.3k", "12.3k", "1.40x", "31.4 / 80.0"}) {
     EXPECT_TRUE(has(compared(paper_like(), results, 160), figure)) << figure;
-    EXPECT_TRUE(has(compared(paper_like(), results, 80), figure)) << figure;
+    EXPECT_TRUE(has(compared(paper_like(), results, 80, true), figure)) << figure;
   }
+  // One screen: what decides is there, the rest is named.
+  const std::string screen = compared(paper_like(), results, 80);
+  EXPECT_EQ(rows_of(screen), 1) << screen;
+  for (const char* figure : {"1.72", "5:23:41", "1.40x", "31.4 / 80.0"}) EXPECT_TRUE(has(screen, figure)) << screen;
+  EXPECT_TRUE(has(unwrapped(screen), "--wide also shows: GPU-hours, tokens per s, per s and GPU,")) << screen;
+  EXPECT_FALSE(has(compared(paper_like(), results, 160), "--wide"));
 }
 
 TEST(Comparison, TheFirstLineAnswers) {
@@ -267,18 +275,19 @@ TEST(Comparison, GpuHoursRatesAndWhatTheyCost) {
   EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "cost"));
 }
 
-TEST(Comparison, NoColumnIsDroppedForWantOfRoom) {
-  // The rule of write_table(): blocks, as few as fit, with every column once and in one order.
+TEST(Comparison, WideDropsNoColumnForWantOfRoom) {
+  // The rule of write_table(): blocks, as few as fit, with every column once and in one order. Without `wide` one block,
+  // whose columns are some of these in the same order, and the more the wider.
   RunResult acco = result_of("acco", "ACCO", 1.4);
   acco.published_speedup = 1.72;
   acco.published_time = Seconds{6000};
   acco.update_time_low = Seconds{1.5};
   acco.update_time_high = Seconds{2};
   acco.cost = 108;
-  const auto heads_at = [&](int width) {
+  const auto heads_at = [&](int width, bool wide) {
     std::vector<std::string> heads;
     int blocks = 0;
-    const std::vector<std::string> lines = lines_of(compared(paper_like(), {acco}, width));
+    const std::vector<std::string> lines = lines_of(compared(paper_like(), {acco}, width, wide));
     for (std::size_t i = 0; i + 2 < lines.size(); ++i) {
       if (lines[i].rfind("schedule", 0) != 0 || lines[i + 2].rfind("\u2500", 0) != 0) continue;
       ++blocks;
@@ -287,18 +296,28 @@ TEST(Comparison, NoColumnIsDroppedForWantOfRoom) {
     }
     return std::pair(heads, blocks);
   };
-  const auto [all, one] = heads_at(250);
+  const auto [all, one] = heads_at(250, false);
   EXPECT_EQ(one, 1);
   EXPECT_EQ(all,
             (std::vector<std::string>{"update", "80",   "%",       "all",       "tokens",  "speedup",   "speedup",
                                       "batch",  "GPU-", "cost",    "published", "h:mm:ss", "published", "tokens",
                                       "per",    "s",    "MFLOP/s", "MFU",       "GPU",     "exposed",   "memory"}));
   int before = 1000;
+  std::size_t shown_before = 0;
   for (int width = 40; width <= 250; width += 7) {
-    const auto [heads, blocks] = heads_at(width);
+    const auto [heads, blocks] = heads_at(width, true);
     EXPECT_EQ(heads, all) << width;
     EXPECT_LE(blocks, before) << width;
     before = blocks;
+    const auto [shown, screens] = heads_at(width, false);
+    EXPECT_EQ(screens, 1) << width;
+    EXPECT_GE(shown.size(), shown_before) << width;
+    auto next = all.begin();
+    for (const std::string& head : shown) {
+      next = std::find(next, all.end(), head);
+      ASSERT_NE(next, all.end()) << head << " at " << width;
+    }
+    shown_before = shown.size();
   }
 }
 
@@ -329,7 +348,7 @@ TEST(Comparison, WhatDoesNotFitIsMarkedAndColourIsTheCallersChoice) {
   ddp.fit = {FitVerdict::kDoesNotFit, 0.01};
   EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160), "31.4 / 80.0 OOM"));
   EXPECT_FALSE(has(compared(paper_like(), {ddp}, 160), "\033["));
-  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160, true), "\033[31m"));
+  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160, false, true), "\033[31m"));
 }
 
 TEST(Comparison, KindsOfRanksThatHoldDifferentAmountsAreListedWhereOneMayNotFit) {

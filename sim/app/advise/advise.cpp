@@ -58,8 +58,7 @@ std::vector<Option> search_options() {
                "Gbit/s, =0..16:17 or =10..800:20:log; may be repeated, for every combination",
        .value = Texts()},
       {.names = "--budget",
-       .help = "Most points that are tried: so many are searched as a whole, of more candidates the best are looked "
-               "for",
+       .help = "Try at most so many points. Where there are more candidates, the search goes from the best on",
        .value = std::string("2000 points"),
        .empty = "names no number",
        .default_shown = true},

@@ -17,10 +17,9 @@ namespace accosim {
 Option by_option() {
   return {.names = "--by",
           .help =
-              "Of a sweep: what is called fast. same-batch: the largest speedup over the baseline at equal samples "
-              "an update; best-synchronous: over the best synchronous schedule; tokens: the most tokens per second; "
-              "time, cost: the least of all tokens; of rows that were played with --fair also alone: over the fastest "
-              "part alone, per token",
+              "What counts as fast in a sweep. same-batch: the speedup over the baseline at equal samples an update. "
+              "best-synchronous: that over the best synchronous schedule. tokens: tokens per second. time, cost: the "
+              "least for all tokens. alone: the speedup over the fastest part alone (rows of --fair)",
           .value = std::string("same-batch"),
           .choices = {"same-batch", "best-synchronous", "tokens", "time", "cost", "alone"},
           .default_shown = true};

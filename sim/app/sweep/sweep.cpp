@@ -32,22 +32,21 @@ std::vector<Option> axis_options() {
            "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; or a "
            "knob by its name (accosim list knobs), with all its alternatives; may be repeated, for every combination",
        .value = Texts()},
-      {.names = "--zip", .help = "Take the axes' values side by side, not in every combination", .value = false},
+      {.names = "--zip", .help = "Go through the axes side by side, not in every combination", .value = false},
       {.names = "--latin-hypercube",
-       .help = "Take so many points, in which every value of each axis occurs equally often",
+       .help = "Take N points, spread evenly over all axes",
        .value = 0,
        .least = 1,
        .most = kMostValues,
        .excludes = {"--zip"}},
       {.names = "--seed",
-       .help = "Of the Latin hypercube",
+       .help = "Seed of the Latin hypercube",
        .value = 0,
        .least = 0,
        .most = 1e9,
        .needs = "--latin-hypercube"},
       {.names = "--fair",
-       .help = "Of unlike GPUs or node groups: compare every point also with the fastest part alone (one kind of GPU, "
-               "or one node group)",
+       .help = "Compare each point also with its fastest part alone: one kind of GPU, or one node group",
        .value = false},
       tuned_option()};
 }
@@ -56,13 +55,13 @@ std::vector<Option> work_options() {
   return {
       jobs_option(),
       {.names = "--timeout",
-       .help = "Longest time of a point, which fails then",
+       .help = "Give up on a point after this long",
        .value = std::string("10 min"),
        .default_shown = true},
-      {.names = "--memory", .help = "Most memory of a process, such as 4 GiB; a point that needs more fails"},
+      {.names = "--memory", .help = "Give up on a point that needs more memory than this, such as 4 GiB"},
       {.names = "--shard",
-       .help = "Play part i of n: i/n with i from 0; auto: as the Slurm array, mpirun, mpiexec or srun that started "
-               "it says. Each part writes its own file (rows.0-of-8.jsonl), and accosim merge puts them together"}};
+       .help = "Play only part i of n: i/n with i from 0, or auto, as Slurm, mpirun, mpiexec or srun says. Each part has "
+               "a file of its own (rows.0-of-8.jsonl); accosim merge joins them"}};
 }
 
 std::vector<Option> file_options() {
@@ -201,7 +200,7 @@ Verb sweep_verb() {
       joined(joined(joined(play_options(), axis_options()), joined(work_options(), file_options())),
              joined(rows_options(), {force_option()}));
   return {.name = "sweep",
-          .help = "Play a scenario, or a sweep's file, at every point of a space: what is fastest where",
+          .help = "Play a scenario, or a sweep's file, at many points, and say what is fastest where",
           .options = all,
           .modes = {{.reads = names_of(all), .run = sweep}}};
 }
