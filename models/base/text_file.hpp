@@ -1,4 +1,4 @@
-// Input that a user names: a regular file of a sensible size, and nothing that may never end or never begin.
+// Input that a user names: a file or a pipe of a sensible size, and nothing that may never end or never begin.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ inline constexpr int kMaxMeasuredBytes = 32 * 1024 * 1024;
 /// For a text to train on; a few copies of it are held in memory.
 inline constexpr std::size_t kMaxCorpusBytes = std::size_t{1} << 30;
 
-/// Reads a regular file of at most `most_bytes` into `text`, following links. Returns what is wrong, to be put behind
+/// Reads a regular file, or a pipe that is written to at least once a minute (`diff <(...) FILE` of a shell), of at most
+/// `most_bytes` into `text`, following links. Returns what is wrong, to be put behind
 /// the file's name; empty when nothing is.
 std::string read_text_file(const std::string& path, std::string& text, std::size_t most_bytes = kMaxJsonBytes);
 

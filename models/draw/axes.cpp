@@ -27,6 +27,26 @@ std::vector<Tick> nice_ticks(double low, double high, int most) {
   return ticks;
 }
 
+std::vector<Tick> log_ticks(double low, double high, int most) {
+  std::vector<Tick> ticks;
+  if (!(high > low) || !(low > 0) || !std::isfinite(high) || most < 1) return ticks;
+  constexpr double kRounding = 1e-9;
+  const int first = static_cast<int>(std::floor(std::log10(low))), last = static_cast<int>(std::ceil(std::log10(high)));
+  const int step = std::max(1, (last - first + most - 1) / most);
+  const auto add = [&](std::vector<double> digits) {
+    ticks.clear();
+    for (int power = first; power <= last; power += step)
+      for (const double digit : digits) {
+        const double value = digit * std::pow(10, power);
+        if (value >= low * (1 - kRounding) && value <= high * (1 + kRounding))
+          ticks.push_back({value, fmt::format("{:.4g}", value)});
+      }
+  };
+  add({1, 2, 5});
+  if (ticks.size() > static_cast<std::size_t>(most)) add({1});
+  return ticks;
+}
+
 TimeUnit time_unit(Seconds longest) {
   constexpr double kEnough = 2;  // of a unit, to be written in it
   for (const TimeUnit unit :

@@ -22,6 +22,9 @@ struct Tick {
   std::string label;
 };
 std::vector<Tick> nice_ticks(double low, double high, int most);
+/// For a logarithmic axis: 1, 2 and 5 times the powers of ten from `low` > 0 to `high`, or the powers alone where these
+/// are more than `most`, or every second, third... of them.
+std::vector<Tick> log_ticks(double low, double high, int most);
 
 /// The unit in which times up to `longest` are written on an axis.
 struct TimeUnit {

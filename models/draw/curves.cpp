@@ -11,25 +11,10 @@ namespace {
 constexpr double kTop = 40, kHeight = 300, kBelow = 50, kLeft = 64, kRight = 150, kMargin = 14;
 constexpr double kLine = 15;  // pixels from one name to the next
 
-struct Look {
-  Hue hue;
-  const char* dashes;
-};
-
-const Look& look_of(int series) {
-  static constexpr std::array<Look, 8> kLooks = {{{Hue::kInk, ""},
-                                                  {Hue::kGrey, "7 3"},
-                                                  {Hue::kBlue, ""},
-                                                  {Hue::kSky, "7 3"},
-                                                  {Hue::kVermillion, ""},
-                                                  {Hue::kOrange, "7 3"},
-                                                  {Hue::kGreen, "2 2"},
-                                                  {Hue::kPurple, "9 2 2 2"}}};
-  return kLooks[static_cast<std::size_t>(series) % kLooks.size()];
-}
+const SeriesLook& look_of(int series) { return series_look(static_cast<std::size_t>(series)); }
 
 Stroke stroke_of(int series, Theme theme) {
-  return {colour_of(look_of(series).hue, theme), 1.7, look_of(series).dashes};
+  return {colour_of(look_of(series).fill.hue, theme), 1.7, look_of(series).dashes};
 }
 
 void draw_curve(Svg& svg, const ChartCurve& curve, const CurvePanel& panel, const Scale& x, const Scale& y) {
@@ -41,7 +26,7 @@ void draw_curve(Svg& svg, const ChartCurve& curve, const CurvePanel& panel, cons
   for (std::size_t i = 0; i < curve.high.size(); ++i) band.push_back(at(curve.points[i].x, curve.high[i]));
   for (std::size_t i = curve.low.size(); i-- > 0;) band.push_back(at(curve.points[i].x, curve.low[i]));
   constexpr double kBand = 0.15;  // opacity
-  if (!band.empty()) svg.path(line_shape(band) + "z", colour_of(look_of(curve.series).hue, svg.theme()), {}, kBand);
+  if (!band.empty()) svg.path(line_shape(band) + "z", colour_of(look_of(curve.series).fill.hue, svg.theme()), {}, kBand);
   svg.path(line_shape(line), "none", stroke_of(curve.series, svg.theme()));
 }
 

@@ -70,6 +70,19 @@ const Ground& ground_of(Theme theme) {
   return theme == Theme::kLight ? kLight : theme == Theme::kDark ? kDark : kPrint;
 }
 
+const SeriesLook& series_look(std::size_t n) {
+  static constexpr std::array<SeriesLook, 9> kLooks = {{{{Hue::kGrey}, "7 3"},
+                                                        {{Hue::kSky}, ""},
+                                                        {{Hue::kOrange, Pattern::kDots}, "7 3"},
+                                                        {{Hue::kGreen, Pattern::kVertical}, "2 2"},
+                                                        {{Hue::kVermillion, Pattern::kRising}, ""},
+                                                        {{Hue::kPurple, Pattern::kHorizontal}, "9 2 2 2"},
+                                                        {{Hue::kBlue, Pattern::kFalling}, ""},
+                                                        {{Hue::kYellow}, "2 2"},
+                                                        {{Hue::kInk, Pattern::kCross}, "7 3"}}};
+  return kLooks[n % kLooks.size()];
+}
+
 const char* colour_of(Hue hue, Theme theme) {
   if (hue == Hue::kPaper) return ground_of(theme).paper;
   if (hue == Hue::kInk) return ground_of(theme).ink;

@@ -34,6 +34,14 @@ struct Fill {
   Pattern pattern = Pattern::kPlain;
 };
 
+/// How the n-th of several things is drawn, in every picture and on the page (reports/page/src/sweep.js has the same
+/// colours): the fill of an area, and the colour and dashes of a line.
+struct SeriesLook {
+  Fill fill;
+  const char* dashes;
+};
+const SeriesLook& series_look(std::size_t n);
+
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
 };

@@ -26,23 +26,26 @@ Fill fill_of(TimeUse use) {
   return fill_of(Activity::kHost);
 }
 
+bool has_grown(const UpdateBreakdown& breakdown) { return std::abs(breakdown.batch_inflation - 1) > 5e-3; }
+
+/// For as many samples as are asked of an update: else a schedule whose batch grows looks slow.
 Bar bar_of(const UpdateBreakdown& breakdown) {
   Bar bar;
   bar.name = breakdown.label;
-  constexpr double kSame = 5e-3;
-  if (std::abs(breakdown.batch_inflation - 1) > kSame)
+  const double share = has_grown(breakdown) ? 1 / breakdown.batch_inflation : 1;
+  if (has_grown(breakdown))
     bar.detail = human_factor(breakdown.batch_inflation) + " the batch";
   for (int i = 0; i < kTimeUses; ++i) {
     const auto use = static_cast<TimeUse>(i);
-    const Seconds time = breakdown.parts[static_cast<std::size_t>(i)];
+    const Seconds time = share * breakdown.parts[static_cast<std::size_t>(i)];
     constexpr double kNothing = 1e-6;  // of the update: what rounding leaves
-    if (time > kNothing * breakdown.update_time)
+    if (time > kNothing * share * breakdown.update_time)
       bar.parts.push_back({name_of(use), time.value, human_time(time), "", fill_of(use)});
   }
-  bar.total = fmt::format("{} ({} to {})", human_time(breakdown.update_time), human_time(breakdown.low),
-                          human_time(breakdown.high));
-  bar.low = breakdown.low.value;
-  bar.high = breakdown.high.value;
+  bar.total = fmt::format("{} ({} to {})", human_time(share * breakdown.update_time), human_time(share * breakdown.low),
+                          human_time(share * breakdown.high));
+  bar.low = share * breakdown.low.value;
+  bar.high = share * breakdown.high.value;
   return bar;
 }
 
@@ -54,8 +57,8 @@ std::string breakdown_svg(const PlotHeading& heading, const std::vector<UpdateBr
   chart.heading = heading;
   Seconds longest;
   for (const UpdateBreakdown& breakdown : breakdowns) {
-    chart.bars.push_back(bar_of(breakdown));
-    longest = std::max({longest, breakdown.update_time, breakdown.high});
+    const Bar& bar = chart.bars.emplace_back(bar_of(breakdown));
+    longest = std::max({longest, Seconds{bar.high}, has_grown(breakdown) ? Seconds{} : breakdown.update_time});
   }
   for (int i = 0; i < kTimeUses; ++i) {
     const std::string name = name_of(static_cast<TimeUse>(i));
@@ -67,7 +70,9 @@ std::string breakdown_svg(const PlotHeading& heading, const std::vector<UpdateBr
   chart.legend.push_back({"80 % interval", {}, LegendEntry::Shape::kWhisker});
   const TimeUnit unit = time_unit(longest);
   chart.unit = unit.size.value;
-  chart.axis = fmt::format("time of an update, mean of the ranks ({})", unit.name);
+  const bool grown = std::any_of(breakdowns.begin(), breakdowns.end(), has_grown);
+  chart.axis = fmt::format("time {}, mean of the ranks ({})",
+                           grown ? "for the samples that are asked of an update" : "of an update", unit.name);
   return bar_chart_svg(chart, style);
 }
 

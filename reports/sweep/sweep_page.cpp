@@ -15,6 +15,7 @@
 #include "models/base/text.hpp"
 #include "reports/page.hpp"
 #include "reports/sweep/sweep_words.hpp"
+#include "sim/sweep/axis_label.hpp"
 #include "sim/result/metric_table.hpp"
 #include "sim/sweep/worth.hpp"
 
@@ -33,7 +34,7 @@ JsonValue short_number(std::optional<double> value) {
 }
 
 JsonValue axes_json(const Heading& heading) {
-  const std::vector<std::string> names = short_names(heading.axes);
+  const std::vector<std::string> names = axis_names(heading.axes);
   std::vector<JsonValue> axes;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Labels labels = labels_of(heading.axes[i], names[i]);

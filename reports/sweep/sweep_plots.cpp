@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <set>
 #include <utility>
 
 #include "models/base/errors.hpp"
@@ -15,24 +17,14 @@
 #include "models/draw/curves.hpp"
 #include "models/spec/cluster.hpp"
 #include "reports/sweep/sweep_words.hpp"
+#include "sim/sweep/axis_label.hpp"
 
 namespace accosim {
 namespace {
 
-constexpr std::array<Fill, 10> kFills = {{{Hue::kGrey},
-                                          {Hue::kSky},
-                                          {Hue::kOrange, Pattern::kDots},
-                                          {Hue::kGreen, Pattern::kVertical},
-                                          {Hue::kVermillion, Pattern::kRising},
-                                          {Hue::kPurple, Pattern::kHorizontal},
-                                          {Hue::kYellow, Pattern::kFalling},
-                                          {Hue::kBlue},
-                                          {Hue::kInk, Pattern::kCross},
-                                          {Hue::kSky, Pattern::kDots}}};
-
 /// Plain on a screen, where fine hatching flickers; in print patterns tell greys apart.
 Fill fill_of(std::size_t schedule, Theme theme) {
-  const Fill fill = kFills[schedule % kFills.size()];
+  const Fill fill = series_look(schedule).fill;
   return theme == Theme::kPrint ? fill : Fill{fill.hue};
 }
 
@@ -40,7 +32,7 @@ std::size_t axis_named(const std::vector<Axis>& axes, const std::string& name) {
   const std::vector<std::string> shorts = short_names(axes);
   std::vector<std::string> known;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (name == axes[i].pointer || name == shorts[i]) return i;
+    if (name == axes[i].pointer || name == shorts[i] || name == axes[i].label) return i;
     known.insert(known.end(), {shorts[i], axes[i].pointer});
   }
   throw BadInput(fmt::format("the sweep has no axis {}{}", in_quotes(name), hint(name, known)));
@@ -53,8 +45,33 @@ bool in_cut(const Row& row, const Cut& cut) {
   return true;
 }
 
+/// The other axes are at their middle, or at the value nearest to it at which most points along the first axis were
+/// played: as on the page.
+void choose_places(const SweepRows& rows, Cut& cut) {
+  const std::vector<Axis>& axes = rows.heading.axes;
+  for (std::size_t i = 0; i < axes.size(); ++i) cut.at[i] = (axes[i].values.size() - 1) / 2;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Cut one{{cut.axes.front()}, cut.at};
+    const auto middle = static_cast<std::ptrdiff_t>(cut.at[i]);
+    std::vector<std::size_t> nearest(axes[i].values.size());
+    std::iota(nearest.begin(), nearest.end(), std::size_t{0});
+    const auto distance = [&](std::size_t at) { return std::abs(static_cast<std::ptrdiff_t>(at) - middle); };
+    std::stable_sort(nearest.begin(), nearest.end(),
+                     [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
+    std::ptrdiff_t most = -1;
+    for (const std::size_t at : nearest) {
+      one.at[i] = at;
+      const auto played = std::count_if(rows.rows.begin(), rows.rows.end(),
+                                        [&](const Row& row) { return row.done() && in_cut(row, one); });
+      if (played <= most) continue;
+      most = played;
+      cut.at[i] = at;
+    }
+  }
+}
+
 PlotHeading heading_of(const SweepRows& rows, const Cut& cut, const std::string& what) {
-  const std::vector<std::string> names = short_names(rows.heading.axes);
+  const std::vector<std::string> names = axis_names(rows.heading.axes);
   std::string rest;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
@@ -72,21 +89,61 @@ const char* suffix_of(Score by) {
   }
 }
 
-/// Ticks at every value, or at every second, third... where there is room for `most` only.
+/// Whether they span a factor of ten or more, and none is 0.
+bool spans_decades(const std::vector<double>& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  constexpr double kWide = 10;
+  return *least > 0 && *most >= kWide * *least;
+}
+
+/// Where `value` lies between the places of the axis' values, which ascend.
+double place_of(double value, const std::vector<double>& values, const std::vector<double>& places, bool logarithmic) {
+  const auto above = std::lower_bound(values.begin(), values.end(), value);
+  if (above == values.begin()) return places.front();
+  if (above == values.end()) return places.back();
+  const auto at = static_cast<std::size_t>(above - values.begin());
+  const auto scaled = [&](double number) { return logarithmic ? std::log(number) : number; };
+  const double part = (scaled(value) - scaled(values[at - 1])) / (scaled(values[at]) - scaled(values[at - 1]));
+  return places[at - 1] + part * (places[at] - places[at - 1]);
+}
+
+/// Ticks at every value, or where there is room for `most` only: at round numbers and both ends of an axis of numbers,
+/// at every second, third... of others.
 std::vector<Tick> ticks_of(const std::vector<std::string>& values, const std::vector<double>& places,
-                           std::size_t most) {
+                           const std::optional<Numbers>& numbers, std::size_t most) {
   std::vector<Tick> ticks;
+  // Short numbers are those that somebody wrote, and none that a formula gave.
+  const auto is_short = [](const std::string& value) { return value.size() <= 4; };
+  const bool written = std::all_of(values.begin(), values.end(), is_short);
+  const bool rising = numbers && std::is_sorted(numbers->values.begin(), numbers->values.end());
+  if (rising && (values.size() > most || !written)) {
+    const std::vector<double>& all = numbers->values;
+    const bool logarithmic = spans_decades(all);
+    const int room = static_cast<int>(std::max<std::size_t>(most, 3)) - 2;
+    for (const Tick& tick : logarithmic ? log_ticks(all.front(), all.back(), room)
+                                        : nice_ticks(all.front(), all.back(), room))
+      ticks.push_back({place_of(tick.value, all, places, logarithmic), tick.label});
+    // The ends, in place of a round number that they would touch.
+    const double length = std::abs(places.back() - places.front()), least = 0.7 * length / static_cast<double>(most);
+    const auto touches = [&](double end) {
+      return [=](const Tick& tick) { return std::abs(tick.value - end) < least; };
+    };
+    for (const std::size_t end : {std::size_t{0}, values.size() - 1}) {
+      std::erase_if(ticks, touches(places[end]));
+      ticks.push_back({places[end], fmt::format("{:.3g}", all[end])});
+    }
+    std::sort(ticks.begin(), ticks.end(), [](const Tick& a, const Tick& b) { return a.value < b.value; });
+    return ticks;
+  }
   const std::size_t step = (values.size() + most - 1) / most;
   for (std::size_t i = 0; i < values.size(); i += step) ticks.push_back({places[i], values[i]});
   return ticks;
 }
 
-/// Where points lie: in their logarithm where they span more than a factor of ten and none is 0.
+/// Where points lie: in their logarithm where they span decades.
 std::vector<double> places_of(const std::vector<double>& values) {
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  constexpr double kWide = 10;
   std::vector<double> places = values;
-  if (*least > 0 && *most >= kWide * *least)
+  if (spans_decades(values))
     for (double& place : places) place = std::log10(place);
   return places;
 }
@@ -94,19 +151,23 @@ std::vector<double> places_of(const std::vector<double>& values) {
 /// What is on a map: the schedules that it names, and what its marks mean.
 std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const Merit& merit, Theme theme) {
   std::vector<std::size_t> shown;
+  std::set<std::pair<std::size_t, std::size_t>> open;
   std::string marks;
   for (const Row& row : rows.rows) {
     if (!in_cut(row, cut)) continue;
     const MapCell cell = map_cell(row, merit);
     marks += cell.mark;
+    if (cell.schedule && cell.close) open.insert(std::minmax(*cell.schedule, *cell.close));
     if (cell.schedule && std::find(shown.begin(), shown.end(), *cell.schedule) == shown.end())
       shown.push_back(*cell.schedule);
   }
   std::sort(shown.begin(), shown.end());
   std::vector<LegendEntry> legend;
   for (const std::size_t s : shown) legend.push_back({rows.heading.schedules[s], fill_of(s, theme)});
-  constexpr std::pair<char, const char*> kMeanings[] = {{'~', "~ or a dot: the interval leaves the fastest open"},
-                                                        {'*', "* or a dot: none without a caveat, this is the nearest"},
+  if (!open.empty()) legend.push_back({"~ or a dot: too near to tell apart", {Hue::kPaper}});
+  for (const auto& [one, other] : open)
+    legend.push_back({fmt::format("~ {} or {}", rows.heading.schedules[one], rows.heading.schedules[other]), {Hue::kPaper}});
+  constexpr std::pair<char, const char*> kMeanings[] = {{'*', "* or a dot: none without a caveat, this is the nearest"},
                                                         {'x', "x none fits"},
                                                         {'!', "! failed"}};
   for (const auto& [mark, meaning] : kMeanings)
@@ -114,11 +175,12 @@ std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const
   return legend;
 }
 
-void draw_cell(Svg& svg, const Box& box, const MapCell& cell, Theme theme) {
+void draw_cell(Svg& svg, const Box& box, const MapCell& cell, const std::vector<std::string>& schedules, Theme theme) {
   const Fill fill = cell.schedule ? fill_of(*cell.schedule, theme) : Fill{Hue::kPaper};
   svg.rect(box, svg.paint(fill), {svg.ground().paper, 0.5});
-  const std::string mark = cell.mark;
   const double size = std::min(12.0, box.height);
+  const std::string either = cell.close ? "or " + schedules[*cell.close] : std::string(cell.mark);
+  const std::string mark = label_fits(either, box.width, size) ? either : cell.mark;
   if (mark.empty()) return;
   if (label_fits(mark, box.width, size)) {
     draw_label(svg, box, fill, mark, size);
@@ -148,6 +210,7 @@ Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::strin
   for (const std::size_t i : longest_first(heading.axes))
     if (cut.axes.size() < axes && std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
       cut.axes.push_back(i);
+  choose_places(rows, cut);
   for (const std::string& each : at) {
     const std::size_t equals = each.find('=');
     if (equals == std::string::npos) throw BadInput(fmt::format("--at {}: write axis=value", in_quotes(each)));
@@ -174,13 +237,13 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
   CurvePanel panel;
   const PlotHeading words = heading_of(rows, cut, shown_in_words(rows, by) + ", with 80 % intervals");
   panel.title = fmt::format("{}: {}", words.title, words.subtitle);
-  const Labels labels = labels_of(heading.axes[axis], short_names(heading.axes)[axis]);
+  const Labels labels = labels_of(heading.axes[axis], axis_names(heading.axes)[axis]);
   panel.x_title = labels.name;
   panel.y_unit = by == Score::kTime ? " h" : by == Score::kCost ? "" : "x";
   const auto [least, most] = std::minmax_element(places.begin(), places.end());
   panel.least_x = *least;
   panel.most_x = *most > *least ? *most : *least + 1;
-  panel.x_ticks = ticks_of(labels.values, places, static_cast<std::size_t>(style.width / 90));
+  panel.x_ticks = ticks_of(labels.values, places, numbers, static_cast<std::size_t>(style.width / 60));
   const bool over = !is_spent(by);  // a baseline, which is 1
   panel.low = over ? 1 : std::numeric_limits<double>::infinity();
   panel.high = over ? 1 : 0;
@@ -216,7 +279,7 @@ std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, c
   Svg svg(style.theme, style.width, words.title);
   double top = draw_heading(svg, words);
   top = draw_legend(svg, map_legend(rows, cut, merit, style.theme), top) + 10;
-  const std::vector<std::string> names = short_names(heading.axes);
+  const std::vector<std::string> names = axis_names(heading.axes);
   const Labels sideways = labels_of(heading.axes[across], names[across]),
                upwards = labels_of(heading.axes[upward], names[upward]);
   const std::vector<std::string>&columns = sideways.values, &lines = upwards.values;
@@ -230,19 +293,19 @@ std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, c
     if (!in_cut(row, cut)) continue;
     const Box box{left + wide * static_cast<double>(row.point[across]),
                   bottom - high * static_cast<double>(row.point[upward] + 1), wide, high};
-    draw_cell(svg, box, map_cell(row, merit), style.theme);
+    draw_cell(svg, box, map_cell(row, merit), heading.schedules, style.theme);
   }
   const std::size_t most_lines = static_cast<std::size_t>(std::max(2.0, (bottom - top) / 16));
   std::vector<double> at_lines, at_columns;
   for (std::size_t i = 0; i < lines.size(); ++i) at_lines.push_back(bottom - high * (static_cast<double>(i) + 0.5));
   for (std::size_t i = 0; i < columns.size(); ++i) at_columns.push_back(left + wide * (static_cast<double>(i) + 0.5));
-  for (const Tick& tick : ticks_of(lines, at_lines, most_lines))
+  for (const Tick& tick : ticks_of(lines, at_lines, numbers_of(heading.axes[upward]), most_lines))
     svg.text(left - 6, tick.value + 4, cut_to_pixels(tick.label, left - kPlotMargin - 20, 11),
              {.size = 11, .anchor = Anchor::kEnd});
   double widest = 20;
   for (const std::string& value : columns) widest = std::max(widest, text_width(value, 11) + 10);
   const std::size_t most_columns = static_cast<std::size_t>(std::max(2.0, (style.width - left) / widest));
-  for (const Tick& tick : ticks_of(columns, at_columns, most_columns))
+  for (const Tick& tick : ticks_of(columns, at_columns, numbers_of(heading.axes[across]), most_columns))
     svg.text(tick.value, bottom + 16, tick.label, {.size = 11, .anchor = Anchor::kMiddle});
   svg.text((left + style.width - kPlotMargin) / 2, bottom + 34, sideways.name,
            {.anchor = Anchor::kMiddle, .colour = svg.ground().dim});

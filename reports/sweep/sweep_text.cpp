@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "reports/column_format.hpp"
 #include "reports/human.hpp"
 #include "reports/sweep/sweep_words.hpp"
+#include "sim/sweep/axis_label.hpp"
 #include "sim/sweep/worth.hpp"
 
 namespace accosim {
@@ -65,8 +67,15 @@ void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, cons
 void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit, const ConsoleOptions& options) {
   const std::vector<Ranked> ranking = ranking_of(rows, merit);
   if (ranking.size() < 2) return;
+  const std::size_t count = std::min(ranking.size(), kMostRanked);
+  std::vector<Seconds> times;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Metrics& figures = ranking[i].row->schedules[ranking[i].schedule];
+    times.push_back(figures.total_time / figures.update_time * std::max(figures.update_time, figures.update_time_high));
+  }
+  const ClockFormat clock = clock_format(times);
   const bool priced = are_priced(rows), one = rows.heading.axes.size() == 1;
-  const Labels labels = labels_of(rows.heading.axes.front(), short_names(rows.heading.axes).front());
+  const Labels labels = labels_of(rows.heading.axes.front(), axis_names(rows.heading.axes).front());
   std::vector<Column> columns{left(one                        ? labels.name
                                    : merit.by == Score::kCost ? "the cheapest points"
                                                               : "the fastest points"),
@@ -77,16 +86,15 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
                               right("GPU-", "hours")};
   if (priced) columns.push_back(right("cost"));
   Table table(columns);
-  const std::size_t count = std::min(ranking.size(), kMostRanked);
   for (std::size_t i = 0; i < count; ++i) {
     const auto& [row, schedule, winner] = ranking[i];
     const Metrics& figures = row->schedules[schedule];
     const double updates = figures.total_time / figures.update_time;
     std::vector<std::string> cells{one ? labels.values[row->point.front()] : point_in_words(rows, *row),
                                    rows.heading.schedules[schedule] + (winner ? "" : " *"),
-                                   human_clock(figures.total_time),
-                                   fmt::format("{} - {}", human_clock(updates * figures.update_time_low),
-                                               human_clock(updates * figures.update_time_high)),
+                                   clock.text_of(figures.total_time),
+                                   fmt::format("{} - {}", clock.text_of(updates * figures.update_time_low),
+                                               clock.text_of(updates * figures.update_time_high)),
                                    human_count(figures.tokens_per_second),
                                    human_count(figures.gpu_hours)};
     if (priced) cells.push_back(figures.cost ? human_count(*figures.cost) : "-");
@@ -190,7 +198,7 @@ void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& 
   const std::string best = ranking_in_words(rows, merit);
   if (!best.empty()) write_all(out, {best}, options);
   write_ranking(out, rows, merit, options);
-  const std::vector<std::string> names = short_names(rows.heading.axes);
+  const std::vector<std::string> names = axis_names(rows.heading.axes);
   for (std::size_t axis = 0; axis < names.size(); ++axis) write_wins(out, rows, axis, names[axis], merit, options);
   write_all(out, crossovers_in_words(rows, merit, kMostLines), options);
   write_map(out, rows, names, merit, options);

@@ -11,6 +11,7 @@
 
 #include "reports/caveats_text.hpp"
 #include "reports/human.hpp"
+#include "sim/sweep/axis_label.hpp"
 #include "sim/sweep/worth.hpp"
 
 namespace accosim {
@@ -75,7 +76,7 @@ void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::opti
     text += worth.pays == 0 ? fmt::format("none of {}", points_in_words(worth.points))
                             : fmt::format("{} of {}", worth.pays, points_in_words(worth.points));
   if (worth.open > 0) text += fmt::format(" (at {} the interval leaves it open)", points_in_words(worth.open));
-  const std::vector<std::string> names = short_names(rows.heading.axes);
+  const std::vector<std::string> names = axis_names(rows.heading.axes);
   const std::vector<WorthChange> changes = worth_changes(rows, schedule, rule);
   constexpr std::size_t kMostChanges = 3;
   text += ".";
@@ -115,17 +116,29 @@ std::string points_in_words(std::size_t count) { return count == 1 ? "1 point" :
 
 std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
   std::size_t failed = 0, close = 0;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> open;  // winner and the next, points
   for (const Row& row : rows.rows) {
+    const MapCell cell = map_cell(row, merit);
     failed += row.done() ? 0 : 1;
-    close += row.done() && is_close(row, standing_at(row, merit), merit) ? 1 : 0;
+    if (!cell.schedule || !cell.close) continue;
+    ++close;
+    ++open[{*cell.schedule, *cell.close}];
   }
   std::string text = fmt::format("{}: {} of {} schedules", rows.heading.scenario, points_in_words(rows.rows.size()),
                                  rows.heading.schedules.size());
   if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
   text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
-  if (close > 0)
-    text += fmt::format(" At {} the interval leaves open which schedule is the fastest (~).", points_in_words(close));
-  return text;
+  if (close == 0) return text;
+  text += fmt::format(" At {} the interval leaves open which schedule is the fastest (~)", points_in_words(close));
+  std::vector<std::pair<std::size_t, std::string>> pairs;
+  for (const auto& [both, points] : open)
+    pairs.emplace_back(points, rows.heading.schedules[both.first] + " or " + rows.heading.schedules[both.second]);
+  std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr std::size_t kMostPairs = 4;
+  for (std::size_t i = 0; i < std::min(pairs.size(), kMostPairs); ++i)
+    text += fmt::format("{}{}{}", i == 0 ? ": " : ", ", pairs[i].second,
+                        pairs.size() == 1 ? "" : fmt::format(" at {}", pairs[i].first));
+  return text + (pairs.size() > kMostPairs ? " and others." : ".");
 }
 
 namespace {
@@ -186,7 +199,7 @@ std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
 
 std::string point_in_words(const SweepRows& rows, const Row& row) {
   const std::vector<Axis>& axes = rows.heading.axes;
-  const std::vector<std::string> names = short_names(axes);
+  const std::vector<std::string> names = axis_names(axes);
   std::string text;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t at = row.point[i];
@@ -219,7 +232,7 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
 }
 
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most) {
-  const std::vector<std::string> names = short_names(rows.heading.axes);
+  const std::vector<std::string> names = axis_names(rows.heading.axes);
   const std::vector<Crossover> all = crossovers(rows, merit);
   std::vector<std::string> words;
   for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
@@ -247,7 +260,7 @@ std::vector<std::string> tuned_in_words(const SweepRows& rows) {
                         points_in_words(points));
   if (text.empty()) return words;
   words.push_back(text + ".");
-  const std::vector<std::string> names = short_names(rows.heading.axes);
+  const std::vector<std::string> names = axis_names(rows.heading.axes);
   for (std::size_t s = 0; s + 1 < rows.heading.schedules.size(); ++s) {
     const OverBest over = over_best(rows, s);
     if (over.faster == 0) continue;

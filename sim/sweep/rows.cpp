@@ -139,8 +139,11 @@ std::size_t index_on_grid(const Heading& heading, const Coordinates& point) {
 
 std::string line_of(const Heading& heading) {
   std::vector<JsonValue> axes;
-  for (const Axis& axis : heading.axes)
-    axes.push_back(json_object({{"pointer", axis.pointer}, {"values", texts(axis.values)}}));
+  for (const Axis& axis : heading.axes) {
+    JsonValue& written = axes.emplace_back(json_object({{"pointer", axis.pointer}}));
+    if (!axis.label.empty()) written.set("label", axis.label);
+    written.set("values", texts(axis.values));
+  }
   JsonValue line = json_object({{"schema", kRowsSchema},
                                 {"version", heading.version},
                                 {"scenario", heading.scenario},
@@ -192,7 +195,10 @@ Heading read_heading(const std::string& line, const std::string& file) {
     std::size_t i = 0;
     for (JsonValue* each : reader.list("axes", 0, kMostValues)) {
       ObjectReader axis(*each, reader.pointer("axes") + pointer_part(i++), reader.diagnostics());
-      heading.axes.push_back({axis.text("pointer", std::nullopt, kLongText), read_texts(axis, "values")});
+      Axis& read = heading.axes.emplace_back();
+      read.pointer = axis.text("pointer", std::nullopt, kLongText);
+      read.label = axis.has("label") ? axis.text("label", std::nullopt, kLongText) : "";
+      read.values = read_texts(axis, "values");
       axis.finish();
     }
     double combinations = 1;

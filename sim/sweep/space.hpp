@@ -15,6 +15,7 @@ struct Axis {
   std::string pointer;                          ///< "/cluster/nodes/0/nics/bandwidth", or the name of a knob: "overlap"
   std::vector<std::string> values;              ///< each as --set takes it: "100 Gbit/s", "8"; of a knob in words
   std::vector<std::vector<std::string>> set{};  ///< of a knob: the settings of each value
+  std::string label{};                          ///< what it is called in words and pictures: "V100 nodes"
 
   bool operator==(const Axis&) const = default;
 };

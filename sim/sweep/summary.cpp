@@ -249,23 +249,30 @@ Standing standing_at(const Row& row, const Merit& merit) {
 
 std::optional<std::size_t> winner_of(const Row& row, const Merit& merit) { return standing_at(row, merit).winner; }
 
-bool is_close(const Row& row, const Standing& standing, const Merit& merit) {
-  if (!standing.winner) return false;
+std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, const Merit& merit) {
+  std::vector<std::size_t> close;
+  if (!standing.winner) return close;
   const std::size_t winner = *standing.winner;
   for (std::size_t i = 0; i < row.schedules.size(); ++i) {
     const std::optional<double> score = score_of(row, i, merit.by);
     if (i == winner || !score || !standing.caveats[i].none()) continue;
     const double ratio = *score_of(row, winner, merit.by) / *score;
-    if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1) return true;
+    if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1) close.push_back(i);
   }
-  return false;
+  std::stable_sort(close.begin(), close.end(), [&](std::size_t a, std::size_t b) {
+    return *score_of(row, a, merit.by) > *score_of(row, b, merit.by);
+  });
+  return close;
 }
 
 MapCell map_cell(const Row& row, const Merit& merit) {
   if (!row.done()) return {std::nullopt, "!"};
   const Standing standing = standing_at(row, merit);
   if (!standing.best()) return {std::nullopt, "x"};
-  return {standing.best(), !standing.winner ? "*" : is_close(row, standing, merit) ? "~" : ""};
+  if (!standing.winner) return {standing.best(), "*"};
+  const std::vector<std::size_t> close = close_ones(row, standing, merit);
+  if (close.empty()) return {standing.best(), ""};
+  return {standing.best(), "~", close.front()};
 }
 
 std::vector<Ranked> ranking_of(const SweepRows& rows, const Merit& merit) {

@@ -74,14 +74,16 @@ std::optional<double> score_of(const Row& row, std::size_t schedule, Score by);
 Standing standing_at(const Row& row, const Merit& merit);
 /// The schedule that wins there; nothing where none is without a caveat.
 std::optional<std::size_t> winner_of(const Row& row, const Merit& merit);
-/// Whether the 80 % interval leaves open that another schedule without a caveat is faster than the winner.
-bool is_close(const Row& row, const Standing& standing, const Merit& merit);
+/// The other schedules without a caveat of which the 80 % interval leaves open whether they are faster than the winner;
+/// the fastest first.
+std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, const Merit& merit);
 
 /// A point as maps show it.
 struct MapCell {
   std::optional<std::size_t> schedule;  ///< the winner, or the nearest to it
-  /// "!": the point failed; "x": none fits; "*": none is without a caveat; "~": is_close(); "" otherwise.
+  /// "!": the point failed; "x": none fits; "*": none is without a caveat; "~": another is close; "" otherwise.
   const char* mark = "";
+  std::optional<std::size_t> close{};  ///< the fastest that is
 };
 MapCell map_cell(const Row& row, const Merit& merit);
 

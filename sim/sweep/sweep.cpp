@@ -17,6 +17,7 @@
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/best_synchronous.hpp"
 #include "sim/result/run.hpp"
+#include "sim/sweep/axis_label.hpp"
 #include "sim/sweep/fair.hpp"
 #include "sim/sweep/hash.hpp"
 #include "sim/sweep/knob_axis.hpp"
@@ -101,10 +102,12 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   for (const Axis& axis : heading.axes)
     for (const std::vector<std::string>& value : axis.set)
       for (const std::string& each : value) set += each + "\n";
-  const Heading without_id = heading;
+  Heading without_id = heading;
+  for (Axis& axis : without_id.axes) axis.label.clear();  // a word changes no point
   const std::uint64_t id = hash_of(line_of(without_id) + without_places(first.resolved()) + set + points +
                                    (network == NetworkKind::kSimgrid ? "simgrid" : "reference"));
   heading.id = fmt::format("{:016x}", id);
+  add_labels(heading.axes, parse_json(first.resolved(), "").root);
   return heading;
 }
 

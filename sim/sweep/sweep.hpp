@@ -28,8 +28,8 @@ inline constexpr const char* kSweepSchema = "accosim.sweep/1";
 bool is_sweep(const std::string& text);
 
 /// Reads one. `path` is the file's: a scenario that is named by a path is looked for from its folder. In "over" a text
-/// is an axis as --over takes it (a knob by its name), and an object one of {"pointer", "values"}, {"product": [...]},
-/// {"zip": [...]} and
+/// is an axis as --over takes it (a knob by its name), and an object one of {"axis", "label"}, {"pointer", "values"},
+/// {"product": [...]}, {"zip": [...]} and
 /// {"latin_hypercube": [...], "points", "seed"}. Throws ScenarioError.
 Sweep read_sweep(const std::string& text, const std::string& path);
 

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kMostParts = 1000;
 constexpr int kMostDepth = 8;
 constexpr const char* kForm =
-    R"(write an axis as text, "/cluster/nodes/0/count=1..16:16", the name of a knob, or an object with "pointer" and )"
-    R"("values", "product", "zip" or "latin_hypercube")";
+    R"(write an axis as text, "/cluster/nodes/0/count=1..16:16", the name of a knob, or an object with "axis" and "label", )"
+    R"("pointer" and "values", "product", "zip" or "latin_hypercube")";
 
 std::vector<std::string> texts_of(ObjectReader& reader, const char* key) {
   std::vector<std::string> texts;
@@ -41,9 +41,15 @@ std::vector<Space> read_parts(ObjectReader& reader, const char* key, const KnobA
   return parts;
 }
 
-/// {"pointer": "/a/b", "values": [1, "x", {...}]}
-Axis read_values(ObjectReader& reader) {
-  Axis axis{reader.text("pointer"), {}};
+/// {"pointer": "/a/b", "values": [1, "x", {...}]}, or {"axis": "/a/b=1..8"}; both may have a "label".
+Axis read_values(ObjectReader& reader, const KnobAxis& knob) {
+  const std::string label = reader.has("label") ? reader.text("label") : "";
+  if (reader.has("axis")) {
+    Axis axis = parse_axis(reader.text("axis"), knob);
+    axis.label = label;
+    return axis;
+  }
+  Axis axis{.pointer = reader.text("pointer"), .values = {}, .label = label};
   for (JsonValue* each : reader.list("values", 1, kMostValues))
     axis.values.push_back(each->kind == JsonKind::kText ? each->text : dump_json(*each));
   return axis;
@@ -72,7 +78,7 @@ Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diag
       const int seed = reader.integer("seed", 0, kMaxInteger, 0);
       space = latin_hypercube(std::move(parts), static_cast<std::size_t>(points), static_cast<std::uint64_t>(seed));
     } else {
-      space.axis = read_values(reader);
+      space.axis = read_values(reader, knob);
     }
     reader.finish();
     size_of(space);

@@ -192,6 +192,28 @@ TEST(Json, NestingAndNumberOfValuesAreLimited) {
   EXPECT_TRUE(parse_json(at_limit, "f.json").errors.empty());
 }
 
+TEST(Json, APipeIsReadToItsEnd) {
+  const Scratch scratch;
+  const std::string pipe = scratch.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(read_json_file(pipe, "shown").errors.front(),
+            "shown: is not a regular file, but a pipe that gave nothing; copy it into one");
+  const int keeps = open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // so that the writer need not wait for the reader
+  ASSERT_GE(keeps, 0);
+  std::thread writer([&] {
+    const std::string list = "[" + std::string(100'000, ' ') + "1";  // more than a pipe holds
+    std::ofstream(pipe) << list << std::flush;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::ofstream out(pipe);
+    close(keeps);
+    out << ", 2]";
+  });
+  const JsonDocument document = read_json_file(pipe, "shown");
+  writer.join();
+  EXPECT_TRUE(document.errors.empty());
+  EXPECT_EQ(document.root.elements.size(), 2U);
+}
+
 TEST(Json, FilesThatAreNoFilesAreRefusedUnread) {
   const Scratch scratch;
   const auto error = [](const std::string& path) {

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "models/base/errors.hpp"
+#include "models/base/json.hpp"
+#include "sim/sweep/axis_label.hpp"
 #include "sim/sweep/space.hpp"
 #include "tests/support/random.hpp"
 
@@ -24,6 +26,41 @@ std::string refusal(const std::string& text) {
     return error.what();
   }
   return "";
+}
+
+TEST(AxisLabels, AreWhatAPointerMeansInTheScenario) {
+  const JsonValue scenario = parse_json(R"({"cluster": {"nodes": [{"name": "new", "device": {"name": "A100-SXM4-80GB"}},
+      {"name": "old", "device": ["V100-SXM2-32GB", "V100-SXM2-16GB"]}]}, "schedules": [{"name": "zero1", "label": "tuned"}]})",
+                                        "")
+                                 .root;
+  const auto label = [&](const std::string& pointer, const JsonValue& of) {
+    std::vector<Axis> axes = {{.pointer = pointer, .values = {"1"}}};
+    add_labels(axes, of);
+    return axis_names(axes).front();
+  };
+  EXPECT_EQ(label("/cluster/nodes/1/count", scenario), "V100 nodes");
+  EXPECT_EQ(label("/cluster/nodes/0/nics/bandwidth", scenario), "adapter of A100 nodes");
+  EXPECT_EQ(label("/cluster/nodes/*/nics/bandwidth", scenario), "adapter") << "of all of them";
+  EXPECT_EQ(label("/cluster/nodes/1/device/0/slowdown", scenario), "slowdown of V100 nodes");
+  EXPECT_EQ(label("/training/gradient_accumulation_steps", scenario), "micro-batches an update");
+  EXPECT_EQ(label("/schedules/0/bucket_cap_mb", scenario), "bucket cap mb of tuned");
+  EXPECT_EQ(label("/cluster", scenario), "cluster");
+  EXPECT_EQ(label("/training/pauses/0/duration", scenario), "duration") << "as the keys say it";
+  // Equal GPUs are told apart by the groups' names; one group needs no telling.
+  const JsonValue equal = parse_json(R"({"cluster": {"nodes": [{"name": "near", "device": "A100-SXM4-80GB"},
+      {"name": "far", "device": "A100-SXM4-80GB"}]}})", "").root;
+  EXPECT_EQ(label("/cluster/nodes/1/count", equal), "far nodes");
+  const JsonValue one = parse_json(R"({"cluster": {"nodes": [{"device": "A100-SXM4-80GB"}]}})", "").root;
+  EXPECT_EQ(label("/cluster/nodes/0/count", one), "nodes");
+  EXPECT_EQ(label("/cluster/nodes/9/count", one), "nodes");
+}
+
+TEST(AxisLabels, TheUsersStandAndTwoAreNeverTheSame) {
+  std::vector<Axis> axes = {{.pointer = "/training/a/micro_batch_size", .values = {"1"}},
+                            {.pointer = "/training/b/micro_batch_size", .values = {"1"}},
+                            {.pointer = "/cluster/nodes/0/count", .values = {"1"}, .label = "how many"}};
+  add_labels(axes, json_object({}));
+  EXPECT_EQ(axis_names(axes), (Values{"a/micro_batch_size", "b/micro_batch_size", "how many"}));
 }
 
 TEST(SweepSpace, AnAxisIsAListOrARange) {

@@ -62,16 +62,18 @@ const barOf = (name, color, data, extra = {}) => ({name, type: 'bar', data, item
 /// Of the results that are shown: {r, b} with the breakdown of each.
 function breakdownOption(shownOnes, theme) {
   const labels = shownOnes.map(({r}) => r.label);
+  // For as many samples as are asked of an update: else a schedule whose batch grows looks slow.
+  const asked = (r) => r.batch_inflation || 1;
   const timeIn = (b, cls) => (b.classes.find((one) => one.name === cls) || {s: 0}).s;
   const there = kClassNames.filter((cls) => shownOnes.some(({b}) => timeIn(b, cls) > 0));
   const option = baseOption(theme, labels, 'Bars of the time of an update of each schedule, by what it goes to; the numbers follow.');
   return withSeries({...option,
     xAxis: valuesAxis(theme, axisTime),
     tooltip: {...option.tooltip, formatter: ({seriesName, dataIndex, value}) => tip(labels[dataIndex],
-      `${seriesName}: ${format.time(value)}, ${format.percent(value / shownOnes[dataIndex].b.update_s)}`)}}, [
-      ...there.map((cls) => barOf(kClasses[cls][2], fillOf(cls), shownOnes.map(({b}) => timeIn(b, cls)),
+      `${seriesName}: ${format.time(value)}, ${format.percent(value * asked(shownOnes[dataIndex].r) / shownOnes[dataIndex].b.update_s)}`)}}, [
+      ...there.map((cls) => barOf(kClasses[cls][2], fillOf(cls), shownOnes.map(({r, b}) => timeIn(b, cls) / asked(r)),
         {stack: 'time', itemStyle: {color: fillOf(cls), decal: kDecals[cls], borderColor: '#00000040', borderWidth: 0.5}})),
-      intervalSeries('interval', shownOnes.map(({r}, i) => [r.update_time_s_low, r.update_time_s_high, i]), theme),
+      intervalSeries('interval', shownOnes.map(({r}, i) => [r.update_time_s_low / asked(r), r.update_time_s_high / asked(r), i]), theme),
     ]);
 }
 
@@ -101,8 +103,8 @@ function speedupOption(shownOnes, theme, baseline) {
       const range = interval('factor', r[key + '_low'], r[key + '_high']);
       return tip(r.label, `${seriesName}: ${format.factor(value)}`, ...(range ? [`80 % interval: ${range}`] : []));
     }}}, [
-      barOf(`speedup per token over ${baseline.slice(0, 40)}`, '#0067a5', shownOnes.map(({r}) => r.speedup), bars),
-      barOf('at the same batch', '#f0c419', shownOnes.map(({r}) => r.speedup_same_batch), bars),
+      barOf(`speedup per token over ${baseline.slice(0, 40)}`, '#0072b2', shownOnes.map(({r}) => r.speedup), bars),
+      barOf('at the same batch', '#e69f00', shownOnes.map(({r}) => r.speedup_same_batch), bars),
       bands('speedup', -half - gap), bands('speedup_same_batch', half + gap),
       intervals('speedup', -half - gap), intervals('speedup_same_batch', half + gap),
     ]);

@@ -1,15 +1,16 @@
-// Colours that the colour-blind tell apart (Okabe and Ito's), the same in both themes; neighbours differ in grey too. What
+// Colours that the colour-blind tell apart (Okabe and Ito's), the same in both themes and those of the
+// pictures (reports/plot); neighbours differ in grey too. What
 // is of the theme comes from the style sheet.
 
 /// Of what an op is: [fill, text on it, what it is called].
 const kClasses = {
-  forward: ['#7cc4ec', '#000', 'forward'],
-  backward: ['#0067a5', '#fff', 'backward'],
-  optimizer: ['#f0c419', '#000', 'optimizer'],
-  copy: ['#9b8a79', '#000', 'swaps and copies'],
-  communication: ['#d1560b', '#fff', 'communication'],
+  forward: ['#56b4e9', '#000', 'forward'],
+  backward: ['#0072b2', '#fff', 'backward'],
+  optimizer: ['#009e73', '#000', 'optimizer'],
+  copy: ['#cc79a7', '#000', 'swaps and copies'],
+  communication: ['#d55e00', '#fff', 'communication'],
   wait: ['#f2c3a0', '#000', 'waiting for ranks'],
-  host: ['#b8b8b8', '#000', 'launches of the host'],
+  host: ['#8c8c8c', '#000', 'launches of the host'],
   pause: ['#7b3f98', '#fff', 'pauses'],
   counted: ['#dddddd', '#000', 'counted, not played'],
   mark: ['#dddddd', '#000', 'nothing to do'],
@@ -20,13 +21,13 @@ const inkOf = (cls) => (kClasses[cls] || kClasses.mark)[1];
 
 /// Of memory: [name, fill, parts of the result's memory_parts_bytes].
 const kMemoryGroups = [
-  ['parameters', '#0067a5', ['parameters', 'parameter shard', 'gathered parameters']],
-  ['gradients', '#7cc4ec',
+  ['parameters', '#0072b2', ['parameters', 'parameter shard', 'gathered parameters']],
+  ['gradients', '#e69f00',
     ['gradients', 'gradient shard', 'gradient buckets', 'reduction buffers', 'fp32 gradient of the shard']],
-  ['optimizer states', '#f0c419', ['optimizer states', 'clones of optimizer states', 'outer parameters and momentum', 'estimate of the shard']],
-  ['communication buffer', '#d1560b', ['communication buffer']],
-  ['activations and loss', '#008a66', ['activations', 'logits and loss']],
-  ['allocator and context', '#b8b8b8', ['allocator slack', 'reserved']],
+  ['optimizer states', '#009e73', ['optimizer states', 'clones of optimizer states', 'outer parameters and momentum', 'estimate of the shard']],
+  ['communication buffer', '#d55e00', ['communication buffer']],
+  ['activations and loss', '#56b4e9', ['activations', 'logits and loss']],
+  ['allocator and context', '#8c8c8c', ['allocator slack', 'reserved']],
 ];
 
 /// Stripes and dots, by which grey prints keep stacked parts apart.
