@@ -2,14 +2,20 @@
 // is written JSON to the byte? nlohmann's writer is the second opinion.
 #include "models/base/json.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"

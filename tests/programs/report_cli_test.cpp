@@ -190,7 +190,7 @@ TEST(Report, OfASweepHasItsRowsAndWords) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json document = document_of(page), sweep = document["sweep"];
   EXPECT_EQ(document["command"].text(), "accosim report " + rows + " --output " + page);
-  EXPECT_EQ(sweep["axes"].elements()[0]["name"].text(), "count");
+  EXPECT_EQ(sweep["axes"].elements()[0]["name"].text(), "A100 nodes");
   const std::vector<Json> scores = sweep["scores"].elements();
   ASSERT_EQ(scores.size(), 4U) << "same batch, tokens, time, alone";
   // Of 6 points every second has no micro-batch; of the last one that was played the last score is over the part.

@@ -357,7 +357,7 @@ TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
     const std::filesystem::path picture = folder.path / (std::string(kind) + ".svg");
     const ProgramRun drawn = accosim({"plot", "--kind", kind, rows.string(), "-o", picture.string()});
     EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
-    EXPECT_NE(text_of(picture).find("micro_batch_size"), std::string::npos);
+    EXPECT_NE(text_of(picture).find("samples of a micro-batch"), std::string::npos);
   }
   const ProgramRun no_axis = accosim(
       {"plot", "--kind", "curve", rows.string(), "--axis", "micro_batches", "-o", (folder.path / "x.svg").string()});

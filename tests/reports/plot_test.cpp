@@ -189,11 +189,13 @@ TEST(Pictures, TheTimelineByHand) {
 TEST(Pictures, BreakdownAndMemoryShowEveryNumber) {
   const std::string time = breakdown_svg({"a", "b"}, breakdowns(), {Theme::kLight, 800});
   const std::vector<std::string> texts = texts_in_svg(time);
-  EXPECT_TRUE(has(texts, human_time(Seconds{1.234})));
-  EXPECT_TRUE(has(texts, human_time(Seconds{0.756})));
-  EXPECT_TRUE(has(texts, "host 10.0 ms"));  // too narrow for its number
-  EXPECT_TRUE(has(texts, "2.00 s (1.50 s to 2.50 s)"));
+  // Of 1.25 times the batch: for the samples that are asked for it needs 2 s / 1.25 (1.5 to 2.5 s).
+  EXPECT_TRUE(has(texts, human_time(Seconds{1.234 / 1.25})));
+  EXPECT_TRUE(has(texts, human_time(Seconds{0.756 / 1.25})));
+  EXPECT_TRUE(has(texts, "host 8.00 ms"));  // 10 / 1.25, too narrow for its number
+  EXPECT_TRUE(has(texts, "1.60 s (1.20 s to 2.00 s)"));
   EXPECT_TRUE(has(texts, "1.25x the batch"));
+  EXPECT_NE(time.find("time for the samples that are asked of an update"), std::string::npos);
   const std::vector<std::string> memory = texts_in_svg(memory_svg({"a", "b"}, bars(), {Theme::kLight, 800}));
   EXPECT_TRUE(has(memory, "10.0 GiB"));
   EXPECT_TRUE(has(memory, "clones of optimizer states 256 MiB"));
