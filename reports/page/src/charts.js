@@ -178,7 +178,7 @@ function chartIn(id, caption, bars) {
 function makeCharts({result, breakdown}) {
   const all = result.results.map((r, i) => ({r, b: breakdown[i]}));
   byId('breakdown-part').hidden = byId('memory-part').hidden = false;
-  const time = chartIn('breakdown', 'The critical path of one update: what made it as long as it is. The line at the end ' +
+  const time = chartIn('breakdown', 'The critical path of as many samples as are asked of an update: what makes it as long as it is. The line at the end ' +
     'of a bar is the 80 % interval of the update.', kBar + 8);
   const memory = chartIn('memory', 'What a GPU holds at the peak, with its 80 % interval. The red line is the capacity.', kBar + 8);
   const compared = all.length > 1 && all.some(({r}) => r.speedup !== null);
