@@ -8,26 +8,74 @@
 namespace accosim {
 namespace {
 
-constexpr double kTop = 40, kHeight = 300, kBelow = 50, kLeft = 64, kRight = 150, kMargin = 14;
+constexpr double kTop = 40, kHeight = 300, kBelow = 50, kLeft = 64, kMargin = 14;
+constexpr double kSample = 22;  // pixels of a line beside its name
 constexpr double kLine = 15;  // pixels from one name to the next
 
 const SeriesLook& look_of(int series) { return series_look(static_cast<std::size_t>(series)); }
 
+/// In print the fills' greys would be too light for lines: dark and middle grey in turn, beside the dashes.
 Stroke stroke_of(int series, Theme theme) {
-  return {colour_of(look_of(series).fill.hue, theme), 1.7, look_of(series).dashes};
+  const Hue hue = theme != Theme::kPrint ? look_of(series).fill.hue : series % 2 == 0 ? Hue::kInk : Hue::kBlue;
+  return {colour_of(hue, theme), 1.7, look_of(series).dashes};
+}
+
+/// The runs of a curve between `low` and `high`, which begin and end where it crosses them: drawn along the edge, what
+/// lies outside would look like a plateau.
+std::vector<std::vector<Point>> within(const std::vector<Point>& points, double low, double high) {
+  std::vector<std::vector<Point>> runs;
+  const auto inside = [&](const Point& point) { return point.y >= low && point.y <= high; };
+  bool open = false;
+  const auto add = [&](const Point& point) {
+    if (!open) runs.emplace_back();
+    runs.back().push_back(point);
+    open = true;
+  };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Point& here = points[i];
+    if (i > 0 && points[i - 1].y != here.y) {
+      const Point& before = points[i - 1];
+      std::vector<double> parts;
+      for (const double edge : {low, high}) {
+        const double part = (edge - before.y) / (here.y - before.y);
+        if (part > 0 && part < 1) parts.push_back(part);
+      }
+      std::sort(parts.begin(), parts.end());
+      for (std::size_t k = 0; k < parts.size(); ++k) {
+        add({before.x + parts[k] * (here.x - before.x), before.y + parts[k] * (here.y - before.y)});
+        if (k + 1 == parts.size() && !inside(here)) open = false;
+      }
+    }
+    if (inside(here))
+      add(here);
+    else
+      open = false;
+  }
+  return runs;
+}
+
+/// Pixels right of the panels, for the longest name of a curve.
+double room_for_names(const std::vector<CurvePanel>& panels, double width) {
+  double longest = 0;
+  for (const CurvePanel& panel : panels)
+    for (const ChartCurve& curve : panel.curves) longest = std::max(longest, text_width(curve.name, 12));
+  return std::min(longest + 14 + kSample + kMargin, width / 3);
 }
 
 void draw_curve(Svg& svg, const ChartCurve& curve, const CurvePanel& panel, const Scale& x, const Scale& y) {
   const auto at = [&](double value_x, double value_y) {
     return Point{x.at(value_x), y.at(std::clamp(value_y, panel.low, panel.high))};
   };
-  std::vector<Point> line, band;
-  for (const Point& point : curve.points) line.push_back(at(point.x, point.y));
+  std::vector<Point> band;
   for (std::size_t i = 0; i < curve.high.size(); ++i) band.push_back(at(curve.points[i].x, curve.high[i]));
   for (std::size_t i = curve.low.size(); i-- > 0;) band.push_back(at(curve.points[i].x, curve.low[i]));
   constexpr double kBand = 0.15;  // opacity
   if (!band.empty()) svg.path(line_shape(band) + "z", colour_of(look_of(curve.series).fill.hue, svg.theme()), {}, kBand);
-  svg.path(line_shape(line), "none", stroke_of(curve.series, svg.theme()));
+  for (const std::vector<Point>& run : within(curve.points, panel.low, panel.high)) {
+    std::vector<Point> line;
+    for (const Point& point : run) line.push_back(at(point.x, point.y));
+    svg.path(line_shape(line), "none", stroke_of(curve.series, svg.theme()));
+  }
 }
 
 /// Names beside the curves' ends, at least a line apart, none below the panel.
@@ -42,18 +90,29 @@ void draw_names(Svg& svg, const CurvePanel& panel, const Scale& y, double left) 
   double lowest = y.from;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry, lowest -= kLine)
     entry->first = std::min(entry->first, lowest);
-  constexpr double kSample = 22;
   for (const auto& [at, curve] : entries) {
     svg.line(left + 8, at, left + 8 + kSample, at, stroke_of(curve->series, svg.theme()));
     svg.text(left + 14 + kSample, at + 4, cut_to_pixels(curve->name, svg.width() - kMargin - left - 14 - kSample, 12));
   }
 }
 
-void draw_panel(Svg& svg, const CurvePanel& panel, double top) {
-  const double right = svg.width() - kRight, bottom = top + kHeight;
+/// In two lines where one is too short.
+void draw_title(Svg& svg, const std::string& title, double top) {
+  const double room = svg.width() - kLeft - kMargin;
+  const TextStyle style{.size = 13, .bold = true};
+  std::size_t end = title.size();
+  while (end != std::string::npos && end > 0 && text_width(title.substr(0, end), 13, true) > room)
+    end = title.rfind(' ', end - 1);
+  if (end == title.size() || end == std::string::npos || end == 0)
+    return svg.text(kLeft, top - 14, cut_to_pixels(title, room, 13, true), style);
+  svg.text(kLeft, top - 24, title.substr(0, end), style);
+  svg.text(kLeft, top - 8, cut_to_pixels(title.substr(end + 1), room, 13, true), style);
+}
+
+void draw_panel(Svg& svg, const CurvePanel& panel, double top, double names) {
+  const double right = svg.width() - names, bottom = top + kHeight;
   const Scale x{panel.least_x, panel.most_x, kLeft, right}, y{panel.low, panel.high, bottom, top};
-  svg.text(kLeft, top - 14, cut_to_pixels(panel.title, svg.width() - kLeft - kMargin, 13, true),
-           {.size = 13, .bold = true});
+  draw_title(svg, panel.title, top);
   const int columns = static_cast<int>((right - kLeft) / 60);
   draw_columns(svg, panel.x_ticks.empty() ? nice_ticks(panel.least_x, panel.most_x, columns) : panel.x_ticks, x, top,
                bottom, panel.x_title);
@@ -69,9 +128,10 @@ void draw_panel(Svg& svg, const CurvePanel& panel, double top) {
 
 std::string curves_svg(const std::string& title, const std::vector<CurvePanel>& panels, Theme theme, double width) {
   Svg svg(theme, width, title);
+  const double names = room_for_names(panels, width);
   double top = 0;
   for (const CurvePanel& panel : panels) {
-    draw_panel(svg, panel, top + kTop);
+    draw_panel(svg, panel, top + kTop, names);
     top += kTop + kHeight + kBelow;
   }
   return svg.take(top);

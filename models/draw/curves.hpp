@@ -13,7 +13,7 @@ namespace accosim {
 struct ChartCurve {
   std::string name;
   int series = 0;                 ///< which colour and dashes: the same one in every panel
-  std::vector<Point> points;      ///< values; what is above or below the panel is drawn at its edge
+  std::vector<Point> points;      ///< values; what is above or below the panel is left out
   std::vector<double> low, high;  ///< of an interval at each point; none: empty
 };
 

@@ -71,15 +71,15 @@ const Ground& ground_of(Theme theme) {
 }
 
 const SeriesLook& series_look(std::size_t n) {
-  static constexpr std::array<SeriesLook, 9> kLooks = {{{{Hue::kGrey}, "7 3"},
+  static constexpr std::array<SeriesLook, 9> kLooks = {{{{Hue::kGrey}, "4 3"},
                                                         {{Hue::kSky}, ""},
-                                                        {{Hue::kOrange, Pattern::kDots}, "7 3"},
+                                                        {{Hue::kOrange, Pattern::kDots}, "9 3"},
                                                         {{Hue::kGreen, Pattern::kVertical}, "2 2"},
                                                         {{Hue::kVermillion, Pattern::kRising}, ""},
                                                         {{Hue::kPurple, Pattern::kHorizontal}, "9 2 2 2"},
                                                         {{Hue::kBlue, Pattern::kFalling}, ""},
-                                                        {{Hue::kYellow}, "2 2"},
-                                                        {{Hue::kInk, Pattern::kCross}, "7 3"}}};
+                                                        {{Hue::kInk, Pattern::kCross}, "4 3"},
+                                                        {{Hue::kYellow}, "2 2"}}};
   return kLooks[n % kLooks.size()];
 }
 

@@ -76,7 +76,7 @@ PlotHeading heading_of(const SweepRows& rows, const Cut& cut, const std::string&
   for (std::size_t i = 0; i < names.size(); ++i)
     if (std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
       rest += fmt::format("{}{} = {}", rest.empty() ? "" : ", ", names[i], rows.heading.axes[i].values[cut.at[i]]);
-  return {rows.heading.scenario, rest.empty() ? what : fmt::format("{}; {}", what, rest)};
+  return {rows.heading.scenario, rest.empty() ? what : fmt::format("{}; {}", rest, what)};
 }
 
 const char* suffix_of(Score by) {

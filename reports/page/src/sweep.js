@@ -1,7 +1,7 @@
 // The page of a sweep: which schedule is the fastest where, along one axis with its interval and over two as a map.
 
 /// Of schedules, in their order: the colours of the pictures (models/draw/svg.cpp, series_look), and dashes.
-const kSweepColours = ['#8c8c8c', '#56b4e9', '#e69f00', '#009e73', '#d55e00', '#cc79a7', '#0072b2', '#f0e442', '#8a6a4b'];
+const kSweepColours = ['#8c8c8c', '#56b4e9', '#e69f00', '#009e73', '#d55e00', '#cc79a7', '#0072b2', '#8a6a4b', '#f0e442'];
 const kSweepDashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [], [8, 4], [2, 3]];
 const sweepColour = (s) => kSweepColours[s % kSweepColours.length];
 const sweepDash = (s) => kSweepDashes[s % kSweepDashes.length];
