@@ -97,8 +97,7 @@ class HelpPage : public CLI::Formatter {
     page += '\n' + wrapped("", app->get_description());
     if (whole) {
       page += "\nVerbs:\n";
-      for (const CLI::App* verb : app->get_subcommands({}))
-        page += entry(verb->get_name(), verb->get_description());
+      for (const CLI::App* verb : app->get_subcommands({})) page += entry(verb->get_name(), verb->get_description());
     }
     std::string options;
     for (const CLI::Option* option : app->get_options())

@@ -7,8 +7,8 @@ class App;
 
 namespace accocal {
 
-/// `--help` of `app` and its verbs: what an option takes, its default and its range, as wide as COLUMNS or the terminal.
-/// Adds the verb `help`, which prints the page of the verb behind it and ends parsing as --help does.
+/// `--help` of `app` and its verbs: what an option takes, its default and its range, as wide as COLUMNS or the
+/// terminal. Adds the verb `help`, which prints the page of the verb behind it and ends parsing as --help does.
 void add_help(CLI::App& app);
 
 }  // namespace accocal

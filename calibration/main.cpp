@@ -114,7 +114,9 @@ void deliver(const std::string& path, const std::string& text) {
   flush_standard_output();
 }
 
-void add_force(CLI::App* verb, bool& force) { verb->add_flag("--force", force, "Replace a file that this verb did not write"); }
+void add_force(CLI::App* verb, bool& force) {
+  verb->add_flag("--force", force, "Replace a file that this verb did not write");
+}
 
 struct MeasureArguments {
   LaunchArguments launch;

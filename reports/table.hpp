@@ -13,7 +13,7 @@ inline constexpr int kGap = 2;  ///< blanks between two columns of a table
 
 struct ConsoleOptions {
   bool color = false;
-  int width = 80;  ///< columns of the terminal
+  int width = 80;     ///< columns of the terminal
   bool wide = false;  ///< of a comparison: every column, in further blocks where the terminal is narrow
 };
 

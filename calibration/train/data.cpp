@@ -53,8 +53,7 @@ Corpus corpus_of(std::string_view text) {
 }
 
 Corpus read_corpus(const std::string& named) {
-  const std::string path =
-      named.empty() ? data_dir() + "/calibration/data/devils_dictionary.txt" : named;
+  const std::string path = named.empty() ? data_dir() + "/calibration/data/devils_dictionary.txt" : named;
   std::string text;
   const std::string wrong = read_text_file(path, text, kMaxCorpusBytes);
   if (!wrong.empty()) throw BadInput(fmt::format("{}: {}", printable(path, 300), wrong));

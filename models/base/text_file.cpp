@@ -42,7 +42,8 @@ std::string read_text_file(const std::string& path, std::string& text, std::size
   std::array<char, 1 << 16> chunk{};
   for (;;) {
     const ssize_t got = read(file.get(), chunk.data(), chunk.size());
-    if (got == 0) return pipe && text.empty() ? "is not a regular file, but a pipe that gave nothing; copy it into one" : "";
+    if (got == 0)
+      return pipe && text.empty() ? "is not a regular file, but a pipe that gave nothing; copy it into one" : "";
     if (got < 0 && errno == EAGAIN) {  // a pipe's writer has not got so far
       pollfd more{file.get(), POLLIN, 0};
       if (poll(&more, 1, kPipePatience) != 0) continue;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kTop = 40, kHeight = 300, kBelow = 50, kLeft = 64, kMargin = 14;
 constexpr double kSample = 22;  // pixels of a line beside its name
-constexpr double kLine = 15;  // pixels from one name to the next
+constexpr double kLine = 15;    // pixels from one name to the next
 
 const SeriesLook& look_of(int series) { return series_look(static_cast<std::size_t>(series)); }
 
@@ -70,7 +70,8 @@ void draw_curve(Svg& svg, const ChartCurve& curve, const CurvePanel& panel, cons
   for (std::size_t i = 0; i < curve.high.size(); ++i) band.push_back(at(curve.points[i].x, curve.high[i]));
   for (std::size_t i = curve.low.size(); i-- > 0;) band.push_back(at(curve.points[i].x, curve.low[i]));
   constexpr double kBand = 0.15;  // opacity
-  if (!band.empty()) svg.path(line_shape(band) + "z", colour_of(look_of(curve.series).fill.hue, svg.theme()), {}, kBand);
+  if (!band.empty())
+    svg.path(line_shape(band) + "z", colour_of(look_of(curve.series).fill.hue, svg.theme()), {}, kBand);
   for (const std::vector<Point>& run : within(curve.points, panel.low, panel.high)) {
     std::vector<Point> line;
     for (const Point& point : run) line.push_back(at(point.x, point.y));

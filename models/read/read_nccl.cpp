@@ -143,7 +143,9 @@ void read_nccl(ObjectReader& reader, const Training& training, Cluster& cluster)
   if (cluster.collnet && !common.direct)
     reader.fail("collnet", "needs switches of InfiniBand that reduce; leave it out");
   JsonValue* const tuner = reader.find("tuner");
-  if (tuner != nullptr && !common.nccl)
+  const bool usual =
+      tuner != nullptr && tuner->kind == JsonKind::kText && tuner->text == "nccl";  // as resolve writes it
+  if (tuner != nullptr && !usual && !common.nccl)
     return reader.fail("tuner", "is NCCL's, and accocal's own rings have none; leave it out");
   if (tuner != nullptr && tuner->kind == JsonKind::kObject) return read_forced(*tuner, reader, cluster, common);
   cluster.tuner = reader.choice("tuner", Tuner::kNccl, [](const std::string&) {

@@ -47,7 +47,8 @@ std::string data_dir() {
   static const std::string kFound = [] {
     const fs::path installed = fs::path(program_folder()).parent_path() / kInstalledData;
     std::error_code error;
-    return fs::exists(installed / "calibration/constants.json", error) ? installed.string() : std::string(kSourceFolder);
+    return fs::exists(installed / "calibration/constants.json", error) ? installed.string()
+                                                                       : std::string(kSourceFolder);
   }();
   return kFound;
 }

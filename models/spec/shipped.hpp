@@ -28,8 +28,8 @@ std::vector<ShippedFile> shipped_as(FileKind kind, std::string_view name);
 
 /// Where the program that runs is: "/usr/bin" of an installed one.
 std::string program_folder();
-/// Where shipped files are: the environment's ACCOSIM_DATA_DIR, else what was installed with the program, else the source
-/// tree.
+/// Where shipped files are: the environment's ACCOSIM_DATA_DIR, else what was installed with the program, else the
+/// source tree.
 std::string data_dir();
 
 }  // namespace accosim

@@ -33,8 +33,7 @@ Bar bar_of(const UpdateBreakdown& breakdown) {
   Bar bar;
   bar.name = breakdown.label;
   const double share = has_grown(breakdown) ? 1 / breakdown.batch_inflation : 1;
-  if (has_grown(breakdown))
-    bar.detail = human_factor(breakdown.batch_inflation) + " the batch";
+  if (has_grown(breakdown)) bar.detail = human_factor(breakdown.batch_inflation) + " the batch";
   for (int i = 0; i < kTimeUses; ++i) {
     const auto use = static_cast<TimeUse>(i);
     const Seconds time = share * breakdown.parts[static_cast<std::size_t>(i)];

@@ -15,8 +15,8 @@
 #include "models/base/text.hpp"
 #include "reports/page.hpp"
 #include "reports/sweep/sweep_words.hpp"
-#include "sim/sweep/axis_label.hpp"
 #include "sim/result/metric_table.hpp"
+#include "sim/sweep/axis_label.hpp"
 #include "sim/sweep/worth.hpp"
 
 namespace accosim {

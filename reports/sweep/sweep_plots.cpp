@@ -120,8 +120,8 @@ std::vector<Tick> ticks_of(const std::vector<std::string>& values, const std::ve
     const std::vector<double>& all = numbers->values;
     const bool logarithmic = spans_decades(all);
     const int room = static_cast<int>(std::max<std::size_t>(most, 3)) - 2;
-    for (const Tick& tick : logarithmic ? log_ticks(all.front(), all.back(), room)
-                                        : nice_ticks(all.front(), all.back(), room))
+    for (const Tick& tick :
+         logarithmic ? log_ticks(all.front(), all.back(), room) : nice_ticks(all.front(), all.back(), room))
       ticks.push_back({place_of(tick.value, all, places, logarithmic), tick.label});
     // The ends, in place of a round number that they would touch.
     const double length = std::abs(places.back() - places.front()), least = 0.7 * length / static_cast<double>(most);
@@ -166,10 +166,10 @@ std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const
   for (const std::size_t s : shown) legend.push_back({rows.heading.schedules[s], fill_of(s, theme)});
   if (!open.empty()) legend.push_back({"~ or a dot: too near to tell apart", {Hue::kPaper}});
   for (const auto& [one, other] : open)
-    legend.push_back({fmt::format("~ {} or {}", rows.heading.schedules[one], rows.heading.schedules[other]), {Hue::kPaper}});
-  constexpr std::pair<char, const char*> kMeanings[] = {{'*', "* or a dot: none without a caveat, this is the nearest"},
-                                                        {'x', "x none fits"},
-                                                        {'!', "! failed"}};
+    legend.push_back(
+        {fmt::format("~ {} or {}", rows.heading.schedules[one], rows.heading.schedules[other]), {Hue::kPaper}});
+  constexpr std::pair<char, const char*> kMeanings[] = {
+      {'*', "* or a dot: none without a caveat, this is the nearest"}, {'x', "x none fits"}, {'!', "! failed"}};
   for (const auto& [mark, meaning] : kMeanings)
     if (marks.find(mark) != std::string::npos) legend.push_back({meaning, {Hue::kPaper}});
   return legend;

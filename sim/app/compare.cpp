@@ -101,8 +101,8 @@ std::vector<Option> options() {
         .help = "Document of accocal converge: predict the time to a loss too, beside the time per token",
         .takes = "FILE"},
        {.names = "--critical-batch",
-        .help =
-            "Critical batch of your training, in samples: it says what a larger batch is worth; default: the convergence file's",
+        .help = "Critical batch of your training, in samples: it says what a larger batch is worth; default: the "
+                "convergence file's",
         .value = 0.0,
         .least = 1e-9,
         .most = 1e18,

@@ -49,9 +49,7 @@ std::vector<Option> report_options() {
 }
 
 Option tuned_option() {
-  return {.names = "--no-tuned",
-          .help = "Leave out the row of the best synchronous schedule",
-          .value = false};
+  return {.names = "--no-tuned", .help = "Leave out the row of the best synchronous schedule", .value = false};
 }
 
 void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Arguments& arguments) {

@@ -27,7 +27,9 @@ Option network_option(const std::string& help) {
           .default_shown = true};
 }
 
-Option force_option() { return {.names = "--force", .help = "Replace a file that this verb did not write", .value = false}; }
+Option force_option() {
+  return {.names = "--force", .help = "Replace a file that this verb did not write", .value = false};
+}
 
 NetworkKind network_of(const Arguments& arguments) {
   return arguments.text("--network") == "simgrid" ? NetworkKind::kSimgrid : NetworkKind::kReference;

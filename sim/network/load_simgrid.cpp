@@ -20,8 +20,7 @@ MakeNetwork loaded() {
   std::error_code error;
   const std::filesystem::path folder = program_folder();
   std::filesystem::path library = folder / kSimgridLibrary;
-  if (!std::filesystem::exists(library, error))
-    library = folder.parent_path() / kInstalledLibraries / kSimgridLibrary;
+  if (!std::filesystem::exists(library, error)) library = folder.parent_path() / kInstalledLibraries / kSimgridLibrary;
   const std::string name = library.string();
   void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const symbol = handle == nullptr ? nullptr : dlsym(handle, "accosim_simgrid_network");

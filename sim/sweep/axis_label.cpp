@@ -42,7 +42,8 @@ std::string family_of(const JsonValue& group) {
   return family;
 }
 
-/// What tells a node group from the others: its GPUs, else its name; nothing where there is one group, or all are meant.
+/// What tells a node group from the others: its GPUs, else its name; nothing where there is one group, or all are
+/// meant.
 std::string group_called(const JsonValue* nodes, const std::string& key) {
   const JsonValue* const group = element(nodes, key);
   if (group == nullptr || nodes->elements.size() < 2) return {};

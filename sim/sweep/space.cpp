@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -89,7 +90,8 @@ std::string written(double value, int digits) { return fmt::format("{:.{}g}", va
 /// Whether neighbours, written with so many digits, are further apart than half of the way between them.
 bool are_apart(const std::vector<double>& values, int digits) {
   for (std::size_t i = 0; i + 1 < values.size(); ++i) {
-    const double a = std::stod(written(values[i], digits)), b = std::stod(written(values[i + 1], digits));
+    const auto read = [&](double value) { return std::strtod(written(value, digits).c_str(), nullptr); };
+    const double a = read(values[i]), b = read(values[i + 1]);
     if (std::abs(b - a) < 0.5 * std::abs(values[i + 1] - values[i])) return false;
   }
   return true;

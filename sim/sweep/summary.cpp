@@ -257,7 +257,8 @@ std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, co
     const std::optional<double> score = score_of(row, i, merit.by);
     if (i == winner || !score || !standing.caveats[i].none()) continue;
     const double ratio = *score_of(row, winner, merit.by) / *score;
-    if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1) close.push_back(i);
+    if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1)
+      close.push_back(i);
   }
   std::stable_sort(close.begin(), close.end(), [&](std::size_t a, std::size_t b) {
     return *score_of(row, a, merit.by) > *score_of(row, b, merit.by);

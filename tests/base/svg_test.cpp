@@ -34,7 +34,8 @@ TEST(Axes, LogarithmicTicksAreOneTwoAndFive) {
   using Labels = std::vector<std::string>;
   EXPECT_EQ(labels(log_ticks(10, 800, 8)), (Labels{"10", "20", "50", "100", "200", "500"}));
   EXPECT_EQ(labels(log_ticks(15.6, 381, 8)), (Labels{"20", "50", "100", "200"}));
-  EXPECT_EQ(labels(log_ticks(0.1, 100, 4)), (Labels{"0.1", "1", "10", "100"})) << "the powers alone where that is too many";
+  EXPECT_EQ(labels(log_ticks(0.1, 100, 4)), (Labels{"0.1", "1", "10", "100"}))
+      << "the powers alone where that is too many";
   EXPECT_EQ(labels(log_ticks(1, 1e8, 4)), (Labels{"1", "100", "1e+04", "1e+06", "1e+08"}));
   EXPECT_TRUE(log_ticks(0, 10, 4).empty());
   EXPECT_TRUE(log_ticks(5, 5, 4).empty());

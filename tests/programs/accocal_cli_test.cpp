@@ -45,8 +45,9 @@ TEST(AccocalHelp, IsOfTheProgramOrOfAVerb) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
   }
   // What an option takes, its range and its default.
-  EXPECT_NE(accocal({"help", "train"}).out.find("\n  -n, --ranks N         Number of ranks, each a process (1 to 64; "
-                                                "default: 4)\n"),
+  EXPECT_NE(accocal({"help", "train"})
+                .out.find("\n  -n, --ranks N         Number of ranks, each a process (1 to 64; "
+                          "default: 4)\n"),
             std::string::npos);
   const ProgramRun wrong = accocal({"help", "trian"});
   EXPECT_EQ(wrong.exit_code, 2);

@@ -80,6 +80,19 @@ TEST(CommandLine, WhatListPrintsIsNamedFromAnyFolder) {
   EXPECT_NE(text_of(fitted).find("accosim.cluster/1"), std::string::npos);
 }
 
+TEST(Resolve, WhatItWritesIsReadAgainForEveryKindOfLink) {
+  const TemporaryFolder folder;
+  for (const std::string kind : {"infiniband", "roce", "infiniband_host", "omnipath", "slingshot", "efa", "efa_rdma",
+                                 "tcpx", "tcp", "sockets"}) {
+    const ProgramRun resolved = run_program(
+        kAccosimProgram, {"resolve", "finetune_2x4_a100", "--set", "/cluster/nodes/0/nics/kind=" + kind}, "/");
+    ASSERT_EQ(resolved.exit_code, 0) << kind << ": " << resolved.err;
+    const std::string path = folder.write(kind + ".json", resolved.out).string();
+    const ProgramRun again = run_program(kAccosimProgram, {"compare", path, "--no-tuned", "--schedule", "acco"}, "/");
+    EXPECT_EQ(again.exit_code, 0) << kind << ": " << again.err;
+  }
+}
+
 TEST(CommandLine, KindsOfWhatIsShippedAreNamedAsOneOrMany) {
   for (const std::string kind : {"device", "model", "cluster", "scenario"}) {
     const ProgramRun one = accosim({"list", kind}), many = accosim({"list", kind + "s"});

@@ -276,8 +276,8 @@ TEST(Comparison, GpuHoursRatesAndWhatTheyCost) {
 }
 
 TEST(Comparison, WideDropsNoColumnForWantOfRoom) {
-  // The rule of write_table(): blocks, as few as fit, with every column once and in one order. Without `wide` one block,
-  // whose columns are some of these in the same order, and the more the wider.
+  // The rule of write_table(): blocks, as few as fit, with every column once and in one order. Without `wide` one
+  // block, whose columns are some of these in the same order, and the more the wider.
   RunResult acco = result_of("acco", "ACCO", 1.4);
   acco.published_speedup = 1.72;
   acco.published_time = Seconds{6000};

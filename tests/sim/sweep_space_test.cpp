@@ -48,7 +48,9 @@ TEST(AxisLabels, AreWhatAPointerMeansInTheScenario) {
   EXPECT_EQ(label("/training/pauses/0/duration", scenario), "duration") << "as the keys say it";
   // Equal GPUs are told apart by the groups' names; one group needs no telling.
   const JsonValue equal = parse_json(R"({"cluster": {"nodes": [{"name": "near", "device": "A100-SXM4-80GB"},
-      {"name": "far", "device": "A100-SXM4-80GB"}]}})", "").root;
+      {"name": "far", "device": "A100-SXM4-80GB"}]}})",
+                                     "")
+                              .root;
   EXPECT_EQ(label("/cluster/nodes/1/count", equal), "far nodes");
   const JsonValue one = parse_json(R"({"cluster": {"nodes": [{"device": "A100-SXM4-80GB"}]}})", "").root;
   EXPECT_EQ(label("/cluster/nodes/0/count", one), "nodes");
@@ -72,6 +74,7 @@ TEST(SweepSpace, AnAxisIsAListOrARange) {
   EXPECT_EQ(parse_axis("/a=3..1:3").values, (Values{"3", "2", "1"}));
   // Ratio 10 in two steps: sqrt(10).
   EXPECT_EQ(parse_axis("/a=10..100:3:log Gbit/s").values, (Values{"10 Gbit/s", "31.6 Gbit/s", "100 Gbit/s"}));
+  EXPECT_EQ(parse_axis("/a=1e-320..1e308:2:log").values.back(), "1e+308") << "smaller than a normal number";
   // 1 to 1.01 in ten steps: neighbours are 0.1 % apart, so three digits are too few.
   EXPECT_EQ(parse_axis("/a=1..1.01:11:log").values[1], "1.001");
   EXPECT_EQ(parse_axis("/a=10..100 Gbit/s:3:log").values, parse_axis("/a=10..100:3:log Gbit/s").values);

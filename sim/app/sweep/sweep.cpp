@@ -60,8 +60,9 @@ std::vector<Option> work_options() {
        .default_shown = true},
       {.names = "--memory", .help = "Give up on a point that needs more memory than this, such as 4 GiB"},
       {.names = "--shard",
-       .help = "Play only part i of n: i/n with i from 0, or auto, as Slurm, mpirun, mpiexec or srun says. Each part has "
-               "a file of its own (rows.0-of-8.jsonl); accosim merge joins them"}};
+       .help =
+           "Play only part i of n: i/n with i from 0, or auto, as Slurm, mpirun, mpiexec or srun says. Each part has "
+           "a file of its own (rows.0-of-8.jsonl); accosim merge joins them"}};
 }
 
 std::vector<Option> file_options() {
