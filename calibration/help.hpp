@@ -1,7 +1,7 @@
 // accocal's help pages, in the form of accosim's.
 #pragma once
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
 }
 

@@ -33,7 +33,7 @@ std::vector<Tick> log_ticks(double low, double high, int most) {
   constexpr double kRounding = 1e-9;
   const int first = static_cast<int>(std::floor(std::log10(low))), last = static_cast<int>(std::ceil(std::log10(high)));
   const int step = std::max(1, (last - first + most - 1) / most);
-  const auto add = [&](std::vector<double> digits) {
+  const auto add = [&](const std::vector<double>& digits) {
     ticks.clear();
     for (int power = first; power <= last; power += step)
       for (const double digit : digits) {

@@ -1,7 +1,9 @@
 // Two predictions, or a measured run and a prediction, and what explains their difference: parts that add up to it.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,20 +13,28 @@
 
 namespace accosim {
 
+/// B - A; 0 where that is what rounding leaves of two sums.
+inline double apart(const std::array<double, 2>& value) {
+  constexpr double kRounding = 1e-11;
+  const double difference = value[1] - value[0];
+  const double most = std::max(std::fabs(value[0]), std::fabs(value[1]));
+  return std::fabs(difference) <= kRounding * most ? 0 : difference;
+}
+
 /// Index 0 is of the first of two files, A, and 1 of the second, B.
 struct DifferencePart {
   std::string name;
   std::array<double, 2> value{};  ///< seconds of an update, or bytes
   std::array<double, 2> count{};  ///< of a trace: occurrences an update on a rank
   std::array<double, 2> each{};   ///< and what one lasts in seconds, also where computation hides it
-  double difference() const { return value[1] - value[0]; }
+  double difference() const { return apart(value); }
 };
 
 /// A figure and the parts that add up to it, those that differ most first.
 struct FigureDifference {
   std::array<double, 2> value{};
   std::vector<DifferencePart> parts;
-  double difference() const { return value[1] - value[0]; }
+  double difference() const { return apart(value); }
 };
 
 struct ScheduleDifference {

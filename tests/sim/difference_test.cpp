@@ -179,6 +179,13 @@ TEST(Difference, OfResultsByHand) {
   expect_adds_up(memory);
 }
 
+TEST(Difference, WhatRoundingLeavesIsNone) {
+  // 0.1 + 0.2 is 4e-17 more than 0.3.
+  EXPECT_EQ((DifferencePart{"sum", {0.3, 0.1 + 0.2}}).difference(), 0);
+  EXPECT_EQ((FigureDifference{{0.1 + 0.2, 0.3}, {}}).difference(), 0);
+  EXPECT_NEAR((DifferencePart{"other", {1, 1 + 1e-9}}).difference(), 1e-9, 1e-15);
+}
+
 TEST(Difference, MemoryThatIsInNoPartIsNamed) {
   RecordedResult less = result_of("acco", 1, 0, 0, 100, 50);
   less.memory_parts.pop_back();
