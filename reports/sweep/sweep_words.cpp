@@ -23,25 +23,25 @@ bool are_whole(const Numbers& numbers) {
                                              [](double value) { return value == std::floor(value); });
 }
 
-/// "from count = 4 on", "between 12 and 25 Gbit/s of bandwidth", "above 25 Gbit/s of bandwidth".
+/// "from count = 4 on", "between 12 and 25 Gbit/s (adapter)", "above 25 Gbit/s (adapter)".
 std::string from_in_words(const Axis& axis, const std::string& name, double low, double high) {
   const Numbers numbers = *numbers_of(axis);
   const bool whole = are_whole(numbers);
   const auto shown = [&](double at) { return whole ? fmt::format("{:g}", std::ceil(at)) : written(numbers, at); };
   const std::string least = shown(low), most = shown(high);
   if (whole) return fmt::format("from {} = {}{} on", name, least, least == most ? "" : " to " + most);
-  return least == most ? fmt::format("above {} of {}", most, name)
-                       : fmt::format("between {} and {} of {}", least, most, name);
+  return least == most ? fmt::format("above {} ({})", most, name)
+                       : fmt::format("between {} and {} ({})", least, most, name);
 }
 
-/// The same of what ends there: "up to count = 4", "below 25 Gbit/s of bandwidth".
+/// The same of what ends there: "up to count = 4", "below 25 Gbit/s (adapter)".
 std::string until_in_words(const Axis& axis, const std::string& name, double low, double high) {
   const Numbers numbers = *numbers_of(axis);
   const bool whole = are_whole(numbers);
   const auto shown = [&](double at) { return whole ? fmt::format("{:g}", std::ceil(at) - 1) : written(numbers, at); };
   const std::string least = shown(low), most = shown(high);
   if (whole) return fmt::format("up to {} = {}{}", name, least, least == most ? "" : " to " + most);
-  return fmt::format("below {}{} of {}", least, least == most ? "" : " to " + most, name);
+  return fmt::format("below {}{} ({})", least, least == most ? "" : " to " + most, name);
 }
 
 std::string lines_in_words(std::size_t lines) { return lines > 1 ? fmt::format(" ({} lines of points)", lines) : ""; }

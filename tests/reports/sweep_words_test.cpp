@@ -14,11 +14,11 @@ TEST(SweepWords, SayWhereTheOthersAreWorthAdding) {
   ASSERT_EQ(words.size(), 3U);
   EXPECT_EQ(words[1], "With the winner of each point the whole cluster is faster at all 3 points.");
   EXPECT_EQ(words[2],
-            "With ddp the whole cluster is faster at 2 of 3 points. The 64 V100 are worth it above 14.1 Gbit/s of "
-            "bandwidth; below, 32 A100 alone are faster.");
+            "With ddp the whole cluster is faster at 2 of 3 points. The 64 V100 are worth it above 14.1 Gbit/s "
+            "(bandwidth); below, 32 A100 alone are faster.");
   EXPECT_EQ(worth_in_words(fair_rows({2, 2, 0.5}), {})[2],
-            "With ddp the whole cluster is faster at 2 of 3 points. The 64 V100 are worth it below 28.3 Gbit/s of "
-            "bandwidth; above, 32 A100 alone are faster.");
+            "With ddp the whole cluster is faster at 2 of 3 points. The 64 V100 are worth it below 28.3 Gbit/s "
+            "(bandwidth); above, 32 A100 alone are faster.");
   EXPECT_EQ(worth_in_words(fair_rows({0.1, 0.95, 0.2}), {})[2],
             "With ddp the whole cluster is faster at none of 3 points (at 1 point the interval leaves it open).");
 }
