@@ -10,6 +10,7 @@
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
+#include "models/recorded/trace_text.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -71,17 +72,20 @@ std::string without_count(std::string name, std::int64_t count) {
 /// Reads the events one by one into schedules.
 class TraceReader {
  public:
-  explicit TraceReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
-
-  void read(JsonValue& events, const std::string& pointer) {
-    const auto each = [&](auto&& read_one) {
-      for (std::size_t i = 0; i < events.elements.size() && !diagnostics_.enough(); ++i) {
-        ObjectReader event(events.elements[i], pointer + pointer_part(i), diagnostics_);
-        if (event.good()) read_one(event);
+  /// `all` is of `text`; places are of `source`.
+  void read(const TraceText& all, std::string_view text, const std::string& source, Diagnostics& diagnostics) {
+    const auto each = [&](std::string_view with, auto&& read_one) {
+      for (std::size_t i = 0; i < all.events.size() && !diagnostics.enough(); ++i) {
+        if (all.events[i].find(with) == std::string_view::npos) continue;
+        diagnostics_.errors.clear();
+        if (read_piece(all.events[i], i, source, read_one)) continue;
+        diagnostics_.errors.clear();  // again, where it stands: that is slow, and errors are few
+        read_piece(in_its_place(text, all.events[i]), i, source, read_one);
+        diagnostics.errors.insert(diagnostics.errors.end(), diagnostics_.errors.begin(), diagnostics_.errors.end());
       }
     };
-    each([&](ObjectReader& event) { read_name(event); });
-    each([&](ObjectReader& event) { read_event(event); });
+    each("process_name", [&](ObjectReader& event) { read_name(event); });
+    each("", [&](ObjectReader& event) { read_event(event); });
   }
 
   std::vector<RecordedSchedule> take() {
@@ -96,6 +100,18 @@ class TraceReader {
   struct Process {
     std::size_t schedule = 0, rank = 0;
   };
+
+  /// Whether nothing is wrong with it.
+  bool read_piece(std::string_view piece, std::size_t i, const std::string& source, const auto& read_one) {
+    JsonDocument document = parse_json(piece, source);
+    if (!document.errors.empty()) {
+      diagnostics_.errors = document.errors;
+      return false;
+    }
+    ObjectReader event(document.root, "/traceEvents" + pointer_part(i), diagnostics_);
+    if (event.good()) read_one(event);
+    return diagnostics_.errors.empty();
+  }
 
   static std::string text_of(const JsonValue* value) {
     return value != nullptr && value->kind == JsonKind::kText ? value->text : std::string();
@@ -157,7 +173,7 @@ class TraceReader {
     rank.spans.push_back(std::move(span));
   }
 
-  Diagnostics& diagnostics_;
+  Diagnostics diagnostics_;  ///< of one event
   std::map<double, Process> processes_;
   std::vector<RecordedSchedule> schedules_;
 };
@@ -186,20 +202,22 @@ RecordedUse use_of_measured(const std::string& label) {
   return RecordedUse::kCommunication;
 }
 
-std::vector<RecordedSchedule> read_recorded_trace(const JsonDocument& document) {
-  if (!document.whole) throw ScenarioError(document.errors);
-  JsonValue root = document.root;
-  Diagnostics diagnostics{document.errors};
-  ObjectReader top(root, "", diagnostics);
-  JsonValue* const events = top.find("traceEvents");
-  if (events == nullptr || events->kind != JsonKind::kArray)
+bool is_trace(std::string_view text) { return trace_text(text).has_value(); }
+
+std::vector<RecordedSchedule> read_recorded_trace(std::string_view text, const std::string& source) {
+  const std::optional<TraceText> trace = trace_text(text);
+  JsonDocument frame = parse_json(trace ? trace->frame : text, source);
+  if (!frame.whole) throw ScenarioError(frame.errors);
+  Diagnostics diagnostics{frame.errors};
+  ObjectReader top(frame.root, "", diagnostics);
+  if (top.find("traceEvents") == nullptr || !trace)
     top.fail("traceEvents", "is no list of events; name a trace that was written with --trace");
   else
     check_whole(top);
   std::vector<RecordedSchedule> schedules;
   if (diagnostics.errors.empty()) {
-    TraceReader reader(diagnostics);
-    reader.read(*events, top.pointer("traceEvents"));
+    TraceReader reader;
+    reader.read(*trace, text, source, diagnostics);
     schedules = reader.take();
     if (schedules.empty() && diagnostics.errors.empty()) top.fail("traceEvents", "names no rank; write the trace anew");
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/base/json.hpp"
@@ -40,8 +41,11 @@ struct RecordedSchedule {
 };
 
 /// Throws ScenarioError with all that is wrong, each with its place: a document that is no such trace, one that holds
-/// only its first events, a rank on which fewer than two updates end. There is at least one schedule.
-std::vector<RecordedSchedule> read_recorded_trace(const JsonDocument& document);
+/// only its first events, a rank on which fewer than two updates end. There is at least one schedule. `source` is how
+/// the file is shown. The events are read one by one, so that the text may have kMaxTraceBytes (trace_text.hpp).
+std::vector<RecordedSchedule> read_recorded_trace(std::string_view text, const std::string& source);
+/// Whether a text is one, by its list of events.
+bool is_trace(std::string_view text);
 
 /// Its marks begin where the updates end that do not count; those of DiLoCo are of whole phases. `name` is for errors:
 /// throws ScenarioError for a run of more than 63 years.

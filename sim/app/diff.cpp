@@ -6,6 +6,8 @@
 #include <iostream>
 
 #include "models/base/text.hpp"
+#include "models/recorded/recorded_trace.hpp"
+#include "models/recorded/trace_text.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "reports/difference_text.hpp"
 #include "sim/app/gzip.hpp"
@@ -24,15 +26,19 @@ struct Recorded {
 };
 
 std::string unpacked(const std::string& path) {
-  std::string bytes = read_file(path), text;
+  std::string bytes = read_file(path, kMaxTraceBytes), text;
   if (!is_gzipped(bytes)) return bytes;
-  const std::string wrong = gunzip(bytes, text, kMaxMeasuredBytes);
+  const std::string wrong = gunzip(bytes, text, kMaxTraceBytes);
   if (!wrong.empty()) throw ScenarioError({in_quotes(path, 300) + " " + wrong});
   return text;
 }
 
 Recorded read_recorded(const std::string& path) {
   const std::string text = unpacked(path);
+  if (is_trace(text))
+    return while_shown("reading " + path, [&] {
+      return Recorded{{path, "a trace"}, {}, read_recorded_trace(text, path)};
+    });
   const JsonDocument document = parse_json(text, path, kMaxMeasuredValues);
   if (!document.whole) throw ScenarioError(document.errors);
   const JsonValue& root = document.root;
@@ -42,7 +48,6 @@ Recorded read_recorded(const std::string& path) {
     return {{path, "results"}, read_recorded_results(document), {}};
   if (named == "accosim.run/1")
     return {{path, "a run of accocal"}, {}, {recorded_run(read_measured_run(text, path), path)}};
-  if (root.find("traceEvents") != nullptr) return {{path, "a trace"}, {}, read_recorded_trace(document)};
   const JsonOrigin& place = schema == nullptr ? root.origin : schema->origin;
   throw ScenarioError({fmt::format(
       "{}{}: {}; name results (compare or run --json), a trace (--trace), or a run that accocal train wrote",

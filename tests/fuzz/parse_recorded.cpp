@@ -31,20 +31,20 @@ void show(const Differences& differences, bool same) {
   require(parse_json(dump_json(differences_json(differences, {})), "diff").whole, "a difference that is no JSON");
 }
 
-template <class Read>
-void compare(const JsonDocument& document, const char* right, const Read& read) {
-  const auto found = read(document);
+/// `right` is a seed's name.
+void compare(const auto& found, const char* right, const auto& read) {
   show(difference_of(found, found), true);
-  show(difference_of(found, read(parse_json(seed_named("recorded", right), "right"))), false);
+  show(difference_of(found, read(seed_named("recorded", right))), false);
 }
 
 void read_recorded(const std::string& text) {
+  if (is_trace(text))
+    return compare(read_recorded_trace(text, "input"), "trace.json",
+                   [](const std::string& right) { return read_recorded_trace(right, "right"); });
   const JsonDocument document = parse_json(text, "input", kMaxMeasuredValues);
   if (!document.whole) throw ScenarioError(document.errors);
-  if (document.root.find("traceEvents") != nullptr)
-    compare(document, "trace.json", read_recorded_trace);
-  else
-    compare(document, "results.json", read_recorded_results);
+  compare(read_recorded_results(document), "results.json",
+          [](const std::string& right) { return read_recorded_results(parse_json(right, "right")); });
 }
 
 }  // namespace

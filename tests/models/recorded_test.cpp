@@ -6,6 +6,7 @@
 
 #include "models/recorded/recorded_results.hpp"
 #include "models/recorded/recorded_trace.hpp"
+#include "models/recorded/trace_text.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -31,7 +32,7 @@ const std::string kTrace = R"json({"displayTimeUnit":"ms","traceEvents":[
 ],"otherData":{"producer":"accosim","truncated":false}})json";
 
 TEST(RecordedTrace, HoldsSpansInNanosecondsAndMarksInOrder) {
-  const std::vector<RecordedSchedule> schedules = read_recorded_trace(document(kTrace));
+  const std::vector<RecordedSchedule> schedules = read_recorded_trace(kTrace, "t.json");
   ASSERT_EQ(schedules.size(), 2U);
   EXPECT_EQ(schedules[0].label, "acco");
   EXPECT_FALSE(schedules[0].measured);
@@ -68,6 +69,44 @@ std::string refusal(const Read& read, const std::string& text) {
   }
 }
 
+std::string refusal_of_trace(const std::string& text) {
+  try {
+    read_recorded_trace(text, "t.json");
+    return "";
+  } catch (const ScenarioError& error) {
+    return error.errors.at(0);
+  }
+}
+
+TEST(TraceText, HasTheEventsOneByOneAndTheRestAtItsPlace) {
+  const std::string text =
+      "{\"a\": {\"traceEvents\": [7]},\n \"traceEvents\": [\n {\"n\": \"]}\\\"\"}, [1,\n 2]\n],\n\"z\": 1}";
+  const std::optional<TraceText> trace = trace_text(text);
+  ASSERT_TRUE(trace);
+  ASSERT_EQ(trace->events.size(), 2U);
+  EXPECT_EQ(trace->events[0], "{\"n\": \"]}\\\"\"}");
+  EXPECT_EQ(trace->events[1], "[1,\n 2]");
+  EXPECT_EQ(trace->frame, "{\"a\": {\"traceEvents\": [7]},\n \"traceEvents\": [\n\n\n],\n\"z\": 1}");
+  EXPECT_EQ(in_its_place(text, trace->events[0]), "\n\n {\"n\": \"]}\\\"\"}");
+  EXPECT_TRUE(trace_text("{\"traceEvents\": []}"));
+  EXPECT_TRUE(trace_text("{\"traceEvents\": []}")->events.empty());
+  for (const char* const none :
+       {"", "[]", "{}", "{\"traceEvents\": 1}", "{\"traceEvents\": [1", "{\"b\": [\"traceEvents\", [1]]}"})
+    EXPECT_FALSE(trace_text(none)) << none;
+}
+
+TEST(RecordedTrace, MayHaveMoreValuesThanADocument) {
+  // 130,000 more spans of 8 values each; no other document may have more than 1,000,000.
+  std::string more;
+  for (int i = 0; i < 130'000; ++i)
+    more += R"({"ph":"X","pid":1,"tid":1,"ts":1100,"dur":1,"name":"f","args":{"class":"forward"}},)";
+  std::string text = kTrace;
+  text.insert(text.find("{\"ph\":\"M\",\"pid\":0"), more);
+  const std::vector<RecordedSchedule> schedules = read_recorded_trace(text, "t.json");
+  EXPECT_EQ(schedules.at(0).ranks.at(0).spans.size(), 130'002U);
+  EXPECT_EQ(schedules.at(0).ranks.at(0).spans.back().name, "f");
+}
+
 TEST(RecordedTrace, EachMistakeIsToldAtItsPlace) {
   for (const auto& [what, by, said] : std::vector<std::array<std::string, 3>>{
            {"\"producer\":\"accosim\"", "\"producer\":\"others\"",
@@ -85,20 +124,19 @@ TEST(RecordedTrace, EachMistakeIsToldAtItsPlace) {
             "\"ts\":2000,\"name\":\"round\"", "hold fewer than two ends of updates of a rank of \"acco\""},
            {"\"traceEvents\":[", "\"traceEvents\":{}, \"others\":[",
             "t.json:1:39 /traceEvents: is no list of events; name a trace"}}) {
-    const std::string found = refusal(read_recorded_trace, replaced(kTrace, what, by));
+    const std::string found = refusal_of_trace(replaced(kTrace, what, by));
     EXPECT_NE(found.find(said), std::string::npos) << found << "\nfor " << by;
   }
 }
 
 TEST(RecordedTrace, WithoutARankIsRefused) {
-  EXPECT_NE(refusal(read_recorded_trace, R"({"traceEvents": [], "otherData": {"producer": "accosim"}})")
-                .find("names no rank"),
+  EXPECT_NE(refusal_of_trace(R"({"traceEvents": [], "otherData": {"producer": "accosim"}})").find("names no rank"),
             std::string::npos);
 }
 
 TEST(RecordedTrace, OneThatIsCutAnywhereIsRefused) {
   for (std::size_t size = 0; size < kTrace.size() - 1; ++size)
-    EXPECT_NE(refusal(read_recorded_trace, kTrace.substr(0, size)), "") << size;
+    EXPECT_NE(refusal_of_trace(kTrace.substr(0, size)), "") << size;
 }
 
 TEST(RecordedRun, AWaitOfTheComputeLaneCountsBehindTheCommunicationThatItIsFor) {
