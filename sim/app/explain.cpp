@@ -101,8 +101,13 @@ Option messages_option() {
 ExitCode explain_messages(const Arguments& arguments) {
   const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
   std::vector<CollectivesByMessage> results;
-  for (const int index : chosen_schedules(scenario, arguments.texts("--schedule")))
-    results.push_back(by_message(scenario, scenario.schedules[index]));
+  {
+    Progress progress("playing messages");  // off the terminal before the results are on it
+    for (const int index : chosen_schedules(scenario, arguments.texts("--schedule"))) {
+      progress.now("playing every message of " + scenario.schedules[index].label);
+      results.push_back(by_message(scenario, scenario.schedules[index]));
+    }
+  }
   if (arguments.flag("--json")) {
     write_by_message_json(std::cout, results);
     return ExitCode::kDone;
