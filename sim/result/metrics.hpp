@@ -81,7 +81,7 @@ struct PauseResult {
   std::string name;
   Seconds lasts;             ///< on the slowest of its ranks
   Seconds cost;              ///< by which one pause delays the updates
-  double micro_batches = 0;  ///< that all ranks together do more meanwhile
+  double micro_batches = 0;  ///< that all ranks together do more meanwhile; never less than 0
   double every_updates = 1;  ///< updates from one to the next
   bool crowded = false;      ///< it would come again before the updates are over it
 };

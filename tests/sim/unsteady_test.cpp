@@ -13,6 +13,7 @@
 #include "models/spec/schedule.hpp"
 #include "sim/answers/seeds.hpp"
 #include "sim/player/player.hpp"
+#include "sim/result/pause_results.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -508,6 +509,15 @@ TEST(Unsteady, SpeedsThatStayAreALoopPlayedInOneGo) {
   EXPECT_NEAR(play.measured.update_time.value / expected, 1, 1e-9);
   EXPECT_LT(play.measured.spans, 1000);
   EXPECT_EQ(play.measured.ranks[0].micro_batches_per_update, 2);
+}
+
+TEST(Pauses, WhatIsDoneMeanwhileIsNeverLessThanNothing) {
+  // Rank 0 pauses for 40 micro-batches, and rank 1 cannot use the time: nothing is done meanwhile.
+  SteadyPlay play;
+  play.pauses = {{"a", {}, {}, {-40, 0}}, {"b", {}, {}, {-40, 50}}};
+  const std::vector<PauseResult> results = pause_results(play);
+  EXPECT_EQ(results.at(0).micro_batches, 0);
+  EXPECT_EQ(results.at(1).micro_batches, 10);
 }
 
 }  // namespace
