@@ -75,10 +75,9 @@ void write_pauses(std::ostream& out, const std::vector<RunResult>& results, cons
                right("share of", "the time")});
   for (const RunResult& result : results)
     for (const PauseResult& pause : result.pauses)
-      table.add(Style::kPlain,
-                {result.label, pause.name, human_count(pause.every_updates), human_time(pause.lasts),
-                 human_time(std::max(Seconds{0}, pause.cost)), human_count(pause.micro_batches),
-                 human_percent(pause.cost / (pause.every_updates * result.update_time))});
+      table.add(Style::kPlain, {result.label, pause.name, human_count(pause.every_updates), human_time(pause.lasts),
+                                human_time(std::max(Seconds{0}, pause.cost)), human_count(pause.micro_batches),
+                                human_percent(pause.cost / (pause.every_updates * result.update_time))});
   if (!table.empty()) write_table_below(out, "", table.columns(), options);
 }
 
