@@ -1,4 +1,4 @@
-// What was asked and the answer to it, in a sentence or two each. Who is the fastest is said by sim/result/winner.hpp.
+// What was asked and the answer to it, in a sentence or two each. Who is the fastest is said by sim/what_if/winner.hpp.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "models/spec/scenario.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/winner.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 

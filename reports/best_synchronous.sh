@@ -55,7 +55,7 @@ for scenario in finetune_2x4_a100 pretrain_4x8_a100; do sweep_of "$scenario"; do
 
 Written by `reports/best_synchronous.sh`, which sweeps the scenarios of the ACCO paper's runs over the rate of a network adapter. The best
 synchronous schedule is the fastest of twelve tuned forms of DDP, ZeRO-1 to 3 and hybrid sharding and of the scenario's own schedules
-(`sim/answers/README.md`). Speedups are at equal samples an update: the best synchronous schedule accumulates as
+(`sim/what_if/README.md`). Speedups are at equal samples an update: the best synchronous schedule accumulates as
 many as ACCO comes to. Where ACCO's batch has grown more than 1.2 times, ACCO may not be called the winner, whatever its speedup.
 `-`: the best synchronous schedule cannot be played at so few samples.
 TEXT

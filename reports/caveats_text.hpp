@@ -4,7 +4,7 @@
 #include <string>
 
 #include "models/base/json.hpp"
-#include "sim/result/winner.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 

@@ -6,7 +6,7 @@
 
 #include "models/spec/cluster.hpp"
 #include "reports/table.hpp"
-#include "sim/result/explain.hpp"
+#include "sim/explain/explanation.hpp"
 
 namespace accosim {
 

@@ -6,9 +6,9 @@
 
 #include "models/spec/scenario.hpp"
 #include "reports/table.hpp"
-#include "sim/answers/fairness.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/winner.hpp"
+#include "sim/what_if/fairness.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 

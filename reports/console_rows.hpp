@@ -11,7 +11,7 @@
 #include "models/spec/scenario.hpp"
 #include "reports/table.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/winner.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/table.hpp"
-#include "sim/result/explain.hpp"
+#include "sim/explain/explanation.hpp"
 
 namespace accosim {
 

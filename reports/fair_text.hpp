@@ -6,7 +6,7 @@
 
 #include "models/base/json.hpp"
 #include "reports/table.hpp"
-#include "sim/answers/fairness.hpp"
+#include "sim/what_if/fairness.hpp"
 
 namespace accosim {
 

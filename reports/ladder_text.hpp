@@ -6,7 +6,7 @@
 
 #include "models/base/json.hpp"
 #include "reports/table.hpp"
-#include "sim/answers/ladder.hpp"
+#include "sim/what_if/ladder.hpp"
 
 namespace accosim {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/table.hpp"
-#include "sim/answers/by_message.hpp"
+#include "sim/explain/by_message.hpp"
 
 namespace accosim {
 

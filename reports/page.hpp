@@ -9,13 +9,13 @@
 
 #include "models/base/outputs.hpp"
 #include "models/spec/scenario.hpp"
-#include "sim/answers/fairness.hpp"
-#include "sim/answers/ladder.hpp"
 #include "sim/evidence/known_errors.hpp"
 #include "sim/evidence/measured_timeline.hpp"
-#include "sim/result/explain.hpp"
+#include "sim/explain/explanation.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/winner.hpp"
+#include "sim/what_if/fairness.hpp"
+#include "sim/what_if/ladder.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "models/spec/scenario.hpp"
-#include "sim/answers/fairness.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/winner.hpp"
+#include "sim/what_if/fairness.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 
@@ -21,7 +21,7 @@ enum class RankRows : std::uint8_t {
 
 /// Schema accosim.result/2. "version" is accosim's and "sets" what --set replaced, as it was given. `network` names the
 /// network that was played on. What is absent or not a number is null. "fair_baselines", "fair_gains" and "fair_words"
-/// are there where ranks differ. "answer" says who is the fastest, by sim/result/winner.hpp. Ranks are written one a
+/// are there where ranks differ. "answer" says who is the fastest, by sim/what_if/winner.hpp. Ranks are written one a
 /// line and never held as a document, so many of them cost no memory. Version 1 of the schema had every rank in "ranks"
 /// always.
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,

@@ -23,7 +23,7 @@ struct PublishedRun {
 };
 
 /// A schedule among a scenario's that its file does not write: the best synchronous one, which delayed and local ones
-/// are held against (sim/result/best_synchronous.hpp).
+/// are held against (sim/what_if/best_synchronous.hpp).
 struct AddedSchedule {
   std::size_t index = 0;  ///< in Scenario::schedules
   std::string form;       ///< "zero1, overlapped both ways"; or the label of the scenario's own that it is

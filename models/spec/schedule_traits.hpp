@@ -40,7 +40,7 @@ inline constexpr const char* kNames<Statistics>[] = {"synchronous", "stale_gradi
 enum class AccocalRuns : std::uint8_t { kNowhere, kOnCpu, kOnGpu };
 
 /// A form of a synchronous schedule that somebody who tunes it would try: what every delayed or local schedule is held
-/// against (sim/result/best_synchronous.hpp).
+/// against (sim/what_if/best_synchronous.hpp).
 struct TunedForm {
   Framework framework;
   const char* form;  ///< what is tuned, as text says it behind the schedule's name: "overlapped both ways"

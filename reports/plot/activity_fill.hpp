@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/draw/svg.hpp"
-#include "sim/answers/timeline.hpp"
+#include "sim/explain/timeline.hpp"
 
 namespace accosim {
 

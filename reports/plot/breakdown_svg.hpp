@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/plot/plot.hpp"
-#include "sim/answers/breakdown.hpp"
+#include "sim/explain/breakdown.hpp"
 
 namespace accosim {
 

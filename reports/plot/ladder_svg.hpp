@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reports/plot/plot.hpp"
-#include "sim/answers/ladder.hpp"
+#include "sim/what_if/ladder.hpp"
 
 namespace accosim {
 

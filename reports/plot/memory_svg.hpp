@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/plot/plot.hpp"
-#include "sim/answers/memory_bars.hpp"
+#include "sim/explain/memory_bars.hpp"
 
 namespace accosim {
 

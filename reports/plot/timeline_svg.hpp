@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/plot/plot.hpp"
-#include "sim/answers/timeline.hpp"
+#include "sim/explain/timeline.hpp"
 
 namespace accosim {
 

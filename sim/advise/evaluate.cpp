@@ -142,7 +142,7 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
       return result;
     }
   }
-  const RunResult run = run_schedule(scenario, spec, evaluations, Advice::kNone);
+  const RunResult run = run_schedule(scenario, spec, evaluations);
   add_play(result, run, asked);
   result.state = is_batch(asked.samples, result.samples, tolerance) ? PointState::kPlayed : PointState::kOtherBatch;
   return result;
@@ -153,7 +153,7 @@ UpdateBreakdown breakdown_at(const Asked& asked, const std::vector<std::string>&
   const ScheduleSpec& spec = labelled(scenario, label);
   const int index = static_cast<int>(&spec - scenario.schedules.data());
   const Evaluations evaluations(asked.network);
-  const RunResult run = run_schedule(scenario, spec, evaluations, Advice::kNone);
+  const RunResult run = run_schedule(scenario, spec, evaluations);
   return breakdowns_of(scenario, {index}, {run}, evaluations).front();
 }
 

@@ -10,9 +10,9 @@
 #include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/cluster.hpp"
-#include "sim/answers/breakdown.hpp"
+#include "sim/explain/breakdown.hpp"
 #include "sim/network/network.hpp"
-#include "sim/result/winner.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 

@@ -11,7 +11,6 @@
 #include "reports/console.hpp"
 #include "reports/plot/timeline_text.hpp"
 #include "reports/result_json.hpp"
-#include "sim/answers/fairness.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
@@ -22,6 +21,7 @@
 #include "sim/app/winner_option.hpp"
 #include "sim/evidence/time_to_loss.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/fairness.hpp"
 
 namespace accosim {
 namespace {
@@ -45,8 +45,9 @@ ExitCode compare_schedules(const Arguments& arguments) {
   ChosenSchedules chosen = load_chosen(arguments, {arguments.text("--convergence")});
   const Evaluations evaluations(network_of(arguments));
   add_tuned(chosen, evaluations, arguments);
-  std::vector<RunResult> results = over_seeds(
-      chosen, arguments, [&](const Scenario& scenario) { return compare(scenario, chosen.indices, evaluations); });
+  std::vector<RunResult> results = over_seeds(chosen, evaluations, arguments, [&](const Scenario& scenario) {
+    return compare(scenario, chosen.indices, evaluations);
+  });
   if (arguments.given("--convergence")) add_convergence(results, chosen.scenario, arguments);
   const FairComparison fair =
       while_shown("playing fair baselines", [&] { return fair_comparison(chosen.scenario, results, evaluations); });

@@ -15,7 +15,6 @@
 #include "reports/graph/graph_text.hpp"
 #include "reports/ladder_text.hpp"
 #include "reports/messages_report.hpp"
-#include "sim/answers/by_message.hpp"
 #include "sim/app/ladder_option.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
@@ -23,8 +22,9 @@
 #include "sim/app/verbs.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/steady.hpp"
-#include "sim/result/critical_path.hpp"
-#include "sim/result/explained_collectives.hpp"
+#include "sim/explain/by_message.hpp"
+#include "sim/explain/explained_collectives.hpp"
+#include "sim/explain/explanation.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {

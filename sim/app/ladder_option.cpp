@@ -7,7 +7,7 @@
 #include "models/spec/schedule.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
-#include "sim/result/best_synchronous.hpp"
+#include "sim/what_if/best_synchronous.hpp"
 
 namespace accosim {
 namespace {

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "models/spec/scenario.hpp"
-#include "sim/answers/ladder.hpp"
 #include "sim/app/verb.hpp"
+#include "sim/evaluation/evaluation.hpp"
+#include "sim/what_if/ladder.hpp"
 
 namespace accosim {
 

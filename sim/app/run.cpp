@@ -19,7 +19,7 @@ namespace {
 ExitCode run_each(const Arguments& arguments) {
   const ChosenSchedules chosen = load_chosen(arguments, {});
   const Evaluations evaluations(network_of(arguments));
-  const std::vector<RunResult> results = over_seeds(chosen, arguments, [&](const Scenario& scenario) {
+  const std::vector<RunResult> results = over_seeds(chosen, evaluations, arguments, [&](const Scenario& scenario) {
     std::vector<RunResult> each;
     for (const int index : chosen.indices)
       each.push_back(run_schedule(scenario, scenario.schedules[index], evaluations));

@@ -9,12 +9,13 @@
 #include "models/base/stages.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "sim/answers/seeds.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/evaluation/balance.hpp"
-#include "sim/result/best_synchronous.hpp"
+#include "sim/what_if/best_synchronous.hpp"
+#include "sim/what_if/seeds.hpp"
+#include "sim/what_if/warnings.hpp"
 
 namespace accosim {
 
@@ -58,7 +59,11 @@ void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Ar
   add_best_synchronous(chosen.scenario, chosen.indices, evaluations);
 }
 
-std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Arguments& arguments, const Results& results) {
+namespace {
+
+/// Without advice.
+std::vector<RunResult> played_over_seeds(const ChosenSchedules& chosen, const Arguments& arguments,
+                                         const Results& results) {
   const int seeds = arguments.whole("--seeds");
   const std::size_t schedules = chosen.indices.size();
   const std::string what = fmt::format("playing {} schedule{}", schedules, schedules == 1 ? "" : "s");
@@ -74,6 +79,15 @@ std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Arguments
     all.push_back(results(with_seed(chosen.scenario, i)));
   }
   return with_bands(all);
+}
+
+}  // namespace
+
+std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluations& evaluations,
+                                  const Arguments& arguments, const Results& results) {
+  std::vector<RunResult> played = played_over_seeds(chosen, arguments, results);
+  add_advice(played, chosen.scenario, evaluations);
+  return played;
 }
 
 ChosenSchedules load_chosen(const Arguments& arguments, const std::vector<Output>& outputs, const Texts& inputs) {

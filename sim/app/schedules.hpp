@@ -32,10 +32,11 @@ struct ChosenSchedules {
 Option tuned_option();
 void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Arguments& arguments);
 
-/// What `results` gives for the scenario or, with --seeds, for each seed, as one with bands. Throws ScenarioError where
-/// seeds change nothing.
+/// What `results` gives for the scenario or, with --seeds, for each seed, as one with bands; and add_advice(). Throws
+/// ScenarioError where seeds change nothing.
 using Results = std::function<std::vector<RunResult>(const Scenario&)>;
-std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Arguments& arguments, const Results& results);
+std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluations& evaluations,
+                                  const Arguments& arguments, const Results& results);
 
 /// Loads the scenario, checks the outputs and which schedules are chosen, so that what would fail after the work fails
 /// before it. `inputs`: files that are read besides the scenario's, and must not be overwritten.

@@ -7,8 +7,8 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/human.hpp"
-#include "sim/answers/timeline.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/explain/timeline.hpp"
 
 namespace accosim {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/app/verb.hpp"
-#include "sim/result/winner.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 

@@ -8,7 +8,7 @@
 
 #include "models/fit/published.hpp"
 #include "sim/evaluation/resident.hpp"
-#include "sim/result/ways_to_fit.hpp"
+#include "sim/what_if/ways_to_fit.hpp"
 
 namespace accosim {
 

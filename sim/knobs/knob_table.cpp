@@ -16,7 +16,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/crews.hpp"
-#include "sim/result/changes.hpp"
+#include "sim/what_if/changes.hpp"
 
 namespace accosim {
 namespace {

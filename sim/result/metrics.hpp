@@ -12,7 +12,7 @@
 #include "models/price/memory.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/resident.hpp"
-#include "sim/result/ways_to_fit.hpp"
+#include "sim/result/way_to_fit.hpp"
 
 namespace accosim {
 

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "models/base/stages.hpp"
 #include "models/base/statistics.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/cluster.hpp"
@@ -17,10 +16,9 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
-#include "sim/result/critical_path.hpp"
+#include "sim/evaluation/critical_path.hpp"
 #include "sim/result/pause_results.hpp"
-#include "sim/result/statistics_warning.hpp"
-#include "sim/result/warnings.hpp"
+#include "sim/result/statistics.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -67,9 +65,7 @@ std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSp
 /// them.
 constexpr int kMostReplayed = 2;
 
-/// `asked`: as it is written, so that ways to fit are changes of that.
-void add_memory(RunResult& result, const Scenario& asked, const ScheduleSpec& spec, const Costs& costs,
-                const Evaluations& evaluations, Advice advice) {
+void add_memory(RunResult& result, const Scenario& asked, const ScheduleSpec& spec, const Costs& costs) {
   result.memory_formula = memory_formula(spec, costs.parameters, costs.kinds.front().shards);
   result.memory_by_kind = memory_by_kind(costs, spec, asked.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(result.memory_by_kind);
@@ -80,9 +76,6 @@ void add_memory(RunResult& result, const Scenario& asked, const ScheduleSpec& sp
   result.memory_resident_high = Bytes{interval.high};
   result.memory_capacity = least.capacity;
   result.fit = least.fit;
-  const Stage stage("looking for ways to fit");
-  if (advice == Advice::kGiven && result.fit.verdict != FitVerdict::kFits)
-    result.ways_to_fit = ways_to_fit(asked, spec, evaluations);
 }
 
 void add_utilization(RunResult& result, const SteadyPlay& play) {
@@ -201,8 +194,7 @@ std::vector<RankResult> rank_results(const SteadyPlay& play) {
 }
 
 /// Of a play of the scenario with its work divided, if it asks for that.
-RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                    const Evaluations& evaluations, Advice advice) {
+RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play) {
   RunResult result;
   result.schedule = spec.name;
   result.label = spec.label;
@@ -226,15 +218,13 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.steady = steady_state(play);
   if (play.costs->pace.unsteady.varies()) result.drawn = drawn_updates(play);
   result.pauses = pause_results(play);
-  add_memory(result, scenario, spec, play.costs, evaluations, advice);
+  add_memory(result, scenario, spec, play.costs);
   result.ranks = rank_results(play);
   if (const auto published = scenario.published.find(spec.label); published != scenario.published.end()) {
     result.published_speedup = published->second.speedup;
     result.published_time = published->second.time;
     result.published_of_another_run = scenario.published_of_another_run;
   }
-  const Stage stage("looking for warnings");
-  if (advice == Advice::kGiven) result.warnings = warnings_of(scenario, spec, play, result, evaluations);
   return result;
 }
 
@@ -297,12 +287,10 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   return (more + (more - few) / (kMore - kFew) * (common - kMore)) / samples_asked(scenario);
 }
 
-RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations,
-                       Advice advice) {
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
   const Division own = evaluations.divided(scenario, spec);
   const auto play = evaluations.play(own.scenario, own.spec);
-  RunResult result = result_of(scenario, spec, *play, evaluations, advice);
-  if (!own.as_written && advice == Advice::kGiven) result.warnings.push_back(work_is_divided(own.scenario, spec));
+  RunResult result = result_of(scenario, spec, *play);
   result.costs = play->costs;
   return result;
 }
@@ -312,8 +300,8 @@ namespace {
 /// A schedule played again at as many samples an update as others have.
 class Replayed {
  public:
-  Replayed(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations, Advice advice)
-      : result(run_schedule(scenario, spec, evaluations, advice)),
+  Replayed(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations)
+      : result(run_schedule(scenario, spec, evaluations)),
         scenario_(scenario),
         accumulates_(accumulating(spec)),
         evaluations_(evaluations),
@@ -353,18 +341,18 @@ std::optional<Interval> interval_of(const std::optional<double>& speedup, const 
 
 }  // namespace
 
-std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, const Evaluations& evaluations,
-                               Advice advice) {
-  Replayed base(scenario, baseline_of(scenario), evaluations, advice);
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen,
+                               const Evaluations& evaluations) {
+  Replayed base(scenario, baseline_of(scenario), evaluations);
   std::optional<Replayed> best;
   if (scenario.best_synchronous)
-    best.emplace(scenario, scenario.schedules[scenario.best_synchronous->index], evaluations, advice);
+    best.emplace(scenario, scenario.schedules[scenario.best_synchronous->index], evaluations);
   std::vector<RunResult> results;
   for (const int index : chosen) {
     const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
     RunResult result = spec.label == base.result.label            ? base.result
                        : best && spec.label == best->result.label ? best->result
-                                                                  : run_schedule(scenario, spec, evaluations, advice);
+                                                                  : run_schedule(scenario, spec, evaluations);
     result.speedup = result.tokens_per_second / base.result.tokens_per_second;
     result.speedup_interval = interval_of(result.speedup, result, base.result);
     result.baseline_fits = base.result.fits();

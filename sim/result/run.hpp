@@ -1,7 +1,6 @@
 // From a scenario to results: prices a schedule, plays it until it is steady, measures it, and compares.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,16 +24,12 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
 /// from plays of few of them.
 double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, const Evaluations& evaluations);
 
-/// Whether warnings and ways to fit into memory are looked for: each way is tried, which takes as long as the play.
-enum class Advice : std::uint8_t { kGiven, kNone };
-
-/// All metrics of one schedule but those that compare, and its costs.
-RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations,
-                       Advice advice = Advice::kGiven);
+/// All metrics of one schedule but those that compare, and its costs. What it advises is for add_advice().
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
 
 /// The schedules of `chosen` (indices in scenario.schedules), compared with the scenario's baseline.
-std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, const Evaluations& evaluations,
-                               Advice advice = Advice::kGiven);
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen,
+                               const Evaluations& evaluations);
 
 /// `updates` updates of a schedule with every rank by itself, for a trace. Flows that nothing tells apart are one.
 EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, int updates);

@@ -11,11 +11,11 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/answers/parts.hpp"
-#include "sim/result/best_synchronous.hpp"
 #include "sim/result/run.hpp"
-#include "sim/result/winner.hpp"
 #include "sim/sweep/hash.hpp"
+#include "sim/what_if/best_synchronous.hpp"
+#include "sim/what_if/parts.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 namespace {
@@ -109,7 +109,7 @@ std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, do
     const ScheduleSpec spec = with_some_balance(part.schedules[static_cast<std::size_t>(indices[s])]);
     if (!can_train(part, spec)) continue;
     const Division own = evaluations.divided(part, spec, samples_of(part, spec, samples));
-    results.push_back(run_schedule(own.scenario, own.spec, evaluations, Advice::kNone));
+    results.push_back(run_schedule(own.scenario, own.spec, evaluations));
     played.push_back(s);
   }
   const Standing standing = standing_by_tokens(results);

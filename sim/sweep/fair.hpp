@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/read/load.hpp"
-#include "sim/network/network.hpp"
+#include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/sweep/rows.hpp"
 

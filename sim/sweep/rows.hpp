@@ -41,7 +41,7 @@ std::string line_of(const Heading& heading);
 struct Alone {
   std::string part;          ///< "32 A100-SXM4-80GB"; empty: all GPUs, which are alike
   std::string others;        ///< "64 V100-SXM2-32GB"
-  std::size_t schedule = 0;  ///< the winner there (sim/result/winner.hpp)
+  std::size_t schedule = 0;  ///< the winner there (sim/what_if/winner.hpp)
   double samples_per_update = 0;
   double tokens_per_second = 0;
 };

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/result/winner.hpp"
 #include "sim/sweep/rows.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 

@@ -15,12 +15,12 @@
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
-#include "sim/result/best_synchronous.hpp"
 #include "sim/result/run.hpp"
 #include "sim/sweep/axis_label.hpp"
 #include "sim/sweep/fair.hpp"
 #include "sim/sweep/hash.hpp"
 #include "sim/sweep/knob_axis.hpp"
+#include "sim/what_if/best_synchronous.hpp"
 
 namespace accosim {
 namespace {
@@ -129,7 +129,7 @@ Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, Ne
         throw BadInput("no synchronous schedule can be played here; leave the best one out with --no-tuned");
       row.best_synchronous = scenario.best_synchronous->name();
     }
-    const std::vector<RunResult> results = compare(scenario, indices, evaluations, Advice::kNone);
+    const std::vector<RunResult> results = compare(scenario, indices, evaluations);
     row.schedules.assign(results.begin(), results.end());
     if (heading.fair) add_fair(row, loaded, indices, results, evaluations, cache);
   } catch (const ScenarioError& error) {

@@ -22,9 +22,9 @@
 #include "reports/explain_text.hpp"
 #include "reports/result_json.hpp"
 #include "sim/evidence/validate.hpp"
-#include "sim/result/critical_path.hpp"
-#include "sim/result/run.hpp"
+#include "sim/explain/explanation.hpp"
 #include "tests/fuzz/parsers.hpp"
+#include "tests/support/advised.hpp"
 
 namespace accosim {
 namespace {
@@ -97,7 +97,7 @@ void play(const Scenario& scenario) {
     std::ostringstream text;
     write_explanations(text, {explain(spec, played)}, {});
     require_printable(text.str(), "an explanation");
-    const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
+    const RunResult result = advised(scenario, spec, NetworkKind::kReference);
     const double time = result.update_time.value;
     require(std::isfinite(time) && time > 0, "an update takes " + std::to_string(time) + " s");
     require(result.update_time_low <= result.update_time && result.update_time <= result.update_time_high,

@@ -17,9 +17,10 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
-#include "sim/answers/fairness.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "sim/what_if/fairness.hpp"
+#include "tests/support/advised.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/scratch.hpp"
@@ -331,7 +332,7 @@ TEST(Casts, AreNoneWhereAllStoreOneType) {
 TEST(Casts, AndAPrecisionThatStaysAreWarnedOf) {
   const auto codes = [](const Scenario& scenario) {
     std::vector<std::string> found;
-    for (const Warning& warning : run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference).warnings)
+    for (const Warning& warning : advised(scenario, scenario.schedules[0], NetworkKind::kReference).warnings)
       if (warning.code == "own_precision" || warning.code == "casts_on_the_wire") found.push_back(warning.code);
     return found;
   };

@@ -1,6 +1,6 @@
 // What delayed and local schedules are held against: is it never slower than any synchronous schedule that is listed,
 // and is it what its entry says?
-#include "sim/result/best_synchronous.hpp"
+#include "sim/what_if/best_synchronous.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 
 #include "models/read/load.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/answers/ladder.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/ladder.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -27,7 +27,7 @@ std::vector<RunResult> compared(Scenario& scenario, NetworkKind network = Networ
   std::vector<int> chosen = all_of(scenario);
   const Evaluations evaluations(network);
   add_best_synchronous(scenario, chosen, evaluations);
-  return compare(scenario, chosen, evaluations, Advice::kNone);
+  return compare(scenario, chosen, evaluations);
 }
 
 TEST(BestSynchronous, IsOfAtMostTwelveForms) {
@@ -106,7 +106,7 @@ TEST(BestSynchronous, IsWhatItsEntrySays) {
     sets.insert(sets.end(),
                 {"/published={}", "/schedules=[" + added.entry + ",{\"name\":\"acco\"}]", "/baseline=" + added.form});
     const Scenario written = load_scenario(name, sets).scenario;
-    const std::vector<RunResult> two = compare(written, {0, 1}, NetworkKind::kSimgrid, Advice::kNone);
+    const std::vector<RunResult> two = compare(written, {0, 1}, NetworkKind::kSimgrid);
     EXPECT_EQ(two[0].update_time.value, best.update_time.value) << name;
     EXPECT_EQ(two[1].speedup_same_batch, acco->over_best_synchronous) << name;
     EXPECT_LT(*acco->over_best_synchronous, *acco->speedup_same_batch) << name;
@@ -130,7 +130,7 @@ TEST(BestSynchronous, IsARungOfTheLadder) {
 
 TEST(BestSynchronous, ChangesNoFigureOfTheOthers) {
   Scenario scenario = load_scenario("mixed_a100_v100", {}).scenario;
-  const std::vector<RunResult> without = compare(scenario, all_of(scenario), NetworkKind::kReference, Advice::kNone);
+  const std::vector<RunResult> without = compare(scenario, all_of(scenario), NetworkKind::kReference);
   const std::vector<RunResult> with = compared(scenario);
   ASSERT_EQ(with.size(), without.size() + 1);
   for (std::size_t i = 0; i < without.size(); ++i) {

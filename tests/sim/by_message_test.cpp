@@ -1,5 +1,5 @@
 // Do the collectives of shipped scenarios take, message by message, what predictions say?
-#include "sim/answers/by_message.hpp"
+#include "sim/explain/by_message.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Does the critical path account for every second of an update, and name what a reader would?
-#include "sim/result/critical_path.hpp"
+#include "sim/evaluation/critical_path.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/explain/explanation.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"
 

@@ -15,10 +15,11 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
-#include "sim/answers/ladder.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/ladder.hpp"
+#include "tests/support/advised.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -64,12 +65,12 @@ TEST(Evaluations, AddingAScheduleChangesNoOther) {
       if (i % 4 == 3)
         for (ScheduleSpec& spec : scenario.schedules) spec.balance = Balance::kSpeed;
     }
-    const std::vector<RunResult> two = compare(scenario, {0, 1}, NetworkKind::kReference);
+    const std::vector<RunResult> two = advised(scenario, {0, 1}, NetworkKind::kReference);
     scenario.schedules.push_back(sample_schedule(i % 3 == 0 ? "zero3" : i % 3 == 1 ? "local_sgd" : "zero2"));
     const int last = static_cast<int>(scenario.schedules.size()) - 1;
     const Evaluations evaluations(NetworkKind::kReference);
     ladder(scenario, scenario.schedules[1], scenario.schedules[3], evaluations);
-    const std::vector<RunResult> three = compare(scenario, {last, 0, 1}, evaluations);
+    const std::vector<RunResult> three = advised(scenario, {last, 0, 1}, evaluations);
     for (const std::size_t one : {0, 1}) EXPECT_EQ(figures_of(three[one + 1]), figures_of(two[one])) << i;
   }
 }
@@ -94,7 +95,7 @@ TEST(Evaluations, SayWhatTheyDividedAndHowToWriteItDown) {
   std::vector<std::string> set{"/schedules=[{\"name\": \"zero1\"}]", "/baseline=zero1", "/training/balance=speed"};
   const auto run = [&] {
     const Scenario scenario = load_scenario("mixed_16_a100_16_v100", set).scenario;
-    return run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
+    return advised(scenario, scenario.schedules[0], NetworkKind::kReference);
   };
   const RunResult divided = run();
   const auto said = std::find_if(divided.warnings.begin(), divided.warnings.end(),
@@ -113,14 +114,14 @@ TEST(Evaluations, WaysToFitAreChangesOfTheScenarioAsItIsWritten) {
   const Scenario scenario = load_scenario("mixed_16_a100_16_v100", asked).scenario;
   const Evaluations evaluations(NetworkKind::kReference);
   const ScheduleSpec& ddp = *schedule_labelled(scenario, "ddp");
-  const RunResult run = run_schedule(scenario, ddp, evaluations);
+  const RunResult run = advised(scenario, ddp, evaluations);
   ASSERT_GE(run.ways_to_fit.alone.size(), 5U);
   EXPECT_EQ(run.ways_to_fit.largest_micro_batch, 0) << "micro-batches follow from the division";
   for (const WayToFit& way : run.ways_to_fit.alone) {
     std::vector<std::string> sets = asked;
     sets.insert(sets.end(), way.set.begin(), way.set.end());
     const Scenario changed = load_scenario("mixed_16_a100_16_v100", sets).scenario;
-    const RunResult then = run_schedule(changed, *schedule_labelled(changed, "ddp"), evaluations, Advice::kNone);
+    const RunResult then = run_schedule(changed, *schedule_labelled(changed, "ddp"), evaluations);
     EXPECT_NEAR(then.memory_resident.value, way.memory.value, 1) << way.change;
   }
 }

@@ -1,5 +1,5 @@
 // Are all collectives of an update there, with what they cost?
-#include "sim/result/explained_collectives.hpp"
+#include "sim/explain/explained_collectives.hpp"
 
 #include <gtest/gtest.h>
 

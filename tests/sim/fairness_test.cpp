@@ -1,5 +1,5 @@
 // Do the sentences on a mixed cluster say what the figures say?
-#include "sim/answers/fairness.hpp"
+#include "sim/what_if/fairness.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include "models/read/load.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
-#include "sim/answers/ladder.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/steady.hpp"
-#include "sim/result/best_synchronous.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/best_synchronous.hpp"
+#include "sim/what_if/ladder.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -184,8 +184,7 @@ TEST(Fairness, NoFairBaselineIsSlowerThanTheWorkAsWritten) {
     Scenario scenario = random_mix(random, i);
     if (i % 50 == 1) scenario.training.unsteady.jitter.micro_batch = 0.2;  // drawn ones take seconds
     const Evaluations evaluations(NetworkKind::kReference);
-    const std::vector<RunResult> results =
-        compare(scenario, chosen_schedules(scenario, {}), evaluations, Advice::kNone);
+    const std::vector<RunResult> results = compare(scenario, chosen_schedules(scenario, {}), evaluations);
     const FairComparison fair = fair_comparison(scenario, results, evaluations);
     ASSERT_FALSE(fair.baselines.empty()) << i;
     // Drawn updates are known to kNarrowBand, and those of another batch are other draws.
@@ -202,7 +201,7 @@ TEST(Fairness, ABalancedBaselineGainsNothingByBalance) {
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});
     add_best_synchronous(scenario, chosen, evaluations);
-    const std::vector<RunResult> results = compare(scenario, chosen, evaluations, Advice::kNone);
+    const std::vector<RunResult> results = compare(scenario, chosen, evaluations);
     const FairComparison fair = fair_comparison(scenario, results, evaluations);
     ASSERT_FALSE(fair.gains.empty()) << balance;
     for (const FairGain& gain : fair.gains) {
@@ -222,7 +221,7 @@ TEST(Fairness, WhereOneHasItsMicroBatchesChosenTheBestSynchronousHasToo) {
   std::vector<int> chosen = chosen_schedules(scenario, {});
   add_best_synchronous(scenario, chosen, evaluations);
   EXPECT_EQ(scenario.schedules.back().balance, Balance::kSpeed);
-  const std::vector<RunResult> results = compare(scenario, chosen, evaluations, Advice::kNone);
+  const std::vector<RunResult> results = compare(scenario, chosen, evaluations);
   for (const FairGain& gain : fair_comparison(scenario, results, evaluations).gains)
     EXPECT_NEAR(gain.hidden, 1, 0.03) << gain.label;
 }
@@ -234,7 +233,7 @@ TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});
     if (i % 3 != 0) add_best_synchronous(scenario, chosen, evaluations);
-    const std::vector<RunResult> results = compare(scenario, chosen, evaluations, Advice::kNone);
+    const std::vector<RunResult> results = compare(scenario, chosen, evaluations);
     for (const FairGain& gain : fair_comparison(scenario, results, evaluations).gains) {
       const Ladder walked =
           ladder(scenario, baseline_of(scenario), *schedule_labelled(scenario, gain.label), evaluations);

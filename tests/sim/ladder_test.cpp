@@ -1,5 +1,5 @@
 // Does each rung of a ladder change one thing, and do the changes multiply to the whole?
-#include "sim/answers/ladder.hpp"
+#include "sim/what_if/ladder.hpp"
 
 #include <gtest/gtest.h>
 

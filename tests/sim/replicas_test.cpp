@@ -15,11 +15,12 @@
 #include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/explain/explanation.hpp"
+#include "sim/explain/windows.hpp"
 #include "sim/player/player.hpp"
-#include "sim/result/critical_path.hpp"
 #include "sim/result/run.hpp"
-#include "sim/result/windows.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/support/advised.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 
@@ -237,7 +238,7 @@ TEST(Windows, ThatBindAreToldWithWhatToDo) {
   Scenario scenario = sample_scenario(2, 4);
   scenario.cluster.fabric.latency = Seconds{30e-3};
   const auto warning = [&](const std::string& code) {
-    const RunResult result = run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
+    const RunResult result = advised(scenario, scenario.schedules[0], NetworkKind::kReference);
     for (const Warning& each : result.warnings)
       if (each.code == code) return each;
     return Warning{};
@@ -265,7 +266,7 @@ TEST(TrainingStatistics, WhatTimeDoesNotShowIsToldOfEverySchedule) {
   const Scenario scenario = two_sites();
   const auto codes = [&](const ScheduleSpec& spec) {
     std::set<std::string> found;
-    for (const Warning& warning : run_schedule(scenario, spec, NetworkKind::kReference).warnings)
+    for (const Warning& warning : advised(scenario, spec, NetworkKind::kReference).warnings)
       if (warning.code == "replicas_drift" || warning.code == "stale_gradients") found.insert(warning.code);
     return found;
   };

@@ -19,7 +19,8 @@
 #include "models/spec/shipped.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
-#include "sim/result/looks_wrong.hpp"
+#include "sim/what_if/looks_wrong.hpp"
+#include "tests/support/advised.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -101,12 +102,12 @@ TEST(Memory, TheGpuWithLeastRoomDecides) {
   Scenario scenario = sample_scenario(1, 2);
   scenario.cluster.nodes[0].devices[1].memory = Bytes{20e9};
   scenario.cluster.nodes[0].devices[1].name = "small";
-  const RunResult roomy = run_schedule(scenario, scenario.schedules[0], kReference);
+  const RunResult roomy = advised(scenario, scenario.schedules[0], kReference);
   EXPECT_EQ(roomy.memory_capacity.value, 20e9);
   EXPECT_TRUE(roomy.fits());
   EXPECT_FALSE(warns(roomy, "does_not_fit"));
   scenario.cluster.nodes[0].devices[1].memory = Bytes{1.1e9};
-  const RunResult tight = run_schedule(scenario, scenario.schedules[0], kReference);
+  const RunResult tight = advised(scenario, scenario.schedules[0], kReference);
   EXPECT_FALSE(tight.fits());
   EXPECT_TRUE(warns(tight, "does_not_fit"));
   // Both kinds are told, the roomy one too; a slowed GPU that holds as much is no kind of its own.
@@ -118,16 +119,16 @@ TEST(Memory, TheGpuWithLeastRoomDecides) {
   EXPECT_TRUE(roomy.ways_to_fit.alone.empty());
   scenario.cluster.nodes[0].devices[1] = scenario.cluster.nodes[0].devices[0];
   scenario.cluster.nodes[0].devices[1].slowdown = 2;
-  const RunResult slowed = run_schedule(scenario, scenario.schedules[0], kReference);
+  const RunResult slowed = advised(scenario, scenario.schedules[0], kReference);
   ASSERT_EQ(slowed.memory_by_kind.size(), 1U);
   EXPECT_EQ(slowed.memory_by_kind[0].ranks, 2);
 }
 
 TEST(Memory, WhatIsTightIsWarnedOfAndCountsAsFitting) {
   Scenario scenario = sample_scenario(1, 2);
-  const Bytes held = run_schedule(scenario, scenario.schedules[0], kReference).memory_resident;
+  const Bytes held = advised(scenario, scenario.schedules[0], kReference).memory_resident;
   for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * held;
-  const RunResult tight = run_schedule(scenario, scenario.schedules[0], kReference);
+  const RunResult tight = advised(scenario, scenario.schedules[0], kReference);
   EXPECT_TRUE(tight.fits()) << "more likely than not";
   EXPECT_GT(tight.fit.probability, 0.5);
   EXPECT_TRUE(warns(tight, "tight"));
@@ -136,9 +137,9 @@ TEST(Memory, WhatIsTightIsWarnedOfAndCountsAsFitting) {
 
 TEST(Utilization, RecomputationIsWorkOfTheHardwareNotOfTheModel) {
   Scenario scenario = sample_scenario(1, 2);
-  const RunResult kept = run_schedule(scenario, scenario.schedules[0], kReference);
+  const RunResult kept = advised(scenario, scenario.schedules[0], kReference);
   scenario.training.activation_recompute = Recompute::kFull;
-  const RunResult again = run_schedule(scenario, scenario.schedules[0], kReference);
+  const RunResult again = advised(scenario, scenario.schedules[0], kReference);
   // The same model FLOPs in more time; of the hardware, the blocks' forward once more: between 1 and 4/3 of what was.
   EXPECT_NEAR(again.mfu * again.update_time.value, kept.mfu * kept.update_time.value, 1e-12);
   const double more = again.hfu * again.update_time.value / (kept.hfu * kept.update_time.value);
@@ -149,7 +150,7 @@ TEST(Utilization, RecomputationIsWorkOfTheHardwareNotOfTheModel) {
 TEST(Warnings, SayWhatTheirThresholdsMean) {
   const Scenario fast = sample_scenario(1, 8), slow = sample_scenario(4, 2, 0.5);
   const auto of = [](const Scenario& scenario, int index) {
-    return run_schedule(scenario, scenario.schedules[index], kReference);
+    return advised(scenario, scenario.schedules[index], kReference);
   };
   EXPECT_FALSE(warns(of(fast, 3), "batch_grows"));
   EXPECT_TRUE(warns(of(slow, 3), "batch_grows"));
@@ -184,7 +185,7 @@ TEST(Warnings, SayWhatTheirThresholdsMean) {
   EXPECT_LT(std::abs(of(drifting, 3).steady.halves_differ), 1e-9);
   EXPECT_FALSE(warns(of(drifting, 3), "not_periodic"));
   const Scenario wandering = load_scenario("hetero_4xa100_one_slow", {}).scenario;
-  const RunResult dpu = run_schedule(wandering, *schedule_labelled(wandering, "dpu"), kReference);
+  const RunResult dpu = advised(wandering, *schedule_labelled(wandering, "dpu"), kReference);
   EXPECT_GT(std::abs(dpu.steady.halves_differ), 1e-9);
   EXPECT_TRUE(warns(dpu, "not_periodic"));
   EXPECT_FALSE(warns(of(fast, 3), "not_periodic"));
@@ -241,7 +242,7 @@ TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
   // has none on them, so the A100s take fewer.
   const Scenario scenario = load_scenario("mixed_a100_v100", {}).scenario;
   for (const auto& [index, group] : {std::pair(1, "/cluster/nodes/1/"), std::pair(0, "/cluster/nodes/0/")}) {
-    const RunResult before = run_schedule(scenario, scenario.schedules[static_cast<std::size_t>(index)], kReference);
+    const RunResult before = advised(scenario, scenario.schedules[static_cast<std::size_t>(index)], kReference);
     const Warning* const warning = ranks_wait_of(before);
     ASSERT_NE(warning, nullptr) << before.label;
     EXPECT_EQ(warning->message.find("V100-SXM2-32GB of \"v100\" wait for A100-SXM4-80GB of \"a100\": "), 0U)
@@ -249,7 +250,7 @@ TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
     const std::string set = setting_in(warning->advice);
     EXPECT_EQ(set.find(group), 0U) << warning->advice;
     const Scenario followed = load_scenario("mixed_a100_v100", {set}).scenario;
-    const RunResult after = run_schedule(followed, followed.schedules[static_cast<std::size_t>(index)], kReference);
+    const RunResult after = advised(followed, followed.schedules[static_cast<std::size_t>(index)], kReference);
     const double gain = after.tokens_per_second / before.tokens_per_second - 1;
     EXPECT_GT(gain, 0.01) << warning->advice;
     EXPECT_NE(warning->advice.find(std::to_string(std::lround(100 * gain)) + " % more tokens per second"),
@@ -270,7 +271,7 @@ TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
   scenario.cluster.nodes[1].name = "slow";
   for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = 3;
   const ScheduleSpec& zero1 = scenario.schedules[0];
-  const RunResult before = run_schedule(scenario, zero1, kReference);
+  const RunResult before = advised(scenario, zero1, kReference);
   const Warning* const roomy = ranks_wait_of(before);
   ASSERT_NE(roomy, nullptr);
   EXPECT_EQ(roomy->message.find("sample GPU of \"fast\" wait for sample GPU (3 times slower) of \"slow\": "), 0U)
@@ -280,7 +281,7 @@ TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
   Scenario followed = scenario;
   const auto rate = [&](int samples) {
     followed.cluster.nodes[0].micro_batch_size = samples;
-    return run_schedule(followed, zero1, kReference).tokens_per_second;
+    return advised(followed, zero1, kReference).tokens_per_second;
   };
   const char* const best = rate(13) > rate(12) ? "13" : "12";
   EXPECT_EQ(setting_in(roomy->advice), std::string("/cluster/nodes/0/micro_batch_size=") + best) << roomy->advice;
@@ -290,20 +291,20 @@ TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
   const Costs costs = price(scenario, zero1);
   const Bytes held = memory_of(costs.kinds[0], zero1, scenario.training.gradient_accumulation_steps).total();
   for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * held;
-  const RunResult crowded = run_schedule(scenario, zero1, kReference);
+  const RunResult crowded = advised(scenario, zero1, kReference);
   EXPECT_EQ(crowded.fit.verdict, FitVerdict::kTight);
   const Warning* const tight = ranks_wait_of(crowded);
   ASSERT_NE(tight, nullptr);
   EXPECT_EQ(setting_in(tight->advice), "/cluster/nodes/1/micro_batch_size=1") << tight->advice;
   followed = scenario;
   followed.cluster.nodes[1].micro_batch_size = 1;
-  EXPECT_GT(run_schedule(followed, zero1, kReference).tokens_per_second, 1.5 * crowded.tokens_per_second);
+  EXPECT_GT(advised(followed, zero1, kReference).tokens_per_second, 1.5 * crowded.tokens_per_second);
 }
 
 TEST(Waiting, OfOneNodeGroupOnlyAnotherScheduleHelps) {
   Scenario scenario = sample_scenario(1, 8);
   scenario.cluster.nodes[0].devices[0].slowdown = 3;
-  const RunResult result = run_schedule(scenario, scenario.schedules[0], kReference);
+  const RunResult result = advised(scenario, scenario.schedules[0], kReference);
   ASSERT_NE(ranks_wait_of(result), nullptr);
   EXPECT_EQ(ranks_wait_of(result)->advice, "choose a schedule whose ranks accumulate while they wait (acco)");
 }
@@ -312,7 +313,7 @@ TEST(Waiting, RanksThatAllWaitForTheNetworkDoNotWaitForEachOther) {
   // Ten times slower a network than the computation: everybody is idle, the one a little less.
   Scenario scenario = sample_scenario(4, 2, 0.5);
   scenario.cluster.nodes[0].devices[0].slowdown = 1.1;
-  const RunResult result = run_schedule(scenario, scenario.schedules[0], kReference);
+  const RunResult result = advised(scenario, scenario.schedules[0], kReference);
   EXPECT_TRUE(warns(result, "communication_exposed"));
   EXPECT_FALSE(warns(result, "ranks_wait"));
 }
@@ -373,7 +374,7 @@ TEST(Run, ATokenBucketLetsThroughWhatItGatheredWhileTheLinkWasIdle) {
       R"([{"name": "zero1"}, {"name": "ddp", "overlap": "none"}, {"name": "diloco", "inner_updates": 4}])");
   for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
     const auto time = [&](std::size_t i) {
-      return run_schedule(scenario, scenario.schedules[i], network).update_time.value;
+      return advised(scenario, scenario.schedules[i], network).update_time.value;
     };
     // Reduce-scatter: 1 ms, then 2 MB less a full bucket, 190 ms; 5 ms of optimizer and the next millisecond gather 60
     // kB, so the all-gather takes 194 ms.
@@ -391,7 +392,7 @@ TEST(Warnings, ATrainingThatEndsBeforeItsFirstUpdateSaysSo) {
   const double update = samples_asked(scenario) * scenario.training.sequence_length;  // tokens
   for (const double updates : {1.0, 0.99}) {
     scenario.training.train_tokens = updates * update;
-    EXPECT_EQ(warns(run_schedule(scenario, ddp, kReference), "training_too_short"), updates < 1);
+    EXPECT_EQ(warns(advised(scenario, ddp, kReference), "training_too_short"), updates < 1);
   }
 }
 

@@ -1,6 +1,6 @@
 // Does a timeline show what was played: spans that are known by hand, folded ranks, the critical path, and
 // communication that is exposed exactly where a result says so?
-#include "sim/answers/timeline.hpp"
+#include "sim/explain/timeline.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
-#include "sim/answers/breakdown.hpp"
-#include "sim/answers/memory_bars.hpp"
 #include "sim/evaluation/stretches.hpp"
+#include "sim/explain/breakdown.hpp"
+#include "sim/explain/memory_bars.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"

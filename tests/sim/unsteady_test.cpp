@@ -11,12 +11,13 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
-#include "sim/answers/seeds.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/pause_results.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "sim/what_if/seeds.hpp"
+#include "tests/support/advised.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 
@@ -223,7 +224,7 @@ TEST(Unsteady, SpellsThatNoPlayCanHoldAreTold) {
   const ScheduleSpec& ddp = schedule(scenario, "ddp");
   const double update = play_steady(scenario, ddp, 1, kReference).measured.update_time.value;
   scenario.training.unsteady.stragglers = {{Seconds{1e6 * update}, Seconds{0.1 * update}, 2}};
-  const RunResult result = run_schedule(scenario, ddp, kReference);
+  const RunResult result = advised(scenario, ddp, kReference);
   EXPECT_TRUE(std::any_of(result.warnings.begin(), result.warnings.end(),
                           [](const Warning& warning) { return warning.code == "stragglers_rare"; }));
 }
@@ -320,7 +321,7 @@ TEST(Pauses, ThatComeTooOftenAreSaidToBe) {
   Scenario scenario = sample_scenario(1, 4);
   const auto crowded = [&](const Pause& pause) {
     scenario.training.unsteady.pauses = {pause};
-    const RunResult result = run_schedule(scenario, schedule(scenario, "ddp"), kReference);
+    const RunResult result = advised(scenario, schedule(scenario, "ddp"), kReference);
     EXPECT_EQ(result.pauses[0].crowded,
               std::any_of(result.warnings.begin(), result.warnings.end(),
                           [](const Warning& warning) { return warning.code == "pauses_crowded"; }));
@@ -382,7 +383,7 @@ TEST(Pauses, ShardedParametersAreEvaluatedByAllWhoShareThem) {
   pause.sequences = 10;
   pause.duration = Seconds{0};
   scenario.training.unsteady.pauses = {pause};
-  const RunResult result = run_schedule(scenario, zero3, kReference);
+  const RunResult result = advised(scenario, zero3, kReference);
   EXPECT_TRUE(std::any_of(result.warnings.begin(), result.warnings.end(),
                           [](const Warning& warning) { return warning.code == "evaluates_together"; }));
 }

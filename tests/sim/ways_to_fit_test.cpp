@@ -1,5 +1,5 @@
 // Is each way to make a schedule fit one that was tried, with what it brings?
-#include "sim/result/ways_to_fit.hpp"
+#include "sim/what_if/ways_to_fit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
 #include "sim/result/run.hpp"
+#include "tests/support/advised.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -262,7 +263,7 @@ TEST(WaysToFit, SeveralAreTriedTogetherWhereNoneIsEnough) {
 
 TEST(RecomputeGain, OfSelectiveUnderFusedAttentionIsNothingAndSaid) {
   const auto warns = [](const Scenario& scenario) {
-    const RunResult result = run_schedule(scenario, scenario.schedules[0], kReference);
+    const RunResult result = advised(scenario, scenario.schedules[0], kReference);
     return std::any_of(result.warnings.begin(), result.warnings.end(),
                        [](const Warning& warning) { return warning.code == "recompute_saves_nothing"; });
   };
@@ -281,7 +282,7 @@ TEST(Warnings, ParametersInFp32ThatTakeTheProductsWithThemAreTold) {
   Scenario scenario = scenario_with(80);
   ScheduleSpec ddp = sample_schedule("ddp");
   const auto told = [&] {
-    const RunResult result = run_schedule(scenario, ddp, kReference);
+    const RunResult result = advised(scenario, ddp, kReference);
     return std::any_of(result.warnings.begin(), result.warnings.end(),
                        [](const Warning& warning) { return warning.code == "computes_in_fp32"; });
   };

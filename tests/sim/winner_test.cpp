@@ -1,5 +1,5 @@
 // Who may be called the fastest, and who is named behind it with what caveat?
-#include "sim/result/winner.hpp"
+#include "sim/what_if/winner.hpp"
 
 #include <gtest/gtest.h>
 
@@ -153,7 +153,7 @@ const ScheduleSpec& spec_of(const Scenario& scenario, const std::string& label) 
 // (A - 1) t + S + O + broadcasts, its closed form; ACCO's update has 6 micro-batches a GPU, that of ZeRO-1 has 4.
 TEST(SameBatch, TheBaselineReducesOnceAnUpdate) {
   const Scenario scenario = closed();
-  const std::vector<RunResult> results = compare(scenario, {0, 1, 3}, NetworkKind::kReference, Advice::kNone);
+  const std::vector<RunResult> results = compare(scenario, {0, 1, 3}, NetworkKind::kReference);
   const ScheduleSpec& written = spec_of(scenario, "DDP as released");
   ASSERT_EQ(written.sync, Sync::kEveryMicroBatch);
   const ScheduleSpec spec = accumulating(written);
@@ -171,7 +171,7 @@ TEST(SameBatch, TheBaselineReducesOnceAnUpdate) {
 // ZeRO-1 with 6 micro-batches over ACCO, both of closed forms.
 TEST(SameBatch, WhatIsFasterAtALargerBatchIsHeldAgainstTheWinnerThere) {
   const Scenario scenario = closed();
-  const std::vector<RunResult> results = compare(scenario, {0, 1, 3}, NetworkKind::kReference, Advice::kNone);
+  const std::vector<RunResult> results = compare(scenario, {0, 1, 3}, NetworkKind::kReference);
   const Standing standing = standing_of(scenario, results, {}, NetworkKind::kReference);
   ASSERT_EQ(standing.winner, 1U);
   const ScheduleSpec& zero1 = spec_of(scenario, "zero1");
@@ -183,7 +183,7 @@ TEST(SameBatch, WhatIsFasterAtALargerBatchIsHeldAgainstTheWinnerThere) {
 // Also where the winner itself is written to reduce after every micro-batch: at 6 micro-batches it reduces once.
 TEST(SameBatch, AWinnerThatReducesEveryMicroBatchAccumulatesThereToo) {
   const Scenario scenario = closed();
-  const std::vector<RunResult> results = compare(scenario, {0, 3}, NetworkKind::kReference, Advice::kNone);
+  const std::vector<RunResult> results = compare(scenario, {0, 3}, NetworkKind::kReference);
   const Standing standing = standing_of(scenario, results, {}, NetworkKind::kReference);
   ASSERT_EQ(standing.winner, 0U);
   const ScheduleSpec spec = accumulating(spec_of(scenario, "DDP as released"));

@@ -22,8 +22,9 @@
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/app/winner_option.hpp"
-#include "sim/result/critical_path.hpp"
+#include "sim/explain/explanation.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/warnings.hpp"
 
 namespace accosim {
 namespace {
@@ -127,8 +128,9 @@ ExitCode report_schedules(const Arguments& arguments) {
   if (arguments.given("--ladder"))
     ladder = while_shown("playing the schedules between",
                          [&] { return ladder_asked_for(chosen.scenario, evaluations, arguments); });
-  std::vector<RunResult> results = over_seeds(
-      chosen, arguments, [&](const Scenario& scenario) { return compare(scenario, chosen.indices, evaluations); });
+  std::vector<RunResult> results = over_seeds(chosen, evaluations, arguments, [&](const Scenario& scenario) {
+    return compare(scenario, chosen.indices, evaluations);
+  });
   const Progress progress("drawing the page");
   Page page = page_of(chosen, std::move(results), evaluations, arguments);
   page.timelines = page_timelines(chosen, page.results, choice, network_of(arguments));
@@ -144,8 +146,9 @@ ExitCode report_run(const Arguments& arguments) {
   RunBesidePrediction beside = predict(both, arguments.whole(kUpdates), network_of(arguments));
   ChosenSchedules chosen{both.scenario, {0}};
   const Evaluations evaluations(network_of(arguments));
-  Page page = page_of(chosen, {run_schedule(both.scenario, both.scenario.schedules.front(), evaluations)}, evaluations,
-                      arguments);
+  std::vector<RunResult> results{run_schedule(both.scenario, both.scenario.schedules.front(), evaluations)};
+  add_advice(results, both.scenario, evaluations);
+  Page page = page_of(chosen, std::move(results), evaluations, arguments);
   page.run = PageRun{measured,
                      update_time(both.run),
                      beside.predicted.update_time,

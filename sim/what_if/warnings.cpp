@@ -1,5 +1,5 @@
 // The thresholds say when a reader should look, not what is wrong.
-#include "sim/result/warnings.hpp"
+#include "sim/what_if/warnings.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/base/quantity.hpp"
+#include "models/base/stages.hpp"
 #include "models/price/price.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/cluster.hpp"
@@ -17,12 +18,13 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
-#include "sim/result/looks_wrong.hpp"
-#include "sim/result/statistics_warning.hpp"
-#include "sim/result/waiting.hpp"
-#include "sim/result/ways_to_fit.hpp"
-#include "sim/result/windows.hpp"
+#include "sim/explain/windows.hpp"
+#include "sim/result/statistics.hpp"
+#include "sim/what_if/looks_wrong.hpp"
+#include "sim/what_if/waiting.hpp"
+#include "sim/what_if/ways_to_fit.hpp"
 
 namespace accosim {
 namespace {
@@ -227,9 +229,24 @@ void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>&
   }
 }
 
-}  // namespace
-
-namespace {
+/// stale_gradients or replicas_drift; nothing where updates are those of synchronous training.
+std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs& costs) {
+  switch (statistics_of(spec, costs)) {
+    case Statistics::kSynchronous: return std::nullopt;
+    case Statistics::kStaleGradients:
+      return Warning{"stale_gradients", "every gradient is one update late, which this prediction does not charge for",
+                     "expect to need warm-up steps or more samples for the same loss; acco corrects the delay"};
+    case Statistics::kReplicasDrift:
+      return Warning{
+          "replicas_drift",
+          fmt::format("{} replicas make {} updates each before they meet, and drift apart, which this "
+                      "prediction does not charge for",
+                      replicas_of(spec, costs), spec.inner_updates),
+          "expect more samples for the same loss, the more replicas and inner_updates the more, and learning "
+          "rates of its own; with measured losses, --convergence FILE gives the time to a loss"};
+  }
+  return std::nullopt;
+}
 
 /// All that is predicted is of the steady state, which a training so short never comes to.
 std::optional<Warning> too_short(const SteadyPlay& play, const RunResult& result) {
@@ -243,8 +260,7 @@ std::optional<Warning> too_short(const SteadyPlay& play, const RunResult& result
       "they are tokens, not samples: raise them, or lower the batch"};
 }
 
-}  // namespace
-
+/// What training.balance speed chose for a schedule, with the settings that write it down.
 Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
   std::string work, set;
   for (const Crew& crew : crews_of(divided.cluster)) {
@@ -298,6 +314,25 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
                      result.steady.played, result.steady.averaged, 100 * std::abs(result.steady.halves_differ)),
          "treat differences below one micro-batch per update as noise"});
   return warnings;
+}
+
+}  // namespace
+
+void add_advice(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  if (result.fit.verdict != FitVerdict::kFits) {
+    const Stage stage("looking for ways to fit");
+    result.ways_to_fit = ways_to_fit(scenario, spec, evaluations);
+  }
+  const Stage stage("looking for warnings");
+  const Division own = evaluations.divided(scenario, spec);
+  const auto play = evaluations.play(own.scenario, own.spec);
+  result.warnings = warnings_of(scenario, spec, *play, result, evaluations);
+  if (!own.as_written) result.warnings.push_back(work_is_divided(own.scenario, spec));
+}
+
+void add_advice(std::vector<RunResult>& results, const Scenario& scenario, const Evaluations& evaluations) {
+  for (RunResult& result : results)
+    add_advice(result, scenario, *schedule_labelled(scenario, result.label), evaluations);
 }
 
 }  // namespace accosim

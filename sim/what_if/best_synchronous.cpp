@@ -1,4 +1,4 @@
-#include "sim/result/best_synchronous.hpp"
+#include "sim/what_if/best_synchronous.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/result/run.hpp"
-#include "sim/result/winner.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/answers/ladder.hpp"
+#include "sim/what_if/ladder.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sim/result/winner.hpp"
+#include "sim/what_if/winner.hpp"
 
 #include <algorithm>
 #include <cmath>

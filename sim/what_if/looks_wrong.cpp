@@ -1,4 +1,4 @@
-#include "sim/result/looks_wrong.hpp"
+#include "sim/what_if/looks_wrong.hpp"
 
 #include <fmt/format.h>
 

@@ -2,14 +2,32 @@
 // that grows with the number of nodes.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "models/base/units.hpp"
 #include "models/spec/cluster.hpp"
 #include "sim/evaluation/steady.hpp"
-#include "sim/result/explain.hpp"
 
 namespace accosim {
+
+/// A collective and what it costs where nothing else runs.
+struct CollectiveRow {
+  std::string name;        ///< as the schedule calls it, or its kind
+  std::int64_t count = 0;  ///< in an update
+  int ranks = 1, nodes = 1;
+  Bytes bytes;  ///< the full buffer
+  std::string algorithm, protocol;
+  int channels = 0;  ///< 0: none that hold multiprocessors
+  Bytes message;     ///< the largest between nodes; 0: none goes there, or its size is not followed
+  double steps = 0, net_steps = 0, turns = 1;
+  Seconds alone;
+  double spread = 0;                                   ///< of log(measured / predicted)
+  std::vector<std::pair<std::string, Seconds>> terms;  ///< which add up to `alone`
+  std::string binds;                                   ///< the largest of them
+};
 
 /// One row for each collective of the first rank's last steady update that differs visibly from the others in kind,
 /// bytes or ranks; the first that is made comes first.

@@ -1,4 +1,4 @@
-#include "sim/result/explained_collectives.hpp"
+#include "sim/explain/explained_collectives.hpp"
 
 #include <algorithm>
 #include <cmath>

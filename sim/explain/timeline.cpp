@@ -1,4 +1,4 @@
-#include "sim/answers/timeline.hpp"
+#include "sim/explain/timeline.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/evaluation/critical_path.hpp"
 #include "sim/evaluation/stretches.hpp"
-#include "sim/result/critical_path.hpp"
 
 namespace accosim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/answers/breakdown.hpp"
+#include "sim/explain/breakdown.hpp"
 
 #include <algorithm>
 #include <cstddef>

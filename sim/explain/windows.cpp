@@ -1,4 +1,4 @@
-#include "sim/result/windows.hpp"
+#include "sim/explain/windows.hpp"
 
 #include <fmt/format.h>
 

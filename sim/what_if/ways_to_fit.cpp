@@ -1,4 +1,4 @@
-#include "sim/result/ways_to_fit.hpp"
+#include "sim/what_if/ways_to_fit.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/resident.hpp"
-#include "sim/result/changes.hpp"
+#include "sim/what_if/changes.hpp"
 
 namespace accosim {
 namespace {

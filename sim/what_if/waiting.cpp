@@ -1,4 +1,4 @@
-#include "sim/result/waiting.hpp"
+#include "sim/what_if/waiting.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sim/answers/by_message.hpp"
+#include "sim/explain/by_message.hpp"
 
 #include <fmt/format.h>
 

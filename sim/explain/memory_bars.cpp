@@ -1,4 +1,4 @@
-#include "sim/answers/memory_bars.hpp"
+#include "sim/explain/memory_bars.hpp"
 
 #include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"

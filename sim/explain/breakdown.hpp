@@ -8,6 +8,7 @@
 
 #include "models/base/units.hpp"
 #include "models/spec/scenario.hpp"
+#include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/result/metrics.hpp"
 

@@ -1,6 +1,6 @@
 // Settings are written for the place that decides: a node group's own micro-batch and attention stand before those of
 // the training.
-#include "sim/result/changes.hpp"
+#include "sim/what_if/changes.hpp"
 
 #include <fmt/format.h>
 

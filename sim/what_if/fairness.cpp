@@ -1,4 +1,4 @@
-#include "sim/answers/fairness.hpp"
+#include "sim/what_if/fairness.hpp"
 
 #include <fmt/format.h>
 
@@ -13,11 +13,11 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
-#include "sim/answers/parts.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/parts.hpp"
 
 namespace accosim {
 namespace {
@@ -129,7 +129,7 @@ class FairPlays {
 
  private:
   FairBaseline played(const Division& own, bool sizes) const {
-    const RunResult play = run_schedule(own.scenario, own.spec, evaluations_, Advice::kNone);
+    const RunResult play = run_schedule(own.scenario, own.spec, evaluations_);
     FairBaseline result;
     result.samples_per_update = play.samples_per_update;
     result.update_time = play.update_time;

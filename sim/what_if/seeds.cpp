@@ -1,4 +1,4 @@
-#include "sim/answers/seeds.hpp"
+#include "sim/what_if/seeds.hpp"
 
 #include <cstddef>
 #include <functional>

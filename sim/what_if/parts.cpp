@@ -1,4 +1,4 @@
-#include "sim/answers/parts.hpp"
+#include "sim/what_if/parts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,45 @@
+#include "sim/explain/explanation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/explain/windows.hpp"
+#include "sim/result/pause_results.hpp"
+
+namespace accosim {
+
+OperatorTable operator_table(const RankKind& kind) {
+  OperatorTable table;
+  table.device = kind.device.name;
+  table.micro_batch = kind.forward + kind.backward;
+  for (const BilledLayer& layer : kind.bill->layers)
+    for (const BilledOperator& op : layer.operators) {
+      const auto same = std::find_if(table.rows.begin(), table.rows.end(), [&](const OperatorRow& row) {
+        return row.layer == name_of(layer.kind) && row.name == op.name && row.flops == op.flops;
+      });
+      if (same != table.rows.end()) {
+        same->count += layer.times();
+        continue;
+      }
+      const double slowdown = kind.device.slowdown;
+      table.rows.push_back({name_of(layer.kind), op.name, layer.times(), op.flops, op.bytes, slowdown * op.forward,
+                            slowdown * op.backward, name_of(op.bound)});
+    }
+  return table;
+}
+
+Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
+  Explanation explanation;
+  explanation.label = spec.label;
+  explanation.path = critical_path(play);
+  explanation.collectives = collectives_of_update(play);
+  for (const RankKind& kind : play.costs->kinds) explanation.operators.push_back(operator_table(kind));
+  if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))
+    explanation.notes.push_back(in_words(*bound));
+  for (std::string& note : evidence_notes(play.costs->cluster)) explanation.notes.push_back(std::move(note));
+  explanation.pauses = pause_results(play);
+  if (play.costs->pace.unsteady.varies()) explanation.drawn_mean = play.measured.update_time;
+  return explanation;
+}
+
+}  // namespace accosim
