@@ -73,7 +73,12 @@ void draw_columns(Svg& svg, const std::vector<Tick>& ticks, const Scale& x, doub
     svg.line(at, top, at, bottom, {svg.ground().grid});
     svg.text(at, bottom + 16, tick.label, {.anchor = Anchor::kMiddle});
   }
-  svg.text((x.from + x.to) / 2, bottom + 34, title, {.anchor = Anchor::kMiddle, .colour = svg.ground().dim});
+  // In the middle of the axis, or as near to it as the picture's edges let it be.
+  constexpr double kEdge = 2;
+  const std::string shown = cut_to_pixels(title, svg.width() - 2 * kEdge, 12);
+  const double half = text_width(shown, 12) / 2 + kEdge;
+  svg.text(std::clamp((x.from + x.to) / 2, half, svg.width() - half), bottom + 34, shown,
+           {.anchor = Anchor::kMiddle, .colour = svg.ground().dim});
 }
 
 }  // namespace accosim

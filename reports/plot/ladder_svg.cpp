@@ -72,11 +72,21 @@ std::vector<Tick> ticks_of(const Scale& x) {
   return ticks;
 }
 
-void draw_row(Svg& svg, const Row& row, const Scale& x, double top) {
-  const double names = x.from - kPlotMargin - 8, after = x.at(std::log(row.after));
-  svg.text(kPlotMargin, top + 12, cut_to_pixels(row.name, names, 12, true), {.bold = true});
-  svg.text(kPlotMargin, top + 26, cut_to_pixels(row.detail, names, kSmall),
-           {.size = kSmall, .colour = svg.ground().dim});
+/// `names`: pixels for what stands left of the bar or, where that has no room, `above` it.
+struct Layout {
+  double names = 0;
+  bool above = false;
+
+  double bar() const { return above ? 34 : 0; }  ///< from the top of the row
+  double row() const { return kRow + bar(); }
+};
+
+void draw_row(Svg& svg, const Row& row, const Scale& x, const Layout& layout, double top) {
+  svg.text(kPlotMargin, top + 12, cut_to_pixels(row.name, layout.names, 12, true), {.bold = true, .halo = true});
+  svg.text(kPlotMargin, top + 26, cut_to_pixels(row.detail, layout.names, kSmall),
+           {.size = kSmall, .colour = svg.ground().dim, .halo = true});
+  top += layout.bar();
+  const double after = x.at(std::log(row.after));
   if (row.times.empty()) {
     svg.line(after, top, after, top + kBar, {svg.ground().ink, 1.5});
   } else {
@@ -121,22 +131,22 @@ std::string ladder_svg(const PlotHeading& heading, const Ladder& ladder, const P
     names = std::max({names, text_width(row.name, 12, true), text_width(row.detail, kSmall)});
     speedups = std::max(speedups, text_width(row.speedup, 11));
   }
-  constexpr double kMostNames = 0.36, kMostSpeedups = 0.26;
-  const Scale x = scale_of(rows, kPlotMargin + std::min(names, kMostNames * style.width) + kGap,
+  constexpr double kMostNames = 0.36, kMostSpeedups = 0.4;
+  Layout layout{names, names > kMostNames * style.width};
+  if (layout.above) layout.names = style.width - 2 * kPlotMargin;
+  const Scale x = scale_of(rows, kPlotMargin + (layout.above ? 0 : names) + kGap,
                            style.width - kPlotMargin - std::min(speedups, kMostSpeedups * style.width) - kGap - 1);
-  const double bottom = top + kRow * static_cast<double>(rows.size());
-  const double middle = (x.from + x.to) / 2, room = 2 * (std::min(middle, style.width - middle) - 1);
+  const double bottom = top + layout.row() * static_cast<double>(rows.size());
   draw_columns(svg, ticks_of(x), x, top, bottom,
-               cut_to_pixels(fmt::format("speedup over {} {} (logarithmic)", cut_to_pixels(ladder.from, 160, 12),
-                                         known_at_same_batch(ladder) ? "at the same batch" : "per token"),
-                             room, 12));
+               fmt::format("speedup over {} {} (logarithmic)", cut_to_pixels(ladder.from, 160, 12),
+                           known_at_same_batch(ladder) ? "at the same batch" : "per token"));
   double y = top + 14;
   for (const Row& row : rows) {
-    draw_row(svg, row, x, y);
-    y += kRow;
+    draw_row(svg, row, x, layout, y);
+    y += layout.row();
     // To where the next change begins.
     if (&row != &rows.back())
-      svg.line(x.at(std::log(row.after)), y - kRow + kBar, x.at(std::log(row.after)), y,
+      svg.line(x.at(std::log(row.after)), y - kRow + kBar, x.at(std::log(row.after)), y + layout.bar(),
                {svg.ground().dim, 0.8, "2 2"});
   }
   return svg.take(bottom + 46);

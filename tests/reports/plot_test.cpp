@@ -203,6 +203,17 @@ TEST(Pictures, BreakdownAndMemoryShowEveryNumber) {
   EXPECT_TRUE(has(memory, "8 x GPU"));
 }
 
+TEST(Pictures, TheNarrowestSayAllTheSame) {
+  // What decides stands at the end of a line: "fits", an interval's end, a speedup's bound.
+  const PlotStyle narrow{Theme::kLight, 480};
+  const std::vector<std::string> memory = texts_in_svg(memory_svg({"a", "b"}, bars(), narrow));
+  EXPECT_TRUE(has(memory, "11.2 GiB of 16.0 GiB: tight") || has(memory, "11.3 GiB of 16.0 GiB: tight"));
+  EXPECT_TRUE(has(texts_in_svg(breakdown_svg({"a", "b"}, breakdowns(), narrow)), "1.60 s (1.20 s to 2.00 s)"));
+  const std::vector<std::string> ladder = texts_in_svg(ladder_svg({"a", "b"}, example_ladder(), narrow));
+  EXPECT_TRUE(has(ladder, "2.00 s an update, 96 samples, 2.50x per token"));
+  EXPECT_TRUE(has(ladder, "1.12x (at most 1.20x)"));
+}
+
 TEST(Pictures, TheLadderByHand) {
   const std::string svg = ladder_svg({"a", "b"}, example_ladder(), {Theme::kLight, 800});
   const std::vector<std::string> texts = texts_in_svg(svg);
