@@ -79,6 +79,23 @@ JsonValue winners_json(const std::vector<const Row*>& all, const Merit& merit) {
   });
 }
 
+/// What counts, in the order in which it can be picked, by the names of kScoreNames in the page's sweep.js.
+constexpr std::pair<const char*, Score> kScores[] = {{"same-batch", Score::kSameBatch},
+                                                     {"tokens", Score::kTokens},
+                                                     {"best-synchronous", Score::kBestSynchronous},
+                                                     {"time", Score::kTime},
+                                                     {"cost", Score::kCost},
+                                                     {"alone", Score::kAlone}};
+
+bool has_score(const SweepRows& rows, Score by) {
+  switch (by) {
+    case Score::kBestSynchronous: return rows.heading.tuned;
+    case Score::kCost: return are_priced(rows);
+    case Score::kAlone: return rows.heading.fair;
+    default: return true;
+  }
+}
+
 JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const char* name, const Merit& merit) {
   std::vector<JsonValue> speedups;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) speedups.push_back(speedups_json(all, s, merit.by));
@@ -108,9 +125,10 @@ JsonValue worth_json(const SweepRows& rows, const WinnerRule& rule) {
   return json_object({{"words", worth_in_words(rows, rule)}, {"schedules", std::move(schedules)}});
 }
 
-/// The points with what they come to, from the least time on.
-JsonValue ranking_json(const SweepRows& rows, const WinnerRule& rule) {
-  const Merit merit{Score::kTime, rule};
+/// The points with what they come to, from the least cost on where that is asked for, else from the least time on.
+/// `asked`: the page is about that, and begins with it.
+JsonValue ranking_json(const SweepRows& rows, const Merit& asked) {
+  const Merit merit{asked.by == Score::kCost ? Score::kCost : Score::kTime, asked.rule};
   std::vector<JsonValue> points;
   for (const auto& [row, schedule, winner] : ranking_of(rows, merit)) {
     if (points.size() == kMostRanked) break;
@@ -128,7 +146,11 @@ JsonValue ranking_json(const SweepRows& rows, const WinnerRule& rule) {
     }
     points.push_back(std::move(point));
   }
-  return json_object({{"words", ranking_in_words(rows, merit)}, {"points", std::move(points)}});
+  return json_object(
+      {{"words", ranking_in_words(rows, merit)},
+       {"title", fmt::format("From the least {} of all tokens on", merit.by == Score::kCost ? "cost" : "time")},
+       {"asked", is_spent(asked.by)},
+       {"points", std::move(points)}});
 }
 
 JsonValue failed_json(const SweepRows& rows) {
@@ -144,40 +166,38 @@ JsonValue failed_json(const SweepRows& rows) {
 
 }  // namespace
 
-std::string sweep_page_json(const SweepRows& rows, const std::string& command, const WinnerRule& rule) {
+std::string sweep_page_json(const SweepRows& rows, const std::string& command, const Merit& merit) {
   const Heading& heading = rows.heading;
   const std::vector<const Row*> all = by_index(rows);
-  const auto score = [&](const char* name, Score by) { return score_json(rows, all, name, {by, rule}); };
-  std::vector<JsonValue> scores{score("same-batch", Score::kSameBatch), score("tokens", Score::kTokens)};
-  if (heading.tuned) scores.push_back(score("best-synchronous", Score::kBestSynchronous));
-  scores.push_back(score("time", Score::kTime));
-  if (are_priced(rows)) scores.push_back(score("cost", Score::kCost));
-  if (heading.fair) scores.push_back(score("alone", Score::kAlone));
+  std::vector<JsonValue> scores;
+  for (const auto& [name, by] : kScores)
+    if (has_score(rows, by))
+      scores.insert(by == merit.by ? scores.begin() : scores.end(), score_json(rows, all, name, {by, merit.rule}));
   JsonValue sweep = json_object({{"scenario", heading.scenario},
                                  {"baseline", heading.baseline},
                                  {"grid", heading.grid},
                                  {"points", static_cast<std::int64_t>(heading.points)},
-                                 {"counts", counts_in_words(rows, {Score::kSameBatch, rule})},
+                                 {"counts", counts_in_words(rows, merit)},
                                  {"axes", axes_json(heading)},
                                  {"schedules", heading.schedules},
                                  {"scores", std::move(scores)},
                                  {"failed", failed_json(rows)},
                                  {"failures", failures_in_words(rows, kMostReasons)}});
-  sweep.set("ranking", ranking_json(rows, rule));
+  sweep.set("ranking", ranking_json(rows, merit));
   if (heading.tuned) sweep.set("tuned", tuned_in_words(rows));
-  if (heading.fair) sweep.set("worth", worth_json(rows, rule));
+  if (heading.fair) sweep.set("worth", worth_json(rows, merit.rule));
   return dump_json(json_object(
       {{"schema", "accosim.page/1"}, {"version", heading.version}, {"command", command}, {"sweep", std::move(sweep)}}));
 }
 
-void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command, const WinnerRule& rule) {
+void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command, const Merit& merit) {
   if (rows.rows.empty()) throw BadInput("there are no rows yet; play the sweep first");
   const std::size_t count = rows.heading.points * rows.heading.schedules.size();
   if (count > kMostOnPage)
     throw BadInput(fmt::format(
         "{} points of {} schedules are more than a page takes; draw them with accosim plot --kind map, or sweep fewer",
         rows.heading.points, rows.heading.schedules.size()));
-  write_page_around(out, sweep_page_json(rows, command, rule));
+  write_page_around(out, sweep_page_json(rows, command, merit));
 }
 
 }  // namespace accosim

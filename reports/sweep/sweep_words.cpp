@@ -114,6 +114,23 @@ std::string shown_in_words(const SweepRows& rows, Score by) {
 
 std::string points_in_words(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
 
+namespace {
+
+/// " Into memory acco does not fit at 2 points, dpu at 1."; empty where all fit everywhere.
+std::string unfit_in_words(const SweepRows& rows) {
+  std::string text;
+  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
+    const auto points = std::count_if(rows.rows.begin(), rows.rows.end(),
+                                      [&](const Row& row) { return row.done() && !row.schedules[s].fits(); });
+    if (points > 0)
+      text += fmt::format("{}{}{} at {}", text.empty() ? " Into memory " : ", ", rows.heading.schedules[s],
+                          text.empty() ? " does not fit" : "", points_in_words(static_cast<std::size_t>(points)));
+  }
+  return text.empty() ? text : text + " (-).";
+}
+
+}  // namespace
+
 std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
   std::size_t failed = 0, close = 0;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> open;  // winner and the next, points
@@ -128,8 +145,10 @@ std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
                                  rows.heading.schedules.size());
   if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
   text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
+  text += unfit_in_words(rows);
   if (close == 0) return text;
-  text += fmt::format(" At {} the interval leaves open which schedule is the fastest (~)", points_in_words(close));
+  text += fmt::format(" At {} the interval leaves open which schedule is the {} (~)", points_in_words(close),
+                      merit.by == Score::kCost ? "cheapest" : "fastest");
   std::vector<std::pair<std::size_t, std::string>> pairs;
   for (const auto& [both, points] : open)
     pairs.emplace_back(points, rows.heading.schedules[both.first] + " or " + rows.heading.schedules[both.second]);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/base/json.hpp"
+#include "reports/sweep/sweep_page.hpp"
 #include "tests/support/fair_rows.hpp"
 
 namespace accosim {
@@ -48,6 +50,28 @@ TEST(SweepWords, WhatIsNotComparedIsNotSpokenOf) {
   EXPECT_EQ(worth_in_words(rows, {}).size(), 1U);
   rows.heading.fair = false;
   EXPECT_TRUE(worth_in_words(rows, {}).empty());
+}
+
+TEST(SweepWords, WhatDoesNotFitIsNamed) {
+  SweepRows rows = fair_rows({1, 1, 1});
+  EXPECT_EQ(counts_in_words(rows, {}).find("does not fit"), std::string::npos);
+  rows.rows[1].schedules[0].fit.verdict = FitVerdict::kDoesNotFit;
+  EXPECT_NE(counts_in_words(rows, {}).find(" Into memory ddp does not fit at 1 point (-)."), std::string::npos)
+      << counts_in_words(rows, {});
+}
+
+TEST(SweepPage, BeginsWithWhatIsAskedFor) {
+  const SweepRows rows = fair_rows({0.5, 2, 1.5});
+  const auto page = [&](Score by) { return parse_json(sweep_page_json(rows, "accosim report", {by, {}}), "").root; };
+  const auto first = [](const JsonValue& root) { return at_pointer(root, "/sweep/scores/0/name")->text; };
+  const auto asked = [](const JsonValue& root) { return at_pointer(root, "/sweep/ranking/asked")->boolean; };
+  EXPECT_EQ(first(page(Score::kSameBatch)), "same-batch");
+  EXPECT_FALSE(asked(page(Score::kSameBatch)));
+  EXPECT_EQ(first(page(Score::kTime)), "time");
+  EXPECT_TRUE(asked(page(Score::kTime)));
+  // What is not asked for can be picked all the same.
+  EXPECT_EQ(at_pointer(page(Score::kTime), "/sweep/scores")->elements.size(),
+            at_pointer(page(Score::kTokens), "/sweep/scores")->elements.size());
 }
 
 }  // namespace

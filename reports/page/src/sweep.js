@@ -214,8 +214,9 @@ function mapLegend(sweep, view) {
 const percentOf = (share) => (share === null ? '-' : `${fixed(100 * share, 0)} %`);
 
 function showSweepWords(sweep) {
-  const [score] = sweep.scores;
+  const [score] = sweep.scores, {ranking} = sweep;
   byId('answer').append(el('p', {class: 'question', dir: 'auto'}, sweep.counts), el('p', {class: 'answer', dir: 'auto'}, score.answer));
+  if (ranking.asked) byId('answer').append(el('p', {class: 'answer', dir: 'auto'}, ranking.words));
   if (score.crossovers.length > 0)
     byId('answer').append(el('ul', {}, score.crossovers.map((text) => el('li', {dir: 'auto'}, text))));
   byId('sweep-wins').append(...sweep.axes.map((axis, a) => el('details', {}, el('summary', {}, 'by ', nameOf(axis.name)),
@@ -229,7 +230,8 @@ function showRanking({ranking}) {
   if (!ranking || ranking.points.length < 2) return;
   const priced = ranking.points.some(({cost}) => cost !== null);
   byId('ranking').hidden = false;
-  byId('ranking').append(el('p', {dir: 'auto'}, ranking.words), el('div', {class: 'wide'}, table('From the least time of all tokens on',
+  if (!ranking.asked) byId('ranking').append(el('p', {dir: 'auto'}, ranking.words));
+  byId('ranking').append(el('div', {class: 'wide'}, table(ranking.title,
     ['point', 'schedule', 'all tokens', 'tokens a second', 'GPU-hours', ...(priced ? ['cost'] : [])],
     ranking.points.map((one) => [nameOf(one.at), nameOf(one.schedule + (one.winner ? '' : ' *')),
       withInterval(format.clock(one.total_time_s), interval('clock', one.total_time_s_low, one.total_time_s_high)),

@@ -18,6 +18,7 @@
 #include "sim/app/modes.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/app/sweep/rows_output.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
@@ -34,7 +35,7 @@ constexpr const char* kUpdates = "--timeline-updates";
 
 std::vector<Option> options() {
   return joined(
-      joined(joined(play_options(), winner_options()), {tuned_option(), verbose_option()}),
+      joined(joined(play_options(), merit_options()), {tuned_option(), verbose_option()}),
       {seeds_option(),
        {.names = "-o,--output",
         .help = "HTML file to write",
@@ -190,22 +191,25 @@ ExitCode report_sweep(const Arguments& arguments) {
   const std::string &input = arguments.text("scenario"), &output = arguments.text("--output");
   check_outputs({{"--output", output, page_kind()}}, {input}, arguments.flag("--force"));
   const SweepRows rows = read_rows(input);
+  const Merit merit = merit_of(arguments);
+  check_score(rows.heading, merit.by);
+  check_priced(are_priced(rows), merit.by);
   WholeFile file(output);
-  write_sweep_page(file.stream(), rows, command_of(arguments), winner_rule_of(arguments));
+  write_sweep_page(file.stream(), rows, command_of(arguments), merit);
   file.commit();
   return ExitCode::kDone;
 }
 
 Mode of_a_sweep() {
   return {.of = "of a sweep's rows",
-          .reads = {"scenario", "--output", "--batch-growth", "--fit-probability", "--force"},
+          .reads = {"scenario", "--output", "--by", "--batch-growth", "--fit-probability", "--force"},
           .run = report_sweep,
           .is_meant = [](const Arguments& arguments) { return is_rows(arguments.text("scenario")); }};
 }
 
 Mode of_schedules() {
   Texts reads = names_of(options());
-  reads.erase(std::find(reads.begin(), reads.end(), "--measured"));
+  for (const char* const other : {"--measured", "--by"}) reads.erase(std::find(reads.begin(), reads.end(), other));
   return {.of = "of schedules", .reads = reads, .run = report_schedules};
 }
 
