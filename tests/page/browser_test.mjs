@@ -3,9 +3,9 @@
 // where something is wrong. UPDATE_PICTURES=1 writes the pictures anew, and fails.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join, resolve} from 'node:path';
+import {basename, join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {runInNewContext} from 'node:vm';
 import {startBrowser} from './browser.mjs';
@@ -310,6 +310,21 @@ async function main() {
       await sweepDraws(page);
       await looksAsBefore(page, name);
     }));
+  await check('every shipped scenario, and a part of every shipped sweep, says nothing odd', async () => {
+    const shipped = join(here, '../../scenarios');
+    for (const file of readdirSync(shipped, {recursive: true}).filter((name) => /^(|paper.|mixes.)[^/]*\.json$/.test(name))) {
+      const name = basename(file, '.json'), source = join(shipped, file);
+      let words = [source, '--timeline-updates', '1'];
+      if (name.endsWith('.sweep')) {
+        execFileSync(program, ['sweep', source, '--shard', '0/100', '-o', join(folder, `${name}.jsonl`)], {stdio: 'ignore'});
+        words = [join(folder, `${name}.0-of-100.jsonl`)];
+      }
+      await on(report(program, folder, `${name}.html`, words), {}, async (page) => {
+        await page.settle();
+        await saysNothingOdd(page);
+      })();
+    }
+  });
   await check('a hundred thousand spans', on(many, {width: 1600, height: 1000}, async (page) => {
     await draws(page);
     const spans = many.document.timelines.flatMap((one) => one.rows.flatMap((row) => row.lanes))
