@@ -55,6 +55,7 @@ class Words {
   std::string all() const {
     if (!standing_.best()) return "";
     const RunResult& best = results_[*standing_.best()];
+    if (best.fit.verdict == FitVerdict::kDoesNotFit) return unfit(best) + first_sentence(best) + faster();
     return first_sentence(best) + near() + faster() + fit(best);
   }
 
@@ -81,11 +82,14 @@ class Words {
   /// "zero1 takes 0:47:30 (...), 3.79 times as fast as ddp (...)."
   std::string first_sentence(const RunResult& best) const {
     std::string text;
-    if (!standing_.winner && results_.size() > 1)
+    if (best.fit.verdict == FitVerdict::kDoesNotFit)
+      text = fmt::format("If memory were no limit, {}", named(best));
+    else if (!standing_.winner && results_.size() > 1)
       text = fmt::format("No schedule is the fastest without a caveat. {} comes nearest: it", beginning(best));
     else
       text = beginning(best);
-    text += " takes " + time_in_words(best) + over_baseline(best);
+    text += (best.fit.verdict == FitVerdict::kDoesNotFit ? " would take " : " takes ") + time_in_words(best) +
+            over_baseline(best);
     Caveats own = standing_.caveats[*standing_.best()];
     if (best.fit.verdict != FitVerdict::kFits) own.fit_probability = 1;  // fit() says more
     const std::string caveats = in_words(own);
@@ -176,12 +180,45 @@ class Words {
                        digits(result.to_loss->speedup / best.to_loss->speedup));
   }
 
-  std::string fit(const RunResult& best) const {
-    if (best.fit.verdict == FitVerdict::kFits) return "";
-    const std::string memory =
-        fmt::format("{} of {} a GPU", human_memory(best.memory_resident), human_memory(best.memory_capacity));
-    if (best.fit.verdict == FitVerdict::kTight) return fmt::format(" Whether it fits is not sure: {}.", memory);
-    return fmt::format(" But it does not fit{}: {}.", results_.size() == 1 ? "" : ", nor does any other", memory);
+  static std::string memory(const RunResult& best) {
+    return fmt::format("{} of {} a GPU", human_memory(best.memory_resident), human_memory(best.memory_capacity));
+  }
+
+  static std::string fit(const RunResult& best) {
+    return best.fit.verdict == FitVerdict::kFits ? "" : fmt::format(" Whether it fits is not sure: {}.", memory(best));
+  }
+
+  /// "No schedule fits: zero3, which comes nearest, needs 50.9 GiB of 31.8 GiB a GPU. The fastest way to fit that was
+  /// found is zero3 with activation_recompute full: about 1:10:00. ": whoever rents by a time needs to know that first.
+  std::string unfit(const RunResult& best) const {
+    std::string text =
+        results_.size() == 1
+            ? fmt::format("{} does not fit: it needs {}.", beginning(best), memory(best))
+            : fmt::format("No schedule fits: {}, which comes nearest, needs {}.", named(best), memory(best));
+    const RunResult* fastest = nullptr;
+    Seconds least;
+    std::string with;
+    for (const RunResult& result : results_) {
+      const WayToFit* const last = last_way(result.ways_to_fit);
+      if (last == nullptr || (fastest != nullptr && last->time_ratio * result.total_time >= least)) continue;
+      fastest = &result;
+      least = last->time_ratio * result.total_time;
+      with.clear();
+      for (const WayToFit& way : result.ways_to_fit.together) with += (with.empty() ? "" : ", ") + way.change;
+      if (with.empty()) with = last->change;
+    }
+    if (fastest == nullptr)
+      return text + " No change that was tried makes one fit: take more GPUs, or GPUs with more memory. ";
+    return text + fmt::format(" The fastest way to fit that was found is {} with {}: about {}. ", named(*fastest), with,
+                              human_clock(least));
+  }
+
+  /// The one with which it fits, after those before it; nullptr where there is none.
+  static const WayToFit* last_way(const WaysToFit& ways) {
+    const WayToFit* const last = !ways.together.empty() ? &ways.together.back()
+                                 : ways.alone.empty()   ? nullptr
+                                                        : &ways.alone.front();
+    return last != nullptr && last->fits() ? last : nullptr;
   }
 
   const Scenario& scenario_;

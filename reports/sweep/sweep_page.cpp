@@ -182,6 +182,7 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
                                  {"schedules", heading.schedules},
                                  {"scores", std::move(scores)},
                                  {"failed", failed_json(rows)},
+                                 {"cautions", cautions_in_words(rows)},
                                  {"failures", failures_in_words(rows, kMostReasons)}});
   sweep.set("ranking", ranking_json(rows, merit));
   if (heading.tuned) sweep.set("tuned", tuned_in_words(rows));

@@ -14,6 +14,7 @@
 #include "reports/column_format.hpp"
 #include "reports/human.hpp"
 #include "reports/sweep/sweep_words.hpp"
+#include "sim/result/metric_table.hpp"
 #include "sim/sweep/axis_label.hpp"
 #include "sim/sweep/worth.hpp"
 
@@ -85,6 +86,7 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
                               right("tokens", "per s"),
                               right("GPU-", "hours")};
   if (priced) columns.push_back(right("cost"));
+  if (merit.by == Score::kCost) columns.push_back(right("80 %", "interval"));
   Table table(columns);
   for (std::size_t i = 0; i < count; ++i) {
     const auto& [row, schedule, winner] = ranking[i];
@@ -98,6 +100,10 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
                                    human_count(figures.tokens_per_second),
                                    human_count(figures.gpu_hours)};
     if (priced) cells.push_back(figures.cost ? human_count(*figures.cost) : "-");
+    if (merit.by == Score::kCost) {
+      const Interval cost = *metric_named("cost").interval.of(figures);
+      cells.push_back(fmt::format("{} - {}", human_count(cost.low), human_count(cost.high)));
+    }
     table.add(Style::kPlain, cells);
   }
   write_table_below(out, "", table.columns(), options);
@@ -192,11 +198,18 @@ void write_map(std::ostream& out, const SweepRows& rows, const std::vector<std::
 }  // namespace
 
 void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& merit, const ConsoleOptions& options) {
+  // Whoever asks for the least time or cost asks which point, and then which schedule.
+  const std::string best = ranking_in_words(rows, merit);
+  const bool first = is_spent(merit.by) && !best.empty();
+  if (first) {
+    write_wrapped(out, "", best, options.width);
+    out << '\n';
+  }
   write_wrapped(out, "", winners_in_words(rows, merit), options.width);
   out << '\n';
   write_wrapped(out, "", counts_in_words(rows, merit), options.width);
-  const std::string best = ranking_in_words(rows, merit);
-  if (!best.empty()) write_all(out, {best}, options);
+  if (!first && !best.empty()) write_all(out, {best}, options);
+  write_all(out, cautions_in_words(rows), options);
   write_ranking(out, rows, merit, options);
   const std::vector<std::string> names = axis_names(rows.heading.axes);
   for (std::size_t axis = 0; axis < names.size(); ++axis) write_wins(out, rows, axis, names[axis], merit, options);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "reports/caveats_text.hpp"
 #include "reports/human.hpp"
+#include "sim/result/metric_table.hpp"
 #include "sim/sweep/axis_label.hpp"
 #include "sim/sweep/worth.hpp"
 
@@ -131,6 +133,23 @@ std::string unfit_in_words(const SweepRows& rows) {
 
 }  // namespace
 
+namespace {
+
+/// " 1 point (cluster = mine) has no price_per_gpu_hour and takes no part."; empty where cost is not asked for.
+std::string unpriced_in_words(const SweepRows& rows, const Merit& merit) {
+  std::size_t points = 0;
+  std::string first;
+  for (const Row& row : rows.rows)
+    if (merit.by == Score::kCost && row.done() && !row.schedules.front().cost && points++ == 0)
+      first = point_in_words(rows, row);
+  if (points == 0) return "";
+  return fmt::format(" {} ({}) {} no price_per_gpu_hour and {} no part.", points_in_words(points),
+                     points == 1 ? first : "the first is " + first, points == 1 ? "has" : "have",
+                     points == 1 ? "takes" : "take");
+}
+
+}  // namespace
+
 std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
   std::size_t failed = 0, close = 0;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> open;  // winner and the next, points
@@ -145,7 +164,7 @@ std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
                                  rows.heading.schedules.size());
   if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
   text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
-  text += unfit_in_words(rows);
+  text += unfit_in_words(rows) + unpriced_in_words(rows, merit);
   if (close == 0) return text;
   text += fmt::format(" At {} the interval leaves open which schedule is the {} (~)", points_in_words(close),
                       merit.by == Score::kCost ? "cheapest" : "fastest");
@@ -228,26 +247,66 @@ std::string point_in_words(const SweepRows& rows, const Row& row) {
   return text;
 }
 
+namespace {
+
+/// Of two points, whose errors are taken to be independent: "1.28 times as much (80 %: 1.09 to 1.50)".
+std::string times_in_words(const Metrics& more, const Metrics& less, double times, const char* as) {
+  const Interval interval = interval_80(times, std::hypot(more.spread.total(), less.spread.total()));
+  return fmt::format("{:.3g} times as {} (80 %: {:.3g} to {:.3g}){}", times, as, interval.low, interval.high,
+                     interval.low < 1 ? ", too near to tell the two apart" : "");
+}
+
+/// " Updates are of 128 to 256 samples: ..."; empty where all points ask for as many.
+std::string samples_in_words(const std::vector<Ranked>& ranking) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const Ranked& each : ranking) {
+    const Metrics& figures = each.row->schedules[each.schedule];
+    const double asked = figures.samples_per_update / figures.batch_inflation;
+    least = std::min(least, asked);
+    most = std::max(most, asked);
+  }
+  if (most < 1.001 * least) return "";
+  return fmt::format(
+      " Points ask for updates of {} to {} samples, and larger ones communicate less often: set "
+      "gradient_accumulation_steps beside the axis (--zip) to compare them at as many.",
+      human_count(least), human_count(most));
+}
+
+}  // namespace
+
 std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
   const std::vector<Ranked> ranking = ranking_of(rows, merit);
   if (ranking.size() < 2 || !ranking.front().winner) return "";
   const bool cost = merit.by == Score::kCost;
-  const auto spent = [&](const Ranked& at) {
-    return shown_of(at.row->schedules[at.schedule], merit.by == Score::kCost ? Score::kCost : Score::kTime);
+  const char* const as = cost ? "much" : "long";
+  const auto figures_of = [](const Ranked& at) -> const Metrics& { return at.row->schedules[at.schedule]; };
+  const Metrics& figures = figures_of(ranking.front());
+  const auto times = [&](const Ranked& at) {
+    return cost ? *figures_of(at).cost / *figures.cost : figures_of(at).total_time / figures.total_time;
   };
-  const Ranked &best = ranking.front(), &last = ranking.back();
-  const Metrics& figures = best.row->schedules[best.schedule];
-  const std::string& label = rows.heading.schedules[best.schedule];
-  const bool added = rows.heading.tuned && best.schedule + 1 == rows.heading.schedules.size();
-  const std::string schedule = added ? fmt::format("{} ({})", label, best.row->best_synchronous) : label;
-  std::string text = fmt::format("Of all points the {} is {}, with {}: all tokens in {}", cost ? "cheapest" : "fastest",
-                                 point_in_words(rows, *best.row), schedule, human_clock(figures.total_time));
-  const double times = figures.total_time / figures.update_time;
-  text += fmt::format(" (80 %: {} to {}), {} GPU-hours", human_clock(times * figures.update_time_low),
-                      human_clock(times * figures.update_time_high), human_count(figures.gpu_hours));
-  if (figures.cost) text += fmt::format(", at a cost of {}", human_count(*figures.cost));
-  return text + fmt::format(". The {} takes {:.3g} times as {}.", cost ? "dearest" : "slowest",
-                            *spent(last).value / *spent(best).value, cost ? "much" : "long");
+  const Row& best = *ranking.front().row;
+  const std::string& label = rows.heading.schedules[ranking.front().schedule];
+  const bool added = rows.heading.tuned && ranking.front().schedule + 1 == rows.heading.schedules.size();
+  const double updates = figures.total_time / figures.update_time;
+  std::string text = fmt::format("Of all points the {} is {}, with {}: all tokens in {} (80 %: {} to {}), {} GPU-hours",
+                                 cost ? "cheapest" : "fastest", point_in_words(rows, best),
+                                 added ? fmt::format("{} ({})", label, best.best_synchronous) : label,
+                                 human_clock(figures.total_time), human_clock(updates * figures.update_time_low),
+                                 human_clock(updates * figures.update_time_high), human_count(figures.gpu_hours));
+  if (const std::optional<Interval> costs = metric_named("cost").interval.of(figures))
+    text += fmt::format(", at a cost of {} ({} to {})", human_count(*figures.cost), human_count(costs->low),
+                        human_count(costs->high));
+  // Of equal ones the first is named, and how many come to the same.
+  std::size_t equal = 1;
+  while (equal < ranking.size() && times(ranking[equal]) < kNoticeablyFaster) ++equal;
+  if (equal > 1) text += fmt::format("; {} more {} to the same", equal - 1, equal == 2 ? "comes" : "come");
+  text += ".";
+  if (equal < ranking.size())
+    text += fmt::format(" The next, {}, takes {}.", point_in_words(rows, *ranking[equal].row),
+                        times_in_words(figures_of(ranking[equal]), figures, times(ranking[equal]), as));
+  if (equal + 1 < ranking.size())
+    text += fmt::format(" The {} takes {:.3g} times as {}.", cost ? "dearest" : "slowest", times(ranking.back()), as);
+  return text + samples_in_words(ranking);
 }
 
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most) {
@@ -321,6 +380,18 @@ std::vector<std::string> worth_in_words(const SweepRows& rows, const WinnerRule&
     add_worth(words, rows, static_cast<std::size_t>(baseline - schedules.begin()), rule);
   if (together > 0)
     words.push_back(fmt::format("At {} no part alone has room for the training.", points_in_words(together)));
+  return words;
+}
+
+std::vector<std::string> cautions_in_words(const SweepRows& rows) {
+  const auto played = std::count_if(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
+  std::vector<std::string> words;
+  for (const auto& [said, points] : cautions_in(rows)) {
+    const std::size_t colon = std::min(said.find(": "), said.size());
+    const bool all = points == static_cast<std::size_t>(played);
+    words.push_back(fmt::format("Caution at {}{}: {} ({})", all && points > 1 ? "all " : "", points_in_words(points),
+                                said.substr(std::min(colon + 2, said.size())), said.substr(0, colon)));
+  }
   return words;
 }
 

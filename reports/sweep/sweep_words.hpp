@@ -24,7 +24,8 @@ std::string winners_in_words(const SweepRows& rows, const Merit& merit);
 
 /// "cluster = dgx-h100-4x8, count = 2".
 std::string point_in_words(const SweepRows& rows, const Row& row);
-/// Which point spends least: "Of all points the fastest is ...". Empty where there are not two to choose from.
+/// Which point spends least: "Of all points the fastest is ...", how sure that is, and what the points have not alike
+/// (prices, samples an update). Empty where there are not two to choose from.
 std::string ranking_in_words(const SweepRows& rows, const Merit& merit);
 
 /// "acco takes over from zero1 above 25 Gbit/s of bandwidth (8 lines of points).": at most `most`, then how many more.
@@ -35,6 +36,8 @@ std::vector<std::string> tuned_in_words(const SweepRows& rows);
 /// Of a sweep with Heading::fair: where the whole cluster is faster than its fastest part alone, and where not.
 std::vector<std::string> worth_in_words(const SweepRows& rows, const WinnerRule& rule);
 
+/// What is to be held against points: "Caution at all 4 points: ... (inherited_constants)".
+std::vector<std::string> cautions_in_words(const SweepRows& rows);
 /// "Failed: 3 points, the first of them 12: why": at most `most`, then how many more.
 std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most);
 

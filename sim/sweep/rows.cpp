@@ -171,6 +171,7 @@ std::string line_of(const Heading& heading, const Row& row) {
   }
   if (heading.tuned) line.set("best_synchronous", row.best_synchronous);
   if (row.alone) line.set("alone", json_of(heading, *row.alone));
+  if (!row.cautions.empty()) line.set("cautions", row.cautions);
   std::vector<JsonValue> schedules;
   for (std::size_t i = 0; i < row.schedules.size(); ++i)
     schedules.push_back(json_of(heading.schedules[i], row.schedules[i]));
@@ -232,6 +233,7 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
       return row;
     }
     if (heading.tuned) row.best_synchronous = reader.text("best_synchronous", std::nullopt, kLongText);
+    if (reader.has("cautions")) row.cautions = read_texts(reader, "cautions");
     if (JsonValue* value = reader.find("alone")) {
       ObjectReader alone(*value, reader.pointer("alone"), reader.diagnostics());
       row.alone = read_alone(heading, alone);

@@ -53,6 +53,7 @@ struct Row {
   std::vector<Metrics> schedules;  ///< as in the heading; those that rows have (metric_table.hpp)
   std::optional<Alone> alone{};    ///< absent also where no part has room for the training
   std::string best_synchronous{};  ///< which schedule that is (AddedSchedule::form)
+  std::vector<std::string> cautions{};  ///< "code: message" of cautions_of()
 
   bool done() const { return failure.empty(); }
 };

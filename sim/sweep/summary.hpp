@@ -154,6 +154,13 @@ struct OverBest {
 };
 OverBest over_best(const SweepRows& rows, std::size_t schedule);
 
+/// What is to be held against points, by kind, the most frequent first.
+struct Caution {
+  std::string said;  ///< at the first of them, "code: message"
+  std::size_t points = 0;
+};
+std::vector<Caution> cautions_in(const SweepRows& rows);
+
 /// Points that failed, by reason, the most frequent first.
 struct Failure {
   std::string why;

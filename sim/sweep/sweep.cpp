@@ -21,6 +21,7 @@
 #include "sim/sweep/hash.hpp"
 #include "sim/sweep/knob_axis.hpp"
 #include "sim/what_if/best_synchronous.hpp"
+#include "sim/what_if/warnings.hpp"
 
 namespace accosim {
 namespace {
@@ -131,6 +132,8 @@ Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, Ne
     }
     const std::vector<RunResult> results = compare(scenario, indices, evaluations);
     row.schedules.assign(results.begin(), results.end());
+    for (const Warning& each : cautions_of(scenario, results.front().costs))
+      row.cautions.push_back(each.code + ": " + each.message);
     if (heading.fair) add_fair(row, loaded, indices, results, evaluations, cache);
   } catch (const ScenarioError& error) {
     row.failure = error.errors.front();

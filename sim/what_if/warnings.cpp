@@ -335,4 +335,10 @@ void add_advice(std::vector<RunResult>& results, const Scenario& scenario, const
     add_advice(result, scenario, *schedule_labelled(scenario, result.label), evaluations);
 }
 
+std::vector<Warning> cautions_of(const Scenario& scenario, const Costs& costs) {
+  std::vector<Warning> warnings = looks_wrong(scenario.cluster);
+  warn_of_constants(costs.kinds, warnings);
+  return warnings;
+}
+
 }  // namespace accosim

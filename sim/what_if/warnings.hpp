@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/price/price.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
@@ -15,5 +16,9 @@ namespace accosim {
 void add_advice(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
 /// The same to results of the scenario's own schedules.
 void add_advice(std::vector<RunResult>& results, const Scenario& scenario, const Evaluations& evaluations);
+
+/// The warnings that need no play, for whoever plays many settings: what the cluster says that no hardware has, and
+/// constants that were not measured on what they price. `costs`: of any of the scenario's schedules.
+std::vector<Warning> cautions_of(const Scenario& scenario, const Costs& costs);
 
 }  // namespace accosim

@@ -181,7 +181,21 @@ TEST(Answer, NamesTheFastestThatFits) {
             "zero1 takes 0:20:00 (80 %: 0:16:00 to 0:25:00) for 1.00B tokens. acco is 1.01 times as fast, without "
             "fitting into memory.");
   results[0].fit = {FitVerdict::kDoesNotFit, 0.05};
-  EXPECT_NE(answer_to(scenario, results).find("does not fit, nor does any other"), std::string::npos);
+  // Of all the ways to fit the fastest: of zero1 1.5 times 0:20:00, of acco two changes, 1.2 times 0:19:50.
+  results[0].ways_to_fit.alone = {{"activation_recompute full", {}, {}, {}, {}, {FitVerdict::kFits, 1}, 1.5}};
+  results[1].ways_to_fit.alone = {{"implementation compiled", {}, {}, {}, {}, {FitVerdict::kDoesNotFit, 0}, 0.9}};
+  results[1].ways_to_fit.together = {{"implementation compiled", {}, {}, {}, {}, {FitVerdict::kDoesNotFit, 0}, 0.9},
+                                     {"micro_batch_size 1", {}, {}, {}, {}, {FitVerdict::kFits, 1}, 1.2}};
+  EXPECT_EQ(answer_to(scenario, results).find("No schedule fits: zero1, which comes nearest, needs "), 0U)
+      << answer_to(scenario, results);
+  EXPECT_NE(answer_to(scenario, results)
+                .find(" a GPU. The fastest way to fit that was found is acco with implementation compiled, "
+                      "micro_batch_size 1: about 0:23:48. If memory were no limit, zero1 would take 0:20:00"),
+            std::string::npos)
+      << answer_to(scenario, results);
+  results[0].ways_to_fit = results[1].ways_to_fit = {};
+  EXPECT_NE(answer_to(scenario, results).find("No change that was tried makes one fit: take more GPUs"),
+            std::string::npos);
   EXPECT_EQ(question_in_words(scenario, {results[0]}),
             "How long does zero1 take to train sample on 1.00B tokens, with 8 GPUs, 2 nodes x 4 sample GPU?");
 }

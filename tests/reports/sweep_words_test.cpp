@@ -60,6 +60,64 @@ TEST(SweepWords, WhatDoesNotFitIsNamed) {
       << counts_in_words(rows, {});
 }
 
+/// Three clusters of 8, 16 and 24 GPU-hours; the interval of each is 10 % to both sides.
+SweepRows priced_rows() {
+  SweepRows rows = fair_rows({1, 1, 1});
+  rows.heading.axes = {{"/cluster", {"a.json", "b.json", "c.json"}}};
+  for (std::size_t i = 0; i < 3; ++i)
+    for (Metrics& figures : rows.rows[i].schedules) {
+      figures.update_time = figures.update_time_low = figures.update_time_high = Seconds{1};
+      figures.total_time = Seconds{3600.0 * static_cast<double>(i + 1)};
+      figures.gpu_hours = 8.0 * static_cast<double>(i + 1);
+      figures.cost = 16.0 * static_cast<double>(i + 1);
+      figures.spread = {0.1, 0};
+      figures.batch_inflation = 1;
+    }
+  return rows;
+}
+
+TEST(SweepWords, TheCheapestPointWithItsDoubt) {
+  // Twice as much; independent errors of 0.1 each: 2 x exp(-+ 1.28155 x 0.1 x sqrt(2)) = 1.67 to 2.40.
+  SweepRows rows = priced_rows();
+  const std::string words = ranking_in_words(rows, {Score::kCost, {}});
+  EXPECT_NE(words.find("Of all points the cheapest is cluster = a, with ddp: all tokens in 1:00:00"), std::string::npos)
+      << words;
+  EXPECT_NE(
+      words.find(" The next, cluster = b, takes 2 times as much (80 %: 1.67 to 2.4). The dearest takes 3 times as "
+                 "much."),
+      std::string::npos)
+      << words;
+  EXPECT_EQ(words.find("samples"), std::string::npos) << words;
+  // 1.1 x exp(-0.181) = 0.92 is below 1.
+  for (Metrics& figures : rows.rows[1].schedules) figures.cost = 17.6;
+  EXPECT_NE(ranking_in_words(rows, {Score::kCost, {}}).find("too near to tell the two apart"), std::string::npos);
+  // As cheap to 0.1 %.
+  for (Metrics& figures : rows.rows[1].schedules) figures.cost = 16.01;
+  EXPECT_NE(ranking_in_words(rows, {Score::kCost, {}}).find("; 1 more comes to the same."), std::string::npos);
+}
+
+TEST(SweepWords, PointsThatCannotBeComparedAreNamed) {
+  SweepRows rows = priced_rows();
+  for (Metrics& figures : rows.rows[2].schedules) figures.samples_per_update = 192;
+  EXPECT_NE(ranking_in_words(rows, {Score::kTime, {}}).find("Points ask for updates of 96 to 192 samples"),
+            std::string::npos);
+  for (Metrics& figures : rows.rows[0].schedules) figures.cost.reset();
+  EXPECT_NE(counts_in_words(rows, {Score::kCost, {}})
+                .find("1 point (cluster = a) has no price_per_gpu_hour and takes no part."),
+            std::string::npos)
+      << counts_in_words(rows, {Score::kCost, {}});
+  EXPECT_EQ(counts_in_words(rows, {Score::kTime, {}}).find("price"), std::string::npos);
+}
+
+TEST(SweepWords, CautionsAreSaidOnceAKind) {
+  SweepRows rows = priced_rows();
+  EXPECT_TRUE(cautions_in_words(rows).empty());
+  rows.rows[0].cautions = {"looks_wrong: 400 GB/s", "extrapolated: 30 %"};
+  for (const std::size_t i : {1, 2}) rows.rows[i].cautions = {"extrapolated: 40 %"};
+  EXPECT_EQ(cautions_in_words(rows), (std::vector<std::string>{"Caution at all 3 points: 30 % (extrapolated)",
+                                                               "Caution at 1 point: 400 GB/s (looks_wrong)"}));
+}
+
 TEST(SweepPage, BeginsWithWhatIsAskedFor) {
   const SweepRows rows = fair_rows({0.5, 2, 1.5});
   const auto page = [&](Score by) { return parse_json(sweep_page_json(rows, "accosim report", {by, {}}), "").root; };

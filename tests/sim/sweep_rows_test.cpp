@@ -74,6 +74,7 @@ TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
   row.alone = Alone{"32 A100", "64 V100", 1, 96, 12.5};
   row.schedules[1].over_alone = 1.6;
   row.schedules[1].over_alone_interval = Interval{1.4, 1.9};
+  row.cautions = {"looks_wrong: links are faster than any"};
   const std::string line = line_of(heading, row);
   const Row back = read_row(heading, line, "f", 2);
   EXPECT_EQ(line_of(heading, back), line);
@@ -81,6 +82,7 @@ TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
   EXPECT_EQ(back.alone->part, "32 A100");
   EXPECT_EQ(back.alone->schedule, 1U);
   EXPECT_EQ(back.schedules[1].over_alone, 1.6);
+  EXPECT_EQ(back.cautions, row.cautions);
   EXPECT_EQ(back.schedules[0].over_alone, std::nullopt);
   row.alone = Alone{"", "", 0, 96, 12.5};  // all GPUs, which are alike
   EXPECT_EQ(line_of(heading, read_row(heading, line_of(heading, row), "f", 2)), line_of(heading, row));

@@ -219,6 +219,7 @@ function showSweepWords(sweep) {
   if (ranking.asked) byId('answer').append(el('p', {class: 'answer', dir: 'auto'}, ranking.words));
   if (score.crossovers.length > 0)
     byId('answer').append(el('ul', {}, score.crossovers.map((text) => el('li', {dir: 'auto'}, text))));
+  byId('answer').append(...sweep.cautions.map((text) => el('p', {class: 'question', dir: 'auto'}, text)));
   byId('sweep-wins').append(...sweep.axes.map((axis, a) => el('details', {}, el('summary', {}, 'by ', nameOf(axis.name)),
     el('div', {class: 'wide'}, table('Share of the points at which each schedule is the fastest',
       [nameOf(axis.title), ...sweep.schedules.map(nameOf)],
