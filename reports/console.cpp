@@ -257,6 +257,13 @@ void write_best_synchronous(std::ostream& out, const Scenario& scenario, const C
                             : best.entry.empty() ? fmt::format(": --set {}", fmt::join(best.set, " --set "))
                                                  : std::string("; --json has the entry that writes it down")),
                 options.width);
+  // Tuned are schedules, not kernels: compiled ones often gain more than what stands between two schedules.
+  if (const Training& training = scenario.training; training.implementation == Implementation::kEager)
+    write_wrapped(out, "",
+                  fmt::format("All schedules run the kernels of the scenario (implementation eager, "
+                              "optimizer_implementation {}); accosim advise also tries faster ones.",
+                              name_of(training.optimizer_implementation)),
+                  options.width);
 }
 
 /// What the mark of an interval means.
