@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <ctime>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -339,6 +342,34 @@ TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
     const MemoryParts m = resident(spec_of(name), layers);
     const double left_out = part(m, MemoryUse::kFp32GradientShard) + part(m, MemoryUse::kStateClones);
     EXPECT_DOUBLE_EQ(m.allocated().value - left_out, memory_formula(name, 1000, 4).value) << name;
+  }
+}
+
+/// Processor time of the quickest of three, s.
+double time_of(const ScheduleSpec& spec, std::size_t count) {
+  std::vector<Layer> layers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Operator op;
+    op.parameters = 100.0 + static_cast<double>(i % 7);
+    op.tensors.assign(12, op.parameters / 12);
+    op.activations = Bytes{10};
+    layers[i].operators.assign(4, op);
+  }
+  double least = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const std::clock_t begin = std::clock();
+    EXPECT_GT(resident(spec, layers).total().value, 0);
+    least = std::min(least, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+  }
+  return least;
+}
+
+TEST(ResidentMemory, TakesAsMuchLongerAsThereAreMoreLayers) {
+  ScheduleSpec shared_out = spec_of("ddp");
+  shared_out.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  for (const ScheduleSpec& spec : {shared_out, spec_of("zero3")}) {
+    // 16 times the layers; with their square it would be 256 times as long.
+    EXPECT_LT(time_of(spec, 16000), 64 * std::max(time_of(spec, 1000), 1e-4)) << spec.name;
   }
 }
 

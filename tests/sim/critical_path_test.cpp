@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
 #include <map>
 #include <string>
 
@@ -88,6 +90,28 @@ TEST(OperatorTable, HoldsEveryOperatorOnceWithItsCount) {
       for (const auto* kernels : {&op.forward, &op.backward})
         for (const Kernel& kernel : *kernels) direct += step_time(kernel, costs.kinds[0].device, Dtype::kBf16).value;
   EXPECT_NEAR(time / direct, 1, 1e-12);
+}
+
+/// Processor time of the quickest of three walks, s: gradients of many blocks wait for a slow network.
+double time_to_walk(int blocks) {
+  Scenario scenario = sample_scenario(2, 1, 0.1);
+  scenario.model = sample_model(blocks, 64);
+  ScheduleSpec ddp = sample_schedule("ddp");
+  ddp.overlap = Overlap::kBackward;
+  ddp.buckets = Buckets::kUnits;
+  const SteadyPlay play = play_steady(scenario, ddp, 1, NetworkKind::kReference);
+  double least = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const std::clock_t begin = std::clock();
+    EXPECT_GT(critical_path(play).steps.size(), 0U);
+    least = std::min(least, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+  }
+  return least;
+}
+
+TEST(CriticalPath, TakesAsMuchLongerAsThereAreMoreBuckets) {
+  // 16 times the buckets; with their square it would be 256 times as long.
+  EXPECT_LT(time_to_walk(8000), 64 * std::max(time_to_walk(500), 1e-4));
 }
 
 }  // namespace
