@@ -80,9 +80,9 @@ void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<C
     }
     table = of;
     const double factor = std::exp(kEighty * row.spread);
-    out << fmt::format("| {} | {} {} | {} | {} | {} | {} | {} to {} |", row.nodes, row.algorithm, row.protocol,
-                       row.channels, message_of(row), steps_of(row), human_time(row.alone),
-                       human_time(row.alone / factor), human_time(row.alone * factor));
+    out << fmt::format("| {} | {} {} | {} | {} | {} | {} | {} |", row.nodes, row.algorithm, row.protocol, row.channels,
+                       message_of(row), steps_of(row), human_time(row.alone),
+                       human_range(human_time(row.alone / factor), human_time(row.alone * factor)));
     for (const auto& term : row.terms) out << " " << share_of(row, term.second) << " |";
     out << "\n";
   }

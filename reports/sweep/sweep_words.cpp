@@ -224,8 +224,10 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
   std::string text = fmt::format("Of all points the {} is {}, with {}: all tokens in {}", cost ? "cheapest" : "fastest",
                                  point_in_words(rows, *best.row), schedule, human_clock(figures.total_time));
   const double times = figures.total_time / figures.update_time;
-  text += fmt::format(" (80 %: {} to {}), {} GPU-hours", human_clock(times * figures.update_time_low),
-                      human_clock(times * figures.update_time_high), human_count(figures.gpu_hours));
+  text += fmt::format(
+      " (80 %: {}), {} GPU-hours",
+      human_range(human_clock(times * figures.update_time_low), human_clock(times * figures.update_time_high)),
+      human_count(figures.gpu_hours));
   if (figures.cost) text += fmt::format(", at a cost of {}", human_count(*figures.cost));
   return text + fmt::format(". The {} takes {:.3g} times as {}.", cost ? "dearest" : "slowest",
                             *spent(last).value / *spent(best).value, cost ? "much" : "long");

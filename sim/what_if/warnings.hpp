@@ -1,6 +1,7 @@
 // What a user should know about a prediction before acting on it: a closed list, each with what to do about it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "models/spec/scenario.hpp"
@@ -15,5 +16,8 @@ namespace accosim {
 void add_advice(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
 /// The same to results of the scenario's own schedules.
 void add_advice(std::vector<RunResult>& results, const Scenario& scenario, const Evaluations& evaluations);
+
+/// By how much the halves of a mean differ: "0.23 %", "less than 0.01 %".
+std::string difference_in_words(double fraction);
 
 }  // namespace accosim

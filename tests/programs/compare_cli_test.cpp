@@ -16,6 +16,14 @@
 namespace accosim {
 namespace {
 
+TEST(Compare, AnUpdateOfAMillionYearsIsPredictedLikeAnyOther) {
+  const ProgramRun run = accosim({"compare", "straggler_4x8_a100", "--schedule", "ddp", "--no-tuned", "--json", "--set",
+                                  R"(/cluster/nodes/0/device={"inherits": "A100-SXM4-80GB", "name": "slow",
+                                     "adamw_time_per_parameter": "2000 s"})"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_GT(Json::parse(run.out)["results"][0]["update_time_s"].number(), 1e12);
+}
+
 // Nothing that a run says can end in a bug of accosim: it is refused with its place.
 TEST(Compare, ARunThatCannotBeIsRefusedWithItsPlace) {
   const TemporaryFolder folder;
