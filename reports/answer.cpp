@@ -38,7 +38,7 @@ std::string time_in_words(const RunResult& result) {
   if (result.update_time_high <= Seconds{0}) return human_clock(result.total_time);
   const Seconds low = at(result.update_time_low), high = at(result.update_time_high);
   const auto text = [&](Seconds time) { return high.value >= kDays ? in_days(time) : human_clock(time); };
-  return fmt::format("{} (80 %: {} to {})", text(result.total_time), text(low), text(high));
+  return fmt::format("{} (80 %: {})", text(result.total_time), human_range(text(low), text(high)));
 }
 
 /// "1.52 times as fast as"; "as fast as" where nobody could tell.
@@ -102,7 +102,7 @@ class Words {
     if (!best.speedup || best.label == scenario_.baseline)
       return fmt::format(" for {} tokens", human_count(scenario_.training.train_tokens));
     const auto with = [](const std::optional<Interval>& interval) {
-      return interval ? fmt::format(" ({} to {})", digits(interval->low), digits(interval->high)) : std::string();
+      return interval ? " (" + human_range(digits(interval->low), digits(interval->high)) + ")" : std::string();
     };
     const std::string as = "as " + scenario_.baseline + (best.baseline_fits ? "" : ", which does not fit");
     if (is_decided_by_loss(best))

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "models/base/quantity.hpp"
+#include "models/base/text.hpp"
 #include "models/spec/cluster.hpp"
 #include "reports/human.hpp"
 
@@ -65,7 +66,7 @@ void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<C
       "# Growth of collectives with the number of nodes\n\nNodes of {} {} with {} x {} of {}, NCCL 2.{}. Written by "
       "`accosim explain --growth`; nothing of it is measured.\nThe band holds 80 % of machines like it; a fabric's "
       "widens beyond the nodes that it was measured on.\n",
-      node.gpus, node.devices.front().name, node.nics.count, to_text(node.nics.bandwidth), node.nics.kind,
+      node.gpus, in_markdown(node.devices.front().name), node.nics.count, to_text(node.nics.bandwidth), node.nics.kind,
       cluster.nccl);
   constexpr double kEighty = 1.2816;
   std::string table;
@@ -80,9 +81,9 @@ void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<C
     }
     table = of;
     const double factor = std::exp(kEighty * row.spread);
-    out << fmt::format("| {} | {} {} | {} | {} | {} | {} | {} to {} |", row.nodes, row.algorithm, row.protocol,
-                       row.channels, message_of(row), steps_of(row), human_time(row.alone),
-                       human_time(row.alone / factor), human_time(row.alone * factor));
+    out << fmt::format("| {} | {} {} | {} | {} | {} | {} | {} |", row.nodes, row.algorithm, row.protocol, row.channels,
+                       message_of(row), steps_of(row), human_time(row.alone),
+                       human_range(human_time(row.alone / factor), human_time(row.alone * factor)));
     for (const auto& term : row.terms) out << " " << share_of(row, term.second) << " |";
     out << "\n";
   }

@@ -48,8 +48,9 @@ Cell published_speedup(const RunResult& r) {
 Cell speedup_to_loss(const RunResult& r) {
   if (!r.to_loss) return Cell{"-"};
   if (!r.to_loss->reached) return Cell{"< " + human_factor(r.to_loss->speedup)};
-  return Cell{fmt::format("{} ({} - {})", human_factor(r.to_loss->speedup), human_factor(r.to_loss->speedup_low),
-                          human_factor(r.to_loss->speedup_high))};
+  return Cell{
+      fmt::format("{} ({})", human_factor(r.to_loss->speedup),
+                  human_range(human_factor(r.to_loss->speedup_low), human_factor(r.to_loss->speedup_high), " - "))};
 }
 
 /// The warnings say so of most of what the interval rests on.
@@ -150,8 +151,8 @@ class Columns {
     if (!any([](const RunResult& r) { return r.update_time_high > Seconds{0}; })) return;
     const ColumnText update = text_of(metric_named("update_time_s"));
     add(15, "80 %", "interval", [&](const RunResult& r) {
-      return Cell{fmt::format("{}{} - {}", extrapolates(r) ? "~" : "", update.text_of(r.update_time_low.value),
-                              update.text_of(r.update_time_high.value)),
+      return Cell{(extrapolates(r) ? "~" : "") + human_range(update.text_of(r.update_time_low.value),
+                                                             update.text_of(r.update_time_high.value), " - "),
                   extrapolates(r) ? Style::kDim : Style::kPlain};
     });
   }

@@ -14,6 +14,7 @@
 #include "reports/human.hpp"
 #include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
+#include "sim/what_if/warnings.hpp"
 
 namespace accosim {
 namespace {
@@ -32,8 +33,9 @@ std::string steady_in_words(const SteadyState& steady) {
   if (steady.repeats_after > 0)
     return fmt::format("updates repeat after {}; {} played", human_count(steady.repeats_after),
                        human_count(steady.played));
-  return fmt::format("updates never repeat: the mean of the last {} of {}, whose halves differ by {:.2g} %",
-                     human_count(steady.averaged), human_count(steady.played), 100 * std::abs(steady.halves_differ));
+  return fmt::format("updates never repeat: the mean of the last {} of {}, whose halves differ by {}",
+                     human_count(steady.averaged), human_count(steady.played),
+                     difference_in_words(steady.halves_differ));
 }
 
 /// What the table says, but where that depends on the run.
@@ -72,8 +74,8 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
     const Interval interval = metric->interval.of(result).value_or(Interval{});
     if (interval.high > 0)
       line("80 % interval", "",
-           fmt::format("{} to {}, from {}", in_words(metric->format, interval.low),
-                       in_words(metric->format, interval.high), metric->run_interval));
+           human_range(in_words(metric->format, interval.low), in_words(metric->format, interval.high)) + ", from " +
+               metric->run_interval);
   }
 }
 

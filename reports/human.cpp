@@ -95,4 +95,8 @@ std::string human_error(double fraction) {
 
 std::string human_factor(double factor) { return three_digits(factor) + "x"; }
 
+std::string human_range(const std::string& low, const std::string& high, const char* to) {
+  return low == high ? low : low + to + high;
+}
+
 }  // namespace accosim

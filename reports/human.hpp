@@ -29,4 +29,7 @@ std::string human_error(double fraction);
 /// "1.72x", "12.3x".
 std::string human_factor(double factor);
 
+/// "1.32 s to 2.02 s"; once where both ends read alike.
+std::string human_range(const std::string& low, const std::string& high, const char* to = " to ");
+
 }  // namespace accosim

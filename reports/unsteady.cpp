@@ -126,8 +126,8 @@ void write_unsteady(std::ostream& out, const std::vector<RunResult>& results, co
 std::string band_in_words(const RunResult& result) {
   if (!result.seeds) return {};
   const SeedBand& band = result.seeds->update_time;
-  return fmt::format(" (10 to 90 % of {} seeds: {} to {} an update)", result.seeds->seeds,
-                     human_time(Seconds{band.p10}), human_time(Seconds{band.p90}));
+  return fmt::format(" (10 to 90 % of {} seeds: {} an update)", result.seeds->seeds,
+                     human_range(human_time(Seconds{band.p10}), human_time(Seconds{band.p90})));
 }
 
 }  // namespace accosim

@@ -135,6 +135,11 @@ std::string in_markdown(std::string_view text) {
       out += ' ';
       continue;
     }
+    if (const std::string_view end = text.substr(at, 3); end == "\u2028" || end == "\u2029") {
+      out += ' ';
+      at += end.size() - 1;
+      continue;
+    }
     // Brackets alone make no link.
     const bool link = c == ']' && (next == '(' || next == '[' || next == ':');
     if (link || std::string_view("\\|`<*").find(c) != std::string_view::npos) out += '\\';

@@ -51,8 +51,11 @@ class Moment {
 
 struct Sizes {
   std::vector<double> layers;  ///< parameters of each
+  std::vector<double> before;  ///< parameters of all layers before each, and of all
+  std::vector<Bytes> held;     ///< activations of all layers before each
   double parameters = 0;       ///< of all
   double shard = 0;
+  double owned = 0;                  ///< what one rank optimizes where whole tensors are shared out
   Bytes param, grad, reduce, state;  ///< an element
   bool grads_stay = false;           ///< from one micro-batch to the next
 };
@@ -60,11 +63,18 @@ struct Sizes {
 Sizes sizes_of(const MemoryInput& input) {
   const ScheduleSpec& spec = input.schedule;
   Sizes z;
+  Bytes held;
   for (const Layer& layer : input.layers) {
     z.layers.push_back(parameters_of(layer));
+    z.before.push_back(z.parameters);
+    z.held.push_back(held);
     z.parameters += z.layers.back();
+    held += kept(layer);
   }
+  z.before.push_back(z.parameters);
   z.shard = std::ceil(z.parameters / input.shards);  // the flat buffer is padded to equal shards
+  if (spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy)
+    z.owned = largest_share(input.layers, input.shards);
   z.param = bytes_of(spec.parameter_dtype);
   z.grad = bytes_of(spec.gradient_dtype);
   z.reduce = bytes_of(spec.reduce_dtype);
@@ -73,16 +83,13 @@ Sizes sizes_of(const MemoryInput& input) {
   return z;
 }
 
-double sum(const std::vector<double>& values, std::size_t from, std::size_t to) {
-  double total = 0;
-  for (std::size_t i = from; i < to; ++i) total += values[i];
-  return total;
-}
+/// Parameters of the layers from `from` to before `to`: whole numbers, so that a difference of sums is exact.
+double sum(const Sizes& z, std::size_t from, std::size_t to) { return z.before[to] - z.before[from]; }
 
 /// Buckets in layer l: the one that fills and, where it is sent beside the backward pass, the one before it.
 Bytes bucket_bytes(const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
-  const Bytes so_far = sum(z.layers, l, z.layers.size()) * z.grad;
+  const Bytes so_far = sum(z, l, z.layers.size()) * z.grad;
   const bool two = spec.overlap == Overlap::kBackward;
   switch (spec.buckets) {
     case Buckets::kTensors: return std::min((two ? 2 : 1) * bucket_cap_of(spec, input.shards), z.parameters * z.grad);
@@ -99,12 +106,9 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   const bool flat = traits.sharding == Sharding::kOptimizer;  // gradients are, to be reduced in one piece
   const bool sharded = flat || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
   moment.add_lasting(MemoryUse::kParameters, z.parameters * z.param);
-  moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad,
-             flat);
+  moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z, l, z.layers.size())) * z.grad, flat);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
-  const double owned = spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy
-                           ? largest_share(input.layers, input.shards)
-                           : z.shard;
+  const double owned = spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy ? z.owned : z.shard;
   moment.add_lasting(MemoryUse::kOptimizerStates,
                      (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
   if (traits.delayed) {
@@ -142,7 +146,7 @@ void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
     moment.add(MemoryUse::kGradientBuckets, bucket_bytes(input, z, l));
   } else {
     const bool whole = z.grads_stay && !every;
-    moment.add(MemoryUse::kGradients, (whole ? z.parameters : sum(z.layers, l, z.layers.size())) * z.grad);
+    moment.add(MemoryUse::kGradients, (whole ? z.parameters : sum(z, l, z.layers.size())) * z.grad);
   }
   moment.add(MemoryUse::kGradientShard, z.shard * z.grad);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
@@ -159,7 +163,7 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   moment.add_lasting(MemoryUse::kParameterShard, z.shard * stored);
   // The unit that computes and those gathered ahead; the last unit stays until its own backward is done, tied
   // embeddings to the end.
-  double gathered = sum(z.layers, spec.reshard_after_forward ? l - std::min(l, d) : 0, last ? l + 1 : n);
+  double gathered = sum(z, spec.reshard_after_forward ? l - std::min(l, d) : 0, last ? l + 1 : n);
   if (input.tied_embeddings && spec.reshard_after_forward && l > d) gathered += z.layers.front();
   moment.add(MemoryUse::kGatheredParameters, gathered * z.param);
   const bool whole = z.grads_stay && !every;
@@ -169,7 +173,7 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   const bool partial = z.grads_stay && spec.all_reduce == Sync::kLastMicroBatch;
   if (partial) moment.add_lasting(MemoryUse::kPartialGradientShard, z.shard * z.reduce);
   const bool shard_stays = z.grads_stay && every && !partial;
-  const Bytes there = (shard_stays ? z.shard : last ? share * sum(z.layers, l, n) : 0.0) * stored;
+  const Bytes there = (shard_stays ? z.shard : last ? share * sum(z, l, n) : 0.0) * stored;
   moment.add_lasting(MemoryUse::kGradientShard, there);  // in blocks of the stream that reduces
   moment.hold_idle(z.shard * stored - there);
   moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
@@ -194,8 +198,7 @@ MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l, bo
   else
     add_replicated_states(moment, input, z, l);
   if (traits_of(input.schedule).local && !input.accocal) add_exchange(moment, input, z);
-  Bytes held;  // by the layers that the backward pass has not reached
-  for (std::size_t i = 0; i < l; ++i) held += kept(input.layers[i]);
+  const Bytes held = z.held[l];  // by the layers that the backward pass has not reached
   const bool head = l + 1 == input.layers.size();
   const Bytes here = kept(input.layers[l]) + workspace(input.layers[l]);
   moment.add(MemoryUse::kActivations, head ? held : held + here);

@@ -45,11 +45,12 @@ std::string spent_of(const Answer& answer, const Evaluation& each) {
 /// "1.63 s per update (80 %: 1.32 s to 2.02 s)"
 std::string spent_with_interval(const Answer& answer, const Evaluation& each) {
   if (!is_cost(answer))
-    return fmt::format("{} (80 %: {} to {})", spent_of(answer, each), human_time(Seconds{each.low}),
-                       human_time(Seconds{each.high}));
-  return fmt::format("{} (80 %: {} to {}), {} per update", spent_of(answer, each),
-                     human_count(each.cost * each.low / each.update_time),
-                     human_count(each.cost * each.high / each.update_time), human_time(Seconds{each.update_time}));
+    return fmt::format("{} (80 %: {})", spent_of(answer, each),
+                       human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high})));
+  return fmt::format("{} (80 %: {}), {} per update", spent_of(answer, each),
+                     human_range(human_count(each.cost * each.low / each.update_time),
+                                 human_count(each.cost * each.high / each.update_time)),
+                     human_time(Seconds{each.update_time}));
 }
 
 /// ", 12 % less than ddp as written"; empty where it took no part.
@@ -186,15 +187,14 @@ void write_points(std::ostream& out, const Answer& answer, const Listed& listed,
   for (std::size_t i = 0; i < listed.points.size(); ++i) {
     const Evaluation& each = at(answer, listed.points[i]);
     const bool tight = each.verdict == FitVerdict::kTight;
-    std::vector<std::string> cells{
-        fmt::format("{} {}", i + 1, label_of(answer, listed.points[i])),
-        human_time(Seconds{each.update_time}),
-        fmt::format("{} - {}", human_time(Seconds{each.low}), human_time(Seconds{each.high})),
-        over_in_words(answer, listed.points[i]),
-        human_memory(Bytes{each.memory}),
-        tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
-        human_bytes(Bytes{each.sent}),
-        human_time(Seconds{each.exposed})};
+    std::vector<std::string> cells{fmt::format("{} {}", i + 1, label_of(answer, listed.points[i])),
+                                   human_time(Seconds{each.update_time}),
+                                   human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high}), " - "),
+                                   over_in_words(answer, listed.points[i]),
+                                   human_memory(Bytes{each.memory}),
+                                   tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
+                                   human_bytes(Bytes{each.sent}),
+                                   human_time(Seconds{each.exposed})};
     if (winner.price > 0) cells.push_back(human_count(each.cost));
     table.add(Style::kPlain, cells);
   }

@@ -121,7 +121,7 @@ void write_own_fabrics(std::ostream& out, const std::vector<OwnFabric>& fabrics)
     for (const Extrapolated& each : own.beyond)
       out << fmt::format("  {:<40} {:>12} {:>28}\n",
                          fmt::format("{} {}, {} nodes", name_of(each.kind), to_text(each.bytes), each.nodes),
-                         human_time(each.time), human_time(each.low) + " to " + human_time(each.high));
+                         human_time(each.time), human_range(human_time(each.low), human_time(each.high)));
   }
 }
 

@@ -41,8 +41,8 @@ Bar bar_of(const UpdateBreakdown& breakdown) {
     if (time > kNothing * share * breakdown.update_time)
       bar.parts.push_back({name_of(use), time.value, human_time(time), "", fill_of(use)});
   }
-  bar.total = fmt::format("{} ({} to {})", human_time(share * breakdown.update_time), human_time(share * breakdown.low),
-                          human_time(share * breakdown.high));
+  bar.total = fmt::format("{} ({})", human_time(share * breakdown.update_time),
+                          human_range(human_time(share * breakdown.low), human_time(share * breakdown.high)));
   bar.low = share * breakdown.low.value;
   bar.high = share * breakdown.high.value;
   return bar;

@@ -17,7 +17,8 @@ namespace {
 /// which it is a text.
 std::string cell_of(std::string text) {
   const bool formula = !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
-  if (formula && !leading_number(text)) text.insert(0, "'");
+  const std::optional<LeadingNumber> number = leading_number(text);
+  if (formula && !(number && number->rest.empty())) text.insert(0, "'");
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {

@@ -95,8 +95,8 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
     std::vector<std::string> cells{one ? labels.values[row->point.front()] : point_in_words(rows, *row),
                                    rows.heading.schedules[schedule] + (winner ? "" : " *"),
                                    clock.text_of(figures.total_time),
-                                   fmt::format("{} - {}", clock.text_of(updates * figures.update_time_low),
-                                               clock.text_of(updates * figures.update_time_high)),
+                                   human_range(clock.text_of(updates * figures.update_time_low),
+                                               clock.text_of(updates * figures.update_time_high), " - "),
                                    human_count(figures.tokens_per_second),
                                    human_count(figures.gpu_hours)};
     if (priced) cells.push_back(figures.cost ? human_count(*figures.cost) : "-");

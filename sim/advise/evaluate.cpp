@@ -119,7 +119,7 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     if (result.price == 0) throw ScenarioError({"has no price_per_gpu_hour above 0, and the cost is to be the least"});
     result.spent_in_a_second = result.price / 3600;
   }
-  result.spent_in_a_second *= 1.0 * asked.sequence / scenario.training.sequence_length;
+  result.longer = 1.0 * scenario.training.sequence_length / asked.sequence;
   const Shared<Costs> costs = evaluations.costs(scenario, spec);
   const std::vector<KindMemory> kinds = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(kinds);

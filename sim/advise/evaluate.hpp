@@ -44,15 +44,17 @@ struct Evaluation {
   double sent = 0;     ///< bytes a rank and update
   double exposed = 0;  ///< s of communication an update that nothing hides
   double mfu = 0, idle = 0;
-  double price = 0;       ///< of an hour of all GPUs; 0 where the cluster has none
-  double cost = 0;        ///< of all tokens, at that price
-  double total_time = 0;  ///< s, of all tokens
-  double spent_in_a_second =
-      1;  ///< of what is made least, 1 s or the price of it; where samples are n times as long, 1 / n
+  double price = 0;              ///< of an hour of all GPUs; 0 where the cluster has none
+  double cost = 0;               ///< of all tokens, at that price
+  double total_time = 0;         ///< s, of all tokens
+  double spent_in_a_second = 1;  ///< of what is made least: 1 s, or the price of it
+  double longer = 1;             ///< samples, than those asked for
 
   double time_per_sample() const { return update_time / samples; }
+  /// Of a sample as long as those asked for.
+  double time_per_asked_sample() const { return time_per_sample() / longer; }
   /// What is made least: s, or money.
-  double spent_per_sample() const { return spent_in_a_second * time_per_sample(); }
+  double spent_per_sample() const { return spent_in_a_second * time_per_asked_sample(); }
 };
 
 /// What a candidate is held to.

@@ -32,9 +32,8 @@ std::vector<std::size_t> coarse_points(const CandidateSpace& space, std::size_t 
 
 constexpr std::size_t kTogether = 16;  ///< points that take long
 
-double steps_of(const Evaluation& each) {
-  return std::floor(std::log(each.spent_per_sample()) / std::log1p(kEqualTimes));
-}
+/// Of what a sample takes, in time or money.
+double steps_of(double spent) { return std::floor(std::log(spent) / std::log1p(kEqualTimes)); }
 
 class Search {
  public:
@@ -180,7 +179,9 @@ bool better(const TriedPoint& a, const TriedPoint& b) {
 
 bool faster(const TriedPoint& a, const TriedPoint& b) {
   const Evaluation &x = a.evaluation, &y = b.evaluation;
-  if (const double a_steps = steps_of(x), b_steps = steps_of(y); a_steps != b_steps) return a_steps < b_steps;
+  for (const auto spent : {&Evaluation::spent_per_sample, &Evaluation::time_per_asked_sample})
+    if (const double a_steps = steps_of((x.*spent)()), b_steps = steps_of((y.*spent)()); a_steps != b_steps)
+      return a_steps < b_steps;
   if (x.memory != y.memory) return x.memory < y.memory;
   return a.index < b.index;
 }

@@ -19,15 +19,16 @@ struct TriedPoint {
   std::string refusal;  ///< why the scenario cannot be so
 };
 
-/// What is spent (time, or money) is counted in steps of this fraction, so that rounding decides nothing. Of equal ones
-/// less memory is better, and then the lower index.
+/// What is spent (time, or money) is counted in steps of this fraction, so that rounding decides nothing. Of equal
+/// ones, of equal cost the one that takes less time is better, then that of less memory, and then the lower index.
 inline constexpr double kEqualTimes = 1e-4;
 
 /// Whether `a` is the better choice, by what it comes to (in the order of PointState); of those that were played the
 /// one with fewer caveats, then the one that spends less.
 bool better(const TriedPoint& a, const TriedPoint& b);
 
-/// Of two that were played the one that spends less; in equal steps that of less memory, then the lower index.
+/// Of two that were played the one that spends less; in equal steps the quicker one, then that of less memory, then the
+/// lower index.
 bool faster(const TriedPoint& a, const TriedPoint& b);
 
 /// The points of these indices, in their order.

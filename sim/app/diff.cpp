@@ -66,7 +66,9 @@ void keep_predictions(const std::vector<RecordedSchedule>& other, std::vector<Re
 }
 
 ExitCode compare_files(const Arguments& arguments) {
-  std::array<Recorded, 2> both = {read_recorded(arguments.text("a")), read_recorded(arguments.text("b"))};
+  std::array<Recorded, 2> both = while_shown("reading what is compared", [&] {
+    return std::array<Recorded, 2>{read_recorded(arguments.text("a")), read_recorded(arguments.text("b"))};
+  });
   auto& [a, b] = both;
   if (a.results.empty() != b.results.empty())
     throw ScenarioError(
@@ -74,8 +76,9 @@ ExitCode compare_files(const Arguments& arguments) {
                      printable(a.file.name, 300), a.file.holds, printable(b.file.name, 300), b.file.holds)});
   keep_predictions(a.schedules, b.schedules);
   keep_predictions(b.schedules, a.schedules);
-  const Differences differences =
-      a.results.empty() ? difference_of(a.schedules, b.schedules) : difference_of(a.results, b.results);
+  const Differences differences = while_shown("looking for what differs", [&] {
+    return a.results.empty() ? difference_of(a.schedules, b.schedules) : difference_of(a.results, b.results);
+  });
   if (differences.schedules.empty())
     throw ScenarioError({fmt::format("{} and {} have no schedule of one label; write both with the same --schedule",
                                      printable(a.file.name, 300), printable(b.file.name, 300))});

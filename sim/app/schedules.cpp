@@ -86,6 +86,7 @@ std::vector<RunResult> played_over_seeds(const ChosenSchedules& chosen, const Ar
 std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluations& evaluations,
                                   const Arguments& arguments, const Results& results) {
   std::vector<RunResult> played = played_over_seeds(chosen, arguments, results);
+  const Progress progress("looking for ways to fit");
   add_advice(played, chosen.scenario, evaluations);
   return played;
 }

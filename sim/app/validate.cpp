@@ -166,7 +166,9 @@ ExitCode write_rows(const Arguments& arguments) {
   std::vector<std::string> paths;
   for (const ShippedFile& file : shipped_files(FileKind::kScenario))
     if (file.path.rfind("scenarios/paper/", 0) == 0) paths.push_back(data_dir() + "/" + file.path);
-  write_paper_rows(std::cout, paper_rows(paths, arguments.whole("--jobs"), network_of(arguments)));
+  write_paper_rows(std::cout, while_shown("playing the paper's rows", [&] {
+                     return paper_rows(paths, arguments.whole("--jobs"), network_of(arguments));
+                   }));
   return ExitCode::kDone;
 }
 

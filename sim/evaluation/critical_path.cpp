@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -92,15 +93,13 @@ class History {
       const std::vector<Run>& runs = lane.runs;
       // The end of a loop ends with its last body, which is the run before it.
       const int index = program.lanes[wait.lane][wait.index].kind == OpKind::kLoopEnd ? wait.index - 1 : wait.index;
-      // The last run that had ended, or one shortly before it. A lane's runs end in order.
+      // The last run of this op that had ended. A lane's runs end in order.
       const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
                                           [](double time, const Run& earlier) { return time < earlier.end; });
-      for (auto i = static_cast<std::size_t>(ended - runs.begin()); i-- > 0;)
-        if (spans_[lane.spans[runs[i].first]].op <= index &&
-            index <= spans_[lane.spans[runs[i].first + runs[i].count - 1]].op) {
-          consider({at.rank, wait.lane, i});
-          break;
-        }
+      const auto after = std::lower_bound(lane.by_op.begin(), lane.by_op.end(),
+                                          std::pair(index, static_cast<std::size_t>(ended - runs.begin())));
+      if (after != lane.by_op.begin() && std::prev(after)->first == index)
+        consider({at.rank, wait.lane, std::prev(after)->second});
     }
     if (any && (*this)[found].end >= arrived - kClose) return true;
     // A body on several lanes begins when the one before has ended on all of them.
@@ -118,6 +117,7 @@ class History {
   struct Lane {
     std::vector<std::uint32_t> spans;  // indices in spans_
     std::vector<Run> runs;
+    std::vector<std::pair<int, std::size_t>> by_op;  // ops and the runs that they are in, sorted
   };
 
   const std::vector<Lane>& lanes_of(int rank) const {
@@ -137,7 +137,9 @@ class History {
         lane.runs.push_back({lane.spans.size(), 1, span.begin.value, end_of(span)});
       }
       lane.spans.push_back(by_rank_[k]);
+      lane.by_op.emplace_back(span.op, lane.runs.size() - 1);
     }
+    for (Lane& lane : lanes) std::sort(lane.by_op.begin(), lane.by_op.end());
     return lanes;
   }
 

@@ -42,8 +42,11 @@ Knob of_the_scenario(const LoadedScenario& loaded, const KnobRow& row, const std
     Alternative& each = knob.alternatives[a];
     for (const Entry& entry : entries) {
       std::vector<ScheduleKey> keys = each.keys;
-      if (const auto rounds = rounds_key(entry.schedule, entry.written, each, loaded.scenario.training))
+      if (const auto rounds = rounds_key(entry.schedule, entry.written, each, loaded.scenario.training)) {
         keys.push_back(*rounds);
+        const std::string said = ", " + in_words({*rounds});
+        if (each.text.find(said) == std::string::npos) each.text += said;
+      }
       for (std::string& set : in_entry(entry.index, keys, entry.written, {kMicroBatchesPerRound}))
         each.set.push_back(std::move(set));
     }

@@ -310,8 +310,8 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
     warnings.push_back(
         {"not_periodic",
          fmt::format("none of {} updates repeats an earlier one exactly; figures are means over the "
-                     "last {}, whose halves differ by {:.2g} %",
-                     result.steady.played, result.steady.averaged, 100 * std::abs(result.steady.halves_differ)),
+                     "last {}, whose halves differ by {}",
+                     result.steady.played, result.steady.averaged, difference_in_words(result.steady.halves_differ)),
          "treat differences below one micro-batch per update as noise"});
   return warnings;
 }
@@ -328,6 +328,12 @@ void add_advice(RunResult& result, const Scenario& scenario, const ScheduleSpec&
   const auto play = evaluations.play(own.scenario, own.spec);
   result.warnings = warnings_of(scenario, spec, *play, result, evaluations);
   if (!own.as_written) result.warnings.push_back(work_is_divided(own.scenario, spec));
+}
+
+std::string difference_in_words(double fraction) {
+  constexpr double kLeastSaid = 0.01;
+  const double percent = 100 * std::abs(fraction);
+  return percent < kLeastSaid ? fmt::format("less than {} %", kLeastSaid) : fmt::format("{:.2g} %", percent);
 }
 
 void add_advice(std::vector<RunResult>& results, const Scenario& scenario, const Evaluations& evaluations) {

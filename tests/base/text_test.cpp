@@ -34,6 +34,7 @@ TEST(Text, MarkupIsNoMarkupInAPage) {
   EXPECT_EQ(in_markdown("`x` <script> [a](b) *c* \\"), "\\`x\\` \\<script> [a\\](b) \\*c\\* \\\\");
   EXPECT_EQ(in_markdown("ranks [8, 32]"), "ranks [8, 32]");
   EXPECT_EQ(in_markdown("one\ntwo\r\n"), "one two  ");
+  EXPECT_EQ(in_markdown("a\u2028b\u2029c\u2027"), "a b c\u2027") << "separators of lines and paragraphs";
   EXPECT_EQ(in_markdown("\x1b[0m"), "\\x1b[0m");
   EXPECT_EQ(in_code("a`b`|c"), "`a'b'|c`");
 }

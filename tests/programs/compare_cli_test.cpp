@@ -16,6 +16,21 @@
 namespace accosim {
 namespace {
 
+TEST(Explain, GrowthIsAPageInWhichNamesAreNoMarkup) {
+  const ProgramRun run = accosim({"explain", "llama-2-7b_fsdp_hsdp", "--growth", "--set",
+                                  R"(/cluster/nodes/0/device={"inherits": "A100-SXM4-80GB", "name": "<b>|x"})"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("\\<b>\\|x"), std::string::npos) << run.out.substr(0, 500);
+}
+
+TEST(Compare, AnUpdateOfAMillionYearsIsPredictedLikeAnyOther) {
+  const ProgramRun run = accosim({"compare", "straggler_4x8_a100", "--schedule", "ddp", "--no-tuned", "--json", "--set",
+                                  R"(/cluster/nodes/0/device={"inherits": "A100-SXM4-80GB", "name": "slow",
+                                     "adamw_time_per_parameter": "2000 s"})"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_GT(Json::parse(run.out)["results"][0]["update_time_s"].number(), 1e12);
+}
+
 // Nothing that a run says can end in a bug of accosim: it is refused with its place.
 TEST(Compare, ARunThatCannotBeIsRefusedWithItsPlace) {
   const TemporaryFolder folder;

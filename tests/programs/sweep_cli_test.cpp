@@ -81,7 +81,7 @@ TEST(Sweep, AKnobIsAnAxisByItsName) {
   ASSERT_EQ(lines.size(), 1U + 11 * 5);
   const Json row = Json::parse(lines[1 + 2 * 5 + 4]);
   EXPECT_EQ(row["point"]["overlap"].text(), "backward, bucket_cap_mb 25");
-  EXPECT_EQ(row["point"]["micro_batch"].text(), "micro_batch_size 16, gradient_accumulation_steps 1");
+  EXPECT_EQ(row["point"]["micro_batch"].text(), "micro_batch_size 16, gradient_accumulation_steps 1, micro_batches_per_round 1");
   // ACCO has no such key and stays; with one micro-batch it begins with one of two rounds.
   const Json compared =
       results_of({"compare", "finetune_2x4_a100", "--schedule", "zero1", "--schedule", "acco", "--no-tuned", "--set",

@@ -73,5 +73,11 @@ TEST(HumanNumbers, WhatIsNoNumberIsShownAsThat) {
   EXPECT_EQ(human_factor(std::nan("")), "?x");
 }
 
+TEST(HumanNumbers, ARangeWhoseEndsReadAlikeIsOneNumber) {
+  EXPECT_EQ(human_range("8.33 h", "8.34 h"), "8.33 h to 8.34 h");
+  EXPECT_EQ(human_range("8.33 h", "8.33 h"), "8.33 h");
+  EXPECT_EQ(human_range("1.2", "1.3", " - "), "1.2 - 1.3");
+}
+
 }  // namespace
 }  // namespace accosim

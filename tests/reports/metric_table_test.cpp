@@ -160,11 +160,12 @@ TEST(SweepCsv, WhatASpreadsheetWouldCalculateIsAText) {
                   .points = 1,
                   .grid = true,
                   .axes = {{"/a", {"-1"}}},
-                  .schedules = {"=1+1"},
+                  .schedules = {"=1+1", "-1+1", "+1", "@a"},
                   .baseline = "=1+1"};
-  const Row row{0, {0}, {}, {with_every_metric<Metrics>()}, {}};
+  const Row row{0, {0}, {}, std::vector<Metrics>(4, with_every_metric<Metrics>()), {}};
   const std::string csv = text_of([&](std::ostream& out) { write_sweep_csv(out, {heading, {row}}, {}); });
   EXPECT_NE(csv.find("\n0,-1,done,,'=1+1,"), std::string::npos) << csv;  // a number stays one
+  for (const char* const cell : {",'-1+1,", ",'+1,", ",'@a,"}) EXPECT_NE(csv.find(cell), std::string::npos) << csv;
 }
 
 TEST(MetricTable, RunAndCompareShowThoseThatSaySo) {

@@ -173,6 +173,20 @@ Findings findings(std::vector<Evaluation> evaluations) {
   return findings_of(small_space(), searched, 1);
 }
 
+TEST(Findings, OfEqualCostsTheQuickerOneWins) {
+  // Half as many GPUs twice as long cost as much, and hold less here.
+  Evaluation few = played(2.0, 1), many = played(1.0, 9);
+  few.spent_in_a_second = 3;
+  many.spent_in_a_second = 6;
+  EXPECT_EQ(findings({few, many}).winner, 1U);
+  many.spent_in_a_second = 6.1;
+  EXPECT_EQ(findings({few, many}).winner, 0U) << "dearer";
+  // Of samples that are twice as long, per token.
+  Evaluation longer = played(2.0, 1);
+  longer.longer = 2;
+  EXPECT_EQ(findings({played(1.0, 9), longer}).winner, 1U) << "as quick, and holds less";
+}
+
 TEST(Findings, WinnerSecondAndFrontOfFiguresByHand) {
   Evaluation no_room = played(0.1);
   no_room.state = PointState::kDoesNotFit;
@@ -335,6 +349,21 @@ TEST(Knobs, EveryAlternativeIsAScenarioOfAsManySamples) {
   }
   EXPECT_TRUE(chosen.contains("nodes") && chosen.contains("implementation") && chosen.contains("overlap") &&
               chosen.contains("attention"));
+}
+
+TEST(Knobs, AnAlternativeSaysAllThatItSets) {
+  const LoadedScenario loaded = load_scenario("finetune_2x4_a100", {});
+  bool odd = false;
+  for (const KnobRow& row : knob_rows()) {
+    if (std::string(row.name) != "micro_batch") continue;
+    for (const Alternative& each : knob_in_settings(loaded, row, {0, 1, 2, 3}).alternatives)
+      for (const std::string& set : each.set)
+        if (set == "/schedules/3/micro_batches_per_round=1") {
+          odd = true;
+          EXPECT_EQ(each.text, "micro_batch_size 16, gradient_accumulation_steps 1, micro_batches_per_round 1");
+        }
+  }
+  EXPECT_TRUE(odd);
 }
 
 TEST(Knobs, OfTwoRoundsOneIsToldItsSizeWhereTheAccumulationIsOddAndNobodyDividesIt) {

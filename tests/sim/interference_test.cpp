@@ -1,6 +1,7 @@
 // Do collectives and computation on one GPU slow each other by as much as is said, exactly, whatever starts and ends
 // when? Each expectation is worked out by hand from conserved work: an op of work w that takes f times as long during
 // [a, b] ends at w + (b - a) (1 - 1 / f).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,11 +11,15 @@
 #include <vector>
 
 #include "models/price/work.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/evaluation/critical_path.hpp"
+#include "sim/evaluation/evaluation.hpp"
 #include "sim/graph/builder.hpp"
 #include "sim/player/fold.hpp"
 #include "sim/player/player.hpp"
@@ -443,6 +448,43 @@ TEST(Interference, AtEqualBatchAccoStillGainsAtMostOneHalf) {
     const std::vector<RunResult> results = compare(scenario, {3}, NetworkKind::kReference);
     EXPECT_LE(*results[0].speedup_same_batch, 1.5 * (1 + 1e-9)) << "seed " << seed;
   }
+}
+
+/// An update of ACCO, and what of it does not depend on how many micro-batches it has, s.
+struct AccoUpdate {
+  double time = 0, micro_batches = 0, fixed = 0;
+};
+
+AccoUpdate acco_update_at(int gbit) {
+  Scenario scenario =
+      load_scenario("finetune_2x4_a100", {fmt::format("/cluster/nodes/0/nics/bandwidth={} Gbit/s", gbit)}).scenario;
+  const ScheduleSpec acco = *schedule_labelled(scenario, "acco");
+  const Evaluations evaluations(NetworkKind::kReference);
+  const auto play = evaluations.play(scenario, acco);
+  scenario.training.interference = false;
+  const auto alone = evaluations.play(scenario, acco);
+  AccoUpdate update{play->measured.update_time.value, play->measured.ranks[0].micro_batches_per_update, 0};
+  update.fixed =
+      update.time - alone->measured.update_time.value * samples_per_update(*play) / samples_per_update(*alone);
+  for (const auto& [cause, time] : critical_path(*play).causes)
+    if (cause != "forward and backward") update.fixed += time.value;
+  return update;
+}
+
+TEST(Interference, OnAFasterNetworkAccosUpdateIsShorterAndHasItsFixedWorkOnFewerMicroBatches) {
+  // Buffer swaps, launches and what collectives cost beside the computation are the same for every update. With fewer
+  // micro-batches in it each has more of that, and tokens per second fall by as much at most.
+  AccoUpdate before = acco_update_at(25);
+  int falls = 0;
+  for (const int gbit : {35, 50, 65, 80, 110, 130, 200, 300, 400}) {
+    const AccoUpdate now = acco_update_at(gbit);
+    EXPECT_LT(now.time, before.time) << gbit;
+    const double more = now.time / now.micro_batches - before.time / before.micro_batches;
+    falls += more > 0 ? 1 : 0;
+    EXPECT_LE(more, now.fixed * (1 / now.micro_batches - 1 / before.micro_batches) + 1e-9) << gbit;
+    before = now;
+  }
+  EXPECT_GT(falls, 0);
 }
 
 }  // namespace

@@ -191,6 +191,11 @@ TEST(Warnings, SayWhatTheirThresholdsMean) {
   EXPECT_FALSE(warns(of(fast, 3), "not_periodic"));
 }
 
+TEST(Warnings, SayNoMoreOfADifferenceThanMatters) {
+  EXPECT_EQ(difference_in_words(-4e-14), "less than 0.01 %");
+  EXPECT_EQ(difference_in_words(-0.0023), "0.23 %");
+}
+
 TEST(Warnings, AskAboutWhatNoHardwareHas) {
   const auto asked = [](const std::vector<std::string>& sets) {
     const Scenario scenario = load_scenario("pretrain_4x8_a100", sets).scenario;

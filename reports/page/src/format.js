@@ -78,8 +78,9 @@ function axisTime(seconds) {
   return format.time(seconds).replace(/(\.\d*?)0+(?= )/, '$1').replace(/\.(?= )/, '');
 }
 
-/// "1.02 s to 1.10 s"; empty where there is no interval.
+/// "1.02 s to 1.10 s", once where both ends read alike; empty where there is no interval.
 function interval(kind, low, high) {
-  return low === null || low === undefined || high === null || high === undefined
-    ? '' : `${format[kind](low)} to ${format[kind](high)}`;
+  if (low === null || low === undefined || high === null || high === undefined) return '';
+  const ends = [format[kind](low), format[kind](high)];
+  return ends[0] === ends[1] ? ends[0] : ends.join(' to ');
 }
