@@ -42,15 +42,16 @@ std::string spent_of(const Answer& answer, const Evaluation& each) {
                          : fmt::format("{} per update", human_time(Seconds{each.update_time}));
 }
 
-/// "1.63 s per update (80 %: 1.32 s to 2.02 s)"
+/// "1.63 s per update (80 %: 1.32 s to 2.02 s), 0:46:40 for all tokens"
 std::string spent_with_interval(const Answer& answer, const Evaluation& each) {
+  const std::string all = human_clock(Seconds{each.total_time});
   if (!is_cost(answer))
-    return fmt::format("{} (80 %: {})", spent_of(answer, each),
-                       human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high})));
-  return fmt::format("{} (80 %: {}), {} per update", spent_of(answer, each),
+    return fmt::format("{} (80 %: {}), {} for all tokens", spent_of(answer, each),
+                       human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high})), all);
+  return fmt::format("{} (80 %: {}), in {}, {} per update", spent_of(answer, each),
                      human_range(human_count(each.cost * each.low / each.update_time),
                                  human_count(each.cost * each.high / each.update_time)),
-                     human_time(Seconds{each.update_time}));
+                     all, human_time(Seconds{each.update_time}));
 }
 
 /// ", 12 % less than ddp as written"; empty where it took no part.

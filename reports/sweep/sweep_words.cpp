@@ -275,8 +275,9 @@ std::string samples_in_words(const std::vector<Ranked>& ranking) {
 }  // namespace
 
 std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
-  const std::vector<Ranked> ranking = ranking_of(rows, merit);
-  if (ranking.size() < 2 || !ranking.front().winner) return "";
+  std::vector<Ranked> ranking = ranking_of(rows, merit);
+  std::erase_if(ranking, [](const Ranked& each) { return !each.winner; });
+  if (ranking.size() < 2) return "";
   const bool cost = merit.by == Score::kCost;
   const char* const as = cost ? "much" : "long";
   const auto figures_of = [](const Ranked& at) -> const Metrics& { return at.row->schedules[at.schedule]; };
@@ -284,19 +285,19 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
   const auto times = [&](const Ranked& at) {
     return cost ? *figures_of(at).cost / *figures.cost : figures_of(at).total_time / figures.total_time;
   };
-<<<<<<< HEAD
   const Row& best = *ranking.front().row;
   const std::string& label = rows.heading.schedules[ranking.front().schedule];
   const bool added = rows.heading.tuned && ranking.front().schedule + 1 == rows.heading.schedules.size();
   const double updates = figures.total_time / figures.update_time;
-  std::string text = fmt::format("Of all points the {} is {}, with {}: all tokens in {} (80 %: {} to {}), {} GPU-hours",
-                                 cost ? "cheapest" : "fastest", point_in_words(rows, best),
-                                 added ? fmt::format("{} ({})", label, best.best_synchronous) : label,
-                                 human_clock(figures.total_time), human_clock(updates * figures.update_time_low),
-                                 human_clock(updates * figures.update_time_high), human_count(figures.gpu_hours));
+  std::string text = fmt::format(
+      "Of all points the {} is {}, with {}: all tokens in {} (80 %: {}), {} GPU-hours", cost ? "cheapest" : "fastest",
+      point_in_words(rows, best), added ? fmt::format("{} ({})", label, best.best_synchronous) : label,
+      human_clock(figures.total_time),
+      human_range(human_clock(updates * figures.update_time_low), human_clock(updates * figures.update_time_high)),
+      human_count(figures.gpu_hours));
   if (const std::optional<Interval> costs = metric_named("cost").interval.of(figures))
-    text += fmt::format(", at a cost of {} ({} to {})", human_count(*figures.cost), human_count(costs->low),
-                        human_count(costs->high));
+    text += fmt::format(", at a cost of {} ({})", human_count(*figures.cost),
+                        human_range(human_count(costs->low), human_count(costs->high)));
   // Of equal ones the first is named, and how many come to the same.
   std::size_t equal = 1;
   while (equal < ranking.size() && times(ranking[equal]) < kNoticeablyFaster) ++equal;
@@ -308,23 +309,6 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
   if (equal + 1 < ranking.size())
     text += fmt::format(" The {} takes {:.3g} times as {}.", cost ? "dearest" : "slowest", times(ranking.back()), as);
   return text + samples_in_words(ranking);
-=======
-  const Ranked &best = ranking.front(), &last = ranking.back();
-  const Metrics& figures = best.row->schedules[best.schedule];
-  const std::string& label = rows.heading.schedules[best.schedule];
-  const bool added = rows.heading.tuned && best.schedule + 1 == rows.heading.schedules.size();
-  const std::string schedule = added ? fmt::format("{} ({})", label, best.row->best_synchronous) : label;
-  std::string text = fmt::format("Of all points the {} is {}, with {}: all tokens in {}", cost ? "cheapest" : "fastest",
-                                 point_in_words(rows, *best.row), schedule, human_clock(figures.total_time));
-  const double times = figures.total_time / figures.update_time;
-  text += fmt::format(
-      " (80 %: {}), {} GPU-hours",
-      human_range(human_clock(times * figures.update_time_low), human_clock(times * figures.update_time_high)),
-      human_count(figures.gpu_hours));
-  if (figures.cost) text += fmt::format(", at a cost of {}", human_count(*figures.cost));
-  return text + fmt::format(". The {} takes {:.3g} times as {}.", cost ? "dearest" : "slowest",
-                            *spent(last).value / *spent(best).value, cost ? "much" : "long");
->>>>>>> c
 }
 
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most) {

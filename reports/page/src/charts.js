@@ -127,7 +127,7 @@ function memoryOption(shownOnes, theme) {
   const decals = {'communication buffer': kDecals.communication, 'optimizer states': kDecals.optimizer};
   return withSeries({...option,
     xAxis: valuesAxis(theme, (value) => `${value} GiB`,
-      {max: ({max}) => Math.max(max, ...results.map((r) => Math.max(r.memory_capacity_bytes, r.memory_resident_bytes_high) / kGiB)) * 1.03}),
+      {max: ({max}) => Math.ceil(Math.max(max, ...results.map((r) => Math.max(r.memory_capacity_bytes, r.memory_resident_bytes_high) / kGiB)) * 1.03)}),
     tooltip: {...option.tooltip, formatter: ({seriesIndex, dataIndex}) => {
       const r = results[dataIndex], group = groups[seriesIndex];
       return tip(labels[dataIndex], ...group.parts.filter((part) => r.memory_parts_bytes[part] > 0)

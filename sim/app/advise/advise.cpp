@@ -312,6 +312,7 @@ ExitCode advise(const Arguments& arguments) {
   const std::string& output = arguments.text("--output");
   check_outputs({{"--output", output, winner_kind()}}, loaded.files, arguments.flag("--force"));
   const Answer answer = answer_of(loaded, arguments);
+  if (!output.empty() && answer.advice.winner) write_winner(answer, output);  // also for who reads but the first lines
   if (arguments.flag("--json"))
     write_advice_json(std::cout, answer);
   else
@@ -319,7 +320,6 @@ ExitCode advise(const Arguments& arguments) {
   if (!answer.advice.winner)
     throw BadInput(fmt::format("none of {} points fits at the batch that was asked for{}", answer.advice.points.size(),
                                output.empty() ? "" : ", so nothing is written"));
-  if (!output.empty()) write_winner(answer, output);
   return ExitCode::kDone;
 }
 
