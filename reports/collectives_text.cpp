@@ -113,7 +113,7 @@ void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<C
       out << fmt::format("\n## {}\n\n| nodes | by | channels | message | steps | time | band |", of);
       for (const auto& term : row.terms) out << " " << term.first << " |";
       out << "\n|---|---|---|---|---|---|---|";
-      for (std::size_t i = 0; i < row.terms.size(); ++i) out << "---|";
+      for (std::size_t k = 0; k < row.terms.size(); ++k) out << "---|";
       out << "\n";
     }
     table = of;

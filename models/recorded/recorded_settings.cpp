@@ -92,6 +92,7 @@ class Comparison {
 JsonValue recorded_settings(const std::string& resolved) {
   JsonValue settings = parse_json(resolved, "resolved", kMaxMeasuredValues).root;
   settings.erase("origins");
+  settings.erase("published");
   drop_words(settings);
   return settings;
 }

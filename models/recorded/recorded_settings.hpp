@@ -11,8 +11,8 @@
 
 namespace accosim {
 
-/// A resolved scenario (LoadedScenario::resolved) without what decides about no prediction: descriptions, citations and
-/// where each value came from.
+/// A resolved scenario (LoadedScenario::resolved) without what decides about no prediction: descriptions, citations,
+/// what others measured, and where each value came from.
 JsonValue recorded_settings(const std::string& resolved);
 
 struct RecordedSettings {

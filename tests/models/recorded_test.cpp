@@ -256,7 +256,7 @@ TEST(RecordedSettings, OfOlderDocumentsAreTheNameAndWhatWasSet) {
 TEST(RecordedSettings, LeaveOutWhatDecidesAboutNothing) {
   EXPECT_EQ(dump_json(recorded_settings(R"({"schema": "accosim.scenario/1", "name": "n", "description": "d",
       "model": {"layers": 2, "source": "s"}, "cluster": {"nodes": [{"gpus": 2, "sources": {"/gpus": "c"}}]},
-      "origins": {"/name": "f:1:1"}})")),
+      "published": {"acco": {"speedup": 2}}, "origins": {"/name": "f:1:1"}})")),
             R"({"name":"n","model":{"layers":2},"cluster":{"nodes":[{"gpus":2}]}})");
 }
 
