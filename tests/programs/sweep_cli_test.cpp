@@ -366,6 +366,16 @@ TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
   EXPECT_NE(no_axis.err.find("did you mean"), std::string::npos) << no_axis.err;
 }
 
+TEST(Sweep, AMergeThatIsRefusedWritesNothing) {
+  const TemporaryFolder folder;
+  const std::filesystem::path merged = folder.path / "rows.jsonl";
+  const std::string part = data_dir() + "/tests/fuzz/corpus/rows/part_0_of_2.jsonl";
+  const ProgramRun run = accosim({"merge", part, "-o", merged.string(), "--by", "cost"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("there is no cost to go by"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(merged));
+}
+
 TEST(Sweep, WhatTheFuzzerStartsFromIsRight) {
   const TemporaryFolder folder;
   const std::string corpus = data_dir() + "/tests/fuzz/corpus/";
