@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
@@ -14,6 +18,8 @@
 
 namespace accosim {
 namespace {
+
+constexpr const char* kMark = "†";
 
 /// "112 (14 between nodes)", and how often a chunk's way is gone where that is more than once.
 std::string steps_of(const CollectiveRow& row) {
@@ -38,6 +44,31 @@ std::string message_of(const CollectiveRow& row) {
   return row.message > Bytes{0} ? human_memory(std::max(row.message, kLeast)) : std::string("-");
 }
 
+std::string way_of(const CollectiveRow& row) { return row.algorithm + " " + row.protocol; }
+
+/// What NCCL does otherwise for a larger message, which then takes less time.
+std::string switch_between(const CollectiveRow& small, const CollectiveRow& large) {
+  if (way_of(small) != way_of(large)) return fmt::format("goes from {} to {}", way_of(small), way_of(large));
+  if (small.channels != large.channels) return fmt::format("goes by {} on another number of channels", way_of(small));
+  return fmt::format("goes by {} for both", way_of(small));
+}
+
+/// What stands behind marked rows of a table, with their numbers of nodes.
+using Switches = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void add_switch(Switches& switches, const CollectiveRow& small, const CollectiveRow& large) {
+  const std::string what = fmt::format("{} takes longer than {}: between them NCCL {}", to_text(small.bytes),
+                                       to_text(large.bytes), switch_between(small, large));
+  const std::string nodes = fmt::format("{}", small.nodes);
+  for (auto& [known, of] : switches)
+    if (known == what) return of.push_back(nodes);
+  switches.push_back({what, {nodes}});
+}
+
+void write_switches(std::ostream& out, const Switches& switches) {
+  for (const auto& [what, nodes] : switches) out << fmt::format("\n{} On {} nodes {}.\n", kMark, in_words(nodes), what);
+}
+
 }  // namespace
 
 void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows, const ConsoleOptions& options) {
@@ -47,7 +78,7 @@ void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows
   table.add("times", "", [](const CollectiveRow& row) { return fmt::format("{}", row.count); });
   table.add("ranks", "(nodes)", [](const CollectiveRow& row) { return fmt::format("{} ({})", row.ranks, row.nodes); });
   table.add("buffer", "", [](const CollectiveRow& row) { return human_memory(row.bytes); });
-  table.add("by", "", [](const CollectiveRow& row) { return row.algorithm + " " + row.protocol; });
+  table.add("by", "", way_of);
   table.add("channels", "",
             [](const CollectiveRow& row) { return row.channels > 0 ? fmt::format("{}", row.channels) : "-"; });
   table.add("message", "", message_of);
@@ -65,28 +96,36 @@ void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<C
   out << fmt::format(
       "# Growth of collectives with the number of nodes\n\nNodes of {} {} with {} x {} of {}, NCCL 2.{}. Written by "
       "`accosim explain --growth`; nothing of it is measured.\nThe band holds 80 % of machines like it; a fabric's "
-      "widens beyond the nodes that it was measured on.\n",
+      "widens beyond the nodes that it was measured on.\nA time with {} is longer than that of a larger message on as "
+      "many nodes.\n",
       node.gpus, in_markdown(node.devices.front().name), node.nics.count, to_text(node.nics.bandwidth), node.nics.kind,
-      cluster.nccl);
+      cluster.nccl, kMark);
   constexpr double kEighty = 1.2816;
+  const std::vector<std::optional<std::size_t>> faster = faster_though_larger(rows);
   std::string table;
-  for (const CollectiveRow& row : rows) {
+  Switches switches;  // of the table under way
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CollectiveRow& row = rows[i];
     const std::string of = fmt::format("{} of {}", row.name, to_text(row.bytes));
     if (of != table) {
+      write_switches(out, switches);
+      switches.clear();
       out << fmt::format("\n## {}\n\n| nodes | by | channels | message | steps | time | band |", of);
       for (const auto& term : row.terms) out << " " << term.first << " |";
       out << "\n|---|---|---|---|---|---|---|";
-      for (std::size_t i = 0; i < row.terms.size(); ++i) out << "---|";
+      for (std::size_t k = 0; k < row.terms.size(); ++k) out << "---|";
       out << "\n";
     }
     table = of;
     const double factor = std::exp(kEighty * row.spread);
-    out << fmt::format("| {} | {} {} | {} | {} | {} | {} | {} |", row.nodes, row.algorithm, row.protocol, row.channels,
-                       message_of(row), steps_of(row), human_time(row.alone),
-                       human_range(human_time(row.alone / factor), human_time(row.alone * factor)));
+    if (faster[i]) add_switch(switches, row, rows[*faster[i]]);
+    out << fmt::format("| {} | {} | {} | {} | {} | {}{} | {} |", row.nodes, way_of(row), row.channels, message_of(row),
+                       steps_of(row), human_time(row.alone), faster[i] ? std::string(" ") + kMark : "",
+                       human_time(row.alone / factor), human_time(row.alone * factor));
     for (const auto& term : row.terms) out << " " << share_of(row, term.second) << " |";
     out << "\n";
   }
+  write_switches(out, switches);
 }
 
 }  // namespace accosim

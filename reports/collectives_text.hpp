@@ -14,7 +14,8 @@ namespace accosim {
 /// none.
 void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows, const ConsoleOptions& options);
 
-/// A Markdown page: a table for each collective and size, a row for each number of nodes, the share of each term.
+/// A Markdown page: a table for each collective and size, a row for each number of nodes, the share of each term. Rows
+/// that take longer than a larger message are marked, and a sentence below says how NCCL does the two.
 void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<CollectiveRow>& rows);
 
 }  // namespace accosim

@@ -128,6 +128,47 @@ void write_one(std::ostream& out, const char* what, const FigureDifference& figu
   write_wrapped(out, "", closing(figure), options.width);
 }
 
+std::string text_of_value(const std::optional<JsonValue>& value) {
+  constexpr int kWidest = 36;
+  if (!value) return "-";
+  if (value->kind == JsonKind::kText) return cut_to_width(printable(value->text, 200), kWidest);
+  for (const char* const key : {"name", "label"})
+    if (const JsonValue* const name = value->find(key); name != nullptr && name->kind == JsonKind::kText)
+      return cut_to_width(printable(name->text, 200), kWidest);
+  return cut_to_width(printable(dump_json(*value), 200), kWidest);
+}
+
+void write_settings(std::ostream& out, const SettingDifferences& settings, const ConsoleOptions& options) {
+  constexpr std::size_t kMost = 20;
+  out << '\n';
+  if (settings.differ.empty()) {
+    out << "settings: the same in both\n";
+  } else {
+    std::vector<SettingDifference> shown = settings.differ;
+    if (shown.size() > kMost) shown.resize(kMost);
+    TableOf<SettingDifference> table(shown);
+    table.add("settings that differ", "", [](const SettingDifference& one) { return printable(one.setting, 200); });
+    for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
+      table.add(side == 0 ? "A" : "B", "",
+                [side](const SettingDifference& one) { return text_of_value(one.values[side]); });
+    write_table(out, table.columns(), options);
+    if (settings.differ.size() > kMost)
+      out << fmt::format("and {} more; --json has all\n", settings.differ.size() - kMost);
+  }
+  if (!settings.whole)
+    write_wrapped(out, "",
+                  "Not all settings are compared: one of the two does not record them, as an older accosim wrote it. "
+                  "Write it anew.",
+                  options.width);
+}
+
+JsonValue settings_json(const SettingDifferences& settings) {
+  return json_object({{"all_recorded", settings.whole},
+                      {"differ", json_list(settings.differ, [](const SettingDifference& one) {
+                         return json_object({{"setting", one.setting}, {"a", one.values[0]}, {"b", one.values[1]}});
+                       })}});
+}
+
 JsonValue figure_json(const FigureDifference& figure, const std::string& unit, bool of_trace) {
   const auto values = [&](JsonValue& object, const std::array<double, 2>& value) {
     object.set("a_" + unit, value[0]);
@@ -157,6 +198,7 @@ void write_differences(std::ostream& out, const Differences& differences, const 
                        const ConsoleOptions& options) {
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
     out << fmt::format("{}  {} ({})\n", side == 0 ? 'A' : 'B', printable(files[side].name), files[side].holds);
+  if (differences.settings) write_settings(out, *differences.settings, options);
   for (const ScheduleDifference& one : differences.schedules) {
     const bool same = one.label[0] == one.label[1];
     out << '\n' << styled(printable(one.label[0] + (same ? "" : " and " + one.label[1])), Style::kBold, options.color);
@@ -184,12 +226,12 @@ JsonValue differences_json(const Differences& differences, const std::array<Comp
     json.set("memory", figure_json(one.memory, "bytes", false));
     return json;
   });
-  return json_object({{"schema", "accosim.diff/1"},
-                      {"a", file(files[0])},
-                      {"b", file(files[1])},
-                      {"schedules", std::move(schedules)},
-                      {"only_in_a", differences.alone[0]},
-                      {"only_in_b", differences.alone[1]}});
+  JsonValue json = json_object({{"schema", "accosim.diff/1"}, {"a", file(files[0])}, {"b", file(files[1])}});
+  if (differences.settings) json.set("settings", settings_json(*differences.settings));
+  json.set("schedules", std::move(schedules));
+  json.set("only_in_a", differences.alone[0]);
+  json.set("only_in_b", differences.alone[1]);
+  return json;
 }
 
 }  // namespace accosim

@@ -16,11 +16,13 @@ struct ComparedFile {
   std::string name, holds;
 };
 
-/// A table for each pair of schedules, with what differs most first and a last row that is the sum.
+/// Of results first the settings that differ. Then a table for each pair of schedules, with what differs most first and
+/// a last row that is the sum.
 void write_differences(std::ostream& out, const Differences& differences, const std::array<ComparedFile, 2>& files,
                        const ConsoleOptions& options);
 
-/// Schema accosim.diff/1. Seconds and bytes; "share" is of the whole difference, null where there is none.
+/// Schema accosim.diff/1. Of results "settings" names those that differ; "a" or "b" is null where that side has none.
+/// Seconds and bytes; "share" is of the whole difference, null where there is none.
 JsonValue differences_json(const Differences& differences, const std::array<ComparedFile, 2>& files);
 
 }  // namespace accosim

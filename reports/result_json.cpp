@@ -203,7 +203,7 @@ JsonValue added_json(const Scenario& scenario, const AddedSchedule& added) {
 
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
                         const std::vector<RunResult>& results, const Standing& standing, const FairComparison& fair,
-                        RankRows rows) {
+                        RankRows rows, const JsonValue& settings) {
   const std::vector<JsonValue> sets(scenario.sets.begin(), scenario.sets.end());
   out << "{\n  \"schema\": \"accosim.result/2\",\n  \"version\": " << quoted_json(kVersion)
       << ",\n  \"sets\": " << dump_json(sets) << ",\n  \"scenario\": " << quoted_json(scenario.name)
@@ -212,7 +212,7 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
                      parameter_count(scenario.model))
       << fmt::format(",\n  \"gpus\": {:.0f}", gpu_count(scenario.cluster))
       << ",\n  \"baseline\": " << (scenario.baseline.empty() ? "null" : quoted_json(scenario.baseline))
-      << ",\n  \"results\": [";
+      << (settings.kind == JsonKind::kNull ? "" : ",\n  \"settings\": " + dump_json(settings)) << ",\n  \"results\": [";
   const char* separator = "\n";
   for (const RunResult& result : results) {
     out << separator;

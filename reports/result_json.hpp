@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/json.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/what_if/fairness.hpp"
@@ -20,12 +21,14 @@ enum class RankRows : std::uint8_t {
 };
 
 /// Schema accosim.result/2. "version" is accosim's and "sets" what --set replaced, as it was given. `network` names the
-/// network that was played on. What is absent or not a number is null. "fair_baselines", "fair_gains" and "fair_words"
-/// are there where ranks differ. "answer" says who is the fastest, by sim/what_if/winner.hpp. Ranks are written one a
-/// line and never held as a document, so many of them cost no memory. Version 1 of the schema had every rank in "ranks"
-/// always.
+/// network that was played on; `settings`, where it is no null, is what decides about the prediction, as
+/// recorded_settings() gives it. What is absent or not a number is null. "fair_baselines", "fair_gains" and
+/// "fair_words" are there where ranks differ. "answer" says who is the fastest, by sim/what_if/winner.hpp. Ranks are
+/// written one a line and never held as a document, so many of them cost no memory. Version 1 of the schema had every
+/// rank in "ranks" always.
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
                         const std::vector<RunResult>& results, const Standing& standing,
-                        const FairComparison& fair = {}, RankRows rows = RankRows::kClasses);
+                        const FairComparison& fair = {}, RankRows rows = RankRows::kClasses,
+                        const JsonValue& settings = {});
 
 }  // namespace accosim

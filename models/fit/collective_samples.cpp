@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
 
 #include "models/base/csv.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -16,6 +20,46 @@ constexpr const char* kHeading = "source,fabric,collective,ranks,nodes,bytes,tim
 constexpr Range kBytes{0, 1e15, true};
 constexpr int kMostRanks = 1 << 20;
 
+/// What is wrong with one row, and with as many more for the same reason.
+struct Misfit {
+  const CsvRow* first = nullptr;
+  std::string column, what, instead;
+  int rows = 0;
+};
+
+/// By their reason, those of the first rows first.
+class Misfits {
+ public:
+  void add(const std::string& reason, const CsvRow& row, Misfit misfit) {
+    const auto [at, is_new] = places_.emplace(reason, misfits_.size());
+    if (is_new) {
+      misfit.first = &row;
+      misfits_.push_back(std::move(misfit));
+    }
+    ++misfits_[at->second].rows;
+  }
+  void report(const CsvTable& table, Diagnostics& diagnostics) const {
+    for (const Misfit& misfit : misfits_) {
+      if (diagnostics.enough()) break;
+      const std::string like = misfit.rows > 1 ? fmt::format(" ({} rows like this, the first here)", misfit.rows) : "";
+      CsvRowReader(table, *misfit.first, diagnostics).fail(misfit.column, misfit.what + like + "; " + misfit.instead);
+    }
+  }
+
+ private:
+  std::map<std::string, std::size_t> places_;
+  std::vector<Misfit> misfits_;
+};
+
+int read_nccl(CsvRowReader& row) {
+  if (!row.has("nccl")) return 0;
+  const std::string release = row.text("nccl", "");
+  if (release.empty()) return 0;
+  const std::optional<int> minor = nccl_minor(release);
+  if (!minor) row.fail("nccl", in_quotes(release) + " is no release of NCCL 2; write \"2.21\", or nothing");
+  return minor.value_or(0);
+}
+
 }  // namespace
 
 std::string no_collective(const std::string& written) {
@@ -23,10 +67,15 @@ std::string no_collective(const std::string& written) {
 }
 
 std::string write_collective_samples(const std::vector<CollectiveSample>& samples) {
-  std::string text = std::string(kHeading) + "\n";
-  for (const CollectiveSample& sample : samples)
-    text += fmt::format("{},{},{},{},{},{:.0f},{:.6g}\n", sample.source, sample.fabric, name_of(sample.kind),
+  const bool known =
+      std::any_of(samples.begin(), samples.end(), [](const CollectiveSample& sample) { return sample.nccl > 0; });
+  std::string text = std::string(kHeading) + (known ? ",nccl\n" : "\n");
+  for (const CollectiveSample& sample : samples) {
+    text += fmt::format("{},{},{},{},{},{:.0f},{:.6g}", sample.source, sample.fabric, name_of(sample.kind),
                         sample.ranks, sample.nodes, sample.bytes.value, 1e6 * sample.time.value);
+    if (known) text += sample.nccl > 0 ? fmt::format(",2.{}", sample.nccl) : ",";
+    text += '\n';
+  }
   return text;
 }
 
@@ -46,6 +95,7 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
   Diagnostics diagnostics;
   const CsvTable table = parse_csv(text, name, diagnostics);
   std::vector<MeasuredCollective> samples;
+  Misfits misfits;
   std::string known, first;
   for (const auto& cluster : clusters) known += (known.empty() ? "" : ", ") + in_quotes(cluster->name);
   for (const CsvRow& written : table.rows) {
@@ -64,21 +114,28 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
     query.ranks = row.integer("ranks", 2, kMostRanks);
     query.nodes = row.integer("nodes", 1, kMostRanks, 1);
     sample.time = row.time();
+    sample.nccl = read_nccl(row);
     const std::optional<CollectiveKind> kind = value_named<CollectiveKind>(collective);
     if (!kind) row.fail("collective", no_collective(collective));
     if (cluster == clusters.end()) {
-      row.fail("fabric", fmt::format("no cluster has the name {}; {}", in_quotes(fabric),
-                                     known.empty() ? "name its file: --cluster cluster.json" : "given: " + known));
+      misfits.add("of " + fabric, written,
+                  {nullptr, "fabric", "no cluster has the name " + in_quotes(fabric),
+                   known.empty() ? "name its file: --cluster cluster.json" : "given: " + known});
       continue;
     }
     query.cluster = *cluster;
     const int here = query.nodes > 0 ? query.ranks / query.nodes : 0;
-    if (here * query.nodes != query.ranks || query.nodes > node_count(**cluster) || here > (*cluster)->nodes[0].gpus)
-      row.fail("ranks", fmt::format("{} ranks on {} nodes do not fit the cluster {}", query.ranks, query.nodes,
-                                    in_quotes(fabric)));
+    const int nodes = node_count(**cluster), gpus = (*cluster)->nodes[0].gpus;
+    if (here * query.nodes != query.ranks || query.nodes > nodes || here > gpus)
+      misfits.add("ranks", written,
+                  {nullptr, "ranks",
+                   fmt::format("{} ranks on {} node{} do not fit the cluster {}, which has {} of {} GPUs", query.ranks,
+                               query.nodes, query.nodes == 1 ? "" : "s", in_quotes(fabric), nodes, gpus),
+                   "name the cluster that they ran on, or leave such rows out"});
     if (kind) query.kind = *kind;
     samples.push_back(sample);
   }
+  misfits.report(table, diagnostics);
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
   return samples;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
+#include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -92,6 +94,7 @@ class Importer {
   void line(std::string_view written, int number) {
     line_ = number;
     const std::string text(untagged(written).substr(0, kLongestLine));
+    note_release(text);
     const std::size_t first = text.find_first_not_of(" \t\r");
     if (first == std::string::npos || (text[first] != '#' && columns_.empty())) return;  // most of a log is others'
     const std::vector<std::string> words = words_of(text);
@@ -124,7 +127,7 @@ class Importer {
                                            ranks_, name_of(*kind_)));
     if (import_.samples.size() >= kMostSamples) return skip(place, "is one too many");
     import_.samples.push_back(
-        {options_.source, options_.fabric, *kind_, ranks_, nodes_, Bytes{bytes}, Seconds{1e-6 * time_us}});
+        {options_.source, options_.fabric, *kind_, ranks_, nodes_, Bytes{bytes}, Seconds{1e-6 * time_us}, nccl_});
   }
 
   void start_test(std::optional<CollectiveKind> kind) {
@@ -150,6 +153,9 @@ class Importer {
 
   NcclTestsImport done() {
     drop_contradicted();
+    // NCCL's own log may come after the rows, by another stream.
+    if (import_.nccl.size() == 1)
+      for (CollectiveSample& sample : import_.samples) sample.nccl = *import_.nccl.begin();
     int said = 0;
     for (const Complaint& one : complaints_) {
       said += one.count;
@@ -167,6 +173,24 @@ class Importer {
   }
 
  private:
+  void note_release(const std::string& text) {
+    const auto after = [&](std::string_view words) {
+      const std::size_t at = text.find(words);
+      return at == std::string::npos ? std::string_view() : std::string_view(text).substr(at + words.size());
+    };
+    std::optional<int> minor;
+    if (const std::string_view code = after("nccl-library="); !code.empty()) {
+      int number = 0;
+      std::from_chars(code.data(), code.data() + code.size(), number);
+      minor = nccl_minor_of_code(number);
+    } else if (const std::string_view release = after("NCCL version "); !release.empty()) {
+      minor = nccl_minor(release.substr(0, release.find_first_not_of("0123456789.")));  // "2.21.5+cuda12.4"
+    }
+    if (!minor) return;
+    nccl_ = *minor;
+    import_.nccl.insert(*minor);
+  }
+
   /// The ranks or the collective are not what the run had: none of its rows can be trusted.
   void contradict(const std::string& place, const std::string& why) {
     skip(place, why);
@@ -252,7 +276,7 @@ class Importer {
   std::set<std::string> hosts_, groups_;  ///< only counted
   std::size_t test_begin_ = 0;            ///< its first sample
   bool contradicted_ = false;
-  int listed_ = 0, ranks_ = 0, nodes_ = 0, line_ = 0;
+  int listed_ = 0, ranks_ = 0, nodes_ = 0, line_ = 0, nccl_ = 0;
 };
 
 /// A number, or a text that is one; 0 where there is none.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,15 +26,17 @@ struct NcclTestsImport {
   std::vector<CollectiveSample> samples;
   std::vector<std::string> notes;  ///< "name:line: why rows were left out", one for all that are alike, at most 20
   int skipped = 0;                 ///< rows that were left out
+  std::set<int> nccl;              ///< minor versions of NCCL that are named
 };
 
 /// Reads the text form of all versions: columns are found by the words of the heading. Skips lines that belong to no
 /// test, such as the logs of mpirun and NCCL_DEBUG, and the prefix that mpirun --tag-output puts before each line. Or
 /// reads the JSON form. nccl-tests' size is the full buffer, as ours is: for an all-gather what is gathered, for a
 /// reduce-scatter what is reduced, for all-to-all one rank's input. Rows with wrong results, without a time, or whose
-/// bandwidth is not size over time are left out with a note. Keeps at most a million samples. `name` is the file's, for
-/// notes and for the collective. Throws ScenarioError when there is no row at all or something required cannot be
-/// found.
+/// bandwidth is not size over time are left out with a note. NCCL's release is that of the line "nccl-tests version"
+/// (nccl-library=22707), or of what NCCL_DEBUG=VERSION prints; the JSON form does not say it. Keeps at most a million
+/// samples. `name` is the file's, for notes and for the collective. Throws ScenarioError when there is no row at all or
+/// something required cannot be found.
 NcclTestsImport import_nccl_tests(std::string_view text, const std::string& name, const NcclTestsOptions& options);
 
 }  // namespace accosim

@@ -17,6 +17,7 @@ struct MeasuredCollective {
   std::string source;
   CollectiveQuery query;
   Seconds time;
+  int nccl = 0;  ///< minor version of the NCCL that it was measured with, where that is said; 0: it is not
 };
 
 struct LinkFit {

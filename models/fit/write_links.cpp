@@ -70,7 +70,7 @@ std::string citation_of(const LinkFit& fit, const std::string& sources) {
 }
 
 std::string cluster_with_links(const std::string& text, const std::string& file, const std::vector<LinkFit>& fits,
-                               const std::string& sources) {
+                               const std::string& sources, std::optional<int> nccl) {
   for (const LinkFit& fit : fits)
     for (const FitErrors* errors : {&fit.large, &fit.small})
       check_plausible(fit.between_nodes ? fit.nics.kind : fit.intra.kind, *errors);
@@ -83,6 +83,7 @@ std::string cluster_with_links(const std::string& text, const std::string& file,
   if (root.find("sources") == nullptr) root.set("sources", json_object({}));
   JsonValue cited = *root.find("sources");
   root.erase("sources");
+  if (nccl && root.find("nccl") == nullptr) root.set("nccl", fmt::format("2.{}", *nccl));
   for (std::size_t i = 0; i < nodes->elements.size(); ++i) {
     JsonValue& group = nodes->elements[i];
     if (group.kind != JsonKind::kObject) continue;

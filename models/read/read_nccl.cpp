@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/base/text.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
+#include "models/spec/nccl_release.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
@@ -25,19 +26,12 @@ std::string release(ObjectReader& reader, const char* key) {
   return reader.text(key, {}, 20);
 }
 
-/// "2.18" or "2.18.5": the minor version. Those before 2.12 estimate as 2.12 does.
+/// The minor version.
 int read_release(ObjectReader& cluster, int usual) {
-  constexpr int kLeast = 4, kMost = 40;
   if (!cluster.has("nccl")) return usual;
   const std::string text = release(cluster, "nccl");
   if (!cluster.good("nccl")) return usual;
-  int minor = 0;
-  const char* const end = text.data() + text.size();
-  const bool two = text.rfind("2.", 0) == 0;
-  const auto [rest, error] = std::from_chars(text.data() + (two ? 2 : 0), end, minor);
-  const bool patch =
-      rest != end && *rest == '.' && std::all_of(rest + 1, end, [](char c) { return c >= '0' && c <= '9'; });
-  if (two && error == std::errc{} && (rest == end || patch) && minor >= kLeast && minor <= kMost) return minor;
+  if (const std::optional<int> minor = nccl_minor(text)) return *minor;
   cluster.fail("nccl", fmt::format("is no release of NCCL 2; write \"2.{}\"", usual));
   return usual;
 }

@@ -6,6 +6,7 @@
 
 #include "models/base/standard_streams.hpp"
 #include "models/recorded/convergence_file.hpp"
+#include "models/recorded/recorded_settings.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "reports/console.hpp"
@@ -56,7 +57,8 @@ ExitCode compare_schedules(const Arguments& arguments) {
   });
   if (arguments.flag("--json"))
     write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, standing, fair,
-                       arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses);
+                       arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses,
+                       recorded_settings(chosen.resolved()));
   else {
     ConsoleOptions console = console_options();
     console.wide = arguments.flag("--wide");

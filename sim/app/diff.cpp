@@ -22,6 +22,7 @@ namespace {
 struct Recorded {
   ComparedFile file;
   std::vector<RecordedResult> results;
+  RecordedSettings settings;  ///< of results
   std::vector<RecordedSchedule> schedules;
 };
 
@@ -37,7 +38,7 @@ Recorded read_recorded(const std::string& path) {
   const std::string text = unpacked(path);
   if (is_trace(text))
     return while_shown("reading " + path, [&] {
-      return Recorded{{path, "a trace"}, {}, read_recorded_trace(text, path)};
+      return Recorded{{path, "a trace"}, {}, {}, read_recorded_trace(text, path)};
     });
   const JsonDocument document = parse_json(text, path, kMaxMeasuredValues);
   if (!document.whole) throw ScenarioError(document.errors);
@@ -45,9 +46,9 @@ Recorded read_recorded(const std::string& path) {
   const JsonValue* const schema = root.find("schema");
   const std::string named = schema == nullptr ? "" : schema->text;
   if (named == "accosim.result/2" || named == "accosim.result/1")
-    return {{path, "results"}, read_recorded_results(document), {}};
+    return {{path, "results"}, read_recorded_results(document), read_recorded_settings(document), {}};
   if (named == "accosim.run/1")
-    return {{path, "a run of accocal"}, {}, {recorded_run(read_measured_run(text, path), path)}};
+    return {{path, "a run of accocal"}, {}, {}, {recorded_run(read_measured_run(text, path), path)}};
   const JsonOrigin& place = schema == nullptr ? root.origin : schema->origin;
   throw ScenarioError({fmt::format(
       "{}{}: {}; name results (compare or run --json), a trace (--trace), or a run that accocal train wrote",
@@ -76,12 +77,13 @@ ExitCode compare_files(const Arguments& arguments) {
                      printable(a.file.name, 300), a.file.holds, printable(b.file.name, 300), b.file.holds)});
   keep_predictions(a.schedules, b.schedules);
   keep_predictions(b.schedules, a.schedules);
-  const Differences differences = while_shown("looking for what differs", [&] {
+  Differences differences = while_shown("looking for what differs", [&] {
     return a.results.empty() ? difference_of(a.schedules, b.schedules) : difference_of(a.results, b.results);
   });
   if (differences.schedules.empty())
     throw ScenarioError({fmt::format("{} and {} have no schedule of one label; write both with the same --schedule",
                                      printable(a.file.name, 300), printable(b.file.name, 300))});
+  if (!a.results.empty()) differences.settings = differing_settings(a.settings, b.settings);
   const std::array<ComparedFile, 2> files = {a.file, b.file};
   if (arguments.flag("--json"))
     std::cout << dump_json(differences_json(differences, files), 2) << '\n';
@@ -100,7 +102,7 @@ Verb diff_verb() {
       {.names = "b", .help = "Another of the same scenario, or the prediction of the run", .required = true},
       {.names = "--json", .help = "One JSON document instead of text", .value = false}};
   return {.name = "diff",
-          .help = "Show what explains the difference of two results, or of two traces, op by op",
+          .help = "Show in which settings two results differ and what explains it, or two traces op by op",
           .options = options,
           .modes = {{.reads = names_of(options), .run = compare_files}}};
 }

@@ -5,6 +5,7 @@
 
 #include "models/base/outputs.hpp"
 #include "models/base/standard_streams.hpp"
+#include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
 #include "models/fit/import_nccl_tests.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -68,7 +69,10 @@ ExitCode import_files(const Arguments& arguments) {
   for (const std::string& path : files) {
     NcclTestsImport one = import_nccl_tests(read_file(path, kMaxNcclTestsBytes), path, nccl_tests_options(arguments));
     for (const std::string& note : one.notes) tell("accosim: ", note);
-    tell("accosim: ", fmt::format("{}: {} rows taken, {} left out", path, one.samples.size(), one.skipped));
+    Texts releases;
+    for (const int minor : one.nccl) releases.push_back(fmt::format("2.{}", minor));
+    tell("accosim: ", fmt::format("{}: {} rows taken, {} left out{}", path, one.samples.size(), one.skipped,
+                                  releases.empty() ? "" : ", of NCCL " + in_words(releases)));
     samples.insert(samples.end(), one.samples.begin(), one.samples.end());
   }
   if (samples.empty()) throw ScenarioError({"no row could be taken; the lines above say why"});

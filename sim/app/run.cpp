@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "models/recorded/recorded_settings.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/console.hpp"
 #include "reports/result_json.hpp"
@@ -31,7 +32,8 @@ ExitCode run_each(const Arguments& arguments) {
   if (arguments.flag("--json"))
     write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results,
                        results.size() == 1 ? standing(results) : Standing{}, {},
-                       arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses);
+                       arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses,
+                       recorded_settings(chosen.resolved()));
   else
     for (const RunResult& result : results)
       write_run(std::cout, chosen.scenario, result, standing({result}), console_options());

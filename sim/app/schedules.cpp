@@ -105,7 +105,7 @@ ChosenSchedules load_chosen(const Arguments& arguments, const std::vector<Output
   }
   scenario.sets = sets;
   std::vector<int> chosen = chosen_schedules(scenario, arguments.texts("--schedule"));
-  return {std::move(scenario), std::move(chosen)};
+  return {std::move(scenario), std::move(chosen), std::move(loaded.resolved)};
 }
 
 ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs) {

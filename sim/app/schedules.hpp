@@ -27,6 +27,7 @@ std::vector<Option> report_options();
 struct ChosenSchedules {
   Scenario scenario;
   std::vector<int> indices;
+  std::function<std::string()> resolved{};  ///< as LoadedScenario has it
 };
 /// --no-tuned, and what add_tuned() does unless it is given: adds the best synchronous schedule to the chosen ones.
 Option tuned_option();

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/recorded/recorded_results.hpp"
+#include "models/recorded/recorded_settings.hpp"
 #include "models/recorded/recorded_trace.hpp"
 
 namespace accosim {
@@ -46,6 +48,7 @@ struct ScheduleDifference {
 
 struct Differences {
   bool of_traces = false;
+  std::optional<SettingDifferences> settings;  ///< of results
   std::vector<ScheduleDifference> schedules;
   std::array<std::vector<std::string>, 2> alone;  ///< labels that the other has not
 };

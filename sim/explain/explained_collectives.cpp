@@ -106,4 +106,16 @@ std::vector<CollectiveRow> growth_of(const Cluster& cluster) {
   return rows;
 }
 
+std::vector<std::optional<std::size_t>> faster_though_larger(const std::vector<CollectiveRow>& rows) {
+  std::vector<std::optional<std::size_t>> faster(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const CollectiveRow &small = rows[i], &large = rows[k];
+      const bool comparable = small.name == large.name && small.nodes == large.nodes && small.bytes < large.bytes;
+      if (comparable && large.alone < small.alone && (!faster[i] || large.bytes < rows[*faster[i]].bytes))
+        faster[i] = k;
+    }
+  return faster;
+}
+
 }  // namespace accosim

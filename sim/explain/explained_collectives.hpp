@@ -2,7 +2,9 @@
 // that grows with the number of nodes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,5 +41,9 @@ std::vector<std::string> evidence_notes(const Cluster& cluster);
 /// An all-reduce and an all-gather of 8 B, 1 MiB, 25 MiB and 1 GiB over 2, 4, ... 1,024 nodes like the cluster's
 /// first, by the cluster's own fabric and NCCL.
 std::vector<CollectiveRow> growth_of(const Cluster& cluster);
+
+/// For each of these rows the index of the next larger message of its collective that takes less time on as many nodes;
+/// none where larger ones take longer, as they should.
+std::vector<std::optional<std::size_t>> faster_though_larger(const std::vector<CollectiveRow>& rows);
 
 }  // namespace accosim

@@ -46,6 +46,16 @@ constexpr const char* kLines[] = {
     "accosim advise {scenario} --network reference --schedule {schedule} --budget {count} -j 1 --set {setting} -o "
     "{out}",
     "accosim advise {scenario} --network reference --over {setting} --budget {number} --json -j 1",
+    "accosim sweep {scenario} --over {axis} --over {axis} --network reference -j 1 --no-tuned --schedule {schedule} "
+    "--timeout {timeout} -o {rows_out} --csv {csv}",
+    "accosim sweep {scenario} --over {axis} --over {axis} --zip --network reference -j 1 --no-tuned --by {score}",
+    "accosim sweep {scenario} --over {axis} --over {axis} --latin-hypercube {small} --seed {small} --network reference "
+    "-j 1 --no-tuned",
+    "accosim sweep {scenario} --over {axis} --network reference -j 1 --no-tuned -o {rows} --resume --retry",
+    "accosim sweep {sweep} --network reference -j 1 --no-tuned --schedule {schedule} -o {rows_out}",
+    "accosim merge {rows} {more_rows} -o {rows_out} --csv {csv}",
+    "accosim merge {rows} -o {rows_out} --by {score}",
+    "accosim report {rows} -o {html}",
     "accosim resolve {scenario} --set {setting} --set {setting}",
     "accosim resolve {part}",
     "accosim list {kind}",
@@ -86,6 +96,12 @@ const std::map<std::string, std::vector<std::string>>& right_values() {
        {"/training/micro_batch_size=1", "/cluster/nodes/0/nics/bandwidth=10 Gbit/s", "/cluster/nodes/0/count=2",
         "/schedules/0={\"name\": \"ddp\"}", "/training/gradient_accumulation_steps=3", "/model/num_hidden_layers=4",
         "/cluster/nodes/0/device=A100-SXM4-80GB", "/training/precision=fp16"}},
+      {"axis",
+       {"/training/micro_batch_size=1,2", "/training/gradient_accumulation_steps=1..3:3",
+        "/cluster/nodes/0/nics/bandwidth=10..400:3:log Gbit/s", "/cluster/nodes/0/count=1,2",
+        "/cluster=dgx-a100-1x8,dgx-h100-1x8", "activation_recompute"}},
+      {"score", {"time", "cost", "tokens"}},
+      {"timeout", {"2 s", "500 ms"}},
       {"schedule", {"ddp", "acco", "zero1", "dpu", "DDP as released"}},
       {"number", {"1e5", "8", "1000"}},
       {"count", {"1", "2", "5"}},
@@ -139,7 +155,10 @@ const std::map<std::string, FileKind>& file_kinds() {
       {"log_json", {"nccl-tests-json", Form::kJson, "run-log.json"}},
       {"text", {"text-to-learn", Form::kText, "text.txt"}},
       {"cases", {"published", Form::kJson, "cases/cases.json"}},
-      {"samples", {"gpu", Form::kJson, "samples/gpu.json"}}};
+      {"samples", {"gpu", Form::kJson, "samples/gpu.json"}},
+      {"rows", {"rows", Form::kText, "rows.jsonl"}},
+      {"more_rows", {"rows", Form::kText, "more_rows.jsonl"}},
+      {"sweep", {"sweep", Form::kJson, "sweep.json"}}};
   return kKinds;
 }
 
@@ -168,11 +187,30 @@ const std::vector<Seed>& kept_seeds(const std::string& kind) {
   return seeds->second;
 }
 
+/// A file of rows has a document a line: one of them is changed, is missing or is there twice.
+std::string changed_rows(const std::string& text, Random& random) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  const auto at = static_cast<std::ptrdiff_t>(random.bits() % lines.size());
+  std::string& line = lines[static_cast<std::size_t>(at)];
+  switch (random.integer(0, 5)) {
+    case 0: lines.erase(lines.begin() + at); break;
+    case 1: lines.insert(lines.begin() + at, std::string(line)); break;
+    default: line = mutated(line, Form::kJson, random);
+  }
+  std::string all;
+  for (const std::string& each : lines) all += each + "\n";
+  return all;
+}
+
 /// Writes the file of that kind, and gives the name that the line is to have: mostly the file's.
 std::string input(const std::string& kind, const std::string& folder, Random& random) {
   const FileKind& file = file_kinds().at(kind);
   std::string text = any_of(kept_seeds(kind), random).text;
-  if (random.integer(0, 9) < 6) text = mutated(text, file.form, random);
+  if (kind == "sweep") input("scenario", folder, random);  // which it names
+  if (random.integer(0, 9) < 6)
+    text = std::string(file.parser) == "rows" ? changed_rows(text, random) : mutated(text, file.form, random);
   std::string name = file.name;
   if (random.integer(0, 40) == 0 && name.find('/') == std::string::npos) name.insert(2, "\x1b[31m\n");
   const fs::path path = fs::path(folder) / name;
@@ -197,7 +235,7 @@ std::string value(const std::string& kind, const std::string& program, Random& r
   std::string right = any_of(right_values().at(kind), random);
   if (random.integer(0, 3) > 0) return right;
   if (program == "accocal") return any_of(kWrong, random);
-  if (kind != "setting" || random.integer(0, 1) == 0) return odd_value(random);
+  if ((kind != "setting" && kind != "axis") || random.integer(0, 1) == 0) return odd_value(random);
   return right.substr(0, right.find('=') + 1) + odd_value(random);
 }
 
@@ -229,6 +267,24 @@ void change_words(CommandLine& line, Random& random) {
   }
 }
 
+/// What a sweep plays stays a few points, whatever became of its words: counts (a..b:COUNT, --latin-hypercube COUNT)
+/// keep one digit.
+void keep_few_points(CommandLine& line) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto keep_one = [&](std::string& word, std::size_t at) {
+    std::size_t end = at;
+    while (end < word.size() && is_digit(word[end])) ++end;
+    if (end > at + 1) word.erase(at + 1, end - at - 1);
+  };
+  for (std::size_t i = 0; i < line.words.size(); ++i) {
+    std::string& word = line.words[i];
+    if (i > 0 && line.words[i - 1] == "--latin-hypercube") keep_one(word, 0);
+    if (word.find("..") == std::string::npos) continue;
+    for (std::size_t at = 0; at < word.size(); ++at)
+      if (word[at] == ':') keep_one(word, std::min(word.find_first_not_of(" +", at + 1), word.size()));
+  }
+}
+
 /// A line's files stay in its folder, whatever became of its words.
 void keep_inside(CommandLine& line) {
   for (std::string& word : line.words) {
@@ -256,7 +312,7 @@ std::vector<std::string> outputs_of(const CommandLine& line) {
   };
   for (std::size_t i = 0; i < line.words.size(); ++i) {
     const std::string& word = line.words[i];
-    for (const std::string option : {"-o", "--output", "--trace", "--loss", "--markdown"}) {
+    for (const std::string option : {"-o", "--output", "--trace", "--loss", "--markdown", "--csv"}) {
       if (word == option && i + 1 < line.words.size()) add(option, line.words[i + 1]);
       if (word.rfind(option + "=", 0) == 0) add(option, word.substr(option.size() + 1));
     }
@@ -271,7 +327,8 @@ CommandLine command_line(const std::string& folder, Random& random) {
   mkfifo((folder + "/fifo").c_str(), 0600);
   CommandLine line;
   static const std::map<std::string, std::string> kExtensions = {
-      {"out", ".json"}, {"page", ".md"}, {"html", ".html"}, {"drawing", ".svg"}, {"dot", ".dot"}};
+      {"out", ".json"}, {"page", ".md"},        {"html", ".html"}, {"drawing", ".svg"},
+      {"dot", ".dot"},  {"rows_out", ".jsonl"}, {"csv", ".csv"}};
   std::istringstream words(any_of(kLines, random));
   words >> line.program >> line.verb;
   line.words.push_back(line.verb);
@@ -289,6 +346,7 @@ CommandLine command_line(const std::string& folder, Random& random) {
       line.words.push_back(value(kind, line.program, random));
   }
   if (random.integer(0, 9) < 4) change_words(line, random);
+  keep_few_points(line);
   keep_inside(line);
   line.verb = line.program + " " + line.verb;
   return line;

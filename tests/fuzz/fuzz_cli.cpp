@@ -134,7 +134,8 @@ std::string wrong_with(const LineRun& run, const CommandLine& line, const std::m
   for (const std::string& output : outputs_of(line)) named.push_back(fs::path(output).lexically_normal().string());
   const auto may_change = [&](const std::string& name) {
     const bool told = std::find(named.begin(), named.end(), name) != named.end();
-    const bool refused = code == 1 || code == 2;
+    // A sweep's rows are kept, those of points that failed too.
+    const bool refused = (code == 1 || code == 2) && run.err.find("every point failed") == std::string::npos;
     return told && !refused;
   };
   for (const auto& [name, text] : after) {

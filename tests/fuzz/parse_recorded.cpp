@@ -37,6 +37,16 @@ void compare(const auto& found, const char* right, const auto& read) {
   show(difference_of(found, read(seed_named("recorded", right))), false);
 }
 
+/// A document's settings beside themselves, and beside those of one that is right.
+void compare_settings(const JsonDocument& document) {
+  const RecordedSettings found = read_recorded_settings(document);
+  require(differing_settings(found, found).differ.empty(), "settings that differ from themselves");
+  Differences differences;
+  differences.settings =
+      differing_settings(found, read_recorded_settings(parse_json(seed_named("recorded", "results.json"), "right")));
+  show(differences, false);
+}
+
 void read_recorded(const std::string& text) {
   if (is_trace(text))
     return compare(read_recorded_trace(text, "input"), "trace.json",
@@ -45,6 +55,7 @@ void read_recorded(const std::string& text) {
   if (!document.whole) throw ScenarioError(document.errors);
   compare(read_recorded_results(document), "results.json",
           [](const std::string& right) { return read_recorded_results(parse_json(right, "right")); });
+  compare_settings(document);
 }
 
 }  // namespace

@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <set>
+
 #include "models/collectives/links.hpp"
 #include "models/fit/write_links.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "tests/support/sample.hpp"
 
@@ -205,6 +209,46 @@ TEST(ImportNcclTests, OddJsonIsTakenForWhatItIs) {
   EXPECT_EQ(one.skipped, 1);
 }
 
+const char* const kRow =
+    "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    90.0   11.65   17.48      "
+    "0\n";
+
+TEST(ImportNcclTests, TheReleaseOfNcclIsThatOfTheLibrary) {
+  const NcclTestsImport one = imported(
+      std::string("# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22703\n") + kRanks + kHeading + kRow);
+  ASSERT_EQ(one.samples.size(), 1u);
+  EXPECT_EQ(one.samples[0].nccl, 27);
+  EXPECT_EQ(one.nccl, std::set<int>{27});
+  EXPECT_EQ(write_collective_samples(one.samples),
+            "source,fabric,collective,ranks,nodes,bytes,time_us,nccl\n"
+            "nccl-tests,cluster,all_reduce,4,2,1048576,100,2.27\n");
+  EXPECT_EQ(imported(std::string(kRanks) + kHeading + kRow).samples.at(0).nccl, 0);
+}
+
+TEST(ImportNcclTests, TheReleaseOfNcclIsAlsoInItsOwnLog) {
+  const std::string version = "alpha:11:11 [0] NCCL INFO NCCL version 2.18.5+cuda12.2\n";
+  const std::string test = std::string(kRanks) + kHeading + kRow;
+  EXPECT_EQ(imported(version + test).samples.at(0).nccl, 18);
+  EXPECT_EQ(imported(test + version).samples.at(0).nccl, 18);  // of another stream
+  EXPECT_EQ(imported("NCCL version 3.1\n" + test).samples.at(0).nccl, 0);
+  // Two runs of two releases in one file: each row has its own.
+  const NcclTestsImport both = imported(version + test + "NCCL version 2.27.3\n" + test);
+  ASSERT_EQ(both.samples.size(), 2u);
+  EXPECT_EQ(both.samples[0].nccl, 18);
+  EXPECT_EQ(both.samples[1].nccl, 27);
+}
+
+TEST(NcclRelease, IsWrittenInTwoWays) {
+  EXPECT_EQ(nccl_minor("2.18"), 18);
+  EXPECT_EQ(nccl_minor("2.18.5"), 18);
+  for (const char* const wrong : {"", "2", "2.", "3.1", "2.x", "2.18-1", "2.99", "18"})
+    EXPECT_EQ(nccl_minor(wrong), std::nullopt) << wrong;
+  EXPECT_EQ(nccl_minor_of_code(22707), 27);
+  EXPECT_EQ(nccl_minor_of_code(2803), 8);
+  for (const int wrong : {0, -22707, 227, 3100, 30100, 22707000})
+    EXPECT_EQ(nccl_minor_of_code(wrong), std::nullopt) << wrong;
+}
+
 TEST(ImportNcclTests, NonsenseIsRefused) {
   EXPECT_THROW(imported(""), ScenarioError);
   EXPECT_THROW(imported("hello\n12 13\n"), ScenarioError);
@@ -248,6 +292,53 @@ TEST(CollectiveSamples, WhatIsWrittenIsReadAgain) {
             std::string::npos);
 }
 
+TEST(CollectiveSamples, RowsThatDoNotFitTheClusterAreOneLine) {
+  Cluster cluster;
+  cluster.name = "here";
+  cluster.nodes = {sample_nodes(2, 8)};
+  const auto errors = [&](const std::string& rows) {
+    try {
+      read_collective_samples("source,fabric,collective,ranks,nodes,bytes,time_us\n" + rows, "s.csv",
+                              {std::make_shared<const Cluster>(cluster)});
+    } catch (const ScenarioError& error) {
+      return error.errors;
+    }
+    return std::vector<std::string>();
+  };
+  std::string rows = "a,here,all_reduce,16,2,8,1\n";
+  for (int i = 1; i <= 30; ++i) rows += fmt::format("a,here,all_reduce,{},4,{},1\n", 32, 1024 * i);
+  const std::vector<std::string> one = errors(rows);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(
+      one[0],
+      "s.csv:3:19: ranks: 32 ranks on 4 nodes do not fit the cluster \"here\", which has 2 of 8 GPUs (30 rows like "
+      "this, the first here); name the cluster that they ran on, or leave such rows out");
+  // Of another cluster.
+  const std::vector<std::string> other =
+      errors("a,here,all_reduce,16,2,8,1\na,there,all_reduce,16,2,8,1\na,there,all_reduce,16,2,16,1\n");
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_EQ(other[0],
+            "s.csv:3:3: fabric: no cluster has the name \"there\" (2 rows like this, the first here); given: \"here\"");
+}
+
+TEST(CollectiveSamples, NameTheReleaseOfNccl) {
+  Cluster cluster;
+  cluster.name = "here";
+  cluster.nodes = {sample_nodes(2, 8)};
+  const auto shared = std::make_shared<const Cluster>(cluster);
+  const std::vector<MeasuredCollective> read = read_collective_samples(
+      "source,fabric,collective,ranks,nodes,bytes,time_us,nccl\na,here,all_reduce,16,2,8,1,2.27\n"
+      "a,here,all_reduce,16,2,8,1,\n",
+      "s.csv", {shared});
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].nccl, 27);
+  EXPECT_EQ(read[1].nccl, 0);
+  EXPECT_THROW(read_collective_samples("source,fabric,collective,ranks,nodes,bytes,time_us,nccl\n"
+                                       "a,here,all_reduce,16,2,8,1,27\n",
+                                       "s.csv", {shared}),
+               ScenarioError);
+}
+
 TEST(WriteLinks, ReplacesConstantsAndKeepsTheRest) {
   LinkFit fit;
   fit.intra.kind = "nvswitch";
@@ -262,6 +353,8 @@ TEST(WriteLinks, ReplacesConstantsAndKeepsTheRest) {
   EXPECT_NE(text.find("\"bandwidth\": \"300 GB/s\""), std::string::npos);
   EXPECT_NE(text.find("\"/nodes/0/intra/efficiency\": \"accosim fit, 12 collectives"), std::string::npos);
   EXPECT_THROW(cluster_with_links("[]", "c.json", {fit}, "us"), ScenarioError);
+  EXPECT_EQ(text.find("nccl"), std::string::npos);
+  EXPECT_NE(cluster_with_links(cluster, "c.json", {fit}, "us", 27).find("\"nccl\": \"2.27\""), std::string::npos);
 }
 
 }  // namespace

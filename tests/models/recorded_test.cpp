@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "models/recorded/recorded_results.hpp"
+#include "models/recorded/recorded_settings.hpp"
 #include "models/recorded/recorded_trace.hpp"
 #include "models/recorded/trace_text.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -196,6 +198,68 @@ TEST(RecordedResults, EachMistakeIsToldAtItsPlace) {
 TEST(RecordedResults, OneThatIsCutAnywhereIsRefused) {
   for (std::size_t size = 0; size < kResults.size() - 1; ++size)
     EXPECT_NE(refusal(read_recorded_results, kResults.substr(0, size)), "") << size;
+}
+
+/// A document of results with these settings.
+RecordedSettings settings(const std::string& scenario) {
+  return read_recorded_settings(document(R"({"version": "1", "network": "simgrid", "sets": [], "scenario": "s")" +
+                                         (scenario.empty() ? "" : ", \"settings\": " + scenario) + "}"));
+}
+
+std::string in_one_line(const SettingDifferences& differences) {
+  std::string all = differences.whole ? "" : "(not whole) ";
+  const auto text = [](const std::optional<JsonValue>& value) { return value ? dump_json(*value) : "none"; };
+  for (const SettingDifference& one : differences.differ)
+    all += one.setting + " " + text(one.values[0]) + " " + text(one.values[1]) + "; ";
+  return all;
+}
+
+TEST(RecordedSettings, NameWhatDiffersByItsPointer) {
+  const std::string a = R"({"cluster": {"nodes": [{"count": 2, "nics": {"bandwidth": "100 Gbit/s"}}]}, "only_a": 1,
+                            "lengths": [1, 2, 3]})";
+  const std::string b = R"({"cluster": {"nodes": [{"count": 2, "nics": {"bandwidth": "10 Gbit/s"}}, {"count": 1}]},
+                            "lengths": [1, 2, 4], "only_b": null})";
+  EXPECT_EQ(in_one_line(differing_settings(settings(a), settings(a))), "");
+  EXPECT_EQ(in_one_line(differing_settings(settings(a), settings(b))),
+            "/cluster/nodes/0/nics/bandwidth \"100 Gbit/s\" \"10 Gbit/s\"; /cluster/nodes/1 none {\"count\":1}; "
+            "/only_a 1 none; /lengths [1,2,3] [1,2,4]; /only_b none null; ");
+}
+
+TEST(RecordedSettings, AnotherDeviceOrModelIsOneDifference) {
+  const auto of = [](const std::string& device, int peak) {
+    return settings(R"({"cluster": {"nodes": [{"device": {"name": ")" + device + R"(", "peak": )" +
+                    std::to_string(peak) + "}}]}}");
+  };
+  EXPECT_EQ(in_one_line(differing_settings(of("A", 1), of("B", 2))),
+            "/cluster/nodes/0/device {\"name\":\"A\",\"peak\":1} {\"name\":\"B\",\"peak\":2}; ");
+  EXPECT_EQ(in_one_line(differing_settings(of("A", 1), of("A", 2))), "/cluster/nodes/0/device/peak 1 2; ");
+}
+
+TEST(RecordedSettings, SchedulesMeetByTheirLabels) {
+  const std::string a = R"({"schedules": [{"label": "ddp", "bucket": 1}, {"label": "acco"}]})";
+  const std::string b = R"({"schedules": [{"label": "acco"}, {"label": "dpu"}, {"label": "ddp", "bucket": 2}]})";
+  EXPECT_EQ(in_one_line(differing_settings(settings(a), settings(b))),
+            "/schedules/0/bucket 1 2; /schedules/1 none {\"label\":\"dpu\"}; ");
+}
+
+TEST(RecordedSettings, OfOlderDocumentsAreTheNameAndWhatWasSet) {
+  RecordedSettings old = settings("");
+  EXPECT_EQ(old.scenario, "s");
+  old.sets = {"/a=1"};
+  EXPECT_EQ(in_one_line(differing_settings(old, old)), "(not whole) ");
+  RecordedSettings other = old;
+  other.sets = {"/a=2"};
+  other.version = "2";
+  EXPECT_EQ(in_one_line(differing_settings(old, other)),
+            "(not whole) version \"1\" \"2\"; sets [\"/a=1\"] [\"/a=2\"]; ");
+  EXPECT_THROW(settings("3"), ScenarioError);
+}
+
+TEST(RecordedSettings, LeaveOutWhatDecidesAboutNothing) {
+  EXPECT_EQ(dump_json(recorded_settings(R"({"schema": "accosim.scenario/1", "name": "n", "description": "d",
+      "model": {"layers": 2, "source": "s"}, "cluster": {"nodes": [{"gpus": 2, "sources": {"/gpus": "c"}}]},
+      "published": {"acco": {"speedup": 2}}, "origins": {"/name": "f:1:1"}})")),
+            R"({"name":"n","model":{"layers":2},"cluster":{"nodes":[{"gpus":2}]}})");
 }
 
 }  // namespace

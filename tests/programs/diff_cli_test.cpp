@@ -89,6 +89,34 @@ TEST(Diff, OfResultsAddsUpAndNamesTheLargestPart) {
   EXPECT_TRUE(has(text.out, sizes)) << text.out;
 }
 
+TEST(Diff, OfResultsNamesTheSettingsThatDifferFirst) {
+  const TemporaryFolder folder;
+  const Words run = {"run", "finetune_2x4_a100", "--json", "--schedule", "acco", "--network", "reference"};
+  const auto with = [&](const std::string& name, const Words& more) {
+    Words words = run;
+    words.insert(words.end(), more.begin(), more.end());
+    return written(folder, name, words);
+  };
+  const std::string a = with("a.json", {}), b = with("b.json", kSlow),
+                    c = with("c.json", {"--set", "/cluster/nodes/0/device=H100-SXM"});
+  const Json settings = differences(a, b)["settings"];
+  EXPECT_EQ(settings["all_recorded"], true);
+  ASSERT_EQ(settings["differ"].size(), 1U) << settings;
+  EXPECT_EQ(settings["differ"][std::size_t{0}]["setting"], "/cluster/nodes/0/nics/bandwidth");
+  EXPECT_EQ(settings["differ"][std::size_t{0}]["b"], "10 Gbit/s");
+  const std::string text = accosim({"diff", a, b}).out;
+  EXPECT_LT(text.find("/cluster/nodes/0/nics/bandwidth"), text.find("time of an update")) << text;
+  EXPECT_TRUE(has(accosim({"diff", a, c}).out, "/cluster/nodes/0/device")) << accosim({"diff", a, c}).out;
+  EXPECT_TRUE(has(accosim({"diff", a, a}).out, "settings: the same in both\n"));
+  // Of an older accosim.
+  std::string old = text_of(a);
+  const std::size_t begin = old.find("\"settings\""), end = old.find('\n', begin);
+  ASSERT_NE(begin, std::string::npos);
+  const ProgramRun older = accosim({"diff", folder.write("old.json", old.erase(begin, end - begin)).string(), b});
+  EXPECT_EQ(older.exit_code, 0) << older.err;
+  EXPECT_TRUE(has(older.out, "Not all settings are compared")) << older.out;
+}
+
 TEST(Diff, OfTracesGoesOpByOp) {
   const TemporaryFolder folder;
   const std::string a = traced(folder, "a.json"), b = traced(folder, "b.json", kSlow);

@@ -1,4 +1,5 @@
 // validate, fit and import as a user starts them: what measurements they take, and what they write.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/gpu_document.hpp"
@@ -168,6 +170,56 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   EXPECT_EQ(accosim({"fit", few, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", none}).exit_code, 1);
   EXPECT_FALSE(std::filesystem::exists(none));
   std::filesystem::remove_all(folder);
+}
+
+TEST(Fit, TakesTheReleaseOfNcclThatTheLogNames) {
+  const TemporaryFolder folder;
+  std::string log = "# nccl-tests version 2.17.6 nccl-headers=22703 nccl-library=22703\n";
+  for (int rank = 0; rank < 8; ++rank)
+    log += fmt::format("#  Rank  {} Group  0 Pid  1 on  host device  {} [0x07] A100\n", rank, rank);
+  log +=
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+      "#wrong\n";
+  for (int i = 0; i < 12; ++i) log += "67108864 1 float sum -1 600 111.85 195.73 0 600 111.85 195.73 0\n";
+  const std::string samples = (folder.path / "samples.csv").string();
+  const ProgramRun import =
+      accosim({"import", "nccl-tests", folder.write("all_reduce.log", log).string(), "-o", samples});
+  ASSERT_EQ(import.exit_code, 0) << import.err;
+  EXPECT_NE(import.err.find("12 rows taken, 0 left out, of NCCL 2.27"), std::string::npos) << import.err;
+  const auto fitted = [&](const std::string& cluster, const std::string& name) {
+    const std::string path = (folder.path / name).string();
+    const ProgramRun fit = accosim({"fit", samples, "--cluster", cluster, "-o", path});
+    EXPECT_EQ(fit.exit_code, 0) << fit.err;
+    return std::pair(text_of(path), fit.err);
+  };
+  const auto [text, said] = fitted("dgx-a100-1x8", "fitted.json");
+  EXPECT_NE(text.find("\"nccl\": \"2.27\""), std::string::npos) << text;
+  EXPECT_NE(said.find("dgx-a100-1x8: of NCCL 2.27, as the samples say"), std::string::npos) << said;
+  // What a cluster's file says itself stands.
+  std::string own = text;
+  own.replace(own.find("2.27"), 4, "2.18");
+  const std::string path = folder.write("own.json", own).string();
+  const auto [kept, why] = fitted(path, "kept.json");
+  EXPECT_NE(kept.find("\"nccl\": \"2.18\""), std::string::npos) << kept;
+  EXPECT_NE(why.find("fitted as of NCCL 2.18, which its file says; the samples are of 2.27"), std::string::npos) << why;
+  // Several releases are none.
+  std::string mixed = text_of(samples);
+  mixed.replace(mixed.rfind("2.27"), 4, "2.20");
+  folder.write("samples.csv", mixed);
+  const auto [usual, several] = fitted("dgx-a100-1x8", "usual.json");
+  EXPECT_EQ(usual.find("nccl\":"), std::string::npos) << usual;
+  EXPECT_NE(several.find("since the samples are of 2.20 and 2.27"), std::string::npos) << several;
+}
+
+TEST(Fit, SamplesOfMoreNodesThanTheClusterHasAreOneLine) {
+  const TemporaryFolder folder;
+  std::string rows = "source,fabric,collective,ranks,nodes,bytes,time_us\n";
+  for (int i = 1; i <= 40; ++i) rows += fmt::format("a,mine,all_reduce,64,8,{},100\n", 4096 * i);
+  const ProgramRun fit = accosim({"fit", folder.write("samples.csv", rows).string(), "--cluster", "dgx-a100-4x8"});
+  EXPECT_EQ(fit.exit_code, 1);
+  EXPECT_EQ(std::count(fit.err.begin(), fit.err.end(), '\n'), 1) << fit.err;
+  EXPECT_NE(fit.err.find("64 ranks on 8 nodes do not fit"), std::string::npos) << fit.err;
+  EXPECT_NE(fit.err.find("(40 rows like this, the first here)"), std::string::npos) << fit.err;
 }
 
 // A pipe may never end, or never begin, and a file may nest deeper than any stack.

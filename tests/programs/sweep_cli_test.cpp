@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "models/spec/shipped.hpp"
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/unwrapped.hpp"
@@ -363,6 +364,30 @@ TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
       {"plot", "--kind", "curve", rows.string(), "--axis", "micro_batches", "-o", (folder.path / "x.svg").string()});
   EXPECT_EQ(no_axis.exit_code, 1);
   EXPECT_NE(no_axis.err.find("did you mean"), std::string::npos) << no_axis.err;
+}
+
+TEST(Sweep, AMergeThatIsRefusedWritesNothing) {
+  const TemporaryFolder folder;
+  const std::filesystem::path merged = folder.path / "rows.jsonl";
+  const std::string part = data_dir() + "/tests/fuzz/corpus/rows/part_0_of_2.jsonl";
+  const ProgramRun run = accosim({"merge", part, "-o", merged.string(), "--by", "cost"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("there is no cost to go by"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(merged));
+}
+
+TEST(Sweep, WhatTheFuzzerStartsFromIsRight) {
+  const TemporaryFolder folder;
+  const std::string corpus = data_dir() + "/tests/fuzz/corpus/";
+  const ProgramRun merged = accosim({"merge", corpus + "rows/part_0_of_2.jsonl", corpus + "rows/part_1_of_2.jsonl",
+                                     "-o", (folder.path / "rows.jsonl").string()});
+  EXPECT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_EQ(merged.err.find("are missing"), std::string::npos) << merged.err;
+  folder.write("sweep.json", text_of(corpus + "sweep/two_axes.json"));
+  folder.write("scenario.json", accosim({"resolve", "finetune_2x4_a100"}).out);
+  const ProgramRun swept = accosim({"sweep", (folder.path / "sweep.json").string(), "--network", "reference", "-j", "1",
+                                    "--no-tuned", "--schedule", "acco"});
+  EXPECT_EQ(swept.exit_code, 0) << swept.err;
 }
 
 }  // namespace

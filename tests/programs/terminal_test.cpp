@@ -148,6 +148,24 @@ TEST(ProgressLine, ShowsOnATerminalAndGoesAgain) {
   EXPECT_EQ(on_terminal(80, [] { const Progress progress("short"); }), "") << "what ends at once is not told";
 }
 
+TEST(ProgressLine, SaysWhatTakesLongAndHowFarItIs) {
+  if (on_terminal(80, [] {}) == kNoTerminal) GTEST_SKIP() << "this machine gives no pseudo-terminal";
+  const Variable term("TERM", "xterm"), columns("COLUMNS", nullptr);
+  const std::string playing = "accosim: playing every message of acco (1 s)", seeds = " of 10000 (1 s)";
+  const std::string messages = program_on_terminal(
+      80, kAccosimProgram,
+      {"explain", "finetune_2x4_a100", "--messages", "--schedule", "acco", "--set", "/cluster/nodes/0/count=2000"},
+      playing);
+  EXPECT_NE(messages.find(playing), std::string::npos) << messages;
+  const std::string compared =
+      program_on_terminal(80, kAccosimProgram,
+                          {"compare", "finetune_2x4_a100", "--seeds", "10000", "--schedule", "acco", "--no-tuned",
+                           "--network", "reference", "--set", R"(/training/compute_jitter={"micro_batch": 0.1})"},
+                          seeds);
+  EXPECT_NE(compared.find("accosim: playing 1 schedule, seed "), std::string::npos) << compared;
+  EXPECT_NE(compared.find(seeds), std::string::npos) << compared;
+}
+
 TEST(ProgressLine, IsForNobodyElse) {
   const ProgramRun run = accosim({"validate", "--json", "--leave-out", "none"});
   EXPECT_EQ(run.exit_code, 0);

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "models/spec/scenario.hpp"
+#include "reports/collectives_text.hpp"
+#include "tests/support/sample.hpp"
 #include "tests/support/unwrapped.hpp"
 
 namespace accosim {
@@ -203,6 +206,38 @@ TEST(ExplanationText, SaysHowEachCollectiveIsDoneAndWhatBindsIt) {
   const std::string text = unwrapped(explained(explanation, 200));
   EXPECT_TRUE(has(text, "reduce-scatter 2 16 (2) 1.00 MiB ring LL128 16 4.00 KiB 15 (2) 80.0 us wire, 75 %")) << text;
   EXPECT_FALSE(has(explained(example()), "Each collective by itself"));
+}
+
+CollectiveRow grown(int nodes, double mib, const std::string& protocol, int channels, double microseconds) {
+  CollectiveRow row;
+  row.name = "all_gather";
+  row.ranks = 8 * nodes;
+  row.nodes = nodes;
+  row.bytes = Bytes{mib * 1048576};
+  row.algorithm = "ring";
+  row.protocol = protocol;
+  row.channels = channels;
+  row.alone = Seconds{1e-6 * microseconds};
+  row.terms = {{"wire", row.alone}};
+  return row;
+}
+
+TEST(GrowthText, MarksWhatTakesLongerThanALargerMessageAndNamesTheSwitch) {
+  std::ostringstream out;
+  write_growth(out, sample_scenario(2, 4).cluster,
+               {grown(2, 1, "LL128", 16, 80), grown(4, 1, "LL", 4, 356), grown(8, 1, "LL", 2, 705),
+                grown(16, 1, "LL", 1, 1400), grown(2, 25, "LL128", 16, 156), grown(4, 25, "LL128", 16, 329),
+                grown(8, 25, "LL128", 16, 555), grown(16, 25, "LL", 16, 1010)});
+  const std::string text = out.str();
+  EXPECT_TRUE(has(text, "| 2 | ring LL128 | 16 | - | 0 (0) | 80.0 us | ")) << text;
+  EXPECT_TRUE(has(text, "| 8 | ring LL | 2 | - | 0 (0) | 705 us \u2020 | ")) << text;
+  EXPECT_TRUE(has(text, "| 8 | ring LL128 | 16 | - | 0 (0) | 555 us | ")) << text;
+  // Below the table of the smaller message, not of the larger one.
+  EXPECT_TRUE(has(text,
+                  "\n\n\u2020 On 4 and 8 nodes 1 MiB takes longer than 25 MiB: between them NCCL goes from ring LL "
+                  "to ring LL128.\n\n\u2020 On 16 nodes 1 MiB takes longer than 25 MiB: between them NCCL goes by "
+                  "ring LL on another number of channels.\n\n## all_gather of 25 MiB\n"))
+      << text;
 }
 
 }  // namespace

@@ -126,6 +126,13 @@ TEST(ResultJson, WhatWasSetIsInItAsItWasGiven) {
   EXPECT_EQ(sets[1], "/name=\"a\"");
 }
 
+TEST(ResultJson, SettingsAreInItWhereTheyAreGiven) {
+  std::ostringstream out;
+  write_results_json(out, small_scenario(), "simgrid", {full_result()}, {}, {}, RankRows::kClasses,
+                     json_object({{"training", json_object({{"micro_batch_size", 2}})}}));
+  EXPECT_EQ(Json::parse(out.str()).at("settings").at("training").at("micro_batch_size"), 2);
+}
+
 TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
   // Errors of what was published: 1.5 / 0.75 - 1 and 7200 / 4800 - 1.
   const Json result = Json::parse(written(small_scenario(), {full_result()})).at("results")[0];

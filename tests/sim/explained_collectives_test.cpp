@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
@@ -72,6 +75,27 @@ TEST(ExplainedCollectives, GrowWithTheNodes) {
     // More nodes take longer, but for a change of the way, which NCCL may make too early or too late.
     EXPECT_GT(rows[i].alone.value, 0.5 * rows[i - 1].alone.value) << rows[i].name << " " << rows[i].nodes;
   }
+}
+
+CollectiveRow timed(const std::string& name, int nodes, double bytes, double seconds) {
+  CollectiveRow row;
+  row.name = name;
+  row.nodes = nodes;
+  row.bytes = Bytes{bytes};
+  row.alone = Seconds{seconds};
+  return row;
+}
+
+TEST(ExplainedCollectives, WhatTakesLongerThanALargerMessageIsFound) {
+  const std::vector<CollectiveRow> rows = {
+      timed("a", 2, 1, 3),  // longer than 10 B, which are nearer than 100 B
+      timed("a", 4, 1, 9),  // the only one of so many nodes
+      timed("a", 2, 10, 2), timed("a", 2, 100, 2), timed("b", 2, 1000, 1),  // another collective
+  };
+  const std::vector<std::optional<std::size_t>> faster = faster_though_larger(rows);
+  ASSERT_EQ(faster.size(), rows.size());
+  EXPECT_EQ(faster[0], 2u);
+  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(faster[i], std::nullopt) << i;
 }
 
 }  // namespace

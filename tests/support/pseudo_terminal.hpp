@@ -47,15 +47,19 @@ inline std::string on_terminal(int columns, const std::function<void()>& child, 
 }
 
 /// The same of a program.
-inline std::string program_on_terminal(int columns, const std::string& program, std::vector<std::string> words) {
+inline std::string program_on_terminal(int columns, const std::string& program, std::vector<std::string> words,
+                                       const std::string& until = "") {
   words.insert(words.begin(), program);
-  return on_terminal(columns, [&] {
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    execv(program.c_str(), argv.data());
-    _exit(127);
-  });
+  return on_terminal(
+      columns,
+      [&] {
+        std::vector<char*> argv;
+        for (std::string& word : words) argv.push_back(word.data());
+        argv.push_back(nullptr);
+        execv(program.c_str(), argv.data());
+        _exit(127);
+      },
+      until);
 }
 
 /// A variable of the environment, until the object goes; null: not set.

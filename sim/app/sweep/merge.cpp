@@ -12,6 +12,7 @@
 #include "sim/app/sweep/rows_output.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/sweep/rows.hpp"
+#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 namespace {
@@ -52,6 +53,8 @@ ExitCode merge(const Arguments& arguments) {
   std::vector<std::string> from;
   for (const std::string& path : paths) add(all, path, from);
   settle(all);
+  check_score(all.heading, score_of(arguments));  // before anything is written
+  check_priced(are_priced(all), score_of(arguments));
   WholeFile file(output);
   file.stream() << line_of(all.heading) << '\n';
   for (const Row& row : all.rows) file.stream() << line_of(all.heading, row) << '\n';
