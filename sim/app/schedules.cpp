@@ -86,7 +86,7 @@ std::vector<RunResult> played_over_seeds(const ChosenSchedules& chosen, const Ar
 std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluations& evaluations,
                                   const Arguments& arguments, const Results& results) {
   std::vector<RunResult> played = played_over_seeds(chosen, arguments, results);
-  add_advice(played, chosen.scenario, evaluations);
+  add_advice(played, chosen, evaluations);
   return played;
 }
 
@@ -104,7 +104,7 @@ ChosenSchedules load_chosen(const Arguments& arguments, const std::vector<Output
   }
   scenario.sets = sets;
   std::vector<int> chosen = chosen_schedules(scenario, arguments.texts("--schedule"));
-  return {std::move(scenario), std::move(chosen)};
+  return {std::move(loaded), std::move(chosen)};
 }
 
 ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs) {
