@@ -102,11 +102,12 @@ void ObjectReader::fail(std::string_view key, const std::string& what) {
   diagnostics_.add(has_place ? member->origin : value_.origin, pointer(key), what);
 }
 
-JsonValue* ObjectReader::take(std::string_view key, bool optional, JsonValue fallback, const std::string& form) {
+template <class Fallback, class Form>
+JsonValue* ObjectReader::take(std::string_view key, bool optional, const Fallback& fallback, const Form& form) {
   if (!object_) return nullptr;
   if (JsonValue* member = find(key)) return member;
-  if (optional) return &value_.set(key, std::move(fallback));
-  fail(key, fmt::format("missing; write \"{}\": {}", key, form));
+  if (optional) return &value_.set(key, fallback());
+  fail(key, fmt::format("missing; write \"{}\": {}", key, form()));
   return nullptr;
 }
 
@@ -128,19 +129,21 @@ std::string spelled_out(const std::string& text) {
 
 }  // namespace
 
-bool ObjectReader::wrong_kind(std::string_view key, const JsonValue& value, JsonKind kind, const std::string& form) {
+template <class Form>
+bool ObjectReader::wrong_kind(std::string_view key, const JsonValue& value, JsonKind kind, const Form& form) {
   if (value.kind == kind) return false;
   const bool quoted_number = kind == JsonKind::kNumber && value.kind == JsonKind::kText && value.origin.line > 0;
   const std::string meant = kind == JsonKind::kNumber && value.kind == JsonKind::kText ? spelled_out(value.text) : "";
-  fail(key, fmt::format("is {}; write {}{}{}", as_written(value), meant.empty() ? "" : meant + ", ", form,
+  fail(key, fmt::format("is {}; write {}{}{}", as_written(value), meant.empty() ? "" : meant + ", ", form(),
                         quoted_number && meant.empty() ? ", without quotes" : ""));
   return true;
 }
 
 std::string ObjectReader::text(std::string_view key, const std::optional<std::string>& fallback, std::size_t most) {
-  const JsonValue* member =
-      take(key, fallback.has_value(), json_text(fallback.value_or(""), default_origin()), "a text");
-  if (member == nullptr || wrong_kind(key, *member, JsonKind::kText, "a text")) return fallback.value_or("");
+  const auto form = [] { return "a text"; };
+  const auto usual = [&] { return json_text(fallback.value_or(""), default_origin()); };
+  const JsonValue* member = take(key, fallback.has_value(), usual, form);
+  if (member == nullptr || wrong_kind(key, *member, JsonKind::kText, form)) return fallback.value_or("");
   if (member->text.empty() && !(fallback && fallback->empty())) {
     fail(key, "is empty; write a text");
   } else if (member->text.size() > most) {
@@ -152,12 +155,13 @@ std::string ObjectReader::text(std::string_view key, const std::optional<std::st
 }
 
 double ObjectReader::number(std::string_view key, Range range, std::optional<double> fallback) {
-  const std::string form = form_of(range, "a number");
-  const JsonValue* member = take(key, fallback.has_value(), json_number(fallback.value_or(0), default_origin()), form);
+  const auto form = [&] { return form_of(range, "a number"); };
+  const auto usual = [&] { return json_number(fallback.value_or(0), default_origin()); };
+  const JsonValue* member = take(key, fallback.has_value(), usual, form);
   const double harmless = fallback.value_or(range.most);
   if (member == nullptr || wrong_kind(key, *member, JsonKind::kNumber, form)) return harmless;
   if (range.holds(member->number)) return member->number;
-  fail(key, fmt::format("is {}; write {}", printable(member->text, 40), form));
+  fail(key, fmt::format("is {}; write {}", printable(member->text, 40), form()));
   return harmless;
 }
 
@@ -166,13 +170,14 @@ int ObjectReader::integer(std::string_view key, int least, int most, std::option
 }
 
 double ObjectReader::whole(std::string_view key, double least, double most, std::optional<double> fallback) {
-  const std::string form = fmt::format("a whole number from {:.0f} to {:.0f}", least, most);
-  const JsonValue* member = take(key, fallback.has_value(), json_number(fallback.value_or(0), default_origin()), form);
+  const auto form = [&] { return fmt::format("a whole number from {:.0f} to {:.0f}", least, most); };
+  const auto usual = [&] { return json_number(fallback.value_or(0), default_origin()); };
+  const JsonValue* member = take(key, fallback.has_value(), usual, form);
   const double harmless = fallback.value_or(least);
   if (member == nullptr || wrong_kind(key, *member, JsonKind::kNumber, form)) return harmless;
   const double value = member->number;
   if (value == std::floor(value) && value >= least && value <= most) return value;
-  fail(key, fmt::format("is {}; write {}", printable(member->text, 40), form));
+  fail(key, fmt::format("is {}; write {}", printable(member->text, 40), form()));
   return harmless;
 }
 
@@ -184,7 +189,7 @@ std::vector<JsonValue*> ObjectReader::list(std::string_view key, std::size_t lea
     if (least > 0) fail(key, fmt::format("missing; write \"{}\": a list", key));
     return elements;
   }
-  if (wrong_kind(key, *member, JsonKind::kArray, "a list")) return elements;
+  if (wrong_kind(key, *member, JsonKind::kArray, [] { return "a list"; })) return elements;
   const std::size_t count = member->elements.size();
   if (count < least || count > most)
     fail(key, count == 0 ? "is empty; write a list of one element at least"
@@ -214,21 +219,22 @@ std::vector<double> ObjectReader::numbers(std::string_view key, Range range, std
 }
 
 bool ObjectReader::boolean(std::string_view key, std::optional<bool> fallback) {
-  const JsonValue* member =
-      take(key, fallback.has_value(), json_bool(fallback.value_or(false), default_origin()), "true or false");
-  if (member == nullptr || wrong_kind(key, *member, JsonKind::kBool, "true or false")) return fallback.value_or(false);
+  const auto form = [] { return "true or false"; };
+  const auto usual = [&] { return json_bool(fallback.value_or(false), default_origin()); };
+  const JsonValue* member = take(key, fallback.has_value(), usual, form);
+  if (member == nullptr || wrong_kind(key, *member, JsonKind::kBool, form)) return fallback.value_or(false);
   return member->boolean;
 }
 
 double ObjectReader::quantity(std::string_view key, Dimension dimension, Range range, std::optional<double> fallback) {
   const double harmless = fallback.value_or(range.most);
-  JsonValue written = json_text(fallback ? print_quantity(*fallback, dimension) : "", default_origin());
+  const auto usual = [&] { return json_text(print_quantity(*fallback, dimension), default_origin()); };
   if (!object_) return harmless;
   if (find(key) == nullptr && !fallback) {
     fail(key, "missing; " + how_to_write(dimension));
     return harmless;
   }
-  const JsonValue* member = take(key, true, std::move(written), "");
+  const JsonValue* member = take(key, true, usual, [] { return ""; });
   if (member->kind != JsonKind::kText) {
     const bool bare = member->kind == JsonKind::kNumber;
     fail(key, fmt::format("is {}{}; {}", as_written(*member), bare ? " without a unit" : "", how_to_write(dimension)));
@@ -263,14 +269,18 @@ double ObjectReader::watts(std::string_view key, std::optional<double> fallback)
 
 std::string ObjectReader::one_of(std::string_view key, const std::vector<std::string>& names,
                                  const std::string& fallback, const Advice& advice) {
-  std::string form = names.size() > 1 ? "one of: " : "";
-  for (std::size_t i = 0; i < names.size(); ++i) form += (i > 0 ? ", " : "") + in_quotes(names[i], kAllOfIt);
+  const auto form = [&] {
+    std::string text = names.size() > 1 ? "one of: " : "";
+    for (std::size_t i = 0; i < names.size(); ++i) text += (i > 0 ? ", " : "") + in_quotes(names[i], kAllOfIt);
+    return text;
+  };
+  const auto usual = [&] { return json_text(fallback, default_origin()); };
   std::string harmless = fallback.empty() ? names.front() : fallback;
-  const JsonValue* member = take(key, !fallback.empty(), json_text(fallback, default_origin()), form);
+  const JsonValue* member = take(key, !fallback.empty(), usual, form);
   if (member == nullptr || wrong_kind(key, *member, JsonKind::kText, form)) return harmless;
   if (contains(names, member->text)) return member->text;
   const std::string meant = advice ? advice(member->text) : did_you_mean(member->text, names);
-  fail(key, fmt::format("{} is not known; {}write {}", in_quotes(member->text), meant, form));
+  fail(key, fmt::format("{} is not known; {}write {}", in_quotes(member->text), meant, form()));
   return harmless;
 }
 
@@ -278,6 +288,11 @@ void ObjectReader::schema(const std::string& name) {
   const JsonValue* member = find("schema");
   if (member == nullptr || (member->kind == JsonKind::kText && member->text == name)) return;
   fail("schema", fmt::format("is {}; write \"{}\"", as_written(*member), name));
+}
+
+bool ObjectReader::has_unknown() const {
+  return std::any_of(value_.members.begin(), value_.members.end(),
+                     [&](const JsonMember& member) { return !contains(known_, member.key); });
 }
 
 void ObjectReader::finish(const std::map<std::string, std::string>& notes) {

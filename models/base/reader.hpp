@@ -106,7 +106,9 @@ class ObjectReader {
   /// Reports an error at a member that only the caller can notice. If the member is absent: at the object, or at a key
   /// that looks like a misspelling of it.
   void fail(std::string_view key, const std::string& what);
-  /// Every key that was never asked for is an error, with the nearest known one or the note for that key.
+  /// Whether there is a key that was never asked for.
+  bool has_unknown() const;
+  /// Every such key is an error, with the nearest known one or the note for that key.
   void finish(const std::map<std::string, std::string>& notes = {});
   /// Drops such keys instead of reporting them, for files that hold other keys for other programs.
   void drop_unknown();
@@ -117,9 +119,12 @@ class ObjectReader {
   JsonValue& value() { return value_; }
 
  private:
-  JsonValue* take(std::string_view key, bool optional, JsonValue fallback, const std::string& form);
+  // Defaults and forms are made where they are needed: most keys are there, and right.
+  template <class Fallback, class Form>
+  JsonValue* take(std::string_view key, bool optional, const Fallback& fallback, const Form& form);
   double quantity(std::string_view key, Dimension dimension, Range range, std::optional<double> fallback);
-  bool wrong_kind(std::string_view key, const JsonValue& value, JsonKind kind, const std::string& form);
+  template <class Form>
+  bool wrong_kind(std::string_view key, const JsonValue& value, JsonKind kind, const Form& form);
 
   JsonValue& value_;
   std::string pointer_;

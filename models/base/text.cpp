@@ -63,6 +63,9 @@ bool turns_direction(std::string_view character) {
 }
 
 std::string escaped(std::string_view text, std::size_t most, std::string_view also) {
+  const bool plain = std::all_of(
+      text.begin(), text.end(), [&](char c) { return c >= ' ' && c <= '~' && also.find(c) == std::string_view::npos; });
+  if (plain && text.size() <= most) return std::string(text);
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = character_length(text, at);

@@ -14,8 +14,8 @@
 #include "models/read/load.hpp"
 #include "models/read/overrides.hpp"
 #include "models/read/read_kernel_tables.hpp"
-#include "models/read/read_scenario.hpp"
 #include "models/read/references.hpp"
+#include "models/read/scenario_tree.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/scenario.hpp"
@@ -109,21 +109,21 @@ void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader
     file.diagnostics.add(measured.value().origin, measured.pointer(), "holds no measurement; write a step_time");
 }
 
-/// The scenario that the case names, with its settings. Nothing when wrong.
-std::shared_ptr<const Scenario> scenario_of(ObjectReader& reader, ObjectReader& top, PublishedFile& file) {
+/// Reads the scenario that the case names, with its settings. None when wrong.
+void read_scenario_of(PublishedCase& one, ObjectReader& reader, ObjectReader& top, PublishedFile& file) {
   JsonValue* all = top.find("scenarios");
   if (all == nullptr || all->kind != JsonKind::kObject || all->members.empty()) {
     top.fail("scenarios", "missing; write an object of scenarios by name");
-    return nullptr;
+    return;
   }
   std::vector<std::string> names;
   for (const JsonMember& member : all->members) names.push_back(member.key);
   const std::string name = reader.one_of("scenario", names, names.size() == 1 ? names.front() : "");
-  if (!reader.good("scenario")) return nullptr;
+  if (!reader.good("scenario")) return;
   JsonValue tree = *all->find(name);
   if (tree.kind != JsonKind::kObject) {
     file.diagnostics.add(tree.origin, top.pointer("scenarios"), "is no object; write a scenario");
-    return nullptr;
+    return;
   }
   tree.set("schema", json_text("accosim.scenario/1", default_origin()));
   if (JsonValue* training = tree.find("training"); training != nullptr && training->kind == JsonKind::kObject)
@@ -137,14 +137,17 @@ std::shared_ptr<const Scenario> scenario_of(ObjectReader& reader, ObjectReader& 
       file.references.expand_scenario(tree);
     }
   }
-  Scenario scenario = read_scenario(tree, name, file.diagnostics);
+  ScenarioTree kept{std::move(tree), name, {}, {}};
+  JsonValue whole;
+  Scenario scenario = read_tree(kept, whole, file.diagnostics);
   // A file or a model that cannot be read is told once, by the first case that names it.
   const auto hollow = [](const NodeGroup& group) { return group.devices.empty(); };
-  if (file.diagnostics.errors.size() != errors || holds_refused(tree) || scenario.model.family.empty() ||
+  if (file.diagnostics.errors.size() != errors || holds_refused(whole) || scenario.model.family.empty() ||
       scenario.schedules.empty() || scenario.cluster.nodes.empty() ||
       std::any_of(scenario.cluster.nodes.begin(), scenario.cluster.nodes.end(), hollow))
-    return nullptr;
-  return std::make_shared<const Scenario>(std::move(scenario));
+    return;
+  one.scenario = std::make_shared<const Scenario>(std::move(scenario));
+  one.tree = std::make_shared<const ScenarioTree>(std::move(kept));
 }
 
 int schedule_of(ObjectReader& reader, const Scenario& scenario, const char* fallback) {
@@ -186,7 +189,7 @@ void read_training_cases(ObjectReader& top, PublishedFile& file) {
       add_case(file, std::move(one), list[i]->origin, reader.pointer());
       continue;
     }
-    one.scenario = scenario_of(reader, top, file);
+    read_scenario_of(one, reader, top, file);
     JsonValue* measured = reader.find("measured");
     if (measured == nullptr) reader.fail("measured", "missing; write {\"step_time\": \"1.2 s\"}");
     reader.find("set");
@@ -222,8 +225,9 @@ void read_speedup_cases(ObjectReader& top, PublishedFile& file) {
     }
     if (!reader.good("scenario_file")) continue;
     try {
-      one.scenario =
-          std::make_shared<const Scenario>(load_scenario((fs::path(file.directory) / name).string(), {}).scenario);
+      LoadedScenario loaded = load_scenario((fs::path(file.directory) / name).string(), {});
+      one.scenario = std::make_shared<const Scenario>(std::move(loaded.scenario));
+      one.tree = std::move(loaded.tree);
     } catch (const ScenarioError& error) {
       for (const std::string& line : error.errors) file.diagnostics.errors.push_back(line);
       continue;

@@ -16,6 +16,8 @@
 
 namespace accosim {
 
+struct ScenarioTree;
+
 /// Where measurements were published: one file.
 struct PublishedSource {
   std::string key;        ///< the file's stem
@@ -78,6 +80,7 @@ struct PublishedCase {
   Asked asked = Asked::kNothing;
   double measured = 0;                       ///< in the unit of `asked`
   std::shared_ptr<const Scenario> scenario;  ///< of all but collectives and kernels
+  std::shared_ptr<const ScenarioTree> tree;  ///< what that was read from
   int schedule = 0;                          ///< index in the scenario's
   CollectiveQuery collective;
   KernelQuery kernel;

@@ -12,13 +12,12 @@
 
 #include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
-#include "models/read/balanced_groups.hpp"
 #include "models/read/hf_config.hpp"
 #include "models/read/overrides.hpp"
 #include "models/read/read_cluster.hpp"
 #include "models/read/read_device.hpp"
-#include "models/read/read_scenario.hpp"
 #include "models/read/references.hpp"
+#include "models/read/scenario_tree.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -51,21 +50,17 @@ Origins take_origins(JsonValue& root, Diagnostics& diagnostics) {
 }
 
 /// Adds every scalar's origin; citations are their own.
-void collect_origins(const JsonValue& value, const std::string& pointer, const std::string& main_file,
-                     const Origins& earlier, JsonValue& out) {
+void collect_origins(const JsonValue& value, const std::string& pointer, const ScenarioTree& tree, JsonValue& out) {
   for (const JsonMember& member : value.members) {
     if (member.key == "sources") continue;
-    collect_origins(member.value, pointer + pointer_part(member.key), main_file, earlier, out);
+    collect_origins(member.value, pointer + pointer_part(member.key), tree, out);
   }
   for (std::size_t i = 0; i < value.elements.size(); ++i) {
-    collect_origins(value.elements[i], pointer + pointer_part(i), main_file, earlier, out);
+    collect_origins(value.elements[i], pointer + pointer_part(i), tree, out);
   }
   if (value.kind == JsonKind::kObject || value.kind == JsonKind::kArray) return;
-  const bool from_main = value.origin.line > 0 && value.origin.source && *value.origin.source == main_file;
-  const auto known = earlier.find(pointer);
   // Appended, not set(): that would look for each key among all before it.
-  out.members.push_back(JsonMember{
-      pointer, {}, json_text(from_main && known != earlier.end() ? known->second : text_of(value.origin), {})});
+  out.members.push_back(JsonMember{pointer, {}, json_text(origin_of(tree, pointer, value), {})});
 }
 
 /// A file of another kind is one mistake, not one for each key that it lacks.
@@ -121,33 +116,27 @@ LoadedScenario load(const std::string& name_or_path,
   JsonValue tree = open_part(references, path, diagnostics);
   const std::string main_file = tree.origin.source ? *tree.origin.source : path;
   refuse_other_kinds(tree, diagnostics);
-  const Origins earlier = take_origins(tree, diagnostics);
+  Origins earlier = take_origins(tree, diagnostics);
   references.expand_scenario(tree);
   apply(tree, references, diagnostics);
-  forget_defaults(tree, [&](const std::string& pointer) {
-    const auto known = earlier.find(pointer);
-    return known == earlier.end() ? std::string() : known->second;
-  });
+  const auto kept = std::make_shared<const ScenarioTree>(
+      ScenarioTree{std::move(tree), piped ? kStandardInputName : path, main_file, std::move(earlier)});
   LoadedScenario loaded;
-  loaded.scenario = read_scenario(tree, piped ? kStandardInputName : path, diagnostics);
+  JsonValue whole;
+  loaded.scenario = read_tree(*kept, whole, diagnostics);
   throw_if_wrong(diagnostics);
-  loaded.resolved = [kept = std::make_shared<const JsonValue>(std::move(tree)), main_file, earlier] {
-    JsonValue origins = json_object(default_origin()), whole = *kept;
-    collect_origins(whole, "", main_file, earlier, origins);
-    whole.set("origins", std::move(origins));
-    return write_json(whole) + "\n";
+  loaded.resolved = [kept] {
+    Diagnostics none;
+    JsonValue origins = json_object(default_origin()), filled;
+    read_tree(*kept, filled, none);
+    collect_origins(filled, "", *kept, origins);
+    filled.set("origins", std::move(origins));
+    return write_json(filled) + "\n";
   };
+  loaded.tree = kept;
   loaded.files = references.files();
   if (!piped) loaded.files.push_back(path);
   return loaded;
-}
-
-void apply_sets(JsonValue& tree, const std::vector<std::string>& sets, References& references,
-                Diagnostics& diagnostics) {
-  for (const std::string& set : sets) {
-    apply_set(tree, set, diagnostics);
-    references.expand_scenario(tree);
-  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,16 @@
 
 namespace accosim {
 
+struct ScenarioTree;
+
 struct LoadedScenario {
   Scenario scenario;
   /// The scenario as JSON with every file and default filled in, and "origins": where each value came from. It loads
   /// again to the same scenario and to the same text. Made when it is asked for: few do, and it is long.
   std::function<std::string()> resolved;
   std::vector<std::string> files;  ///< all that it was read from
+  /// What it was read from, for the same with more settings.
+  std::shared_ptr<const ScenarioTree> tree;
 };
 
 /// "-" as the name is standard input, from which files are named as from the current directory. `sets` are

@@ -88,6 +88,52 @@ std::map<std::string, PublishedRun> read_published(ObjectReader& top, const std:
   return published;
 }
 
+/// What schedules are read on; what is wrong is absent.
+struct Ground {
+  std::optional<Model> model;
+  Training training;
+  std::optional<Cluster> cluster;
+};
+
+Ground read_parts(ObjectReader& top) {
+  Diagnostics& diagnostics = top.diagnostics();
+  Ground ground;
+  if (JsonValue* value = top.find("model")) {
+    if (value->kind != JsonKind::kText) ground.model = read_model(*value, "/model", diagnostics);
+  } else {
+    top.fail("model", "missing; write the path of a Hugging Face config.json");
+  }
+  if (JsonValue* value = top.find("training")) {
+    ground.training = read_training(*value, "/training", ground.model, diagnostics);
+  } else {
+    top.fail("training", "missing; write an object with sequence_length, micro_batch_size and train_tokens");
+  }
+  if (JsonValue* value = top.find("cluster")) {
+    ground.cluster = read_cluster(*value, "/cluster", ground.training, diagnostics);
+  } else {
+    top.fail("cluster", "missing; write the path of a cluster file");
+  }
+  return ground;
+}
+
+/// What the schedules cannot do there.
+void check_on(const Ground& ground, const std::vector<ScheduleSpec>& schedules, ObjectReader& top) {
+  check_equal_steps(schedules, ground.cluster, ground.training, top);
+  if (ground.model) check_collectives(schedules, ground.cluster, ground.training, *ground.model, top);
+  check_drawn(schedules, ground.cluster, ground.training, top);
+}
+
+void check_unsteady_on(const Ground& ground, ObjectReader& top) {
+  if (ground.model && ground.cluster)
+    check_unsteady(ground.training, *ground.model, static_cast<int>(places_of(*ground.cluster).size()), top);
+}
+
+void take_parts(Ground ground, Scenario& scenario) {
+  scenario.training = std::move(ground.training);
+  if (ground.model) scenario.model = std::move(*ground.model);
+  if (ground.cluster) scenario.cluster = std::move(*ground.cluster);
+}
+
 }  // namespace
 
 Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics) {
@@ -100,25 +146,8 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
   if (top.has("description")) scenario.description = top.text("description", {}, 8000);
   if (top.has("source")) top.text("source", {}, 2000);
 
-  std::optional<Model> model;
-  if (JsonValue* value = top.find("model")) {
-    if (value->kind != JsonKind::kText) model = read_model(*value, "/model", diagnostics);
-  } else {
-    top.fail("model", "missing; write the path of a Hugging Face config.json");
-  }
-  Training training;
-  if (JsonValue* value = top.find("training")) {
-    training = read_training(*value, "/training", model, diagnostics);
-  } else {
-    top.fail("training", "missing; write an object with sequence_length, micro_batch_size and train_tokens");
-  }
-  std::optional<Cluster> cluster;
-  if (JsonValue* value = top.find("cluster")) {
-    cluster = read_cluster(*value, "/cluster", training, diagnostics);
-  } else {
-    top.fail("cluster", "missing; write the path of a cluster file");
-  }
-  scenario.schedules = read_schedules(top, training, cluster);
+  Ground ground = read_parts(top);
+  scenario.schedules = read_schedules(top, ground.training, ground.cluster);
 
   std::vector<std::string> labels;
   for (const ScheduleSpec& spec : scenario.schedules) {
@@ -137,15 +166,30 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
     }
   }
   top.find("baseline");
-  scenario.training = training;
-  check_equal_steps(scenario.schedules, cluster, training, top);
-  if (model) check_collectives(scenario.schedules, cluster, training, *model, top);
-  check_drawn(scenario.schedules, cluster, training, top);
-  if (model && cluster) check_unsteady(training, *model, static_cast<int>(places_of(*cluster).size()), top);
+  check_on(ground, scenario.schedules, top);
+  check_unsteady_on(ground, top);
   top.finish();
-  if (model) scenario.model = std::move(*model);
-  if (cluster) scenario.cluster = std::move(*cluster);
+  take_parts(std::move(ground), scenario);
   return scenario;
+}
+
+Scenario read_ground(JsonValue& tree, Diagnostics& diagnostics) {
+  ObjectReader top(tree, "", diagnostics);
+  Ground ground = read_parts(top);
+  check_unsteady_on(ground, top);
+  Scenario scenario;
+  take_parts(std::move(ground), scenario);
+  return scenario;
+}
+
+Scenario read_alone(const Scenario& on, JsonValue& tree, Diagnostics& diagnostics) {
+  const Ground ground{on.model, on.training, on.cluster};
+  ObjectReader top(tree, "", diagnostics);
+  Scenario alone = on;
+  alone.schedules = read_schedules(top, ground.training, ground.cluster);
+  alone.baseline = alone.schedules.front().label;
+  check_on(ground, alone.schedules, top);
+  return alone;
 }
 
 }  // namespace accosim

@@ -11,4 +11,10 @@ namespace accosim {
 /// A whole scenario from its expanded tree; `path` gives it a name where it has none.
 Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& diagnostics);
 
+// The same in two steps, of a tree that may lack what the other step reads.
+/// Model, cluster and training.
+Scenario read_ground(JsonValue& tree, Diagnostics& diagnostics);
+/// The schedules of the tree on such ground.
+Scenario read_alone(const Scenario& ground, JsonValue& tree, Diagnostics& diagnostics);
+
 }  // namespace accosim

@@ -468,7 +468,7 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   for (const Key& key : kKeys)
     if (inner != nullptr && takes_inside(*inner, key.name)) read_key(key, {reader, spec, *inner, training, cluster});
   if (is_own_step(of)) check_own_step(of);
-  reader.finish(notes_for(of.traits, inner));
+  reader.finish(reader.has_unknown() ? notes_for(of.traits, inner) : std::map<std::string, std::string>());
   return spec;
 }
 

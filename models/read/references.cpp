@@ -63,7 +63,6 @@ std::string identity_of(const std::string& path) {
 
 std::optional<JsonValue> References::open(const std::string& path) {
   const bool piped = path == kStandardInput;
-  const std::string shown = piped ? kStandardInputName : path;
   JsonDocument document = piped ? read_standard_input() : read_json_file(path, path);
   if (!document.whole && !piped && holds_rows(path))
     document.errors = {
@@ -72,10 +71,16 @@ std::optional<JsonValue> References::open(const std::string& path) {
                     printable(path, 300))};
   for (std::string& error : document.errors) diagnostics_.errors.push_back(std::move(error));
   if (!document.whole) return std::nullopt;
+  begin_at(path);
+  return std::move(document.root);
+}
+
+void References::begin_at(const std::string& path) {
+  const bool piped = path == kStandardInput;
+  const std::string shown = piped ? kStandardInputName : path;
   const std::string parent = piped ? "" : fs::path(path).parent_path().string();
   directories_[printable(shown, 300)] = Place{parent, parent};
   stack_.push_back(Open{piped ? shown : identity_of(path), shown});
-  return std::move(document.root);
 }
 
 std::vector<std::string> References::files() const {

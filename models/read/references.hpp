@@ -22,6 +22,8 @@ class References {
   std::optional<std::string> find(const std::string& name_or_path, FileKind kind);
   /// The file that the user named, as it stands. Nothing when it cannot be read.
   std::optional<JsonValue> open(const std::string& path);
+  /// The same for a file that was read before: names that it writes start from its folder, and none means it.
+  void begin_at(const std::string& path);
   /// Replaces what /model, /cluster, the devices, their "inherits" and the file of sequence lengths name. What cannot
   /// be replaced stays a text and is reported, so a reader that still finds a text there says nothing more. Can be
   /// called again after a change.

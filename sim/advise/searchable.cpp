@@ -168,9 +168,8 @@ Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::s
   const Scenario& scenario = loaded.scenario;
   Searchable searchable;
   searchable.space.published = !scenario.published.empty();
-  const JsonDocument resolved = parse_json(loaded.resolved(), "");
   std::vector<std::vector<ScheduleKey>> all_keys;
-  for (std::size_t i = 0; i < scenario.schedules.size(); ++i) all_keys.push_back(written_keys(resolved.root, i));
+  for (std::size_t i = 0; i < scenario.schedules.size(); ++i) all_keys.push_back(written_keys(*loaded.tree, i));
   Wanted wanted = wanted_of(scenario, asked);
   if (asked.empty() && !over.empty()) wanted.added.clear();
   Forms forms(scenario, searchable.left_out);

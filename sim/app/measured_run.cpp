@@ -15,11 +15,8 @@
 namespace accosim {
 
 RunOnMachine load_run(const std::string& run_path, const std::string& machine_path) {
-  RunOnMachine both{machine_path, read_measured_run(read_file(run_path), run_path), {}, {}};
-  const MeasuredRun& run = both.run;
-  LoadedScenario machine = load_scenario(machine_path, {});
-  both.files = machine.files;
-  both.files.push_back(run_path);
+  MeasuredRun run = read_measured_run(read_file(run_path), run_path);
+  const LoadedScenario machine = load_scenario(machine_path, {});
   const int ranks = static_cast<int>(places_of(machine.scenario.cluster).size());
   if (ranks != run.ranks)
     throw ScenarioError(
@@ -32,7 +29,8 @@ RunOnMachine load_run(const std::string& run_path, const std::string& machine_pa
         "{} was measured with a model of {} parameters, and the run trained one of {:.0f}; measure the machine with "
         "the run's --layers, --width, --heads, --context and --sequences",
         machine_path, measured, run.parameters)});
-  both.scenario = load_scenario_with(machine_path, settings_of(run)).scenario;
+  RunOnMachine both{load_scenario_with(machine_path, settings_of(run)), machine_path, std::move(run)};
+  both.files.push_back(run_path);
   return both;
 }
 

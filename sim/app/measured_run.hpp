@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/read/load.hpp"
 #include "models/recorded/measured_run.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/evidence/live.hpp"
@@ -12,11 +13,10 @@
 
 namespace accosim {
 
-struct RunOnMachine {
+/// The machine's scenario, changed into the run.
+struct RunOnMachine : LoadedScenario {
   std::string machine;  ///< the file
   MeasuredRun run;
-  Scenario scenario;               ///< the machine's, changed into the run
-  std::vector<std::string> files;  ///< that were read
 };
 /// Throws ScenarioError where the machine cannot be the one that the run was made on.
 RunOnMachine load_run(const std::string& run_path, const std::string& machine_path);

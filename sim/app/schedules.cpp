@@ -87,7 +87,7 @@ std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluatio
                                   const Arguments& arguments, const Results& results) {
   std::vector<RunResult> played = played_over_seeds(chosen, arguments, results);
   const Progress progress("looking for ways to fit");
-  add_advice(played, chosen.scenario, evaluations);
+  add_advice(played, chosen, evaluations);
   return played;
 }
 
@@ -105,7 +105,7 @@ ChosenSchedules load_chosen(const Arguments& arguments, const std::vector<Output
   }
   scenario.sets = sets;
   std::vector<int> chosen = chosen_schedules(scenario, arguments.texts("--schedule"));
-  return {std::move(scenario), std::move(chosen), std::move(loaded.resolved)};
+  return {std::move(loaded), std::move(chosen)};
 }
 
 ChosenSchedules load_chosen(const Arguments& arguments, const Texts& inputs) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/base/outputs.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/app/verb.hpp"
 #include "sim/evaluation/chosen.hpp"
@@ -24,10 +25,8 @@ Option verbose_option();
 std::vector<Option> report_options();
 
 /// The scenario of report_options(), and the schedules to play.
-struct ChosenSchedules {
-  Scenario scenario;
+struct ChosenSchedules : LoadedScenario {
   std::vector<int> indices;
-  std::function<std::string()> resolved{};  ///< as LoadedScenario has it
 };
 /// --no-tuned, and what add_tuned() does unless it is given: adds the best synchronous schedule to the chosen ones.
 Option tuned_option();

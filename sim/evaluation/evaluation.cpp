@@ -16,12 +16,13 @@
 namespace accosim {
 namespace {
 
-/// All of a scenario and a schedule that prices and plays read: what differs elsewhere is the same to them.
+/// All of a scenario and a schedule that prices and plays read: what differs elsewhere is the same to them. In the
+/// order in which they are compared: what is large and seldom differs last.
 struct Question {
+  ScheduleSpec spec;
+  Training training;
   Model model;
   Cluster cluster;
-  Training training;
-  ScheduleSpec spec;
 
   bool operator==(const Question&) const = default;
 };
@@ -46,7 +47,7 @@ struct PlayQuestion {
 };
 
 Question setting_of(const Scenario& scenario, const ScheduleSpec& spec) {
-  Question setting{scenario.model, scenario.cluster, scenario.training, spec};
+  Question setting{spec, scenario.training, scenario.model, scenario.cluster};
   setting.spec.label.clear();
   setting.cluster.name.clear();
   setting.training.train_tokens = 0;

@@ -19,28 +19,29 @@ namespace {
 
 /// A scenario and one of its schedules, to be priced.
 struct Run {
-  std::shared_ptr<const Scenario> scenario;
-  const ScheduleSpec* spec = nullptr;
+  LoadedScenario loaded;
+  std::optional<std::size_t> schedule;  ///< index
   std::optional<Bytes> reserved;
 };
 
 Run run_of(const VerdictCase& of, const Published& published, const std::string& folder) {
   Run run;
   if (of.published.empty()) {
-    run.scenario = std::make_shared<const Scenario>(load_scenario(folder + "/" + of.scenario, of.settings).scenario);
-    for (const ScheduleSpec& spec : run.scenario->schedules)
-      if (spec.label == of.schedule) run.spec = &spec;
+    run.loaded = load_scenario(folder + "/" + of.scenario, of.settings);
+    const std::vector<ScheduleSpec>& schedules = run.loaded.scenario.schedules;
+    for (std::size_t i = 0; i < schedules.size(); ++i)
+      if (schedules[i].label == of.schedule) run.schedule = i;
   } else {
     for (const PublishedCase& one : published.cases) {
       if (one.id == of.published) {
-        run.scenario = one.scenario;
-        run.spec = &one.scenario->schedules[static_cast<std::size_t>(one.schedule)];
+        run.loaded = {*one.scenario, {}, {}, one.tree};
+        run.schedule = static_cast<std::size_t>(one.schedule);
       }
       if (one.id == of.published + " " + kMemoryGroup && one.asked == Asked::kMemoryReserved)
         run.reserved = Bytes{one.measured};
     }
   }
-  if (run.spec == nullptr)
+  if (!run.schedule)
     throw ScenarioError(
         {fmt::format("{}: there is no {}; name a schedule of the scenario, or a case of the folder", in_quotes(of.what),
                      in_quotes(of.published.empty() ? of.schedule : of.published))});
@@ -81,10 +82,13 @@ std::vector<VerdictRow> memory_verdicts(const std::vector<VerdictCase>& cases, c
   std::vector<VerdictRow> rows;
   for (const VerdictCase& of : cases) {
     const Run run = run_of(of, published, folder);
-    const int steps = run.scenario->training.gradient_accumulation_steps;
-    const std::vector<KindMemory> kinds = memory_by_kind(price(*run.scenario, *run.spec), *run.spec, steps);
+    const Scenario& scenario = run.loaded.scenario;
+    const ScheduleSpec& spec = scenario.schedules[*run.schedule];
+    const int steps = scenario.training.gradient_accumulation_steps;
+    const std::vector<KindMemory> kinds = memory_by_kind(price(scenario, spec), spec, steps);
     VerdictRow row{of, least_likely(kinds), {}, run.reserved};
-    if (row.kind.fit.verdict != FitVerdict::kFits) row.ways = ways_to_fit(*run.scenario, *run.spec);
+    if (row.kind.fit.verdict != FitVerdict::kFits)
+      row.ways = ways_to_fit(WhatIf(run.loaded, NetworkKind::kReference), *run.schedule);
     rows.push_back(std::move(row));
   }
   return rows;

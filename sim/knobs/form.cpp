@@ -94,16 +94,12 @@ std::optional<ScheduleSpec> Forms::read(const Form& form, const std::vector<Sche
   return std::nullopt;
 }
 
-std::vector<ScheduleKey> written_keys(const JsonValue& resolved, std::size_t index) {
+std::vector<ScheduleKey> written_keys(const ScenarioTree& tree, std::size_t index) {
   std::vector<ScheduleKey> keys;
   const std::string pointer = "/schedules" + pointer_part(index);
-  const JsonValue* const origins = resolved.find("origins");
-  const JsonValue* const entry = at_pointer(resolved, pointer);
-  for (const JsonMember& member : entry->members) {
-    const JsonValue* const origin = origins->find(pointer + pointer_part(member.key));
-    if (member.key == "name" || member.key == "label" || origin == nullptr || !is_written(origin->text)) continue;
-    keys.emplace_back(member.key, dump_json(member.value));
-  }
+  for (const JsonMember& member : at_pointer(tree.root, pointer)->members)
+    if (member.key != "name" && member.key != "label" && writes(tree, pointer + pointer_part(member.key)))
+      keys.emplace_back(member.key, dump_json(member.value));
   return keys;
 }
 

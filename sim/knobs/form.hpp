@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/base/json.hpp"
+#include "models/read/scenario_tree.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/training.hpp"
@@ -46,8 +46,8 @@ class Forms {
   std::vector<std::string>& left_out_;
 };
 
-/// What an entry of the scenario's schedules writes, without its name and label. `resolved`: the scenario's JSON.
-std::vector<ScheduleKey> written_keys(const JsonValue& resolved, std::size_t index);
+/// What an entry of the scenario's schedules writes, without its name and label.
+std::vector<ScheduleKey> written_keys(const ScenarioTree& tree, std::size_t index);
 
 /// A schedule of two rounds, of which `written` is written, is told their size where an alternative's accumulation, or
 /// else the training's, is odd; nothing where it need not be, or the work is divided by speed.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "models/base/json.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
@@ -80,11 +79,10 @@ Knob of_the_schedules(const LoadedScenario& loaded, const KnobRow& row, const st
 }  // namespace
 
 Knob knob_in_settings(const LoadedScenario& loaded, const KnobRow& row, const std::vector<std::size_t>& indices) {
-  const JsonDocument resolved = parse_json(loaded.resolved(), "");
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i)
     if (row.of_scenario != nullptr || std::find(indices.begin(), indices.end(), i) != indices.end())
-      entries.push_back({i, loaded.scenario.schedules[i].name, written_keys(resolved.root, i)});
+      entries.push_back({i, loaded.scenario.schedules[i].name, written_keys(*loaded.tree, i)});
   return row.of_scenario != nullptr ? of_the_scenario(loaded, row, entries) : of_the_schedules(loaded, row, entries);
 }
 

@@ -12,6 +12,4 @@ std::string in_words(const std::vector<ScheduleKey>& keys) {
   return text;
 }
 
-bool is_written(const std::string& origin) { return origin.rfind("default", 0) != 0; }
-
 }  // namespace accosim

@@ -28,7 +28,4 @@ struct Knob {
 /// Keys as a person reads them: "overlap backward, bucket_cap_mb 100".
 std::string in_words(const std::vector<ScheduleKey>& keys);
 
-/// The origin of a value, as "origins" of a resolved scenario has it, is a file or --set, and no default.
-bool is_written(const std::string& origin);
-
 }  // namespace accosim

@@ -11,17 +11,16 @@
 #include "models/base/names.hpp"
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
+#include "models/read/scenario_tree.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/crews.hpp"
-#include "sim/what_if/changes.hpp"
+#include "sim/knobs/settings.hpp"
 
 namespace accosim {
 namespace {
-
-std::string setting(const char* key, const char* value) { return fmt::format("/training/{}={}", key, value); }
 
 /// Nothing is chosen of a step that runs accocal's own kernels, or of a model whose micro-batches were measured.
 bool is_fixed(const Scenario& scenario) {
@@ -34,7 +33,6 @@ std::vector<Alternative> nodes(const LoadedScenario& loaded) { return ways_to_wo
 
 std::vector<Alternative> recomputations(const LoadedScenario& loaded) {
   const Training& training = loaded.scenario.training;
-  const RecomputedBlocks every{};
   const auto text = [](Recompute what) { return std::string("activation_recompute ") + name_of(what); };
   std::string now = training.activation_recompute == Recompute::kNone ? "" : text(training.activation_recompute);
   if (training.recomputed_blocks.every != 1)
@@ -44,14 +42,12 @@ std::vector<Alternative> recomputations(const LoadedScenario& loaded) {
   std::vector<Alternative> all{{now, {}, {}}};
   if (is_fixed(loaded.scenario)) return all;
   const Recompute whole = training.framework == Framework::kPytorch ? Recompute::kFullEarlyStop : Recompute::kFull;
-  for (const auto& [what, blocks] : {std::pair(Recompute::kNone, 1), std::pair(Recompute::kSelective, 1),
-                                     std::pair(whole, 2), std::pair(whole, 1)}) {
-    if (what == training.activation_recompute && training.recomputed_blocks == RecomputedBlocks{blocks, 1}) continue;
-    Alternative each{text(what), {}, {setting("activation_recompute", name_of(what))}};
-    if (blocks != 1) each.text += " of every 2nd block";
-    if (blocks != training.recomputed_blocks.every)
-      each.set.push_back(fmt::format("/training/recompute_every={}", blocks));
-    if (training.recomputed_blocks.fraction != every.fraction) each.set.emplace_back("/training/recompute_fraction=1");
+  for (const auto& [what, every] : {std::pair(Recompute::kNone, 1), std::pair(Recompute::kSelective, 1),
+                                    std::pair(whole, 2), std::pair(whole, 1)}) {
+    const RecomputedBlocks blocks{every, 1};
+    if (what == training.activation_recompute && training.recomputed_blocks == blocks) continue;
+    Alternative each{text(what), {}, recompute_settings(training, what, blocks)};
+    if (every != 1) each.text += " of every 2nd block";
     all.push_back(std::move(each));
   }
   return all;
@@ -64,39 +60,31 @@ std::vector<Alternative> implementations(const LoadedScenario& loaded) {
       training.framework == Framework::kMegatron ? Implementation::kFused : Implementation::kCompiled;
   std::vector<Alternative> all{{}};
   if (!is_fixed(loaded.scenario) && training.implementation == Implementation::kEager)
-    all.push_back(
-        {fmt::format("implementation {}", name_of(merged)), {}, {setting("implementation", name_of(merged))}});
+    all.push_back(of_training("implementation", name_of(merged)));
   return all;
 }
 
 std::vector<Alternative> optimizer_implementations(const LoadedScenario& loaded) {
-  const char* const fused = name_of(OptimizerImplementation::kFused);
   std::vector<Alternative> all{{}};
   if (!is_fixed(loaded.scenario) &&
       loaded.scenario.training.optimizer_implementation != OptimizerImplementation::kFused)
-    all.push_back(
-        {fmt::format("optimizer_implementation {}", fused), {}, {setting("optimizer_implementation", fused)}});
+    all.push_back(of_training("optimizer_implementation", name_of(OptimizerImplementation::kFused)));
   return all;
 }
 
 /// Fused attention where it is naive and the GPUs run it: in the training where that decides for all, else by group.
 std::vector<Alternative> attentions(const LoadedScenario& loaded) {
-  const Scenario& scenario = loaded.scenario;
+  const Cluster& cluster = loaded.scenario.cluster;
   std::vector<Alternative> all{{}};
-  if (is_fixed(scenario)) return all;
-  std::optional<Changed> fused = fuse_attention({scenario, scenario.schedules.front()});
-  if (!fused) return all;
-  const std::vector<NodeGroup>& now = fused->trial.scenario.cluster.nodes;
-  const JsonDocument resolved = parse_json(loaded.resolved(), "");
-  const JsonValue* const origins = resolved.root.find("origins");
-  bool by_training = fused->set.size() == now.size();
-  for (std::size_t g = 0; g < now.size(); ++g) {
-    const JsonValue* const origin = origins->find(of_group(scenario.cluster, g, "attention"));
+  if (is_fixed(loaded.scenario)) return all;
+  const std::vector<std::optional<Attention>> fused = fused_where_naive(cluster);
+  Alternative by_group = of_groups(cluster, fused);
+  if (by_group.set.empty()) return all;
+  bool by_training = true;
+  for (std::size_t g = 0; g < fused.size(); ++g)
     by_training =
-        by_training && now[g].attention == now.front().attention && (origin == nullptr || !is_written(origin->text));
-  }
-  if (by_training) fused->set = {setting("attention", name_of(now.front().attention))};
-  all.push_back({std::move(fused->name), {}, std::move(fused->set)});
+        by_training && fused[g] && fused[g] == fused[0] && !writes(*loaded.tree, of_group(cluster, g, "attention"));
+  all.push_back(by_training ? of_training("attention", name_of(*fused[0])) : std::move(by_group));
   return all;
 }
 

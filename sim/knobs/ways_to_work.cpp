@@ -9,6 +9,7 @@
 #include "models/base/json.hpp"
 #include "models/base/names.hpp"
 #include "models/base/reader.hpp"
+#include "models/read/scenario_tree.hpp"
 #include "models/spec/balance.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
@@ -27,25 +28,6 @@ constexpr double kFewNodes = 32;       ///< combinations of node counts that are
 constexpr std::size_t kMostWays = 64;  ///< combinations of halves
 constexpr const char* kMicroBatch = "micro_batch_size";
 constexpr const char* kSteps = "gradient_accumulation_steps";
-
-/// What the file or --set says.
-class Written {
- public:
-  explicit Written(const LoadedScenario& loaded)
-      : document_(parse_json(loaded.resolved(), "")), groups_(loaded.scenario.cluster.nodes) {}
-  /// Of a node group.
-  int nodes(std::size_t group) const { return groups_[group].count; }
-  /// Whether there is a value.
-  bool at(const std::string& pointer) const {
-    const JsonValue* const origins = document_.root.find("origins");
-    const JsonValue* const origin = origins == nullptr ? nullptr : origins->find(pointer);
-    return origin != nullptr && is_written(origin->text);
-  }
-
- private:
-  JsonDocument document_;
-  std::vector<NodeGroup> groups_;
-};
 
 /// value times up over down, where that is whole.
 std::optional<int> times(int value, int up, int down) {
@@ -74,12 +56,6 @@ std::optional<Scenario> scaled(Scenario scenario, int up, int down) {
   // Where every group has its own it is nobody's.
   training.micro_batch_size = times(training.micro_batch_size, up, down).value_or(training.micro_batch_size);
   return scenario;
-}
-
-std::string list_of(const std::vector<int>& steps) {
-  std::string text;
-  for (const int each : steps) text += (text.empty() ? "" : ",") + std::to_string(each);
-  return "[" + text + "]";
 }
 
 /// "4 x 22" of a group, or of GPUs that differ in it "4 x 22 and 10".
@@ -116,18 +92,19 @@ std::string work_in_words(const Scenario& scenario) {
 }
 
 /// What turns the scenario as it is written into this one.
-std::vector<std::string> work_settings(const Scenario& scenario, const Written& written) {
+std::vector<std::string> settings_from(const LoadedScenario& written, const Scenario& scenario) {
   const Training& training = scenario.training;
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
   std::vector<std::string> set{fmt::format("/training/{}={}", kMicroBatch, training.micro_batch_size),
                                fmt::format("/training/{}={}", kSteps, training.gradient_accumulation_steps)};
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::string size = of_group(scenario.cluster, g, kMicroBatch), steps = of_group(scenario.cluster, g, kSteps);
-    if (groups[g].count != written.nodes(g))
+    if (groups[g].count != written.scenario.cluster.nodes[g].count)
       set.push_back(fmt::format("{}={}", of_group(scenario.cluster, g, "count"), groups[g].count));
-    if (groups[g].micro_batch_size != training.micro_batch_size || written.at(size))
+    if (groups[g].micro_batch_size != training.micro_batch_size || writes(*written.tree, size))
       set.push_back(fmt::format("{}={}", size, groups[g].micro_batch_size));
-    if (!groups[g].accumulation_steps.empty()) set.push_back(steps + "=" + list_of(groups[g].accumulation_steps));
+    if (!groups[g].accumulation_steps.empty())
+      set.push_back(fmt::format("{}=[{}]", steps, fmt::join(groups[g].accumulation_steps, ",")));
   }
   return set;
 }
@@ -223,12 +200,13 @@ bool is_mixed(Cluster cluster) {
 /// The alternatives, each once.
 class Ways {
  public:
+  /// `loaded` outlives it.
   explicit Ways(const LoadedScenario& loaded) : written_(loaded), balance_(loaded.scenario.training.balance) {
     all_.push_back({words(loaded.scenario, balance_), {}, {}});
   }
 
   void add(const Scenario& scenario, Balance balance) {
-    Alternative each{words(scenario, balance), {}, work_settings(scenario, written_)};
+    Alternative each{words(scenario, balance), {}, settings_from(written_, scenario)};
     if (balance != balance_) each.keys.emplace_back("balance", quoted_json(name_of(balance)));
     if (std::none_of(all_.begin(), all_.end(), [&](const Alternative& other) { return other.text == each.text; }))
       all_.push_back(std::move(each));
@@ -240,14 +218,15 @@ class Ways {
   std::string words(const Scenario& scenario, Balance balance) const {
     std::string text;
     for (std::size_t g = 0; g < scenario.cluster.nodes.size() && text.empty(); ++g)
-      if (scenario.cluster.nodes[g].count != written_.nodes(g)) text = nodes_in_words(scenario.cluster) + ", ";
+      if (scenario.cluster.nodes[g].count != written_.scenario.cluster.nodes[g].count)
+        text = nodes_in_words(scenario.cluster) + ", ";
     if (balance != Balance::kSpeed) text += work_in_words(scenario);
     if (balance != Balance::kNone)
       text += fmt::format("{}balance {}", balance == Balance::kSpeed ? "" : ", ", name_of(balance));
     return text;
   }
 
-  Written written_;
+  const LoadedScenario& written_;
   Balance balance_;
   std::vector<Alternative> all_;
 };

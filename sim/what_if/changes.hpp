@@ -1,5 +1,4 @@
-// What a scenario could change to need less memory: each as the scenario that it makes, by its name and by the settings
-// that anybody can repeat with --set.
+// What a schedule could change to need less memory: each change as its settings, for a scenario that may have some.
 #pragma once
 
 #include <functional>
@@ -7,30 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/knobs/knob.hpp"
+#include "sim/what_if/what_if.hpp"
 
 namespace accosim {
 
-/// A scenario and one of its schedules, to be changed.
-struct Trial {
-  Scenario scenario;
-  ScheduleSpec spec;
-};
+/// Nothing: it is so already, or cannot be. What is refused is for WhatIf to say.
+using Change = std::function<std::optional<Alternative>(const Trial&)>;
+/// With these settings more than the scenario's own.
+using Fits = std::function<bool(const std::vector<std::string>& set)>;
 
-struct Changed {
-  std::string name;              ///< as a scenario writes it: "activation_recompute full"
-  std::vector<std::string> set;  ///< as --set takes them
-  Trial trial;
-};
+/// The settings of a trial and more of them.
+std::vector<std::string> joined(std::vector<std::string> set, const std::vector<std::string>& more);
 
-/// Nothing: it is so already, or cannot be.
-using Change = std::function<std::optional<Changed>(const Trial&)>;
-using Fits = std::function<bool(const Trial&)>;
-
-std::optional<Changed> fuse_attention(const Trial& trial);
+std::optional<Alternative> fuse_attention(const Trial& trial);
 /// Compiled code, or code that was fused by hand, from what merges less.
 Change implement(Implementation implementation);
 /// Recomputes more than before, in every block.

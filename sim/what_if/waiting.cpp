@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -40,25 +41,22 @@ std::vector<double> idle_of(const std::vector<Crew>& crews, const SteadyPlay& pl
   return idle;
 }
 
-Scenario with_micro_batch(const Scenario& scenario, int group, int micro_batch) {
-  Scenario tried = scenario;
-  tried.cluster.nodes[static_cast<std::size_t>(group)].micro_batch_size = micro_batch;
-  return tried;
-}
+/// A micro-batch of one node group.
+using OfSize = std::function<std::optional<Trial>(int micro_batch)>;
 
-bool fits(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
-  const Shared<Costs> costs = evaluations.costs(scenario, spec);
+bool fits(const Trial& trial, const Evaluations& evaluations) {
+  const Shared<Costs> costs = evaluations.costs(trial.scenario, trial.spec());
   return std::all_of(costs->kinds.begin(), costs->kinds.end(), [&](const RankKind& kind) {
-    return memory_of(kind, spec, scenario.training.gradient_accumulation_steps).total() <= kind.device.memory;
+    return memory_of(kind, trial.spec(), trial.scenario.training.gradient_accumulation_steps).total() <=
+           kind.device.memory;
   });
 }
 
-/// The largest micro-batch of the group that fits, above `now` and at most `most`; `now` when there is none.
-int largest_that_fits(const Scenario& scenario, const ScheduleSpec& spec, int group, int now, int most,
-                      const Evaluations& evaluations) {
+/// The largest micro-batch that fits, above `now` and at most `most`; `now` when there is none.
+int largest_that_fits(const OfSize& of_size, int now, int most, const Evaluations& evaluations) {
   while (now < most) {
     const int middle = now + (most - now + 1) / 2;
-    if (fits(with_micro_batch(scenario, group, middle), spec, evaluations))
+    if (const std::optional<Trial> trial = of_size(middle); trial && fits(*trial, evaluations))
       now = middle;
     else
       most = middle - 1;
@@ -67,11 +65,13 @@ int largest_that_fits(const Scenario& scenario, const ScheduleSpec& spec, int gr
 }
 
 /// What to do, as far as micro-batches go; empty where none was found to help.
-std::string better_micro_batch(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                               const Crew& waiting, const Crew& holding, const Evaluations& evaluations) {
+std::string better_micro_batch(const WhatIf& what_if, std::size_t schedule, const SteadyPlay& play, const Crew& waiting,
+                               const Crew& holding) {
+  const Scenario& scenario = what_if.scenario();
+  const Evaluations& evaluations = what_if.evaluations();
   // A node group has one micro-batch; a measured model's time does not depend on it; divided work has its own.
   if (waiting.group == holding.group || family_of(scenario.model).measured) return {};
-  if (spec.balance != Balance::kNone) return {};
+  if (scenario.schedules[schedule].balance != Balance::kNone) return {};
   const auto time = [&](const Crew& crew) {
     const int kind_of = play.costs->kind_of[static_cast<std::size_t>(crew.first_rank)];
     const RankKind& kind = play.costs->kinds[static_cast<std::size_t>(kind_of)];
@@ -83,31 +83,36 @@ std::string better_micro_batch(const Scenario& scenario, const ScheduleSpec& spe
   const double ratio = time(holding) / time(waiting);
   if (ratio <= 1) return {};
   const double now = samples_per_update(play) / play.measured.update_time.value;
+  const auto setting = [&](const Crew& crew, int micro_batch) {
+    return fmt::format("{}={}", of_group(scenario.cluster, static_cast<std::size_t>(crew.group), "micro_batch_size"),
+                       micro_batch);
+  };
   // The best of a few, as it is said; empty where none is worth saying.
   const auto advice = [&](const Crew& crew, const std::vector<int>& sizes) {
     std::string text;
     double best = kWorthSaying;
     for (const int micro_batch : sizes) {
       if (micro_batch == size(crew)) continue;
-      const Scenario tried = with_micro_batch(scenario, crew.group, micro_batch);
-      const auto then = evaluations.play(tried, spec, play.accumulation_steps);
+      const std::string set = setting(crew, micro_batch);
+      const std::optional<Trial> tried = what_if.with(schedule, {set});
+      if (!tried) continue;
+      const auto then = evaluations.play(tried->scenario, tried->spec(), play.accumulation_steps);
       const double samples = samples_per_update(*then);
       const double gain = samples / then->measured.update_time.value / now;
       if (gain < best) continue;
       best = gain;
       text = fmt::format(
-          "give {} micro-batches of {} instead of {} (--set {}={}): {:.0f} % more tokens per second, {:.0f} samples an "
+          "give {} micro-batches of {} instead of {} (--set {}): {:.0f} % more tokens per second, {:.0f} samples an "
           "update",
-          name_of(scenario.cluster, crew), micro_batch, size(crew),
-          of_group(scenario.cluster, static_cast<std::size_t>(crew.group), "micro_batch_size"), micro_batch,
-          100 * (gain - 1), samples);
+          name_of(scenario.cluster, crew), micro_batch, size(crew), set, 100 * (gain - 1), samples);
     }
     return text;
   };
   // What waits has time for more, if it has room; what is waited for can do less.
   constexpr double kRounding = 1 + 1e-9;  // a ratio of 3 may be 2.999...
   const int most = static_cast<int>(std::min(size(waiting) * ratio * kRounding, kMostTried));
-  const int fitting = largest_that_fits(scenario, spec, waiting.group, size(waiting), most + 1, evaluations);
+  const OfSize of_size = [&](int micro_batch) { return what_if.with(schedule, {setting(waiting, micro_batch)}); };
+  const int fitting = largest_that_fits(of_size, size(waiting), most + 1, evaluations);
   std::vector<int> sizes = {std::min(fitting, most)};
   if (fitting > most) sizes.push_back(fitting);
   std::string more = advice(waiting, sizes);
@@ -118,17 +123,17 @@ std::string better_micro_batch(const Scenario& scenario, const ScheduleSpec& spe
 
 }  // namespace
 
-std::optional<Warning> ranks_wait(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                                  const Evaluations& evaluations) {
+std::optional<Warning> ranks_wait(const WhatIf& what_if, std::size_t schedule, const SteadyPlay& play) {
   if (play.costs->kinds.size() < 2) return std::nullopt;
+  const Scenario& scenario = what_if.scenario();
   const std::vector<Crew> crews = crews_of(scenario.cluster);
   const std::vector<double> idle = idle_of(crews, play);
   const auto [least, most] = std::minmax_element(idle.begin(), idle.end());
   if (*most < kMuchIdle || *most - *least < kMuchMore) return std::nullopt;
   const Crew &waiting = crews[static_cast<std::size_t>(most - idle.begin())],
              &holding = crews[static_cast<std::size_t>(least - idle.begin())];
-  std::string advice = better_micro_batch(scenario, spec, play, waiting, holding, evaluations);
-  if (!traits_of(spec).delayed)
+  std::string advice = better_micro_batch(what_if, schedule, play, waiting, holding);
+  if (!traits_of(scenario.schedules[schedule]).delayed)
     advice +=
         fmt::format("{}choose a schedule whose ranks accumulate while they wait (acco)", advice.empty() ? "" : ", or ");
   return Warning{

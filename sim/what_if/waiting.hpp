@@ -3,19 +3,17 @@
 // is simulated before it is given.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
-#include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/what_if/what_if.hpp"
 
 namespace accosim {
 
 /// The warning "ranks_wait", where some ranks are idle for much of an update and others for clearly less. Its advice
 /// holds a --set where another micro-batch of a node group raises tokens per second and fits.
-std::optional<Warning> ranks_wait(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                                  const Evaluations& evaluations);
+std::optional<Warning> ranks_wait(const WhatIf& what_if, std::size_t schedule, const SteadyPlay& play);
 
 }  // namespace accosim

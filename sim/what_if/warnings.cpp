@@ -21,6 +21,7 @@
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/explain/windows.hpp"
+#include "sim/knobs/settings.hpp"
 #include "sim/result/statistics.hpp"
 #include "sim/what_if/looks_wrong.hpp"
 #include "sim/what_if/waiting.hpp"
@@ -67,11 +68,11 @@ std::optional<Warning> may_not_fit(const RunResult& result) {
 }
 
 /// Such as selective recomputation, which is of scores and softmax, under fused attention, which keeps neither.
-std::optional<Warning> recompute_saves_nothing(const Scenario& scenario, const ScheduleSpec& spec,
-                                               const RunResult& result, const Evaluations& evaluations) {
+std::optional<Warning> recompute_saves_nothing(const WhatIf& what_if, std::size_t schedule, const RunResult& result) {
+  const Scenario& scenario = what_if.scenario();
   const Recompute set = scenario.training.activation_recompute;
   if (set == Recompute::kNone) return std::nullopt;
-  const RecomputeGain gain = recompute_gain(scenario, spec, evaluations);
+  const RecomputeGain gain = recompute_gain(what_if, schedule);
   if (gain.saves > kLittleSaved * result.memory_resident) return std::nullopt;
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
   const bool fused = std::none_of(groups.begin(), groups.end(),
@@ -269,24 +270,20 @@ Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
                         accumulation_steps_of(group, crew.gpus.front(), divided.training),
                         work.empty() ? " micro-batches" : "", group.micro_batch_size);
   }
-  for (std::size_t g = 0; g < divided.cluster.nodes.size(); ++g) {
-    const NodeGroup& group = divided.cluster.nodes[g];
-    set += fmt::format(" --set {}={}", of_group(divided.cluster, g, "micro_batch_size"), group.micro_batch_size);
-    if (!group.accumulation_steps.empty())
-      set += fmt::format(" --set {}=[{}]", of_group(divided.cluster, g, "gradient_accumulation_steps"),
-                         fmt::join(group.accumulation_steps, ","));
-  }
+  for (const std::string& each : work_settings(divided.cluster)) set += " --set " + each;
   return {"work_divided", "the work is divided by speed: " + work,
           fmt::format("to write this division down, in a scenario of {} alone, without its balance:{}{}", spec.label,
                       divided.training.balance == Balance::kNone ? "" : " --set /training/balance=none", set)};
 }
 
-std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& spec, const SteadyPlay& play,
-                                 const RunResult& result, const Evaluations& evaluations) {
+std::vector<Warning> warnings_of(const WhatIf& what_if, std::size_t schedule, const SteadyPlay& play,
+                                 const RunResult& result) {
+  const Scenario& scenario = what_if.scenario();
+  const ScheduleSpec& spec = scenario.schedules[schedule];
   std::vector<Warning> warnings = looks_wrong(scenario.cluster);
-  for (const std::optional<Warning>& warning : {may_not_fit(result), computes_in_fp32(scenario, spec),
-                                                recompute_saves_nothing(scenario, spec, result, evaluations),
-                                                keeps_precision(scenario), casts_on_the_wire(spec, play)})
+  for (const std::optional<Warning>& warning :
+       {may_not_fit(result), computes_in_fp32(scenario, spec), recompute_saves_nothing(what_if, schedule, result),
+        keeps_precision(scenario), casts_on_the_wire(spec, play)})
     if (warning) warnings.push_back(*warning);
   for (std::optional<Warning> warning : {too_short(play, result), batch_differs(spec, play, result)})
     if (warning) warnings.push_back(std::move(*warning));
@@ -295,8 +292,7 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
     warnings.push_back({"communication_exposed",
                         fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
                         "raise gradient_accumulation_steps, overlap communication, or use a faster network"});
-  if (std::optional<Warning> warning = ranks_wait(scenario, spec, play, evaluations))
-    warnings.push_back(std::move(*warning));
+  if (std::optional<Warning> warning = ranks_wait(what_if, schedule, play)) warnings.push_back(std::move(*warning));
   if (std::any_of(play.costs->kinds.begin(), play.costs->kinds.end(), is_launch_bound))
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
                         "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
@@ -318,15 +314,16 @@ std::vector<Warning> warnings_of(const Scenario& scenario, const ScheduleSpec& s
 
 }  // namespace
 
-void add_advice(RunResult& result, const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+void add_advice(RunResult& result, const WhatIf& what_if, std::size_t schedule) {
   if (result.fit.verdict != FitVerdict::kFits) {
     const Stage stage("looking for ways to fit");
-    result.ways_to_fit = ways_to_fit(scenario, spec, evaluations);
+    result.ways_to_fit = ways_to_fit(what_if, schedule);
   }
   const Stage stage("looking for warnings");
-  const Division own = evaluations.divided(scenario, spec);
-  const auto play = evaluations.play(own.scenario, own.spec);
-  result.warnings = warnings_of(scenario, spec, *play, result, evaluations);
+  const ScheduleSpec& spec = what_if.scenario().schedules[schedule];
+  const Division own = what_if.evaluations().divided(what_if.scenario(), spec);
+  const auto play = what_if.evaluations().play(own.scenario, own.spec);
+  result.warnings = warnings_of(what_if, schedule, *play, result);
   if (!own.as_written) result.warnings.push_back(work_is_divided(own.scenario, spec));
 }
 
@@ -336,9 +333,12 @@ std::string difference_in_words(double fraction) {
   return percent < kLeastSaid ? fmt::format("less than {} %", kLeastSaid) : fmt::format("{:.2g} %", percent);
 }
 
-void add_advice(std::vector<RunResult>& results, const Scenario& scenario, const Evaluations& evaluations) {
+void add_advice(std::vector<RunResult>& results, const LoadedScenario& loaded, const Evaluations& evaluations) {
+  const WhatIf what_if(loaded, evaluations);
+  const std::vector<ScheduleSpec>& schedules = loaded.scenario.schedules;
   for (RunResult& result : results)
-    add_advice(result, scenario, *schedule_labelled(scenario, result.label), evaluations);
+    add_advice(result, what_if,
+               static_cast<std::size_t>(schedule_labelled(loaded.scenario, result.label) - schedules.data()));
 }
 
 std::vector<Warning> cautions_of(const Scenario& scenario, const Costs& costs) {

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "models/price/price.hpp"
-#include "models/read/check_schedules.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/resident.hpp"
+#include "sim/knobs/settings.hpp"
 #include "sim/what_if/changes.hpp"
 
 namespace accosim {
@@ -31,20 +31,26 @@ struct Need {
   const Fit& fit() const { return kinds[least].fit; }
 };
 
-/// Asks what trials come to.
+/// Asks what trials of a schedule come to.
 class Trials {
  public:
-  explicit Trials(const Evaluations& evaluations) : evaluations_(evaluations.on(NetworkKind::kReference)) {}
+  Trials(const WhatIf& what_if, std::size_t schedule)
+      : what_if_(what_if), evaluations_(what_if.evaluations().on(NetworkKind::kReference)), schedule_(schedule) {}
+
+  std::optional<Trial> with(std::vector<std::string> set) const { return what_if_.with(schedule_, std::move(set)); }
 
   Need need_of(const Trial& trial) const {
     const int steps = trial.scenario.training.gradient_accumulation_steps;
-    Need need{memory_by_kind(evaluations_.costs(trial.scenario, trial.spec), trial.spec, steps), 0};
+    Need need{memory_by_kind(evaluations_.costs(trial.scenario, trial.spec()), trial.spec(), steps), 0};
     need.least = static_cast<std::size_t>(&least_likely(need.kinds) - need.kinds.data());
     return need;
   }
 
   Fits surely_fits() const {
-    return [trials = *this](const Trial& trial) { return trials.need_of(trial).fit().verdict == FitVerdict::kFits; };
+    return [trials = *this](const std::vector<std::string>& set) {
+      const std::optional<Trial> trial = trials.with(set);
+      return trial && trials.need_of(*trial).fit().verdict == FitVerdict::kFits;
+    };
   }
 
   double time_ratio(const Trial& with, const Trial& without) const { return time_of(with) / time_of(without); }
@@ -52,11 +58,13 @@ class Trials {
  private:
   /// Seconds a sample.
   double time_of(const Trial& trial) const {
-    const auto play = evaluations_.play(trial.scenario, trial.spec);
+    const auto play = evaluations_.play(trial.scenario, trial.spec());
     return play->measured.update_time.value / samples_per_update(*play);
   }
 
+  WhatIf what_if_;
   Evaluations evaluations_;
+  std::size_t schedule_;
 };
 
 /// Synchronous schedules that shard something.
@@ -67,13 +75,6 @@ std::vector<Change> sharded_schedules() {
   return changes;
 }
 
-/// A schedule that waits in every micro-batch is refused where GPUs do different numbers of them, and where they are
-/// too many to be played.
-bool loads(const Trial& trial) {
-  const Scenario& scenario = trial.scenario;
-  return can_be_played(trial.spec, scenario.cluster, scenario.training, scenario.model);
-}
-
 void append(std::vector<Change>& changes, std::vector<Change> more) {
   for (Change& change : more) changes.push_back(std::move(change));
 }
@@ -82,9 +83,9 @@ void append(std::vector<Change>& changes, std::vector<Change> more) {
 bool has_own_micro_batches(const ScheduleSpec& spec) { return spec.balance == Balance::kNone; }
 
 /// Of a measured model neither the activations nor the kernels are known.
-std::vector<Change> changes_alone(const Scenario& scenario, const ScheduleSpec& spec, const Fits& surely_fits) {
+std::vector<Change> changes_alone(const Trial& now, const Fits& surely_fits) {
   std::vector<Change> changes;
-  if (!family_of(scenario.model).measured) {
+  if (!family_of(now.scenario.model).measured) {
     changes = {fuse_attention,
                implement(Implementation::kCompiled),
                implement(Implementation::kFused),
@@ -93,7 +94,7 @@ std::vector<Change> changes_alone(const Scenario& scenario, const ScheduleSpec& 
                recompute(Recompute::kFullEarlyStop),
                recompute(Recompute::kFull),
                recompute_some(surely_fits)};
-    if (has_own_micro_batches(spec)) changes.push_back(divide_micro_batch(surely_fits));
+    if (has_own_micro_batches(now.spec())) changes.push_back(divide_micro_batch(surely_fits));
   }
   append(changes, schedule_keys());
   append(changes, sharded_schedules());
@@ -146,23 +147,25 @@ Bytes saved(const Need& before, const Need& then) {
   return before.memory() - same->parts.total();  // kinds that hold as much are one
 }
 
-WayToFit way_of(const Changed& changed, const Need& before, const Need& then) {
-  return {changed.name, changed.set, then.memory(), then.room(), saved(before, then), then.fit()};
+WayToFit way_of(const Alternative& change, const Need& before, const Need& then) {
+  return {change.text, change.set, then.memory(), then.room(), saved(before, then), then.fit()};
 }
 
 std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const Trials& trials) {
   std::vector<WayToFit> together;
   Trial trial = now;
   Bytes room = before.room();
-  for (const Change& change : changes_together(now.spec, trials.surely_fits())) {
-    const std::optional<Changed> changed = change(trial);
-    if (!changed || !loads(changed->trial)) continue;
-    WayToFit way = way_of(*changed, before, trials.need_of(changed->trial));
+  for (const Change& change_of : changes_together(now.spec(), trials.surely_fits())) {
+    const std::optional<Alternative> change = change_of(trial);
+    if (!change) continue;
+    std::optional<Trial> then = trials.with(joined(trial.set, change->set));
+    if (!then) continue;
+    WayToFit way = way_of(*change, before, trials.need_of(*then));
     if (way.room < room + kWorthSaying) continue;
-    way.time_ratio = trials.time_ratio(changed->trial, now);
+    way.time_ratio = trials.time_ratio(*then, now);
     together.push_back(way);
     if (way.fits()) break;
-    trial = changed->trial;
+    trial = std::move(*then);
     room = way.room;
   }
   return together;
@@ -170,25 +173,26 @@ std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const
 
 }  // namespace
 
-WaysToFit ways_to_fit(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
-  const Trials trials(evaluations);
-  const Trial now{scenario, spec};
-  const bool measured = family_of(scenario.model).measured;
+WaysToFit ways_to_fit(const WhatIf& what_if, std::size_t schedule) {
+  const Trials trials(what_if, schedule);
+  const Trial now = what_if.now(schedule);
   const Need before = trials.need_of(now);
   WaysToFit ways;
-  for (const Change& change : changes_alone(scenario, spec, trials.surely_fits())) {
-    const std::optional<Changed> changed = change(now);
-    if (!changed || !loads(changed->trial)) continue;
-    WayToFit way = way_of(*changed, before, trials.need_of(changed->trial));
+  for (const Change& change_of : changes_alone(now, trials.surely_fits())) {
+    const std::optional<Alternative> change = change_of(now);
+    if (!change) continue;
+    const std::optional<Trial> then = trials.with(change->set);
+    if (!then) continue;
+    WayToFit way = way_of(*change, before, trials.need_of(*then));
     if (way.saves < kWorthSaying) continue;
-    way.time_ratio = trials.time_ratio(changed->trial, now);
+    way.time_ratio = trials.time_ratio(*then, now);
     ways.alone.push_back(way);
   }
   std::stable_sort(ways.alone.begin(), ways.alone.end(), [](const WayToFit& a, const WayToFit& b) {
     return std::pair(a.fit.verdict, a.time_ratio) < std::pair(b.fit.verdict, b.time_ratio);
   });
-  if (measured) return ways;
-  if (has_own_micro_batches(spec)) ways.largest_micro_batch = largest_micro_batch(now, trials.surely_fits());
+  if (family_of(now.scenario.model).measured) return ways;
+  if (has_own_micro_batches(now.spec())) ways.largest_micro_batch = largest_micro_batch(now, trials.surely_fits());
   if (ways.alone.empty() || !ways.alone.front().fits()) ways.together = tried_together(now, before, trials);
   return ways;
 }
@@ -207,12 +211,13 @@ std::string in_words(const WaysToFit& ways) {
   return text;
 }
 
-RecomputeGain recompute_gain(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
-  const Trials trials(evaluations);
-  const Trial with{scenario, spec};
-  Trial without = with;
-  without.scenario.training.activation_recompute = Recompute::kNone;
-  return {saved(trials.need_of(without), trials.need_of(with)), trials.time_ratio(with, without)};
+RecomputeGain recompute_gain(const WhatIf& what_if, std::size_t schedule) {
+  const Trials trials(what_if, schedule);
+  const Trial with = what_if.now(schedule);
+  const std::optional<Trial> without =
+      trials.with(recompute_settings(with.scenario.training, Recompute::kNone, RecomputedBlocks{}));
+  if (!without) return {};
+  return {saved(trials.need_of(*without), trials.need_of(with)), trials.time_ratio(with, *without)};
 }
 
 }  // namespace accosim

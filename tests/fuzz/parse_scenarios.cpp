@@ -88,7 +88,8 @@ bool is_small(const Scenario& scenario) {
          scenario.schedules.size() <= 8;
 }
 
-void play(const Scenario& scenario) {
+void play(const LoadedScenario& loaded) {
+  const Scenario& scenario = loaded.scenario;
   std::vector<RunResult> results;
   for (const ScheduleSpec& spec : scenario.schedules) {
     if (spec.bucket_cap > Bytes{0} && spec.bucket_cap < Bytes{1e6}) return;
@@ -97,7 +98,7 @@ void play(const Scenario& scenario) {
     std::ostringstream text;
     write_explanations(text, {explain(spec, played)}, {});
     require_printable(text.str(), "an explanation");
-    const RunResult result = advised(scenario, spec, NetworkKind::kReference);
+    const RunResult result = advised(loaded, results.size(), NetworkKind::kReference);
     const double time = result.update_time.value;
     require(std::isfinite(time) && time > 0, "an update takes " + std::to_string(time) + " s");
     require(result.update_time_low <= result.update_time && result.update_time <= result.update_time_high,
@@ -126,7 +127,7 @@ void read_scenario_file(const std::string& text) {
     require(false, std::string("what was resolved does not load: ") + error.what());
   }
   require(again == loaded.resolved(), "what was resolved is resolved to something else");
-  if (is_one_in(8, text) && is_small(loaded.scenario)) play(loaded.scenario);
+  if (is_one_in(8, text) && is_small(loaded.scenario)) play(loaded);
 }
 
 /// Each line a setting.
@@ -135,7 +136,7 @@ void read_settings(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line) && settings.size() < 20;) settings.push_back(line);
   const LoadedScenario loaded = load_scenario(data_dir() + "/scenarios/paper/finetune_2x4_a100.json", settings);
-  if (is_one_in(8, text) && is_small(loaded.scenario)) play(loaded.scenario);
+  if (is_one_in(8, text) && is_small(loaded.scenario)) play(loaded);
 }
 
 void read_config(const std::string& text) {

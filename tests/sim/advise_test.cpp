@@ -366,6 +366,21 @@ TEST(Knobs, AnAlternativeSaysAllThatItSets) {
   EXPECT_TRUE(odd);
 }
 
+TEST(Knobs, RecomputationOfSomeBlocksMayBeGivenUp) {
+  // recompute_every and recompute_fraction are of whole blocks, and refused beside none or selective.
+  for (const char* const some : {"/training/recompute_every=2", "/training/recompute_fraction=0.5"}) {
+    const std::vector<std::string> written{"/published={}", "/training/activation_recompute=full", some};
+    const LoadedScenario loaded = load_scenario("finetune_2x4_a100", written);
+    const Knob knob = knob_in_settings(loaded, knob_named("activation_recompute"), {});
+    EXPECT_EQ(knob.alternatives.size(), 5U);
+    for (const Alternative& each : knob.alternatives) {
+      std::vector<std::string> set = written;
+      set.insert(set.end(), each.set.begin(), each.set.end());
+      EXPECT_NO_THROW(load_scenario("finetune_2x4_a100", set)) << some << " " << each.text;
+    }
+  }
+}
+
 TEST(Knobs, OfTwoRoundsOneIsToldItsSizeWhereTheAccumulationIsOddAndNobodyDividesIt) {
   const Alternative odd{"", {}, {"/training/gradient_accumulation_steps=5"}}, even{"", {}, {}};
   Training training;

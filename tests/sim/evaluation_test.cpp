@@ -1,9 +1,11 @@
 // Is what was priced or played once remembered, and only where it would come out the same?
 #include "sim/evaluation/evaluation.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -21,6 +23,7 @@
 #include "sim/what_if/ladder.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sample_file.hpp"
 
 namespace accosim {
 namespace {
@@ -58,19 +61,34 @@ auto figures_of(const RunResult& result) {
 TEST(Evaluations, AddingAScheduleChangesNoOther) {
   Random random(20261123);
   for (int i = 0; i < 200; ++i) {
-    Scenario scenario = random_homogeneous(random);
-    if (i % 2 == 1) {  // unlike GPUs, and their work divided by speed in half of the cases
-      scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
-      for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = random.uniform(1, 3);
-      if (i % 4 == 3)
-        for (ScheduleSpec& spec : scenario.schedules) spec.balance = Balance::kSpeed;
-    }
-    const std::vector<RunResult> two = advised(scenario, {0, 1}, NetworkKind::kReference);
-    scenario.schedules.push_back(sample_schedule(i % 3 == 0 ? "zero3" : i % 3 == 1 ? "local_sgd" : "zero2"));
-    const int last = static_cast<int>(scenario.schedules.size()) - 1;
+    const int layers = random.integer(1, 6), heads = random.integer(2, 16), nodes = random.integer(1, 4),
+              gpus = random.integer(nodes == 1 ? 2 : 1, 8), polled = random.integer(1, 3);
+    const double bandwidth = std::pow(10.0, random.uniform(7, 11)), latency = std::pow(10.0, random.uniform(-6, -3));
+    std::vector<std::string> sets{fmt::format("/model/n_layer={}", layers),
+                                  fmt::format("/model/n_embd={}", 64 * heads),
+                                  fmt::format("/model/n_head={}", heads),
+                                  fmt::format("/cluster/nodes/*/count={}", nodes),
+                                  fmt::format("/cluster/nodes/*/gpus={}", gpus),
+                                  fmt::format("/cluster/nodes/*/nics/bandwidth={} B/s", bandwidth),
+                                  fmt::format("/cluster/nodes/*/nics/latency={} s", latency),
+                                  fmt::format("/training/micro_batch_size={}", random.integer(1, 16)),
+                                  fmt::format("/training/gradient_accumulation_steps={}", 2 * random.integer(1, 6)),
+                                  fmt::format("/schedules/2/poll_every={}", polled),
+                                  fmt::format("/schedules/3/poll_every={}", polled),
+                                  fmt::format("/schedules/3/rollback_estimate={}", random.integer(0, 1) == 1)};
+    const int groups = 1 + i % 2;  // unlike GPUs, and their work divided by speed in half of the cases
+    if (groups == 2) sets.push_back(fmt::format("/cluster/nodes/1/device/slowdown={}", random.uniform(1, 3)));
+    if (i % 4 == 3) sets.emplace_back("/training/balance=speed");
+    const std::vector<RunResult> two =
+        advised(load_sample(sets, groups), std::vector<int>{0, 1}, NetworkKind::kReference);
+    const char* const another = i % 3 == 0 ? "zero3" : i % 3 == 1 ? "local_sgd" : "zero2";
+    sets.insert(sets.begin(), fmt::format(R"(/schedules=[{{"name": "zero1"}}, {{"name": "ddp"}}, {{"name": "dpu"}},
+      {{"name": "acco"}}, {{"name": "{}"}}])",
+                                          another));
+    const LoadedScenario more = load_sample(sets, groups);
     const Evaluations evaluations(NetworkKind::kReference);
-    ladder(scenario, scenario.schedules[1], scenario.schedules[3], evaluations);
-    const std::vector<RunResult> three = advised(scenario, {last, 0, 1}, evaluations);
+    ladder(more.scenario, more.scenario.schedules[1], more.scenario.schedules[3], evaluations);
+    const std::vector<RunResult> three = advised(more, std::vector<int>{4, 0, 1}, evaluations);
     for (const std::size_t one : {0, 1}) EXPECT_EQ(figures_of(three[one + 1]), figures_of(two[one])) << i;
   }
 }
@@ -93,10 +111,7 @@ TEST(Evaluations, DivideTheWorkForEachScheduleByItself) {
 
 TEST(Evaluations, SayWhatTheyDividedAndHowToWriteItDown) {
   std::vector<std::string> set{"/schedules=[{\"name\": \"zero1\"}]", "/baseline=zero1", "/training/balance=speed"};
-  const auto run = [&] {
-    const Scenario scenario = load_scenario("mixed_16_a100_16_v100", set).scenario;
-    return advised(scenario, scenario.schedules[0], NetworkKind::kReference);
-  };
+  const auto run = [&] { return advised(load_scenario("mixed_16_a100_16_v100", set), 0, NetworkKind::kReference); };
   const RunResult divided = run();
   const auto said = std::find_if(divided.warnings.begin(), divided.warnings.end(),
                                  [](const Warning& each) { return each.code == "work_divided"; });
@@ -111,10 +126,10 @@ TEST(Evaluations, SayWhatTheyDividedAndHowToWriteItDown) {
 TEST(Evaluations, WaysToFitAreChangesOfTheScenarioAsItIsWritten) {
   const std::vector<std::string> asked{"/training/balance=speed", "/training/micro_batch_size=8",
                                        "/model=gpt-neo-2.7b"};
-  const Scenario scenario = load_scenario("mixed_16_a100_16_v100", asked).scenario;
+  const LoadedScenario loaded = load_scenario("mixed_16_a100_16_v100", asked);
   const Evaluations evaluations(NetworkKind::kReference);
-  const ScheduleSpec& ddp = *schedule_labelled(scenario, "ddp");
-  const RunResult run = advised(scenario, ddp, evaluations);
+  const ScheduleSpec* const ddp = schedule_labelled(loaded.scenario, "ddp");
+  const RunResult run = advised(loaded, static_cast<std::size_t>(ddp - loaded.scenario.schedules.data()), evaluations);
   ASSERT_GE(run.ways_to_fit.alone.size(), 5U);
   EXPECT_EQ(run.ways_to_fit.largest_micro_batch, 0) << "micro-batches follow from the division";
   for (const WayToFit& way : run.ways_to_fit.alone) {

@@ -22,6 +22,7 @@
 #include "sim/what_if/looks_wrong.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sample_file.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {
@@ -99,15 +100,15 @@ TEST(Run, AResultHasThePricesThatItWasPlayedAt) {
 }
 
 TEST(Memory, TheGpuWithLeastRoomDecides) {
-  Scenario scenario = sample_scenario(1, 2);
-  scenario.cluster.nodes[0].devices[1].memory = Bytes{20e9};
-  scenario.cluster.nodes[0].devices[1].name = "small";
-  const RunResult roomy = advised(scenario, scenario.schedules[0], kReference);
+  const auto with = [](const std::string& memory) {
+    return load_sample({"/cluster/nodes/0/gpus=2", "/cluster/nodes/0/device=[" + sample_device_json() + ", " +
+                                                       sample_device_json("small", memory) + "]"});
+  };
+  const RunResult roomy = advised(with("20 GB"), 0, kReference);
   EXPECT_EQ(roomy.memory_capacity.value, 20e9);
   EXPECT_TRUE(roomy.fits());
   EXPECT_FALSE(warns(roomy, "does_not_fit"));
-  scenario.cluster.nodes[0].devices[1].memory = Bytes{1.1e9};
-  const RunResult tight = advised(scenario, scenario.schedules[0], kReference);
+  const RunResult tight = advised(with("1.1 GB"), 0, kReference);
   EXPECT_FALSE(tight.fits());
   EXPECT_TRUE(warns(tight, "does_not_fit"));
   // Both kinds are told, the roomy one too; a slowed GPU that holds as much is no kind of its own.
@@ -117,7 +118,7 @@ TEST(Memory, TheGpuWithLeastRoomDecides) {
   EXPECT_EQ(tight.memory_by_kind[1].device, "small");
   EXPECT_FALSE(tight.ways_to_fit.alone.empty());
   EXPECT_TRUE(roomy.ways_to_fit.alone.empty());
-  scenario.cluster.nodes[0].devices[1] = scenario.cluster.nodes[0].devices[0];
+  Scenario scenario = sample_scenario(1, 2);
   scenario.cluster.nodes[0].devices[1].slowdown = 2;
   const RunResult slowed = advised(scenario, scenario.schedules[0], kReference);
   ASSERT_EQ(slowed.memory_by_kind.size(), 1U);
@@ -125,10 +126,10 @@ TEST(Memory, TheGpuWithLeastRoomDecides) {
 }
 
 TEST(Memory, WhatIsTightIsWarnedOfAndCountsAsFitting) {
-  Scenario scenario = sample_scenario(1, 2);
-  const Bytes held = advised(scenario, scenario.schedules[0], kReference).memory_resident;
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * held;
-  const RunResult tight = advised(scenario, scenario.schedules[0], kReference);
+  const Bytes held = advised(load_sample({}), 0, kReference).memory_resident;
+  const LoadedScenario loaded =
+      load_sample({"/cluster/nodes/0/device/memory=" + std::to_string(std::lround(1.001 * held.value)) + " B"});
+  const RunResult tight = advised(loaded, 0, kReference);
   EXPECT_TRUE(tight.fits()) << "more likely than not";
   EXPECT_GT(tight.fit.probability, 0.5);
   EXPECT_TRUE(warns(tight, "tight"));
@@ -136,10 +137,8 @@ TEST(Memory, WhatIsTightIsWarnedOfAndCountsAsFitting) {
 }
 
 TEST(Utilization, RecomputationIsWorkOfTheHardwareNotOfTheModel) {
-  Scenario scenario = sample_scenario(1, 2);
-  const RunResult kept = advised(scenario, scenario.schedules[0], kReference);
-  scenario.training.activation_recompute = Recompute::kFull;
-  const RunResult again = advised(scenario, scenario.schedules[0], kReference);
+  const RunResult kept = advised(load_sample({}), 0, kReference);
+  const RunResult again = advised(load_sample({"/training/activation_recompute=full"}), 0, kReference);
   // The same model FLOPs in more time; of the hardware, the blocks' forward once more: between 1 and 4/3 of what was.
   EXPECT_NEAR(again.mfu * again.update_time.value, kept.mfu * kept.update_time.value, 1e-12);
   const double more = again.hfu * again.update_time.value / (kept.hfu * kept.update_time.value);
@@ -245,17 +244,17 @@ std::string setting_in(const std::string& advice) {
 TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
   // The V100s take micro-batches of 2 beside 8 on the A100s, and are done first. Under zero1 they have room for 3; ddp
   // has none on them, so the A100s take fewer.
-  const Scenario scenario = load_scenario("mixed_a100_v100", {}).scenario;
-  for (const auto& [index, group] : {std::pair(1, "/cluster/nodes/1/"), std::pair(0, "/cluster/nodes/0/")}) {
-    const RunResult before = advised(scenario, scenario.schedules[static_cast<std::size_t>(index)], kReference);
+  const LoadedScenario loaded = load_scenario("mixed_a100_v100", {});
+  for (const auto& [index, group] :
+       {std::pair(std::size_t{1}, "/cluster/nodes/1/"), std::pair(std::size_t{0}, "/cluster/nodes/0/")}) {
+    const RunResult before = advised(loaded, index, kReference);
     const Warning* const warning = ranks_wait_of(before);
     ASSERT_NE(warning, nullptr) << before.label;
     EXPECT_EQ(warning->message.find("V100-SXM2-32GB of \"v100\" wait for A100-SXM4-80GB of \"a100\": "), 0U)
         << warning->message;
     const std::string set = setting_in(warning->advice);
     EXPECT_EQ(set.find(group), 0U) << warning->advice;
-    const Scenario followed = load_scenario("mixed_a100_v100", {set}).scenario;
-    const RunResult after = advised(followed, followed.schedules[static_cast<std::size_t>(index)], kReference);
+    const RunResult after = advised(load_scenario("mixed_a100_v100", {set}), index, kReference);
     const double gain = after.tokens_per_second / before.tokens_per_second - 1;
     EXPECT_GT(gain, 0.01) << warning->advice;
     EXPECT_NE(warning->advice.find(std::to_string(std::lround(100 * gain)) + " % more tokens per second"),
@@ -269,41 +268,41 @@ TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
 
 TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
   // Equal micro-batches of 4 on GPUs of which half are three times slower: a quick network, a host that never waits.
-  Scenario scenario = sample_scenario(1, 4, 10'000);
-  for (Device& device : scenario.cluster.nodes[0].devices) device.launch_interval = Seconds{0};
-  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
-  scenario.cluster.nodes[0].name = "fast";
-  scenario.cluster.nodes[1].name = "slow";
-  for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = 3;
-  const ScheduleSpec& zero1 = scenario.schedules[0];
-  const RunResult before = advised(scenario, zero1, kReference);
+  const auto advised_with = [](const std::vector<std::string>& more) {
+    std::vector<std::string> sets{"/cluster/nodes/*/gpus=4",
+                                  "/cluster/nodes/*/nics/bandwidth=10 Tbit/s",
+                                  "/cluster/nodes/*/device/launch_interval=0 s",
+                                  "/cluster/nodes/0/name=fast",
+                                  "/cluster/nodes/1/name=slow",
+                                  "/cluster/nodes/1/device/slowdown=3"};
+    sets.insert(sets.end(), more.begin(), more.end());
+    return advised(load_sample(sets, 2), 0, kReference);  // zero1
+  };
+  const RunResult before = advised_with({});
   const Warning* const roomy = ranks_wait_of(before);
   ASSERT_NE(roomy, nullptr);
   EXPECT_EQ(roomy->message.find("sample GPU of \"fast\" wait for sample GPU (3 times slower) of \"slow\": "), 0U)
       << roomy->message;
   // In the time of 4 on a slow one 12 on a fast: 16 samples instead of 8 in hardly more. Or 13: kernels take some time
   // whatever their size, on the slow ones three times as much.
-  Scenario followed = scenario;
   const auto rate = [&](int samples) {
-    followed.cluster.nodes[0].micro_batch_size = samples;
-    return advised(followed, zero1, kReference).tokens_per_second;
+    return advised_with({"/cluster/nodes/0/micro_batch_size=" + std::to_string(samples)}).tokens_per_second;
   };
   const char* const best = rate(13) > rate(12) ? "13" : "12";
   EXPECT_EQ(setting_in(roomy->advice), std::string("/cluster/nodes/0/micro_batch_size=") + best) << roomy->advice;
   EXPECT_GT(rate(12), 1.8 * before.tokens_per_second);
 
   // The same without room for another sample: a slow one does 1 sample (of 3 times 1) while a fast one does 4.
-  const Costs costs = price(scenario, zero1);
-  const Bytes held = memory_of(costs.kinds[0], zero1, scenario.training.gradient_accumulation_steps).total();
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * held;
-  const RunResult crowded = advised(scenario, zero1, kReference);
+  const ScheduleSpec zero1 = load_sample({}).scenario.schedules[0];
+  const Bytes held = memory_of(before.costs->kinds[0], zero1, 4).total();
+  const std::string room = "/cluster/nodes/0/device/memory=" + std::to_string(std::lround(1.001 * held.value)) + " B";
+  const RunResult crowded = advised_with({room});
   EXPECT_EQ(crowded.fit.verdict, FitVerdict::kTight);
   const Warning* const tight = ranks_wait_of(crowded);
   ASSERT_NE(tight, nullptr);
   EXPECT_EQ(setting_in(tight->advice), "/cluster/nodes/1/micro_batch_size=1") << tight->advice;
-  followed = scenario;
-  followed.cluster.nodes[1].micro_batch_size = 1;
-  EXPECT_GT(advised(followed, zero1, kReference).tokens_per_second, 1.5 * crowded.tokens_per_second);
+  EXPECT_GT(advised_with({room, "/cluster/nodes/1/micro_batch_size=1"}).tokens_per_second,
+            1.5 * crowded.tokens_per_second);
 }
 
 TEST(Waiting, OfOneNodeGroupOnlyAnotherScheduleHelps) {

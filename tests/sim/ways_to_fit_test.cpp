@@ -1,33 +1,57 @@
 // Is each way to make a schedule fit one that was tried, with what it brings?
 #include "sim/what_if/ways_to_fit.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "models/spec/device.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
+#include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/best_synchronous.hpp"
+#include "sim/what_if/what_if.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sample_file.hpp"
 
 namespace accosim {
 namespace {
 
 constexpr NetworkKind kReference = NetworkKind::kReference;
 
+using Texts = std::vector<std::string>;
+
+std::string memory_of(Bytes bytes, const char* group = "0") {
+  return fmt::format("/cluster/nodes/{}/device/memory={:.0f} B", group, bytes.value);
+}
+
 /// GPT of 36 blocks of 1280 on one node of 8, 8 sequences of 512 a micro-batch; every GPU has `gib`.
-Scenario scenario_with(double gib) {
-  Scenario scenario = sample_scenario(1, 8);
-  scenario.model = sample_model(36, 1280);
-  scenario.cluster.nodes[0].micro_batch_size = scenario.training.micro_batch_size = 8;
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{gib * 0x1p30};
-  return scenario;
+LoadedScenario scenario_with(double gib, const Texts& sets = {}, int groups = 1) {
+  Texts all{"/model/n_layer=36", "/model/n_embd=1280", "/model/n_head=20", "/training/micro_batch_size=8",
+            memory_of(Bytes{gib * 0x1p30}, "*")};
+  all.insert(all.end(), sets.begin(), sets.end());
+  return load_sample(all, groups);
+}
+/// With one schedule, by its name and other keys.
+LoadedScenario scenario_of(const std::string& schedule, double gib, Texts sets = {}) {
+  sets.insert(sets.begin(), R"(/schedules=[{"name": )" + schedule + "}]");
+  return scenario_with(gib, sets);
+}
+
+/// Of the schedule of that name.
+WaysToFit ways_of(const LoadedScenario& loaded, const std::string& schedule) {
+  const ScheduleSpec* const spec = schedule_labelled(loaded.scenario, schedule);
+  return ways_to_fit(WhatIf(loaded, kReference), static_cast<std::size_t>(spec - loaded.scenario.schedules.data()));
 }
 
 double resident(const Scenario& scenario, const ScheduleSpec& spec) {
@@ -40,13 +64,75 @@ const WayToFit* find(const WaysToFit& ways, const std::string& change) {
   return way == ways.alone.end() ? nullptr : &*way;
 }
 
+TEST(WhatIf, IsWhatLoadsWithTheSettings) {
+  for (const char* const name : {"mixed_a100_v100", "two_sites_2x16_a100", "llama-2-7b_fsdp_hsdp"}) {
+    const LoadedScenario loaded = load_scenario(name, {"/published={}"});
+    const WhatIf what_if(loaded, kReference);
+    for (const Texts& sets :
+         {Texts{},
+          {"/cluster/nodes/0/micro_batch_size=3", "/schedules/0/parameter_dtype=fp32"},
+          {"/training/gradient_accumulation_steps=12", "/schedules/*/label=null"},
+          {"/cluster/nodes/*/device=V100-SXM2-32GB", "/training/precision=fp16", "/training/attention=naive"},
+          {"/model=gpt2", "/training/activation_recompute=full", "/training/recompute_every=2"},
+          {"/schedules/1={\"name\": \"zero2\", \"label\": \"another\"}"}}) {
+      Texts all{"/published={}"};
+      all.insert(all.end(), sets.begin(), sets.end());
+      std::optional<Scenario> whole;
+      try {
+        whole = load_scenario(name, all).scenario;
+      } catch (const ScenarioError&) {
+      }
+      for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i) {
+        const std::optional<Trial> trial = what_if.with(i, sets);
+        if (!whole) continue;  // another schedule may refuse what this one takes
+        ASSERT_TRUE(trial) << name << " " << fmt::format("{}", fmt::join(sets, " "));
+        EXPECT_EQ(trial->scenario.model, whole->model);
+        EXPECT_EQ(trial->scenario.cluster, whole->cluster);
+        EXPECT_EQ(trial->scenario.training, whole->training);
+        EXPECT_EQ(trial->spec(), whole->schedules[i]);
+      }
+    }
+    EXPECT_FALSE(what_if.with(0, {"/training/micro_batch_size=0"}));
+    EXPECT_FALSE(what_if.with(0, {"/schedules/0/colour=red"}));
+    EXPECT_FALSE(what_if.with(0, {"/model=nowhere.json"}));
+  }
+}
+
+TEST(WhatIf, TheBestSynchronousScheduleIsWhatWritesItDown) {
+  // Of another framework's form, and one of the scenario's own with its work divided.
+  int others = 0, own = 0;
+  for (const auto& [name, sets] :
+       {std::pair<std::string, Texts>{"pretrain_4x8_a100", {}},
+        {"two_sites_2x16_a100", {}},
+        {"mixed_a100_v100", {}},
+        {"mixed_16_a100_16_v100", {}},
+        {"pretrain_4x8_a100",
+         {"/training/framework=deepspeed", "/published={}", "/schedules=[{\"name\": \"acco\"}]", "/baseline=acco"}}}) {
+    LoadedScenario loaded = load_scenario(name, sets);
+    std::vector<int> chosen;
+    for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i) chosen.push_back(static_cast<int>(i));
+    add_best_synchronous(loaded.scenario, chosen, kReference);
+    ASSERT_TRUE(loaded.scenario.best_synchronous) << name;
+    const AddedSchedule& added = *loaded.scenario.best_synchronous;
+    (added.entry.empty() ? own : others) += 1;
+    const WhatIf what_if(loaded, kReference);
+    const std::optional<Trial> trial = what_if.with(added.index, {});
+    ASSERT_TRUE(trial) << name;
+    EXPECT_EQ(trial->spec(), loaded.scenario.schedules[added.index]) << name << " " << added.name();
+    EXPECT_TRUE(what_if.with(added.index, {fmt::format("/schedules/{}/parameter_dtype=fp32", added.index)})) << name;
+  }
+  EXPECT_GE(others, 1);
+  EXPECT_GE(own, 1);
+}
+
 TEST(WaysToFit, SaveWhatTheyWereTriedToSave) {
   // Each against the resident memory of the scenario in which only that is changed.
-  Scenario scenario = scenario_with(8);
-  scenario.cluster.nodes[0].attention = Attention::kNaive;
-  scenario.model.activation = Activation::kGeluNew;  // eight kernels in eager code, which keep what they made
-  const ScheduleSpec ddp = sample_schedule("ddp");
-  const WaysToFit ways = ways_to_fit(scenario, ddp);
+  const LoadedScenario loaded = scenario_with(
+      8, {"/training/attention=naive",
+          "/model/activation_function=gelu_new"});  // eight kernels in eager code, which keep what they made
+  const Scenario& scenario = loaded.scenario;
+  const ScheduleSpec& ddp = *schedule_labelled(scenario, "ddp");
+  const WaysToFit ways = ways_of(loaded, "ddp");
   const double now = resident(scenario, ddp);
   const auto expect = [&](const std::string& change, const Scenario& changed, const ScheduleSpec& spec) {
     const WayToFit* const way = find(ways, change);
@@ -81,83 +167,85 @@ TEST(WaysToFit, SaveWhatTheyWereTriedToSave) {
 }
 
 TEST(WaysToFit, LeaveOutWhatIsSetOrSavesNothing) {
-  Scenario scenario = scenario_with(8);  // flash
-  const ScheduleSpec zero1 = sample_schedule("zero1");
-  WaysToFit ways = ways_to_fit(scenario, zero1);
+  WaysToFit ways = ways_of(scenario_with(8), "zero1");
   EXPECT_FALSE(find(ways, "attention flash"));
   EXPECT_FALSE(find(ways, "activation_recompute selective")) << "there are no scores to recompute";
   EXPECT_FALSE(find(ways, "schedule zero1"));
   EXPECT_TRUE(find(ways, "activation_recompute full"));
-  scenario.training.activation_recompute = Recompute::kFull;
-  scenario.training.implementation = Implementation::kCompiled;
-  ways = ways_to_fit(scenario, zero1);
+  ways =
+      ways_of(scenario_with(8, {"/training/activation_recompute=full", "/training/implementation=compiled"}), "zero1");
   EXPECT_FALSE(find(ways, "activation_recompute full"));
   EXPECT_FALSE(find(ways, "implementation compiled"));
 }
 
+TEST(WaysToFit, LeaveOutWhatTheScenarioCannotHave) {
+  // Of four blocks there is no eighth: the reader refuses recompute_every 8, so nobody is told to set it.
+  const LoadedScenario loaded = scenario_with(1, {"/model/n_layer=4"});
+  for (const WayToFit& way : ways_of(loaded, "ddp").alone)
+    EXPECT_EQ(way.change.find("recompute_every 8"), std::string::npos) << way.change;
+  EXPECT_FALSE(
+      WhatIf(loaded, kReference).with(0, {"/training/activation_recompute=full", "/training/recompute_every=8"}));
+}
+
 TEST(WaysToFit, WhatAScheduleKeepsMayBeGivenUp) {
-  // Each key as it costs memory, beside the same schedule with it as it saves some.
-  Scenario scenario = scenario_with(2);
-  scenario.cluster.nodes[0].count = 2;  // so that a node is not the world
-  ScheduleSpec zero3 = sample_schedule("zero3");
-  zero3.sync = Sync::kEveryMicroBatch;
-  const auto expect = [&](const std::string& change, const ScheduleSpec& spec) {
-    const WaysToFit ways = ways_to_fit(scenario, spec);
+  // Each key as it costs memory, beside the same schedule with it as it saves some. Two nodes, so that a node is not
+  // the world.
+  Texts sets{"/cluster/nodes/0/count=2"};
+  const auto expect = [&](const std::string& change, const std::string& key) {
+    const LoadedScenario saving = scenario_of(R"("zero3", "sync": "every_micro_batch")", 2, sets);
+    Texts costly = sets;
+    costly.push_back("/schedules/0/" + key);
+    const WaysToFit ways = ways_of(scenario_of(R"("zero3", "sync": "every_micro_batch")", 2, costly), "zero3");
     const WayToFit* const way = find(ways, change);
     ASSERT_TRUE(way) << change;
-    EXPECT_NEAR(way->memory.value, resident(scenario, zero3), 1) << change;
-    EXPECT_FALSE(find(ways_to_fit(scenario, zero3), change)) << change;
+    EXPECT_NEAR(way->memory.value, resident(saving.scenario, saving.scenario.schedules[0]), 1) << change;
+    EXPECT_FALSE(find(ways_of(saving, "zero3"), change)) << change;
   };
-  ScheduleSpec spec = zero3;
-  spec.shard_group = ShardGroup::kNode;
-  expect("shard_group world", spec);
-  spec = zero3;
-  spec.reshard_after_forward = false;
-  expect("reshard_after_forward true", spec);
-  spec = zero3;
-  spec.sync = Sync::kLastMicroBatch;
-  expect("sync every_micro_batch", spec);
+  expect("shard_group world", "shard_group=node");
+  expect("reshard_after_forward true", "reshard_after_forward=false");
+  expect("sync every_micro_batch", "sync=last_micro_batch");
   // Units that stay after the backward pass are most where the activations are gone, so of few activations.
-  scenario.cluster.nodes[0].micro_batch_size = scenario.training.micro_batch_size = 1;
-  spec = zero3;
-  spec.reshard_after_backward = false;
-  expect("reshard_after_backward true", spec);
+  sets.emplace_back("/training/micro_batch_size=1");
+  expect("reshard_after_backward true", "reshard_after_backward=false");
 }
 
 TEST(WaysToFit, APartialShardMayBeGivenUpButNotTheHybridShardingThatItBelongsTo) {
   // Of 2 GPUs a node half of the parameters is a shard, kept in 2 bytes. shard_group world beside a written all_reduce
   // would be refused.
-  Scenario scenario = scenario_with(2);
-  scenario.cluster.nodes[0].count = 2;
-  ScheduleSpec hybrid = sample_schedule("zero3");
-  hybrid.sync = Sync::kEveryMicroBatch;
-  hybrid.shard_group = ShardGroup::kNode;
-  ScheduleSpec late = hybrid;
-  late.all_reduce = Sync::kLastMicroBatch;
-  const WaysToFit ways = ways_to_fit(scenario, late);
+  const std::string hybrid = R"("zero3", "sync": "every_micro_batch", "shard_group": "node")";
+  const Texts two{"/cluster/nodes/0/count=2"};
+  const LoadedScenario late = scenario_of(hybrid + R"(, "all_reduce": "last_micro_batch")", 2, two);
+  const WaysToFit ways = ways_of(late, "zero3");
   const WayToFit* const way = find(ways, "all_reduce every_micro_batch");
   ASSERT_TRUE(way);
-  const double P = static_cast<double>(parameter_count(scenario.model));
-  const double gpus = scenario.cluster.nodes[0].gpus;
+  const double P = static_cast<double>(parameter_count(late.scenario.model));
+  const double gpus = late.scenario.cluster.nodes[0].gpus;
   EXPECT_NEAR(way->saves.value, 2 * std::ceil(P / gpus), 1);
   EXPECT_FALSE(find(ways, "shard_group world"));
-  EXPECT_TRUE(find(ways_to_fit(scenario, hybrid), "shard_group world"));
-  EXPECT_FALSE(find(ways_to_fit(scenario, hybrid), "all_reduce every_micro_batch"));
+  const WaysToFit early = ways_of(scenario_of(hybrid, 2, two), "zero3");
+  EXPECT_TRUE(find(early, "shard_group world"));
+  EXPECT_FALSE(find(early, "all_reduce every_micro_batch"));
 }
 
 TEST(WaysToFit, SavingsAreThoseOfTheGpuThatHadLeastRoom) {
   // Most of what a GPU with micro-batches of 1 holds are states, of one with 8 activations. DDP's states are a sixth
   // too much for the former; once they are sharded the latter has least room.
-  Scenario scenario = scenario_with(80);
-  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
-  scenario.cluster.nodes[1].micro_batch_size = 1;
-  for (Device& device : scenario.cluster.nodes[1].devices) device.name = "small";
-  const ScheduleSpec ddp = sample_schedule("ddp");
-  const std::vector<KindMemory> kinds = run_schedule(scenario, ddp, kReference).memory_by_kind;
-  const Bytes large = 1.05 * kinds[0].parts.total(), small = kinds[1].parts.total() / 1.2;
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = large;
-  for (Device& device : scenario.cluster.nodes[1].devices) device.memory = small;
-  const WaysToFit ways = ways_to_fit(scenario, ddp);
+  const auto two_groups = [](Bytes large, Bytes small) {
+    return scenario_with(80,
+                         {"/cluster/nodes/1/micro_batch_size=1", "/cluster/nodes/1/device/name=small",
+                          memory_of(large, "0"), memory_of(small, "1")},
+                         2);
+  };
+  const auto kinds_of = [](const Scenario& scenario) {
+    return run_schedule(scenario, *schedule_labelled(scenario, "ddp"), kReference).memory_by_kind;
+  };
+  const std::vector<KindMemory> kinds = kinds_of(two_groups(Bytes{80e9}, Bytes{80e9}).scenario);
+  const Bytes large{std::floor(1.05 * kinds[0].parts.total().value)},
+      small{std::floor(kinds[1].parts.total().value / 1.2)};
+  const LoadedScenario loaded = two_groups(large, small);
+  const Scenario& scenario = loaded.scenario;
+  const ScheduleSpec& ddp = *schedule_labelled(scenario, "ddp");
+  const WaysToFit ways = ways_of(loaded, "ddp");
   const WayToFit* const way = find(ways, "schedule zero3");
   ASSERT_TRUE(way);
   ScheduleSpec zero3 = sample_schedule("zero3");
@@ -171,14 +259,10 @@ TEST(WaysToFit, SavingsAreThoseOfTheGpuThatHadLeastRoom) {
 
 TEST(WaysToFit, NoMoreBlocksAreRecomputedThanItTakes) {
   // Between what all of 36 blocks keep and what none keeps: so much room that every fourth recomputed is enough.
-  Scenario scenario = scenario_with(80);
-  const ScheduleSpec zero1 = sample_schedule("zero1");
-  Scenario some = scenario;
-  some.training.activation_recompute = Recompute::kFullEarlyStop;
-  some.training.recomputed_blocks.every = 4;
-  const Bytes most = run_schedule(some, zero1, kReference).memory_resident_high;
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * most;
-  const WaysToFit ways = ways_to_fit(scenario, zero1);
+  const LoadedScenario some =
+      scenario_with(80, {"/training/activation_recompute=full_early_stop", "/training/recompute_every=4"});
+  const Bytes most = run_schedule(some.scenario, some.scenario.schedules[0], kReference).memory_resident_high;
+  const WaysToFit ways = ways_of(scenario_with(80, {memory_of(1.001 * most)}), "zero1");
   const WayToFit* const way = find(ways, "activation_recompute full_early_stop with recompute_every 4");
   ASSERT_TRUE(way);
   EXPECT_TRUE(way->fits());
@@ -190,26 +274,23 @@ TEST(WaysToFit, NoMoreBlocksAreRecomputedThanItTakes) {
 
 TEST(WaysToFit, TheLargestMicroBatchIsFoundByHalving) {
   // Of 12 sequences, room for 7: not a divisor of 12, so the way that keeps the batch takes 6.
-  Scenario scenario = scenario_with(80);
-  const ScheduleSpec zero1 = sample_schedule("zero1");
-  scenario.cluster.nodes[0].micro_batch_size = 7;
-  const Bytes most = run_schedule(scenario, zero1, kReference).memory_resident_high;
-  scenario.cluster.nodes[0].micro_batch_size = 12;
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * most;
-  WaysToFit ways = ways_to_fit(scenario, zero1);
+  const LoadedScenario seven = scenario_with(80, {"/training/micro_batch_size=7"});
+  const Bytes most = run_schedule(seven.scenario, seven.scenario.schedules[0], kReference).memory_resident_high;
+  const Texts twelve{"/training/micro_batch_size=12", memory_of(1.001 * most)};
+  const WaysToFit ways = ways_of(scenario_with(80, twelve), "zero1");
   EXPECT_EQ(ways.largest_micro_batch, 7);
   EXPECT_TRUE(find(ways, "micro_batch_size 6 with gradient_accumulation_steps 8"));
   EXPECT_EQ(in_words(ways).find("the largest micro_batch_size that fits is 7; any of these makes it fit: "), 0U)
       << in_words(ways);
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{1e9};  // less than the parameters
-  EXPECT_EQ(ways_to_fit(scenario, zero1).largest_micro_batch, 0);
+  const Bytes less{1.1e9};  // than the parameters
+  EXPECT_EQ(ways_of(scenario_with(80, {twelve[0], memory_of(less)}), "zero1").largest_micro_batch, 0);
 }
 
 TEST(WaysToFit, FullRecomputationRepeatsTheForward) {
   // No communication to speak of: an update of A micro-batches is A (f + b), f forward and b backward, and with full
   // recomputation A (2 f + b), f being about a third of f + b: 4/3. Head, embedding and optimizer, a tenth here, are
   // not repeated.
-  const WaysToFit ways = ways_to_fit(scenario_with(8), sample_schedule("zero1"));
+  const WaysToFit ways = ways_of(scenario_with(8), "zero1");
   const WayToFit* const full = find(ways, "activation_recompute full");
   ASSERT_TRUE(full);
   EXPECT_GT(full->time_ratio, 1.2);
@@ -217,14 +298,10 @@ TEST(WaysToFit, FullRecomputationRepeatsTheForward) {
 }
 
 TEST(WaysToFit, AMicroBatchIsDividedUntilItFitsAndTheBatchStays) {
-  Scenario scenario = scenario_with(80);
-  const ScheduleSpec zero1 = sample_schedule("zero1");
-  Scenario two = scenario;
-  two.cluster.nodes[0].micro_batch_size = 2;
-  two.training.gradient_accumulation_steps = 16;
-  const Bytes needed = run_schedule(two, zero1, kReference).memory_resident_high;
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = 1.001 * needed;
-  const WaysToFit ways = ways_to_fit(scenario, zero1);
+  const LoadedScenario two =
+      scenario_with(80, {"/training/micro_batch_size=2", "/training/gradient_accumulation_steps=16"});
+  const Bytes needed = run_schedule(two.scenario, two.scenario.schedules[0], kReference).memory_resident_high;
+  const WaysToFit ways = ways_of(scenario_with(80, {memory_of(1.001 * needed)}), "zero1");
   const WayToFit* const way = find(ways, "micro_batch_size 2 with gradient_accumulation_steps 16");  // 8 x 4 samples
   ASSERT_TRUE(way);
   EXPECT_TRUE(way->fits());
@@ -233,19 +310,15 @@ TEST(WaysToFit, AMicroBatchIsDividedUntilItFitsAndTheBatchStays) {
 }
 
 TEST(WaysToFit, AnOddMicroBatchIsDividedByWhatDividesIt) {
-  Scenario scenario = scenario_with(1);  // fits nothing
-  scenario.cluster.nodes[0].micro_batch_size = 9;
-  EXPECT_TRUE(find(ways_to_fit(scenario, sample_schedule("zero1")),
+  const LoadedScenario loaded = scenario_with(1, {"/training/micro_batch_size=9"});  // fits nothing
+  EXPECT_TRUE(find(ways_of(loaded, "zero1"),
                    "micro_batch_size 1 with gradient_accumulation_steps 36"));  // 9 x 4 samples
 }
 
 TEST(WaysToFit, SeveralAreTriedTogetherWhereNoneIsEnough) {
-  Scenario scenario = scenario_with(80);
-  const ScheduleSpec ddp = sample_schedule("ddp");
   // States of 16 B a parameter on every rank do not fit into 8 GiB whatever the activations, eighths of the optimizer's
   // do, but not with the activations of 8 sequences.
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{8 * 0x1p30};
-  const WaysToFit ways = ways_to_fit(scenario, ddp);
+  const WaysToFit ways = ways_of(scenario_with(8), "ddp");
   ASSERT_FALSE(ways.alone.empty());
   EXPECT_FALSE(ways.alone.front().fits());
   ASSERT_GT(ways.together.size(), 1u);
@@ -253,47 +326,36 @@ TEST(WaysToFit, SeveralAreTriedTogetherWhereNoneIsEnough) {
   EXPECT_TRUE(ways.together.back().fits());
   EXPECT_NE(in_words(ways).find("together these do: "), std::string::npos) << in_words(ways);
   // In 4 GiB only zero3's eighths of everything do.
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{4 * 0x1p30};
-  const WaysToFit more = ways_to_fit(scenario, ddp);
+  const WaysToFit more = ways_of(scenario_with(4), "ddp");
   EXPECT_EQ(more.together.back().change, "schedule zero3");
   EXPECT_TRUE(more.together.back().fits());
-  for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{1.5 * 0x1p30};
-  EXPECT_NE(in_words(ways_to_fit(scenario, ddp)).find("they still lack "), std::string::npos);
+  EXPECT_NE(in_words(ways_of(scenario_with(1.5), "ddp")).find("they still lack "), std::string::npos);
 }
 
 TEST(RecomputeGain, OfSelectiveUnderFusedAttentionIsNothingAndSaid) {
-  const auto warns = [](const Scenario& scenario) {
-    const RunResult result = advised(scenario, scenario.schedules[0], kReference);
+  const auto warns = [](const Texts& sets) {
+    const RunResult result = advised(scenario_with(80, sets), 0, kReference);
     return std::any_of(result.warnings.begin(), result.warnings.end(),
                        [](const Warning& warning) { return warning.code == "recompute_saves_nothing"; });
   };
-  Scenario scenario = scenario_with(80);
-  EXPECT_FALSE(warns(scenario));
-  scenario.training.activation_recompute = Recompute::kSelective;
-  EXPECT_TRUE(warns(scenario));
-  scenario.cluster.nodes[0].attention = Attention::kNaive;
-  EXPECT_FALSE(warns(scenario));
-  scenario.cluster.nodes[0].attention = Attention::kFlash;
-  scenario.training.activation_recompute = Recompute::kFull;
-  EXPECT_FALSE(warns(scenario));
+  EXPECT_FALSE(warns({}));
+  EXPECT_TRUE(warns({"/training/activation_recompute=selective"}));
+  EXPECT_FALSE(warns({"/training/activation_recompute=selective", "/training/attention=naive"}));
+  EXPECT_FALSE(warns({"/training/activation_recompute=full"}));
+  EXPECT_FALSE(warns({"/training/activation_recompute=full", "/training/recompute_every=2"}));
 }
 
 TEST(Warnings, ParametersInFp32ThatTakeTheProductsWithThemAreTold) {
-  Scenario scenario = scenario_with(80);
-  ScheduleSpec ddp = sample_schedule("ddp");
-  const auto told = [&] {
-    const RunResult result = advised(scenario, ddp, kReference);
+  const auto told = [](const Texts& sets) {
+    const RunResult result = advised(scenario_of(R"("ddp")", 80, sets), 0, kReference);
     return std::any_of(result.warnings.begin(), result.warnings.end(),
                        [](const Warning& warning) { return warning.code == "computes_in_fp32"; });
   };
-  EXPECT_FALSE(told());
-  ddp.parameter_dtype = ddp.gradient_dtype = Dtype::kFp32;
-  EXPECT_TRUE(told());
-  scenario.training.autocast = Autocast::kBf16;
-  EXPECT_FALSE(told());
-  scenario.training.autocast = Autocast::kNone;
-  scenario.training.precision = Dtype::kFp32;
-  EXPECT_FALSE(told());
+  const std::string stored = "/schedules/0/parameter_dtype=fp32";
+  EXPECT_FALSE(told({}));
+  EXPECT_TRUE(told({stored}));
+  EXPECT_FALSE(told({stored, "/training/autocast=bf16"}));
+  EXPECT_FALSE(told({stored, "/training/precision=fp32"}));
 }
 
 }  // namespace

@@ -145,10 +145,10 @@ ExitCode report_run(const Arguments& arguments) {
   check_outputs({{"--output", path, page_kind()}}, both.files, arguments.flag("--force"));
   warn_of_differences(both);
   RunBesidePrediction beside = predict(both, arguments.whole(kUpdates), network_of(arguments));
-  ChosenSchedules chosen{both.scenario, {0}};
+  const ChosenSchedules chosen{both, {0}};
   const Evaluations evaluations(network_of(arguments));
   std::vector<RunResult> results{run_schedule(both.scenario, both.scenario.schedules.front(), evaluations)};
-  add_advice(results, both.scenario, evaluations);
+  add_advice(results, both, evaluations);
   Page page = page_of(chosen, std::move(results), evaluations, arguments);
   page.run = PageRun{measured,
                      update_time(both.run),

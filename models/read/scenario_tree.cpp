@@ -1,0 +1,103 @@
+#include "models/read/scenario_tree.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "models/read/balanced_groups.hpp"
+#include "models/read/overrides.hpp"
+#include "models/read/read_scenario.hpp"
+#include "models/read/references.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr const char* kSchedules = "schedules";
+
+void throw_if_wrong(const Diagnostics& diagnostics) {
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
+}
+
+/// Where training.balance is to choose, without what nobody wrote.
+void forget_defaults_of(const ScenarioTree& tree, JsonValue& root) {
+  forget_defaults(root, [&](const std::string& pointer) {
+    const auto known = tree.origins.find(pointer);
+    return known == tree.origins.end() ? std::string() : known->second;
+  });
+}
+
+/// The entry of "schedules" that writes the added schedule down, with its label here.
+JsonValue entry_of(const AddedSchedule& added, const ScheduleSpec& spec, const Scenario& scenario,
+                   const JsonValue& schedules) {
+  JsonValue entry;
+  if (!added.entry.empty()) {
+    entry = parse_json(added.entry, "").root;
+  } else {
+    const auto own = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
+                                  [&](const ScheduleSpec& each) { return each.label == added.form; });
+    entry = schedules.elements.at(static_cast<std::size_t>(own - scenario.schedules.begin()));
+    if (added.balanced) entry.set("balance", name_of(spec.balance));
+  }
+  entry.set("label", spec.label);
+  return entry;
+}
+
+}  // namespace
+
+std::string origin_of(const ScenarioTree& tree, const std::string& pointer, const JsonValue& value) {
+  const bool from_main = value.origin.line > 0 && value.origin.source && *value.origin.source == tree.main_file;
+  const auto known = tree.origins.find(pointer);
+  return from_main && known != tree.origins.end() ? known->second : text_of(value.origin);
+}
+
+bool writes(const ScenarioTree& tree, const std::string& pointer) {
+  const JsonValue* const value = at_pointer(tree.root, pointer);
+  return value != nullptr && origin_of(tree, pointer, *value).rfind("default", 0) != 0;
+}
+
+void apply_sets(JsonValue& tree, const std::vector<std::string>& sets, References& references,
+                Diagnostics& diagnostics) {
+  for (const std::string& set : sets) {
+    apply_set(tree, set, diagnostics);
+    references.expand_scenario(tree);
+  }
+}
+
+Scenario read_tree(const ScenarioTree& tree, JsonValue& whole, Diagnostics& diagnostics) {
+  whole = tree.root;
+  forget_defaults_of(tree, whole);
+  return read_scenario(whole, tree.path, diagnostics);
+}
+
+Scenario ground_with(const ScenarioTree& tree, const std::vector<std::string>& sets) {
+  JsonValue root = tree.root;
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  references.begin_at(tree.path);
+  apply_sets(root, sets, references, diagnostics);
+  forget_defaults_of(tree, root);
+  Scenario ground = read_ground(root, diagnostics);
+  throw_if_wrong(diagnostics);
+  return ground;
+}
+
+Scenario alone_on(const Scenario& ground, const ScenarioTree& tree, const Scenario& scenario, std::size_t index,
+                  const std::vector<std::string>& sets) {
+  JsonValue root = json_object({});
+  JsonValue& schedules = root.set(kSchedules, *tree.root.find(kSchedules));
+  const std::optional<AddedSchedule>& added = scenario.best_synchronous;
+  if (added && added->index == index)
+    schedules.elements.push_back(entry_of(*added, scenario.schedules[index], scenario, schedules));
+  Diagnostics diagnostics;
+  for (const std::string& set : sets) apply_set(root, set, diagnostics);
+  throw_if_wrong(diagnostics);
+  JsonValue only = std::move(schedules.elements.at(index));
+  schedules.elements = {std::move(only)};
+  Scenario alone = read_alone(ground, root, diagnostics);
+  throw_if_wrong(diagnostics);
+  return alone;
+}
+
+}  // namespace accosim

@@ -1,0 +1,49 @@
+// A schedule of a loaded scenario with more settings: "what if" is asked by settings alone, and answered by the
+// scenario that loads with them.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/read/load.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/evaluation.hpp"
+
+namespace accosim {
+
+struct Trial {
+  std::vector<std::string> set;  ///< as --set takes them, more than the scenario's own
+  std::size_t index = 0;         ///< of the schedule in the scenario's
+  Scenario scenario;             ///< with those settings, and that schedule alone
+
+  const ScheduleSpec& spec() const { return scenario.schedules.front(); }
+};
+
+/// A handle: copies share what they remember.
+class WhatIf {
+ public:
+  /// `loaded` outlives it.
+  WhatIf(const LoadedScenario& loaded, const Evaluations& evaluations);
+
+  const Scenario& scenario() const { return loaded_->scenario; }
+  const Evaluations& evaluations() const { return evaluations_; }
+  /// As it is.
+  Trial now(std::size_t schedule) const;
+  /// Nothing where they are refused.
+  std::optional<Trial> with(std::size_t schedule, std::vector<std::string> set) const;
+
+ private:
+  using Grounds = std::map<std::vector<std::string>, std::optional<Scenario>>;
+
+  const LoadedScenario* loaded_;
+  Evaluations evaluations_;
+  std::shared_ptr<Grounds> grounds_ = std::make_shared<Grounds>();  ///< by the settings that are not of schedules
+};
+
+}  // namespace accosim
