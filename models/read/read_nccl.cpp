@@ -13,7 +13,6 @@
 #include "models/base/text.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
-#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
