@@ -2,8 +2,6 @@
 // being ended by the system halfway.
 #pragma once
 
-#include <string>
-
 #include "calibration/base/names.hpp"
 #include "calibration/converge/convergence.hpp"
 #include "calibration/train/training.hpp"

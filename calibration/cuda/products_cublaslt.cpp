@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -66,93 +65,67 @@ struct Operands {
   auto operator<=>(const Operands&) const = default;
 };
 
-using ProductKey = std::array<std::int64_t, 14>;
-
-ProductKey key_of(const Product& p, const ProductShape& s) {
-  return {p.m,
-          p.n,
-          p.k,
-          p.batch,
-          p.transpose_a ? 1 : 0,
-          p.transpose_b ? 1 : 0,
-          s.a.leading,
-          s.b.leading,
-          s.c.leading,
-          s.a.stride,
-          s.b.stride,
-          s.c.stride,
-          static_cast<std::int64_t>(p.type),
-          p.beta != 0 ? 1 : 0};
+/// What tells products apart that want kernels of their own: nothing left out, nor alpha, nor what beta is beside 0.
+Product key_of(const Product& p, const ProductShape& s) {
+  Product key = p;
+  key.lda = s.a.leading;
+  key.ldb = s.b.leading;
+  key.ldc = s.c.leading;
+  key.stride_a = s.a.stride;
+  key.stride_b = s.b.stride;
+  key.stride_c = s.c.stride;
+  key.alpha = 1;
+  key.beta = p.beta != 0 ? 1 : 0;
+  return key;
 }
 
-// cuBLASLt's descriptions, destroyed with their owner.
-class Layout {
+// One of cuBLASLt's descriptions, destroyed with its owner; `kSet` sets an attribute of it, as a call of that name.
+template <auto kSet, auto kDestroy, typename Handle>
+class Description {
  public:
-  Layout(const StoredMatrix& matrix, cudaDataType_t type, int batch, const std::string& what) {
-    check(cublasLtMatrixLayoutCreate(&layout_, type, static_cast<std::uint64_t>(matrix.rows),
+  explicit Description(const char* call_that_sets) : call_that_sets_(call_that_sets) {}
+  ~Description() {
+    if (handle_ != nullptr) kDestroy(handle_);
+  }
+  Description(const Description&) = delete;
+  Description& operator=(const Description&) = delete;
+  Handle get() const { return handle_; }
+
+  template <typename Attribute, typename Value>
+  void set(Attribute attribute, Value value, const std::string& what) {
+    check(kSet(handle_, attribute, &value, sizeof(value)), call_that_sets_, what);
+  }
+
+ protected:
+  Handle handle_ = nullptr;
+
+ private:
+  const char* call_that_sets_;
+};
+
+struct Layout : Description<cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayoutDestroy, cublasLtMatrixLayout_t> {
+  Layout(const StoredMatrix& matrix, cudaDataType_t type, int batch, const std::string& what)
+      : Description("cublasLtMatrixLayoutSetAttribute") {
+    check(cublasLtMatrixLayoutCreate(&handle_, type, static_cast<std::uint64_t>(matrix.rows),
                                      static_cast<std::uint64_t>(matrix.columns), matrix.leading),
           "cublasLtMatrixLayoutCreate", what);
     if (batch == 1) return;
-    try {
-      set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{batch}, what);
-      set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.stride, what);
-    } catch (...) {
-      cublasLtMatrixLayoutDestroy(layout_);
-      throw;
-    }
+    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{batch}, what);
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.stride, what);
   }
-  ~Layout() { cublasLtMatrixLayoutDestroy(layout_); }
-  Layout(const Layout&) = delete;
-  Layout& operator=(const Layout&) = delete;
-  cublasLtMatrixLayout_t get() const { return layout_; }
-
- private:
-  template <typename Value>
-  void set(cublasLtMatrixLayoutAttribute_t attribute, Value value, const std::string& what) {
-    check(cublasLtMatrixLayoutSetAttribute(layout_, attribute, &value, sizeof(value)),
-          "cublasLtMatrixLayoutSetAttribute", what);
-  }
-  cublasLtMatrixLayout_t layout_ = nullptr;
 };
 
-class Operation {
- public:
-  Operation(cublasComputeType_t compute, const std::string& what) {
-    check(cublasLtMatmulDescCreate(&operation_, compute, CUDA_R_32F), "cublasLtMatmulDescCreate", what);
+struct Operation : Description<cublasLtMatmulDescSetAttribute, cublasLtMatmulDescDestroy, cublasLtMatmulDesc_t> {
+  Operation(cublasComputeType_t compute, const std::string& what) : Description("cublasLtMatmulDescSetAttribute") {
+    check(cublasLtMatmulDescCreate(&handle_, compute, CUDA_R_32F), "cublasLtMatmulDescCreate", what);
   }
-  ~Operation() { cublasLtMatmulDescDestroy(operation_); }
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
-  cublasLtMatmulDesc_t get() const { return operation_; }
-
-  template <typename Value>
-  void set(cublasLtMatmulDescAttributes_t attribute, Value value, const std::string& what) {
-    check(cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof(value)),
-          "cublasLtMatmulDescSetAttribute", what);
-  }
-
- private:
-  cublasLtMatmulDesc_t operation_ = nullptr;
 };
 
-class Preference {
- public:
-  explicit Preference(const std::string& what) {
-    check(cublasLtMatmulPreferenceCreate(&preference_), "cublasLtMatmulPreferenceCreate", what);
+struct Preference
+    : Description<cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreference_t> {
+  explicit Preference(const std::string& what) : Description("cublasLtMatmulPreferenceSetAttribute") {
+    check(cublasLtMatmulPreferenceCreate(&handle_), "cublasLtMatmulPreferenceCreate", what);
   }
-  ~Preference() { cublasLtMatmulPreferenceDestroy(preference_); }
-  Preference(const Preference&) = delete;
-  Preference& operator=(const Preference&) = delete;
-  cublasLtMatmulPreference_t get() const { return preference_; }
-
-  template <typename Value>
-  void set(cublasLtMatmulPreferenceAttributes_t attribute, Value value, const std::string& what) {
-    check(cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof(value)),
-          "cublasLtMatmulPreferenceSetAttribute", what);
-  }
-
- private:
-  cublasLtMatmulPreference_t preference_ = nullptr;
 };
 
 // A product with its kernel.
@@ -189,7 +162,7 @@ struct Products::State {
     std::map<Operands, Plan> of;
     const Plan* last = nullptr;  // what was multiplied last
   };
-  std::map<ProductKey, Plans> plans;
+  std::map<Product, Plans> plans;
 
   explicit State(std::size_t bytes) : workspace(bytes), one(256) {
     const float scale = 1;

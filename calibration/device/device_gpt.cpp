@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "calibration/base/names.hpp"
 #include "calibration/device/kernels.hpp"

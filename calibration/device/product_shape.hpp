@@ -18,17 +18,6 @@ struct ProductShape {
   StoredMatrix a, b, c;
 };
 
-inline const char* name_of(ProductType type) {
-  switch (type) {
-    case ProductType::kFp32: return "fp32";
-    case ProductType::kTf32: return "tf32";
-    case ProductType::kFp16: return "fp16";
-    case ProductType::kBf16: return "bf16";
-    case ProductType::kFp8: return "fp8";
-  }
-  return "?";
-}
-
 /// "bf16 768 x 1024 x 3072 (12) A transposed, accumulated".
 inline std::string describe(const Product& p) {
   std::string text = std::string(name_of(p.type)) + " " + std::to_string(p.m) + " x " + std::to_string(p.n) + " x " +

@@ -1,17 +1,19 @@
 // GEMMs on a GPU, by cuBLASLt.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "calibration/device/device.hpp"
+#include "models/spec/device.hpp"
 
 namespace accocal {
 
 /// What the operands are stored in and what the product is computed in: tf32 is fp32 rounded on the way into the
 /// tensor cores, fp8 is E4M3 with a result in bf16.
-enum class ProductType : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8 };
+using ProductType = accosim::Dtype;
 
 /// C (m x n) = alpha op(A) op(B) [+ bias, one a row of C] [+ beta D], column by column as in BLAS; `batch` of them,
 /// `stride` elements apart. op(A) is m x k: A itself, or its transpose where transpose_a. D may be C.
@@ -23,7 +25,7 @@ struct Product {
   ProductType type = ProductType::kBf16;
   float alpha = 1, beta = 0;
 
-  bool operator==(const Product&) const = default;
+  auto operator<=>(const Product&) const = default;
 };
 
 /// Which kernel was chosen, for a sample to say.

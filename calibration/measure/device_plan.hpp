@@ -9,7 +9,6 @@
 #include "calibration/base/names.hpp"
 #include "calibration/measure/measure_cases.hpp"
 #include "calibration/train/training.hpp"
-#include "models/base/units.hpp"
 
 namespace accocal {
 

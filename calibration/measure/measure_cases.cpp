@@ -3,12 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 #include <tuple>
 
 #include "calibration/base/names.hpp"
-#include "calibration/device/product_shape.hpp"
 #include "calibration/ranks/elements.hpp"
 #include "models/spec/accocal_step.hpp"
 
@@ -127,21 +125,6 @@ bool as_fp8(ProductCase& one) {
 
 std::vector<ProductCase> without_duplicates(const std::vector<ProductCase>& all) { return first_of_each(all); }
 std::vector<KernelCase> without_duplicates(const std::vector<KernelCase>& all) { return first_of_each(all); }
-
-std::size_t operand_size(ProductType type) {
-  switch (type) {
-    case ProductType::kFp32:
-    case ProductType::kTf32: return 4;
-    case ProductType::kFp16:
-    case ProductType::kBf16: return 2;
-    case ProductType::kFp8: return 1;
-  }
-  return 0;
-}
-
-std::size_t result_size(ProductType type) { return type == ProductType::kFp8 ? 2 : operand_size(type); }
-
-double flops_of(const Product& product) { return 2.0 * product.m * product.n * product.k * product.batch; }
 
 std::string text_of(const ProductCase& one) {
   const Product& p = one.product;

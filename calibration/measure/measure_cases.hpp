@@ -47,9 +47,6 @@ bool as_fp8(ProductCase& one);
 std::vector<ProductCase> without_duplicates(const std::vector<ProductCase>& all);
 /// "bf16 2304x4096x768 forward of gpt2-124m".
 std::string text_of(const ProductCase& one);
-std::size_t operand_size(ProductType type);  ///< bytes of an element of A and B
-std::size_t result_size(ProductType type);   ///< of C and D
-double flops_of(const Product& product);
 
 struct KernelCase {
   StepKernel kind = StepKernel::kCopy;

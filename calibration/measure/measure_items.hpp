@@ -1,7 +1,6 @@
 // The samples of each kind as items that a session runs.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "calibration/device/products.hpp"

@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
-#include "calibration/device/product_shape.hpp"
 #include "calibration/measure/measure_items.hpp"
 #include "calibration/measure/measure_rank.hpp"
 

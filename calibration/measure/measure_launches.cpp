@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <vector>
 
 #include "calibration/base/random.hpp"

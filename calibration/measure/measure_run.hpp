@@ -1,7 +1,6 @@
 // The whole of `accocal measure --device` but the device's own beginnings: a plan, its samples, the document.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 

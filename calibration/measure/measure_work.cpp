@@ -1,8 +1,8 @@
 // Kernels that change an array in place are run on their own results again and again; what the arrays hold is chosen so
 // that these neither die out nor overflow.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
 
 #include "calibration/base/names.hpp"
 #include "calibration/base/random.hpp"
@@ -244,7 +244,8 @@ class Maker {
 
 DeviceWork work_of(const ProductCase& one, Products& products) {
   const Product p = one.product;
-  const std::size_t in = operand_size(p.type), out = result_size(p.type);
+  const auto in = static_cast<std::size_t>(bytes_of(p.type).value);
+  const std::size_t out = std::max<std::size_t>(in, 2);  // a product of fp8 writes bf16
   const auto batch = static_cast<std::size_t>(p.batch);
   // Rows and columns as stored, each column `ld` elements after the last.
   const auto size = [](int rows, int columns, int ld) { return matrix(columns, ld == 0 ? rows : ld); };

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "calibration/base/names.hpp"
 #include "calibration/train/algorithms.hpp"

@@ -8,7 +8,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 #include <utility>

@@ -1,4 +1,5 @@
 // Documents made of values and written as programs write them: what goes out is the same to the byte whoever writes it.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -43,17 +44,33 @@ void put_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
-/// Layout of one dump: where a line of `level` begins.
+/// How a tree is laid out.
 struct Layout {
-  int indent;
+  int indent = -1;        ///< blanks a level, each value on a line of its own; negative: everything on one line
+  bool spaced = false;    ///< on one line, with a blank behind each comma and colon
+  std::size_t width = 0;  ///< columns in which what is flat stays on one line; 0: nothing does
 
   void line(std::string& out, int level) const {
     if (indent < 0) return;
     out += '\n';
     out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
   }
-  const char* colon() const { return indent < 0 ? ":" : ": "; }
+  const char* comma() const { return spaced ? ", " : ","; }
+  const char* colon() const { return indent < 0 && !spaced ? ":" : ": "; }
 };
+
+bool is_scalar(const JsonValue& value) { return value.kind != JsonKind::kArray && value.kind != JsonKind::kObject; }
+
+/// Small enough for one line: scalars, or arrays of scalars inside arrays.
+bool is_flat(const JsonValue& value) {
+  if (value.kind == JsonKind::kArray) {
+    return value.elements.size() <= 64 && std::all_of(value.elements.begin(), value.elements.end(), [](const auto& v) {
+             return is_scalar(v) || (v.kind == JsonKind::kArray && is_flat(v));
+           });
+  }
+  return value.members.size() <= 6 && std::all_of(value.members.begin(), value.members.end(),
+                                                  [](const JsonMember& m) { return is_scalar(m.value); });
+}
 
 void put(std::string& out, const JsonValue& value, const Layout& layout, int level) {
   const bool array = value.kind == JsonKind::kArray;
@@ -66,9 +83,18 @@ void put(std::string& out, const JsonValue& value, const Layout& layout, int lev
     case JsonKind::kArray:
     case JsonKind::kObject: break;
   }
+  if (layout.width > 0 && is_flat(value)) {
+    std::string line;
+    put(line, value, {.spaced = true}, 0);
+    const std::size_t used = out.size() - (out.rfind('\n') + 1);  // which wraps to 0 where there is no line before
+    if (used + line.size() <= layout.width) {
+      out += line;
+      return;
+    }
+  }
   out += array ? '[' : '{';
   for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) out += ',';
+    if (i > 0) out += layout.comma();
     layout.line(out, level + 1);
     if (!array) out += quoted_json(value.members[i].key) + layout.colon();
     put(out, array ? value.elements[i] : value.members[i].value, layout, level + 1);
@@ -112,7 +138,14 @@ std::string quoted_json(std::string_view text) {
 
 std::string dump_json(const JsonValue& value, int indent) {
   std::string out;
-  put(out, value, Layout{indent}, 0);
+  put(out, value, {.indent = indent}, 0);
+  return out;
+}
+
+std::string write_json(const JsonValue& value) {
+  constexpr std::size_t kColumns = 110;
+  std::string out;
+  put(out, value, {.indent = 2, .width = kColumns}, 0);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What one does with a JSON tree that needs no parser: find and change members, read a file, write it back.
+// What one does with a JSON tree that needs no parser: find and change members, read a file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,73 +7,6 @@
 #include "models/base/text.hpp"
 
 namespace accosim {
-namespace {
-
-constexpr std::size_t kLineWidth = 110;
-
-bool is_scalar(const JsonValue& value) { return value.kind != JsonKind::kArray && value.kind != JsonKind::kObject; }
-
-std::string one_line(const JsonValue& value) {
-  switch (value.kind) {
-    case JsonKind::kNull: return "null";
-    case JsonKind::kBool: return value.boolean ? "true" : "false";
-    case JsonKind::kNumber: return value.text;
-    case JsonKind::kText: return quoted_json(value.text);
-    case JsonKind::kArray: {
-      std::string out = "[";
-      for (std::size_t i = 0; i < value.elements.size(); ++i) out += (i > 0 ? ", " : "") + one_line(value.elements[i]);
-      return out + "]";
-    }
-    case JsonKind::kObject: {
-      std::string out = "{";
-      for (std::size_t i = 0; i < value.members.size(); ++i) {
-        out += (i > 0 ? ", " : "") + quoted_json(value.members[i].key) + ": " + one_line(value.members[i].value);
-      }
-      return out + "}";
-    }
-  }
-  return {};
-}
-
-/// Small enough for one line: scalars, or arrays of scalars inside arrays.
-bool is_flat(const JsonValue& value) {
-  if (value.kind == JsonKind::kArray) {
-    return value.elements.size() <= 64 && std::all_of(value.elements.begin(), value.elements.end(), [](const auto& v) {
-             return is_scalar(v) || (v.kind == JsonKind::kArray && is_flat(v));
-           });
-  }
-  return value.members.size() <= 6 && std::all_of(value.members.begin(), value.members.end(),
-                                                  [](const JsonMember& m) { return is_scalar(m.value); });
-}
-
-void write(const JsonValue& value, std::size_t indent, std::size_t used, std::string& out) {
-  if (is_scalar(value) || is_flat(value)) {
-    const std::string line = one_line(value);
-    const bool is_empty = value.elements.empty() && value.members.empty();
-    if (is_scalar(value) || is_empty || used + line.size() <= kLineWidth) {
-      out += line;
-      return;
-    }
-  }
-  const bool array = value.kind == JsonKind::kArray;
-  const std::size_t count = array ? value.elements.size() : value.members.size();
-  out += array ? "[\n" : "{\n";
-  for (std::size_t i = 0; i < count; ++i) {
-    out.append(indent + 2, ' ');
-    if (array) {
-      write(value.elements[i], indent + 2, indent + 2, out);
-    } else {
-      const std::string key = quoted_json(value.members[i].key) + ": ";
-      out += key;
-      write(value.members[i].value, indent + 2, indent + 2 + key.size(), out);
-    }
-    out += i + 1 < count ? ",\n" : "\n";
-  }
-  out.append(indent, ' ');
-  out += array ? ']' : '}';
-}
-
-}  // namespace
 
 const char* noun_of(JsonKind kind) {
   switch (kind) {
@@ -223,12 +156,6 @@ void drop_citations(JsonValue& object, std::string_view pointer) {
   const auto covered = [&](const JsonMember& m) { return m.key == pointer || m.key.rfind(below, 0) == 0; };
   auto& all = sources->members;
   all.erase(std::remove_if(all.begin(), all.end(), covered), all.end());
-}
-
-std::string write_json(const JsonValue& value) {
-  std::string out;
-  write(value, 0, 0, out);
-  return out;
 }
 
 std::string pointer_part(std::string_view key) {

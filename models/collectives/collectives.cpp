@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "models/collectives/between_nodes.hpp"
 #include "models/collectives/channels.hpp"

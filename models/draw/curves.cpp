@@ -1,7 +1,6 @@
 #include "models/draw/curves.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <utility>
 

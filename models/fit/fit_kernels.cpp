@@ -209,13 +209,6 @@ FitErrors errors_of(const std::vector<double>& log_ratios) {
   return errors;
 }
 
-std::vector<double> log_ratios(const std::vector<KernelSample>& samples, const std::map<std::string, Device>& devices) {
-  std::vector<double> out;
-  for (const KernelSample& sample : samples)
-    out.push_back(std::log(kernel_time(sample.kernel, devices.at(sample.device), sample.dtype) / sample.time));
-  return out;
-}
-
 std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::map<std::string, Device>& devices, const std::vector<std::string>& bounds,
                                    CrossValidation cross) {

@@ -72,7 +72,4 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::vector<std::string>& bounds = kBestShapes,
                                    CrossValidation cross = CrossValidation::kYes);
 
-/// log of predicted over measured time of each sample on the device it names.
-std::vector<double> log_ratios(const std::vector<KernelSample>& samples, const std::map<std::string, Device>& devices);
-
 }  // namespace accosim

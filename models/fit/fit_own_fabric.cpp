@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "models/base/minimise.hpp"
-#include "models/base/quantity.hpp"
 #include "models/fit/fit_fabrics.hpp"
 #include "models/fit/link_samples.hpp"
 #include "models/price/interval.hpp"

@@ -2,7 +2,6 @@
 // simulator needs from it.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

@@ -2,7 +2,6 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <stdexcept>

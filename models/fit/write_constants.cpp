@@ -1,7 +1,5 @@
 #include "models/fit/write_constants.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "models/fit/rounded.hpp"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/read/balanced_groups.hpp"
 #include "models/read/other_words.hpp"

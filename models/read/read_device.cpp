@@ -1,6 +1,5 @@
 #include "models/read/read_device.hpp"
 
-#include "models/base/text.hpp"
 #include "models/read/read_kernel_fits.hpp"
 
 namespace accosim {

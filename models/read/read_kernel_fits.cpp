@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/read/read_kernel_tables.hpp"

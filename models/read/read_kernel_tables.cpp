@@ -5,10 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-
-#include "models/base/nearest.hpp"
-#include "models/base/text.hpp"
 
 namespace accosim {
 namespace {

@@ -14,7 +14,6 @@
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 #include "models/spec/nccl_release.hpp"
-#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {

@@ -2,7 +2,6 @@
 // took, and when every part of them did.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
