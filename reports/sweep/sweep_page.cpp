@@ -1,5 +1,4 @@
-#include "reports/sweep/sweep_page.hpp"
-
+// The page of a sweep.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,12 +11,11 @@
 #include "build_info/project.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/json_list.hpp"
-#include "models/base/text.hpp"
 #include "reports/page.hpp"
+#include "reports/sweep/sweep_report.hpp"
 #include "reports/sweep/sweep_words.hpp"
 #include "sim/result/metric_table.hpp"
-#include "sim/sweep/axis_label.hpp"
-#include "sim/sweep/worth.hpp"
+#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 namespace {
@@ -79,10 +77,10 @@ JsonValue winners_json(const std::vector<const Row*>& all, const Merit& merit) {
   });
 }
 
-JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const char* name, const Merit& merit) {
+JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const Merit& merit) {
   std::vector<JsonValue> speedups;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) speedups.push_back(speedups_json(all, s, merit.by));
-  return json_object({{"name", name},
+  return json_object({{"name", name_of(merit.by)},
                       {"speedup", shown_in_words(rows, merit.by)},
                       {"format", is_spent(merit.by) ? "count" : "factor"},
                       {"fastest", score_in_words(merit.by)},
@@ -142,17 +140,16 @@ JsonValue failed_json(const SweepRows& rows) {
   return points;
 }
 
-}  // namespace
-
+/// The page's document, schema accosim.page/1 with the member "sweep".
 std::string sweep_page_json(const SweepRows& rows, const std::string& command, const WinnerRule& rule) {
   const Heading& heading = rows.heading;
   const std::vector<const Row*> all = by_index(rows);
-  const auto score = [&](const char* name, Score by) { return score_json(rows, all, name, {by, rule}); };
-  std::vector<JsonValue> scores{score("same-batch", Score::kSameBatch), score("tokens", Score::kTokens)};
-  if (heading.tuned) scores.push_back(score("best-synchronous", Score::kBestSynchronous));
-  scores.push_back(score("time", Score::kTime));
-  if (are_priced(rows)) scores.push_back(score("cost", Score::kCost));
-  if (heading.fair) scores.push_back(score("alone", Score::kAlone));
+  const auto score = [&](Score by) { return score_json(rows, all, {by, rule}); };
+  std::vector<JsonValue> scores{score(Score::kSameBatch), score(Score::kTokens)};
+  if (heading.tuned) scores.push_back(score(Score::kBestSynchronous));
+  scores.push_back(score(Score::kTime));
+  if (are_priced(rows)) scores.push_back(score(Score::kCost));
+  if (heading.fair) scores.push_back(score(Score::kAlone));
   JsonValue sweep = json_object({{"scenario", heading.scenario},
                                  {"baseline", heading.baseline},
                                  {"grid", heading.grid},
@@ -169,6 +166,8 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
   return dump_json(json_object(
       {{"schema", "accosim.page/1"}, {"version", heading.version}, {"command", command}, {"sweep", std::move(sweep)}}));
 }
+
+}  // namespace
 
 void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command, const WinnerRule& rule) {
   if (rows.rows.empty()) throw BadInput("there are no rows yet; play the sweep first");

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/recorded/recorded_results.hpp"

@@ -13,6 +13,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/evaluation/chosen.hpp"
 
 namespace accosim {
 namespace {
@@ -28,13 +29,12 @@ Run run_of(const VerdictCase& of, const Published& published, const std::string&
   Run run;
   if (of.published.empty()) {
     run.scenario = std::make_shared<const Scenario>(load_scenario(folder + "/" + of.scenario, of.settings).scenario);
-    for (const ScheduleSpec& spec : run.scenario->schedules)
-      if (spec.label == of.schedule) run.spec = &spec;
+    run.spec = schedule_labelled(*run.scenario, of.schedule);
   } else {
     for (const PublishedCase& one : published.cases) {
       if (one.id == of.published) {
         run.scenario = one.scenario;
-        run.spec = &one.scenario->schedules[static_cast<std::size_t>(one.schedule)];
+        run.spec = &one.scenario->schedules[one.schedule];
       }
       if (one.id == of.published + " " + kMemoryGroup && one.asked == Asked::kMemoryReserved)
         run.reserved = Bytes{one.measured};

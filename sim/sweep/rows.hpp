@@ -58,6 +58,10 @@ struct Row {
 };
 std::string line_of(const Heading& heading, const Row& row);
 
+class ObjectReader;
+/// The texts of a list of at most so many.
+std::vector<std::string> texts_of(ObjectReader& reader, const char* key, std::size_t most);
+
 /// Reads them back. Throw BadInput, "FILE:line: what is wrong".
 Heading read_heading(const std::string& line, const std::string& file);
 Row read_row(const Heading& heading, const std::string& line, const std::string& file, std::size_t number);
@@ -74,7 +78,7 @@ class RowFile {
  public:
   enum class Existing { kRefuse, kReplace, kResume };
   /// Opens or creates it; with kResume the rows that are there are kept, but for a last line that was cut, and with
-  /// `again` also but for those of points that failed. An empty path: a file without a name, gone with the process.
+  /// `again` also but for those of points that failed. An empty path: rows are only held.
   /// Throws BadInput where it holds something else, or another process writes it; BadEnvironment where it cannot be
   /// written.
   RowFile(const std::string& path, const Heading& heading, Existing existing, bool again);
@@ -83,13 +87,11 @@ class RowFile {
   ~RowFile();
 
   bool has(std::size_t index) const;
-  std::size_t rows() const;
-  std::size_t failed() const;
+  /// In the order in which they came, or that of sort().
+  const SweepRows& rows() const;
   /// On the disk as one write. Throws BadEnvironment, and then the file is as it was.
-  void append(const Row& row);
-  /// Rows in the order of their points, read from the file.
-  SweepRows read() const;
-  /// Puts the rows of the file in the order of their points.
+  void append(Row row);
+  /// Puts the rows in the order of their points, those of the file too.
   void sort();
 
  private:
