@@ -184,8 +184,9 @@ Verb plot_verb() {
                     of_kind("a breakdown", "breakdown", names_of(played), plot_breakdown),
                     of_kind("a ladder", "ladder", of_a_ladder, plot_ladder),
                     of_kind("convergence", "convergence", of_a_document, plot_convergence),
-                    of_kind("a sweep", "curve", of_rows, plot_curve), of_kind("a sweep", "map", of_a_map, plot_map),
-                    of_kind("memory", "memory", names_of(played), plot_memory)}};
+                    of_kind("a sweep", "curve", of_rows, plot_curve),
+                    of_kind("a sweep", "map", of_a_map, plot_map),
+                    {.of = "of memory (--kind memory)", .reads = names_of(played), .run = plot_memory}}};
 }
 
 }  // namespace accosim
