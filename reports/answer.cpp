@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "reports/caveats_text.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
+#include "sim/evaluation/chosen.hpp"
 
 namespace accosim {
 namespace {
@@ -120,9 +119,8 @@ class Words {
 
   /// How the baseline is played for what is ranked by.
   std::string measure(const RunResult& best) const {
-    const auto spec = std::find_if(scenario_.schedules.begin(), scenario_.schedules.end(),
-                                   [&](const ScheduleSpec& each) { return each.label == scenario_.baseline; });
-    const bool reduces_once = spec != scenario_.schedules.end() && !(accumulating(*spec) == *spec);
+    const ScheduleSpec* const spec = schedule_labelled(scenario_, scenario_.baseline);
+    const bool reduces_once = spec != nullptr && !(accumulating(*spec) == *spec);
     if (!reduces_once) return "at the same batch";
     return best.batch_inflation > kGrown ? "at the same batch with one reduction an update"
                                          : "with one reduction an update";

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -18,15 +17,14 @@
 #include <utility>
 
 #include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "reports/answer.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 #include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
+#include "sim/evaluation/chosen.hpp"
 
 namespace accosim {
 namespace {
@@ -195,9 +193,8 @@ void write_device_classes(std::ostream& out, const Scenario& scenario, const std
     if (!ranks_differ(result)) continue;
     const auto rows = merge_ranks(scenario, result, result.ranks.size(),
                                   [](const RankRow& a, const RankRow& b) { return a.device == b.device; });
-    const auto spec = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                                   [&](const ScheduleSpec& each) { return each.label == result.label; });
-    const bool by_itself = spec != scenario.schedules.end() && accumulates_while_waiting(*spec);
+    const ScheduleSpec* const spec = schedule_labelled(scenario, result.label);
+    const bool by_itself = spec != nullptr && accumulates_while_waiting(*spec);
     write_table_below(out,
                       result.label + (by_itself ? ": each rank accumulates as many micro-batches as its speed allows"
                                                 : ": each node group does the micro-batches that it is given"),
@@ -296,17 +293,16 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
                    const ConsoleOptions& options) {
   const auto has = [&](auto test) { return std::any_of(results.begin(), results.end(), test); };
   if (!has([](const RunResult& r) { return r.speedup && r.speedup_same_batch && r.batch_inflation > 1.0005; })) return;
-  const auto baseline = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                                     [&](const ScheduleSpec& spec) { return spec.label == scenario.baseline; });
+  const ScheduleSpec* const baseline = schedule_labelled(scenario, scenario.baseline);
   std::string text = fmt::format(
       "Speedup per token compares the time for the same tokens with \"{}\". Where the batch has grown, part of it "
       "comes from the larger batch alone, for which the model may need more tokens; \"same batch\" is the speedup over "
       "the baseline played with as many samples per update, so the larger batch brings nothing to it.",
       scenario.baseline);
-  if (baseline != scenario.schedules.end() && !(accumulating(*baseline) == *baseline))
+  if (baseline != nullptr && !(accumulating(*baseline) == *baseline))
     text += fmt::format(" There \"{}\" reduces its gradients once an update.", scenario.baseline);
   const std::string laws = laws_of(results);
-  const bool serial = baseline != scenario.schedules.end() && is_serial_sharded(*baseline);
+  const bool serial = baseline != nullptr && is_serial_sharded(*baseline);
   if (serial && !laws.empty() && !scenario.cluster.nodes.empty() && identical_ranks(scenario.cluster))
     text += fmt::format(" With identical ranks and serial ZeRO-1 as the baseline that can never exceed {}.", laws);
   out << '\n';

@@ -7,10 +7,8 @@
 #include <sstream>
 #include <utility>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "reports/answer.hpp"
@@ -23,9 +21,9 @@ namespace {
 std::string device_name(const Scenario& scenario, const std::vector<Place>& places, const RankResult& alike) {
   const int rank = alike.ranks.front().first;
   if (rank < 0 || static_cast<std::size_t>(rank) >= places.size()) return alike.device;
-  const Place& place = places[static_cast<std::size_t>(rank)];
-  const NodeGroup& group = scenario.cluster.nodes.at(static_cast<std::size_t>(place.group));
-  return device_name(scenario.cluster, group.devices.at(static_cast<std::size_t>(place.gpu)));
+  const Place& place = places[rank];
+  const NodeGroup& group = scenario.cluster.nodes.at(place.group);
+  return device_name(scenario.cluster, group.devices.at(place.gpu));
 }
 
 /// "2 nodes x 4 A100-SXM4-80GB"; a node of several kinds as "1 node x (3 A100-SXM4-80GB + 1 V100-SXM2-32GB)".
@@ -157,8 +155,8 @@ std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& resu
   std::vector<RankRow> rows;
   for (RankRow& one : ranges) {
     const std::size_t from = rows.size() > reach ? rows.size() - reach : 0;
-    const auto row = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(from), rows.end(),
-                                  [&](const RankRow& other) { return same(other, one); });
+    const auto row =
+        std::find_if(rows.begin() + from, rows.end(), [&](const RankRow& other) { return same(other, one); });
     if (row == rows.end()) {
       rows.push_back(std::move(one));
       continue;

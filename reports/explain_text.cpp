@@ -9,7 +9,6 @@
 #include <ostream>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "models/spec/schedule_traits.hpp"
 #include "reports/collectives_text.hpp"
@@ -175,12 +174,11 @@ void write_operators(std::ostream& out, const OperatorTable& table, const std::s
   const Seconds rest = table.micro_batch - sum_of(table).time;
   if (negligible(rest, table.micro_batch)) return;
   write_wrapped(out, "",
-                rest.value > 0
-                    ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to launch "
-                                  "kernels, or is set to be slower than its profile.",
-                                  human_time(rest), share_of(rest, table.micro_batch))
-                    : fmt::format("The operators add up to {} more than the micro-batch takes.",
-                                  human_time(Seconds{-rest.value})),
+                rest.value > 0 ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to "
+                                             "launch kernels, or is set to be slower than its profile.",
+                                             human_time(rest), share_of(rest, table.micro_batch))
+                               : fmt::format("The operators add up to {} more than the micro-batch takes.",
+                                             human_time(Seconds{-rest.value})),
                 options.width);
 }
 
@@ -205,10 +203,10 @@ void write_interference(std::ostream& out, const Explanation& explanation, const
   write_wrapped(
       out, "",
       negligible(costs, update)
-          ? std::string("Interference costs this update nothing: where computation and communication on a GPU "
-                        "slow each other, the update does not wait for it.")
-          : fmt::format("Interference costs {} ({}): as many samples would take {} if computation and "
-                        "communication on a GPU did not slow each other.",
+          ? std::string("Interference costs this update nothing: where computation and communication on a GPU slow "
+                        "each other, the update does not wait for it.")
+          : fmt::format("Interference costs {} ({}): as many samples would take {} if computation and communication on "
+                        "a GPU did not slow each other.",
                         human_time(costs), share_of(costs, update), human_time(*explanation.without_interference)),
       options.width);
 }

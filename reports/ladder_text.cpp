@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
-#include <string>
 #include <utility>
 #include <vector>
 

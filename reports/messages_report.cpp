@@ -1,5 +1,4 @@
-#include "reports/messages_report.hpp"
-
+// Collectives that were played message by message.
 #include <fmt/format.h>
 
 #include <ostream>
@@ -7,6 +6,7 @@
 #include <utility>
 
 #include "models/base/json_list.hpp"
+#include "reports/explain_text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {

@@ -1,11 +1,13 @@
 // What the classes of ops are called in files that other programs draw.
 #pragma once
 
+#include "models/base/names.hpp"
 #include "sim/graph/graph.hpp"
 
 namespace accosim {
 
-/// "forward", "communication".
-const char* name_of(OpClass cls);
+template <>
+inline constexpr const char* kNames<OpClass>[] = {"forward", "backward", "optimizer", "copy", "communication",
+                                                  "host",    "pause",    "counted",   "mark"};
 
 }  // namespace accosim

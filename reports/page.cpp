@@ -11,7 +11,6 @@
 
 #include "build_info/project.hpp"
 #include "models/base/json_list.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/answer.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
@@ -19,7 +18,6 @@
 #include "reports/metric_text.hpp"
 #include "reports/op_class_name.hpp"
 #include "reports/page_files.hpp"
-#include "reports/page_ground.hpp"
 #include "reports/result_json.hpp"
 
 namespace accosim {

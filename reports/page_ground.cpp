@@ -1,5 +1,4 @@
-#include "reports/page_ground.hpp"
-
+// What a prediction rests on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +8,8 @@
 
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/human.hpp"
+#include "reports/page.hpp"
 
 namespace accosim {
 namespace {

@@ -51,8 +51,7 @@ void write_spans(std::ostream& out, const std::vector<const Span*>& spans, std::
 
 void write_row(std::ostream& out, const PageTimeline& one, const PageRow& row, const Lanes& lanes) {
   const EventGraph& graph = one.timeline.graph;
-  const auto& program =
-      graph.programs[static_cast<std::size_t>(graph.ranks[static_cast<std::size_t>(row.rank)].program)];
+  const auto& program = graph.programs[graph.ranks[row.rank].program];
   out << "{\"name\":" << quoted_json(row.name) << ",\"lanes\":[";
   const char* separator = "";
   for (const auto& [lane, spans] : lanes) {

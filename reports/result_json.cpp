@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <ostream>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "build_info/project.hpp"
 #include "models/base/json_list.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/caveats_text.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/metric_text.hpp"
@@ -158,8 +155,7 @@ void write_ranks(std::ostream& out, const Scenario& scenario, const RunResult& r
   write_list(out, "ranks", [&](const auto& item) {
     for (const auto& [range, of] : ranges)
       for (int rank = range.first; rank <= range.last; ++rank)
-        item(fmt::format(R"({{"rank": {}, "node": {}, )", rank, places.at(static_cast<std::size_t>(rank)).node) +
-             figures[of]);
+        item(fmt::format(R"({{"rank": {}, "node": {}, )", rank, places.at(rank).node) + figures[of]);
   });
 }
 

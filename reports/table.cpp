@@ -133,8 +133,7 @@ void write_table(std::ostream& out, const std::vector<Column>& columns, const Co
   while (width > 0 && block_ends(widths, width - 1).size() == block_ends(widths, options.width).size()) --width;
   std::size_t begin = 1;
   for (const std::size_t end : block_ends(widths, width)) {
-    const int used = std::accumulate(widths.begin() + static_cast<std::ptrdiff_t>(begin),
-                                     widths.begin() + static_cast<std::ptrdiff_t>(end), widths[0],
+    const int used = std::accumulate(widths.begin() + begin, widths.begin() + end, widths[0],
                                      [](int sum, int more) { return sum + kGap + more; });
     if (begin > 1) out << '\n';
     line(begin, end, [](const Column& column) { return Cell{column.head, Style::kBold}; });

@@ -1,10 +1,9 @@
-#include "reports/advise/advice_json.hpp"
-
+// An advice as JSON.
 #include <ostream>
-#include <utility>
 
 #include "build_info/project.hpp"
 #include "models/base/json_list.hpp"
+#include "reports/advise/advice_report.hpp"
 #include "reports/caveats_text.hpp"
 
 namespace accosim {

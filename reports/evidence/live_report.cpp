@@ -7,7 +7,6 @@
 #include <map>
 #include <ostream>
 #include <string>
-#include <vector>
 
 #include "models/base/text.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -108,13 +107,6 @@ LiveCheck live_check(const LiveResult& result) {
   return check;
 }
 
-double live_mean_error(const LiveResult& result) {
-  Score score;
-  for (const LiveRow& row : result.rows)
-    if (row.counts) score.add(row.error());
-  return score.over().mean;
-}
-
 void write_live(std::ostream& out, const LiveResult& result, const ConsoleOptions& options) {
   Table runs({left("run"), right("comp./", "comm."), right("update", "measured"), right("update", "predicted"),
               right("error"), right("micro-b.", "measured"), right("micro-b.", "predicted"), left("")});
@@ -169,16 +161,16 @@ void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LiveP
 }
 
 void write_live_markdown(std::ostream& out, const LiveResult& result) {
-  out << "# Predictions against runs of the real step\n\n"
-      << "Written by `accosim validate --live --markdown`: `accocal` measured its parts, the samples were fitted, "
-         "then\n"
-         "every run below was predicted, really made and compared. Samples and runs are different processes. A "
-         "measured\n"
-         "update is the mean without the longest and the shortest tenth. A run is rejected, listed and made again "
-         "when\n"
-         "its ranks waited more than 2 % of the time for a processor, or when right before or after it a micro-batch\n"
-         "took 5 % longer or shorter than when the machine was measured; the third try counts, whatever it was. Where\n"
-         "computation decides, a round of DPU, WP and ACCO says little of communication: look at the lowest ratios.\n\n"
+  out << R"(# Predictions against runs of the real step
+
+Written by `accosim validate --live --markdown`: `accocal` measured its parts, the samples were fitted, then
+every run below was predicted, really made and compared. Samples and runs are different processes. A measured
+update is the mean without the longest and the shortest tenth. A run is rejected, listed and made again when
+its ranks waited more than 2 % of the time for a processor, or when right before or after it a micro-batch
+took 5 % longer or shorter than when the machine was measured; the third try counts, whatever it was. Where
+computation decides, a round of DPU, WP and ACCO says little of communication: look at the lowest ratios.
+
+)"
       << fmt::format(
              "{} ({} cores), {}, {}. Computation of a set duration: {:.0f} parameters, 4 micro-batches an\n"
              "update and rank. Real: the GPT of `accocal train`, 2, 6 and 12 micro-batches. Ratio: computation of a\n"

@@ -18,9 +18,6 @@ void write_live_markdown(std::ostream& out, const LiveResult& result);
 void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LivePrediction& predicted,
                           const std::vector<TimelinePart>& parts, const ConsoleOptions& options);
 
-/// Mean of the absolute errors of the runs that count; 0 without one.
-double live_mean_error(const LiveResult& result);
-
 /// What `--check` judges: the runs that count and were not disturbed, since a busy machine's times say nothing of a
 /// prediction.
 struct LiveCheck {

@@ -1,12 +1,10 @@
 // One table of all verdicts, then for each that does not surely fit what would help.
-#include "reports/evidence/memory_verdicts_markdown.hpp"
-
 #include <fmt/format.h>
 
 #include <ostream>
 
 #include "models/base/text.hpp"
-#include "reports/human.hpp"
+#include "reports/evidence/validation_report.hpp"
 
 namespace accosim {
 namespace {

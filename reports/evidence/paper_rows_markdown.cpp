@@ -1,6 +1,4 @@
 // One table a row, so that what a mechanism adds stands beside what was published.
-#include "reports/evidence/paper_rows_markdown.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <ostream>
 
 #include "models/base/text.hpp"
+#include "reports/evidence/validation_report.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -39,12 +38,12 @@ void write_open_questions(std::ostream& out, const PaperRow& row) {
       "variation of {:g} and cut at the sequence length, and an evaluation by rank 0 alone each time 500 gradients "
       "have been counted. Time of {} gradients by {} / by acco, and the speedup:\n\n| mean length |",
       kLengthsCv, kGradientsCounted, in_markdown(row.baseline));
-  for (const int sequences : open.evaluated) out << fmt::format(" {} sequences evaluated |", sequences);
+  for (const int sequences : kEvaluated) out << fmt::format(" {} sequences evaluated |", sequences);
   out << "\n|---|";
-  for (std::size_t i = 0; i < open.evaluated.size(); ++i) out << "---|";
+  for (std::size_t i = 0; i < kEvaluated.size(); ++i) out << "---|";
   out << '\n';
-  for (std::size_t i = 0; i < open.mean_lengths.size(); ++i) {
-    out << fmt::format("| {:g} tokens |", open.mean_lengths[i]);
+  for (std::size_t i = 0; i < kMeanLengths.size(); ++i) {
+    out << fmt::format("| {:g} tokens |", kMeanLengths[i]);
     for (const RowTimes& at : open.at[i])
       out << fmt::format(" {} / {}, {:.2f}x |", human_clock(at.baseline), human_clock(at.acco), speedup(at));
     out << '\n';

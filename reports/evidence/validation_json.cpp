@@ -6,6 +6,7 @@
 
 #include "models/base/json.hpp"
 #include "reports/evidence/validation_report.hpp"
+#include "sim/evidence/predict.hpp"
 
 namespace accosim {
 namespace {
@@ -31,9 +32,7 @@ std::string score_json(const std::string& name, const ValidationScore& score) {
       score.left_out, score.not_expressible);
 }
 
-const char* unit_name(ValidationUnit unit) {
-  return unit == ValidationUnit::kSeconds ? "s" : unit == ValidationUnit::kBytes ? "B" : "1";
-}
+const char* unit_of(Asked asked) { return asked == Asked::kSpeedup ? "1" : is_memory(asked) ? "B" : "s"; }
 
 std::string row_json(const ValidationRow& row) {
   const auto number = [&](double value) { return row.expressed() ? digits_json(value) : std::string("null"); };
@@ -48,7 +47,7 @@ std::string row_json(const ValidationRow& row) {
       R"("low_without_source": {}, "high_without_source": {}, "error_without_source": {}, "scored": {}, "trust": "{}", )"
       R"("published": {}, "inferred": [{}], "explanation": {}, "left_out": {}, "not_expressible": {}}})",
       quoted_json(row.id), quoted_json(row.group), quoted_json(row.source), quoted_json(row.device),
-      quoted_json(row.configuration), quoted_json(row.metric), unit_name(row.unit), number(row.measured),
+      quoted_json(row.configuration), quoted_json(name_of(row.asked)), unit_of(row.asked), number(row.measured),
       number(row.with.value), number(row.with.low), number(row.with.high), number(row.expressed() ? row.error() : 0),
       without(&ValidationPrediction::value), without(&ValidationPrediction::low), without(&ValidationPrediction::high),
       optional_json(row.without ? std::optional(row.error_without()) : std::nullopt), row.scored(), row.trust,

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/fit/published.hpp"
 #include "reports/evidence/validation_report.hpp"
 #include "reports/human.hpp"
 #include "sim/evidence/validate.hpp"
@@ -50,17 +49,17 @@ void write_score_heading(std::ostream& out, const std::string& what) {
 
 /// Of every group that is scored, with each source left out and with everything fitted.
 void write_intervals(std::ostream& out, const Validation& validation) {
-  out << "\n## How good the intervals are\n\n"
-         "Of each case's 80 % interval: the share of measurements inside, which should be 80 %; the median of its "
-         "upper "
-         "end over\n"
-         "its lower one; and the mean log score, less being better: wide intervals pay for their width, narrow ones "
-         "for "
-         "what\n"
-         "they miss (the negative log density of log(measured / predicted) under the interval's log-normal, in nats; "
-         "Gneiting and\nRaftery 2007, JASA 102).\n\n"
-         "| group | inside, source left out | width | log score | inside, fitted | width | log score |\n"
-         "|---|---|---|---|---|---|---|\n";
+  out << R"(
+## How good the intervals are
+
+Of each case's 80 % interval: the share of measurements inside, which should be 80 %; the median of its upper end over
+its lower one; and the mean log score, less being better: wide intervals pay for their width, narrow ones for what
+they miss (the negative log density of log(measured / predicted) under the interval's log-normal, in nats; Gneiting and
+Raftery 2007, JASA 102).
+
+| group | inside, source left out | width | log score | inside, fitted | width | log score |
+|---|---|---|---|---|---|---|
+)";
   const auto cells = [](const IntervalScore& score) {
     return fmt::format("{} | {:.2f}x | {:+.2f}", percent(score.inside), score.width, score.log_score);
   };
@@ -125,7 +124,7 @@ void write_cases(std::ostream& out, const Validation& validation, const std::str
 /// Beside another program's figures, which say nothing of what is true.
 void write_simulated(std::ostream& out, const Validation& validation, const std::string& group) {
   out << "\nWhat other programs printed, not what anybody measured: compared, never scored, and in no fit.\n\n";
-  for (const ValidationSource& source : validation.sources)
+  for (const PublishedSource& source : validation.sources)
     if (!source.simulated.empty()) out << fmt::format("- {}: {}\n", in_code(source.key), in_markdown(source.simulated));
   double mean = 0, bias = 0;
   int rows = 0;
@@ -216,8 +215,7 @@ void write_generalisation(std::ostream& out, const Validation& validation) {
     out << fmt::format(
         "A kind of links that nothing else measured then has the\nconstants of its nearest relative "
         "(InfiniBand's, those of another board), and kernels those pooled from all other fits:\nwhere "
-        "the two figures are far apart, the constants are one {}'s, and another of its kind may be off "
-        "by as much.\n",
+        "the two figures are far apart, the constants are one {}'s, and another of its kind may be off by as much.\n",
         what);
   const auto row = [&](const LeftOutRow& each) {
     out << fmt::format("| {} | {} | {} | {:.1f} % | {:.1f} % | {:.0f} % |\n", in_markdown(each.left_out),
@@ -238,16 +236,15 @@ void write_generalisation(std::ostream& out, const Validation& validation) {
 
 void write_validation_markdown(std::ostream& out, const Validation& validation) {
   if (!validation.left_out.empty()) return write_generalisation(out, validation);
-  out << "# Predictions against published measurements\n\n"
-         "Written by `accosim validate --markdown`; a test holds the file to what the program writes. Errors are\n"
-         "predicted over measured, less one: above 0 is predicted too slow (too large). Rates are compared as the time "
-         "of\n"
-         "a step. The first error is the one that a case of your own may have: each source is predicted with constants "
-         "fitted\n"
-         "to all other sources. `fitted` beside it is by the shipped constants, which saw it; so are the columns after "
-         "it.\n"
-         "A dash: the figure needs a constant that only its own source gives, such as what PyTorch's allocator takes.\n"
-         "Trust: A exact and fully configured, B approximate or under-specified, as the collectors judged.\n";
+  out << R"(# Predictions against published measurements
+
+Written by `accosim validate --markdown`; a test holds the file to what the program writes. Errors are
+predicted over measured, less one: above 0 is predicted too slow (too large). Rates are compared as the time of
+a step. The first error is the one that a case of your own may have: each source is predicted with constants fitted
+to all other sources. `fitted` beside it is by the shipped constants, which saw it; so are the columns after it.
+A dash: the figure needs a constant that only its own source gives, such as what PyTorch's allocator takes.
+Trust: A exact and fully configured, B approximate or under-specified, as the collectors judged.
+)";
   write_score_heading(out, "group");
   for (const ValidationGroup& group : validation.groups)
     if (group.name != kSimulatorGroup)
@@ -270,7 +267,7 @@ void write_validation_markdown(std::ostream& out, const Validation& validation) 
   write_runs(out, validation.runs);
   write_reasons(out, validation);
   out << "\n## Sources\n\n";
-  for (const ValidationSource& source : validation.sources) {
+  for (const PublishedSource& source : validation.sources) {
     out << fmt::format("- {}: {}, <{}>", in_code(source.key), in_markdown(source.title), in_link(source.url));
     if (!source.commit.empty()) out << ", commit " << in_markdown(source.commit);
     if (!source.licence.empty()) out << ", " << in_markdown(source.licence);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "reports/table.hpp"
+#include "sim/evidence/memory_verdicts.hpp"
+#include "sim/evidence/paper_rows.hpp"
 #include "sim/evidence/scores.hpp"
 
 namespace accosim {
@@ -17,6 +19,10 @@ void write_validation_json(std::ostream& out, const Validation& validation);
 /// reports/published/validation.md: scores, every case that belongs to no series, series of tables, what is left out or
 /// cannot be expressed and why, the sources. Writes the same bytes for the same predictions, to the digits shown.
 void write_validation_markdown(std::ostream& out, const Validation& validation);
+
+/// reports/published/memory-verdicts.md and acco-rows.md, of the same bytes for the same predictions, likewise.
+void write_memory_verdicts(std::ostream& out, const std::vector<VerdictRow>& rows);
+void write_paper_rows(std::ostream& out, const std::vector<PaperRow>& rows);
 
 /// A value of the row in its unit: "1.23 s", "82.4 GiB", "1.35x".
 std::string value_text(const ValidationRow& row, double value);

@@ -7,6 +7,7 @@
 
 #include "reports/evidence/validation_report.hpp"
 #include "reports/human.hpp"
+#include "sim/evidence/predict.hpp"
 
 namespace accosim {
 namespace {
@@ -158,12 +159,8 @@ std::string runs_in_words(const std::vector<RunFit>& runs) {
 }
 
 std::string value_text(const ValidationRow& row, double value) {
-  switch (row.unit) {
-    case ValidationUnit::kSeconds: return human_time(Seconds{value});
-    case ValidationUnit::kBytes: return human_memory(Bytes{value});
-    case ValidationUnit::kRatio: return human_factor(value);
-  }
-  return "";
+  if (row.asked == Asked::kSpeedup) return human_factor(value);
+  return is_memory(row.asked) ? human_memory(Bytes{value}) : human_time(Seconds{value});
 }
 
 void write_validation(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {

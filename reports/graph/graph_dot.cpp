@@ -1,5 +1,4 @@
-#include "reports/graph/graph_dot.hpp"
-
+// Programs as a drawing for Graphviz.
 #include <fmt/format.h>
 
 #include <map>
@@ -7,6 +6,7 @@
 #include <set>
 
 #include "models/base/text.hpp"
+#include "reports/graph/schedule_graph.hpp"
 
 namespace accosim {
 namespace {

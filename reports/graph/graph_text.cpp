@@ -1,8 +1,9 @@
-#include "reports/graph/graph_text.hpp"
-
+// Programs as text.
 #include <fmt/format.h>
 
 #include <ostream>
+
+#include "reports/graph/schedule_graph.hpp"
 
 namespace accosim {
 namespace {

@@ -2,9 +2,11 @@
 // repeat once. Text and drawing say the same of them.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
+#include "reports/table.hpp"
 #include "sim/graph/graph.hpp"
 
 namespace accosim {
@@ -43,5 +45,16 @@ std::string cost_of(const EventGraph& graph, const Op& op);
 std::vector<std::string> remarks_on(const EventGraph& graph, std::size_t program, const Op& op);
 /// "repeat at least 4 times, until communication 7 has ended", of a kLoop; "32 times these 3", of a kTimes.
 std::string body_of(const Program& program, std::size_t lane, const LaneRow& row);
+
+/// As text for a person who asks why it does what it does: of each kind of rank what precedes all updates, and the
+/// second update, lane by lane: the first may lack waits for the one before.
+void write_graph(std::ostream& out, const ScheduleGraph& schedule, const ConsoleOptions& options);
+
+/// As a drawing for Graphviz: a box for each lane, and in it one for each body. What is in order on a lane is joined by
+/// solid arrows, what waits by dashed ones, a loop to the op that ends it by a dotted one; a collective of several
+/// kinds of ranks has a node of its own, where they meet.
+void write_dot(std::ostream& out, const std::vector<ScheduleGraph>& schedules);
+/// How a file begins that write_dot() wrote.
+inline constexpr const char* kDotBegins = "digraph accosim {";
 
 }  // namespace accosim

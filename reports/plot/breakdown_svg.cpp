@@ -1,5 +1,4 @@
-#include "reports/plot/breakdown_svg.hpp"
-
+// Where the time of an update goes, as bars.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "reports/human.hpp"
 #include "reports/plot/activity_fill.hpp"
 #include "reports/plot/bar_chart.hpp"
+#include "reports/plot/pictures.hpp"
 
 namespace accosim {
 namespace {

@@ -1,5 +1,4 @@
-#include "reports/plot/ladder_svg.hpp"
-
+// The ladder as a waterfall.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "models/draw/axes.hpp"
 #include "reports/human.hpp"
+#include "reports/plot/pictures.hpp"
 
 namespace accosim {
 namespace {

@@ -1,5 +1,4 @@
-#include "reports/plot/memory_svg.hpp"
-
+// GPU memory by part, as bars.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 
 #include "reports/human.hpp"
 #include "reports/plot/bar_chart.hpp"
+#include "reports/plot/pictures.hpp"
 
 namespace accosim {
 namespace {

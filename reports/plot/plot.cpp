@@ -1,7 +1,6 @@
 #include "reports/plot/plot.hpp"
 
 #include <cstdlib>
-#include <string>
 
 namespace accosim {
 namespace {
@@ -12,6 +11,12 @@ double brightness(const char* colour) {
   return (0.2126 * static_cast<double>(rgb >> 16 & 0xFF) + 0.7152 * static_cast<double>(rgb >> 8 & 0xFF) +
           0.0722 * static_cast<double>(rgb & 0xFF)) /
          255;
+}
+
+/// Black or white, whichever is read better on the colour.
+const char* ink_on(Hue hue, Theme theme) {
+  constexpr double kMiddle = 0.5;
+  return brightness(colour_of(hue, theme)) > kMiddle ? "#000000" : "#ffffff";
 }
 
 constexpr double kSwatch = 16;
@@ -51,11 +56,6 @@ double draw_legend(Svg& svg, const std::vector<LegendEntry>& entries, double top
     x += wide + kGap;
   }
   return y + 12;
-}
-
-const char* ink_on(Hue hue, Theme theme) {
-  constexpr double kMiddle = 0.5;
-  return brightness(colour_of(hue, theme)) > kMiddle ? "#000000" : "#ffffff";
 }
 
 bool label_fits(const std::string& label, double width, double size) {

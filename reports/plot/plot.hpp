@@ -34,9 +34,6 @@ struct LegendEntry {
 /// In as many lines as the width asks for. Returns where to go on.
 double draw_legend(Svg& svg, const std::vector<LegendEntry>& entries, double top);
 
-/// Black or white, whichever is read better on the colour.
-const char* ink_on(Hue hue, Theme theme);
-
 /// Whether a text has room in a box so wide, with a little around it.
 bool label_fits(const std::string& label, double width, double size);
 /// A text in the middle of a box that is filled so, where it has room; over a pattern on a plain ground.

@@ -27,14 +27,10 @@ double height_of(const ScheduleTimeline& timeline) {
 }
 
 std::vector<LegendEntry> legend_of(const TimelinePicture& picture) {
-  std::array<bool, kActivities> there{};
+  const std::array<bool, kActivities> there = activities_in(picture);
   bool rounds = false;
   for (const ScheduleTimeline& timeline : picture.timelines)
-    for (const TimelineRank& rank : timeline.ranks) {
-      rounds = rounds || !rank.rounds.empty();
-      for (const TimelineLane& lane : rank.lanes)
-        for (const TimelineSpan& span : lane.spans) there[static_cast<std::size_t>(span.activity)] = true;
-    }
+    for (const TimelineRank& rank : timeline.ranks) rounds = rounds || !rank.rounds.empty();
   std::vector<LegendEntry> entries;
   using Shape = LegendEntry::Shape;
   for (int i = 0; i < kActivities; ++i)
@@ -142,6 +138,21 @@ double draw_schedule(Svg& svg, const ScheduleTimeline& timeline, const RunResult
 
 }  // namespace
 
+std::array<bool, kActivities> activities_in(const TimelinePicture& picture) {
+  std::array<bool, kActivities> there{};
+  for (const ScheduleTimeline& timeline : picture.timelines)
+    for (const TimelineRank& rank : timeline.ranks)
+      for (const TimelineLane& lane : rank.lanes)
+        for (const TimelineSpan& span : lane.spans) there[static_cast<std::size_t>(span.activity)] = true;
+  return there;
+}
+
+Seconds longest_in(const TimelinePicture& picture) {
+  Seconds longest;
+  for (const ScheduleTimeline& timeline : picture.timelines) longest = std::max(longest, timeline.length);
+  return longest > Seconds{0} ? longest : Seconds{1};
+}
+
 std::string rank_in_words(const TimelineRank& rank, int ranks) {
   if (rank.alike == ranks && ranks > 1) return fmt::format("{} ranks, all alike: {}", ranks, rank.device);
   std::string words = fmt::format("rank {}", rank.rank);
@@ -173,13 +184,9 @@ std::string left_out_in_words(const ScheduleTimeline& timeline) {
 std::string timeline_svg(const TimelinePicture& picture, const PlotStyle& style) {
   Svg svg(style.theme, style.width, "Timeline of " + picture.heading.title);
   const double top = draw_legend(svg, legend_of(picture), draw_heading(svg, picture.heading)) + 2;
-  Seconds longest;
+  const Seconds longest = longest_in(picture);
   double bottom = top;
-  for (const ScheduleTimeline& timeline : picture.timelines) {
-    longest = std::max(longest, timeline.length);
-    bottom += height_of(timeline);
-  }
-  if (!(longest > Seconds{0})) longest = Seconds{1};
+  for (const ScheduleTimeline& timeline : picture.timelines) bottom += height_of(timeline);
   const Scale x{0, longest.value, kPlotMargin + kNameRoom, style.width - kPlotMargin - 6};
   const TimeUnit unit = time_unit(longest);
   std::vector<Tick> ticks = nice_ticks(0, longest / unit.size, static_cast<int>((x.to - x.from) / 60));

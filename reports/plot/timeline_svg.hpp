@@ -2,10 +2,13 @@
 // differs from others.
 #pragma once
 
+#include <array>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
 #include "reports/plot/plot.hpp"
+#include "reports/table.hpp"
 #include "sim/explain/timeline.hpp"
 
 namespace accosim {
@@ -17,7 +20,14 @@ struct TimelinePicture {
   std::vector<RunResult> results;  ///< of the same schedules
 };
 
+/// By activity, whether any lane does it.
+std::array<bool, kActivities> activities_in(const TimelinePicture& picture);
+/// The time of the longest schedule; above 0.
+Seconds longest_in(const TimelinePicture& picture);
+
 std::string timeline_svg(const TimelinePicture& picture, const PlotStyle& style);
+/// On a terminal: a character for each stretch of time, by what lasts longest in it.
+void write_timeline(std::ostream& out, const TimelinePicture& picture, const ConsoleOptions& options);
 
 /// "rank 0 and 7 alike, A100-SXM4-80GB", "rank 3, V100, node 1".
 std::string rank_in_words(const TimelineRank& rank, int ranks);

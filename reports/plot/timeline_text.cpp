@@ -1,5 +1,4 @@
-#include "reports/plot/timeline_text.hpp"
-
+// The timeline on a terminal.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "models/draw/axes.hpp"
+#include "reports/plot/timeline_svg.hpp"
 
 namespace accosim {
 namespace {
@@ -111,11 +111,7 @@ void write_axis(std::ostream& out, Seconds longest, const Cells& whole) {
 }
 
 void write_key(std::ostream& out, const TimelinePicture& picture, const ConsoleOptions& options) {
-  std::array<bool, kActivities> there{};
-  for (const ScheduleTimeline& timeline : picture.timelines)
-    for (const TimelineRank& rank : timeline.ranks)
-      for (const TimelineLane& lane : rank.lanes)
-        for (const TimelineSpan& span : lane.spans) there[static_cast<std::size_t>(span.activity)] = true;
+  const std::array<bool, kActivities> there = activities_in(picture);
   std::string text;
   for (std::size_t i = 0; i < kActivities; ++i)
     if (there[i]) text += fmt::format("{}\u00a0{}; ", kGlyphs[i], name_of(static_cast<Activity>(i)));
@@ -130,9 +126,7 @@ void write_key(std::ostream& out, const TimelinePicture& picture, const ConsoleO
 void write_timeline(std::ostream& out, const TimelinePicture& picture, const ConsoleOptions& options) {
   constexpr int kLeast = 20;
   const int columns = std::max(kLeast, options.width - kNameRoom);
-  Seconds longest;
-  for (const ScheduleTimeline& timeline : picture.timelines) longest = std::max(longest, timeline.length);
-  if (!(longest > Seconds{0})) longest = Seconds{1};
+  const Seconds longest = longest_in(picture);
   const Cells whole{columns, longest.value / columns};
   out << '\n';
   write_key(out, picture, options);

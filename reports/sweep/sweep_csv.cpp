@@ -1,5 +1,4 @@
-#include "reports/sweep/sweep_csv.hpp"
-
+// The table of a sweep.
 #include <functional>
 #include <optional>
 #include <ostream>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "models/base/text.hpp"
+#include "reports/sweep/sweep_report.hpp"
 #include "sim/result/metric_table.hpp"
 
 namespace accosim {
@@ -29,12 +29,12 @@ std::string cell_of(std::string text) {
 }
 
 /// The columns of a schedule's figures: each metric, and both ends of its interval.
-struct Column {
+struct CsvColumn {
   std::string head;
   std::function<std::optional<double>(const Metrics&)> of;
 };
-std::vector<Column> columns_of_rows() {
-  std::vector<Column> columns;
+std::vector<CsvColumn> columns_of_rows() {
+  std::vector<CsvColumn> columns;
   for (const Metric* const metric : metrics_by(&Metric::in_rows)) {
     const std::string key = metric->key;
     columns.push_back({key, metric->figure.of});
@@ -68,8 +68,8 @@ void write_sweep_csv(std::ostream& out, const SweepRows& rows, const Merit& meri
   out << "index";
   for (const Axis& axis : heading.axes) out << ',' << cell_of(axis.pointer);
   out << ",status,why,schedule,wins,statistics";
-  const std::vector<Column> columns = columns_of_rows();
-  for (const Column& column : columns) out << ',' << column.head;
+  const std::vector<CsvColumn> columns = columns_of_rows();
+  for (const CsvColumn& column : columns) out << ',' << column.head;
   out << ",alone_part,alone_schedule,alone_samples_per_update,alone_tokens_per_s\n";
   for (const Row& row : rows.rows) {
     std::string begin = std::to_string(row.index);
@@ -83,7 +83,7 @@ void write_sweep_csv(std::ostream& out, const SweepRows& rows, const Merit& meri
     for (std::size_t s = 0; s < row.schedules.size(); ++s) {
       out << begin << ",done,," << cell_of(heading.schedules[s]) << (winner == s ? ",1," : ",0,")
           << name_of(row.schedules[s].statistics);
-      for (const Column& column : columns) {
+      for (const CsvColumn& column : columns) {
         out << ',';
         if (const std::optional<double> value = column.of(row.schedules[s])) out << shortest(*value);
       }

@@ -1,5 +1,4 @@
-#include "reports/sweep/sweep_page.hpp"
-
+// The page of a sweep.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,12 +11,11 @@
 #include "build_info/project.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/json_list.hpp"
-#include "models/base/text.hpp"
 #include "reports/page.hpp"
+#include "reports/sweep/sweep_report.hpp"
 #include "reports/sweep/sweep_words.hpp"
 #include "sim/result/metric_table.hpp"
-#include "sim/sweep/axis_label.hpp"
-#include "sim/sweep/worth.hpp"
+#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 namespace {
@@ -79,13 +77,9 @@ JsonValue winners_json(const std::vector<const Row*>& all, const Merit& merit) {
   });
 }
 
-/// What counts, in the order in which it can be picked, by the names of kScoreNames in the page's sweep.js.
-constexpr std::pair<const char*, Score> kScores[] = {{"same-batch", Score::kSameBatch},
-                                                     {"tokens", Score::kTokens},
-                                                     {"best-synchronous", Score::kBestSynchronous},
-                                                     {"time", Score::kTime},
-                                                     {"cost", Score::kCost},
-                                                     {"alone", Score::kAlone}};
+/// In the order in which they can be picked.
+constexpr Score kScores[] = {Score::kSameBatch, Score::kTokens, Score::kBestSynchronous,
+                             Score::kTime,      Score::kCost,   Score::kAlone};
 
 bool has_score(const SweepRows& rows, Score by) {
   switch (by) {
@@ -96,10 +90,10 @@ bool has_score(const SweepRows& rows, Score by) {
   }
 }
 
-JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const char* name, const Merit& merit) {
+JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const Merit& merit) {
   std::vector<JsonValue> speedups;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) speedups.push_back(speedups_json(all, s, merit.by));
-  return json_object({{"name", name},
+  return json_object({{"name", name_of(merit.by)},
                       {"speedup", shown_in_words(rows, merit.by)},
                       {"format", is_spent(merit.by) ? "count" : "factor"},
                       {"fastest", score_in_words(merit.by)},
@@ -170,9 +164,9 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
   const Heading& heading = rows.heading;
   const std::vector<const Row*> all = by_index(rows);
   std::vector<JsonValue> scores;
-  for (const auto& [name, by] : kScores)
+  for (const Score by : kScores)
     if (has_score(rows, by))
-      scores.insert(by == merit.by ? scores.begin() : scores.end(), score_json(rows, all, name, {by, merit.rule}));
+      scores.insert(by == merit.by ? scores.begin() : scores.end(), score_json(rows, all, {by, merit.rule}));
   JsonValue sweep = json_object({{"scenario", heading.scenario},
                                  {"baseline", heading.baseline},
                                  {"grid", heading.grid},

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -17,7 +16,7 @@
 #include "models/draw/curves.hpp"
 #include "models/spec/cluster.hpp"
 #include "reports/sweep/sweep_words.hpp"
-#include "sim/sweep/axis_label.hpp"
+#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 namespace {

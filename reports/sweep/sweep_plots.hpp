@@ -1,7 +1,6 @@
 // Pictures of a sweep: schedules along one axis, and which is the fastest over two.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

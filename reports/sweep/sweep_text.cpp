@@ -1,11 +1,9 @@
-#include "reports/sweep/sweep_text.hpp"
-
+// The summary of a sweep.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -13,10 +11,10 @@
 
 #include "reports/column_format.hpp"
 #include "reports/human.hpp"
+#include "reports/sweep/sweep_report.hpp"
 #include "reports/sweep/sweep_words.hpp"
 #include "sim/result/metric_table.hpp"
-#include "sim/sweep/axis_label.hpp"
-#include "sim/sweep/worth.hpp"
+#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 namespace {

@@ -13,11 +13,24 @@
 #include "reports/caveats_text.hpp"
 #include "reports/human.hpp"
 #include "sim/result/metric_table.hpp"
-#include "sim/sweep/axis_label.hpp"
-#include "sim/sweep/worth.hpp"
+#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 namespace {
+
+/// What is fast, and what a picture shows of it; {} is the baseline.
+struct ScoreWords {
+  const char *fastest, *shown;
+};
+constexpr ScoreWords kScores[] = {
+    {"fastest by tokens per second", "speedup over {}, per token"},
+    {"fastest at equal samples an update", "speedup over {}, at equal samples an update"},
+    {"fastest against the best synchronous schedule",
+     "speedup over the best synchronous schedule, at equal samples an update"},
+    {"fastest against the fastest part alone", "speedup over the fastest part alone, per token"},
+    {"the least time of all tokens", "time of all tokens, h"},
+    {"the least cost of all tokens", "cost of all tokens"}};
+const ScoreWords& words_of(Score by) { return kScores[static_cast<std::size_t>(by)]; }
 
 /// Things that are counted: between two of them there is nothing.
 bool are_whole(const Numbers& numbers) {
@@ -46,22 +59,26 @@ std::string until_in_words(const Axis& axis, const std::string& name, double low
   return fmt::format("below {}{} ({})", least, least == most ? "" : " to " + most, name);
 }
 
+std::string place_in_words(const RatioChange& change, const Heading& heading, const std::vector<std::string>& names) {
+  return (change.from ? from_in_words : until_in_words)(heading.axes[change.axis], names[change.axis], change.low,
+                                                        change.high);
+}
+
+std::string points_in_words(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
+
 std::string lines_in_words(std::size_t lines) { return lines > 1 ? fmt::format(" ({} lines of points)", lines) : ""; }
 
 /// "The 64 V100-SXM2-32GB are worth it from count = 6 on; below, 32 A100-SXM4-80GB alone are faster."
 std::string change_in_words(const WorthChange& change, const Heading& heading, const std::vector<std::string>& names) {
-  const Axis& axis = heading.axes[change.axis];
-  const std::string& name = names[change.axis];
-  std::string where = change.from ? from_in_words(axis, name, change.low, change.high)
-                                  : until_in_words(axis, name, change.low, change.high);
+  std::string where = place_in_words(change.where, heading, names);
   if (where.rfind("between", 0) == 0) where = "from " + where + " on";
   const auto is_one = [](const std::string& gpus) { return gpus.rfind("1 ", 0) == 0; };
   std::string others = "The others are", part = "the fastest part alone is";
   if (!change.others.empty())
     others = is_one(change.others) ? "The " + change.others.substr(2) + " is" : "The " + change.others + " are";
   if (!change.part.empty()) part = change.part + (is_one(change.part) ? " alone is" : " alone are");
-  return fmt::format("{} worth it {}{}; {}, {} faster.", others, where, lines_in_words(change.lines),
-                     change.from ? "below" : "above", part);
+  return fmt::format("{} worth it {}{}; {}, {} faster.", others, where, lines_in_words(change.where.steps.size()),
+                     change.where.from ? "below" : "above", part);
 }
 
 /// Of a schedule, or of the winner at each point.
@@ -89,32 +106,11 @@ void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::opti
 
 }  // namespace
 
-std::string score_in_words(Score by) {
-  switch (by) {
-    case Score::kTokens: return "fastest by tokens per second";
-    case Score::kSameBatch: return "fastest at equal samples an update";
-    case Score::kBestSynchronous: return "fastest against the best synchronous schedule";
-    case Score::kAlone: return "fastest against the fastest part alone";
-    case Score::kTime: return "the least time of all tokens";
-    case Score::kCost: return "the least cost of all tokens";
-  }
-  return "";
-}
+std::string score_in_words(Score by) { return words_of(by).fastest; }
 
 std::string shown_in_words(const SweepRows& rows, Score by) {
-  const std::string& baseline = rows.heading.baseline;
-  switch (by) {
-    case Score::kTokens: return fmt::format("speedup over {}, per token", baseline);
-    case Score::kSameBatch: return fmt::format("speedup over {}, at equal samples an update", baseline);
-    case Score::kBestSynchronous: return "speedup over the best synchronous schedule, at equal samples an update";
-    case Score::kAlone: return "speedup over the fastest part alone, per token";
-    case Score::kTime: return "time of all tokens, h";
-    case Score::kCost: return "cost of all tokens";
-  }
-  return "";
+  return fmt::format(fmt::runtime(words_of(by).shown), rows.heading.baseline);
 }
-
-std::string points_in_words(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
 
 namespace {
 
@@ -130,10 +126,6 @@ std::string unfit_in_words(const SweepRows& rows) {
   }
   return text.empty() ? text : text + " (-).";
 }
-
-}  // namespace
-
-namespace {
 
 /// " 1 point (cluster = mine) has no price_per_gpu_hour and takes no part."; empty where cost is not asked for.
 std::string unpriced_in_words(const SweepRows& rows, const Merit& merit) {
@@ -347,13 +339,9 @@ std::vector<std::string> tuned_in_words(const SweepRows& rows) {
     std::string said =
         fmt::format("{} is faster than that at {} of {}: {:.2f} to {:.2f} times as fast at equal samples",
                     rows.heading.schedules[s], over.faster, points_in_words(over.points), over.least, over.most);
-    for (const OverBest::Change& change : over.changes) {
-      const Axis& axis = rows.heading.axes[change.axis];
-      const std::string& name = names[change.axis];
-      const std::string where = change.from ? from_in_words(axis, name, change.low, change.high)
-                                            : until_in_words(axis, name, change.low, change.high);
-      said += fmt::format("; faster {}{}", where, lines_in_words(change.lines));
-    }
+    for (const RatioChange& change : over.changes)
+      said += fmt::format("; faster {}{}", place_in_words(change, rows.heading, names),
+                          lines_in_words(change.steps.size()));
     words.push_back(said + ".");
   }
   if (words.size() == 1) words.emplace_back("At no point is any other schedule faster than that.");
@@ -366,10 +354,9 @@ std::vector<std::string> worth_in_words(const SweepRows& rows, const WinnerRule&
   const Worth best = worth_of(rows, std::nullopt, rule);
   const std::size_t together = only_together(rows);
   if (best.points == 0 && together == 0) {
-    words.emplace_back(rows.rows.empty()
-                           ? "There are no rows yet."
-                           : "At no point do unlike GPUs or node groups train under a schedule that fits: "
-                             "there is nothing to compare a part with.");
+    words.emplace_back(rows.rows.empty() ? "There are no rows yet."
+                                         : "At no point do unlike GPUs or node groups train under a schedule that "
+                                           "fits: there is nothing to compare a part with.");
     return words;
   }
   words.emplace_back(

@@ -12,9 +12,6 @@ namespace accosim {
 std::string score_in_words(Score by);
 std::string shown_in_words(const SweepRows& rows, Score by);
 
-/// "1 point", "12 points".
-std::string points_in_words(std::size_t count);
-
 /// How many points there are, how many failed, and at how many the interval leaves open which schedule wins.
 std::string counts_in_words(const SweepRows& rows, const Merit& merit);
 

@@ -83,7 +83,7 @@ TraceCounters::TraceCounters(const EventGraph& graph, std::vector<MemoryCourse> 
   for (const Program& program : graph.programs) shares_.push_back(shares_of_passes(program, graph.labels));
   for (const Rank& rank : graph.ranks) {
     RankTracks tracks;
-    for (const std::vector<Op>& ops : graph.programs.at(static_cast<std::size_t>(rank.program)).lanes) {
+    for (const std::vector<Op>& ops : graph.programs.at(rank.program).lanes) {
       tracks.ended.push_back(INT64_MIN);
       tracks.communicates.push_back(std::any_of(ops.begin(), ops.end(), is_collective));
       tracks.computes.push_back(
@@ -94,8 +94,8 @@ TraceCounters::TraceCounters(const EventGraph& graph, std::vector<MemoryCourse> 
 }
 
 void TraceCounters::add(const Span& span, bool drawn) {
-  const Rank& rank = graph_.ranks.at(static_cast<std::size_t>(span.rank));
-  RankTracks& tracks = ranks_[static_cast<std::size_t>(span.rank)];
+  const Rank& rank = graph_.ranks.at(span.rank);
+  RankTracks& tracks = ranks_[span.rank];
   const auto program = static_cast<std::size_t>(rank.program), op = static_cast<std::size_t>(span.op);
   const std::vector<Op>& ops = graph_.programs[program].lanes.at(span.lane);
   const Seconds last = span.end + static_cast<double>(span.repeat - 1) * span.period;
@@ -105,10 +105,9 @@ void TraceCounters::add(const Span& span, bool drawn) {
   if (is_pass(graph_.labels.at(span.label).cls) && !memory_.empty() && drawn)
     add_memory(span, shares_[program][span.lane][op], tracks);
   if (span.rendezvous >= 0 && is_collective(ops[op])) {
-    const Group& group =
-        graph_.groups.at(static_cast<std::size_t>(rank.groups.at(static_cast<std::size_t>(ops[op].slot))));
+    const Group& group = graph_.groups.at(rank.groups.at(ops[op].slot));
     if (static_cast<std::size_t>(ops[op].plan) >= group.plans.size()) return;
-    const Plan& plan = group.plans[static_cast<std::size_t>(ops[op].plan)];
+    const Plan& plan = group.plans[ops[op].plan];
     if (drawn && plan.sms > 0) {
       tracks.sms.change(trace_nanoseconds(span.arrived), plan.sms);
       tracks.sms.change(trace_nanoseconds(span.end), -plan.sms);
@@ -119,7 +118,7 @@ void TraceCounters::add(const Span& span, bool drawn) {
 }
 
 void TraceCounters::add_memory(const Span& span, double share, RankTracks& tracks) {
-  const double bytes = share * memory_[static_cast<std::size_t>(span.rank)].of_micro_batch.value;
+  const double bytes = share * memory_[span.rank].of_micro_batch.value;
   const bool forward = graph_.labels[span.label].cls == OpClass::kForward;
   const bool one_block = span.repeat > max_repeats_;
   const std::int64_t first = one_block && !forward ? span.repeat - 1 : 0, count = one_block ? 1 : span.repeat;
@@ -135,7 +134,7 @@ void TraceCounters::add_flows(const Span& span, const Plan& plan) {
   if (to > from)
     for (const Plan::Flow& flow : plan.flows) {
       const double rate = flow.bytes.value / (static_cast<double>(to - from) * 1e-9);
-      for (const int link : graph_.paths.at(static_cast<std::size_t>(flow.path)).links) {
+      for (const int link : graph_.paths.at(flow.path).links) {
         links_[link].change(from, rate);
         links_[link].change(to, -rate);
       }
@@ -144,11 +143,11 @@ void TraceCounters::add_flows(const Span& span, const Plan& plan) {
 }
 
 void TraceCounters::flush_rank(int rank, bool all) {
-  RankTracks& tracks = ranks_[static_cast<std::size_t>(rank)];
+  RankTracks& tracks = ranks_[rank];
   const auto write = [&](const char* name, const char* unit, double stays, double scale) {
     return [=, this](std::int64_t time, double sum) { write_({rank, -1, name, unit, time, (stays + sum) / scale}); };
   };
-  const double stays = memory_.empty() ? 0 : memory_[static_cast<std::size_t>(rank)].stays.value;
+  const double stays = memory_.empty() ? 0 : memory_[rank].stays.value;
   tracks.memory.flush(all ? kEver : earliest(tracks.ended, tracks.computes), write("memory", "GiB", stays, kGiB));
   tracks.sms.flush(all ? kEver : earliest(tracks.ended, tracks.communicates), write("SMs held", "SMs", 0, 1));
 }

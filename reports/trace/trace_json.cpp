@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "models/base/json.hpp"
-#include "models/spec/schedule.hpp"
 #include "reports/op_class_name.hpp"
 
 namespace accosim {
@@ -63,7 +62,7 @@ void TraceWriter::begin_schedule(const EventGraph& graph, const std::string& lab
   first_pid_ = first_pid;
   left_ = options_.max_events;
   for (const Rank& rank : graph.ranks) {
-    threads_.emplace_back(graph.programs.at(static_cast<std::size_t>(rank.program)).lanes.size());
+    threads_.emplace_back(graph.programs.at(rank.program).lanes.size());
   }
   process_named_.assign(graph.ranks.size() + 1, false);
   if (options_.counters)
@@ -120,9 +119,7 @@ void TraceWriter::finish() {
   out_ << "}}\n";
 }
 
-TraceWriter::Thread& TraceWriter::thread_of(const Span& span) {
-  return threads_.at(static_cast<std::size_t>(span.rank)).at(span.lane);
-}
+TraceWriter::Thread& TraceWriter::thread_of(const Span& span) { return threads_.at(span.rank).at(span.lane); }
 
 bool TraceWriter::drawn(int rank) const {
   return options_.ranks.empty() || std::binary_search(options_.ranks.begin(), options_.ranks.end(), rank);
@@ -202,8 +199,7 @@ void TraceWriter::name_thread(const Span& span) {
   if (thread.named) return;
   thread.named = true;
   name_process(span.rank);
-  const Program& program =
-      graph_->programs[static_cast<std::size_t>(graph_->ranks[static_cast<std::size_t>(span.rank)].program)];
+  const Program& program = graph_->programs[graph_->ranks[span.rank].program];
   const std::string lane =
       span.lane < program.lane_names.size() ? program.lane_names[span.lane] : fmt::format("lane {}", span.lane);
   name(pid_of(span.rank), span.lane + 1, "thread_name", "name", quoted_json(lane));
@@ -214,8 +210,7 @@ void TraceWriter::draw(const CounterFigure& figure) {
   if (!take(1)) return;
   const int process = figure.rank < 0 ? static_cast<int>(threads_.size()) : figure.rank;
   name_process(process);
-  const std::string& what =
-      figure.link < 0 ? std::string(figure.name) : graph_->links.at(static_cast<std::size_t>(figure.link)).name;
+  const std::string& what = figure.link < 0 ? std::string(figure.name) : graph_->links.at(figure.link).name;
   write(fmt::format(R"({{"ph":"C","pid":{},"tid":0,"ts":{},"name":{},"cat":"counter","args":{{"{}":{:.7g}}}}})",
                     pid_of(process), microseconds(figure.time), quoted_json(what), figure.unit, figure.value));
 }
@@ -227,14 +222,12 @@ void TraceWriter::meet(const Span& span, const Slice* slice) {
   ++meeting.parts;
   if (slice != nullptr) meeting.slices.push_back(*slice);
 
-  const Rank& rank = graph_->ranks[static_cast<std::size_t>(span.rank)];
-  const auto& ops = graph_->programs[static_cast<std::size_t>(rank.program)].lanes[span.lane];
+  const Rank& rank = graph_->ranks[span.rank];
+  const auto& ops = graph_->programs[rank.program].lanes[span.lane];
   const auto op = static_cast<std::size_t>(span.op);
   const int slot = op < ops.size() ? ops[op].slot : -1;
   const bool known = slot >= 0 && static_cast<std::size_t>(slot) < rank.groups.size();
-  const std::size_t expected =
-      known ? graph_->groups.at(static_cast<std::size_t>(rank.groups[static_cast<std::size_t>(slot)])).members.size()
-            : 0;
+  const std::size_t expected = known ? graph_->groups.at(rank.groups[slot]).members.size() : 0;
   if (meeting.parts == expected) {
     draw_flows(meeting);
     meetings_.erase(span.rendezvous);

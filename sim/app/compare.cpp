@@ -10,7 +10,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "reports/console.hpp"
-#include "reports/plot/timeline_text.hpp"
+#include "reports/plot/timeline_svg.hpp"
 #include "reports/result_json.hpp"
 #include "sim/app/modes.hpp"
 #include "sim/app/schedules.hpp"
@@ -19,7 +19,6 @@
 #include "sim/app/timeline.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/app/winner_option.hpp"
 #include "sim/evidence/time_to_loss.hpp"
 #include "sim/result/run.hpp"
 #include "sim/what_if/fairness.hpp"
@@ -78,8 +77,8 @@ std::vector<Option> terminal_options() {
   for (Option& option : options)
     if (option.names == "--all-ranks") {
       option.help =
-          "With --json: list each rank by itself too, not only ranks that do the same; with --timeline: draw "
-          "every rank that differs from the others, and not only six";
+          "With --json: list each rank by itself too, not only ranks that do the same; with --timeline: draw every "
+          "rank that differs from the others, and not only six";
       option.needs.clear();
     }
   return joined({{.names = "--wide",
@@ -94,22 +93,21 @@ std::vector<Option> terminal_options() {
 }
 
 std::vector<Option> options() {
-  return joined(
-      joined(joined(report_options(), terminal_options()), joined({tuned_option()}, winner_options())),
-      {{.names = "--machine",
-        .help = "Predict a run of accocal train, given in place of a scenario, on this machine (accosim fit SAMPLES -o "
-                "MACHINE)",
-        .takes = "FILE"},
-       {.names = "--convergence",
-        .help = "Document of accocal converge: predict the time to a loss too, beside the time per token",
-        .takes = "FILE"},
-       {.names = "--critical-batch",
-        .help = "Critical batch of your training, in samples: it says what a larger batch is worth; default: the "
-                "convergence file's",
-        .value = 0.0,
-        .least = 1e-9,
-        .most = 1e18,
-        .needs = "--convergence"}});
+  return joined(joined(joined(report_options(), terminal_options()), joined({tuned_option()}, winner_options())),
+                {{.names = "--machine",
+                  .help = "Predict a run of accocal train, given in place of a scenario, on this machine (accosim fit "
+                          "SAMPLES -o MACHINE)",
+                  .takes = "FILE"},
+                 {.names = "--convergence",
+                  .help = "Document of accocal converge: predict the time to a loss too, beside the time per token",
+                  .takes = "FILE"},
+                 {.names = "--critical-batch",
+                  .help = "Critical batch of your training, in samples: it says what a larger batch is worth; default: "
+                          "the convergence file's",
+                  .value = 0.0,
+                  .least = 1e-9,
+                  .most = 1e18,
+                  .needs = "--convergence"}});
 }
 
 Mode of_a_run() {

@@ -11,11 +11,8 @@
 #include "models/spec/schedule.hpp"
 #include "reports/collectives_text.hpp"
 #include "reports/explain_text.hpp"
-#include "reports/graph/graph_dot.hpp"
-#include "reports/graph/graph_text.hpp"
+#include "reports/graph/schedule_graph.hpp"
 #include "reports/ladder_text.hpp"
-#include "reports/messages_report.hpp"
-#include "sim/app/ladder_option.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
@@ -54,7 +51,7 @@ ExitCode explain_each(const Arguments& arguments) {
   {
     Progress progress("playing schedules");
     for (const int index : chosen_schedules(scenario, arguments.texts("--schedule"))) {
-      const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
+      const ScheduleSpec& spec = scenario.schedules[index];
       progress.now("playing " + spec.label);
       const auto play = evaluations.play(scenario, spec);
       explanations.push_back(explain(spec, *play));
@@ -75,8 +72,6 @@ ExitCode explain_ladder(const Arguments& arguments) {
     write_ladder(std::cout, walked, console_options());
   return ExitCode::kDone;
 }
-
-const Texts kLadderReads{"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"};
 
 Option growth_option() {
   return {.names = "--growth",
@@ -146,7 +141,7 @@ ExitCode explain_graph(const Arguments& arguments) {
                 arguments.flag("--force"));
   std::vector<ScheduleGraph> graphs;
   for (const int index : chosen_schedules(scenario, arguments.texts("--schedule")))
-    graphs.push_back(graph_of(scenario, scenario.schedules[static_cast<std::size_t>(index)]));
+    graphs.push_back(graph_of(scenario, scenario.schedules[index]));
   if (arguments.given("--output")) {
     WholeFile file(output);
     write_dot(file.stream(), graphs);
@@ -194,7 +189,7 @@ Verb explain_verb() {
                  .run = write_growth_of,
                  .is_meant = [](const Arguments& arguments) { return arguments.given("--growth"); }},
                 {.of = "of a ladder (--ladder)",
-                 .reads = kLadderReads,
+                 .reads = {"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"},
                  .run = explain_ladder,
                  .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
                 {.of = "of schedules", .reads = names_of(play_options()), .run = explain_each}}};

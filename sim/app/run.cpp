@@ -12,7 +12,6 @@
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/app/winner_option.hpp"
 
 namespace accosim {
 namespace {

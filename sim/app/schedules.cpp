@@ -5,14 +5,15 @@
 
 #include <iostream>
 
-#include "models/base/outputs.hpp"
 #include "models/base/stages.hpp"
+#include "models/base/text.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
-#include "sim/evaluation/balance.hpp"
+#include "sim/evaluation/chosen.hpp"
 #include "sim/what_if/best_synchronous.hpp"
 #include "sim/what_if/seeds.hpp"
 #include "sim/what_if/warnings.hpp"
@@ -81,6 +82,15 @@ std::vector<RunResult> played_over_seeds(const ChosenSchedules& chosen, const Ar
   return with_bands(all);
 }
 
+/// The one schedule that the word names.
+const ScheduleSpec& rung_named(const Scenario& scenario, const std::string& word) {
+  const std::vector<int> named = schedules_named(scenario, "--ladder", {word});
+  if (named.size() > 1)
+    throw ScenarioError({fmt::format("--ladder {}: {} schedules have this name; write the label of one",
+                                     printable(word), named.size())});
+  return scenario.schedules[named.front()];
+}
+
 }  // namespace
 
 std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluations& evaluations,
@@ -89,6 +99,26 @@ std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluatio
   const Progress progress("looking for ways to fit");
   add_advice(played, chosen, evaluations);
   return played;
+}
+
+Option ladder_option() {
+  return {.names = "--ladder",
+          .help = "Walk from one schedule (a label or name) to another, a change at a time: --ladder ddp acco",
+          .value = Texts(),
+          .words = 2,
+          .takes = "LABEL"};
+}
+
+Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const Arguments& arguments) {
+  const Texts& ends = arguments.texts("--ladder");
+  if (ends.size() > 2) throw ScenarioError({"--ladder: names more than one pair of schedules; give it once"});
+  const ScheduleSpec from = rung_named(scenario, ends[0]), to = rung_named(scenario, ends[1]);
+  if (from.label == to.label)
+    throw ScenarioError({fmt::format("--ladder {} {}: is one schedule, with nothing between; name two",
+                                     printable(ends[0]), printable(ends[1]))});
+  std::vector<int> all = chosen_schedules(scenario, {});
+  if (!arguments.flag("--no-tuned")) add_best_synchronous(scenario, all, evaluations);
+  return ladder(scenario, from, to, evaluations);
 }
 
 ChosenSchedules load_chosen(const Arguments& arguments, const std::vector<Output>& outputs, const Texts& inputs) {

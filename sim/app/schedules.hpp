@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "models/base/outputs.hpp"
@@ -12,6 +11,7 @@
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/what_if/ladder.hpp"
 
 namespace accosim {
 
@@ -37,6 +37,11 @@ void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Ar
 using Results = std::function<std::vector<RunResult>(const Scenario&)>;
 std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluations& evaluations,
                                   const Arguments& arguments, const Results& results);
+
+/// --ladder FROM TO.
+Option ladder_option();
+/// Between the two schedules that it names. Throws ScenarioError where they are not two of the scenario's.
+Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const Arguments& arguments);
 
 /// Loads the scenario, checks the outputs and which schedules are chosen, so that what would fail after the work fails
 /// before it. `inputs`: files that are read besides the scenario's, and must not be overwritten.

@@ -1,10 +1,19 @@
 // Scenario, network and files, as every verb takes them.
 #include "sim/app/shared.hpp"
 
+#include <algorithm>
+#include <thread>
+
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
+namespace {
+
+constexpr double kPercent = 100;
+
+}  // namespace
 
 std::vector<Option> scenario_options() {
   return {
@@ -31,8 +40,37 @@ Option force_option() {
   return {.names = "--force", .help = "Replace a file that this verb did not write", .value = false};
 }
 
+Option jobs_option() {
+  constexpr int kMostJobs = 256;
+  return {.names = "-j,--jobs",
+          .help = "Number of processes; default: as many as this machine runs at a time",
+          .value = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostJobs),
+          .least = 1,
+          .most = kMostJobs};
+}
+
 NetworkKind network_of(const Arguments& arguments) {
   return arguments.text("--network") == "simgrid" ? NetworkKind::kSimgrid : NetworkKind::kReference;
+}
+
+std::vector<Option> winner_options() {
+  const WinnerRule usual;
+  return {{.names = "--batch-growth",
+           .help = "The winner's batch may have grown so many times at most",
+           .value = usual.batch_growth,
+           .least = 1,
+           .most = 1e9,
+           .default_shown = true},
+          {.names = "--fit-probability",
+           .help = "The winner must fit into memory with this probability, in percent",
+           .value = kPercent * usual.fit_probability,
+           .least = 10,  // below that it does not fit
+           .most = kPercent,
+           .default_shown = true}};
+}
+
+WinnerRule winner_rule_of(const Arguments& arguments) {
+  return {arguments.number("--batch-growth"), arguments.number("--fit-probability") / kPercent};
 }
 
 std::string read_file(const std::string& path, std::size_t most_bytes) {

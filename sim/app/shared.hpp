@@ -11,14 +11,22 @@
 
 namespace accosim {
 
+struct WinnerRule;
+
 /// The scenario and --set.
 std::vector<Option> scenario_options();
 /// --network.
 Option network_option(const std::string& help);
 /// --force, for verbs that write a file.
 Option force_option();
+/// -j, --jobs: how many processes a verb may use at a time.
+Option jobs_option();
 
 NetworkKind network_of(const Arguments& arguments);
+
+/// --batch-growth and --fit-probability, what a winner is held to.
+std::vector<Option> winner_options();
+WinnerRule winner_rule_of(const Arguments& arguments);
 
 /// Throws ScenarioError when the file cannot be read.
 std::string read_file(const std::string& path, std::size_t most_bytes = kMaxMeasuredBytes);

@@ -5,9 +5,6 @@
 #include <limits>
 
 #include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "reports/human.hpp"
-#include "sim/app/shared.hpp"
 #include "sim/explain/timeline.hpp"
 
 namespace accosim {

@@ -68,7 +68,7 @@ std::vector<MemoryCourse> memory_courses(const Costs& costs, const ScheduleSpec&
     const Bytes comes = parts.part(MemoryUse::kActivations) + parts.part(MemoryUse::kLogitsAndLoss);
     kinds.push_back({parts.total() - comes, comes});
   }
-  for (const int kind : costs.kind_of) ranks.push_back(kinds[static_cast<std::size_t>(kind)]);
+  for (const int kind : costs.kind_of) ranks.push_back(kinds[kind]);
   return ranks;
 }
 
@@ -150,9 +150,8 @@ void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& re
   writer.finish();
   file.commit();
   if (writer.truncated())
-    std::cerr
-        << "accosim: the trace holds its first events only; choose fewer with --trace-ranks or --trace-updates, or "
-           "allow more with --trace-events\n";
+    std::cerr << "accosim: the trace holds its first events only; choose fewer with --trace-ranks or --trace-updates, "
+                 "or allow more with --trace-events\n";
 }
 
 }  // namespace accosim

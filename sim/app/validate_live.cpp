@@ -14,7 +14,6 @@
 #include "models/base/standard_streams.hpp"
 #include "reports/evidence/live_report.hpp"
 #include "sim/app/modes.hpp"
-#include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/evidence/live.hpp"
 

@@ -2,6 +2,7 @@
 // and the refusal of options that would be ignored all come from here.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <variant>
@@ -67,7 +68,7 @@ struct Mode {
   std::string of = {};  ///< what tells it from the verb's other modes, in messages: "of a run (--machine)"
   Texts reads;          ///< names of options; any other that is given is refused
   ExitCode (*run)(const Arguments&) = nullptr;
-  bool (*is_meant)(const Arguments&) = nullptr;  ///< null: always, if no earlier mode is meant
+  std::function<bool(const Arguments&)> is_meant = nullptr;  ///< null: always, if no earlier mode is meant
   /// For options that it does not read: what to tell the user instead of which mode the option belongs to.
   std::map<std::string, std::string> refusals = {};
   ExitCode refused = ExitCode::kBadInput;

@@ -7,7 +7,6 @@
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "models/spec/cluster.hpp"
-
 namespace accosim {
 namespace {
 
@@ -36,8 +34,8 @@ std::vector<Crew> crews_of(const Cluster& cluster) {
 }
 
 std::string name_of(const Cluster& cluster, const Crew& crew) {
-  const NodeGroup& group = cluster.nodes[static_cast<std::size_t>(crew.group)];
-  const std::string device = device_name(cluster, group.devices[static_cast<std::size_t>(crew.gpus.front())]);
+  const NodeGroup& group = cluster.nodes[crew.group];
+  const std::string device = device_name(cluster, group.devices[crew.gpus.front()]);
   return cluster.nodes.size() > 1 ? fmt::format("{} of \"{}\"", device, group.name) : device;
 }
 

@@ -3,12 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <map>
-#include <stdexcept>
-#include <string>
-#include <utility>
 
 #include "models/base/stages.hpp"
 #include "sim/graph/counted.hpp"
@@ -75,7 +71,7 @@ class History {
   /// of the rank that came last. False at the begin of all.
   bool cause(At at, At& found) const {
     if (const std::int64_t meeting = span(at, 0).rendezvous; meeting >= 0)
-      at = at_of(last_to_come_[static_cast<std::size_t>(meeting - first_meeting_)]);
+      at = at_of(last_to_come_[meeting - first_meeting_]);
     const Span& first = span(at, 0);
     const double arrived = first.arrived.value;
     bool any = false;
@@ -154,7 +150,7 @@ class History {
   }
 
   std::size_t mark(int rank, int k) const {
-    const std::vector<std::size_t>& marks = marks_[static_cast<std::size_t>(rank)];
+    const std::vector<std::size_t>& marks = marks_[rank];
     return marks.at(marks.size() - static_cast<std::size_t>(updates_ - k));
   }
 
@@ -199,8 +195,7 @@ class PathBuilder {
  public:
   explicit PathBuilder(const SteadyPlay& play) : play_(play), real_ranks_(play.folded.graph.ranks.size()) {
     const std::vector<int>& classes = play.folded.class_of;
-    for (std::size_t rank = classes.size(); rank-- > 0;)
-      real_ranks_[static_cast<std::size_t>(classes[rank])] = static_cast<int>(rank);
+    for (std::size_t rank = classes.size(); rank-- > 0;) real_ranks_[classes[rank]] = static_cast<int>(rank);
   }
 
   /// Walking back: prepends `duration` of `count` ops.
@@ -225,7 +220,7 @@ class PathBuilder {
       return;
     }
     const EventGraph& graph = play_.folded.graph;
-    const Program& program = graph.programs[static_cast<std::size_t>(graph.ranks[at.rank].program)];
+    const Program& program = graph.programs[graph.ranks[at.rank].program];
     const int rank = real_rank(at.rank);
     const double lasts = std::max(run.end - run.begin, 1e-300);
     const double share = counted_length(counted_, std::max(run.begin, from), run.end) / lasts;
@@ -233,7 +228,7 @@ class PathBuilder {
     for (std::size_t i = run.count; i-- > 0;) {
       const Span& span = history.span(at, i);
       const double once = span.end.value - span.begin.value;
-      const Op& op = program.lanes[span.lane][static_cast<std::size_t>(span.op)];
+      const Op& op = program.lanes[span.lane][span.op];
       const Scope scope = op.kind == OpKind::kCollective ? graph.requests[op.plan].scope : Scope::kWorld;
       const auto repeat = static_cast<double>(span.repeat);
       add(graph.labels[span.label], rank, std::max(0.0, share) * once * repeat, std::llround(times * repeat), scope);
@@ -254,7 +249,7 @@ class PathBuilder {
   }
 
  private:
-  int real_rank(int folded) const { return real_ranks_[static_cast<std::size_t>(folded)]; }
+  int real_rank(int folded) const { return real_ranks_[folded]; }
 
   const SteadyPlay& play_;
   std::vector<int> real_ranks_;  // the first that a rank of the folded graph stands for

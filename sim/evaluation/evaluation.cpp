@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
-#include <string>
 #include <utility>
 
-#include "models/read/overrides.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
 
 namespace accosim {

@@ -21,23 +21,15 @@ Lengths lengths_between(const Stretches& busy, const Stretches& communicating, d
   return {length(computing), length(sending) - common(sending, computing)};
 }
 
+/// Adds a stretch, which may go on from where the last one ended.
+void add(Stretches& stretches, double from, double to) {
+  if (!stretches.empty() && stretches.back().first <= from && from <= stretches.back().second)
+    stretches.back().second = std::max(stretches.back().second, to);
+  else if (from < to)
+    stretches.emplace_back(from, to);
+}
+
 }  // namespace
-
-void Recorder::Stretching::add(double from, double to) {
-  if (begin <= from && from <= end) {
-    end = std::max(end, to);
-    return;
-  }
-  if (begin < end) before.emplace_back(begin, end);
-  begin = from;
-  end = to;
-}
-
-Stretches Recorder::Stretching::all() const {
-  Stretches stretches = before;
-  if (begin < end) stretches.emplace_back(begin, end);
-  return stretches;
-}
 
 Recorder::Recorder(const EventGraph& graph, std::size_t updates, Keep keep)
     : graph_(graph), updates_(updates), keep_(keep), behind_(graph.ranks.size()), ranks_(graph.ranks.size()) {
@@ -53,7 +45,7 @@ void Recorder::go_on_to(std::size_t updates) {
 
 void Recorder::take(const Span& span) {
   ++spans_;
-  Rank& rank = ranks_[static_cast<std::size_t>(span.rank)];
+  Rank& rank = ranks_[span.rank];
   const Label& label = graph_.labels[span.label];
   if (label.cls == OpClass::kCounted) take_counted(span);
   rank.in_round += label.micro_batches * span.repeat;
@@ -70,26 +62,26 @@ void Recorder::take(const Span& span) {
       }
     }
   } else if (label.cls == OpClass::kCommunication) {
-    rank.communicating.add(span.begin.value, span.end.value);
-    const accosim::Rank& of = graph_.ranks[static_cast<std::size_t>(span.rank)];
+    add(rank.communicating, span.begin.value, span.end.value);
+    const accosim::Rank& of = graph_.ranks[span.rank];
     const Op& op = graph_.programs[of.program].lanes[span.lane][span.op];
     rank.sent += graph_.groups[of.groups[op.slot]].plans[op.plan].sent_per_rank.value;
   } else if (label.cls != OpClass::kPause && label.cls != OpClass::kCounted) {
     // In a pause nothing is computed, and what is counted is in its rank's list.
     // A repeated op stands in a body that is compute throughout, so what lies between its repetitions is busy too. A
     // wait for the host is the computation's own, and exposes no communication.
-    rank.busy.add(span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value);
+    add(rank.busy, span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value);
   }
   keeps_ = keeps_ || (label.mark == Mark::kUpdate && rank.updates.size() + 1 >= updates_);
   if (keeps_) kept_.push_back(span);
 }
 
 void Recorder::take_counted(const Span& span) {
-  Rank& rank = ranks_[static_cast<std::size_t>(span.rank)];
-  const accosim::Rank& of = graph_.ranks[static_cast<std::size_t>(span.rank)];
-  const Program& program = graph_.programs[static_cast<std::size_t>(of.program)];
-  const Op& op = program.lanes[span.lane][static_cast<std::size_t>(span.op)];
-  const BodyTotals body = body_totals(graph_, of, program.loops[static_cast<std::size_t>(op.plan)]);
+  Rank& rank = ranks_[span.rank];
+  const accosim::Rank& of = graph_.ranks[span.rank];
+  const Program& program = graph_.programs[of.program];
+  const Op& op = program.lanes[span.lane][span.op];
+  const BodyTotals body = body_totals(graph_, of, program.loops[op.plan]);
   rank.counted.push_back(counted_of(span));
   rank.in_round += span.repeat * body.micro_batches;
   rank.in_update += span.repeat * body.micro_batches;
@@ -98,7 +90,7 @@ void Recorder::take_counted(const Span& span) {
 
 std::vector<Span> Recorder::take_spans() {
   const auto is_cut = [&](const Span& span) {
-    const Program& program = graph_.programs[graph_.ranks[static_cast<std::size_t>(span.rank)].program];
+    const Program& program = graph_.programs[graph_.ranks[span.rank].program];
     return span.op >= static_cast<int>(program.lanes[span.lane].size());
   };
   kept_.erase(std::remove_if(kept_.begin(), kept_.end(), is_cut), kept_.end());
@@ -115,8 +107,7 @@ bool Recorder::same_state(std::size_t a, std::size_t b, double tolerance) const 
     if (std::abs(phase_a - phase_b) > tolerance) return false;
     const auto rounds_of = [&](std::size_t k) {
       const std::size_t from = k == 0 ? 0 : rank.updates[k - 1].rounds_to;
-      return std::pair(rank.rounds.begin() + static_cast<std::ptrdiff_t>(from),
-                       rank.rounds.begin() + static_cast<std::ptrdiff_t>(rank.updates[k].rounds_to));
+      return std::pair(rank.rounds.begin() + from, rank.rounds.begin() + rank.updates[k].rounds_to);
     };
     const auto of_a = rounds_of(a), of_b = rounds_of(b);
     return std::equal(of_a.first, of_a.second, of_b.first, of_b.second);
@@ -149,18 +140,17 @@ RankMeasure Recorder::measure_rank(const Rank& rank, int first, int last) const 
     micro_batches += rank.updates[k].micro_batches;
     result.sent += Bytes{rank.updates[k].sent / updates};
   }
-  const auto begin = rank.rounds.begin() + static_cast<std::ptrdiff_t>(rank.updates[first].rounds_to);
-  const auto end = rank.rounds.begin() + static_cast<std::ptrdiff_t>(rank.updates[last].rounds_to);
+  const auto begin = rank.rounds.begin() + rank.updates[first].rounds_to;
+  const auto end = rank.rounds.begin() + rank.updates[last].rounds_to;
   result.least_per_round = *std::min_element(begin, end);
   result.most_per_round = *std::max_element(begin, end);
   result.last_micro_batch = result.first_micro_batch + micro_batches;
   result.micro_batches_per_update = static_cast<double>(micro_batches) / updates;
   result.micro_batches_per_round = static_cast<double>(micro_batches) / static_cast<double>(end - begin);
-  const Stretches busy = rank.busy.all(), communicating = rank.communicating.all();
-  Lengths lengths = lengths_between(busy, communicating, from, to);
+  Lengths lengths = lengths_between(rank.busy, rank.communicating, from, to);
   for (const CountedTimes& counted : rank.counted) {
     if (counted.from < from || counted.to > to) continue;
-    const Lengths once = lengths_between(busy, communicating, counted.from, counted.to);
+    const Lengths once = lengths_between(rank.busy, rank.communicating, counted.from, counted.to);
     lengths.busy += counted.times * once.busy;
     lengths.exposed += counted.times * once.exposed;
   }

@@ -73,18 +73,10 @@ class Recorder {
     double sent = 0;            ///< bytes
     std::size_t rounds_to = 0;  ///< end of its rounds in Rank::rounds
   };
-  /// Stretches that come one after the other, the last of which may go on.
-  struct Stretching {
-    double begin = 0, end = 0;
-    Stretches before;
-
-    void add(double from, double to);
-    Stretches all() const;
-  };
   struct Rank {
     std::int64_t in_update = 0, in_round = 0;  ///< micro-batches so far
     double sent = 0;
-    Stretching busy, communicating;
+    Stretches busy, communicating;
     std::vector<CountedTimes> counted;
     std::vector<Update> updates;
     std::vector<std::int64_t> rounds;  ///< micro-batches of each

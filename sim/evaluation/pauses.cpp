@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "models/spec/cluster.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -27,7 +26,7 @@ bool evaluates_together(const Pause& pause, const ScheduleSpec& spec) {
 
 /// A forward pass on a mean micro-batch, with the gathers of sharded parameters.
 Seconds evaluation_pass(const ScheduleSpec& spec, const Costs& costs, int kind, bool together) {
-  RankKind mean = costs.kinds[static_cast<std::size_t>(kind)];
+  RankKind mean = costs.kinds[kind];
   const double factor = mean_forward(costs.pace, kind);
   if (!together) return factor * mean.forward;
   for (LayerTime& layer : mean.times) layer.forward = factor * layer.forward;
@@ -44,9 +43,8 @@ std::vector<int> ranks_in(const Pause& pause, const ScheduleSpec& spec, const Co
   };
   std::vector<int> ranks;
   for (int rank = 0; rank < costs.ranks(); ++rank)
-    if (std::any_of(pause.ranks.begin(), pause.ranks.end(), [&](int named) {
-          return share(costs.places[static_cast<std::size_t>(rank)], costs.places[static_cast<std::size_t>(named)]);
-        }))
+    if (std::any_of(pause.ranks.begin(), pause.ranks.end(),
+                    [&](int named) { return share(costs.places[rank], costs.places[named]); }))
       ranks.push_back(rank);
   return ranks;
 }

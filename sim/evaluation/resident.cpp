@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
 
 namespace accosim {

@@ -4,14 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <limits>
-#include <numeric>
 #include <utility>
-#include <vector>
 
 #include "models/base/stages.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/player/player.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -112,7 +107,7 @@ PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Paus
   const PlacedPause& made = with.costs->pace.pauses.front();
   for (std::size_t rank = 0; rank < with.costs->kind_of.size(); ++rank)
     if (made.ranks.empty() || std::binary_search(made.ranks.begin(), made.ranks.end(), static_cast<int>(rank)))
-      cost.lasts = std::max(cost.lasts, made.lasts[static_cast<std::size_t>(with.costs->kind_of[rank])]);
+      cost.lasts = std::max(cost.lasts, made.lasts[with.costs->kind_of[rank]]);
   cost.time = with.measured.end - without.measured.end;
   for (const int of : with.folded.class_of) {
     const auto rank = static_cast<std::size_t>(of);
@@ -194,7 +189,7 @@ void cut(Program& program, std::size_t updates) {
     program.lanes[lane].resize(static_cast<std::size_t>(program.ends.back()[lane]));
   const auto is_cut = [&](const Loop& loop) {
     const Loop::Part& first = loop.parts.front();
-    return first.begin >= static_cast<int>(program.lanes[static_cast<std::size_t>(first.lane)].size());
+    return first.begin >= static_cast<int>(program.lanes[first.lane].size());
   };
   while (!program.loops.empty() && is_cut(program.loops.back())) program.loops.pop_back();
 }
@@ -218,7 +213,7 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
   };
   const auto take = [&](const Span& span) {
     const auto has = [&] {
-      const Program& program = graph.programs[graph.ranks[static_cast<std::size_t>(span.rank)].program];
+      const Program& program = graph.programs[graph.ranks[span.rank].program];
       return span.op < static_cast<int>(program.lanes[span.lane].size());
     };
     while (!has()) write_more();  // as the child did that plays

@@ -1,7 +1,5 @@
 #include "sim/evidence/difference.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>

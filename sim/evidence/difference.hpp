@@ -6,7 +6,6 @@
 #include <cmath>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/recorded/recorded_results.hpp"

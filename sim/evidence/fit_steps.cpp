@@ -6,9 +6,7 @@
 #include "models/price/price.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/parallel.hpp"
 #include "sim/evaluation/steady.hpp"
 
@@ -23,14 +21,9 @@ Scenario without_overheads(Scenario scenario) {
 
 namespace {
 
-/// The parts of one update, in the order of StepSample.
-struct Parts {
-  double products = 0, memory = 0, attention = 0, others = 0, rest = 0;
-};
-
 /// `times` micro-batches by their bill, which without overheads is what the kernels take alone.
-Parts parts_of(const RankKind& kind, double times) {
-  Parts parts;
+StepParts parts_of(const RankKind& kind, double times) {
+  StepParts parts;
   for (const std::size_t layer : kind.bill->layer_of)
     for (const BilledOperator& op : kind.bill->layers[layer].operators)
       for (const BillLine& line : op.lines) {
@@ -48,9 +41,9 @@ Parts parts_of(const RankKind& kind, double times) {
   return parts;
 }
 
-Parts parts_of(const PublishedCase& one, NetworkKind network) {
+StepParts parts_of(const PublishedCase& one, NetworkKind network) {
   const Scenario scenario = without_overheads(*one.scenario);
-  const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(one.schedule)];
+  const ScheduleSpec& spec = scenario.schedules[one.schedule];
   const int steps = scenario.training.gradient_accumulation_steps;
   const bool micro_batch = one.asked == Asked::kMicroBatchTime;
   SteadyPlay play;
@@ -60,7 +53,7 @@ Parts parts_of(const PublishedCase& one, NetworkKind network) {
     play = play_steady(scenario, spec, steps, network);
   const RankKind& kind = play.costs->kinds.front();
   const double times = micro_batch ? 1 : kind.steps(steps);
-  Parts parts = parts_of(kind, times);
+  StepParts parts = parts_of(kind, times);
   const double computed = times * (kind.forward + kind.backward).value;
   parts.others += computed - (parts.products + parts.memory + parts.attention + parts.others);
   if (!micro_batch) parts.rest = play.measured.update_time.value - computed;
@@ -92,17 +85,16 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
   std::vector<const PublishedCase*> cases;
   for (const PublishedCase& one : published.cases)
     if (is_step_sample(one)) cases.push_back(&one);
-  const std::vector<Parts> all =
-      values_in_children<Parts>(jobs, cases.size(), [&](std::size_t i) { return parts_of(*cases[i], network); });
+  const std::vector<StepParts> all =
+      values_in_children<StepParts>(jobs, cases.size(), [&](std::size_t i) { return parts_of(*cases[i], network); });
   std::vector<StepSample> samples;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const Parts& parts = all[i];
     const PublishedCase& one = *cases[i];
     const NodeGroup& group = one.scenario->cluster.nodes.front();
-    samples.push_back({publishers.at(one.source), one.device, group.devices.front().architecture,
+    samples.push_back({all[i], publishers.at(one.source), one.device, group.devices.front().architecture,
                        one.scenario->training.implementation,
                        group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient,
-                       parts.products, parts.memory, parts.attention, parts.others, parts.rest, one.measured});
+                       one.measured});
   }
   return samples;
 }

@@ -17,19 +17,22 @@ namespace accosim {
 /// The same run as if kernels took in a step what they take alone.
 Scenario without_overheads(Scenario scenario);
 
-/// A published step, split into the parts that the model gives it without any overhead; seconds of one update on the
-/// first GPU.
-struct StepSample {
-  std::string publisher;
-  std::string device;  ///< as LeftOut has it
-  std::string architecture;
-  Implementation implementation = Implementation::kEager;
-  bool flash_1 = false;
+/// What the model gives a step without any overhead; seconds of one update on the first GPU.
+struct StepParts {
   double products = 0;   ///< GEMMs on tensor cores
   double memory = 0;     ///< memory-bound kernels
   double attention = 0;  ///< fused attention
   double others = 0;     ///< GEMMs in fp32, and time in which launches by the host take longer than the kernels
   double rest = 0;       ///< optimizer, exposed communication
+};
+
+/// A published step, split into these.
+struct StepSample : StepParts {
+  std::string publisher;
+  std::string device;  ///< as LeftOut has it
+  std::string architecture;
+  Implementation implementation = Implementation::kEager;
+  bool flash_1 = false;
   double measured = 0;
 };
 /// Whether the fit may see the case: scored, the time of a step or of a micro-batch, and not measured by us.

@@ -14,7 +14,7 @@ namespace {
 /// One name for all that was published of a run; empty: it is no run.
 std::string run_of(const PublishedCase& one) {
   if (one.scenario == nullptr || !one.not_expressible.empty()) return "";
-  const ScheduleSpec& spec = one.scenario->schedules[static_cast<std::size_t>(one.schedule)];
+  const ScheduleSpec& spec = one.scenario->schedules[one.schedule];
   if (one.group == kPaperGroup) return one.source + "/" + one.scenario->name + ", " + spec.label;
   if (one.group != kTrainingGroup && one.group != kMemoryGroup) return "";
   const std::string end = std::string(" ") + kMemoryGroup;
@@ -30,7 +30,7 @@ std::vector<RunFit> fits_of_runs(const std::vector<const PublishedCase*>& cases)
   for (const PublishedCase* one : cases) {
     const std::string id = run_of(*one);
     if (id.empty() || !known.insert(id).second) continue;
-    const ScheduleSpec& spec = one->scenario->schedules[static_cast<std::size_t>(one->schedule)];
+    const ScheduleSpec& spec = one->scenario->schedules[one->schedule];
     const std::vector<KindMemory> kinds =
         memory_by_kind(price(*one->scenario, spec), spec, one->scenario->training.gradient_accumulation_steps);
     const KindMemory& least = least_likely(kinds);

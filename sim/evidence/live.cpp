@@ -11,7 +11,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
-#include <map>
 #include <stdexcept>
 
 #include "models/base/errors.hpp"
@@ -280,17 +279,14 @@ LiveResult validate_live(const LiveOptions& options) {
     const Seconds alone = communication_alone(machine);
     std::vector<LiveCell> cells;
     constexpr int kMicroBatches = 4;
-    const auto add = [&](double look, double slow) {
+    const auto add = [&](double look, double slow, double jitter = 0) {
       for (const std::string& algorithm : algorithms)
-        cells.push_back(
-            {ranks, algorithm, kMicroBatches, kMicroBatches / look, 1 / look * alone - machine.late, slow, false});
+        cells.push_back({ranks, algorithm, kMicroBatches, kMicroBatches / look, 1 / look * alone - machine.late, slow,
+                         false, jitter});
     };
     for (const double look : looks) add(look, 1);
     add(kSlowLook, kSlow);
-    for (const double look : {looks.front(), looks.back()})
-      for (const std::string& algorithm : algorithms)
-        cells.push_back({ranks, algorithm, kMicroBatches, kMicroBatches / look, 1 / look * alone - machine.late, 1,
-                         false, kJitter});
+    for (const double look : {looks.front(), looks.back()}) add(look, 1, kJitter);
     // Two ranks, so that on four cores every thread has one to itself.
     const double micro_batch = machine.fit.micro_batch.value;
     if (ranks == 2 && !options.quick && micro_batch > 0)

@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
-#include <utility>
 
 #include "models/recorded/recorded_trace.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
@@ -83,7 +80,7 @@ Timeline measured_timeline(const MeasuredRun& run, int first, int count) {
   }
   Seconds from, to;
   for (int i = 0; i < static_cast<int>(run.updates.size()) && i < first + count; ++i) {
-    to += run.updates[static_cast<std::size_t>(i)].duration;
+    to += run.updates[i].duration;
     if (i < first) from = to;
   }
   cut(timeline, from, to, false);
@@ -111,7 +108,7 @@ Timeline played_timeline(EventGraph graph, const TimelineWindow& window, Network
       if (updates < window.first + window.count + each) to = span.end;
       return;
     }
-    if (!window.ranks.empty() && !window.ranks[static_cast<std::size_t>(span.rank)]) return;
+    if (!window.ranks.empty() && !window.ranks[span.rank]) return;
     if (span.repeat > window.most_spans - static_cast<std::int64_t>(timeline.spans.size())) {
       timeline.left_out += span.repeat;
       return;

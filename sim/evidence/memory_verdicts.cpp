@@ -13,6 +13,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/evaluation/chosen.hpp"
 
 namespace accosim {
 namespace {

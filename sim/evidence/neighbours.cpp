@@ -1,10 +1,10 @@
-#include "sim/evidence/neighbours.hpp"
-
+// Kernels by the fits of another generation.
 #include <map>
 #include <string>
 #include <string_view>
 
 #include "models/read/load.hpp"
+#include "sim/evidence/refit.hpp"
 
 namespace accosim {
 namespace {

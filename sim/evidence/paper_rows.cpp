@@ -41,8 +41,8 @@ bool has_open_questions(const std::string& name) { return name == "finetune_1x8_
 std::vector<std::string> answers(const Play& play) {
   std::vector<std::string> settings{
       fmt::format(R"(/training/sequence_lengths={{"lognormal": {{"mean": {:g}, "cv": {:g}}}}})",
-                  kMeanLengths[static_cast<std::size_t>(play.length)], kLengthsCv)};
-  if (const int sequences = kEvaluated[static_cast<std::size_t>(play.evaluated)]; sequences > 0)
+                  kMeanLengths[play.length], kLengthsCv)};
+  if (const int sequences = kEvaluated[play.evaluated]; sequences > 0)
     settings.push_back(fmt::format(
         R"(/training/pauses=[{{"name": "evaluation", "ranks": [0], "every_gradients": 500, "sequences": {}}}])",
         sequences));
@@ -81,7 +81,7 @@ void add_open_questions(std::vector<Play>& plays, std::size_t row) {
 Times played(const std::string& path, const Play& play, NetworkKind network) {
   Scenario scenario = load_scenario(path, {}).scenario;
   if (play.mechanism >= 0) {
-    const Mechanism& mechanism = mechanisms()[static_cast<std::size_t>(play.mechanism)];
+    const Mechanism& mechanism = mechanisms()[play.mechanism];
     scenario = load_scenario(path, settings_of(scenario, mechanism)).scenario;
   }
   if (play.length >= 0) scenario = load_scenario(path, answers(play)).scenario;
@@ -139,8 +139,7 @@ std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs
     add_plays(plays, rows.size());
     if (has_open_questions(row.name)) {
       add_open_questions(plays, rows.size());
-      row.open = OpenQuestions{kMeanLengths, kEvaluated, {}};
-      row.open->at.assign(kMeanLengths.size(), std::vector<RowTimes>(kEvaluated.size()));
+      row.open.emplace().at.assign(kMeanLengths.size(), std::vector<RowTimes>(kEvaluated.size()));
     }
     rows.push_back(row);
     kept.push_back(path);
@@ -152,13 +151,13 @@ std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs
     PaperRow& row = rows[play.row];
     const Times& times = all[i];
     if (play.length >= 0) {
-      RowTimes& at = row.open->at[static_cast<std::size_t>(play.length)][static_cast<std::size_t>(play.evaluated)];
+      RowTimes& at = row.open->at[play.length][play.evaluated];
       (play.acco ? at.acco : at.baseline) = Seconds{times.run};
       continue;
     }
     if (play.mechanism < 0 && play.acco) row.update = Seconds{times.update}, row.exposed = Seconds{times.exposed};
     if (play.mechanism >= 0 && row.without.empty()) row.without.assign(mechanisms().size(), row.all);
-    RowTimes& to = play.mechanism < 0 ? row.all : row.without[static_cast<std::size_t>(play.mechanism)];
+    RowTimes& to = play.mechanism < 0 ? row.all : row.without[play.mechanism];
     (play.acco ? to.acco : to.baseline) = Seconds{times.run};
   }
   return rows;

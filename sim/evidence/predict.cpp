@@ -23,7 +23,7 @@
 namespace accosim {
 namespace {
 
-Predicted with_interval(double value, double spread) {
+ValidationPrediction with_interval(double value, double spread) {
   const Interval interval = interval_80(value, spread);
   return {value, interval.low, interval.high};
 }
@@ -38,7 +38,7 @@ Bytes asked_part(const MemoryParts& parts, Asked asked) {
   return bytes;
 }
 
-Predicted predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Asked asked) {
+ValidationPrediction predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Asked asked) {
   const Costs costs = price(scenario, spec);
   Bytes most, slack;
   for (const RankKind& kind : costs.kinds) {
@@ -51,8 +51,8 @@ Predicted predict_memory(const Scenario& scenario, const ScheduleSpec& spec, Ask
   return with_interval(most.value, memory_spread(most, slack));
 }
 
-Predicted predict_training(const PublishedCase& one, const Scenario& scenario, NetworkKind network) {
-  const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(one.schedule)];
+ValidationPrediction predict_training(const PublishedCase& one, const Scenario& scenario, NetworkKind network) {
+  const ScheduleSpec& spec = scenario.schedules[one.schedule];
   if (is_memory(one.asked)) return predict_memory(scenario, spec, one.asked);
   if (one.asked == Asked::kOptimizerTime) {
     const Costs costs = price(scenario, spec);
@@ -68,7 +68,7 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
     const RankKind kind = price(without_overheads(scenario), spec).kinds.front();
     const auto first = std::find_if(kind.layers->begin(), kind.layers->end(),
                                     [](const Layer& layer) { return layer.kind == LayerKind::kBlock; });
-    const LayerTime& block = kind.times.at(static_cast<std::size_t>(first - kind.layers->begin()));
+    const LayerTime& block = kind.times.at(first - kind.layers->begin());
     return with_interval((one.asked == Asked::kBlockForward ? block.forward : block.backward).value,
                          std::hypot(compute_spread(kind), kLayerAlone));
   }
@@ -88,7 +88,7 @@ Predicted predict_training(const PublishedCase& one, const Scenario& scenario, N
   return with_interval(time, result.spread.total());
 }
 
-Predicted predict_collective(CollectiveQuery query, Cluster cluster) {
+ValidationPrediction predict_collective(CollectiveQuery query, Cluster cluster) {
   query.cluster = std::make_shared<const Cluster>(std::move(cluster));
   return with_interval(collective_time(query).value, communication_spread(*query.cluster, query.nodes, query.bytes));
 }
@@ -104,7 +104,7 @@ double kernel_spread(const KernelQuery& query) {
                     quality->other_generation ? kGenerationSpread : 0);
 }
 
-Predicted predict_kernel(KernelQuery query, const Device& device) {
+ValidationPrediction predict_kernel(KernelQuery query, const Device& device) {
   query.device = std::make_shared<const Device>(device);
   return with_interval(kernel_time(query.kernel, device, query.dtype).value, kernel_spread(query));
 }
@@ -135,7 +135,7 @@ bool is_memory(Asked asked) {
   }
 }
 
-Predicted predict(const PublishedCase& one, const Refit& refit, NetworkKind network) {
+ValidationPrediction predict(const PublishedCase& one, const Refit& refit, NetworkKind network) {
   if (one.asked == Asked::kCollectiveTime)
     return predict_collective(one.collective, refitted(*one.collective.cluster, refit));
   if (one.asked == Asked::kKernelTime)
@@ -146,23 +146,17 @@ Predicted predict(const PublishedCase& one, const Refit& refit, NetworkKind netw
   return predict_training(one, scenario, network);
 }
 
-namespace {
-
-bool plays(const PublishedCase& one) { return one.scenario != nullptr; }
-
-}  // namespace
-
-std::vector<Predicted> predict_all(const std::vector<const PublishedCase*>& cases, const Refit& refit, int jobs,
-                                   NetworkKind network) {
-  std::vector<Predicted> predicted(cases.size());
+std::vector<ValidationPrediction> predict_all(const std::vector<const PublishedCase*>& cases, const Refit& refit,
+                                              int jobs, NetworkKind network) {
+  std::vector<ValidationPrediction> predicted(cases.size());
   std::vector<std::size_t> played;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (plays(*cases[i]))
+    if (cases[i]->scenario != nullptr)
       played.push_back(i);
     else
       predicted[i] = predict(*cases[i], refit, network);
   }
-  const std::vector<Predicted> values = values_in_children<Predicted>(
+  const std::vector<ValidationPrediction> values = values_in_children<ValidationPrediction>(
       jobs, played.size(), [&](std::size_t i) { return predict(*cases[played[i]], refit, network); });
   for (std::size_t i = 0; i < played.size(); ++i) predicted[played[i]] = values[i];
   return predicted;

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "models/fit/pooled_kernels.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 
 namespace accosim {
 namespace {

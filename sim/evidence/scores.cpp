@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <numbers>
-#include <utility>
 
 #include "models/base/statistics.hpp"
 #include "models/price/interval.hpp"
@@ -28,7 +27,7 @@ std::vector<ValidationPart> parts_of(const std::vector<const ValidationRow*>& ro
       names.push_back(name);
       parts.push_back({row});
     } else {
-      parts[static_cast<std::size_t>(known - names.begin())].push_back(row);
+      parts[known - names.begin()].push_back(row);
     }
   }
   std::vector<ValidationPart> scores;

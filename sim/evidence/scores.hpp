@@ -4,16 +4,14 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "models/fit/published_case.hpp"
 #include "sim/evidence/fits_of_runs.hpp"
 
 namespace accosim {
 
-enum class ValidationUnit { kSeconds, kBytes, kRatio };
-
-/// A predicted value with its 80 % interval, in the row's unit.
+/// A predicted value with its 80 % interval, in the unit of what was asked.
 struct ValidationPrediction {
   double value = 0, low = 0, high = 0;
 
@@ -28,20 +26,11 @@ struct ValidationPrediction {
 };
 
 /// One published measurement beside its prediction.
-struct ValidationRow {
-  std::string id, group, source, url, device, series, configuration, metric, published;
-  char trust = 'A';
-  std::vector<std::string> inferred;
-  std::string explanation;      ///< why the prediction is off
-  std::string left_out;         ///< why it is not scored
-  std::string not_expressible;  ///< why there is no prediction
-  ValidationUnit unit = ValidationUnit::kSeconds;
-  double measured = 0;
-  ValidationPrediction with;                    ///< by the shipped constants, some of which are fitted to this source
-  std::optional<ValidationPrediction> without;  ///< by constants fitted to all other sources, where that was asked for
+struct ValidationRow : PublishedCase {
+  ValidationPrediction with{};                    ///< by the shipped constants, some of which are fitted to this source
+  std::optional<ValidationPrediction> without{};  ///< by constants fitted to all other sources, where that was asked
 
   bool expressed() const { return not_expressible.empty(); }
-  bool scored() const { return expressed() && left_out.empty(); }
   double error() const { return with.error(measured); }
   double error_without() const { return without.value().error(measured); }
 };
@@ -93,11 +82,6 @@ struct ValidationBound {
   std::optional<double> mean_without;  ///< the largest with the source left out
 };
 
-struct ValidationSource {
-  std::string key, title, url, commit, licence, description;
-  std::string simulated;  ///< how its figures show that a simulator made them
-};
-
 /// A group's error on what was left out of the fits, beside the error of the same cases with everything in.
 struct LeftOutRow {
   std::string left_out;  ///< a source, a device or a generation
@@ -108,7 +92,7 @@ struct LeftOutRow {
 };
 
 struct Validation {
-  std::vector<ValidationSource> sources;
+  std::vector<PublishedSource> sources;
   std::vector<ValidationRow> rows;
   std::vector<ValidationGroup> groups;
   std::vector<ValidationBound> bounds;

@@ -2,46 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "models/base/reader.hpp"
 #include "models/read/references.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/evaluation/parallel.hpp"
-#include "sim/evidence/neighbours.hpp"
 #include "sim/evidence/predict.hpp"
 #include "sim/evidence/refit.hpp"
 
 namespace accosim {
 namespace {
-
-ValidationUnit unit_of(Asked asked) {
-  if (asked == Asked::kSpeedup) return ValidationUnit::kRatio;
-  return is_memory(asked) ? ValidationUnit::kBytes : ValidationUnit::kSeconds;
-}
-
-ValidationRow row_of(const PublishedCase& one) {
-  ValidationRow row;
-  row.id = one.id;
-  row.group = one.group;
-  row.source = one.source;
-  row.url = one.url;
-  row.device = one.device;
-  row.series = one.series;
-  row.configuration = one.configuration;
-  row.metric = name_of(one.asked);
-  row.published = one.published;
-  row.trust = one.trust;
-  row.inferred = one.inferred;
-  row.explanation = one.explanation;
-  row.left_out = one.left_out;
-  row.not_expressible = one.not_expressible;
-  row.unit = unit_of(one.asked);
-  row.measured = one.measured;
-  return row;
-}
 
 /// What we measured ourselves has the constants of the same document, and none without it; and what the allocator takes
 /// is known from one source alone.
@@ -98,10 +71,10 @@ std::vector<Part> seen_parts(const Published& published, const std::vector<const
 
 /// Each case as the constants predict it that its publisher (or device) had no part in; nothing where the fits see
 /// nothing of it, so that the shipped constants are these.
-std::vector<std::optional<Predicted>> predict_without(const Published& published,
-                                                      const std::vector<const PublishedCase*>& cases,
-                                                      const ValidateOptions& options, bool by_device) {
-  std::vector<std::optional<Predicted>> predicted(cases.size());
+std::vector<std::optional<ValidationPrediction>> predict_without(const Published& published,
+                                                                 const std::vector<const PublishedCase*>& cases,
+                                                                 const ValidateOptions& options, bool by_device) {
+  std::vector<std::optional<ValidationPrediction>> predicted(cases.size());
   Refits refits(published);
   const std::vector<Part> parts = seen_parts(published, cases, refits, by_device);
   if (parts.empty()) return predicted;
@@ -114,18 +87,13 @@ std::vector<std::optional<Predicted>> predict_without(const Published& published
   const std::vector<std::string> texts = in_children(options.jobs, parts.size(), [&](std::size_t i) {
     const Refit refit = refits.without(parts[i].left_out);
     std::string text;
-    for (const std::size_t at : parts[i].cases) {
-      const Predicted one = predict(*cases[at], refit, options.network);
-      text.append(reinterpret_cast<const char*>(&one), sizeof one);
-    }
+    for (const std::size_t at : parts[i].cases) text += as_bytes(predict(*cases[at], refit, options.network));
     return text;
   });
   for (std::size_t i = 0; i < parts.size(); ++i)
-    for (std::size_t j = 0; j < parts[i].cases.size(); ++j) {
-      Predicted one;
-      std::memcpy(&one, texts[i].data() + j * sizeof one, sizeof one);
-      predicted[parts[i].cases[j]] = one;
-    }
+    for (std::size_t j = 0; j < parts[i].cases.size(); ++j)
+      predicted[parts[i].cases[j]] =
+          from_bytes<ValidationPrediction>(std::string_view(texts[i]).substr(j * sizeof(ValidationPrediction)));
   return predicted;
 }
 
@@ -137,16 +105,16 @@ const Device* device_of(const PublishedCase& one) {
 }
 
 /// Each case of kernels as a GPU would be predicted that inherits its fits from another generation; nothing of others.
-std::vector<std::optional<Predicted>> predict_by_neighbours(const std::vector<const PublishedCase*>& cases,
-                                                            const ValidateOptions& options) {
+std::vector<std::optional<ValidationPrediction>> predict_by_neighbours(const std::vector<const PublishedCase*>& cases,
+                                                                       const ValidateOptions& options) {
   std::vector<const PublishedCase*> of_kernels;
   for (const PublishedCase* one : cases)
     if (const Device* const device = device_of(*one); device != nullptr && has_neighbour(*device))
       of_kernels.push_back(one);
   Refit refit;
   refit.device = of_neighbour;
-  const std::vector<Predicted> predicted = predict_all(of_kernels, refit, options.jobs, options.network);
-  std::vector<std::optional<Predicted>> all(cases.size());
+  const std::vector<ValidationPrediction> predicted = predict_all(of_kernels, refit, options.jobs, options.network);
+  std::vector<std::optional<ValidationPrediction>> all(cases.size());
   for (std::size_t i = 0, next = 0; i < cases.size(); ++i)
     if (next < of_kernels.size() && cases[i] == of_kernels[next]) all[i] = predicted[next++];
   return all;
@@ -163,22 +131,20 @@ std::vector<const PublishedCase*> expressed_of(const std::vector<const Published
 
 Validation validate(const Published& published, const ValidateOptions& options) {
   Validation validation;
-  for (const PublishedSource& source : published.sources)
-    validation.sources.push_back(
-        {source.key, source.title, source.url, source.commit, source.licence, source.description, source.simulated});
+  validation.sources = published.sources;
   const std::vector<const PublishedCase*> cases = chosen(published, options);
   const std::vector<const PublishedCase*> expressed = expressed_of(cases);
-  const std::vector<Predicted> predicted = predict_all(expressed, Refit{}, options.jobs, options.network);
-  std::vector<std::optional<Predicted>> without(expressed.size());
+  const std::vector<ValidationPrediction> predicted = predict_all(expressed, Refit{}, options.jobs, options.network);
+  std::vector<std::optional<ValidationPrediction>> without(expressed.size());
   if (options.without_source) without = predict_without(published, expressed, options, false);
   std::size_t next = 0;
   for (const PublishedCase* one : cases) {
-    ValidationRow row = row_of(*one);
+    ValidationRow row{*one};
     if (row.expressed()) {
-      row.with = {predicted[next].value, predicted[next].low, predicted[next].high};
+      row.with = predicted[next];
       // Where the fits saw nothing of the source, they are without it already.
       if (options.without_source && can_be_left_out(*one)) row.without = row.with;
-      if (row.without && without[next]) row.without = {without[next]->value, without[next]->low, without[next]->high};
+      if (row.without && without[next]) row.without = without[next];
       ++next;
     }
     validation.rows.push_back(std::move(row));
@@ -192,25 +158,22 @@ void leave_out_each(Validation& validation, const Published& published, const Va
   validation.left_out_by = name_of(what);
   const std::map<std::string, std::string> publishers = publishers_of(published);
   const std::vector<const PublishedCase*> expressed = expressed_of(chosen(published, options));
-  std::vector<std::optional<Predicted>> without(expressed.size());
+  std::vector<std::optional<ValidationPrediction>> without(expressed.size());
   if (what == LeaveOut::kDevice) without = predict_without(published, expressed, options, true);
   if (what == LeaveOut::kGeneration) without = predict_by_neighbours(expressed, options);
   std::size_t next = 0;
   for (const ValidationRow& row : validation.rows) {
     if (!row.expressed()) continue;
-    const PublishedCase& one = *expressed[next];
-    const std::optional<Predicted>& other = without[next++];
-    if (!row.scored() || !can_be_left_out(one)) continue;
+    const std::optional<ValidationPrediction>& other = without[next++];
+    if (!row.scored() || !can_be_left_out(row)) continue;
     if (what == LeaveOut::kGeneration && !other) continue;
-    const Predicted shipped{row.with.value, row.with.low, row.with.high};
-    Predicted instead = other.value_or(shipped);
-    if (what == LeaveOut::kSource && row.without) instead = {row.without->value, row.without->low, row.without->high};
-    const std::string left_out = what == LeaveOut::kSource   ? publishers.at(one.source)
-                                 : what == LeaveOut::kDevice ? one.device
-                                                             : device_of(one)->architecture;
-    validation.left_out.push_back({left_out, row.group, 1, std::abs(row.error()),
-                                   std::abs(instead.value / row.measured - 1),
-                                   instead.low <= row.measured && row.measured <= instead.high ? 1.0 : 0.0});
+    ValidationPrediction instead = other.value_or(row.with);
+    if (what == LeaveOut::kSource && row.without) instead = *row.without;
+    const std::string left_out = what == LeaveOut::kSource   ? publishers.at(row.source)
+                                 : what == LeaveOut::kDevice ? row.device
+                                                             : device_of(row)->architecture;
+    validation.left_out.push_back({left_out, row.group, 1, std::abs(row.error()), std::abs(instead.error(row.measured)),
+                                   instead.holds(row.measured) ? 1.0 : 0.0});
   }
   validation.left_out = left_out_rows(validation.left_out, published_groups());
 }

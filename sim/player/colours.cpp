@@ -3,14 +3,23 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
-#include "sim/player/numbering.hpp"
-
 namespace accosim {
 namespace {
+
+/// Numbers for signatures, equal ones the same: in order of first appearance, so that they do not depend on how
+/// signatures are stored.
+template <typename Signature>
+class Numbering {
+ public:
+  int of(const Signature& signature) { return numbers_.try_emplace(signature, static_cast<int>(size())).first->second; }
+  std::size_t size() const { return numbers_.size(); }
+
+ private:
+  std::map<Signature, int> numbers_;
+};
 
 bool holds(const std::vector<int>& ranks, int rank) { return std::binary_search(ranks.begin(), ranks.end(), rank); }
 
@@ -40,9 +49,8 @@ std::vector<bool> groups_on_others_paths(const EventGraph& graph, const std::vec
   std::vector<int> user(graph.paths.size(), kUnused);
   std::vector<bool> together(graph.groups.size(), false);
   for (const Use& use : uses) {
-    int& of = user[static_cast<std::size_t>(use.path)];
-    if (of != kUnused && of != use.group)
-      together[static_cast<std::size_t>(of)] = together[static_cast<std::size_t>(use.group)] = true;
+    int& of = user[use.path];
+    if (of != kUnused && of != use.group) together[of] = together[use.group] = true;
     of = use.group;
   }
   return together;
@@ -84,11 +92,11 @@ void colour_ranks(const EventGraph& graph, Apart apart, Colours& colours) {
 void colour_network(const EventGraph& graph, const std::vector<Use>& uses, Colours& colours) {
   colours.path.assign(graph.paths.size(), kUnused);
   std::vector<bool> used(graph.paths.size(), false);
-  for (const Use& use : uses) used[static_cast<std::size_t>(use.path)] = true;
+  for (const Use& use : uses) used[use.path] = true;
   // Tokens that a link gathered pass for the flow that comes first: where several begin on it they differ.
   std::vector<int> first(graph.links.size(), 0);
   for (std::size_t p = 0; p < graph.paths.size(); ++p)
-    if (used[p]) ++first[static_cast<std::size_t>(graph.paths[p].links.front())];
+    if (used[p]) ++first[graph.paths[p].links.front()];
   Numbering<std::array<double, 3>> paths, links;
   for (std::size_t p = 0; p < graph.paths.size(); ++p) {
     if (!used[p]) continue;
@@ -210,38 +218,38 @@ EventGraph with_folded_flows(EventGraph graph, const Colours& colours) {
   std::vector<int> link_of(colours.links, kUnused);
   for (std::size_t l = 0; l < graph.links.size(); ++l) {
     if (colours.link[l] == kUnused) continue;
-    int& kept = link_of[static_cast<std::size_t>(colours.link[l])];
+    int& kept = link_of[colours.link[l]];
     if (kept == kUnused) {
       kept = static_cast<int>(links.size());
       links.push_back(std::move(graph.links[l]));
     } else {
-      links[static_cast<std::size_t>(kept)].alike += graph.links[l].alike;
+      links[kept].alike += graph.links[l].alike;
     }
   }
   std::vector<Path> paths;
   std::vector<int> path_of(colours.paths, kUnused);
   for (std::size_t p = 0; p < graph.paths.size(); ++p) {
     if (colours.path[p] == kUnused) continue;
-    int& kept = path_of[static_cast<std::size_t>(colours.path[p])];
+    int& kept = path_of[colours.path[p]];
     if (kept != kUnused) {
-      paths[static_cast<std::size_t>(kept)].alike += graph.paths[p].alike;
+      paths[kept].alike += graph.paths[p].alike;
       continue;
     }
     kept = static_cast<int>(paths.size());
     paths.push_back(std::move(graph.paths[p]));
-    for (int& link : paths.back().links) link = link_of[static_cast<std::size_t>(colours.link[link])];
+    for (int& link : paths.back().links) link = link_of[colours.link[link]];
   }
   std::vector<int> standing(paths.size(), kUnused);  // which path of a plan stands for those of its colour
   for (Group& group : graph.groups)
     for (Plan& plan : group.plans) {
       std::vector<Plan::Flow> flows;
       for (const Plan::Flow& flow : plan.flows) {
-        const int path = path_of[static_cast<std::size_t>(colours.path[static_cast<std::size_t>(flow.path)])];
-        int& of = standing[static_cast<std::size_t>(path)];
+        const int path = path_of[colours.path[flow.path]];
+        int& of = standing[path];
         if (of == kUnused) of = flow.path;
         if (of == flow.path) flows.push_back({path, flow.bytes});
       }
-      for (const Plan::Flow& flow : flows) standing[static_cast<std::size_t>(flow.path)] = kUnused;
+      for (const Plan::Flow& flow : flows) standing[flow.path] = kUnused;
       plan.flows = std::move(flows);
     }
   graph.links = std::move(links);

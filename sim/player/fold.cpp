@@ -58,7 +58,7 @@ Folded fold(EventGraph graph) {
   folded.class_of = std::move(colours.rank);
   for (PlacedPause& pause : folded.graph.pace.pauses) {
     std::vector<int> classes;
-    for (const int rank : pause.ranks) classes.push_back(folded.class_of[static_cast<std::size_t>(rank)]);
+    for (const int rank : pause.ranks) classes.push_back(folded.class_of[rank]);
     std::sort(classes.begin(), classes.end());
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     pause.ranks = std::move(classes);

@@ -95,7 +95,7 @@ void Player::read_programs() {
     first_loop_.push_back(static_cast<std::uint32_t>(loops_.size()));
     if (!before.empty()) {
       const std::size_t end = r + 1 < first_before.size() ? first_before[r + 1] : before.size();
-      loops_.insert(loops_.end(), before.begin() + first_before[r], before.begin() + static_cast<std::ptrdiff_t>(end));
+      loops_.insert(loops_.end(), before.begin() + first_before[r], before.begin() + end);
     }
     loops_.resize(first_loop_.back() + program.loops.size());
   }
@@ -314,16 +314,16 @@ std::vector<bool> on_several_lanes(const EventGraph& graph) {
       for (const Op& op : lane) {
         if (op.kind != OpKind::kCollective && op.kind != OpKind::kTransfer) continue;
         here.resize(std::max(here.size(), static_cast<std::size_t>(op.slot) + 1));
-        here[static_cast<std::size_t>(op.slot)] = true;
+        here[op.slot] = true;
       }
       lanes_of_slot[p].resize(std::max(lanes_of_slot[p].size(), here.size()));
       for (std::size_t slot = 0; slot < here.size(); ++slot) lanes_of_slot[p][slot] += here[slot] ? 1 : 0;
     }
   std::vector<bool> several(graph.groups.size());
   for (const Rank& rank : graph.ranks) {
-    const std::vector<int>& lanes = lanes_of_slot[static_cast<std::size_t>(rank.program)];
+    const std::vector<int>& lanes = lanes_of_slot[rank.program];
     for (std::size_t slot = 0; slot < lanes.size(); ++slot)
-      if (lanes[slot] > 1) several[static_cast<std::size_t>(rank.groups[slot])] = true;
+      if (lanes[slot] > 1) several[rank.groups[slot]] = true;
   }
   return several;
 }
@@ -339,9 +339,9 @@ Sharing sharing_of(const EventGraph& graph) {
     for (const Plan& plan : graph.groups[g].plans) {
       std::vector<int> taken;  // in this plan
       for (const Plan::Flow& flow : plan.flows) {
-        const Path& path = graph.paths[static_cast<std::size_t>(flow.path)];
+        const Path& path = graph.paths[flow.path];
         for (const int number : path.links) {
-          const Link& link = graph.links[static_cast<std::size_t>(number)];
+          const Link& link = graph.links[number];
           if (path.alike > link.alike) sharing = Sharing::kEvenly;
           if (path.alike > link.alike && link.burst > Bytes{0}) return Sharing::kUnevenly;
           taken.push_back(number);
@@ -351,7 +351,7 @@ Sharing sharing_of(const EventGraph& graph) {
       std::sort(taken.begin(), taken.end());
       if (std::adjacent_find(taken.begin(), taken.end()) != taken.end()) return Sharing::kUnevenly;
       for (const int link : taken) {
-        int& of = user[static_cast<std::size_t>(link)];
+        int& of = user[link];
         if (of != kNobody && of != static_cast<int>(g)) return Sharing::kUnevenly;
         of = static_cast<int>(g);
       }

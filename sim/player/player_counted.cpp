@@ -32,7 +32,7 @@ std::set<std::pair<int, int>> collectives_in_counted_loops(const Program& progra
     if (loop.counted < 0) continue;
     for (const Loop::Part& part : loop.parts)
       for (int i = part.begin + 1; i < part.end; ++i) {
-        const Op& op = program.lanes[static_cast<std::size_t>(part.lane)][static_cast<std::size_t>(i)];
+        const Op& op = program.lanes[part.lane][i];
         if (op.kind == OpKind::kCollective || op.kind == OpKind::kTransfer) collectives.emplace(op.slot, op.plan);
       }
   }
@@ -71,14 +71,13 @@ void Player::find_circles() {
   constexpr auto kNobody = static_cast<std::size_t>(-1);
   std::vector<std::size_t> user(graph_.links.size(), kNobody);
   for (std::size_t rank = 0; rank < graph_.ranks.size(); ++rank)
-    for (const auto& [slot, plan] : collectives[static_cast<std::size_t>(graph_.ranks[rank].program)]) {
-      const Group& group =
-          graph_.groups[static_cast<std::size_t>(graph_.ranks[rank].groups[static_cast<std::size_t>(slot)])];
+    for (const auto& [slot, plan] : collectives[graph_.ranks[rank].program]) {
+      const Group& group = graph_.groups[graph_.ranks[rank].groups[slot]];
       sets.join(rank, static_cast<std::size_t>(group.members.front()));
       if (make_network_ != make_simgrid_network) continue;  // no other has links that several groups share
-      for (const Plan::Flow& flow : group.plans[static_cast<std::size_t>(plan)].flows)
-        for (const int link : graph_.paths[static_cast<std::size_t>(flow.path)].links) {
-          std::size_t& of = user[static_cast<std::size_t>(link)];
+      for (const Plan::Flow& flow : group.plans[plan].flows)
+        for (const int link : graph_.paths[flow.path].links) {
+          std::size_t& of = user[link];
           if (of == kNobody) of = rank;
           sets.join(rank, of);
         }
@@ -91,7 +90,7 @@ void Player::find_circles() {
       of = static_cast<int>(circles_.size());
       circles_.emplace_back();
     }
-    circles_[static_cast<std::size_t>(of)].ranks.push_back(static_cast<std::uint32_t>(rank));
+    circles_[of].ranks.push_back(static_cast<std::uint32_t>(rank));
     circle_of_.push_back(of);
   }
 }
@@ -101,7 +100,7 @@ bool Player::counts(std::uint32_t rank, std::uint32_t loop_index, double time) {
   LoopState& state = loops_[first_loop_[rank] + loop_index];
   if (repetitions_.empty()) return false;
   Repetitions& mine = repetitions_[rank];
-  Circle& circle = circles_[static_cast<std::size_t>(circle_of_[rank])];
+  Circle& circle = circles_[circle_of_[rank]];
   mine.done = state.iteration + 1;
   ++mine.played;
   if (circle.after == mine.done) {

@@ -18,7 +18,7 @@ double Player::streaming_on(const Lane& lane) const {
     return op.kind == OpKind::kCompute ? memory(op) : 0;
   }
   if (lane.state != State::kOpenLoop && lane.state != State::kPlainLoop) return 0;
-  const PlainLoop& loop = plain_[static_cast<std::size_t>(&lane - lanes_.data())];
+  const PlainLoop& loop = plain_[&lane - lanes_.data()];
   double streaming = 0, whole = 0;
   for (int i = 0; i < loop.count(); ++i) {
     const Op& op = lane.ops[loop.index() + i];

@@ -33,8 +33,7 @@ double Player::duration_of(const Lane& lane, const Op& op, double time) {
   const int rank = static_cast<int>(lane.rank);
   for (const PlacedPause& pause : graph_.pace.pauses) {
     const bool mine = pause.ranks.empty() || std::binary_search(pause.ranks.begin(), pause.ranks.end(), rank);
-    if (mine && pause.after_update == progress.updates)
-      lasts += pause.lasts[static_cast<std::size_t>(graph_.ranks[lane.rank].program)];
+    if (mine && pause.after_update == progress.updates) lasts += pause.lasts[graph_.ranks[lane.rank].program];
   }
   return lasts.value;
 }

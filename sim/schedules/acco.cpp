@@ -18,8 +18,7 @@ int least_a_round(const ScheduleInput& input) {
 
 }  // namespace
 
-Program build_acco(const ScheduleInput& input, Tables& tables) {
-  ProgramBuilder program(tables, lane_names());
+void add_acco_updates(ProgramBuilder& program, const ScheduleInput& input) {
   add_micro_batches(program, input, 1);  // Algorithm 1 starts with one micro-batch in the buffer
   OpRef swap = add_swap(program, input, {kCommunicationLane, -1}, true);
   for (int round = 0; round < 2 * input.updates; ++round) {
@@ -36,7 +35,6 @@ Program build_acco(const ScheduleInput& input, Tables& tables) {
     else
       end_update(program, input);
   }
-  return program.take(input.kind.workload.micro_batch_size);
 }
 
 }  // namespace accosim

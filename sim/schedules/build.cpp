@@ -1,12 +1,11 @@
 // From a schedule to the graph of the whole cluster: one program a kind of rank, and the groups that they ask for.
-#include <cstddef>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/groups.hpp"
+#include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -15,12 +14,13 @@ namespace {
 /// What a row of models/spec/schedule_traits.cpp is here: the function of its file.
 struct Function {
   const char* name;
-  Program (*build)(const ScheduleInput& input, Tables& tables);
+  void (*add)(ProgramBuilder& program, const ScheduleInput& input);
+  bool all = false;  ///< it writes all updates, and their marks
 };
 constexpr Function kFunctions[] = {
-    {"ddp", build_ddp},     {"zero1", build_zero1},   {"zero2", build_zero2},
-    {"zero3", build_zero3}, {"dpu", build_dpu},       {"wp", build_dpu},
-    {"acco", build_acco},   {"diloco", build_diloco}, {"local_sgd", build_local_sgd},
+    {"ddp", add_ddp_update},          {"zero1", add_zero1_update},    {"zero2", add_zero2_update},
+    {"zero3", add_zero3_update},      {"dpu", add_dpu_updates, true}, {"wp", add_dpu_updates, true},
+    {"acco", add_acco_updates, true}, {"diloco", add_diloco_update},  {"local_sgd", add_local_sgd_update},
 };
 
 const Function& function_of(const ScheduleSpec& spec) {
@@ -29,12 +29,22 @@ const Function& function_of(const ScheduleSpec& spec) {
   throw std::logic_error("no schedule " + spec.name);
 }
 
+Program program_for(const ScheduleInput& input, Tables& tables) {
+  const Function& function = function_of(input.spec);
+  ProgramBuilder program(tables, function.add == add_zero3_update ? zero3_lane_names(input) : local_lane_names(input));
+  for (int update = 0; update < (function.all ? 1 : input.updates); ++update) {
+    function.add(program, input);
+    if (!function.all) end_update(program, input);
+  }
+  return program.take(input.kind.workload.micro_batch_size);
+}
+
 /// A program a kind of rank.
 std::vector<Program> programs_of(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates,
                                  Tables& tables) {
   std::vector<Program> programs;
   for (const RankKind& kind : costs.kinds) {
-    programs.push_back(function_of(spec).build({spec, costs, kind, kind.steps(accumulation_steps), updates}, tables));
+    programs.push_back(program_for({spec, costs, kind, kind.steps(accumulation_steps), updates}, tables));
     Program& program = programs.back();
     if (costs.interference) program.streaming_sms = streaming_sms(kind.device);
     program.memory_bandwidth = kind.device.memory_efficiency * kind.device.memory_bandwidth;

@@ -88,13 +88,4 @@ void add_ddp_update(ProgramBuilder& program, const ScheduleInput& input) {
     program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input), {ready});
 }
 
-Program build_ddp(const ScheduleInput& input, Tables& tables) {
-  ProgramBuilder program(tables, lane_names());
-  for (int update = 0; update < input.updates; ++update) {
-    add_ddp_update(program, input);
-    end_update(program, input);
-  }
-  return program.take(input.kind.workload.micro_batch_size);
-}
-
 }  // namespace accosim

@@ -19,15 +19,10 @@ Seconds outer_time(const ScheduleInput& input) {
 
 }  // namespace
 
-Program build_diloco(const ScheduleInput& input, Tables& tables) {
-  ProgramBuilder program(tables, local_lane_names(input));
-  for (int phase = 0; phase < input.updates; ++phase) {
-    add_local_updates(program, input);
-    const OpRef moved = add_exchanges(program, input, "what was moved", program.last(kComputeLane));
-    program.compute(kComputeLane, "outer optimizer", OpClass::kOptimizer, outer_time(input), {moved});
-    end_update(program, input);
-  }
-  return program.take(input.kind.workload.micro_batch_size);
+void add_diloco_update(ProgramBuilder& program, const ScheduleInput& input) {
+  add_local_updates(program, input);
+  const OpRef moved = add_exchanges(program, input, "what was moved", program.last(kComputeLane));
+  program.compute(kComputeLane, "outer optimizer", OpClass::kOptimizer, outer_time(input), {moved});
 }
 
 }  // namespace accosim

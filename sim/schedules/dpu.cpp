@@ -16,8 +16,7 @@ Round round_of(const ScheduleSpec& spec) {
 
 }  // namespace
 
-Program build_dpu(const ScheduleInput& input, Tables& tables) {
-  ProgramBuilder program(tables, lane_names());
+void add_dpu_updates(ProgramBuilder& program, const ScheduleInput& input) {
   const Round round = round_of(input.spec);
   add_micro_batches(program, input, 1);  // something to communicate in the first round
   OpRef swap = add_swap(program, input, {kCommunicationLane, -1}, true);
@@ -30,7 +29,6 @@ Program build_dpu(const ScheduleInput& input, Tables& tables) {
     swap = add_swap(program, input, communicated, true);
     end_update(program, input);
   }
-  return program.take(input.kind.workload.micro_batch_size);
 }
 
 }  // namespace accosim

@@ -188,7 +188,7 @@ Ring scope_ring(const Costs& costs, Scope scope, int rank) {
   const std::vector<int> of_rank = groups_of(costs, scope);
   std::vector<int> members;
   for (std::size_t each = 0; each < of_rank.size(); ++each)
-    if (of_rank[each] == of_rank[static_cast<std::size_t>(rank)]) members.push_back(static_cast<int>(each));
+    if (of_rank[each] == of_rank[rank]) members.push_back(static_cast<int>(each));
   return ring_of_members(costs, scope, members);
 }
 

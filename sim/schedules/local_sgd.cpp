@@ -24,16 +24,11 @@ Seconds take_time(const ScheduleInput& input) {
 
 }  // namespace
 
-Program build_local_sgd(const ScheduleInput& input, Tables& tables) {
-  ProgramBuilder program(tables, local_lane_names(input));
-  for (int phase = 0; phase < input.updates; ++phase) {
-    add_local_updates(program, input);
-    const OpRef filled = program.compute(kComputeLane, "parameters to buffer", OpClass::kCopy, fill_time(input));
-    const OpRef averaged = add_exchanges(program, input, "parameters", filled);
-    program.compute(kComputeLane, "parameters from buffer", OpClass::kCopy, take_time(input), {averaged});
-    end_update(program, input);
-  }
-  return program.take(input.kind.workload.micro_batch_size);
+void add_local_sgd_update(ProgramBuilder& program, const ScheduleInput& input) {
+  add_local_updates(program, input);
+  const OpRef filled = program.compute(kComputeLane, "parameters to buffer", OpClass::kCopy, fill_time(input));
+  const OpRef averaged = add_exchanges(program, input, "parameters", filled);
+  program.compute(kComputeLane, "parameters from buffer", OpClass::kCopy, take_time(input), {averaged});
 }
 
 }  // namespace accosim

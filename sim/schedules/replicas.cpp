@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "models/spec/cluster.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

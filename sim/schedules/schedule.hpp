@@ -23,14 +23,16 @@ struct ScheduleInput {
   int updates = 1;             ///< how many to write down
 };
 
-Program build_ddp(const ScheduleInput& input, Tables& tables);
-Program build_zero1(const ScheduleInput& input, Tables& tables);
-Program build_zero2(const ScheduleInput& input, Tables& tables);
-Program build_zero3(const ScheduleInput& input, Tables& tables);
-Program build_dpu(const ScheduleInput& input, Tables& tables);
-Program build_acco(const ScheduleInput& input, Tables& tables);
-Program build_diloco(const ScheduleInput& input, Tables& tables);
-Program build_local_sgd(const ScheduleInput& input, Tables& tables);
+/// One update, without its mark.
+void add_ddp_update(ProgramBuilder& program, const ScheduleInput& input);
+void add_zero1_update(ProgramBuilder& program, const ScheduleInput& input);
+void add_zero2_update(ProgramBuilder& program, const ScheduleInput& input);
+void add_zero3_update(ProgramBuilder& program, const ScheduleInput& input);
+void add_diloco_update(ProgramBuilder& program, const ScheduleInput& input);
+void add_local_sgd_update(ProgramBuilder& program, const ScheduleInput& input);
+/// All updates with their marks: each goes on from the swap of the one before.
+void add_dpu_updates(ProgramBuilder& program, const ScheduleInput& input);
+void add_acco_updates(ProgramBuilder& program, const ScheduleInput& input);
 
 /// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use. A kind
 /// without steps of its own does `accumulation_steps` micro-batches per update.
@@ -76,9 +78,7 @@ void end_update(ProgramBuilder& program, const ScheduleInput& input);
 void add_backward(ProgramBuilder& program, const ScheduleInput& input);
 void add_micro_batch(ProgramBuilder& program, const ScheduleInput& input);
 void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, int count);
-/// One update of DDP, on lane_names(), and of ZeRO-3, on zero3_lane_names(): without its mark.
-void add_ddp_update(ProgramBuilder& program, const ScheduleInput& input);
-void add_zero3_update(ProgramBuilder& program, const ScheduleInput& input);
+/// Those of ZeRO-3.
 std::vector<std::string> zero3_lane_names(const ScheduleInput& input);
 /// A forward pass by itself, with the gathers that it waits for.
 Seconds zero3_forward_time(const ScheduleInput& input);

@@ -22,19 +22,13 @@ OpRef add_update_micro_batches(ProgramBuilder& program, const ScheduleInput& inp
 
 }  // namespace
 
-Program build_zero1(const ScheduleInput& input, Tables& tables) {
-  ProgramBuilder program(tables, lane_names());
-  for (int update = 0; update < input.updates; ++update) {
-    const OpRef reduced = add_update_micro_batches(program, input);
-    const OpRef stepped =
-        program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input), {reduced});
-    if (!input.spec.overlap_param_gather) {
-      const OpRef gathered = program.collective(kCommunicationLane, "all-gather", parameter_gather(input), {stepped});
-      add_parameters_taken(program, input, gathered);
-    }
-    end_update(program, input);
-  }
-  return program.take(input.kind.workload.micro_batch_size);
+void add_zero1_update(ProgramBuilder& program, const ScheduleInput& input) {
+  const OpRef reduced = add_update_micro_batches(program, input);
+  const OpRef stepped =
+      program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input), {reduced});
+  if (input.spec.overlap_param_gather) return;
+  const OpRef gathered = program.collective(kCommunicationLane, "all-gather", parameter_gather(input), {stepped});
+  add_parameters_taken(program, input, gathered);
 }
 
 }  // namespace accosim

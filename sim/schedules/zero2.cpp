@@ -21,20 +21,15 @@ void add_reduced_micro_batch(ProgramBuilder& program, const ScheduleInput& input
 
 }  // namespace
 
-Program build_zero2(const ScheduleInput& input, Tables& tables) {
-  ProgramBuilder program(tables, lane_names());
+void add_zero2_update(ProgramBuilder& program, const ScheduleInput& input) {
   const bool every = input.spec.sync == Sync::kEveryMicroBatch;
-  for (int update = 0; update < input.updates; ++update) {
-    if (!every) add_micro_batches(program, input, input.accumulation_steps - 1);
-    program.begin_loop(lanes(), every ? input.accumulation_steps : 1, {program.last(kComputeLane)});
-    add_reduced_micro_batch(program, input);
-    program.end_loop(lanes());
-    const OpRef stepped = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
-    const OpRef gathered = program.collective(kCommunicationLane, "all-gather", parameter_gather(input), {stepped});
-    add_parameters_taken(program, input, gathered);
-    end_update(program, input);
-  }
-  return program.take(input.kind.workload.micro_batch_size);
+  if (!every) add_micro_batches(program, input, input.accumulation_steps - 1);
+  program.begin_loop(lanes(), every ? input.accumulation_steps : 1, {program.last(kComputeLane)});
+  add_reduced_micro_batch(program, input);
+  program.end_loop(lanes());
+  const OpRef stepped = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
+  const OpRef gathered = program.collective(kCommunicationLane, "all-gather", parameter_gather(input), {stepped});
+  add_parameters_taken(program, input, gathered);
 }
 
 }  // namespace accosim

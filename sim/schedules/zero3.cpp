@@ -186,15 +186,6 @@ void add_zero3_update(ProgramBuilder& program, const ScheduleInput& input) {
   program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input));
 }
 
-Program build_zero3(const ScheduleInput& input, Tables& tables) {
-  ProgramBuilder program(tables, zero3_lane_names(input));
-  for (int update = 0; update < input.updates; ++update) {
-    add_zero3_update(program, input);
-    end_update(program, input);
-  }
-  return program.take(input.kind.workload.micro_batch_size);
-}
-
 Seconds zero3_forward_time(const ScheduleInput& input) {
   const std::vector<Unit> units = units_of(input);
   const std::size_t ahead = static_cast<std::size_t>(input.spec.prefetch) + 1;

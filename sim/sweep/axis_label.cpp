@@ -1,5 +1,4 @@
-#include "sim/sweep/axis_label.hpp"
-
+// What an axis is called in words and pictures, where the user gives it no label.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -78,20 +78,25 @@ double bound_of(const Scenario& scenario, const Part& part, const Costs& costs) 
   for (std::size_t rank = 0; rank < costs.places.size(); ++rank) {
     const Place& place = costs.places[rank];
     const auto group = static_cast<std::size_t>(place.group);
-    if (!part.kept[group][static_cast<std::size_t>(place.gpu)]) continue;
-    const RankKind& kind = costs.kinds[static_cast<std::size_t>(costs.kind_of[rank])];
+    if (!part.kept[group][place.gpu]) continue;
+    const RankKind& kind = costs.kinds[costs.kind_of[rank]];
     samples += kind.workload.micro_batch_size / (kind.forward + kind.backward).value;
   }
   return samples * scenario.training.sequence_length;
 }
 
 /// The winner by tokens per second, or where all have a caveat the nearest to it; nothing where none fits.
-Standing standing_by_tokens(const std::vector<RunResult>& results) {
+std::optional<PartResult> fastest_of(const std::vector<RunResult>& results) {
   std::vector<Contender> contenders;
   for (const RunResult& result : results)
     contenders.push_back({result.fits() ? std::optional(result.tokens_per_second) : std::nullopt, result.statistics,
                           result.batch_inflation, result.fit.probability, false});
-  return standing_of(contenders, {});
+  const Standing standing = standing_of(contenders, {});
+  if (!standing.best()) return std::nullopt;
+  const RunResult& best = results[*standing.best()];
+  return PartResult{{"", "", *standing.best(), best.samples_per_update, best.tokens_per_second},
+                    best.spread,
+                    standing.winner.has_value()};
 }
 
 /// Of the schedules that can train it; where the best synchronous one is among them, the part's own stands for it.
@@ -106,64 +111,46 @@ std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, do
   std::vector<RunResult> results;
   std::vector<std::size_t> played;
   for (std::size_t s = 0; s < indices.size(); ++s) {
-    const ScheduleSpec spec = with_some_balance(part.schedules[static_cast<std::size_t>(indices[s])]);
+    const ScheduleSpec spec = with_some_balance(part.schedules[indices[s]]);
     if (!can_train(part, spec)) continue;
     const Division own = evaluations.divided(part, spec, samples_of(part, spec, samples));
     results.push_back(run_schedule(own.scenario, own.spec, evaluations));
     played.push_back(s);
   }
-  const Standing standing = standing_by_tokens(results);
-  if (!standing.best()) return std::nullopt;
-  const RunResult& result = results[*standing.best()];
-  return PartResult{played[*standing.best()], result.samples_per_update, result.tokens_per_second, result.spread,
-                    standing.winner.has_value()};
-}
-
-/// What a row says of its cluster's fastest part, and the part's spread.
-struct Fastest {
-  Alone alone;
-  Spread spread;
-  bool clean = true;
-};
-
-/// Where all GPUs are alike and in one group, the whole cluster is its fastest part.
-std::optional<Fastest> whole_of(const std::vector<RunResult>& results) {
-  const std::optional<std::size_t> best = standing_by_tokens(results).best();
-  if (!best) return std::nullopt;
-  const RunResult& result = results[*best];
-  return Fastest{{"", "", *best, result.samples_per_update, result.tokens_per_second}, result.spread};
+  std::optional<PartResult> fastest = fastest_of(results);
+  if (fastest) fastest->alone.schedule = played[fastest->alone.schedule];
+  return fastest;
 }
 
 /// Nothing where no part has room for the training.
-std::optional<Fastest> fastest_part(const LoadedScenario& loaded, const std::vector<Part>& parts,
-                                    const std::vector<int>& indices, const Evaluations& evaluations, PartCache& cache) {
+std::optional<PartResult> fastest_part(const LoadedScenario& loaded, const std::vector<Part>& parts,
+                                       const std::vector<int>& indices, const Evaluations& evaluations,
+                                       PartCache& cache) {
   const Scenario& scenario = loaded.scenario;
   const PartNames names(loaded);
   const double samples = samples_asked(scenario);
   std::vector<std::pair<double, const Part*>> order;
-  ScheduleSpec any = scenario.schedules[static_cast<std::size_t>(indices.front())];
+  ScheduleSpec any = scenario.schedules[indices.front()];
   any.balance = Balance::kNone;
   const Shared<Costs> costs = evaluations.costs(scenario, any);
   for (const Part& part : parts) order.emplace_back(bound_of(scenario, part, *costs), &part);
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   // Where micro-batches are drawn, luck may be faster than the mean; where sizes are chosen, a part may choose others.
-  const bool sized = std::any_of(indices.begin(), indices.end(), [&](int index) {
-    return scenario.schedules[static_cast<std::size_t>(index)].balance == Balance::kSpeed;
-  });
+  const bool sized = std::any_of(indices.begin(), indices.end(),
+                                 [&](int index) { return scenario.schedules[index].balance == Balance::kSpeed; });
   const bool bounded = !scenario.training.unsteady.varies() && !sized;
-  std::optional<Fastest> fastest;
+  std::optional<PartResult> fastest;
   for (const auto& [bound, part] : order) {
     if (fastest && fastest->clean && bounded && bound < fastest->alone.tokens_per_second) continue;
     const Scenario alone = part_of(scenario, part->kept);
     const auto [known, anew] = cache.try_emplace(names.of(*part, alone, samples));
     if (anew) known->second = fastest_of(alone, indices, samples, evaluations);
     const std::optional<PartResult>& best = known->second;
-    if (!best || (fastest && std::pair(best->clean, best->tokens_per_second) <=
-                                 std::pair(fastest->clean, fastest->alone.tokens_per_second)))
-      continue;
-    fastest = {{part->name, part->others, best->schedule, best->samples_per_update, best->tokens_per_second},
-               best->spread,
-               best->clean};
+    const auto merit = [](const PartResult& of) { return std::pair(of.clean, of.alone.tokens_per_second); };
+    if (!best || (fastest && merit(*best) <= merit(*fastest))) continue;
+    fastest = best;
+    fastest->alone.part = part->name;
+    fastest->alone.others = part->others;
   }
   return fastest;
 }
@@ -173,10 +160,11 @@ std::optional<Fastest> fastest_part(const LoadedScenario& loaded, const std::vec
 void add_fair(Row& row, const LoadedScenario& loaded, const std::vector<int>& indices,
               const std::vector<RunResult>& results, const Evaluations& evaluations, PartCache& cache) {
   const std::vector<Part> parts = uniform_parts(loaded.scenario.cluster);
-  const std::optional<Fastest> fastest =
-      parts.empty() ? whole_of(results) : fastest_part(loaded, parts, indices, evaluations, cache);
-  if (fastest) row.alone = fastest->alone;
+  // Where all GPUs are alike and in one group, the whole cluster is its fastest part.
+  const std::optional<PartResult> fastest =
+      parts.empty() ? fastest_of(results) : fastest_part(loaded, parts, indices, evaluations, cache);
   if (!fastest) return;
+  row.alone = fastest->alone;
   for (std::size_t s = 0; s < results.size(); ++s) {
     Metrics& figures = row.schedules[s];
     const double over = results[s].tokens_per_second / fastest->alone.tokens_per_second;

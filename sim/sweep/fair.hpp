@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "models/read/load.hpp"
@@ -17,14 +16,13 @@ namespace accosim {
 
 /// A part under the schedule that wins there, held to the usual WinnerRule, or under the nearest to it.
 struct PartResult {
-  std::size_t schedule = 0;  ///< among the sweep's
-  double samples_per_update = 0;
-  double tokens_per_second = 0;
+  Alone alone;
   Spread spread;
   bool clean = true;  ///< without a caveat
 };
 
-/// By what a part is: the resolved scenario without the others, and the samples of an update.
+/// By what a part is: the resolved scenario without the others, and the samples of an update. Who the others are
+/// differs from point to point.
 using PartCache = std::map<std::uint64_t, std::optional<PartResult>>;
 
 /// Completes a row of compare()'s `results` of the schedules `indices`. Every part does as many samples an update as

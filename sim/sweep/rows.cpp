@@ -20,8 +20,6 @@ constexpr std::size_t kLongText = 100'000;
 /// Of versions before.
 constexpr const char* kOldRowsSchemas[] = {"accosim.sweep_rows/1", "accosim.sweep_rows/2"};
 
-std::vector<JsonValue> texts(const std::vector<std::string>& list) { return {list.begin(), list.end()}; }
-
 /// What is kept of a schedule beside the metrics stands before this one.
 constexpr std::string_view kAfterTheOthers = "batch_inflation";
 
@@ -98,15 +96,6 @@ Alone read_alone(const Heading& heading, ObjectReader& reader) {
   return alone;
 }
 
-std::vector<std::string> read_texts(ObjectReader& reader, const char* key) {
-  std::vector<std::string> all;
-  for (JsonValue* each : reader.list(key, 0, kMostValues)) {
-    if (each->kind != JsonKind::kText) reader.fail(key, "holds something that is no text");
-    all.push_back(each->text);
-  }
-  return all;
-}
-
 /// Parses one line of JSON and reads it; throws all that is wrong with it.
 template <class Read>
 auto read_line(const std::string& line, const std::string& source, const Read& read) {
@@ -137,12 +126,21 @@ std::size_t index_on_grid(const Heading& heading, const Coordinates& point) {
 
 }  // namespace
 
+std::vector<std::string> texts_of(ObjectReader& reader, const char* key, std::size_t most) {
+  std::vector<std::string> texts;
+  for (JsonValue* each : reader.list(key, 0, most)) {
+    if (each->kind != JsonKind::kText) reader.fail(key, "holds something that is no text");
+    texts.push_back(each->text);
+  }
+  return texts;
+}
+
 std::string line_of(const Heading& heading) {
   std::vector<JsonValue> axes;
   for (const Axis& axis : heading.axes) {
     JsonValue& written = axes.emplace_back(json_object({{"pointer", axis.pointer}}));
     if (!axis.label.empty()) written.set("label", axis.label);
-    written.set("values", texts(axis.values));
+    written.set("values", axis.values);
   }
   JsonValue line = json_object({{"schema", kRowsSchema},
                                 {"version", heading.version},
@@ -151,7 +149,7 @@ std::string line_of(const Heading& heading) {
                                 {"points", static_cast<std::int64_t>(heading.points)},
                                 {"grid", heading.grid},
                                 {"axes", std::move(axes)},
-                                {"schedules", texts(heading.schedules)},
+                                {"schedules", heading.schedules},
                                 {"baseline", heading.baseline}});
   if (heading.tuned) line.set("tuned", true);
   if (heading.fair) line.set("fair", true);  // files from before there was this key are as they were
@@ -199,14 +197,14 @@ Heading read_heading(const std::string& line, const std::string& file) {
       Axis& read = heading.axes.emplace_back();
       read.pointer = axis.text("pointer", std::nullopt, kLongText);
       read.label = axis.has("label") ? axis.text("label", std::nullopt, kLongText) : "";
-      read.values = read_texts(axis, "values");
+      read.values = texts_of(axis, "values", kMostValues);
       axis.finish();
     }
     double combinations = 1;
     for (const Axis& axis : heading.axes) combinations *= static_cast<double>(axis.values.size());
     if (heading.grid && combinations != static_cast<double>(heading.points))
       reader.fail("points", "is not the number of combinations of the axes' values");
-    heading.schedules = read_texts(reader, "schedules");
+    heading.schedules = texts_of(reader, "schedules", kMostValues);
     heading.baseline = reader.text("baseline", std::nullopt, kLongText);
     heading.tuned = reader.boolean("tuned", false);
     if (heading.tuned && heading.schedules.empty()) reader.fail("tuned", "is true, and there are no schedules");
@@ -233,7 +231,7 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
       return row;
     }
     if (heading.tuned) row.best_synchronous = reader.text("best_synchronous", std::nullopt, kLongText);
-    if (reader.has("cautions")) row.cautions = read_texts(reader, "cautions");
+    if (reader.has("cautions")) row.cautions = texts_of(reader, "cautions", kMostValues);
     if (JsonValue* value = reader.find("alone")) {
       ObjectReader alone(*value, reader.pointer("alone"), reader.diagnostics());
       row.alone = read_alone(heading, alone);

@@ -49,15 +49,19 @@ struct Alone {
 struct Row {
   std::size_t index = 0;
   Coordinates point;
-  std::string failure;             ///< empty: it was played
-  std::vector<Metrics> schedules;  ///< as in the heading; those that rows have (metric_table.hpp)
-  std::optional<Alone> alone{};    ///< absent also where no part has room for the training
-  std::string best_synchronous{};  ///< which schedule that is (AddedSchedule::form)
+  std::string failure;                  ///< empty: it was played
+  std::vector<Metrics> schedules;       ///< as in the heading; those that rows have (metric_table.hpp)
+  std::optional<Alone> alone{};         ///< absent also where no part has room for the training
+  std::string best_synchronous{};       ///< which schedule that is (AddedSchedule::form)
   std::vector<std::string> cautions{};  ///< "code: message" of cautions_of()
 
   bool done() const { return failure.empty(); }
 };
 std::string line_of(const Heading& heading, const Row& row);
+
+class ObjectReader;
+/// The texts of a list of at most so many.
+std::vector<std::string> texts_of(ObjectReader& reader, const char* key, std::size_t most);
 
 /// Reads them back. Throw BadInput, "FILE:line: what is wrong".
 Heading read_heading(const std::string& line, const std::string& file);
@@ -75,7 +79,7 @@ class RowFile {
  public:
   enum class Existing { kRefuse, kReplace, kResume };
   /// Opens or creates it; with kResume the rows that are there are kept, but for a last line that was cut, and with
-  /// `again` also but for those of points that failed. An empty path: a file without a name, gone with the process.
+  /// `again` also but for those of points that failed. An empty path: rows are only held.
   /// Throws BadInput where it holds something else, or another process writes it; BadEnvironment where it cannot be
   /// written.
   RowFile(const std::string& path, const Heading& heading, Existing existing, bool again);
@@ -84,13 +88,11 @@ class RowFile {
   ~RowFile();
 
   bool has(std::size_t index) const;
-  std::size_t rows() const;
-  std::size_t failed() const;
+  /// In the order in which they came, or that of sort().
+  const SweepRows& rows() const;
   /// On the disk as one write. Throws BadEnvironment, and then the file is as it was.
-  void append(const Row& row);
-  /// Rows in the order of their points, read from the file.
-  SweepRows read() const;
-  /// Puts the rows of the file in the order of their points.
+  void append(Row row);
+  /// Puts the rows in the order of their points, those of the file too.
   void sort();
 
  private:

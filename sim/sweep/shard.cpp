@@ -39,10 +39,9 @@ Shard parse_shard(const std::string& text) {
       if (!part || !of) continue;
       const int first = source.first == nullptr ? 0 : number_in(source.first).value_or(0);
       if (*part - first < 0 || *part - first >= *of)
-        throw BadInput(
-            fmt::format("--shard auto: {} is {} and {} is {}; number the array 0 to {} without gaps, or "
-                        "write --shard i/n",
-                        source.part, *part, source.of, *of, *of - 1));
+        throw BadInput(fmt::format(
+            "--shard auto: {} is {} and {} is {}; number the array 0 to {} without gaps, or write --shard i/n",
+            source.part, *part, source.of, *of, *of - 1));
       return {static_cast<std::size_t>(*part - first), static_cast<std::size_t>(*of)};
     }
     throw BadInput(

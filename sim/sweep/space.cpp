@@ -143,8 +143,7 @@ Axis parse_axis(const std::string& text) {
   if (equals == std::string::npos || text.empty() || text[0] != '/')
     throw BadInput(
         fmt::format("--over {}: write /json/pointer=values, such as /cluster/nodes/0/nics/bandwidth=10,100,400 Gbit/s "
-                    "or =0..16:17, or the "
-                    "name of a knob (accosim list knobs)",
+                    "or =0..16:17, or the name of a knob (accosim list knobs)",
                     in_quotes(text, 200)));
   Axis axis{text.substr(0, equals), {}, {}};
   const std::string_view values = trimmed(std::string_view(text).substr(equals + 1));
@@ -164,8 +163,7 @@ Axis parse_axis(const std::string& text) {
   }
   for (std::size_t i = 0; i < axis.values.size(); ++i) {
     if (axis.values[i].empty()) throw BadInput(fmt::format("--over {}: a value is empty", in_quotes(text, 200)));
-    if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i), axis.values[i]) !=
-        axis.values.begin() + static_cast<std::ptrdiff_t>(i))
+    if (std::find(axis.values.begin(), axis.values.begin() + i, axis.values[i]) != axis.values.begin() + i)
       throw BadInput(fmt::format("--over {}: {} is there twice", in_quotes(text, 200), in_quotes(axis.values[i])));
   }
   return axis;

@@ -203,16 +203,15 @@ void check_priced(bool priced, Score by) {
   if (by == Score::kCost && !priced)
     throw BadInput(
         "there is no cost to go by; write the node groups' \"price_per_gpu_hour\" and play the sweep anew, such as "
-        "with "
-        "--set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
+        "with --set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
 }
 
 void check_score(const Heading& heading, Score by) {
   if (by == Score::kBestSynchronous && !heading.tuned)
-    throw BadInput(fmt::format(
-        "the rows of {} are not compared with the best synchronous schedule; play a sweep with a delayed or local "
-        "schedule, without --no-tuned",
-        in_quotes(heading.scenario, 100)));
+    throw BadInput(
+        fmt::format("the rows of {} are not compared with the best synchronous schedule; play a sweep with a delayed "
+                    "or local schedule, without --no-tuned",
+                    in_quotes(heading.scenario, 100)));
   if (by == Score::kAlone && !heading.fair)
     throw BadInput(
         fmt::format("the rows of {} are not compared with parts alone; play the sweep anew with --fair, or write "
@@ -249,6 +248,10 @@ Standing standing_at(const Row& row, const Merit& merit) {
 
 std::optional<std::size_t> winner_of(const Row& row, const Merit& merit) { return standing_at(row, merit).winner; }
 
+namespace {
+
+/// The other schedules without a caveat of which the 80 % interval leaves open whether they are faster than the winner;
+/// the fastest first.
 std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, const Merit& merit) {
   std::vector<std::size_t> close;
   if (!standing.winner) return close;
@@ -265,6 +268,8 @@ std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, co
   });
   return close;
 }
+
+}  // namespace
 
 MapCell map_cell(const Row& row, const Merit& merit) {
   if (!row.done()) return {std::nullopt, "!"};
@@ -384,6 +389,24 @@ std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
   return list;
 }
 
+std::vector<RatioChange> ratio_changes(const SweepRows& rows,
+                                       const std::function<std::optional<double>(const Row&)>& ratio) {
+  std::map<std::pair<std::size_t, bool>, RatioChange> found;
+  for_each_step(rows, [&](const Step& step) {
+    const std::optional<double> first = ratio(*step.first), second = ratio(*step.second);
+    if (!first || !second || (*first > 1) == (*second > 1)) return;
+    const double at = crossing(step.from, step.to, std::log(*first), std::log(*second));
+    const RatioChange anew{step.axis, *second > 1, at, at, {}};
+    RatioChange& change = found.try_emplace({anew.axis, anew.from}, anew).first->second;
+    change.low = std::min(change.low, at);
+    change.high = std::max(change.high, at);
+    change.steps.push_back(step);
+  });
+  std::vector<RatioChange> list;
+  for (auto& [key, change] : found) list.push_back(std::move(change));
+  return list;
+}
+
 OverBest over_best(const SweepRows& rows, std::size_t schedule) {
   const auto at = [&](const Row& row) {
     return row.done() && row.schedules[schedule].fits() ? row.schedules[schedule].over_best_synchronous : std::nullopt;
@@ -397,19 +420,7 @@ OverBest over_best(const SweepRows& rows, std::size_t schedule) {
     ++over.points;
     over.faster += *times > 1 ? 1 : 0;
   }
-  std::map<std::pair<std::size_t, bool>, OverBest::Change> found;
-  for_each_step(rows, [&](const Step& step) {
-    const std::optional<double> first = at(*step.first), second = at(*step.second);
-    if (!first || !second || (*first > 1) == (*second > 1)) return;
-    const bool from = *second > 1;
-    const double equal = crossing(step.from, step.to, std::log(*first), std::log(*second));
-    OverBest::Change& change =
-        found.try_emplace({step.axis, from}, OverBest::Change{step.axis, from, equal, equal, 0}).first->second;
-    change.low = std::min(change.low, equal);
-    change.high = std::max(change.high, equal);
-    ++change.lines;
-  });
-  for (const auto& [key, change] : found) over.changes.push_back(change);
+  over.changes = ratio_changes(rows, at);
   return over;
 }
 

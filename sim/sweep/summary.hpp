@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "sim/sweep/rows.hpp"
 #include "sim/what_if/winner.hpp"
 
@@ -22,6 +23,8 @@ enum class Score : std::uint8_t {
   kTime,             ///< the least time of all tokens
   kCost,             ///< the least cost of all tokens
 };
+template <>
+inline constexpr const char* kNames<Score>[] = {"tokens", "same-batch", "best-synchronous", "alone", "time", "cost"};
 /// Time or money, of which less is better, and which is drawn by itself and not over a baseline.
 bool is_spent(Score by);
 /// Throws BadInput where the rows have no such score.
@@ -68,16 +71,19 @@ Labels labels_of(const Axis& axis, const std::string& name);
 /// tell the axes apart, "nics/bandwidth".
 std::vector<std::string> short_names(const std::vector<Axis>& axes);
 
+/// Gives each axis without a label one that its pointer and the scenario tell: "V100 nodes" for /cluster/nodes/1/count,
+/// "adapter of A100 nodes" for /cluster/nodes/0/nics/bandwidth. `scenario` is a resolved one. Axes that would be called
+/// the same keep none.
+void add_labels(std::vector<Axis>& axes, const JsonValue& scenario);
+/// What each is called: its label, else its short name.
+std::vector<std::string> axis_names(const std::vector<Axis>& axes);
+
 /// The score of a schedule at a point; nothing where it does not fit, or has none.
 std::optional<double> score_of(const Row& row, std::size_t schedule, Score by);
 /// Who is the fastest at a point; nobody where it failed or none fits.
 Standing standing_at(const Row& row, const Merit& merit);
 /// The schedule that wins there; nothing where none is without a caveat.
 std::optional<std::size_t> winner_of(const Row& row, const Merit& merit);
-/// The other schedules without a caveat of which the 80 % interval leaves open whether they are faster than the winner;
-/// the fastest first.
-std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, const Merit& merit);
-
 /// A point as maps show it.
 struct MapCell {
   std::optional<std::size_t> schedule;  ///< the winner, or the nearest to it
@@ -139,18 +145,22 @@ struct Crossover {
 /// Of the numeric axes of a grid, the most frequent first.
 std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit);
 
+/// Along one axis, all else equal, what is above 1 on one side is below it on the other; where, as for a Crossover.
+struct RatioChange {
+  std::size_t axis = 0;
+  bool from = true;  ///< above 1 above
+  double low = 0, high = 0;
+  std::vector<Step> steps;  ///< in which it happens, one a line
+};
+/// Of the numeric axes of a grid; `ratio` is absent where a row has none.
+std::vector<RatioChange> ratio_changes(const SweepRows& rows,
+                                       const std::function<std::optional<double>(const Row&)>& ratio);
+
 /// A schedule beside the best synchronous one of each point (Heading::tuned), at equal samples, where it has them.
 struct OverBest {
   std::size_t points = 0, faster = 0;
   double least = 0, most = 0;
-  /// Along an axis the two are equal between `low` and `high`; `from`: above that the schedule is the faster one.
-  struct Change {
-    std::size_t axis = 0;
-    bool from = false;
-    double low = 0, high = 0;
-    std::size_t lines = 0;
-  };
-  std::vector<Change> changes;  ///< of the numeric axes of a grid
+  std::vector<RatioChange> changes;
 };
 OverBest over_best(const SweepRows& rows, std::size_t schedule);
 
@@ -160,6 +170,33 @@ struct Caution {
   std::size_t points = 0;
 };
 std::vector<Caution> cautions_in(const SweepRows& rows);
+
+// Of unlike clusters (Heading::fair): is the whole cluster faster than its fastest part alone, and where does that
+// change?
+
+/// Points at which a schedule trains an unlike cluster, compared per token with the part under the part's own best
+/// schedule.
+struct Worth {
+  std::size_t points = 0;            ///< of them
+  std::size_t pays = 0;              ///< where the whole is faster
+  std::size_t open = 0;              ///< where the 80 % interval leaves open which is
+  double over_alone = 0;             ///< median
+  double over_best_synchronous = 0;  ///< median, at equal samples an update; NaN where no point has it
+};
+/// No schedule: the winner of each point, or the nearest to it, per token.
+Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const WinnerRule& rule);
+
+/// Points of unlike clusters that train, and of which no part has room for the training.
+std::size_t only_together(const SweepRows& rows);
+
+/// Where the whole cluster is faster than the part on one side, and the part on the other.
+struct WorthChange {
+  RatioChange where;
+  std::string part, others;  ///< empty where they differ from line to line
+};
+/// Of the numeric axes of a grid, the most frequent first.
+std::vector<WorthChange> worth_changes(const SweepRows& rows, std::optional<std::size_t> schedule,
+                                       const WinnerRule& rule);
 
 /// Points that failed, by reason, the most frequent first.
 struct Failure {

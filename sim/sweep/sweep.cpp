@@ -16,10 +16,9 @@
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
-#include "sim/sweep/axis_label.hpp"
-#include "sim/sweep/fair.hpp"
 #include "sim/sweep/hash.hpp"
 #include "sim/sweep/knob_axis.hpp"
+#include "sim/sweep/summary.hpp"
 #include "sim/what_if/best_synchronous.hpp"
 #include "sim/what_if/warnings.hpp"
 
@@ -89,7 +88,7 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   heading.scenario = first.scenario.name;
   heading.baseline = first.scenario.baseline;
   for (const int index : chosen_schedules(first.scenario, sweep.schedules)) {
-    const ScheduleSpec& spec = first.scenario.schedules[static_cast<std::size_t>(index)];
+    const ScheduleSpec& spec = first.scenario.schedules[index];
     heading.schedules.push_back(spec.label);
     heading.tuned = heading.tuned || (sweep.tuned && !is_synchronous(spec));
   }

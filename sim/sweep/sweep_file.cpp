@@ -19,17 +19,6 @@ constexpr const char* kForm =
     R"(write an axis as text, "/cluster/nodes/0/count=1..16:16", the name of a knob, or an object with "axis" and "label", )"
     R"("pointer" and "values", "product", "zip" or "latin_hypercube")";
 
-std::vector<std::string> texts_of(ObjectReader& reader, const char* key) {
-  std::vector<std::string> texts;
-  for (JsonValue* each : reader.list(key, 0, kMostParts)) {
-    if (each->kind == JsonKind::kText)
-      texts.push_back(each->text);
-    else
-      reader.fail(key, "holds something that is no text");
-  }
-  return texts;
-}
-
 Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics, const KnobAxis& knob,
                  int depth);
 
@@ -114,8 +103,8 @@ Sweep read_sweep(const std::string& text, const std::string& path) {
     reader.schema(kSweepSchema);
     reader.text("description", std::string(), 2000);
     sweep.scenario = scenario_path(reader.text("scenario", std::nullopt, 2000), path);
-    sweep.set = texts_of(reader, "set");
-    sweep.schedules = texts_of(reader, "schedules");
+    sweep.set = texts_of(reader, "set", kMostParts);
+    sweep.schedules = texts_of(reader, "schedules", kMostParts);
     sweep.fair = reader.boolean("fair", false);
     sweep.tuned = reader.boolean("tuned", true);
     sweep.space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "over", knob_axes(sweep), 0)};

@@ -1,12 +1,10 @@
-#include "sim/sweep/worth.hpp"
-
+// Whether the whole of an unlike cluster is faster than its fastest part alone.
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "models/base/statistics.hpp"
+#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 namespace {
@@ -54,29 +52,24 @@ std::size_t only_together(const SweepRows& rows) {
 
 std::vector<WorthChange> worth_changes(const SweepRows& rows, std::optional<std::size_t> schedule,
                                        const WinnerRule& rule) {
-  std::map<std::pair<std::size_t, bool>, WorthChange> found;
-  for_each_step(rows, [&](const Step& step) {
-    const Metrics *const first = figures_at(*step.first, schedule, rule), *const second =
-                                                                              figures_at(*step.second, schedule, rule);
-    if (first == nullptr || second == nullptr) return;
-    const double before = std::log(*first->over_alone), after = std::log(*second->over_alone);
-    if ((before > 0) == (after > 0)) return;
-    const double at = crossing(step.from, step.to, before, after);
-    const Alone& alone = *(before > 0 ? step.second : step.first)->alone;
-    const auto [entry, anew] = found.try_emplace(
-        {step.axis, after > 0}, WorthChange{step.axis, after > 0, at, at, 0, alone.part, alone.others});
-    WorthChange& change = entry->second;
-    change.low = std::min(change.low, at);
-    change.high = std::max(change.high, at);
-    ++change.lines;
-    if (change.part != alone.part) change.part.clear();
-    // Where the axis is their number they have none.
-    if (change.others != alone.others || step.first->alone->others != step.second->alone->others) change.others.clear();
-  });
   std::vector<WorthChange> list;
-  for (const auto& [key, change] : found) list.push_back(change);
+  for (RatioChange& change : ratio_changes(rows, [&](const Row& row) {
+         const Metrics* const figures = figures_at(row, schedule, rule);
+         return figures == nullptr ? std::nullopt : figures->over_alone;
+       })) {
+    const auto alone = [&](const Step& step) -> const Alone& {
+      return *(change.from ? step.first : step.second)->alone;
+    };
+    std::string part = alone(change.steps.front()).part, others = alone(change.steps.front()).others;
+    for (const Step& step : change.steps) {
+      if (alone(step).part != part) part.clear();
+      // Where the axis is their number they have none.
+      if (alone(step).others != others || step.first->alone->others != step.second->alone->others) others.clear();
+    }
+    list.push_back({std::move(change), std::move(part), std::move(others)});
+  }
   std::stable_sort(list.begin(), list.end(), [](const WorthChange& a, const WorthChange& b) {
-    return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines);
+    return std::pair(a.where.axis, b.where.steps.size()) < std::pair(b.where.axis, a.where.steps.size());
   });
   return list;
 }

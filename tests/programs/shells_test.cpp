@@ -5,8 +5,7 @@
 #include <sstream>
 
 #include "sim/app/help_text.hpp"
-#include "sim/app/shell/completion.hpp"
-#include "sim/app/shell/man_page.hpp"
+#include "sim/app/shell/shell.hpp"
 #include "sim/app/verbs.hpp"
 #include "tests/support/accosim_program.hpp"
 

@@ -1,11 +1,10 @@
 // Are collectives that were played message by message shown beside their closed form, as text and as JSON?
-#include "reports/messages_report.hpp"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "models/base/json.hpp"
+#include "reports/explain_text.hpp"
 
 namespace accosim {
 namespace {

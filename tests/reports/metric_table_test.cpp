@@ -16,7 +16,7 @@
 #include "reports/console.hpp"
 #include "reports/metric_text.hpp"
 #include "reports/result_json.hpp"
-#include "reports/sweep/sweep_csv.hpp"
+#include "reports/sweep/sweep_report.hpp"
 #include "sim/sweep/rows.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/sample.hpp"

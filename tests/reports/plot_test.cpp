@@ -10,10 +10,8 @@
 
 #include "build_info/project.hpp"
 #include "reports/human.hpp"
-#include "reports/plot/breakdown_svg.hpp"
-#include "reports/plot/ladder_svg.hpp"
-#include "reports/plot/memory_svg.hpp"
-#include "reports/plot/timeline_text.hpp"
+#include "reports/plot/pictures.hpp"
+#include "reports/plot/timeline_svg.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/xml.hpp"
 

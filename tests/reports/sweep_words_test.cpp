@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/base/json.hpp"
-#include "reports/sweep/sweep_page.hpp"
+#include "reports/sweep/sweep_report.hpp"
 #include "tests/support/fair_rows.hpp"
 
 namespace accosim {

@@ -27,7 +27,7 @@ ValidationRow row(const std::string& id, double measured, double predicted) {
 
 Validation sample() {
   Validation validation;
-  validation.sources = {{"who", "Who measured", "http://who", "abc", "MIT", "", ""}};
+  validation.sources = {{"who", "", "Who measured", "http://who", "abc", "MIT", "", ""}};
   validation.rows = {row("who/good", 1, 1.1), row("who/bad", 1, 2)};
   validation.rows[1].explanation = "because";
   ValidationRow no = row("who/no", 0, 0);
@@ -90,7 +90,7 @@ TEST(ValidationJson, HoldsEverythingInSiUnits) {
 
 TEST(ValidationMarkdown, ASimulatorsOutputIsComparedAndNotScored) {
   Validation validation = sample();
-  validation.sources.push_back({"sim", "Simulator", "http://sim", "", "", "", "its times are too regular"});
+  validation.sources.push_back({"sim", "", "Simulator", "http://sim", "", "", "", "its times are too regular"});
   ValidationRow theirs = row("sim/one", 1, 1.2);
   theirs.group = kSimulatorGroup;
   theirs.left_out = "a simulator's output, not a measurement";

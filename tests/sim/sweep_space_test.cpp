@@ -8,8 +8,8 @@
 
 #include "models/base/errors.hpp"
 #include "models/base/json.hpp"
-#include "sim/sweep/axis_label.hpp"
 #include "sim/sweep/space.hpp"
+#include "sim/sweep/summary.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {

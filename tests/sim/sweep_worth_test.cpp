@@ -5,8 +5,8 @@
 
 #include "models/base/errors.hpp"
 #include "sim/sweep/fair.hpp"
+#include "sim/sweep/summary.hpp"
 #include "sim/sweep/sweep.hpp"
-#include "sim/sweep/worth.hpp"
 #include "sim/what_if/parts.hpp"
 #include "tests/support/fair_rows.hpp"
 #include "tests/support/sample.hpp"

@@ -20,18 +20,15 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
-#include "reports/advise/advice_json.hpp"
-#include "reports/advise/advice_text.hpp"
+#include "reports/advise/advice_report.hpp"
 #include "reports/console_rows.hpp"
 #include "sim/advise/answer.hpp"
 #include "sim/advise/searchable.hpp"
-#include "sim/app/jobs.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/sweep/counted.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/app/winner_option.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/parallel.hpp"
 #include "sim/knobs/knob_table.hpp"
@@ -46,35 +43,34 @@ constexpr std::size_t kMostRivals = 6;
 constexpr int kMostBudget = 1'000'000;
 
 std::vector<Option> search_options() {
-  return {
-      {.names = "--objective",
-       .help = "What is made least: the time, or the cost at the cluster's price_per_gpu_hour, where fewer nodes are "
-               "tried too",
-       .value = std::string(name_of(Objective::kTime)),
-       .choices = {name_of(Objective::kTime), name_of(Objective::kCost)},
-       .default_shown = true},
-      {.names = "--over",
-       .help = "Vary this, and nothing else: a knob by its name (accosim list knobs), or /json/pointer=10,100,400 "
-               "Gbit/s, =0..16:17 or =10..800:20:log; may be repeated, for every combination",
-       .value = Texts()},
-      {.names = "--budget",
-       .help = "Try at most so many points. Where there are more candidates, the search goes from the best on",
-       .value = std::string("2000 points"),
-       .empty = "names no number",
-       .default_shown = true},
-      {.names = "--batch-tolerance",
-       .help = "How far the samples of an update may be from those asked for, in percent",
-       .value = 100 * kEqualSamples,
-       .least = 0,
-       .most = 100,
-       .default_shown = true},
-      jobs_option(),
-      {.names = "-o,--output",
-       .help = "Write the winner as a scenario, with every value filled in, for compare and the others",
-       .empty = "names no file",
-       .takes = "FILE"},
-      {.names = "--json", .help = "One JSON document instead of text", .value = false},
-      force_option()};
+  return {{.names = "--objective",
+           .help = "What is made least: the time, or the cost at the cluster's price_per_gpu_hour, where fewer nodes "
+                   "are tried too",
+           .value = std::string(name_of(Objective::kTime)),
+           .choices = {name_of(Objective::kTime), name_of(Objective::kCost)},
+           .default_shown = true},
+          {.names = "--over",
+           .help = "Vary this, and nothing else: a knob by its name (accosim list knobs), or /json/pointer=10,100,400 "
+                   "Gbit/s, =0..16:17 or =10..800:20:log; may be repeated, for every combination",
+           .value = Texts()},
+          {.names = "--budget",
+           .help = "Try at most so many points. Where there are more candidates, the search goes from the best on",
+           .value = std::string("2000 points"),
+           .empty = "names no number",
+           .default_shown = true},
+          {.names = "--batch-tolerance",
+           .help = "How far the samples of an update may be from those asked for, in percent",
+           .value = 100 * kEqualSamples,
+           .least = 0,
+           .most = 100,
+           .default_shown = true},
+          jobs_option(),
+          {.names = "-o,--output",
+           .help = "Write the winner as a scenario, with every value filled in, for compare and the others",
+           .empty = "names no file",
+           .takes = "FILE"},
+          {.names = "--json", .help = "One JSON document instead of text", .value = false},
+          force_option()};
 }
 
 std::size_t budget_of(const Arguments& arguments) {
@@ -88,11 +84,6 @@ std::size_t budget_of(const Arguments& arguments) {
   return static_cast<std::size_t>(*number);
 }
 
-/// Values as their bytes, to come back from another process.
-std::string bytes_of(const Evaluation& evaluation) {
-  return {reinterpret_cast<const char*>(&evaluation), sizeof evaluation};
-}
-
 /// Evaluations of so many things in processes of their own, in their order; what fails has a reason.
 std::vector<WrittenSchedule> evaluations(int jobs, std::size_t count,
                                          const std::function<Evaluation(std::size_t)>& work, Counted* progress) {
@@ -102,14 +93,14 @@ std::vector<WrittenSchedule> evaluations(int jobs, std::size_t count,
       {.jobs = jobs}, [&] { return at < count ? std::optional(at++) : std::nullopt; },
       [&](std::size_t i) {
         try {
-          return bytes_of(work(i));
+          return std::string(as_bytes(work(i)));
         } catch (const ScenarioError& error) {
           throw std::runtime_error(error.errors.front());
         }
       },
       [&](std::size_t i, const Outcome& outcome) {
         all[i].refusal = outcome.failure;
-        if (outcome.failure.empty()) std::memcpy(&all[i].evaluation, outcome.text.data(), sizeof(Evaluation));
+        if (outcome.failure.empty()) all[i].evaluation = from_bytes<Evaluation>(outcome.text);
         if (progress != nullptr) progress->one_more(!outcome.failure.empty());
       },
       [&] {
@@ -289,8 +280,8 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   const bool cost = answer.asked.objective == Objective::kCost;
   if (cost && price_per_hour(scenario.cluster).value_or(0) == 0)
     throw BadInput(
-        "--objective cost: the cluster has no price; write its node groups' \"price_per_gpu_hour\", such as "
-        "--set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
+        "--objective cost: the cluster has no price; write its node groups' \"price_per_gpu_hour\", such as --set "
+        "'/cluster/nodes/*/price_per_gpu_hour=2.5'");
   answer.budget = budget_of(arguments);
   const std::vector<Varied> over = over_of(arguments);
   check_apart(axes_of(loaded, over, arguments.texts("--schedule")));

@@ -8,53 +8,46 @@
 #include "models/read/load.hpp"
 #include "models/recorded/convergence_curves.hpp"
 #include "models/spec/scenario.hpp"
-#include "reports/plot/breakdown_svg.hpp"
-#include "reports/plot/ladder_svg.hpp"
-#include "reports/plot/memory_svg.hpp"
+#include "reports/plot/pictures.hpp"
 #include "reports/sweep/sweep_plots.hpp"
 #include "sim/app/draw/picture_file.hpp"
-#include "sim/app/ladder_option.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/sweep/rows_output.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/timeline.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/app/winner_option.hpp"
-#include "sim/evaluation/balance.hpp"
 #include "sim/result/run.hpp"
 
 namespace accosim {
 namespace {
 
 std::vector<Option> picture_options() {
-  return {
-      {.names = "--kind",
-       .help =
-           "timeline: what each lane of each rank does; breakdown: where an update's time goes; memory: by part "
-           "against the capacity; ladder: which change from one schedule to another brings how much (--ladder); "
-           "convergence: the curves of a document of accocal converge, which stands in place of the scenario; curve: "
-           "the speedup along an axis of a sweep, and map: the fastest schedule over two, of the rows of accosim "
-           "sweep in place of the scenario",
-       .choices = {"timeline", "breakdown", "memory", "ladder", "convergence", "curve", "map"},
-       .required = true,
-       .takes = "KIND"},
-      {.names = "-o,--output",
-       .help = "File to write: .svg, or with the package librsvg2-bin .png or .pdf",
-       .empty = "names no file",
-       .required = true,
-       .takes = "FILE"},
-      {.names = "--theme",
-       .help = "Colours: light, dark, or print (greys and patterns)",
-       .value = std::string("light"),
-       .choices = {"light", "dark", "print"},
-       .default_shown = true},
-      {.names = "--width",
-       .help = "Width in pixels",
-       .value = 1000,
-       .least = kLeastPlotWidth,
-       .most = kMostPlotWidth,
-       .default_shown = true}};
+  return {{.names = "--kind",
+           .help = "timeline: what each lane of each rank does; breakdown: where an update's time goes; memory: by "
+                   "part against the capacity; ladder: which change from one schedule to another brings how much "
+                   "(--ladder); convergence: the curves of a document of accocal converge, which stands in place of "
+                   "the scenario; curve: the speedup along an axis of a sweep, and map: the fastest schedule over two, "
+                   "of the rows of accosim sweep in place of the scenario",
+           .choices = {"timeline", "breakdown", "memory", "ladder", "convergence", "curve", "map"},
+           .required = true,
+           .takes = "KIND"},
+          {.names = "-o,--output",
+           .help = "File to write: .svg, or with the package librsvg2-bin .png or .pdf",
+           .empty = "names no file",
+           .required = true,
+           .takes = "FILE"},
+          {.names = "--theme",
+           .help = "Colours: light, dark, or print (greys and patterns)",
+           .value = std::string("light"),
+           .choices = {"light", "dark", "print"},
+           .default_shown = true},
+          {.names = "--width",
+           .help = "Width in pixels",
+           .value = 1000,
+           .least = kLeastPlotWidth,
+           .most = kMostPlotWidth,
+           .default_shown = true}};
 }
 
 PlotStyle style_of(const Arguments& arguments) {
@@ -164,6 +157,13 @@ std::vector<Option> cut_options() {
            .value = Texts()}};
 }
 
+Mode of_kind(const char* what, const char* kind, const Texts& reads, ExitCode (*run)(const Arguments&)) {
+  return {.of = fmt::format("of {} (--kind {})", what, kind),
+          .reads = reads,
+          .run = run,
+          .is_meant = [kind](const Arguments& given) { return given.text("--kind") == kind; }};
+}
+
 }  // namespace
 
 Verb plot_verb() {
@@ -180,30 +180,12 @@ Verb plot_verb() {
   return {.name = "plot",
           .help = "Draw a timeline, where the time goes, memory, a ladder, convergence or a sweep as a picture",
           .options = joined(joined(timed, winner_options()), joined({ladder_option(), tuned_option()}, cut_options())),
-          .modes = {{.of = "of a timeline (--kind timeline)",
-                     .reads = names_of(timed),
-                     .run = plot_timeline,
-                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "timeline"; }},
-                    {.of = "of a breakdown (--kind breakdown)",
-                     .reads = names_of(played),
-                     .run = plot_breakdown,
-                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "breakdown"; }},
-                    {.of = "of a ladder (--kind ladder)",
-                     .reads = of_a_ladder,
-                     .run = plot_ladder,
-                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "ladder"; }},
-                    {.of = "of convergence (--kind convergence)",
-                     .reads = of_a_document,
-                     .run = plot_convergence,
-                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "convergence"; }},
-                    {.of = "of a sweep (--kind curve)",
-                     .reads = of_rows,
-                     .run = plot_curve,
-                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "curve"; }},
-                    {.of = "of a sweep (--kind map)",
-                     .reads = of_a_map,
-                     .run = plot_map,
-                     .is_meant = [](const Arguments& given) { return given.text("--kind") == "map"; }},
+          .modes = {of_kind("a timeline", "timeline", names_of(timed), plot_timeline),
+                    of_kind("a breakdown", "breakdown", names_of(played), plot_breakdown),
+                    of_kind("a ladder", "ladder", of_a_ladder, plot_ladder),
+                    of_kind("convergence", "convergence", of_a_document, plot_convergence),
+                    of_kind("a sweep", "curve", of_rows, plot_curve),
+                    of_kind("a sweep", "map", of_a_map, plot_map),
                     {.of = "of memory (--kind memory)", .reads = names_of(played), .run = plot_memory}}};
 }
 

@@ -11,18 +11,15 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "reports/page.hpp"
-#include "reports/sweep/sweep_page.hpp"
+#include "reports/sweep/sweep_report.hpp"
 #include "sim/app/draw/report_timelines.hpp"
-#include "sim/app/ladder_option.hpp"
 #include "sim/app/measured_run.hpp"
-#include "sim/app/modes.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/sweep/rows_output.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/app/winner_option.hpp"
 #include "sim/explain/explanation.hpp"
 #include "sim/result/run.hpp"
 #include "sim/what_if/warnings.hpp"
@@ -34,31 +31,30 @@ constexpr const char* kRanks = "--timeline-ranks";
 constexpr const char* kUpdates = "--timeline-updates";
 
 std::vector<Option> options() {
-  return joined(
-      joined(joined(play_options(), merit_options()), {tuned_option(), verbose_option()}),
-      {seeds_option(),
-       {.names = "-o,--output",
-        .help = "HTML file to write",
-        .empty = "names no file",
-        .required = true,
-        .takes = "FILE"},
-       {.names = kUpdates,
-        .help = "Number of updates in the timeline",
-        .value = 2,
-        .least = 1,
-        .most = 1000,
-        .default_shown = true},
-       {.names = kRanks,
-        .help = "Ranks in the timeline, such as 0,1,8-15; default: at most 4 of those that differ",
-        .empty = "names no rank",
-        .takes = "RANKS"},
-       ladder_option(),
-       {.names = "--measured",
-        .help = "A run of accocal train over its prediction; the scenario is then the machine that it was made on "
-                "(accosim fit SAMPLES -o MACHINE)",
-        .empty = "names no file",
-        .takes = "FILE"},
-       force_option()});
+  return joined(joined(joined(play_options(), winner_options()), {by_option(), tuned_option(), verbose_option()}),
+                {seeds_option(),
+                 {.names = "-o,--output",
+                  .help = "HTML file to write",
+                  .empty = "names no file",
+                  .required = true,
+                  .takes = "FILE"},
+                 {.names = kUpdates,
+                  .help = "Number of updates in the timeline",
+                  .value = 2,
+                  .least = 1,
+                  .most = 1000,
+                  .default_shown = true},
+                 {.names = kRanks,
+                  .help = "Ranks in the timeline, such as 0,1,8-15; default: at most 4 of those that differ",
+                  .empty = "names no rank",
+                  .takes = "RANKS"},
+                 ladder_option(),
+                 {.names = "--measured",
+                  .help = "A run of accocal train over its prediction; the scenario is then the machine that it was "
+                          "made on (accosim fit SAMPLES -o MACHINE)",
+                  .empty = "names no file",
+                  .takes = "FILE"},
+                 force_option()});
 }
 
 /// The command that was given, without --force.
@@ -105,7 +101,7 @@ Page page_of(const ChosenSchedules& chosen, std::vector<RunResult> results, cons
   page.standing = standing_of(scenario, page.results, winner_rule_of(arguments), evaluations);
   page.fair = fair_comparison(scenario, page.results, evaluations);
   for (const int index : chosen.indices) {
-    const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
+    const ScheduleSpec& spec = scenario.schedules[index];
     page.explanations.push_back(explain(spec, *evaluations.play(scenario, spec)));
   }
   page.errors = shipped_known_errors(devices_of(scenario));

@@ -28,18 +28,14 @@ std::vector<std::pair<int, int>> drawn_ranks(const Folded& folded, const std::ve
   std::vector<std::pair<int, int>> rows;
   std::set<int> classes, programs;
   const auto add = [&](int rank) {
-    const int one = folded.class_of[static_cast<std::size_t>(rank)];
+    const int one = folded.class_of[rank];
     if (classes.insert(one).second) rows.emplace_back(one, rank);
   };
   for (const int rank : asked) add(rank);
   if (!asked.empty()) return rows;
   const int ranks = static_cast<int>(folded.class_of.size());
   for (int rank = 0; rank < ranks; ++rank)
-    if (programs
-            .insert(
-                folded.graph.ranks[static_cast<std::size_t>(folded.class_of[static_cast<std::size_t>(rank)])].program)
-            .second)
-      add(rank);
+    if (programs.insert(folded.graph.ranks[folded.class_of[rank]].program).second) add(rank);
   for (int rank = 0; rank < ranks && rows.size() < kMostRows; ++rank) add(rank);
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (rows.size() > kMostRows) rows.resize(kMostRows);
@@ -52,11 +48,8 @@ std::string device_of(const Cluster& cluster, const std::vector<Place>& places, 
   for (const NodeGroup& group : cluster.nodes)
     for (const Device& device : group.devices) kinds.insert(device_name(cluster, device));
   if (kinds.size() < 2) return "";
-  const Place& place = places[static_cast<std::size_t>(rank)];
-  return fmt::format(
-      " ({})",
-      device_name(cluster,
-                  cluster.nodes[static_cast<std::size_t>(place.group)].devices[static_cast<std::size_t>(place.gpu)]));
+  const Place& place = places[rank];
+  return fmt::format(" ({})", device_name(cluster, cluster.nodes[place.group].devices[place.gpu]));
 }
 
 PageTimeline page_timeline(const Scenario& scenario, const ScheduleSpec& spec, const RunResult& result,
@@ -91,7 +84,7 @@ std::vector<PageTimeline> page_timelines(const ChosenSchedules& chosen, const st
   const std::int64_t most = kMostSpans / static_cast<std::int64_t>(std::max<std::size_t>(1, results.size()));
   std::vector<PageTimeline> timelines;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const ScheduleSpec& spec = chosen.scenario.schedules[static_cast<std::size_t>(chosen.indices[i])];
+    const ScheduleSpec& spec = chosen.scenario.schedules[chosen.indices[i]];
     timelines.push_back(page_timeline(chosen.scenario, spec, results[i], choice, most, network));
   }
   return timelines;

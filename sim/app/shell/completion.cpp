@@ -1,5 +1,4 @@
-#include "sim/app/shell/completion.hpp"
-
+// Completion of the command line in a shell.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 
 #include "models/spec/shipped.hpp"
 #include "sim/app/help_text.hpp"
+#include "sim/app/shell/shell.hpp"
 
 namespace accosim {
 namespace {

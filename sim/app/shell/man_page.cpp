@@ -1,12 +1,11 @@
-#include "sim/app/shell/man_page.hpp"
-
+// The man page.
 #include <fmt/format.h>
 
-#include <ostream>
 #include <string>
 
 #include "build_info/project.hpp"
 #include "sim/app/help_text.hpp"
+#include "sim/app/shell/shell.hpp"
 
 namespace accosim {
 namespace {

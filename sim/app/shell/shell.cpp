@@ -1,8 +1,8 @@
 // The verbs `completion` and `man`: what a shell and man know of accosim's verbs.
+#include "sim/app/shell/shell.hpp"
+
 #include <iostream>
 
-#include "sim/app/shell/completion.hpp"
-#include "sim/app/shell/man_page.hpp"
 #include "sim/app/verbs.hpp"
 
 namespace accosim {

@@ -4,13 +4,10 @@
 #include <iostream>
 
 #include "models/base/errors.hpp"
-#include "models/base/outputs.hpp"
 #include "models/base/whole_file.hpp"
-#include "reports/sweep/sweep_csv.hpp"
-#include "reports/sweep/sweep_text.hpp"
+#include "reports/sweep/sweep_report.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
-#include "sim/app/winner_option.hpp"
 
 namespace accosim {
 
@@ -25,23 +22,13 @@ Option by_option() {
           .default_shown = true};
 }
 
-Score score_of(const Arguments& arguments) {
-  const std::string& by = arguments.text("--by");
-  return by == "tokens"             ? Score::kTokens
-         : by == "same-batch"       ? Score::kSameBatch
-         : by == "best-synchronous" ? Score::kBestSynchronous
-         : by == "time"             ? Score::kTime
-         : by == "cost"             ? Score::kCost
-                                    : Score::kAlone;
-}
-
-std::vector<Option> merit_options() { return joined({by_option()}, winner_options()); }
+Score score_of(const Arguments& arguments) { return *value_named<Score>(arguments.text("--by")); }
 
 Merit merit_of(const Arguments& arguments) { return {score_of(arguments), winner_rule_of(arguments)}; }
 
 std::vector<Option> rows_options() {
   return joined(
-      merit_options(),
+      joined({by_option()}, winner_options()),
       {{.names = "--csv", .help = "Write a table too, a line a point and schedule", .empty = "names no file"}});
 }
 

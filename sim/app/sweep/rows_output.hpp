@@ -14,9 +14,8 @@ namespace accosim {
 Option by_option();
 Score score_of(const Arguments& arguments);
 /// That, and what the winner is held to.
-std::vector<Option> merit_options();
 Merit merit_of(const Arguments& arguments);
-/// These and --csv.
+/// The options of both, and --csv.
 std::vector<Option> rows_options();
 
 /// --csv as check_outputs() takes it.

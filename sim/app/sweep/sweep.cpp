@@ -12,7 +12,6 @@
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
-#include "sim/app/jobs.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/sweep/counted.hpp"
@@ -29,8 +28,8 @@ std::vector<Option> axis_options() {
   return {
       {.names = "--over",
        .help =
-           "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; or a "
-           "knob by its name (accosim list knobs), with all its alternatives; may be repeated, for every combination",
+           "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; or a knob "
+           "by its name (accosim list knobs), with all its alternatives; may be repeated, for every combination",
        .value = Texts()},
       {.names = "--zip", .help = "Go through the axes side by side, not in every combination", .value = false},
       {.names = "--latin-hypercube",
@@ -52,17 +51,15 @@ std::vector<Option> axis_options() {
 }
 
 std::vector<Option> work_options() {
-  return {
-      jobs_option(),
-      {.names = "--timeout",
-       .help = "Give up on a point after this long",
-       .value = std::string("10 min"),
-       .default_shown = true},
-      {.names = "--memory", .help = "Give up on a point that needs more memory than this, such as 4 GiB"},
-      {.names = "--shard",
-       .help =
-           "Play only part i of n: i/n with i from 0, or auto, as Slurm, mpirun, mpiexec or srun says. Each part has "
-           "a file of its own (rows.0-of-8.jsonl); accosim merge joins them"}};
+  return {jobs_option(),
+          {.names = "--timeout",
+           .help = "Give up on a point after this long",
+           .value = std::string("10 min"),
+           .default_shown = true},
+          {.names = "--memory", .help = "Give up on a point that needs more memory than this, such as 4 GiB"},
+          {.names = "--shard",
+           .help = "Play only part i of n: i/n with i from 0, or auto, as Slurm, mpirun, mpiexec or srun says. Each "
+                   "part has a file of its own (rows.0-of-8.jsonl); accosim merge joins them"}};
 }
 
 std::vector<Option> file_options() {
@@ -161,10 +158,10 @@ void play(const Sweep& sweep, const Heading& heading, RowFile& file, const Shard
       workers, [&] { return left.next(); },
       [&](std::size_t index) { return line_of(heading, play_point(sweep, heading, index, network, cache)); },
       [&](std::size_t index, const Outcome& outcome) {
-        const Row row = outcome.failure.empty() ? read_row(heading, outcome.text, "row", 1)
-                                                : Row{index, point_of(sweep.space, index), outcome.failure, {}, {}};
-        file.append(row);
+        Row row = outcome.failure.empty() ? read_row(heading, outcome.text, "row", 1)
+                                          : Row{index, point_of(sweep.space, index), outcome.failure, {}, {}};
         progress.one_more(!row.done());
+        file.append(std::move(row));
       },
       [&] { progress.show(); });
 }
@@ -191,7 +188,7 @@ ExitCode sweep(const Arguments& arguments) {
   RowFile file(output, heading, existing, arguments.flag("--retry"));
   play(asked, heading, file, shard, workers, arguments);
   file.sort();
-  return report_rows(file.read(), arguments);
+  return report_rows(file.rows(), arguments);
 }
 
 }  // namespace
