@@ -30,8 +30,8 @@ TEST(SweepWorth, ChangesWhereBothAreEquallyFast) {
   const SweepRows rows = fair_rows({0.5, 2, 1.5});
   const std::vector<WorthChange> changes = worth_changes(rows, 0, {});
   ASSERT_EQ(changes.size(), 1U);
-  EXPECT_TRUE(changes[0].from);
-  EXPECT_NEAR(changes[0].low, 10 * std::sqrt(2), 1e-9);
+  EXPECT_TRUE(changes[0].where.from);
+  EXPECT_NEAR(changes[0].where.low, 10 * std::sqrt(2), 1e-9);
   EXPECT_TRUE(worth_changes(rows, std::nullopt, {}).empty());
   EXPECT_EQ(changes[0].part, "32 A100");
   EXPECT_EQ(changes[0].others, "64 V100");
@@ -40,8 +40,8 @@ TEST(SweepWorth, ChangesWhereBothAreEquallyFast) {
 TEST(SweepWorth, FallsToo) {
   const std::vector<WorthChange> changes = worth_changes(fair_rows({2, 2, 0.5}), 0, {});
   ASSERT_EQ(changes.size(), 1U);
-  EXPECT_FALSE(changes[0].from);
-  EXPECT_NEAR(changes[0].low, 20 * std::sqrt(2), 1e-9);
+  EXPECT_FALSE(changes[0].where.from);
+  EXPECT_NEAR(changes[0].where.low, 20 * std::sqrt(2), 1e-9);
 }
 
 TEST(SweepWorth, OfAlikeGpusNothingIsSaid) {
