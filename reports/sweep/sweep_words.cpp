@@ -152,8 +152,8 @@ std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
     ++close;
     ++open[{*cell.schedule, *cell.close}];
   }
-  std::string text = fmt::format("{}: {} of {} schedules", rows.heading.scenario, points_in_words(rows.rows.size()),
-                                 rows.heading.schedules.size());
+  std::string text = fmt::format("{}: {} of {} schedule{}", rows.heading.scenario, points_in_words(rows.rows.size()),
+                                 rows.heading.schedules.size(), rows.heading.schedules.size() == 1 ? "" : "s");
   if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
   text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
   text += unfit_in_words(rows) + unpriced_in_words(rows, merit);

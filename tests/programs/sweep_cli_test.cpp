@@ -130,7 +130,7 @@ TEST(Sweep, OverClusterFilesItNamesAndRanksThemByTimeAndCost) {
             std::string::npos)
       << run.out;
   char times[60];
-  std::snprintf(times, sizeof times, "The dearest takes %.3g times as much.", costs[0] / costs[1]);
+  std::snprintf(times, sizeof times, "The next, cluster = jean-zay-a100-2x4, takes %.3g times as much (80 %%: ", costs[0] / costs[1]);
   EXPECT_NE(said.find(times), std::string::npos) << run.out << times;
   EXPECT_LT(run.out.find("\ndgx-h100-4x8 "), run.out.find("\njean-zay-a100-2x4 ")) << run.out;
   const Json row = Json::parse(lines_of(rows)[1])["schedules"].elements()[0];
