@@ -82,7 +82,8 @@ TEST(Sweep, AKnobIsAnAxisByItsName) {
   ASSERT_EQ(lines.size(), 1U + 11 * 5);
   const Json row = Json::parse(lines[1 + 2 * 5 + 4]);
   EXPECT_EQ(row["point"]["overlap"].text(), "backward, bucket_cap_mb 25");
-  EXPECT_EQ(row["point"]["micro_batch"].text(), "micro_batch_size 16, gradient_accumulation_steps 1, micro_batches_per_round 1");
+  EXPECT_EQ(row["point"]["micro_batch"].text(),
+            "micro_batch_size 16, gradient_accumulation_steps 1, micro_batches_per_round 1");
   // ACCO has no such key and stays; with one micro-batch it begins with one of two rounds.
   const Json compared =
       results_of({"compare", "finetune_2x4_a100", "--schedule", "zero1", "--schedule", "acco", "--no-tuned", "--set",
@@ -129,8 +130,9 @@ TEST(Sweep, OverClusterFilesItNamesAndRanksThemByTimeAndCost) {
   EXPECT_NE(said.find("Of all points the cheapest is cluster = dgx-h100-4x8, with zero1: all tokens in "),
             std::string::npos)
       << run.out;
-  char times[60];
-  std::snprintf(times, sizeof times, "The next, cluster = jean-zay-a100-2x4, takes %.3g times as much (80 %%: ", costs[0] / costs[1]);
+  char times[100];
+  std::snprintf(times, sizeof times,
+                "The next, cluster = jean-zay-a100-2x4, takes %.3g times as much (80 %%: ", costs[0] / costs[1]);
   EXPECT_NE(said.find(times), std::string::npos) << run.out << times;
   EXPECT_LT(run.out.find("\ndgx-h100-4x8 "), run.out.find("\njean-zay-a100-2x4 ")) << run.out;
   const Json row = Json::parse(lines_of(rows)[1])["schedules"].elements()[0];
