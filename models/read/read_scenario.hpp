@@ -15,6 +15,6 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
 /// Model, cluster and training.
 Scenario read_ground(JsonValue& tree, Diagnostics& diagnostics);
 /// The schedules of the tree on such ground.
-Scenario read_alone(const Scenario& ground, JsonValue& tree, Diagnostics& diagnostics);
+Scenario read_alone(const Scenario& on, JsonValue& tree, Diagnostics& diagnostics);
 
 }  // namespace accosim

@@ -70,7 +70,7 @@ ExitCode compare_files(const Arguments& arguments) {
   std::array<Recorded, 2> both = while_shown("reading what is compared", [&] {
     return std::array<Recorded, 2>{read_recorded(arguments.text("a")), read_recorded(arguments.text("b"))};
   });
-  auto& [a, b] = both;
+  Recorded &a = both[0], &b = both[1];
   if (a.results.empty() != b.results.empty())
     throw ScenarioError(
         {fmt::format("{} holds {} and {} {}; name two of results, or two that hold what ranks did when",

@@ -38,11 +38,12 @@ std::optional<Trial> WhatIf::with(std::size_t schedule, std::vector<std::string>
     for (const std::string& each : added->set)
       if (!is_of_schedules(each)) of_ground.push_back(each);
   for (const std::string& each : set) (is_of_schedules(each) ? of_schedules : of_ground).push_back(each);
-  const auto [ground, anew] = grounds_->try_emplace(of_ground);
-  if (anew) ground->second = taken([&] { return ground_with(*loaded_->tree, of_ground); });
-  if (!ground->second) return std::nullopt;
+  const auto [known, anew] = grounds_->try_emplace(of_ground);
+  std::optional<Scenario>& ground = known->second;
+  if (anew) ground = taken([&] { return ground_with(*loaded_->tree, of_ground); });
+  if (!ground) return std::nullopt;
   std::optional<Scenario> alone =
-      taken([&] { return alone_on(*ground->second, *loaded_->tree, scenario(), schedule, of_schedules); });
+      taken([&] { return alone_on(*ground, *loaded_->tree, scenario(), schedule, of_schedules); });
   if (!alone) return std::nullopt;
   return Trial{std::move(set), schedule, std::move(*alone)};
 }
