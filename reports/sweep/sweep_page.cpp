@@ -144,6 +144,7 @@ JsonValue ranking_json(const SweepRows& rows, const Merit& asked) {
       {{"words", ranking_in_words(rows, merit)},
        {"title", fmt::format("From the least {} of all tokens on", merit.by == Score::kCost ? "cost" : "time")},
        {"asked", is_spent(asked.by)},
+       {"also", merit.by == Score::kCost ? ranking_in_words(rows, {Score::kTime, asked.rule}) : std::string()},
        {"points", std::move(points)}});
 }
 

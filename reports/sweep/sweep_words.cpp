@@ -142,6 +142,14 @@ std::string unpriced_in_words(const SweepRows& rows, const Merit& merit) {
 
 }  // namespace
 
+std::string trains_in_words(const Heading& heading) {
+  const auto& [model, tokens, sequence] = heading.trains;
+  std::string text = model;
+  if (tokens > 0) text += fmt::format("{}{} tokens", text.empty() ? "" : " on ", human_count(tokens));
+  if (sequence > 0) text += fmt::format("{}in sequences of {}", text.empty() ? "" : ", ", sequence);
+  return text;
+}
+
 std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
   std::size_t failed = 0, close = 0;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> open;  // winner and the next, points
@@ -154,6 +162,7 @@ std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
   }
   std::string text = fmt::format("{}: {} of {} schedule{}", rows.heading.scenario, points_in_words(rows.rows.size()),
                                  rows.heading.schedules.size(), rows.heading.schedules.size() == 1 ? "" : "s");
+  if (const std::string trains = trains_in_words(rows.heading); !trains.empty()) text += ", " + trains;
   if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
   text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
   text += unfit_in_words(rows) + unpriced_in_words(rows, merit);

@@ -12,6 +12,8 @@ namespace accosim {
 std::string score_in_words(Score by);
 std::string shown_in_words(const SweepRows& rows, Score by);
 
+/// "llama-3-8b on 1.00B tokens, in sequences of 4096": as far as all points have it alike.
+std::string trains_in_words(const Heading& heading);
 /// How many points there are, how many failed, and at how many the interval leaves open which schedule wins.
 std::string counts_in_words(const SweepRows& rows, const Merit& merit);
 

@@ -151,6 +151,13 @@ std::string line_of(const Heading& heading) {
                                 {"axes", std::move(axes)},
                                 {"schedules", heading.schedules},
                                 {"baseline", heading.baseline}});
+  if (!(heading.trains == TrainedThere{})) {
+    JsonValue trains = json_object({});
+    if (!heading.trains.model.empty()) trains.set("model", heading.trains.model);
+    if (heading.trains.train_tokens > 0) trains.set("train_tokens", heading.trains.train_tokens);
+    if (heading.trains.sequence_length > 0) trains.set("sequence_length", heading.trains.sequence_length);
+    line.set("trains", std::move(trains));
+  }
   if (heading.tuned) line.set("tuned", true);
   if (heading.fair) line.set("fair", true);  // files from before there was this key are as they were
   return dump_json(line);
@@ -188,6 +195,14 @@ Heading read_heading(const std::string& line, const std::string& file) {
       reader.schema(kRowsSchema);
     heading.version = reader.text("version");
     heading.scenario = reader.text("scenario", std::nullopt, kLongText);
+    if (JsonValue* value = reader.find("trains")) {
+      ObjectReader trains(*value, reader.pointer("trains"), reader.diagnostics());
+      heading.trains.model = trains.text("model", std::string(), kLongText);
+      if (trains.has("train_tokens")) heading.trains.train_tokens = trains.number("train_tokens", kPositive);
+      if (trains.has("sequence_length"))
+        heading.trains.sequence_length = static_cast<int>(trains.whole("sequence_length", 1, kMaxInteger));
+      trains.finish();
+    }
     heading.id = reader.text("id");
     heading.points = static_cast<std::size_t>(reader.whole("points", 0, static_cast<double>(kMostPoints)));
     heading.grid = reader.boolean("grid");

@@ -19,11 +19,21 @@ inline constexpr const char* kRowsSchema = "accosim.sweep_rows/3";
 /// How a file of rows begins, whichever version of the schema it has.
 inline constexpr const char* kRowsBegin = R"({"schema":"accosim.sweep_rows/)";
 
+/// What all points train, for whoever reads the rows without the scenario. What an axis varies is left out.
+struct TrainedThere {
+  std::string model;
+  double train_tokens = 0;
+  int sequence_length = 0;
+
+  bool operator==(const TrainedThere&) const = default;
+};
+
 /// What was swept. Two files belong to one sweep where their headings are equal.
 struct Heading {
   std::string version;   ///< of the program
   std::string scenario;  ///< its name
-  std::string id;        ///< of all that decides what the points are and come to
+  TrainedThere trains{};
+  std::string id;  ///< of all that decides what the points are and come to
   std::size_t points = 0;
   bool grid = true;  ///< the points are all combinations of the axes' values, the last axis changing fastest
   std::vector<Axis> axes;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "build_info/project.hpp"
@@ -14,6 +15,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
 #include "sim/sweep/hash.hpp"
@@ -86,6 +88,14 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   check_apart(heading.axes);
   const LoadedScenario first = first_of(sweep);
   heading.scenario = first.scenario.name;
+  const auto varies = [&](std::string_view place) {
+    return std::any_of(heading.axes.begin(), heading.axes.end(),
+                       [&](const Axis& axis) { return axis.pointer.rfind(place, 0) == 0; });
+  };
+  const Training& training = first.scenario.training;
+  if (!varies("/model")) heading.trains.model = first.scenario.model.name;
+  if (!varies("/training/train_tokens")) heading.trains.train_tokens = training.train_tokens;
+  if (!varies("/training/sequence_length")) heading.trains.sequence_length = training.sequence_length;
   heading.baseline = first.scenario.baseline;
   for (const int index : chosen_schedules(first.scenario, sweep.schedules)) {
     const ScheduleSpec& spec = first.scenario.schedules[index];

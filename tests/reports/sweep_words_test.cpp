@@ -109,6 +109,15 @@ TEST(SweepWords, PointsThatCannotBeComparedAreNamed) {
   EXPECT_EQ(counts_in_words(rows, {Score::kTime, {}}).find("price"), std::string::npos);
 }
 
+TEST(SweepWords, WhatAllPointsTrainIsNamed) {
+  Heading heading;
+  EXPECT_EQ(trains_in_words(heading), "");
+  heading.trains = {"llama-3-8b", 1e9, 4096};
+  EXPECT_EQ(trains_in_words(heading), "llama-3-8b on 1.00B tokens, in sequences of 4096");
+  heading.trains.model.clear();  // an axis varies it
+  EXPECT_EQ(trains_in_words(heading), "1.00B tokens, in sequences of 4096");
+}
+
 TEST(SweepWords, CautionsAreSaidOnceAKind) {
   SweepRows rows = priced_rows();
   EXPECT_TRUE(cautions_in_words(rows).empty());

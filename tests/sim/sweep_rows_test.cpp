@@ -70,6 +70,8 @@ TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
   EXPECT_EQ(line_of(heading).find("fair"), std::string::npos) << "rows from before there was this are as they were";
   heading.fair = true;
   EXPECT_EQ(read_heading(line_of(heading), "f"), heading);
+  heading.trains = {"llama-3-8b", 1e9, 0};  // sequences of several lengths
+  EXPECT_EQ(read_heading(line_of(heading), "f"), heading);
   Row row = row_of(0, 10, 20);
   row.alone = Alone{"32 A100", "64 V100", 1, 96, 12.5};
   row.schedules[1].over_alone = 1.6;

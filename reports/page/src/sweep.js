@@ -215,8 +215,9 @@ const percentOf = (share) => (share === null ? '-' : `${fixed(100 * share, 0)} %
 
 function showSweepWords(sweep) {
   const [score] = sweep.scores, {ranking} = sweep;
-  byId('answer').append(el('p', {class: 'question', dir: 'auto'}, sweep.counts), el('p', {class: 'answer', dir: 'auto'}, score.answer));
-  if (ranking.asked) byId('answer').append(el('p', {class: 'answer', dir: 'auto'}, ranking.words));
+  const best = ranking.asked ? [ranking.words, ranking.also].filter((text) => text) : [];
+  byId('answer').append(el('p', {class: 'question', dir: 'auto'}, sweep.counts),
+    ...[...best, score.answer].map((text) => el('p', {class: 'answer', dir: 'auto'}, text)));
   if (score.crossovers.length > 0)
     byId('answer').append(el('ul', {}, score.crossovers.map((text) => el('li', {dir: 'auto'}, text))));
   byId('answer').append(...sweep.cautions.map((text) => el('p', {class: 'question', dir: 'auto'}, text)));
@@ -226,17 +227,30 @@ function showSweepWords(sweep) {
       axis.values.map((value, i) => [nameOf(value), ...score.wins[a][i].map(percentOf)]))))));
 }
 
+/// A figure as a bar with its interval, of a column whose longest reaches to `most`.
+function gauge(value, low, high, most) {
+  const bar = el('i', {}), range = el('b', {});
+  bar.style.width = `${100 * value / most}%`;
+  range.style.left = `${100 * low / most}%`;
+  range.style.width = `${100 * (high - low) / most}%`;
+  return el('span', {class: 'gauge', 'aria-hidden': 'true'}, bar, range);
+}
+
 /// The points from the best on, with what they come to.
 function showRanking({ranking}) {
   if (!ranking || ranking.points.length < 2) return;
   const priced = ranking.points.some(({cost}) => cost !== null);
   byId('ranking').hidden = false;
   if (!ranking.asked) byId('ranking').append(el('p', {dir: 'auto'}, ranking.words));
+  const most = (key) => Math.max(...ranking.points.map((one) => one[`${key}_high`] ?? one[key] ?? 0));
+  const drawn = (one, key) => one[key] === null ? '-' : gauge(one[key], one[`${key}_low`], one[`${key}_high`], most(key));
+  const ranged = (one, kind, key) => withInterval(shown(kind, one[key]), interval(kind, one[`${key}_low`], one[`${key}_high`]));
+  const costs = (one) => !priced ? [] : one.cost === null ? ['-', '-'] : [ranged(one, 'count', 'cost'), drawn(one, 'cost')];
   byId('ranking').append(el('div', {class: 'wide'}, table(ranking.title,
-    ['point', 'schedule', 'all tokens', 'tokens a second', 'GPU-hours', ...(priced ? ['cost'] : [])],
+    ['point', 'schedule', 'all tokens', '', ...(priced ? ['cost', ''] : []), 'tokens a second', 'GPU-hours'],
     ranking.points.map((one) => [nameOf(one.at), nameOf(one.schedule + (one.winner ? '' : ' *')),
-      withInterval(format.clock(one.total_time_s), interval('clock', one.total_time_s_low, one.total_time_s_high)),
-      shown('count', one.tokens_per_s), shown('count', one.gpu_hours), ...(priced ? [shown('count', one.cost)] : [])]))));
+      ranged(one, 'clock', 'total_time_s'), drawn(one, 'total_time_s'), ...costs(one),
+      shown('count', one.tokens_per_s), shown('count', one.gpu_hours)]))));
 }
 
 function showTuned({tuned}) {
@@ -274,6 +288,7 @@ function showSweep({sweep}) {
   showWorth(sweep);
   showFailed(sweep);
   if (!sweep.grid) {
+    byId('sweep-title').hidden = true;
     byId('sweep').append(el('p', {}, 'The points are no grid, so there is no chart along an axis; the table of accosim sweep --csv has them all.'));
     return {draw() {}, resize() {}};
   }
