@@ -94,12 +94,12 @@ void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows
 void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<CollectiveRow>& rows) {
   const NodeGroup& node = cluster.nodes.front();
   out << fmt::format(
-      "# Growth of collectives with the number of nodes\n\nNodes of {} {} with {} x {} of {}, NCCL 2.{}. Written by "
+      "# Growth of collectives with the number of nodes\n\nNodes of {} {} with {} x {} of {}, NCCL {}. Written by "
       "`accosim explain --growth`; nothing of it is measured.\nThe band holds 80 % of machines like it; a fabric's "
       "widens beyond the nodes that it was measured on.\nA time with {} is longer than that of a larger message on as "
       "many nodes.\n",
       node.gpus, in_markdown(node.devices.front().name), node.nics.count, to_text(node.nics.bandwidth), node.nics.kind,
-      cluster.nccl, kMark);
+      to_text(cluster.nccl), kMark);
   constexpr double kEighty = 1.2816;
   const std::vector<std::optional<std::size_t>> faster = faster_though_larger(rows);
   std::string table;

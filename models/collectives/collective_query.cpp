@@ -14,7 +14,9 @@ Ring ring_of(const CollectiveQuery& query) {
 }
 
 Seconds collective_time(const CollectiveQuery& query) {
-  return collective_time(query.kind, query.bytes, *query.cluster, ring_of(query), query.only) + query.offset;
+  const Ring ring = ring_of(query);
+  const Seconds time = collective_time(query.kind, query.bytes, *query.cluster, ring, query.only) + query.offset;
+  return query.back_to_back ? time - start_of(*query.cluster, ring) : time;
 }
 
 }  // namespace accosim

@@ -12,17 +12,18 @@ namespace accosim {
 struct CollectiveQuery {
   std::shared_ptr<const Cluster> cluster;
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes;                      ///< as nccl-tests counts: the full buffer
-  int ranks = 0;                    ///< in total, the same number on each node
-  int nodes = 1;                    ///< the first so many of the cluster
-  Seconds offset;                   ///< what the source's way of timing adds
+  Bytes bytes;                ///< as nccl-tests counts: the full buffer
+  int ranks = 0;              ///< in total, the same number on each node
+  int nodes = 1;              ///< the first so many of the cluster
+  Seconds offset{};           ///< what the source's way of timing adds
+  bool back_to_back = false;  ///< launched one after another, which hides what a step waits before (IntraLink::start)
   std::optional<Algorithm> only{};  ///< the algorithm that the source forced
 };
 
 /// The ring of its ranks: the first ranks of each of the first nodes.
 Ring ring_of(const CollectiveQuery& query);
 
-/// The predicted time, `offset` included.
+/// The predicted time as the source would measure it.
 Seconds collective_time(const CollectiveQuery& query);
 
 }  // namespace accosim

@@ -12,12 +12,9 @@
 
 namespace accosim {
 
-/// Between nodes the way that NCCL or a tuner chooses (between_nodes.hpp). On one node the fastest of NCCL's ways, each
-/// with the Simple protocol, and LL where the links have it:
-/// - ring: 2(n-1) steps for an all-reduce, n-1 for the others. A broadcast is a pipelined chain.
-/// - NVLS, of an all-reduce on a node whose switch reduces.
-/// - exchange, here and between nodes: all-to-all, every pair at once; send/recv, from each rank to the next.
-/// accocal's own rings have neither trees nor protocols, and a step takes one latency. `bytes` is the full buffer (what
+/// The way that NCCL or a tuner chooses (nccl_cost.hpp), inside a node and between nodes. An exchange is its own way:
+/// all-to-all, every pair at once; send/recv, from each rank to the next. accocal's own rings have neither trees nor
+/// protocols, and a step takes one latency. `bytes` is the full buffer (what
 /// nccl-tests calls size): all-reduce and broadcast of it, reduce-scatter from it, all-gather into it, all-to-all of
 /// one rank's whole input. `only`: that algorithm, as NCCL_ALGO says; where the collective has it.
 CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,

@@ -3,6 +3,7 @@
 #include "models/collectives/links.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -119,11 +120,7 @@ BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, int ranks) {
     return rings > 0 ? rings / static_cast<double>(most_links) * link.bandwidth : kHostBridge;
   }
   if (link.kind == "nvlink" && gpus > 2) return (ranks - 1.0) / (gpus - 1) * link.bandwidth;
-  // SimuMax (github.com/MooreThreads/SimuMax at 4dcaae5, configs/system/a100_pcie.json) fits 12.5 GiB/s to 8 GPUs
-  // and 20.8 to 2 and 4 of them: the way between the sockets is shared.
-  constexpr double kBetweenSockets = 0.6;
-  if (link.kind == "pcie" && 2 * ranks > gpus && ranks > 4) return kBetweenSockets * link.bandwidth;
-  return link.bandwidth;
+  return std::pow(2.0 / ranks, link.crowding) * link.bandwidth;  // bridges, sockets and memory are shared
 }
 
 BytesPerSecond exchange_bandwidth(const IntraLink& link, int gpus, int ranks) {

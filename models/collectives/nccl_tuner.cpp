@@ -1,4 +1,4 @@
-// Constants and rules of NCCL's src/graph/tuning.cc, read in the releases 2.12 to 2.29. The tables are NCCL's, in us
+// Constants and rules of NCCL's src/graph/tuning.cc, read in the releases 2.12 to 2.30. The tables are NCCL's, in us
 // and GB/s: by protocol (LL, LL128, Simple), by GPU (Volta, Ampere, Hopper, Blackwell) and by one, two or more nodes.
 #include "models/collectives/nccl_tuner.hpp"
 
@@ -31,44 +31,44 @@ bool is_tree(Algorithm algorithm) { return algorithm == Algorithm::kTree; }
 double base_latency(const NcclCommunicator& c, Algorithm algorithm, Protocol protocol) {
   const std::size_t p = index_of(protocol);
   if (algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree)
-    return c.version <= 17 ? 40 : c.version == 18 ? 23 : 0;
+    return c.version.minor <= 17 ? 40 : c.version.minor == 18 ? 23 : 0;
   if (algorithm == Algorithm::kPat) return 8;
   if (is_tree(algorithm) || algorithm == Algorithm::kCollNet) {
-    if (c.version <= 17) return ByProtocol{4.4, 4.4, 0}[p];
-    return ByProtocol{6.8, 14, c.version >= 23 ? 8.4 : 0}[p];
+    if (c.version.minor <= 17) return ByProtocol{4.4, 4.4, 0}[p];
+    return ByProtocol{6.8, 14, c.version.minor >= 23 ? 8.4 : 0}[p];
   }
-  return c.version <= 17 ? ByProtocol{3.6, 10, 8.4}[p] : ByProtocol{6.6, 14, 8.4}[p];
+  return c.version.minor <= 17 ? ByProtocol{3.6, 10, 8.4}[p] : ByProtocol{6.6, 14, 8.4}[p];
 }
 
 double inner_hop(const NcclCommunicator& c, Algorithm algorithm, Protocol protocol) {
   const std::size_t p = index_of(protocol);
   if (algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree)
-    return c.version <= 18 ? 0 : c.version == 19 ? 23 : 25;
+    return c.version.minor <= 18 ? 0 : c.version.minor == 19 ? 23 : 25;
   if (algorithm == Algorithm::kCollNet) return c.nvls ? 3.7 : 2.8;  // direct where there is a switch, else a chain
-  const bool old = c.version <= 17;
+  const bool old = c.version.minor <= 17;
   if (!is_tree(algorithm)) return c.nvlink ? ByProtocol{old ? 0.47 : 0.6, 1.9, 3.4}[p] : ByProtocol{1.0, 2.5, 5.7}[p];
-  const bool slow = old || (c.version >= 19 && c.version <= 22);
-  const double simple = slow ? 28 : c.version == 18 && !c.nvlink ? 6 : 4;
+  const bool slow = old || (c.version.minor >= 19 && c.version.minor <= 22);
+  const double simple = slow ? 28 : c.version.minor == 18 && !c.nvlink ? 6 : 4;
   return c.nvlink ? ByProtocol{old ? 0.52 : 0.6, 1.25, simple}[p] : ByProtocol{1.0, 1.9, simple}[p];
 }
 
 double net_hop(const NcclCommunicator& c, Algorithm algorithm, Protocol protocol) {
   const std::size_t p = index_of(protocol);
   if (algorithm == Algorithm::kNvls) return 18;
-  if (algorithm == Algorithm::kNvlsTree) return c.version == 18 ? 19 : c.version <= 21 ? 14 : 20.9;
+  if (algorithm == Algorithm::kNvlsTree) return c.version.minor == 18 ? 19 : c.version < NcclRelease{28, 9} ? 14 : 20.9;
   if (algorithm == Algorithm::kCollNet) return c.nvls ? 31 : 30;
   if (is_tree(algorithm) || algorithm == Algorithm::kPat)
-    return ByProtocol{5, 8.5, c.version == 18 || c.version >= 23 ? 14.0 : 28.0}[p];
-  return ByProtocol{2.7, 4, c.version >= 18 ? 14 : c.version <= 12 ? 28 : 9.6}[p];
+    return ByProtocol{5, 8.5, c.version.minor == 18 || c.version.minor >= 23 ? 14.0 : 28.0}[p];
+  return ByProtocol{2.7, 4, c.version.minor >= 18 ? 14 : c.version.minor <= 12 ? 28 : 9.6}[p];
 }
 
 double ring_bandwidth(const NcclCommunicator& c, CollectiveKind kind, Protocol protocol, double all) {
   if (protocol == Protocol::kLowLatency) {
     const bool quarter = c.nodes > 1 || kind == CollectiveKind::kAllReduce;
-    return std::min(nccl_most_ll(c), all * (c.version >= 21 ? 0.5 : quarter ? 0.25 : 1.0 / 3));
+    return std::min(nccl_most_ll(c), all * (c.version.minor >= 21 ? 0.5 : quarter ? 0.25 : 1.0 / 3));
   }
   if (protocol == Protocol::kSimple) return all;
-  const bool alone = c.ranks < 2 * c.nodes && c.version <= 22;
+  const bool alone = c.ranks < 2 * c.nodes && c.version.minor <= 22;
   return std::min(all * (alone ? 0.7 : 0.92), c.channels * nccl_most_a_channel(c, Algorithm::kRing, protocol));
 }
 
@@ -89,12 +89,12 @@ bool exists(const NcclCommunicator& c, CollectiveKind kind, Algorithm algorithm,
     case Algorithm::kRing: return true;
     case Algorithm::kTree: return all_reduce;
     case Algorithm::kNvls:
-      return c.nvls && protocol == Protocol::kSimple && c.nodes == 1 && c.version >= 17 &&
-             (all_reduce || (kind != CollectiveKind::kBroadcast && c.version != 18));
+      return c.nvls && protocol == Protocol::kSimple && c.nodes == 1 && c.version.minor >= 17 &&
+             (all_reduce || (kind != CollectiveKind::kBroadcast && c.version.minor != 18));
     case Algorithm::kNvlsTree:
-      return c.nvls && protocol == Protocol::kSimple && c.nodes > 1 && c.version >= 18 && all_reduce;
+      return c.nvls && protocol == Protocol::kSimple && c.nodes > 1 && c.version.minor >= 18 && all_reduce;
     case Algorithm::kPat:
-      return c.ranks == c.nodes && c.version >= 23 && protocol == Protocol::kSimple &&
+      return c.ranks == c.nodes && c.version.minor >= 23 && protocol == Protocol::kSimple &&
              (kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter);
     case Algorithm::kCollNet: return c.collnet && c.nodes > 1 && protocol == Protocol::kSimple && all_reduce;
     case Algorithm::kExchange: break;
@@ -115,9 +115,9 @@ double ring_latency(const NcclCommunicator& c, CollectiveKind kind, Protocol pro
     return steps * (c.nodes > 1 ? net_hop(c, as, protocol) : inner_hop(c, as, protocol));
   }
   if (c.nodes == 1) return steps * inner;
-  const double post = c.version < 18 ? 0 : (c.amd ? 2 : 1) * (protocol == Protocol::kSimple ? 3 : 1);
+  const double post = c.version.minor < 18 ? 0 : (c.amd ? 2 : 1) * (protocol == Protocol::kSimple ? 3 : 1);
   double between = c.nodes - 1;
-  if (kind == CollectiveKind::kAllReduce) between = 2.0 * (c.version >= 23 ? c.nodes - 1 : c.nodes);
+  if (kind == CollectiveKind::kAllReduce) between = 2.0 * (c.version.minor >= 23 ? c.nodes - 1 : c.nodes);
   return (steps - between) * std::max(inner, post) + between * net;
 }
 
@@ -125,17 +125,21 @@ double levels(int nodes) { return std::floor(std::log2(nodes)); }
 
 /// GB/s of algorithm bandwidth, of NVLS on one node and of NVLSTree on several.
 double nvls_bandwidth(const NcclCommunicator& c, CollectiveKind kind) {
-  constexpr double kChannels = 16;
-  if (c.nodes > 1 && c.version <= 18)
+  if (c.nodes > 1 && c.version.minor <= 18)
     return std::min(*c.nvls, c.channels * c.inter) * 0.7 * c.nodes / (2.0 * (c.nodes - 1));
-  if (c.version <= 22) return 5.0 / 6 * (c.nodes <= 2 ? *c.nvls : std::min(*c.nvls, c.channels * c.inter));
+  if (c.version.minor <= 27) return 5.0 / 6 * (c.nodes <= 2 ? *c.nvls : std::min(*c.nvls, c.channels * c.inter));
   const bool all_reduce = kind == CollectiveKind::kAllReduce;
   const double efficiency = c.capability >= 100 ? 0.74 : 0.85, here = 1.0 * c.ranks / c.nodes;
-  double bus = *c.nvls * efficiency * (kChannels - 1) / kChannels * (all_reduce ? 2 : (here - 1) / here);
-  if (c.nodes == 1) return all_reduce ? bus * c.ranks / steps_of(c, kind) : bus;
-  constexpr ByGpu kMost = {{{0, 0, 0}, {0, 0, 0}, {0, 57.7, 45.5}, {0, 96, 80}}};
+  const double channels = c.nodes == 1 ? c.ranks : 16;  // a head for each GPU, of one node
+  double bus = *c.nvls * efficiency * (channels - 1) / channels * (all_reduce ? 2 : (here - 1) / here);
+  if (c.nodes == 1) {
+    bus = std::min(bus, std::max(*c.nvls, c.nvls_most));
+    return all_reduce ? bus * c.ranks / steps_of(c, kind) : bus;
+  }
+  const double three = c.version < NcclRelease{28, 9} ? 43.1 : c.version.minor < 30 ? 43.8 : 80;
+  const ByGpu kMost = {{{0, 0, 0}, {0, 0, 0}, {0, 57.7, 45.5}, {0, 96, three}}};
   bus = std::min({bus, c.channels * c.inter * (c.nodes == 2 ? 2 : 1),
-                  kChannels * kMost[gpu_of(c.capability)][nodes_index(c.nodes)]});
+                  channels * kMost[gpu_of(c.capability)][nodes_index(c.nodes)]});
   return bus * c.ranks / steps_of(c, kind);
 }
 
@@ -169,7 +173,7 @@ double tree_correction(Protocol protocol, Bytes bytes) {
 /// How many times its latency a ring between nodes takes from a certain size on.
 double plateau(const NcclCommunicator& c, Bytes bytes) {
   const double a_rank = bytes.value / c.ranks;
-  if (c.version <= 17) return a_rank < 4096 ? 1 : c.version == 17 && c.capability >= 90 ? 1.5 : 1.9;
+  if (c.version.minor <= 17) return a_rank < 4096 ? 1 : c.version.minor == 17 && c.capability >= 90 ? 1.5 : 1.9;
   if (a_rank / (2.0 * c.channels) < 64) return 1;
   return c.capability < 80 ? 1.9 : 1.4;
 }
@@ -181,7 +185,7 @@ NcclEstimate nccl_estimate(const NcclCommunicator& c, CollectiveKind kind, Algor
   if (!exists(c, kind, algorithm, protocol)) return estimate;
   const double all = c.channels * (c.nodes <= 2 ? c.intra : c.inter);
   double net = net_hop(c, algorithm, protocol) + c.net_latency * (protocol == Protocol::kSimple ? 2 : 1);
-  if (algorithm == Algorithm::kRing && c.ranks == c.nodes && c.version >= 23)
+  if (algorithm == Algorithm::kRing && c.ranks == c.nodes && c.version.minor >= 23)
     net += net_hop(c, Algorithm::kTree, protocol) - net_hop(c, Algorithm::kRing, protocol);
   const double inner = inner_hop(c, algorithm, protocol);
   estimate.latency = base_latency(c, algorithm, protocol);
@@ -198,11 +202,11 @@ NcclEstimate nccl_estimate(const NcclCommunicator& c, CollectiveKind kind, Algor
   }
   if (algorithm == Algorithm::kPat) {
     estimate.latency += levels(c.nodes) * net / 3.5 + 2.8 * c.ranks;
-    estimate.bandwidth = all * (c.version == 23 ? 0.85 : 0.75);
+    estimate.bandwidth = all * (c.version.minor == 23 ? 0.85 : 0.75);
     return estimate;
   }
   if (algorithm == Algorithm::kCollNet) return collnet_estimate(c, estimate.latency, inner, net);
-  const bool first = c.version <= 18;  // which counted the levels of NVLSTree as a chain
+  const bool first = c.version.minor <= 18;  // which counted the levels of NVLSTree as a chain
   const double net_steps = c.nodes == 1 ? 0 : first ? 2.0 * (c.nodes - 1) : 2 * levels(c.nodes);
   estimate.latency += inner + net_steps * net;
   estimate.bandwidth = nvls_bandwidth(c, kind);
@@ -219,6 +223,25 @@ std::optional<double> nccl_time(const NcclCommunicator& c, CollectiveKind kind, 
   return estimate.latency + bytes.value / (1000 * estimate.bandwidth);
 }
 
+void find_nvls(NcclCommunicator& c, int gpus, double all) {
+  constexpr std::array kHopper{60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0};
+  constexpr std::array kBlackwell{90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0};
+  constexpr double kCounted = 1.03;  // 20.6 GB/s a link of Hopper, 40.1 of Blackwell, where rings count 20 and 40
+  constexpr int kMostHeads = 32;
+  if (c.capability < 90 || gpus < 3) return;
+  const auto find = [&](const auto& speeds) {
+    const int heads = std::min(gpus, kMostHeads);
+    const auto fits = std::find_if(speeds.begin(), speeds.end(), [&](double s) { return heads * s <= kCounted * all; });
+    if (fits == speeds.end()) return;
+    // The search then raises the speed between nodes, which one node has none of, up to twice that inside.
+    auto raised = fits;
+    while (raised != speeds.begin() && *raised < 2 * *fits) --raised;
+    c.nvls = heads * *fits;
+    c.nvls_most = heads * *raised;
+  };
+  c.capability >= 100 ? find(kBlackwell) : find(kHopper);
+}
+
 NcclWay nccl_choice(const NcclCommunicator& communicator, CollectiveKind kind, Bytes bytes,
                     const std::vector<NcclWay>& ways) {
   NcclWay best;
@@ -232,7 +255,7 @@ NcclWay nccl_choice(const NcclCommunicator& communicator, CollectiveKind kind, B
 
 double nccl_most_ll(const NcclCommunicator& c) {
   const std::size_t nodes = nodes_index(c.nodes);
-  const bool later = c.version >= 21;
+  const bool later = c.version.minor >= 21;
   if (c.nodes == 1)
     return std::array<double, 4>{39, 87.7, later ? 141.0 : 87.7, later ? 282.0 : 87.7}[gpu_of(c.capability)];
   return c.amd ? ByNodes{0, 22.5, 19}[nodes] : ByNodes{0, 39, 20.4}[nodes];
@@ -242,8 +265,17 @@ double nccl_most_a_channel(const NcclCommunicator& c, Algorithm algorithm, Proto
   constexpr ByGpu kRing128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
   constexpr ByGpu kTree128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
   constexpr ByGpu kTree = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
-  const ByGpu& table = protocol == Protocol::kSimple ? kTree : is_tree(algorithm) ? kTree128 : kRing128;
-  return table[gpu_of(c.capability)][nodes_index(c.nodes)];
+  const std::size_t gpu = gpu_of(c.capability), nodes = nodes_index(c.nodes);
+  const bool ring = protocol != Protocol::kSimple && !is_tree(algorithm);
+  // Blackwell's were twice Hopper's at first, and were measured later: trees in 2.28, rings in 2.28.7 to 2.29.7.
+  constexpr NcclRelease kMeasured{29, 7}, kAlone{29, 2}, kTwoNodes{28, 7};
+  const bool first = c.version < (ring ? kMeasured : NcclRelease{28, 0});
+  if (gpu == 3 && ring && first) {
+    if (c.nodes == 2 && c.version >= kTwoNodes) return 34.6;
+    if (c.version >= kAlone) return 34.5;
+  }
+  const ByGpu& table = protocol == Protocol::kSimple ? kTree : ring ? kRing128 : kTree128;
+  return gpu == 3 && first ? 2 * table[2][nodes] : table[gpu][nodes];
 }
 
 }  // namespace accosim

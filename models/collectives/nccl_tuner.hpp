@@ -6,17 +6,19 @@
 #include <vector>
 
 #include "models/collectives/ring.hpp"
+#include "models/spec/nccl_release.hpp"
 
 namespace accosim {
 
 /// What NCCL knows of a communicator when it estimates.
 struct NcclCommunicator {
-  int version = 21;     ///< minor of NCCL 2: from 12 on; older ones are taken as 12
-  int capability = 80;  ///< of the GPUs: 70, 80, 90 or 100
+  NcclRelease version{};  ///< from 2.12 on; older ones are taken as 2.12
+  int capability = 80;    ///< of the GPUs: 70, 80, 90 or 100
   int ranks = 1, nodes = 1;
   int channels = 1;              ///< that its search found: half of what the communicator has
   double intra = 0, inter = 0;   ///< GB/s a channel, inside a node and between nodes
   std::optional<double> nvls{};  ///< GB/s of all channels of the NVLS search in a node; none where no switch reduces
+  double nvls_most = 0;          ///< what the search could raise that to on one node, where that is more
   bool collnet = false;          ///< the network's switches reduce, and NCCL is told to use them
   bool nvlink = true;            ///< inside a node; PCIe otherwise
   bool ll128 = true;             ///< NVLink inside, and the adapter behind the GPU's own PCIe switch
@@ -46,6 +48,11 @@ std::optional<double> nccl_time(const NcclCommunicator& communicator, Collective
 /// LL128, or of a ring with LL128.
 double nccl_most_ll(const NcclCommunicator& communicator);
 double nccl_most_a_channel(const NcclCommunicator& communicator, Algorithm algorithm, Protocol protocol);
+
+/// What the search finds for NVLS on one node of `gpus` GPUs whose links carry `all` GB/s as NCCL counts them: a
+/// channel for each GPU (at most 32), at the fastest of its speeds that fits (src/graph/search.cc). Sets nvls and
+/// nvls_most; neither below 3 GPUs or before Hopper.
+void find_nvls(NcclCommunicator& communicator, int gpus, double all);
 
 struct NcclWay {
   Algorithm algorithm = Algorithm::kRing;

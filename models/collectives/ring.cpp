@@ -62,6 +62,12 @@ BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks) {
   return static_cast<double>(adapters_of(group, ranks)) * adapter;
 }
 
+Seconds start_of(const Cluster& cluster, const Ring& ring) {
+  Seconds start;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) start = std::max(start, group_of(cluster, ring, i).intra.start);
+  return start;
+}
+
 BytesPerSecond core_bandwidth(const Cluster& cluster) {
   if (cluster.fabric.oversubscription <= 1) return BytesPerSecond{0};
   BytesPerSecond all;

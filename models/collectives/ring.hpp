@@ -51,6 +51,9 @@ BytesPerSecond node_bandwidth(const NodeGroup& group);
 /// Of the adapters next to `ranks` of its GPUs.
 BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks);
 
+/// What passes in a step of training before any collective of the ring runs.
+Seconds start_of(const Cluster& cluster, const Ring& ring);
+
 /// Bandwidth of an oversubscribed fabric's core: that of all nodes together over the oversubscription; 0 when the core
 /// never limits.
 BytesPerSecond core_bandwidth(const Cluster& cluster);

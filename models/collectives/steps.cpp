@@ -48,7 +48,10 @@ Turn turn_of(const StepLinks& links, Bytes m, double steps, double net_steps) {
   StepTerms busy = net_hops(links, 1);
   (on_wire >= posting ? busy.wire : busy.messages) += steps * std::max(on_wire, posting);
   StepTerms rank;
-  if (links.inner > BytesPerSecond{0}) rank.inside = steps * (links.inner_hop + inside(links, m));
+  // The hop of a slice hides behind the other slices of its chunk.
+  if (links.inner > BytesPerSecond{0})
+    rank.inside = steps * std::max(links.inner_hop + inside(links, slice), inside(links, m)) +
+                  links.turnaround * inside(links, m);
   const auto less = [](const StepTerms& a, const StepTerms& b) { return a.sum() < b.sum(); };
   return {std::max({chain, busy, rank}, less), slice};
 }

@@ -19,9 +19,10 @@ struct StepLinks {
   Seconds net_hop;       ///< of a step to another node, whatever it carries
   BytesPerSecond wire;   ///< of a node's adapters together
   Seconds post;  ///< what the host's thread of an adapter spends on a message that it sends and one that it receives
-  double flags = 1;  ///< bytes on the wire for one of data
-  Bytes chunk;       ///< the most that a step carries
-  int slices = 1;    ///< messages that a chunk is sent in, where it is larger than kLeastSlice
+  double flags = 1;       ///< bytes on the wire for one of data
+  Bytes chunk;            ///< the most that a step carries
+  int slices = 1;         ///< messages that a chunk is sent in, where it is larger than kLeastSlice
+  double turnaround = 0;  ///< of a chunk inside a node: what a ring's last receive adds
 };
 inline constexpr Bytes kLeastSlice{32 * 1024.0};
 

@@ -51,13 +51,13 @@ class Misfits {
   std::vector<Misfit> misfits_;
 };
 
-int read_nccl(CsvRowReader& row) {
-  if (!row.has("nccl")) return 0;
+std::optional<NcclRelease> read_nccl(CsvRowReader& row) {
+  if (!row.has("nccl")) return std::nullopt;
   const std::string release = row.text("nccl", "");
-  if (release.empty()) return 0;
-  const std::optional<int> minor = nccl_minor(release);
-  if (!minor) row.fail("nccl", in_quotes(release) + " is no release of NCCL 2; write \"2.21\", or nothing");
-  return minor.value_or(0);
+  if (release.empty()) return std::nullopt;
+  const std::optional<NcclRelease> nccl = nccl_release(release);
+  if (!nccl) row.fail("nccl", in_quotes(release) + " is no release of NCCL 2; write \"2.21\", or nothing");
+  return nccl;
 }
 
 }  // namespace
@@ -67,13 +67,13 @@ std::string no_collective(const std::string& written) {
 }
 
 std::string write_collective_samples(const std::vector<CollectiveSample>& samples) {
-  const bool known =
-      std::any_of(samples.begin(), samples.end(), [](const CollectiveSample& sample) { return sample.nccl > 0; });
+  const bool known = std::any_of(samples.begin(), samples.end(),
+                                 [](const CollectiveSample& sample) { return sample.nccl.has_value(); });
   std::string text = std::string(kHeading) + (known ? ",nccl\n" : "\n");
   for (const CollectiveSample& sample : samples) {
     text += fmt::format("{},{},{},{},{},{:.0f},{:.6g}", sample.source, sample.fabric, name_of(sample.kind),
                         sample.ranks, sample.nodes, sample.bytes.value, 1e6 * sample.time.value);
-    if (known) text += sample.nccl > 0 ? fmt::format(",2.{}", sample.nccl) : ",";
+    if (known) text += sample.nccl ? "," + to_text(*sample.nccl) : ",";
     text += '\n';
   }
   return text;

@@ -19,7 +19,7 @@ struct CollectiveSample {
   int nodes = 1;
   Bytes bytes;  ///< the full buffer, as nccl-tests counts
   Seconds time;
-  int nccl = 0;  ///< minor version of the NCCL that did it; 0: not known
+  std::optional<NcclRelease> nccl{};  ///< that did it, where it is known
 };
 
 /// What is wrong with a name that no collective has, and what would be right.

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "models/base/minimise.hpp"
 #include "models/fit/fit_fabrics.hpp"
 #include "models/fit/link_samples.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
@@ -16,21 +19,26 @@ namespace {
 
 constexpr std::size_t kFewest = 10;  ///< samples of a kind of links that make a fit
 
-constexpr std::size_t kMulticast = 5;  ///< among intra_parameters()
+constexpr std::size_t kNvls = 9;  ///< first of NVLS's among intra_parameters()
 
-// One prior for all boards: NCCL's count of NVLink (20 of 25 GB/s) and what else is usual. A board's own constants are
-// deviations from it.
+// One prior for all boards: NCCL's count of NVLink (20 of 25 GB/s), its own latencies, and what else is usual. A
+// board's own constants are deviations from it.
 const std::vector<Parameter>& intra_parameters() {
-  static const std::vector<Parameter> kAll = {{0.82, 0.08, 0.1, 1},       // efficiency
-                                              {2.5e-6, 0.5, 1e-7, 1e-4},  // latency
+  static const std::vector<Parameter> kAll = {{0.76, 0.08, 0.1, 1},       // efficiency
+                                              {3.4e-6, 0.5, 1e-7, 1e-4},  // latency
                                               {20e-6, 0.4, 1e-6, 1e-4},   // launch
-                                              {0.5e-6, 0.7, 1e-9, 1e-4},  // chunk
-                                              {0.3, 0.4, 1e-3, kMostTurnaround},
-                                              {1.03, 0.1, 0.1, 1.5},     // multicast
-                                              {12e-6, 0.4, 1e-6, 1e-4},  // LL: launch
-                                              {2e-6, 0.4, 1e-8, 1e-4},   // LL: hop
-                                              {0.08, 0.4, 1e-4, 1},      // LL: efficiency
-                                              {0.6, 0.15, 0.05, 1}};     // exchange
+                                              {12e-6, 0.2, 1e-7, 1e-4},   // start
+                                              {0.4, 0.4, 1e-3, kMostTurnaround},
+                                              {0.5, 1, 0.01, 3},           // crowding
+                                              {1.1, 0.3, 0.3, 5},          // LL and LL128: latencies over NCCL's
+                                              {1, 0.3, 0.05, 5},           // LL: rate over NCCL's
+                                              {0.66, 0.1, 0.1, 1},         // LL128: efficiency
+                                              {0.95, 0.1, 0.1, 1.5},       // NVLS: efficiency
+                                              {28e-6, 0.3, 1e-6, 1e-4},    // NVLS: launch
+                                              {0.8, 0.3, 0.01, 5},         // NVLS: fill
+                                              {0.6, 0.15, 0.05, 1},        // all-to-all: efficiency
+                                              {15e-6, 0.3, 1e-6, 1e-4},    // all-to-all: launch
+                                              {0.5e-6, 0.7, 1e-9, 1e-4}};  // all-to-all: chunk
   return kAll;
 }
 
@@ -38,11 +46,12 @@ IntraLink intra_of(IntraLink link, const Parameters& p) {
   link.efficiency = p[0];
   link.latency = Seconds{p[1]};
   link.launch = Seconds{p[2]};
-  link.chunk = Seconds{p[3]};
+  link.start = Seconds{p[3]};
   link.turnaround = p[4];
-  if (link.multicast > 0) link.multicast = p[kMulticast];
-  link.ll = {Seconds{p[6]}, Seconds{p[7]}, p[8]};
-  link.exchange = p[9];
+  if (is_over_pcie(link.kind)) link.crowding = p[5];
+  link.ll = {p[6], p[7], p[8]};
+  if (link.nvls.efficiency > 0) link.nvls = {p[kNvls], Seconds{p[kNvls + 1]}, p[kNvls + 2]};
+  link.exchange = {p[12], Seconds{p[13]}, Seconds{p[14]}};
   return link;
 }
 
@@ -53,10 +62,14 @@ double robust(double residual) {
   return size < kHuber ? residual : std::copysign(std::sqrt(2 * kHuber * (size - kHuber / 2)), residual);
 }
 
-/// The constants of one kind of links inside nodes, to be fitted to samples that use it.
+/// A kind of links inside nodes, and the generation of GPUs that its constants are of.
+using Board = std::pair<std::string, std::string>;
+Board board_of(const IntraLink& link) { return {link.kind, link.generation}; }
+
+/// The constants of one board, to be fitted to samples that use it.
 class BoardFit {
  public:
-  explicit BoardFit(std::string kind) : kind_(std::move(kind)) {}
+  explicit BoardFit(Board board) : board_(std::move(board)) {}
 
   Parameters fit(LinkSamples samples) const {
     weigh(samples);
@@ -67,7 +80,7 @@ class BoardFit {
     std::vector<double> out;
     for (LinkSample& sample : samples) {
       for (NodeGroup& group : sample.cluster.nodes)
-        if (group.intra.kind == kind_) group.intra = intra_of(group.intra, p);
+        if (board_of(group.intra) == board_) group.intra = intra_of(group.intra, p);
       const double ratio = sample.log_ratio();
       out.push_back(sample.weight == 1 ? ratio : sample.weight * robust(ratio));
     }
@@ -80,9 +93,11 @@ class BoardFit {
     for (LinkSample& sample : samples) sample.weight = 1;
     set_evidence(fit, samples, residuals(samples, p));
     if (cross == CrossValidation::kYes) fit.out = left_out(samples);
-    const auto reduces = [](const LinkSample& sample) { return sample.cluster.nodes.front().intra.multicast > 0; };
-    IntraLink usual = usual_intra(kind_);
-    if (std::none_of(samples.begin(), samples.end(), reduces)) usual.multicast = 0;
+    const auto reduces = [](const LinkSample& sample) {
+      return sample.cluster.nodes.front().intra.nvls.efficiency > 0;
+    };
+    IntraLink usual = usual_intra(board_.first, board_.second);
+    if (std::none_of(samples.begin(), samples.end(), reduces)) usual.nvls = {};
     fit.intra = intra_of(usual, p);
     set_quality(fit.intra.quality, fit);
     return fit;
@@ -120,7 +135,7 @@ class BoardFit {
     if (fit.small.samples >= kProof) quality.spread_small = std::max(kBest, fit.small.spread);
   }
 
-  std::string kind_;
+  Board board_;
 };
 
 }  // namespace
@@ -128,14 +143,15 @@ class BoardFit {
 std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples, std::vector<LinkFit> known,
                                      CrossValidation cross) {
   std::vector<LinkFit> fits = std::move(known);
-  std::map<std::string, LinkSamples> boards;
+  std::map<Board, LinkSamples> boards;
   LinkSamples between;
   for (const MeasuredCollective& measured : samples)
-    if (measured.query.nodes == 1) boards[measured.query.cluster->nodes.front().intra.kind].push_back(light(measured));
-  for (auto& [kind, of_kind] : boards) {
+    if (measured.query.nodes == 1)
+      boards[board_of(measured.query.cluster->nodes.front().intra)].push_back(light(measured));
+  for (auto& [board, of_kind] : boards) {
     for (LinkSample& sample : of_kind)
       for (NodeGroup& group : sample.cluster.nodes) group = with_links(std::move(group), fits);
-    if (of_kind.size() >= kFewest) fits.push_back(BoardFit(kind).whole(std::move(of_kind), cross));
+    if (of_kind.size() >= kFewest) fits.push_back(BoardFit(board).whole(std::move(of_kind), cross));
   }
   for (const MeasuredCollective& measured : samples) {
     if (measured.query.nodes == 1 || measured.query.cluster->nodes.front().nics.kind == kOwnRings) continue;
@@ -148,40 +164,45 @@ std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samp
 }
 
 std::vector<LinkFit> with_relatives(std::vector<LinkFit> fits, const std::vector<LinkFit>& known) {
-  const auto name = [](const LinkFit& fit) { return fit.between_nodes ? fit.nics.kind : fit.intra.kind; };
-  const auto find = [&](bool between, const std::string& kind) {
-    return std::find_if(fits.begin(), fits.end(),
-                        [&](const LinkFit& fit) { return fit.between_nodes == between && name(fit) == kind; });
+  // How far a fit of a board is from one that has none: another kind is farther than any generation.
+  const auto distance = [](const Board& from, const IntraLink& to) {
+    static const std::vector<std::string> kNearest = {"nvlink", "nvswitch", "cube_mesh"};
+    const auto kind = std::find(kNearest.begin(), kNearest.end(), to.kind);
+    const int far = static_cast<int>(architectures().size());
+    return std::abs(generation_of(from.second) - generation_of(to.generation)) +
+           (from.first == to.kind ? 0 : far * static_cast<int>(1 + (kind - kNearest.begin())));
   };
+  const std::vector<LinkFit> found = fits;
   for (const LinkFit& each : known) {
-    if (find(each.between_nodes, name(each)) != fits.end()) continue;
     if (each.between_nodes) continue;  // which takes the prior
-    const std::vector<std::string> relatives = {"nvlink", "nvswitch", "cube_mesh"};
-    for (const std::string& kind : relatives) {
-      const auto relative = find(each.between_nodes, kind);
-      if (relative == fits.end()) continue;
-      LinkFit copy = *relative;
-      (copy.between_nodes ? copy.nics.kind : copy.intra.kind) = name(each);
-      LinkQuality& quality = copy.between_nodes ? copy.nics.quality : copy.intra.quality;
-      quality.spread = std::max(quality.spread, LinkQuality().spread);  // of links that nobody measured
-      quality.spread_small = std::max(quality.spread_small, LinkQuality().spread_small);
-      fits.push_back(std::move(copy));
-      break;
-    }
+    const Board board = board_of(each.intra);
+    const LinkFit* nearest = nullptr;
+    for (const LinkFit& fit : found)
+      if (!fit.between_nodes && (is_over_pcie(fit.intra.kind) == is_over_pcie(board.first)) &&
+          (nearest == nullptr || distance(board, fit.intra) < distance(board, nearest->intra)))
+        nearest = &fit;
+    if (nearest == nullptr || board_of(nearest->intra) == board) continue;
+    LinkFit copy = *nearest;
+    std::tie(copy.intra.kind, copy.intra.generation) = board;
+    LinkQuality& quality = copy.intra.quality;
+    quality.spread = std::max(quality.spread, LinkQuality().spread);  // of links that nobody measured
+    quality.spread_small = std::max(quality.spread_small, LinkQuality().spread_small);
+    fits.push_back(std::move(copy));
   }
   return fits;
 }
 
 NodeGroup with_links(NodeGroup group, const std::vector<LinkFit>& fits) {
   for (const LinkFit& fit : fits) {
-    if (!fit.between_nodes && fit.intra.kind == group.intra.kind) {
+    if (!fit.between_nodes && board_of(fit.intra) == board_of(group.intra)) {
       IntraLink link = fit.intra;
       link.bandwidth = group.intra.bandwidth;
       link.links = group.intra.links;
-      if (group.intra.multicast == 0)
-        link.multicast = 0;
-      else if (link.multicast == 0)
-        link.multicast = intra_parameters()[kMulticast].usual;  // no sample's switch reduced
+      if (group.intra.nvls.efficiency == 0)
+        link.nvls = {};
+      else if (link.nvls.efficiency == 0)  // no sample's switch reduced
+        link.nvls = {intra_parameters()[kNvls].usual, Seconds{intra_parameters()[kNvls + 1].usual},
+                     intra_parameters()[kNvls + 2].usual};
       group.intra = std::move(link);
     }
     if (fit.between_nodes && fit.nics.kind == group.nics.kind) {

@@ -178,17 +178,17 @@ class Importer {
       const std::size_t at = text.find(words);
       return at == std::string::npos ? std::string_view() : std::string_view(text).substr(at + words.size());
     };
-    std::optional<int> minor;
+    std::optional<NcclRelease> said;
     if (const std::string_view code = after("nccl-library="); !code.empty()) {
       int number = 0;
       std::from_chars(code.data(), code.data() + code.size(), number);
-      minor = nccl_minor_of_code(number);
+      said = nccl_of_code(number);
     } else if (const std::string_view release = after("NCCL version "); !release.empty()) {
-      minor = nccl_minor(release.substr(0, release.find_first_not_of("0123456789.")));  // "2.21.5+cuda12.4"
+      said = nccl_release(release.substr(0, release.find_first_not_of("0123456789.")));  // "2.21.5+cuda12.4"
     }
-    if (!minor) return;
-    nccl_ = *minor;
-    import_.nccl.insert(*minor);
+    if (!said) return;
+    nccl_ = *said;
+    import_.nccl.insert(*said);
   }
 
   /// The ranks or the collective are not what the run had: none of its rows can be trusted.
@@ -276,7 +276,8 @@ class Importer {
   std::set<std::string> hosts_, groups_;  ///< only counted
   std::size_t test_begin_ = 0;            ///< its first sample
   bool contradicted_ = false;
-  int listed_ = 0, ranks_ = 0, nodes_ = 0, line_ = 0, nccl_ = 0;
+  int listed_ = 0, ranks_ = 0, nodes_ = 0, line_ = 0;
+  std::optional<NcclRelease> nccl_;
 };
 
 /// A number, or a text that is one; 0 where there is none.

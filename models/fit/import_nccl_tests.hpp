@@ -26,7 +26,7 @@ struct NcclTestsImport {
   std::vector<CollectiveSample> samples;
   std::vector<std::string> notes;  ///< "name:line: why rows were left out", one for all that are alike, at most 20
   int skipped = 0;                 ///< rows that were left out
-  std::set<int> nccl;              ///< minor versions of NCCL that are named
+  std::set<NcclRelease> nccl;      ///< the releases of NCCL that are named
 };
 
 /// Reads the text form of all versions: columns are found by the words of the heading. Skips lines that belong to no

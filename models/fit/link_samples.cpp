@@ -16,7 +16,8 @@ constexpr double kMiB = 1024.0 * 1024.0;
 }  // namespace
 
 double LinkSample::log_ratio() const {
-  return std::log((collective_time(kind, bytes, cluster, ring, only) + offset) / time);
+  const Seconds predicted = collective_time(kind, bytes, cluster, ring, only) + offset;
+  return std::log((back_to_back ? predicted - start_of(cluster, ring) : predicted) / time);
 }
 
 LinkSample light(const MeasuredCollective& measured) {
@@ -26,6 +27,7 @@ LinkSample light(const MeasuredCollective& measured) {
   sample.kind = query.kind;
   sample.bytes = query.bytes;
   sample.offset = query.offset;
+  sample.back_to_back = query.back_to_back;
   sample.time = measured.time;
   sample.only = query.only;
   sample.source = measured.source;

@@ -17,7 +17,7 @@ struct MeasuredCollective {
   std::string source;
   CollectiveQuery query;
   Seconds time;
-  int nccl = 0;  ///< minor version of the NCCL that it was measured with, where that is said; 0: it is not
+  std::optional<NcclRelease> nccl{};  ///< that it was measured with, where that is said
 };
 
 struct LinkFit {
@@ -38,6 +38,7 @@ struct LinkSample {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes;
   Seconds offset, time;
+  bool back_to_back = false;
   std::optional<Algorithm> only;
   std::string source;
   double weight = 1;  ///< its residual is multiplied by it

@@ -122,6 +122,7 @@ struct CollectiveTable {
   PublishedCase common;
   TimingOverheads overheads;
   bool leave_out_misaligned = false;
+  bool back_to_back = false;
   std::string algorithm;  ///< "any", or the one that was forced
 };
 
@@ -129,6 +130,7 @@ CollectiveTable read_collective_table(ObjectReader& reader, PublishedFile& file)
   CollectiveTable table;
   table.overheads = read_overheads(reader);
   table.leave_out_misaligned = reader.boolean("leave_out_misaligned", false);
+  table.back_to_back = reader.boolean("back_to_back", false);
   table.algorithm = reader.one_of("algorithm", {"any", "ring", "tree", "NVLS"}, "any");
   PublishedCase& common = table.common;
   common.source = file.source.key;
@@ -163,6 +165,7 @@ std::optional<PublishedCase> read_collective_row(CsvRowReader& row, const Collec
   query.bytes = Bytes{row.number("bytes", kCount)};
   query.ranks = row.integer("ranks", 2, kMostRanks);
   query.nodes = row.integer("nodes", 1, kMostRanks, 1);
+  query.back_to_back = table.back_to_back;
   if (query.cluster != nullptr) query.offset = table.overheads.of(collective, query.bytes, *query.cluster);
   const int here = query.ranks / query.nodes;
   const bool fits = query.cluster == nullptr ||

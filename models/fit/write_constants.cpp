@@ -10,6 +10,16 @@
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
+namespace {
+
+/// The generations of a kind, added where there are none.
+JsonValue& board_in(JsonValue& boards, const std::string& kind) {
+  if (boards.find(kind) == nullptr) boards.set(kind, json_object({}));
+  return *boards.find(kind);
+}
+
+}  // namespace
+
 std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit>& links,
                                 const FittedOverheads& overheads) {
   read_constants(document);  // which tells what is wrong with it
@@ -18,13 +28,13 @@ std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit
   for (const LinkFit& fit : links) {
     const std::string& kind = fit.between_nodes ? fit.nics.kind : fit.intra.kind;
     for (const FitErrors* errors : {&fit.large, &fit.small}) check_plausible(kind, *errors);
-    JsonValue& kinds = *root.find(fit.between_nodes ? "nics" : "intra");
+    JsonValue& kinds = fit.between_nodes ? *root.find("nics") : board_in(*root.find("intra"), kind);
     JsonValue constants = json_object({});
     set_constants(constants, fit);
     if (const int machines = (fit.between_nodes ? fit.nics : Nics{}).quality.machines; machines > 0)
       constants.set("machines", json_number(machines, {}));
     constants.set("source", json_text(citation_of(fit, in_words({fit.sources.begin(), fit.sources.end()})), {}));
-    kinds.set(kind, std::move(constants));
+    kinds.set(fit.between_nodes ? kind : fit.intra.generation, std::move(constants));
     any = true;
   }
   JsonValue& own = *root.find("overheads");

@@ -46,15 +46,22 @@ void set_constants(JsonValue& links, const LinkFit& fit) {
   const IntraLink& link = fit.intra;
   links.set("efficiency", rounded(link.efficiency));
   links.set("latency", microseconds(link.latency));
-  links.set("chunk", microseconds(link.chunk));
-  links.set("ll_latency", microseconds(link.ll.hop));
-  links.set("ll_efficiency", rounded(link.ll.efficiency));
-  set_quality(links, link.quality);
   links.set("launch", microseconds(link.launch));
+  links.set("start", microseconds(link.start));
   links.set("turnaround", rounded(link.turnaround));
-  links.set("all_to_all_efficiency", rounded(link.exchange));
-  links.set("ll_launch", microseconds(link.ll.launch));
-  if (link.multicast > 0) links.set("nvls_efficiency", rounded(link.multicast));
+  if (link.crowding > 0) links.set("crowding", rounded(link.crowding));
+  links.set("ll_factor", rounded(link.ll.latency));
+  links.set("ll_rate", rounded(link.ll.efficiency));
+  links.set("ll128_efficiency", rounded(link.ll.efficiency128));
+  if (link.nvls.efficiency > 0) {
+    links.set("nvls_efficiency", rounded(link.nvls.efficiency));
+    links.set("nvls_launch", microseconds(link.nvls.launch));
+    links.set("nvls_fill", rounded(link.nvls.fill));
+  }
+  links.set("all_to_all_efficiency", rounded(link.exchange.efficiency));
+  links.set("all_to_all_launch", microseconds(link.exchange.launch));
+  links.set("all_to_all_chunk", microseconds(link.exchange.chunk));
+  set_quality(links, link.quality);
 }
 
 std::string citation_of(const LinkFit& fit, const std::string& sources) {
@@ -70,7 +77,7 @@ std::string citation_of(const LinkFit& fit, const std::string& sources) {
 }
 
 std::string cluster_with_links(const std::string& text, const std::string& file, const std::vector<LinkFit>& fits,
-                               const std::string& sources, std::optional<int> nccl) {
+                               const std::string& sources, std::optional<NcclRelease> nccl) {
   for (const LinkFit& fit : fits)
     for (const FitErrors* errors : {&fit.large, &fit.small})
       check_plausible(fit.between_nodes ? fit.nics.kind : fit.intra.kind, *errors);
@@ -83,7 +90,7 @@ std::string cluster_with_links(const std::string& text, const std::string& file,
   if (root.find("sources") == nullptr) root.set("sources", json_object({}));
   JsonValue cited = *root.find("sources");
   root.erase("sources");
-  if (nccl && root.find("nccl") == nullptr) root.set("nccl", fmt::format("2.{}", *nccl));
+  if (nccl && root.find("nccl") == nullptr) root.set("nccl", to_text(*nccl));
   for (std::size_t i = 0; i < nodes->elements.size(); ++i) {
     JsonValue& group = nodes->elements[i];
     if (group.kind != JsonKind::kObject) continue;

@@ -27,6 +27,8 @@ constexpr std::int64_t kMaxRanks = 1'048'576;
 constexpr Range kShare{0, 1};
 constexpr Range kSpread{0, 2};
 constexpr Range kMulticast{0, 2};
+constexpr Range kFactor{0, 10};
+constexpr Range kCrowding{0, 4};
 constexpr int kMostLinked = 8;  // GPUs whose rings can be searched
 
 /// NVLinks between each two of the node's GPUs: a square, symmetric list of lists.
@@ -66,22 +68,28 @@ bool has_reducing_switch(const Device& device) {
   return device.architecture == "hopper" || device.architecture == "blackwell";
 }
 
-IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, bool reduces, Diagnostics& diagnostics) {
+IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, const std::string& architecture,
+                     bool reduces, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
   const std::string kind = reader.one_of("kind", intra_kinds(), "", link_advice(intra_kinds()));
-  const IntraLink usual = usual_intra(reader.good("kind") ? kind : intra_kinds().front());
+  const IntraLink usual = usual_intra(reader.good("kind") ? kind : intra_kinds().front(), architecture);
   IntraLink link = usual;
   link.bandwidth = reader.bandwidth("bandwidth");
   link.efficiency = reader.number("efficiency", kFraction, usual.efficiency);
-  link.exchange = reader.number("all_to_all_efficiency", kShare, usual.exchange);
   link.latency = reader.seconds("latency", usual.latency);
   link.launch = reader.seconds("launch", usual.launch);
-  link.chunk = reader.seconds("chunk", usual.chunk);
+  link.start = reader.seconds("start", usual.start);
   link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround}, usual.turnaround);
-  link.multicast = reader.number("nvls_efficiency", kMulticast, reduces ? usual.multicast : 0);
-  link.ll.launch = reader.seconds("ll_launch", usual.ll.launch);
-  link.ll.hop = reader.seconds("ll_latency", link.latency / usual.latency * usual.ll.hop);
-  link.ll.efficiency = reader.number("ll_efficiency", kShare, usual.ll.efficiency);
+  if (is_over_pcie(kind)) link.crowding = reader.number("crowding", kCrowding, usual.crowding);
+  link.ll.latency = reader.number("ll_factor", kFactor, usual.ll.latency);
+  link.ll.efficiency = reader.number("ll_rate", kFactor, usual.ll.efficiency);
+  link.ll.efficiency128 = reader.number("ll128_efficiency", kShare, usual.ll.efficiency128);
+  link.nvls.efficiency = reader.number("nvls_efficiency", kMulticast, reduces ? usual.nvls.efficiency : 0);
+  link.nvls.launch = reader.seconds("nvls_launch", usual.nvls.launch);
+  link.nvls.fill = reader.number("nvls_fill", kFactor, usual.nvls.fill);
+  link.exchange.efficiency = reader.number("all_to_all_efficiency", kShare, usual.exchange.efficiency);
+  link.exchange.launch = reader.seconds("all_to_all_launch", usual.exchange.launch);
+  link.exchange.chunk = reader.seconds("all_to_all_chunk", usual.exchange.chunk);
   link.quality = read_quality(reader, usual.quality);
   if (JsonValue* links = reader.find("links"))
     link.links = read_links(*links, reader, gpus);
@@ -89,7 +97,12 @@ IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, boo
     link.links = cube_mesh();
   if (kind == "cube_mesh" && gpus > kMostLinked)
     reader.fail("kind", fmt::format("joins 8 GPUs, and the node has {}; write \"nvswitch\"", gpus));
-  reader.finish({{"count", "give the bandwidth of all links of one GPU together"}});
+  const char* const gone = "was replaced: NCCL's own constants say it now; leave it out";
+  reader.finish({{"count", "give the bandwidth of all links of one GPU together"},
+                 {"chunk", gone},
+                 {"ll_launch", gone},
+                 {"ll_latency", gone},
+                 {"ll_efficiency", gone}});
   return link;
 }
 
@@ -214,6 +227,14 @@ void check_abilities(ObjectReader& reader, const NodeGroup& group, const Trainin
   }
 }
 
+/// The architecture of a node's GPUs; of unlike ones the oldest.
+std::string oldest_of(const std::vector<Device>& devices) {
+  const auto oldest = std::min_element(devices.begin(), devices.end(), [](const Device& a, const Device& b) {
+    return generation_of(a.architecture) < generation_of(b.architecture);
+  });
+  return oldest == devices.end() ? std::string() : oldest->architecture;
+}
+
 NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t index, const Training& training,
                      Diagnostics& diagnostics, bool& links) {
   ObjectReader reader(value, pointer, diagnostics);
@@ -228,21 +249,24 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.accumulation_steps = read_accumulation_steps(reader, group.gpus);
   group.devices = read_devices(reader, group.gpus);
   if (reader.has("price_per_gpu_hour")) group.price_per_gpu_hour = reader.number("price_per_gpu_hour", Range{0, 1e6});
+  const std::string architecture = oldest_of(group.devices);
   if (JsonValue* intra = reader.find("intra")) {
     const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);
-    group.intra = read_intra(*intra, reader.pointer("intra"), group.gpus, reduces, diagnostics);
+    group.intra = read_intra(*intra, reader.pointer("intra"), group.gpus, architecture, reduces, diagnostics);
   } else if (group.gpus > 1) {
     reader.fail("intra",
                 "missing; a node of several GPUs needs \"intra\": {\"kind\": \"nvswitch\", \"bandwidth\": "
                 "\"300 GB/s\"}");
   } else {  // a collective is launched there too
-    group.intra.launch = usual_intra(kLoneGpuKind).launch;
-    group.intra.ll.launch = usual_intra(kLoneGpuKind).ll.launch;
+    const IntraLink usual = usual_intra(kLoneGpuKind, architecture);
+    group.intra.start = usual.start;
+    group.intra.launch = usual.launch;
+    group.intra.ll.latency = usual.ll.latency;
   }
   if (JsonValue* nics = reader.find("nics")) {
     group.nics = read_nics(*nics, reader.pointer("nics"), diagnostics);
     if (group.nics.kind == kOwnRings && group.gpus == 1 && !reader.has("intra"))
-      group.intra.launch = group.intra.ll.launch = Seconds{0};  // no kernel is launched
+      group.intra = {};  // no kernel is launched
     links = true;
   } else {
     links = false;

@@ -25,13 +25,12 @@ std::string release(ObjectReader& reader, const char* key) {
   return reader.text(key, {}, 20);
 }
 
-/// The minor version.
-int read_release(ObjectReader& cluster, int usual) {
+NcclRelease read_release(ObjectReader& cluster, const NcclRelease& usual) {
   if (!cluster.has("nccl")) return usual;
   const std::string text = release(cluster, "nccl");
   if (!cluster.good("nccl")) return usual;
-  if (const std::optional<int> minor = nccl_minor(text)) return *minor;
-  cluster.fail("nccl", fmt::format("is no release of NCCL 2; write \"2.{}\"", usual));
+  if (const std::optional<NcclRelease> said = nccl_release(text)) return *said;
+  cluster.fail("nccl", fmt::format("is no release of NCCL 2; write \"{}\"", to_text(usual)));
   return usual;
 }
 
@@ -53,7 +52,7 @@ Common common_of(const Cluster& cluster) {
     });
     common.one_gpu = common.one_gpu && group.gpus == 1;
     common.reduces = common.reduces && hopper && group.gpus > 1 && group.intra.kind == "nvswitch";
-    common.nvlink = common.nvlink && (group.gpus == 1 || group.intra.kind != "pcie");
+    common.nvlink = common.nvlink && (group.gpus == 1 || !is_over_pcie(group.intra.kind));
     common.direct = common.direct && reaches_gpus(group.nics.kind);
     common.aws = common.aws && (group.nics.kind == "efa" || group.nics.kind == "efa_rdma");
     common.nccl = common.nccl && group.nics.kind != kOwnRings;
@@ -67,14 +66,14 @@ std::string lacking_algorithm(const std::string& algorithm, const Cluster& clust
   const bool nvls = algorithm == "nvls" || algorithm == "nvlstree";
   if (nvls && !common.reduces) return "needs Hopper GPUs behind an NVSwitch that reduces on every node; write \"tree\"";
   if (algorithm == "nvls" && !common.one_node) return "is for one node; write \"nvlstree\"";
-  if (algorithm == "nvls" && cluster.nccl < 17) return "came with NCCL 2.17; write \"ring\"";
-  if (algorithm == "nvlstree" && cluster.nccl < 18) return "came with NCCL 2.18; write \"tree\"";
+  if (algorithm == "nvls" && cluster.nccl.minor < 17) return "came with NCCL 2.17; write \"ring\"";
+  if (algorithm == "nvlstree" && cluster.nccl.minor < 18) return "came with NCCL 2.18; write \"tree\"";
   if (algorithm == "pat" && !common.one_gpu) return "is for nodes of one GPU; write \"ring\"";
-  if (algorithm == "pat" && cluster.nccl < 23) return "came with NCCL 2.23; write \"ring\"";
+  if (algorithm == "pat" && cluster.nccl.minor < 23) return "came with NCCL 2.23; write \"ring\"";
   if (algorithm == "collnet" && !cluster.collnet)
     return "needs switches that reduce; write \"collnet\": true in the cluster, or \"tree\" here";
-  if (common.one_node && algorithm != "ring" && algorithm != "nvls")
-    return "is priced between nodes alone; write \"ring\"";
+  if (common.one_node && algorithm != "ring" && algorithm != "tree" && algorithm != "nvls")
+    return "is between nodes; write \"ring\"";
   return {};
 }
 
@@ -83,8 +82,7 @@ std::string lacking_protocol(const ForcedWay& way, const Common& common) {
       way.algorithm == "nvls" || way.algorithm == "nvlstree" || way.algorithm == "pat" || way.algorithm == "collnet";
   if (simple_only && way.protocol != "simple") return "is not one of " + way.algorithm + "'s; write \"simple\"";
   if (way.protocol != "ll128") return {};
-  if (common.one_node) return "is priced between nodes alone; write \"simple\" or \"ll\"";
-  if (!common.nvlink || !common.direct)
+  if (!common.nvlink || (!common.direct && !common.one_node))
     return "needs NVLink between the GPUs of a node, and adapters behind the GPUs' own switches; write \"simple\" or "
            "\"ll\"";
   return {};
@@ -120,9 +118,9 @@ void read_forced(JsonValue& value, ObjectReader& cluster, Cluster& into, const C
 
 }  // namespace
 
-int nccl_of_pytorch(int minor) {
+NcclRelease nccl_of_pytorch(int minor) {
   constexpr std::array<int, kNewestPytorch + 1> kWheels = {14, 18, 19, 20, 20, 21, 21, 26, 27, 27};
-  return kWheels.at(static_cast<std::size_t>(minor));
+  return {kWheels.at(static_cast<std::size_t>(minor))};
 }
 
 void read_nccl(ObjectReader& reader, const Training& training, Cluster& cluster) {

@@ -10,7 +10,7 @@
 namespace accosim {
 
 /// The minor version of the NCCL that comes with the wheel of PyTorch 2.`minor`; from 2.0 to 2.9.
-int nccl_of_pytorch(int minor);
+NcclRelease nccl_of_pytorch(int minor);
 inline constexpr int kNewestPytorch = 9;
 
 /// `nccl`, `tuner` and `collnet`, into a cluster whose nodes and fabric are read. A release that the file does not name

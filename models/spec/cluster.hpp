@@ -9,16 +9,37 @@
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/nccl_release.hpp"
 
 namespace accosim {
 
-/// NCCL's LL protocol over a link: every 8 bytes carry 4 of data and a flag, so it starts at once and moves little.
+/// NCCL's LL and LL128 inside a node (every 8 bytes carry 4 of data and a flag; 120 of every 128 bytes are data): what
+/// NCCL's own constants (src/graph/tuning.cc) are multiplied by.
 struct LowLatency {
-  Seconds launch{};       ///< of a collective that uses it, whatever its size; of links inside a node
-  Seconds hop;            ///< of one step between neighbours
-  double efficiency = 0;  ///< achieved bus bandwidth over the link's bandwidth; 0: the protocol is not used
+  double latency = 1;        ///< of the latencies of both: a launch and a hop
+  double efficiency = 0;     ///< achieved rate of LL over NCCL's own; 0: neither protocol is used
+  double efficiency128 = 0;  ///< achieved bus bandwidth of LL128 over the link's bandwidth
 
   bool operator==(const LowLatency&) const = default;
+};
+
+/// An all-reduce in a switch that reduces (NCCL's NVLS): launch, and the bytes at efficiency x bandwidth of bus
+/// bandwidth, and once more `fill` of those that fit in the pipeline's first chunks.
+struct Nvls {
+  double efficiency = 0;  ///< bus bandwidth of an all-reduce over the link's bandwidth; 0: the switch cannot reduce
+  Seconds launch{};
+  double fill = 0;
+
+  bool operator==(const Nvls&) const = default;
+};
+
+/// All-to-all and send/recv: launch, bytes, and what pipelining costs.
+struct Exchange {
+  double efficiency = 0;  ///< what every GPU achieves in an all-to-all over the bandwidth; 0: as a ring
+  Seconds launch{};       ///< and the one step that it takes
+  Seconds chunk{};        ///< pipelining costs 2 sqrt(chunk x time of the bytes)
+
+  bool operator==(const Exchange&) const = default;
 };
 
 /// What a fit of measured collectives leaves over.
@@ -34,19 +55,22 @@ struct LinkQuality {
 
 /// Links between the GPUs of one node. Bandwidth is one GPU's, one direction, all its links together.
 struct IntraLink {
-  std::string kind;  ///< nvswitch, nvlink (GPUs joined to each other), cube_mesh (of 8 V100) or pcie
+  std::string kind;  ///< one of intra_kinds() (fabrics.hpp)
   BytesPerSecond bandwidth;
-  double efficiency = 1;  ///< achieved bus bandwidth over the bandwidth, in the largest collectives
+  double efficiency = 1;  ///< achieved bus bandwidth of a ring with Simple over the bandwidth, while it flows
   Seconds latency;        ///< of one step of a ring between neighbours in the node, Simple protocol
-  Seconds launch{};       ///< of a collective, whatever its size
-  Seconds chunk{};        ///< pipelining costs 2 sqrt(chunk x time of the bytes)
+  Seconds launch{};       ///< of a collective with Simple, whatever its size
+  Seconds start{};  ///< what a step of training waits before any of its collectives runs; benchmarks that launch one
+                    ///< after another hide it
   double turnaround = 0;  ///< time that a ring's last receive adds, in steps of the ring
-  double exchange = 0;    ///< what every GPU achieves in an all-to-all over the bandwidth; 0: the same as `efficiency`
-  double multicast = 0;   ///< NVLS: bus bandwidth of an all-reduce over the bandwidth; 0: the switch cannot reduce
+  double crowding = 0;    ///< over PCIe: the bandwidth of n GPUs is (2 / n)^crowding of that of two
   LowLatency ll{};
+  Nvls nvls{};
+  Exchange exchange{};
   /// NVLinks between GPU i and GPU j, symmetric; empty: a switch, or all joined alike.
   std::vector<std::vector<int>> links{};
   LinkQuality quality{};
+  std::string generation{};  ///< architecture of the GPUs that the constants are of; "": of none, a plain node
 
   bool operator==(const IntraLink&) const = default;
 };
@@ -123,7 +147,7 @@ struct Cluster {
   std::string name;
   std::vector<NodeGroup> nodes;
   Fabric fabric;
-  int nccl = 21;  ///< NCCL's version: 21 is 2.21, the one of PyTorch 2.5 and 2.6
+  NcclRelease nccl{};
   Tuner tuner = Tuner::kNccl;
   ForcedWay forced{};    ///< with Tuner::kForced
   bool collnet = false;  ///< NCCL_COLLNET_ENABLE, with a plugin and switches that reduce (SHARP)

@@ -9,6 +9,7 @@
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
 
@@ -19,6 +20,8 @@ constexpr Range kShare{0, 1};
 constexpr Range kSpread{0, 2};
 constexpr Range kMulticast{0, 2};
 constexpr Range kOverhead{0.1, 10};
+constexpr Range kFactor{0, 10};
+constexpr Range kCrowding{0, 4};
 
 /// Others are in proportion to it, so it is not 0.
 Seconds read_latency(ObjectReader& reader) {
@@ -35,17 +38,25 @@ LinkQuality read_quality(ObjectReader& reader) {
   return quality;
 }
 
-IntraLink read_intra(ObjectReader& reader, const std::string& kind) {
+IntraLink read_intra(ObjectReader& reader, const std::string& kind, const std::string& generation) {
   IntraLink link;
   link.kind = kind;
+  link.generation = generation;
   link.efficiency = reader.number("efficiency", kFraction);
-  link.exchange = reader.number("all_to_all_efficiency", kShare);
   link.latency = read_latency(reader);
   link.launch = reader.seconds("launch");
-  link.chunk = reader.seconds("chunk");
+  link.start = reader.seconds("start");
   link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround});
-  link.multicast = reader.number("nvls_efficiency", kMulticast, 0);
-  link.ll = {reader.seconds("ll_launch"), reader.seconds("ll_latency"), reader.number("ll_efficiency", kShare)};
+  link.crowding = reader.number("crowding", kCrowding, 0);
+  link.ll = {reader.number("ll_factor", kFactor), reader.number("ll_rate", kFactor),
+             reader.number("ll128_efficiency", kShare)};
+  link.nvls.efficiency = reader.number("nvls_efficiency", kMulticast, 0);
+  if (link.nvls.efficiency > 0) {
+    link.nvls.launch = reader.seconds("nvls_launch");
+    link.nvls.fill = reader.number("nvls_fill", kFactor);
+  }
+  link.exchange = {reader.number("all_to_all_efficiency", kShare), reader.seconds("all_to_all_launch"),
+                   reader.seconds("all_to_all_chunk")};
   link.quality = read_quality(reader);
   return link;
 }
@@ -82,6 +93,24 @@ void read_each(ObjectReader& top, const char* key,
   }
 }
 
+/// Kinds of links inside nodes, each with its generations of GPUs.
+void read_boards(ObjectReader& top, std::vector<IntraLink>& boards) {
+  JsonValue* const all = top.find("intra");
+  if (all == nullptr || all->kind != JsonKind::kObject || all->members.empty())
+    return top.fail("intra", "missing, or no object with members; write kinds by name");
+  ObjectReader kinds(*all, top.pointer("intra"), top.diagnostics());
+  for (const JsonMember& member : all->members) {
+    const std::string kind = member.key;
+    read_each(kinds, kind.c_str(), [&](ObjectReader& reader, const std::string& generation) {
+      const std::vector<std::string>& known = architectures();
+      if (std::find(known.begin(), known.end(), generation) == known.end())
+        kinds.fail(kind.c_str(), fmt::format("has no generation of GPUs {}; write {}", in_quotes(generation, 40),
+                                             in_words(known, " or ")));
+      boards.push_back(read_intra(reader, kind, generation));
+    });
+  }
+}
+
 }  // namespace
 
 Constants read_constants(JsonDocument document) {
@@ -91,9 +120,7 @@ Constants read_constants(JsonDocument document) {
   top.schema("accosim.constants/1");
   top.text("description", std::string(), 2000);
   Constants constants;
-  read_each(top, "intra", [&](ObjectReader& reader, const std::string& kind) {
-    constants.intra.push_back(read_intra(reader, kind));
-  });
+  read_boards(top, constants.intra);
   read_each(top, "nics",
             [&](ObjectReader& reader, const std::string& kind) { constants.nics.push_back(read_nics(reader, kind)); });
   const auto is_lone = [](const IntraLink& link) { return link.kind == kLoneGpuKind; };

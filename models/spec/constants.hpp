@@ -12,12 +12,12 @@
 namespace accosim {
 
 /// A node of one GPU takes the launches of its collectives from this kind.
-inline constexpr const char* kLoneGpuKind = "nvlink";
+inline constexpr const char* kLoneGpuKind = "nvswitch";
 /// The largest IntraLink::turnaround that a cluster may name and a fit may find.
 inline constexpr double kMostTurnaround = 2;
 
 struct Constants {
-  std::vector<IntraLink> intra;  ///< a kind each, its bandwidth 0
+  std::vector<IntraLink> intra;  ///< of a kind and a generation each, bandwidth 0; those of a kind stand together
   std::vector<Nics> nics;        ///< a kind each, its bandwidth 0; the first is that of a file that names none
   Overheads overheads;
 };

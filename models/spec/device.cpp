@@ -1,6 +1,20 @@
 #include "models/spec/device.hpp"
 
+#include <algorithm>
+
 namespace accosim {
+
+const std::vector<std::string>& architectures() {
+  static const std::vector<std::string> kInOrder = {"volta",  "turing",    "ampere",       "ada",
+                                                    "hopper", "blackwell", "blackwell_rtx"};
+  return kInOrder;
+}
+
+int generation_of(const std::string& architecture) {
+  const std::vector<std::string>& all = architectures();
+  const auto at = std::find(all.begin(), all.end(), architecture);
+  return static_cast<int>((at == all.end() ? std::find(all.begin(), all.end(), "ampere") : at) - all.begin());
+}
 
 bool runs_on(const std::string& architecture, Attention attention) {
   if (architecture == "volta") return attention != Attention::kFlash && attention != Attention::kFlash1;

@@ -36,6 +36,10 @@ constexpr Bytes bytes_of(Dtype dtype) {
 enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1, kMemoryEfficient };
 template <>
 inline constexpr const char* kNames<Attention>[] = {"naive", "flash", "flash_1", "memory_efficient"};
+/// Architectures in order of time: volta, turing, ampere, ada, hopper, blackwell, blackwell_rtx.
+const std::vector<std::string>& architectures();
+/// Its place among them; an unknown one's is ampere's.
+int generation_of(const std::string& architecture);
 /// Whether there is such a kernel for the architecture ("volta", "ampere"...; "": unknown, and taken to have all).
 /// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing (github.com/Dao-AILab/flash-attention, README).
 bool runs_on(const std::string& architecture, Attention attention);

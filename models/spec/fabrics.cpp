@@ -1,9 +1,11 @@
 #include "models/spec/fabrics.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
 
 namespace accosim {
 namespace {
@@ -25,7 +27,12 @@ const Links& of_kind(const std::vector<Links>& all, const std::string& kind) {
 }  // namespace
 
 const std::vector<std::string>& intra_kinds() {
-  static const std::vector<std::string> kKinds = kinds_of(constants().intra);
+  static const std::vector<std::string> kKinds = [] {
+    std::vector<std::string> kinds =
+        kinds_of(constants().intra);  // a row for each generation, those of a kind together
+    kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+    return kinds;
+  }();
   return kKinds;
 }
 
@@ -34,7 +41,25 @@ const std::vector<std::string>& nic_kinds() {
   return kKinds;
 }
 
-IntraLink usual_intra(const std::string& kind) { return of_kind(constants().intra, kind); }
+bool is_over_pcie(const std::string& intra_kind) { return intra_kind == "pcie" || intra_kind == "pcie_host"; }
+
+IntraLink usual_intra(const std::string& kind, const std::string& architecture) {
+  const IntraLink* nearest = nullptr;
+  int least = 0;
+  for (const IntraLink& link : constants().intra) {
+    if (link.kind != kind) continue;
+    const int distance = std::abs(generation_of(link.generation) - generation_of(architecture));
+    if (nearest == nullptr || distance < least) nearest = &link, least = distance;
+  }
+  if (nearest == nullptr) throw std::logic_error("no links of kind " + kind);
+  IntraLink link = *nearest;
+  if (link.generation != architecture) {
+    const LinkQuality unknown;
+    link.quality.spread = std::max(link.quality.spread, unknown.spread);
+    link.quality.spread_small = std::max(link.quality.spread_small, unknown.spread_small);
+  }
+  return link;
+}
 
 Nics usual_nics(const std::string& kind) { return of_kind(constants().nics, kind); }
 

@@ -9,8 +9,10 @@
 
 namespace accosim {
 
-/// The kinds inside a node that constants() has, in its order: nvswitch, nvlink, cube_mesh, pcie.
+/// The kinds inside a node that constants() has, in its order: nvswitch, nvlink (GPUs joined to each other), cube_mesh
+/// (of 8 V100), pcie (GPUs reach each other's memory) and pcie_host (they do not: the host copies).
 const std::vector<std::string>& intra_kinds();
+bool is_over_pcie(const std::string& intra_kind);
 /// The hybrid cube mesh of DGX-1 with V100 and of cloud machines like it (NVIDIA DGX-1 With Tesla V100 System
 /// Architecture, WP-08437-002, figure 5): NVLinks between each two of 8 GPUs; every GPU has 6.
 const std::vector<std::vector<int>>& cube_mesh();
@@ -34,8 +36,10 @@ bool is_by_software(const std::string& nic_kind);
 /// before 6.6 count half of it as overhead.
 inline constexpr Bytes kSocketWindow{6 * 0x1p20};
 
-/// The constants of one of intra_kinds() (constants.hpp); its bandwidth is the caller's.
-IntraLink usual_intra(const std::string& kind);
+/// The constants of one of intra_kinds() (constants.hpp) for GPUs of an architecture; its bandwidth is the caller's.
+/// Where nobody measured the kind with that architecture they are those of the nearest in time, with the spread of
+/// links that nobody measured.
+IntraLink usual_intra(const std::string& kind, const std::string& architecture);
 /// The constants of one of nic_kinds(), likewise.
 Nics usual_nics(const std::string& kind);
 

@@ -1,6 +1,7 @@
 #include "models/spec/nccl_release.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <charconv>
 #include <system_error>
 
@@ -8,27 +9,41 @@ namespace accosim {
 namespace {
 
 /// Those before 2.12 estimate as 2.12 does.
-std::optional<int> known(int minor) {
+std::optional<NcclRelease> known(int minor, int patch = NcclRelease::kLastPatch) {
   constexpr int kLeast = 4, kMost = 40;
-  return minor >= kLeast && minor <= kMost ? std::optional<int>(minor) : std::nullopt;
+  if (minor < kLeast || minor > kMost) return std::nullopt;
+  return NcclRelease{minor, patch > NcclRelease::kLastPatch ? NcclRelease::kLastPatch : patch};
+}
+
+/// Digits alone, as far as the text goes.
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && rest == end && text.front() != '-' ? std::optional<int>(value) : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<int> nccl_minor(std::string_view release) {
+std::optional<NcclRelease> nccl_release(std::string_view release) {
   if (release.rfind("2.", 0) != 0) return std::nullopt;
-  int minor = 0;
-  const char* const end = release.data() + release.size();
-  const auto [rest, error] = std::from_chars(release.data() + 2, end, minor);
-  const bool patch =
-      rest != end && *rest == '.' && std::all_of(rest + 1, end, [](char c) { return c >= '0' && c <= '9'; });
-  return error == std::errc{} && (rest == end || patch) ? known(minor) : std::nullopt;
+  release.remove_prefix(2);
+  const std::size_t dot = release.find('.');
+  const std::optional<int> minor = number(release.substr(0, dot));
+  if (!minor || dot == std::string_view::npos) return minor ? known(*minor) : std::nullopt;
+  const std::optional<int> patch = number(release.substr(dot + 1));
+  return patch ? known(*minor, *patch) : std::nullopt;
 }
 
-std::optional<int> nccl_minor_of_code(int code) {
+std::optional<NcclRelease> nccl_of_code(int code) {
   constexpr int kNewFrom = 10'000, kHundred = 100, kThousand = 1000, kTen = 10;
-  if (code >= kNewFrom) return code / kNewFrom == 2 ? known(code / kHundred % kHundred) : std::nullopt;
-  return code / kThousand == 2 ? known(code / kHundred % kTen) : std::nullopt;
+  if (code >= kNewFrom) return code / kNewFrom == 2 ? known(code / kHundred % kHundred, code % kHundred) : std::nullopt;
+  return code / kThousand == 2 ? known(code / kHundred % kTen, code % kHundred) : std::nullopt;
+}
+
+std::string to_text(const NcclRelease& release) {
+  if (release.patch == NcclRelease::kLastPatch) return fmt::format("2.{}", release.minor);
+  return fmt::format("2.{}.{}", release.minor, release.patch);
 }
 
 }  // namespace accosim

@@ -70,13 +70,18 @@ std::string constants_in_words(const Nics& nics) {
 
 std::string constants_in_words(const IntraLink& link) {
   std::string text = fmt::format(
-      "  \"efficiency\": {:.4g}, \"latency\": \"{:.4g} us\", \"chunk\": \"{:.4g} us\", \"launch\": \"{:.4g} us\", "
-      "\"turnaround\": {:.4g}, \"all_to_all_efficiency\": {:.4g}",
-      link.efficiency, 1e6 * link.latency.value, 1e6 * link.chunk.value, 1e6 * link.launch.value, link.turnaround,
-      link.exchange);
-  if (link.multicast > 0) text += fmt::format(", \"nvls_efficiency\": {:.4g}", link.multicast);
-  return text + fmt::format(", \"ll_launch\": \"{:.4g} us\", \"ll_latency\": \"{:.4g} us\", \"ll_efficiency\": {:.4g}",
-                            1e6 * link.ll.launch.value, 1e6 * link.ll.hop.value, link.ll.efficiency);
+      "  \"efficiency\": {:.4g}, \"latency\": \"{:.4g} us\", \"launch\": \"{:.4g} us\", \"start\": \"{:.4g} us\", "
+      "\"turnaround\": {:.4g}, \"ll_factor\": {:.4g}, \"ll_rate\": {:.4g}, \"ll128_efficiency\": {:.4g}",
+      link.efficiency, 1e6 * link.latency.value, 1e6 * link.launch.value, 1e6 * link.start.value, link.turnaround,
+      link.ll.latency, link.ll.efficiency, link.ll.efficiency128);
+  if (link.crowding > 0) text += fmt::format(", \"crowding\": {:.4g}", link.crowding);
+  if (link.nvls.efficiency > 0)
+    text += fmt::format(", \"nvls_efficiency\": {:.4g}, \"nvls_launch\": \"{:.4g} us\", \"nvls_fill\": {:.4g}",
+                        link.nvls.efficiency, 1e6 * link.nvls.launch.value, link.nvls.fill);
+  return text + fmt::format(
+                    ", \"all_to_all_efficiency\": {:.4g}, \"all_to_all_launch\": \"{:.4g} us\", "
+                    "\"all_to_all_chunk\": \"{:.4g} us\"",
+                    link.exchange.efficiency, 1e6 * link.exchange.launch.value, 1e6 * link.exchange.chunk.value);
 }
 
 void write_constants_of(std::ostream& out, const LinkFit& fit) {

@@ -188,39 +188,40 @@ namespace {
 
 /// Gives each cluster whose file names no release of NCCL the one that its samples were measured with, where that is
 /// one. Returns it by the cluster's name on the command line; says why where it is not taken.
-std::map<std::string, int> take_releases(const Texts& named,
-                                         const std::vector<std::shared_ptr<const Cluster>>& clusters,
-                                         std::vector<MeasuredCollective>& samples) {
-  std::map<std::string, int> taken;
+std::map<std::string, NcclRelease> take_releases(const Texts& named,
+                                                 const std::vector<std::shared_ptr<const Cluster>>& clusters,
+                                                 std::vector<MeasuredCollective>& samples) {
+  std::map<std::string, NcclRelease> taken;
   for (std::size_t i = 0; i < clusters.size(); ++i) {
     const Cluster& cluster = *clusters[i];
     std::set<std::string> releases;
-    int minor = 0;
+    NcclRelease release;
     for (const MeasuredCollective& sample : samples)
-      if (sample.query.cluster == clusters[i] && sample.nccl > 0)
-        releases.insert(fmt::format("2.{}", minor = sample.nccl));
+      if (sample.query.cluster == clusters[i] && sample.nccl) releases.insert(to_text(release = *sample.nccl));
     if (releases.empty()) continue;
     const std::string path = file_of(FileKind::kCluster, named[i]);
     const auto kept = [&](const std::string& why) {
-      tell("accosim: ", fmt::format("{}: fitted as of NCCL 2.{}, {}", named[i], cluster.nccl, why));
+      tell("accosim: ", fmt::format("{}: fitted as of NCCL {}, {}", named[i], to_text(cluster.nccl), why));
     };
     if (releases.size() > 1) {
       kept(fmt::format("since the samples are of {}; fit those of one release",
                        in_words({releases.begin(), releases.end()})));
     } else if (read_json_file(path, path).root.find("nccl") != nullptr) {
-      if (minor != cluster.nccl)
-        kept(fmt::format("which its file says; the samples are of 2.{}: take \"nccl\" out of it to have that", minor));
+      if (release != cluster.nccl)
+        kept(fmt::format("which its file says; the samples are of {}: take \"nccl\" out of it to have that",
+                         to_text(release)));
     } else if (cluster.tuner == Tuner::kForced) {
-      if (minor != cluster.nccl)
-        kept(fmt::format("since its algorithm is forced; the samples are of 2.{}: write \"nccl\" into it", minor));
+      if (release != cluster.nccl)
+        kept(fmt::format("since its algorithm is forced; the samples are of {}: write \"nccl\" into it",
+                         to_text(release)));
     } else {
       Cluster of_release = cluster;
-      of_release.nccl = minor;
+      of_release.nccl = release;
       const auto with = std::make_shared<const Cluster>(std::move(of_release));
       for (MeasuredCollective& sample : samples)
         if (sample.query.cluster == clusters[i]) sample.query.cluster = with;
-      taken[named[i]] = minor;
-      tell("accosim: ", fmt::format("{}: of NCCL 2.{}, as the samples say", named[i], minor));
+      taken[named[i]] = release;
+      tell("accosim: ", fmt::format("{}: of NCCL {}, as the samples say", named[i], to_text(release)));
     }
   }
   return taken;
@@ -272,7 +273,7 @@ ExitCode fit_to_collectives(const Arguments& arguments) {
     const std::vector<MeasuredCollective> more = read_collective_samples(read_file(path), path, clusters);
     samples.insert(samples.end(), more.begin(), more.end());
   }
-  const std::map<std::string, int> releases = take_releases(named, clusters, samples);
+  const std::map<std::string, NcclRelease> releases = take_releases(named, clusters, samples);
   LinksOfClusters links = while_shown("fitting links", [&] { return fit_links_of(samples); });
   print([&](std::ostream& out) {
     write_fits(out, links.boards);
@@ -294,7 +295,7 @@ ExitCode fit_to_collectives(const Arguments& arguments) {
   const auto release = releases.find(named[0]);
   write_whole(outputs[0],
               cluster_with_links(read_file(path), path, fits, joined(sources),
-                                 release == releases.end() ? std::nullopt : std::optional<int>(release->second)));
+                                 release == releases.end() ? std::nullopt : std::optional(release->second)));
   std::cout << "\nwrote " << printable(outputs[0]) << "\n";
   return ExitCode::kDone;
 }

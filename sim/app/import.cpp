@@ -70,7 +70,7 @@ ExitCode import_files(const Arguments& arguments) {
     NcclTestsImport one = import_nccl_tests(read_file(path, kMaxNcclTestsBytes), path, nccl_tests_options(arguments));
     for (const std::string& note : one.notes) tell("accosim: ", note);
     Texts releases;
-    for (const int minor : one.nccl) releases.push_back(fmt::format("2.{}", minor));
+    for (const NcclRelease& release : one.nccl) releases.push_back(to_text(release));
     tell("accosim: ", fmt::format("{}: {} rows taken, {} left out{}", path, one.samples.size(), one.skipped,
                                   releases.empty() ? "" : ", of NCCL " + in_words(releases)));
     samples.insert(samples.end(), one.samples.begin(), one.samples.end());

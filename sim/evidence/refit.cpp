@@ -90,21 +90,26 @@ std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
 std::vector<LinkFit> Refits::links_without(const LeftOut& left_out) const {
   // The boards that saw what is left out; and all fabrics, which have one prior, where one of them did or where links
   // inside nodes change, with which they are fitted.
-  std::set<std::string> intra;
+  using Board = std::pair<std::string, std::string>;  // kind and generation
+  const auto board_of = [](const IntraLink& link) { return Board{link.kind, link.generation}; };
+  std::set<Board> boards;
   bool fabrics = false;
   for (const Collective& each : collectives_) {
     const bool out = left_out.holds(each.measured.source, each.device);
     if (out && between_nodes(each.measured)) fabrics = true;
-    if (out && !between_nodes(each.measured)) intra.insert(first_group(each.measured).intra.kind);
+    if (out && !between_nodes(each.measured)) boards.insert(board_of(first_group(each.measured).intra));
   }
+  const auto changes = [&](const Collective& each) {
+    return boards.count(board_of(first_group(each.measured).intra)) > 0;
+  };
   for (const Collective& each : collectives_)
-    if (between_nodes(each.measured) && intra.count(first_group(each.measured).intra.kind) > 0) fabrics = true;
+    if (between_nodes(each.measured) && changes(each)) fabrics = true;
   std::vector<LinkFit> standing;
   for (const LinkFit& fit : link_fits_)
-    if (fit.between_nodes ? !fabrics : intra.count(fit.intra.kind) == 0) standing.push_back(fit);
+    if (fit.between_nodes ? !fabrics : boards.count(board_of(fit.intra)) == 0) standing.push_back(fit);
   std::vector<MeasuredCollective> rest;
   for (const Collective& each : collectives_) {
-    const bool again = between_nodes(each.measured) ? fabrics : intra.count(first_group(each.measured).intra.kind) > 0;
+    const bool again = between_nodes(each.measured) ? fabrics : changes(each);
     if (again && !left_out.holds(each.measured.source, each.device)) rest.push_back(each.measured);
   }
   return fit_collectives(rest, std::move(standing), CrossValidation::kNo);

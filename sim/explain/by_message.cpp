@@ -6,7 +6,7 @@
 #include <string>
 
 #include "models/base/quantity.hpp"
-#include "models/collectives/between_nodes.hpp"
+#include "models/collectives/nccl_cost.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
@@ -44,7 +44,7 @@ ByMessage row_of(const PlanRequest& request, Bytes bytes, const Cluster& cluster
   row.channels = query.links.channels;
   row.messages = played.messages;
   row.closed_form = collective_time(request.kind, cost, cluster, ring);
-  row.played = steps_between_nodes(request.kind, bytes, cluster, ring, way).launch + played.end;
+  row.played = nccl_steps(request.kind, bytes, cluster, ring, way).launch + played.end;
   return row;
 }
 

@@ -50,7 +50,7 @@ MessageQuery message_query(CollectiveKind kind, Bytes bytes, const Cluster& clus
   query.kind = kind;
   query.tree = way.algorithm == Algorithm::kTree;
   query.bytes = bytes;
-  query.links = steps_between_nodes(kind, bytes, cluster, ring, way).links;
+  query.links = nccl_steps(kind, bytes, cluster, ring, way).links;
   query.ranks_here = ring.ranks_here;
   query.wires = wires_of(kind, cluster, ring);
   query.wire_latency = cluster.fabric.latency;

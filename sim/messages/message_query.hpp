@@ -1,7 +1,7 @@
 // A collective of a cluster as its messages: the ranks, wires and buffers behind its closed form.
 #pragma once
 
-#include "models/collectives/between_nodes.hpp"
+#include "models/collectives/nccl_cost.hpp"
 #include "models/spec/cluster.hpp"
 #include "sim/messages/expand.hpp"
 

@@ -17,9 +17,9 @@ namespace accosim {
 namespace {
 
 const char* const kSmall = R"({"schema": "accosim.constants/1",
-"intra": {"nvlink": {"efficiency": 0.7, "all_to_all_efficiency": 0.6, "latency": "5 us", "launch": "13 us", "chunk": "1 us",
-  "turnaround": 0.1, "ll_launch": "12 us", "ll_latency": "2 us", "ll_efficiency": 0.08, "spread": 0.2,
-  "spread_small": 0.3, "source": "me"}},
+"intra": {"nvswitch": {"ampere": {"efficiency": 0.7, "latency": "5 us", "launch": "13 us", "start": "9 us",
+  "turnaround": 0.1, "ll_factor": 1.2, "ll_rate": 0.9, "ll128_efficiency": 0.6, "all_to_all_efficiency": 0.5,
+  "all_to_all_launch": "14 us", "all_to_all_chunk": "1 us", "spread": 0.2, "spread_small": 0.3, "source": "me"}}},
 "nics": {"tcp": {"efficiency": 0.2, "latency": "17 us", "message": "2 us", "staging": "3 GB/s",
   "spread": 0.16, "spread_small": 0.09, "machines": 2, "source": "me"}},
 "overheads": {"pytorch": 1.3, "fused": 0.7, "flash_1": 1.6, "source": "me"}})";
@@ -36,11 +36,13 @@ std::string errors_of(const std::string& text) {
 TEST(Constants, AreReadInTheirUnitsAndOrder) {
   const Constants read = read_constants(parse_json(kSmall, "f"));
   ASSERT_EQ(read.intra.size(), 1U);
-  EXPECT_EQ(read.intra[0].kind, "nvlink");
+  EXPECT_EQ(read.intra[0].kind, "nvswitch");
+  EXPECT_EQ(read.intra[0].generation, "ampere");
   EXPECT_DOUBLE_EQ(read.intra[0].launch.value, 13e-6);
-  EXPECT_EQ(read.intra[0].exchange, 0.6);
-  EXPECT_EQ(read.intra[0].multicast, 0);  // which may be left out
-  EXPECT_DOUBLE_EQ(read.intra[0].ll.hop.value, 2e-6);
+  EXPECT_DOUBLE_EQ(read.intra[0].start.value, 9e-6);
+  EXPECT_EQ(read.intra[0].exchange, (Exchange{0.5, Seconds{14e-6}, Seconds{1e-6}}));
+  EXPECT_EQ(read.intra[0].nvls.efficiency, 0);  // which may be left out
+  EXPECT_EQ(read.intra[0].ll, (LowLatency{1.2, 0.9, 0.6}));
   ASSERT_EQ(read.nics.size(), 1U);
   EXPECT_DOUBLE_EQ(read.nics[0].message.value, 2e-6);
   EXPECT_DOUBLE_EQ(read.nics[0].staging.value, 3e9);
@@ -50,13 +52,25 @@ TEST(Constants, AreReadInTheirUnitsAndOrder) {
 }
 
 TEST(Constants, OfEveryKindThatIsShippedSayWhatTheyComeFrom) {
-  EXPECT_EQ(intra_kinds(), (std::vector<std::string>{"nvswitch", "nvlink", "cube_mesh", "pcie"}));
+  EXPECT_EQ(intra_kinds(), (std::vector<std::string>{"nvswitch", "nvlink", "cube_mesh", "pcie", "pcie_host"}));
   EXPECT_EQ(nic_kinds(), (std::vector<std::string>{"infiniband", "roce", "infiniband_host", "omnipath", "slingshot",
                                                    "efa", "efa_rdma", "tcpx", "tcp", "sockets"}));
   const Json shipped{read_json_file(constants_path(), "constants.json").root};
-  for (const char* group : {"intra", "nics"})
-    for (const auto& [kind, constants] : shipped[group].members())
-      EXPECT_GT(constants["source"].text().size(), 20U) << kind;
+  for (const auto& [kind, constants] : shipped["nics"].members())
+    EXPECT_GT(constants["source"].text().size(), 20U) << kind;
+  for (const auto& [kind, generations] : shipped["intra"].members())
+    for (const auto& [generation, constants] : generations.members())
+      EXPECT_GT(constants["source"].text().size(), 20U) << kind << " " << generation;
+}
+
+TEST(Constants, OfABoardThatNobodyMeasuredAreThoseOfTheNearestGeneration) {
+  // Hopper has a fit of its own; ada stands between ampere and it, and of equally near ones the first is taken.
+  EXPECT_EQ(usual_intra("nvswitch", "hopper").generation, "hopper");
+  const IntraLink ada = usual_intra("nvswitch", "ada"), ampere = usual_intra("nvswitch", "ampere");
+  EXPECT_EQ(ada.generation, "ampere");
+  EXPECT_EQ(ada.launch, ampere.launch);
+  EXPECT_GE(ada.quality.spread, LinkQuality().spread) << "of links that nobody measured";
+  EXPECT_EQ(usual_intra("nvswitch", "").generation, "ampere") << "an unknown architecture";
 }
 
 TEST(Constants, EachMistakeIsToldAtItsPlace) {
@@ -65,17 +79,18 @@ TEST(Constants, EachMistakeIsToldAtItsPlace) {
   };
   const Mistake mistakes[] = {
       {"\"efficiency\": 0.7", "\"efficiency\": 1.7",
-       "f:2:36 /intra/nvlink/efficiency: is 1.7; write a number from 0.001 to 1"},
+       "f:2:49 /intra/nvswitch/ampere/efficiency: is 1.7; write a number from 0.001 to 1"},
       {"\"latency\": \"17 us\"", "\"latency\": 17", "/nics/tcp/latency: is the number 17"},
       {"\"message\": \"2 us\"", "\"message\": \"-1 us\"", "/nics/tcp/message: "},
-      {"\"source\": \"me\"}},\n\"nics\"", "\"soruce\": \"me\"}},\n\"nics\"",
-       "/intra/nvlink/soruce: unknown key; did you mean \"source\"?"},
+      {"\"source\": \"me\"}}},\n\"nics\"", "\"soruce\": \"me\"}}},\n\"nics\"",
+       "/intra/nvswitch/ampere/soruce: unknown key; did you mean \"source\"?"},
+      {"\"ampere\"", "\"amper\"", "/intra/nvswitch: has no generation of GPUs \"amper\"; write volta"},
       {"\"pytorch\": 1.3", "\"pytorch\": NaN", "/overheads/pytorch: NaN is not JSON"},
       {"\"pytorch\": 1.3", "\"pytorch\": 1e9", "/overheads/pytorch: is 1e9"},
       {"\"overheads\"", "\"overhead\"", "/overhead"},
       {"\"nics\": {\"tcp\"", "\"nics\": {}, \"x\": {\"tcp\"", "/nics: missing, or no object with members"},
       {"\"latency\": \"17 us\"", "\"latency\": \"0 us\"", "/nics/tcp/latency: is next to nothing; write 1 ns or more"},
-      {"{\"nvlink\"", "{\"pcie\"", "/intra: lacks \"nvlink\", whose launches nodes of one GPU take"},
+      {"{\"nvswitch\"", "{\"pcie\"", "/intra: lacks \"nvswitch\", whose launches nodes of one GPU take"},
       {"{\"tcp\"", "{\"t\\u001bp\"", "/nics: has a kind without a name that can be printed"},
       {"{\"tcp\"", "{\"\"", "/nics: has a kind without a name that can be printed"},
       {"accosim.constants/1", "accosim.scenario/1", "/schema: "},
@@ -109,14 +124,15 @@ LinkFit random_fit(bool between, const std::string& kind, Random& random) {
     fit.nics.quality = {share(), share(), 2};
   } else {
     fit.intra.kind = kind;
+    fit.intra.generation = "volta";
     fit.intra.efficiency = share();
-    fit.intra.exchange = share();
+    fit.intra.exchange = {share(), micro(), micro()};
     fit.intra.latency = micro();
     fit.intra.launch = micro();
-    fit.intra.chunk = micro();
+    fit.intra.start = micro();
     fit.intra.turnaround = random.uniform(0, kMostTurnaround);
-    fit.intra.multicast = random.integer(0, 1) == 0 ? 0 : random.uniform(0.5, 1.5);
-    fit.intra.ll = {micro(), micro(), share()};
+    if (random.integer(0, 1) == 0) fit.intra.nvls = {random.uniform(0.5, 1.5), micro(), share()};
+    fit.intra.ll = {1 + share(), share(), share()};
     fit.intra.quality = {share(), share(), 0};
   }
   return fit;
@@ -137,8 +153,13 @@ TEST(Constants, WhatAFitWritesIsReadAgainAndTheRestStays) {
     EXPECT_EQ(read.intra[0].latency.value, 5e-6);
     EXPECT_EQ(read.intra[1].kind, "new board");
     expect_near(read.intra[1].latency.value, board.intra.latency.value, "latency");
-    expect_near(read.intra[1].exchange, board.intra.exchange, "all-to-all");
-    expect_near(read.intra[1].multicast, board.intra.multicast, "NVLS");
+    EXPECT_EQ(read.intra[1].generation, "volta");
+    expect_near(read.intra[1].start.value, board.intra.start.value, "start");
+    expect_near(read.intra[1].exchange.launch.value, board.intra.exchange.launch.value, "all-to-all");
+    expect_near(read.intra[1].nvls.efficiency, board.intra.nvls.efficiency, "NVLS");
+    expect_near(read.intra[1].nvls.fill, board.intra.nvls.fill, "NVLS fill");
+    expect_near(read.intra[1].ll.latency, board.intra.ll.latency, "LL");
+    expect_near(read.intra[1].ll.efficiency128, board.intra.ll.efficiency128, "LL128");
     expect_near(read.intra[1].turnaround, board.intra.turnaround, "turnaround");
     ASSERT_EQ(read.nics.size(), 1U);
     expect_near(read.nics[0].efficiency, tcp.nics.efficiency, "efficiency");
@@ -149,7 +170,7 @@ TEST(Constants, WhatAFitWritesIsReadAgainAndTheRestStays) {
     EXPECT_EQ(read.overheads.pytorch, 1.3);
     expect_near(read.overheads.fused, *overheads.fused, "fused");
     const Json written = Json::parse(text);
-    EXPECT_EQ(written["intra"]["nvlink"]["source"].text(), "me");
+    EXPECT_EQ(written["intra"]["nvswitch"]["ampere"]["source"].text(), "me");
     EXPECT_NE(written["nics"]["tcp"]["source"].text().find("from nobody and somebody"), std::string::npos);
     EXPECT_EQ(written["overheads"]["source"].text(), "many steps");
   }

@@ -217,36 +217,38 @@ TEST(ImportNcclTests, TheReleaseOfNcclIsThatOfTheLibrary) {
   const NcclTestsImport one = imported(
       std::string("# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22703\n") + kRanks + kHeading + kRow);
   ASSERT_EQ(one.samples.size(), 1u);
-  EXPECT_EQ(one.samples[0].nccl, 27);
-  EXPECT_EQ(one.nccl, std::set<int>{27});
+  EXPECT_EQ(one.samples[0].nccl, (NcclRelease{27, 3}));
+  EXPECT_EQ(one.nccl, (std::set<NcclRelease>{{27, 3}}));
   EXPECT_EQ(write_collective_samples(one.samples),
             "source,fabric,collective,ranks,nodes,bytes,time_us,nccl\n"
-            "nccl-tests,cluster,all_reduce,4,2,1048576,100,2.27\n");
-  EXPECT_EQ(imported(std::string(kRanks) + kHeading + kRow).samples.at(0).nccl, 0);
+            "nccl-tests,cluster,all_reduce,4,2,1048576,100,2.27.3\n");
+  EXPECT_EQ(imported(std::string(kRanks) + kHeading + kRow).samples.at(0).nccl, std::nullopt);
 }
 
 TEST(ImportNcclTests, TheReleaseOfNcclIsAlsoInItsOwnLog) {
   const std::string version = "alpha:11:11 [0] NCCL INFO NCCL version 2.18.5+cuda12.2\n";
   const std::string test = std::string(kRanks) + kHeading + kRow;
-  EXPECT_EQ(imported(version + test).samples.at(0).nccl, 18);
-  EXPECT_EQ(imported(test + version).samples.at(0).nccl, 18);  // of another stream
-  EXPECT_EQ(imported("NCCL version 3.1\n" + test).samples.at(0).nccl, 0);
+  EXPECT_EQ(imported(version + test).samples.at(0).nccl, (NcclRelease{18, 5}));
+  EXPECT_EQ(imported(test + version).samples.at(0).nccl, (NcclRelease{18, 5}));  // of another stream
+  EXPECT_EQ(imported("NCCL version 3.1\n" + test).samples.at(0).nccl, std::nullopt);
   // Two runs of two releases in one file: each row has its own.
   const NcclTestsImport both = imported(version + test + "NCCL version 2.27.3\n" + test);
   ASSERT_EQ(both.samples.size(), 2u);
-  EXPECT_EQ(both.samples[0].nccl, 18);
-  EXPECT_EQ(both.samples[1].nccl, 27);
+  EXPECT_EQ(both.samples[0].nccl, (NcclRelease{18, 5}));
+  EXPECT_EQ(both.samples[1].nccl, (NcclRelease{27, 3}));
 }
 
 TEST(NcclRelease, IsWrittenInTwoWays) {
-  EXPECT_EQ(nccl_minor("2.18"), 18);
-  EXPECT_EQ(nccl_minor("2.18.5"), 18);
-  for (const char* const wrong : {"", "2", "2.", "3.1", "2.x", "2.18-1", "2.99", "18"})
-    EXPECT_EQ(nccl_minor(wrong), std::nullopt) << wrong;
-  EXPECT_EQ(nccl_minor_of_code(22707), 27);
-  EXPECT_EQ(nccl_minor_of_code(2803), 8);
-  for (const int wrong : {0, -22707, 227, 3100, 30100, 22707000})
-    EXPECT_EQ(nccl_minor_of_code(wrong), std::nullopt) << wrong;
+  EXPECT_EQ(nccl_release("2.18"), NcclRelease{18});
+  EXPECT_EQ(nccl_release("2.18.5"), (NcclRelease{18, 5}));
+  EXPECT_EQ(to_text(NcclRelease{18, 5}), "2.18.5");
+  EXPECT_EQ(to_text(NcclRelease{18}), "2.18");
+  EXPECT_LT((NcclRelease{18, 5}), NcclRelease{18}) << "whose last patch is meant";
+  for (const char* const wrong : {"", "2", "2.", "3.1", "2.x", "2.18-1", "2.99", "18", "2.18.", "2.-1"})
+    EXPECT_EQ(nccl_release(wrong), std::nullopt) << wrong;
+  EXPECT_EQ(nccl_of_code(22707), (NcclRelease{27, 7}));
+  EXPECT_EQ(nccl_of_code(2803), (NcclRelease{8, 3}));
+  for (const int wrong : {0, -22707, 227, 3100, 30100, 22707000}) EXPECT_EQ(nccl_of_code(wrong), std::nullopt) << wrong;
 }
 
 TEST(ImportNcclTests, NonsenseIsRefused) {
@@ -331,8 +333,8 @@ TEST(CollectiveSamples, NameTheReleaseOfNccl) {
       "a,here,all_reduce,16,2,8,1,\n",
       "s.csv", {shared});
   ASSERT_EQ(read.size(), 2u);
-  EXPECT_EQ(read[0].nccl, 27);
-  EXPECT_EQ(read[1].nccl, 0);
+  EXPECT_EQ(read[0].nccl, NcclRelease{27});
+  EXPECT_EQ(read[1].nccl, std::nullopt);
   EXPECT_THROW(read_collective_samples("source,fabric,collective,ranks,nodes,bytes,time_us,nccl\n"
                                        "a,here,all_reduce,16,2,8,1,27\n",
                                        "s.csv", {shared}),
@@ -354,7 +356,8 @@ TEST(WriteLinks, ReplacesConstantsAndKeepsTheRest) {
   EXPECT_NE(text.find("\"/nodes/0/intra/efficiency\": \"accosim fit, 12 collectives"), std::string::npos);
   EXPECT_THROW(cluster_with_links("[]", "c.json", {fit}, "us"), ScenarioError);
   EXPECT_EQ(text.find("nccl"), std::string::npos);
-  EXPECT_NE(cluster_with_links(cluster, "c.json", {fit}, "us", 27).find("\"nccl\": \"2.27\""), std::string::npos);
+  EXPECT_NE(cluster_with_links(cluster, "c.json", {fit}, "us", NcclRelease{27}).find("\"nccl\": \"2.27\""),
+            std::string::npos);
 }
 
 }  // namespace

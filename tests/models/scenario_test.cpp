@@ -42,8 +42,8 @@ TEST_F(ScenarioFiles, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(group.micro_batch_size, 4);
   EXPECT_EQ(group.nics.count, 1);
   EXPECT_EQ(group.nics.kind, "infiniband");
-  EXPECT_EQ(group.intra.latency, usual_intra(group.intra.kind).latency);
-  EXPECT_EQ(group.intra.efficiency, usual_intra(group.intra.kind).efficiency);
+  EXPECT_EQ(group.intra.latency, usual_intra(group.intra.kind, "ampere").latency);
+  EXPECT_EQ(group.intra.efficiency, usual_intra(group.intra.kind, "ampere").efficiency);
   EXPECT_EQ(group.nics.latency, usual_nics("infiniband").latency);
   EXPECT_EQ(group.nics.message, usual_nics("infiniband").message);
   EXPECT_EQ(s.cluster.fabric.oversubscription, 1);
@@ -132,7 +132,7 @@ TEST_F(ScenarioFiles, OneGpuANodeLaunchesCollectivesToo) {
           with_nodes(R"([{"count": 2, "gpus": 1, "device": "devices/gpu.json", "nics": {"bandwidth": "1 GB/s"}}])"), {})
           .scenario;
   EXPECT_GT(loaded.cluster.nodes[0].intra.launch.value, 1e-6);
-  EXPECT_GT(loaded.cluster.nodes[0].intra.ll.launch.value, 1e-6);
+  EXPECT_GT(loaded.cluster.nodes[0].intra.start.value, 1e-6);
 }
 
 TEST_F(ScenarioFiles, PlainTcpIsLimitedByTheHost) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives/between_nodes.hpp"
+#include "models/collectives/nccl_cost.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
@@ -28,9 +28,8 @@ Cluster nodes_of_8(int nodes) {
 /// The steps alone, without launch.
 double steps_time(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {
   const Ring ring = whole_ring(cluster);
-  const Seconds launch = steps_between_nodes(kind, Bytes{bytes}, cluster, ring, way).launch;
-  return (collective_time(kind, cost_between_nodes(kind, Bytes{bytes}, cluster, ring, way), cluster, ring) - launch)
-      .value;
+  const Seconds launch = nccl_steps(kind, Bytes{bytes}, cluster, ring, way).launch;
+  return (collective_time(kind, nccl_cost(kind, Bytes{bytes}, cluster, ring, way), cluster, ring) - launch).value;
 }
 
 double played(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {

@@ -26,7 +26,7 @@ double sum(const CollectiveRow& row) {
 TEST(ExplainedCollectives, AreThoseOfTheScheduleWithTheirTerms) {
   Scenario scenario = sample_scenario(2, 4);
   for (NodeGroup& group : scenario.cluster.nodes) {
-    group.intra = usual_intra("nvswitch");
+    group.intra = usual_intra("nvswitch", "ampere");
     group.intra.bandwidth = BytesPerSecond{300e9};
     const Nics nics = usual_nics("infiniband");
     group.nics.kind = nics.kind;
@@ -59,9 +59,9 @@ TEST(ExplainedCollectives, OfSerialZero1AreAScatterAndAGather) {
 TEST(ExplainedCollectives, GrowWithTheNodes) {
   Cluster cluster;
   NodeGroup group = sample_nodes(1, 8);
-  group.intra = usual_intra("nvswitch");
+  group.intra = usual_intra("nvswitch", "ampere");
   group.intra.bandwidth = BytesPerSecond{300e9};
-  group.intra.multicast = 0;
+  group.intra.nvls = {};
   group.nics = usual_nics("infiniband");
   group.nics.count = 8;
   group.nics.bandwidth = BytesPerSecond{25e9};

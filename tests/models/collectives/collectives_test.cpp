@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/collectives/links.hpp"
 #include "models/spec/cluster.hpp"
 
 namespace accosim {
@@ -83,7 +84,7 @@ TEST(Collectives, BusBandwidthInOneNodeIsTheAchievedBandwidth) {
   }
 }
 
-TEST(Collectives, StepsBetweenNodesPayForTheNetwork) {
+TEST(Collectives, NcclStepsPayForTheNetwork) {
   // 4 nodes of 8, all-reduce: 2 x 31 steps, 2 x 3 of them between nodes at 4 + 1 us, 56 inside at 2 us: 142 us.
   const Cluster c = cluster_of({group(4, 8)});
   const CollectiveCost all = collective_cost(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole_ring(c));
@@ -230,40 +231,108 @@ TEST(Collectives, ATreeTakesLogarithmicallyManyStepsWhereARingTakesAll) {
   EXPECT_DOUBLE_EQ(cost.edge_bytes.value, 16);
 }
 
-TEST(Collectives, AShortMessageTakesTheProtocolThatStartsAtOnce) {
-  // 8 GPUs. Simple: 30 us to launch, 14 steps of 2 us. LL: 10 us, 14 steps of 1 us, at a tenth of 300 GB/s. At 8 bytes
-  // LL takes 24 us; at 240 MB it takes 24 us + 2 x 7/8 x 240 MB / 30 GB/s = 14 ms, Simple 58 us + 1.75 ms.
+/// 8 A100 behind a switch, as a cluster's file would have them: 24 channels of 10 GB/s, 30 us to launch with Simple and
+/// 2 us a step; LL and LL128 as NCCL counts them.
+Cluster node_of_a100() {
   Cluster c = cluster_of({group(1, 8)});
-  c.nodes[0].intra.launch = Seconds{30e-6};
-  c.nodes[0].intra.ll = {Seconds{10e-6}, Seconds{1e-6}, 0.1};
-  const CollectiveCost little = collective_cost(CollectiveKind::kAllReduce, Bytes{8}, c, whole_ring(c));
-  EXPECT_EQ(little.protocol, Protocol::kLowLatency);
-  EXPECT_NEAR(little.latency.value, 24e-6, 1e-15);
-  const CollectiveCost much = collective_cost(CollectiveKind::kAllReduce, Bytes{240e6}, c, whole_ring(c));
-  EXPECT_EQ(much.protocol, Protocol::kSimple);
-  EXPECT_NEAR(much.latency.value, 58e-6, 1e-15);
-  EXPECT_NEAR(much.intra.value, 1.75e-3, 1e-12);
+  NodeGroup& node = c.nodes[0];
+  node.intra.generation = "ampere";
+  node.intra.launch = Seconds{30e-6};
+  node.intra.ll = {1, 1, 0.7};
+  for (Device& device : node.devices) {
+    device.architecture = "ampere";
+    device.collective_sms = 24;
+  }
+  return c;
 }
 
-TEST(Collectives, APipelineFillsAndTheLastStepTurns) {
-  // 2 GPUs, 2.4 GB: 1 x 2.4 GB / 240 GB/s = 10 ms, of 2 steps the last adds 0.5: x 1.25 = 12.5 ms. A piece of 2 us:
-  // 2 sqrt(2 us x 12.5 ms) = 316.2 us.
-  Cluster c = cluster_of({group(1, 2)});
+TEST(Collectives, AShortMessageTakesTheProtocolThatStartsAtOnce) {
+  // NCCL's own estimates choose: LL up to some 2 MiB, then LL128, from 27 MiB on Simple. LL: 6.6 us and 14 steps of
+  // 0.6 us. 8 B are one channel's, a byte of each rank, at 87.7 / 24 GB/s.
+  const Cluster c = node_of_a100();
+  const auto cost_of = [&](double bytes) {
+    return collective_cost(CollectiveKind::kAllReduce, Bytes{bytes}, c, whole_ring(c));
+  };
+  const auto time_of = [&](double bytes) {
+    return collective_time(CollectiveKind::kAllReduce, Bytes{bytes}, c, whole_ring(c)).value;
+  };
+  EXPECT_EQ(cost_of(8).protocol, Protocol::kLowLatency);
+  EXPECT_NEAR(time_of(8), 6.6e-6 + 14 * (0.6e-6 + 1 / (87.7e9 / 24)), 1e-12);
+  // LL128: 14 us and 14 steps of 1.9 us; of 12 MiB a rank's part of a channel is 64 KiB, at 0.7 x 300 / 24 GB/s.
+  constexpr double kMiB = 1024 * 1024;
+  EXPECT_EQ(cost_of(12 * kMiB).protocol, Protocol::kLl128);
+  EXPECT_NEAR(time_of(12 * kMiB), 14e-6 + 14 * (1.9e-6 + kMiB / 16 / (210e9 / 24)), 1e-12);
+  // Simple: 30 us; of 192 MiB a part is 1 MiB, at 10 GB/s; the hop of a slice hides behind the other one.
+  EXPECT_EQ(cost_of(192 * kMiB).protocol, Protocol::kSimple);
+  EXPECT_NEAR(time_of(192 * kMiB), 30e-6 + 14 * kMiB / 10e9, 1e-12);
+}
+
+TEST(Collectives, WhatWaitsBeforeAStepsCollectiveIsPaidOnce) {
+  Cluster c = node_of_a100();
+  const auto time = [&](CollectiveKind kind) { return collective_time(kind, Bytes{4096}, c, whole_ring(c)).value; };
+  for (const CollectiveKind kind : values_of<CollectiveKind>()) {
+    c.nodes[0].intra.start = Seconds{0};
+    const double without = time(kind);
+    c.nodes[0].intra.start = Seconds{9e-6};
+    EXPECT_NEAR(time(kind), without + 9e-6, 1e-12) << name_of(kind);
+  }
+}
+
+TEST(Collectives, TheLastReceiveOfARingTurns) {
+  // As above, 192 MiB with Simple: a chunk of 1 MiB takes 14 steps, and half a one more.
+  Cluster c = node_of_a100();
   c.nodes[0].intra.turnaround = 0.5;
-  c.nodes[0].intra.chunk = Seconds{2e-6};
-  const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{2.4e9}, c, whole_ring(c));
-  EXPECT_NEAR(cost.intra.value, 12.5e-3, 1e-12);
-  EXPECT_NEAR(cost.latency.value, 2 * 2e-6 + 316.2278e-6, 1e-10);
+  constexpr double kMiB = 1024 * 1024;
+  EXPECT_NEAR(collective_time(CollectiveKind::kAllReduce, Bytes{192 * kMiB}, c, whole_ring(c)).value,
+              30e-6 + 14.5 * kMiB / 10e9, 1e-12);
+}
+
+TEST(Collectives, ASmallChunkWaitsForTheHopOfEachStep) {
+  // All-gather of 48 MiB: parts of 256 KiB in slices of 128 KiB, 13.1 us each at 10 GB/s. A step takes its hop and the
+  // first slice, if that is longer than both slices: 20 + 13.1 us. Behind the last step comes its second slice.
+  Cluster c = node_of_a100();
+  c.nodes[0].intra.latency = Seconds{20e-6};
+  constexpr double kSlice = 128 * 1024;
+  EXPECT_NEAR(collective_time(CollectiveKind::kAllGather, Bytes{48.0 * 1024 * 1024}, c, whole_ring(c)).value,
+              30e-6 + 7 * (20e-6 + kSlice / 10e9) + kSlice / 10e9, 1e-12);
 }
 
 TEST(Collectives, ASwitchThatReducesMovesLess) {
-  // 8 GPUs of 300 GB/s, NVLS at 1.05 of them: 2 x 7/8 x 9 GB / 315 GB/s = 50 ms, against 65.6 ms by a ring at 0.8.
-  Cluster c = cluster_of({group(1, 8)});
-  c.nodes[0].intra.multicast = 1.05;
+  // 8 Hopper GPUs of 300 GB/s, NVLS at 1.05 of them: 315 GB/s of bus bandwidth, so 180 GB/s of the buffer. 9 GB take
+  // 50 ms; 16 blocks x 8 ranks x 128 KiB = 16 MiB fill the pipeline, and half of that is paid again; 25 us to launch.
+  Cluster c = node_of_a100();
+  c.nodes[0].intra.nvls = {1.05, Seconds{25e-6}, 0.5};
+  for (Device& device : c.nodes[0].devices) device.architecture = "hopper";
   const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{9e9}, c, whole_ring(c));
   EXPECT_EQ(cost.algorithm, Algorithm::kNvls);
   EXPECT_NEAR(cost.intra.value, 50e-3, 1e-12);
+  EXPECT_NEAR(cost.latency.value, 25e-6 + 0.5 * 16 * 1024 * 1024 / 180e9, 1e-12);
   EXPECT_EQ(collective_cost(CollectiveKind::kAllGather, Bytes{9e9}, c, whole_ring(c)).algorithm, Algorithm::kRing);
+}
+
+TEST(Collectives, GpusOverPcieCrowd) {
+  // The bandwidth of n is (2/n)^crowding of that of two: 8 at 1.5 have an eighth of it.
+  Cluster c = node_of_a100();
+  c.nodes[0].intra.kind = "pcie";
+  c.nodes[0].intra.crowding = 1.5;
+  const auto rate = [&](int ranks) { return ring_bandwidth(c.nodes[0].intra, 8, ranks).value; };
+  EXPECT_DOUBLE_EQ(rate(2), 300e9);
+  EXPECT_DOUBLE_EQ(rate(8), 300e9 / 8);
+}
+
+TEST(Collectives, AnExchangeOfAtMost16KiBToEachTakesLl) {
+  // Launch 6.6 us and a step of 0.6 us as NCCL counts LL, against 40 us of Simple. Half of LL's bytes are flags.
+  Cluster c = node_of_a100();
+  c.nodes[0].intra.exchange = {0.8, Seconds{40e-6}, Seconds{0}};
+  const auto cost = [&](double bytes) {
+    return collective_cost(CollectiveKind::kAllToAll, Bytes{bytes}, c, whole_ring(c));
+  };
+  const double limit = 8 * 16 * 1024;
+  EXPECT_EQ(cost(limit).protocol, Protocol::kLowLatency);
+  EXPECT_NEAR(cost(limit).latency.value, 7.2e-6, 1e-12);
+  EXPECT_NEAR(cost(limit).intra.value, 7.0 / 8 * limit / 150e9, 1e-12);
+  EXPECT_EQ(cost(limit + 8).protocol, Protocol::kSimple);
+  EXPECT_NEAR(cost(limit + 8).latency.value, 40e-6, 1e-12);
 }
 
 TEST(Collectives, EveryPairExchangesAtOnce) {

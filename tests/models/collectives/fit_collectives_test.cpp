@@ -24,9 +24,9 @@ namespace {
 std::shared_ptr<const Cluster> cluster_with(double efficiency, double latency_us, double net_efficiency) {
   Cluster cluster;
   NodeGroup group = sample_nodes(2, 8);
-  group.intra = usual_intra("nvswitch");
+  group.intra = usual_intra("nvswitch", "ampere");
   group.intra.bandwidth = BytesPerSecond{300e9};
-  group.intra.multicast = 0;
+  group.intra.nvls = {};
   group.intra.efficiency = efficiency;
   group.intra.latency = Seconds{1e-6 * latency_us};
   group.nics = usual_nics("infiniband");
@@ -43,7 +43,7 @@ std::vector<MeasuredCollective> samples_of(const std::shared_ptr<const Cluster>&
   for (const int nodes : {1, 2})
     for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather})
       for (double bytes = 1024; bytes < 2e9; bytes *= 4) {
-        CollectiveQuery query{cluster, kind, Bytes{bytes}, 8 * nodes, nodes, Seconds{0}, {}};
+        CollectiveQuery query{cluster, kind, Bytes{bytes}, 8 * nodes, nodes};
         samples.push_back({kind == CollectiveKind::kAllReduce ? "made" : "made too", query, collective_time(query)});
       }
   return samples;
@@ -76,9 +76,18 @@ TEST(FitCollectives, ReplacesTheConstantsOfAKindAndNothingElse) {
   EXPECT_EQ(with.intra.bandwidth, group.intra.bandwidth);
   EXPECT_EQ(with.nics.count, 7);
   EXPECT_EQ(with.intra.efficiency, fits[0].intra.efficiency);
-  EXPECT_EQ(with.intra.multicast, 0);  // its switch still cannot reduce
+  EXPECT_EQ(with.intra.nvls.efficiency, 0);  // its switch still cannot reduce
   group.intra.kind = "pcie";
   EXPECT_EQ(with_links(group, fits).intra.efficiency, group.intra.efficiency);
+}
+
+TEST(FitCollectives, RowsLaunchedOneAfterAnotherHideTheStart) {
+  const std::shared_ptr<const Cluster> cluster = cluster_with(0.7, 4, 0.9);
+  CollectiveQuery query{cluster, CollectiveKind::kAllGather, Bytes{4096}, 8};
+  const Seconds with = collective_time(query);
+  query.back_to_back = true;
+  EXPECT_NEAR((with - collective_time(query)).value, cluster->nodes[0].intra.start.value, 1e-12);
+  EXPECT_NEAR(light({"made", query, collective_time(query)}).log_ratio(), 0, 1e-12);
 }
 
 TEST(FitCollectives, ABoardThatOnlyTheLeftOutMeasuredTakesItsRelativesConstants) {
@@ -134,7 +143,7 @@ TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
     if (one.asked == Asked::kCollectiveTime && one.scored())
       samples.push_back({one.source, one.collective, Seconds{one.measured}});
   const std::vector<LinkFit> fits = fit_collectives(samples, {}, CrossValidation::kNo);
-  EXPECT_GE(fits.size(), 8u);
+  EXPECT_GE(fits.size(), 11u);
   const auto near = [](double fitted, double shipped, const std::string& what) {
     EXPECT_NEAR(fitted, shipped, 0.002 * shipped) << what;  // four digits are shipped
   };
@@ -148,14 +157,20 @@ TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
       near(nics.message.value, usual.message.value, nics.kind + " message");
       near(nics.staging.value, usual.staging.value, nics.kind + " staging");
     } else {
-      const IntraLink usual = usual_intra(link.kind);
+      const IntraLink usual = usual_intra(link.kind, link.generation);
       near(link.efficiency, usual.efficiency, link.kind + " efficiency");
       near(link.latency.value, usual.latency.value, link.kind + " latency");
       near(link.launch.value, usual.launch.value, link.kind + " launch");
-      near(link.chunk.value, usual.chunk.value, link.kind + " chunk");
+      near(link.start.value, usual.start.value, link.kind + " start");
       near(link.turnaround, usual.turnaround, link.kind + " turnaround");
-      near(link.exchange, usual.exchange, link.kind + " all-to-all");
-      near(link.multicast, usual.multicast, link.kind + " NVLS");
+      near(link.crowding, usual.crowding, link.kind + " crowding");
+      near(link.ll.latency, usual.ll.latency, link.kind + " LL latency");
+      near(link.ll.efficiency, usual.ll.efficiency, link.kind + " LL rate");
+      near(link.ll.efficiency128, usual.ll.efficiency128, link.kind + " LL128");
+      near(link.exchange.efficiency, usual.exchange.efficiency, link.kind + " all-to-all");
+      near(link.exchange.launch.value, usual.exchange.launch.value, link.kind + " all-to-all launch");
+      near(link.nvls.efficiency, usual.nvls.efficiency, link.kind + " NVLS");
+      near(link.nvls.fill, usual.nvls.fill, link.kind + " NVLS fill");
     }
   }
 }
@@ -164,9 +179,9 @@ std::vector<MeasuredCollective> samples_of(const std::vector<int>& nodes, double
                                            double largest = 4e9) {
   Cluster cluster;
   NodeGroup group = sample_nodes(16, 8);
-  group.intra = usual_intra("nvswitch");
+  group.intra = usual_intra("nvswitch", "ampere");
   group.intra.bandwidth = BytesPerSecond{300e9};
-  group.intra.multicast = 0;
+  group.intra.nvls = {};
   group.nics = usual_nics("infiniband");
   group.nics.count = 4;
   group.nics.bandwidth = BytesPerSecond{25e9};
@@ -179,7 +194,7 @@ std::vector<MeasuredCollective> samples_of(const std::vector<int>& nodes, double
   for (const int count : nodes)
     for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather})
       for (double bytes = 1024; bytes < largest; bytes *= 4) {
-        CollectiveQuery query{real, kind, Bytes{bytes}, 8 * count, count, Seconds{0}, {}};
+        CollectiveQuery query{real, kind, Bytes{bytes}, 8 * count, count};
         const Seconds time = collective_time(query);
         query.cluster = known;
         samples.push_back({"made", query, time});

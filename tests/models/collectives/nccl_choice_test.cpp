@@ -6,8 +6,8 @@
 #include <string>
 
 #include "models/collectives/aws_tuner.hpp"
-#include "models/collectives/between_nodes.hpp"
 #include "models/collectives/collectives.hpp"
+#include "models/collectives/nccl_cost.hpp"
 #include "models/read/load.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/spec/cluster.hpp"
@@ -53,13 +53,13 @@ class NcclChoice : public ::testing::Test {
 };
 
 TEST_F(NcclChoice, ComesWithPytorchWhereTheFileNamesNoRelease) {
-  EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", "")).nccl, 21);
-  EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", R"(, "nccl": "2.18.5")")).nccl, 18);
+  EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", "")).nccl.minor, 21);
+  EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", R"(, "nccl": "2.18.5")")).nccl, (NcclRelease{18, 5}));
   // What --set takes for a number: its digits count, the last 0 too.
-  EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", R"(, "nccl": 2.20)")).nccl, 20);
-  EXPECT_EQ(nccl_of_pytorch(0), 14);
-  EXPECT_EQ(nccl_of_pytorch(4), 20);
-  EXPECT_EQ(nccl_of_pytorch(9), 27);
+  EXPECT_EQ(cluster(file_of(2, 8, "H100-SXM", "infiniband", R"(, "nccl": 2.20)")).nccl, NcclRelease{20});
+  EXPECT_EQ(nccl_of_pytorch(0), NcclRelease{14});
+  EXPECT_EQ(nccl_of_pytorch(4), NcclRelease{20});
+  EXPECT_EQ(nccl_of_pytorch(9), NcclRelease{27});
 }
 
 TEST_F(NcclChoice, AForcedWayIsTaken) {

@@ -18,23 +18,22 @@ NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring);
 /// The ways that NCCL has between nodes, rings and trees, those of `only` where that is one of them. LL128 where the
 /// GPUs of a node are joined by NVLink and the adapters reach them directly. NVLSTree, PAT and CollNet where release,
 /// GPUs and cluster have them.
-std::vector<NcclWay> ways_between_nodes(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
-                                        std::optional<Algorithm> only);
+std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
+                               std::optional<Algorithm> only);
 
 /// What the price of a way is made of: its steps, and what passes before the first.
-struct StepsBetweenNodes {
+struct NcclSteps {
   StepLinks links;
   Seconds launch;
 };
-StepsBetweenNodes steps_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                                      const NcclWay& way);
+NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const NcclWay& way);
 
 /// One way, whoever chose it: all-reduce, reduce-scatter, all-gather or broadcast over a ring of several nodes.
-CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                                  const NcclWay& way);
+CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                         const NcclWay& way);
 
 /// The way that Cluster::tuner chooses.
-CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                                  std::optional<Algorithm> only);
+CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                         std::optional<Algorithm> only);
 
 }  // namespace accosim

@@ -1,4 +1,4 @@
-#include "models/collectives/between_nodes.hpp"
+#include "models/collectives/nccl_cost.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -23,13 +23,14 @@ namespace {
 constexpr double kKiB = 1024;
 constexpr double kGB = 1e9;
 constexpr double kMicro = 1e-6;
+constexpr double kNvlinkCounted = 0.8;  ///< NCCL's rate of a link over its own: 20 GB/s of 25, 20.6 of 25, 40.1 of 50
 
 bool is_tree(Algorithm algorithm) { return algorithm == Algorithm::kTree || algorithm == Algorithm::kNvlsTree; }
 
 int capability_of(const std::string& architecture) {
   if (architecture == "volta" || architecture == "turing") return 70;
   if (architecture == "hopper") return 90;
-  return architecture == "blackwell" ? 100 : 80;
+  return architecture == "blackwell" || architecture == "blackwell_rtx" ? 100 : 80;
 }
 
 /// What every node has, the slowest or fewest of each.
@@ -37,11 +38,16 @@ struct Slowest {
   int here = 1;  ///< the most ranks of a node
   int adapters = std::numeric_limits<int>::max();
   int capability = 100;
-  Seconds launch, ll_launch, inner_hop, ll_hop, net_hop, message;
-  BytesPerSecond inner{0};
+  Seconds launch, start, inner_hop, net_hop, message;
+  double latency = 0;  ///< of LL and LL128, over NCCL's own
+  BytesPerSecond inner{0}, ll128{0};
+  double ll =
+      std::numeric_limits<double>::infinity();  ///< rate of LL over NCCL's own; 0: a link has neither LL nor LL128
   BytesPerSecond board{std::numeric_limits<double>::infinity()};      ///< of rings inside, before any efficiency
   BytesPerSecond multicast{std::numeric_limits<double>::infinity()};  ///< 0: a node has no switch that reduces
+  Nvls nvls{};                                                        ///< of one node
   BytesPerSecond adapter{std::numeric_limits<double>::infinity()};
+  double turnaround = 0;
   bool nvlink = true, switches = true, direct = true;
   bool in_order = true;   ///< bytes arrive as they were sent; AWS's plugin allows nothing but Simple where they do not
   bool over_tcp = false;  ///< for which Google's guides turn NVLS off
@@ -49,14 +55,17 @@ struct Slowest {
 
 void take_inner(Slowest& all, const NodeGroup& group, int here) {
   const IntraLink& link = group.intra;
-  const BytesPerSecond board = ring_bandwidth(link, group.gpus, here), rate = link.efficiency * board;
+  const BytesPerSecond board = ring_bandwidth(link, group.gpus, here);
   all.board = std::min(all.board, board);
-  all.inner = all.inner == BytesPerSecond{0} ? rate : std::min(all.inner, rate);
+  take_slowest(all.inner, link.efficiency * board);
+  take_slowest(all.ll128, link.ll.efficiency128 * board);
+  all.ll = std::min(all.ll, link.ll.efficiency);
   all.inner_hop = std::max(all.inner_hop, link.latency);
-  all.ll_hop = std::max(all.ll_hop, link.ll.hop);
-  all.nvlink = all.nvlink && link.kind != "pcie";
+  all.turnaround = std::max(all.turnaround, link.turnaround);
+  all.nvlink = all.nvlink && !is_over_pcie(link.kind);
   all.switches = all.switches && link.kind == "nvswitch";
-  all.multicast = std::min(all.multicast, link.multicast * link.bandwidth);
+  all.multicast = std::min(all.multicast, link.nvls.efficiency * link.bandwidth);
+  all.nvls = link.nvls;
 }
 
 Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
@@ -72,14 +81,15 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     int capability = std::numeric_limits<int>::max();
     for (const Device& device : group.devices) capability = std::min(capability, capability_of(device.architecture));
     all.capability = std::min(all.capability, capability);
+    all.start = std::max(all.start, group.intra.start);
     all.launch = std::max(all.launch, group.intra.launch);
-    all.ll_launch = std::max(all.ll_launch, group.intra.ll.launch);
+    all.latency = std::max(all.latency, group.intra.ll.latency);
     all.net_hop = std::max(all.net_hop, nics.latency);
     all.message = std::max(all.message, nics.message);
     all.adapter = std::min(all.adapter, nics.bandwidth);
     const bool aws = nics.kind == "efa" || nics.kind == "efa_rdma";
     all.direct = all.direct && (reaches_gpus(nics.kind) || (nics.kind == "efa_rdma" && capability >= 90));
-    all.in_order = all.in_order && !(aws && capability < 90 && cluster.nccl >= 10);
+    all.in_order = all.in_order && !(aws && capability < 90 && cluster.nccl.minor >= 10);
     all.over_tcp = all.over_tcp || is_over_tcp(nics.kind);
     if (here > 1)
       take_inner(all, group, here);
@@ -90,16 +100,17 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
   return all;
 }
 
-/// What NCCL's own table says that a protocol's step takes more than LL's, and its launch: given, as the tables of
-/// nccl_tuner.cpp.
-struct Extra {
-  double launch, inner_hop, net_hop;  ///< us
+/// What NCCL's own table (nccl_tuner.cpp) says of a protocol: its launch and a step inside a node, where that is not
+/// fitted as Simple's is, and what a step between nodes takes more than LL's. us.
+struct Given {
+  double launch, inner_hop, more_net_hop;
 };
 
-Extra extra_of(const NcclWay& way) {
+Given given_of(const NcclWay& way, bool nvlink) {
   const bool tree = way.algorithm != Algorithm::kRing;
-  if (way.protocol == Protocol::kLl128) return tree ? Extra{7.2, 0.65, 3.5} : Extra{7.4, 1.3, 1.3};
-  return {0, 0, way.protocol == Protocol::kLowLatency ? 0 : tree ? 9.0 : 11.3};
+  if (way.protocol == Protocol::kLl128) return tree ? Given{14, 1.25, 3.5} : Given{14, 1.9, 1.3};
+  if (way.protocol == Protocol::kLowLatency) return {tree ? 6.8 : 6.6, nvlink ? 0.6 : 1.0, 0};
+  return {0, 0, tree ? 9.0 : 11.3};
 }
 
 /// Whether every GPU of a node sends its own part on each channel, through the adapter next to it.
@@ -126,39 +137,52 @@ Bytes chunk_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicator& 
     return Bytes{halved(halved(whole, steps * 64 / here, 128 * kKiB), steps * 16 / here, 32 * kKiB)};
   }
   if (way.algorithm == Algorithm::kRing) return Bytes{(kind == CollectiveKind::kBroadcast ? 512 : 2048) * kKiB};
-  if (way.algorithm == Algorithm::kPat || c.version >= 20) return Bytes{512 * kKiB};
+  if (way.algorithm == Algorithm::kPat || c.version.minor >= 20) return Bytes{512 * kKiB};
   const double depth = here - 1 + levels;
   return Bytes{halved(halved(halved(512 * kKiB, 8 * depth, 128 * kKiB), 4 * depth, 64 * kKiB), depth, 32 * kKiB)};
 }
 
 /// What a channel moves inside a node.
 BytesPerSecond channel_rate(const NcclWay& way, const NcclCommunicator& c, const Slowest& all, int communicator) {
-  const double block = nccl_most_a_channel(c, Algorithm::kRing, Protocol::kLl128);  // of one thread block
-  const BytesPerSecond simple = std::min(all.inner / communicator, BytesPerSecond{kGB * block});
-  if (way.protocol == Protocol::kSimple) return simple;
-  if (way.protocol == Protocol::kLl128) return 0.92 * simple;
+  const double block = c.nodes == 1 ? std::numeric_limits<double>::infinity()  // what rings were fitted with
+                                    : nccl_most_a_channel(c, Algorithm::kRing, Protocol::kLl128);
+  if (way.protocol == Protocol::kSimple) return std::min(all.inner / communicator, BytesPerSecond{kGB * block});
+  if (way.protocol == Protocol::kLl128) return std::min(all.ll128 / communicator, BytesPerSecond{kGB * block});
   NcclCommunicator alone = c;
   alone.nodes = 1;
-  const double of_one =
-      nccl_most_ll(alone) / (c.capability < 80 ? 12 : 24);  // channels of a DGX, for which it is given
-  return BytesPerSecond{kGB * std::min(nccl_most_ll(c) / communicator, of_one)};
+  // Where the links are slow LL has half of them, as NCCL counts them; its flags are the other half.
+  const double most = std::min(nccl_most_ll(alone), kNvlinkCounted * all.board.value / kGB / 2);
+  if (c.nodes == 1) return BytesPerSecond{all.ll * kGB * most / communicator};
+  const double of_one = most / (c.capability < 80 ? 12 : 24);  // channels of a DGX, for which it is given
+  return BytesPerSecond{kGB * std::min(nccl_most_ll(c) / communicator, all.ll * of_one)};
+}
+
+Seconds launch_of(const NcclWay& way, const Slowest& all) {
+  if (way.algorithm == Algorithm::kNvls) return all.nvls.launch;
+  if (way.protocol == Protocol::kSimple) return all.launch;
+  return Seconds{kMicro * all.latency * given_of(way, all.nvlink).launch};
 }
 
 StepLinks links_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicator& c, const Slowest& all, Bytes bytes,
                    int communicator, int channels, BytesPerSecond edge) {
-  const Extra extra = extra_of(way);
+  const Given given = given_of(way, all.nvlink);
   const bool simple = way.protocol == Protocol::kSimple;
   StepLinks links;
   links.channels = channels * (by_all_gpus(way.algorithm) ? all.here : 1);
   links.adapters = std::min(all.adapters, communicator);
   links.wire = edge;
   links.post = 2 * all.message;
-  links.net_hop = all.net_hop + links.post + Seconds{kMicro * extra.net_hop};
+  links.net_hop = all.net_hop + links.post + Seconds{kMicro * given.more_net_hop};
   links.flags = simple ? 1 : way.protocol == Protocol::kLl128 ? 16.0 / 15 : 2;
   links.chunk = chunk_of(kind, way, c, bytes, links.channels, all.here);
   links.slices = simple && way.algorithm == Algorithm::kRing && kind != CollectiveKind::kBroadcast ? 2 : 1;
+  if (c.nodes == 1) {
+    links.wire = BytesPerSecond{std::numeric_limits<double>::infinity()};
+    links.post = links.net_hop = Seconds{0};
+  }
   if (all.here < 2) return links;
-  links.inner_hop = simple ? all.inner_hop : all.ll_hop + Seconds{kMicro * extra.inner_hop};
+  links.inner_hop = simple ? all.inner_hop : Seconds{kMicro * all.latency * given.inner_hop};
+  if (simple && way.algorithm == Algorithm::kRing) links.turnaround = all.turnaround;
   links.inner = channel_rate(way, c, all, communicator);
   if (all.multicast > BytesPerSecond{0} &&
       by_all_gpus(way.algorithm))  // the switch reduces on the way up and copies on the way down
@@ -202,6 +226,19 @@ StepTime pat_time(const StepLinks& links, Bytes bytes, int ranks) {
   return time;
 }
 
+/// An all-reduce in the switch of one node: bytes at the rate that lasts, and once more a part of those that its
+/// blocks, a chunk of 128 KiB for each GPU and block, hold before the pipeline is full (src/transport/nvls.cc: 16
+/// blocks on Hopper, 24 on Blackwell).
+StepTime nvls_time(const Slowest& all, Bytes bytes, int ranks) {
+  const double blocks = all.capability >= 100 ? 24 : 16;
+  const Bytes first = std::min(bytes, ranks * blocks * Bytes{128 * kKiB});
+  const BytesPerSecond rate = ranks / (2.0 * (ranks - 1)) * all.multicast;
+  StepTime time;
+  time.terms.inside = bytes / rate + all.nvls.fill * (first / rate);
+  time.steps = 2;
+  return time;
+}
+
 StepTime time_of(CollectiveKind kind, const NcclWay& way, const StepLinks& links, Bytes bytes, const Slowest& all,
                  const Ring& ring) {
   const int nodes = static_cast<int>(ring.node.size());
@@ -211,6 +248,7 @@ StepTime time_of(CollectiveKind kind, const NcclWay& way, const StepLinks& links
     chain.net_steps = nodes - 1;
     return pipeline_time(links, bytes, chain);
   }
+  if (way.algorithm == Algorithm::kNvls) return nvls_time(all, bytes, ring.ranks);
   if (way.algorithm == Algorithm::kPat) return pat_time(links, bytes, ring.ranks);
   if (way.algorithm == Algorithm::kCollNet) return pipeline_time(links, bytes, collnet_of(all));
   if (way.algorithm != Algorithm::kRing) return pipeline_time(links, bytes, tree_of(way, all, nodes));
@@ -241,23 +279,37 @@ double steps_apart(CollectiveKind kind, const NcclWay& way, const Cluster& clust
   return (kind == CollectiveKind::kAllReduce ? 2 : 1) * std::min<double>(edges, nodes - 1);
 }
 
+/// Channels of the communicator; on one node of GPUs that say nothing of them those of a DGX A100.
+int channels_of_all(const Cluster& cluster, const Ring& ring) {
+  constexpr int kUsual = 24;
+  if (ring.node.size() > 1) return std::max(1, network_channels(cluster, ring));
+  const int channels = communicator_channels(cluster, ring);
+  return channels > 0 ? channels : kUsual;
+}
+
 }  // namespace
 
 NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring) {
   const Slowest all = slowest_of(cluster, ring);
   constexpr double kCounted = 0.96;  // 12 GB/s of 100 Gbit/s, 24 of 200, 48 of 400 (src/graph/topo.h and search.cc)
-  constexpr double kNvlinkCounted = 0.8;  // 20 GB/s of the 25 of a link
   NcclCommunicator c;
   c.version = cluster.nccl;
   c.capability = all.capability;
   c.amd = all.capability == 80;
   c.ranks = ring.ranks;
   c.nodes = static_cast<int>(ring.node.size());
+  c.nvlink = all.nvlink;
+  if (c.nodes == 1) {
+    c.channels = std::max(1, channels_of_all(cluster, ring) / 2);  // NCCL doubles what its search finds
+    c.intra = c.inter = kNvlinkCounted * all.board.value / kGB / c.channels;
+    c.ll128 = all.nvlink;
+    if (all.multicast > BytesPerSecond{0}) find_nvls(c, ring.ranks, kNvlinkCounted * all.board.value / kGB);
+    return c;
+  }
   c.channels = all.adapters;
   c.inter = kCounted * all.adapter.value / kGB;
   if (all.here > 1) c.inter = std::min(c.inter, kNvlinkCounted * all.board.value / kGB / c.channels);
   c.intra = c.inter;
-  c.nvlink = all.nvlink;
   c.ll128 = all.direct && all.nvlink;
   c.collnet = cluster.collnet;
   if (all.multicast > BytesPerSecond{0} && !all.over_tcp && all.here > 1)
@@ -282,16 +334,17 @@ bool is_called(const char* name, const std::string& in_lower_case) {
 
 }  // namespace
 
-std::vector<NcclWay> ways_between_nodes(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
-                                        std::optional<Algorithm> only) {
+std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
+                               std::optional<Algorithm> only) {
+  const Slowest all = slowest_of(cluster, ring);
   const NcclCommunicator c = communicator_of(cluster, ring);
   std::vector<NcclWay> ways;
-  for (const Algorithm algorithm :
-       {Algorithm::kTree, Algorithm::kRing, Algorithm::kCollNet, Algorithm::kNvlsTree, Algorithm::kPat})
+  for (const Algorithm algorithm : {Algorithm::kTree, Algorithm::kRing, Algorithm::kCollNet, Algorithm::kNvls,
+                                    Algorithm::kNvlsTree, Algorithm::kPat})
     for (const Protocol protocol : {Protocol::kLowLatency, Protocol::kLl128, Protocol::kSimple})
       if (nccl_estimate(c, kind, algorithm, protocol).bandwidth > 0) ways.push_back({algorithm, protocol});
-  if (!slowest_of(cluster, ring).in_order)
-    keep(ways, [](const NcclWay& way) { return way.protocol == Protocol::kSimple; });
+  if (all.ll == 0) keep(ways, [](const NcclWay& way) { return way.protocol == Protocol::kSimple; });
+  if (!all.in_order) keep(ways, [](const NcclWay& way) { return way.protocol == Protocol::kSimple; });
   if (only) keep(ways, [&](const NcclWay& way) { return way.algorithm == *only; });
   if (cluster.tuner != Tuner::kForced) return ways;
   const ForcedWay& forced = cluster.forced;
@@ -302,30 +355,31 @@ std::vector<NcclWay> ways_between_nodes(CollectiveKind kind, const Cluster& clus
   return ways;
 }
 
-StepsBetweenNodes steps_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                                      const NcclWay& way) {
+NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const NcclWay& way) {
   const Slowest all = slowest_of(cluster, ring);
-  const int communicator = std::max(1, network_channels(cluster, ring));
+  const int communicator = channels_of_all(cluster, ring);
   const int channels = std::max(1, channels_of(kind, bytes, ring.ranks, way.algorithm, way.protocol, communicator));
-  const bool simple = way.protocol == Protocol::kSimple;
   return {links_of(kind, way, communicator_of(cluster, ring), all, bytes, communicator, channels,
                    edge_bandwidth(kind, cluster, ring)),
-          simple ? all.launch : all.ll_launch + Seconds{kMicro * extra_of(way).launch}};
+          all.start + launch_of(way, all)};
 }
 
-CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                                  const NcclWay& way) {
+CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                         const NcclWay& way) {
   const Slowest all = slowest_of(cluster, ring);
-  const int communicator = std::max(1, network_channels(cluster, ring));
+  const int communicator = channels_of_all(cluster, ring);
   const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
-  const StepsBetweenNodes steps = steps_between_nodes(kind, bytes, cluster, ring, way);
+  const NcclSteps steps = nccl_steps(kind, bytes, cluster, ring, way);
   const StepLinks& links = steps.links;
   const StepTime time = time_of(kind, way, links, bytes, all, ring);
   CollectiveCost cost;
   cost.algorithm = way.algorithm;
   cost.protocol = way.protocol;
   cost.channels = communicator_channels(cluster, ring) == 0 ? 0 : links.channels;
-  cost.edge_bytes = links.flags * edge_bytes(kind, way, bytes, all, ring);
+  if (ring.node.size() > 1) cost.edge_bytes = links.flags * edge_bytes(kind, way, bytes, all, ring);
+  if (ring.node.size() == 1)
+    cost.intra = way.algorithm == Algorithm::kNvls ? bytes / (ring.ranks / (2.0 * (ring.ranks - 1)) * all.multicast)
+                                                   : Seconds{0};
   if (all.inner > BytesPerSecond{0} && way.algorithm == Algorithm::kRing)
     cost.intra = (kind == CollectiveKind::kBroadcast ? bytes : edge_bytes(kind, way, bytes, all, ring)) /
                  (communicator * links.inner);
@@ -342,16 +396,16 @@ CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluste
   const Seconds on_edge = cost.edge_bytes / edge, bytes_alone = std::max(cost.intra, on_edge);
   cost.latency = std::max(Seconds{0}, cost.terms.sum() - bytes_alone);
   (on_edge >= cost.intra ? cost.terms.wire : cost.terms.inside) += std::max(Seconds{0}, bytes_alone - cost.terms.sum());
-  cost.message = time.message;
+  if (ring.node.size() > 1) cost.message = time.message;
   cost.turns = time.turns;
   cost.steps = time.steps;
   cost.net_steps = time.net_steps;
   return cost;
 }
 
-CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                                  std::optional<Algorithm> only) {
-  const std::vector<NcclWay> ways = ways_between_nodes(kind, cluster, ring, only);
+CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                         std::optional<Algorithm> only) {
+  const std::vector<NcclWay> ways = nccl_ways(kind, cluster, ring, only);
   if (cluster.tuner != Tuner::kFastest) {
     const NcclCommunicator c = communicator_of(cluster, ring);
     NcclWay way = nccl_choice(c, kind, bytes, ways);
@@ -359,12 +413,12 @@ CollectiveCost cost_between_nodes(CollectiveKind kind, Bytes bytes, const Cluste
       if (const std::optional<NcclWay> chosen = aws_choice(c, kind, bytes);
           chosen && std::find(ways.begin(), ways.end(), *chosen) != ways.end())
         way = *chosen;
-    return cost_between_nodes(kind, bytes, cluster, ring, way);
+    return nccl_cost(kind, bytes, cluster, ring, way);
   }
   CollectiveCost best;
   Seconds least{std::numeric_limits<double>::infinity()};
   for (const NcclWay& way : ways) {
-    const CollectiveCost cost = cost_between_nodes(kind, bytes, cluster, ring, way);
+    const CollectiveCost cost = nccl_cost(kind, bytes, cluster, ring, way);
     const Seconds time = collective_time(kind, cost, cluster, ring);
     if (time < least) least = time, best = cost;
   }
