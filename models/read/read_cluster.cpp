@@ -66,6 +66,14 @@ bool has_reducing_switch(const Device& device) {
   return device.architecture == "hopper" || device.architecture == "blackwell";
 }
 
+bool read_peer_to_peer(ObjectReader& reader, const std::string& kind) {
+  if (kind == "pcie") return reader.boolean("peer_to_peer", true);
+  if (reader.has("peer_to_peer") && reader.good("kind"))
+    reader.fail("peer_to_peer",
+                fmt::format("is of pcie, and over {} GPUs reach each other's memory; leave it out", kind));
+  return true;
+}
+
 IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, bool reduces, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
   const std::string kind = reader.one_of("kind", intra_kinds(), "", link_advice(intra_kinds()));
@@ -89,6 +97,7 @@ IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, boo
     link.links = cube_mesh();
   if (kind == "cube_mesh" && gpus > kMostLinked)
     reader.fail("kind", fmt::format("joins 8 GPUs, and the node has {}; write \"nvswitch\"", gpus));
+  link.peer_to_peer = read_peer_to_peer(reader, kind);
   reader.finish({{"count", "give the bandwidth of all links of one GPU together"}});
   return link;
 }

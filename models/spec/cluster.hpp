@@ -46,6 +46,7 @@ struct IntraLink {
   LowLatency ll{};
   /// NVLinks between GPU i and GPU j, symmetric; empty: a switch, or all joined alike.
   std::vector<std::vector<int>> links{};
+  bool peer_to_peer = true;  ///< false, of pcie alone: GPUs do not reach each other's memory, the host's is between
   LinkQuality quality{};
 
   bool operator==(const IntraLink&) const = default;
@@ -71,7 +72,7 @@ struct Nics {
   bool operator==(const Nics&) const = default;
 };
 
-/// `count` equal nodes.
+/// `count` equal nodes. A node is what its `intra` joins, whatever number of hosts it has: an NVL72 is one.
 struct NodeGroup {
   std::string name;
   int count = 1;

@@ -73,6 +73,21 @@ TEST_F(ScenarioFiles, TenMistakesGiveTenLines) {
   EXPECT_EQ(errors_of(path), expected);
 }
 
+TEST_F(ScenarioFiles, PeerToPeerIsOfPcieAlone) {
+  EXPECT_EQ(errors({"/cluster/nodes/0/intra/peer_to_peer=false"}),
+            Lines{"--set /cluster/nodes/0/intra/peer_to_peer: is of pcie, and over nvlink GPUs reach each other's "
+                  "memory; leave it out"});
+  const std::string pcie = "/cluster/nodes/0/intra/kind=pcie";
+  EXPECT_TRUE(any_has(errors({pcie, "/cluster/nodes/0/intra/peer_to_peer=\"no\""}),
+                      "intra/peer_to_peer: is the text \"no\"; write true or false"));
+  EXPECT_TRUE(load({pcie}).scenario.cluster.nodes[0].intra.peer_to_peer);
+  EXPECT_NE(load({pcie}).resolved().find("\"peer_to_peer\": true"), std::string::npos);
+  const LoadedScenario staged = load({pcie, "/cluster/nodes/0/intra/peer_to_peer=false"});
+  EXPECT_FALSE(staged.scenario.cluster.nodes[0].intra.peer_to_peer);
+  EXPECT_NE(staged.resolved().find("\"peer_to_peer\": false"), std::string::npos);
+  EXPECT_EQ(load().resolved().find("peer_to_peer"), std::string::npos) << "over NVLink nobody asks";
+}
+
 TEST_F(ScenarioFiles, PricesAreNoDebtsAndOfAllGroupsOrNone) {
   EXPECT_TRUE(any_has(errors({"/cluster/nodes/0/price_per_gpu_hour=-1"}),
                       "/cluster/nodes/0/price_per_gpu_hour: is -1; write a number from 0 to"));
