@@ -61,7 +61,7 @@ AttentionFit read_attention_fit(JsonValue& value, const std::string& pointer, Di
 
 void read_kernel_fits(ObjectReader& reader, Device& device) {
   device.architecture = reader.text("architecture", "");
-  const std::vector<std::string> known{"volta", "turing", "ampere", "ada", "hopper", "blackwell"};
+  const std::vector<std::string> known(std::begin(kArchitectures), std::end(kArchitectures));
   if (const std::string near = nearest(device.architecture, known); !near.empty() && near != device.architecture)
     reader.fail("architecture",
                 fmt::format("{} is not known; did you mean {}?", in_quotes(device.architecture), in_quotes(near)));
