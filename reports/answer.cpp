@@ -10,6 +10,7 @@
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/what_if/ways_to_fit.hpp"
 
 namespace accosim {
 namespace {
@@ -193,30 +194,10 @@ class Words {
         results_.size() == 1
             ? fmt::format("{} does not fit: it needs {}.", beginning(best), memory(best))
             : fmt::format("No schedule fits: {}, which comes nearest, needs {}.", named(best), memory(best));
-    const RunResult* fastest = nullptr;
-    Seconds least;
-    std::string with;
-    for (const RunResult& result : results_) {
-      const WayToFit* const last = last_way(result.ways_to_fit);
-      if (last == nullptr || (fastest != nullptr && last->time_ratio * result.total_time >= least)) continue;
-      fastest = &result;
-      least = last->time_ratio * result.total_time;
-      with.clear();
-      for (const WayToFit& way : result.ways_to_fit.together) with += (with.empty() ? "" : ", ") + way.change;
-      if (with.empty()) with = last->change;
-    }
-    if (fastest == nullptr)
-      return text + " No change that was tried makes one fit: take more GPUs, or GPUs with more memory. ";
-    return text + fmt::format(" The fastest way to fit that was found is {} with {}: about {}. ", named(*fastest), with,
-                              human_clock(least));
-  }
-
-  /// The one with which it fits, after those before it; nullptr where there is none.
-  static const WayToFit* last_way(const WaysToFit& ways) {
-    const WayToFit* const last = !ways.together.empty() ? &ways.together.back()
-                                 : ways.alone.empty()   ? nullptr
-                                                        : &ways.alone.front();
-    return last != nullptr && last->fits() ? last : nullptr;
+    const std::optional<FastestFit> fastest = fastest_fit(results_);
+    if (!fastest) return text + " No change that was tried makes one fit: take more GPUs, or GPUs with more memory. ";
+    return text + fmt::format(" The fastest way to fit that was found is {} with {}: about {}. ",
+                              named(*fastest->result), fastest->change, human_clock(fastest->total_time));
   }
 
   const Scenario& scenario_;

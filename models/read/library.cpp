@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <iterator>
 
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
 #include "models/read/load.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
@@ -34,12 +38,30 @@ std::string describe_model(const std::string& path) {
   }
 }
 
+/// Sets description and architecture; of a file that cannot be loaded, what is wrong.
+void describe(LibraryEntry& entry, FileKind kind, const JsonValue& root, const std::string& path) {
+  entry.description = text_member(root, "description");
+  try {
+    if (kind == FileKind::kDevice) entry.architecture = load_device(path).architecture;
+    if (kind == FileKind::kCluster) entry.architecture = load_cluster(path).nodes.front().devices.front().architecture;
+  } catch (const ScenarioError& error) {
+    entry.description = error.errors.front();
+  }
+}
+
+/// Where an architecture stands in time.
+std::ptrdiff_t place_in_time(const std::string& architecture) {
+  const std::vector<std::string>& all = architectures();
+  return std::find(all.begin(), all.end(), architecture) - all.begin();
+}
+
 }  // namespace
 
 std::vector<LibraryEntry> list_library() {
   std::vector<LibraryEntry> out;
   for (const FileKind kind : kFileKinds) {
     const std::string schema = fmt::format("accosim.{}/", name_of(kind));
+    const auto first_of_kind = static_cast<std::ptrdiff_t>(out.size());
     for (const ShippedFile& file : shipped_files(kind)) {
       LibraryEntry entry{name_of(kind), file.name, file.path, ""};
       const std::string path = (fs::path(data_dir()) / file.path).string();
@@ -51,10 +73,13 @@ std::vector<LibraryEntry> list_library() {
       } else if (text_member(document.root, "schema").rfind(schema, 0) != 0) {
         continue;
       } else {
-        entry.description = text_member(document.root, "description");
+        describe(entry, kind, document.root, path);
       }
       out.push_back(std::move(entry));
     }
+    std::stable_sort(out.begin() + first_of_kind, out.end(), [](const LibraryEntry& a, const LibraryEntry& b) {
+      return place_in_time(a.architecture) < place_in_time(b.architecture);
+    });
   }
   return out;
 }

@@ -34,15 +34,17 @@ std::string bare(const std::string& text) {
   return out;
 }
 
-/// "H100-SXM5-80GB" begins with the chip "h100".
+/// "H100-SXM5-80GB" begins with the chip "h100", "RTX PRO 6000" with "rtxpro6000": a family's name alone is no chip.
 std::string chip_of(const std::string& device) {
-  std::string chip = bare(device.substr(0, device.find_first_of("-_ ")));
-  for (const char* const maker : {"nvidia", "tesla", "geforce"})
-    if (chip == maker) {
-      const std::size_t next = device.find_first_of("-_ ");
-      return next == std::string::npos ? chip : chip_of(device.substr(next + 1));
-    }
-  return chip;
+  const std::size_t end = device.find_first_of("-_ ");
+  const std::string first = bare(device.substr(0, end));
+  if (end == std::string::npos) return first;
+  const std::string rest = device.substr(end + 1);
+  for (const char* const maker : {"nvidia", "tesla", "geforce", "quadro"})
+    if (first == maker) return chip_of(rest);
+  for (const char* const family : {"rtx", "pro", "titan"})
+    if (first == family) return first + chip_of(rest);
+  return first;
 }
 
 }  // namespace
@@ -188,8 +190,9 @@ std::string device_advice(const std::string& written, const std::vector<std::str
   const std::string near = nearest(written, same);
   if (!near.empty() && edit_distance(written, near) <= kSlip) return " did you mean " + in_quotes(near) + "?";
   if (!same.empty()) return fmt::format(" of that chip there are \"{}\";", fmt::join(same, "\", \""));
-  return R"( describe one by the nearest that is there, such as {"inherits": "H100-SXM", "name": "B200", "architecture": )"
-         R"("blackwell", "peak": {"bf16": "2250 TFLOP/s"}, "memory": "180 GiB", "memory_bandwidth": "8000 GB/s"};)";
+  return R"( describe one by the nearest that is there, such as {"inherits": "A100-PCIE-80GB", "name": "A40", "peak": )"
+         R"({"bf16": "149.7 TFLOP/s"}, "sm_count": 84, "power": "300 W", "memory": "48 GB", "memory_bandwidth": "696 GB/s"} )"
+         "(scenarios/how-to/your-gpu.md);";
 }
 
 }  // namespace accosim

@@ -95,7 +95,7 @@ struct Nics {
   bool operator==(const Nics&) const = default;
 };
 
-/// `count` equal nodes.
+/// `count` equal nodes. A node is what its `intra` joins, whatever number of hosts it has: an NVL72 is one.
 struct NodeGroup {
   std::string name;
   int count = 1;

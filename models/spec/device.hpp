@@ -113,7 +113,7 @@ struct Device {
   Bytes reserved_memory;     ///< CUDA context and library buffers, never available to tensors; the allocator's slack is
                              ///< not in it
   Seconds launch_interval;   ///< least time between two kernel launches by the host
-  std::string architecture;  ///< volta, ampere, hopper...; empty: unknown
+  std::string architecture;  ///< one of architectures(), or the user's own; empty: unknown
   int sm_count = 0;          ///< multiprocessors; 0: unknown, GEMMs are not cut into waves
   double power = 0;          ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone

@@ -31,7 +31,9 @@ JsonValue short_number(std::optional<double> value) {
   return number;
 }
 
-JsonValue axes_json(const Heading& heading) {
+JsonValue axes_json(const SweepRows& rows) {
+  const Heading& heading = rows.heading;
+  const std::vector<std::size_t> telling = telling_axes(rows);
   const std::vector<std::string> names = axis_names(heading.axes);
   std::vector<JsonValue> axes;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -40,7 +42,8 @@ JsonValue axes_json(const Heading& heading) {
                                 {"name", names[i]},
                                 {"title", labels.name},
                                 {"values", labels.values},
-                                {"numbers", numbers_of(heading.axes[i]).has_value()}}));
+                                {"numbers", numbers_of(heading.axes[i]).has_value()},
+                                {"telling", std::find(telling.begin(), telling.end(), i) != telling.end()}}));
   }
   return axes;
 }
@@ -127,8 +130,10 @@ JsonValue ranking_json(const SweepRows& rows, const Merit& asked) {
   for (const auto& [row, schedule, winner] : ranking_of(rows, merit)) {
     if (points.size() == kMostRanked) break;
     const Metrics& figures = row->schedules[schedule];
-    JsonValue point = json_object(
-        {{"at", point_in_words(rows, *row)}, {"schedule", rows.heading.schedules[schedule]}, {"winner", winner}});
+    std::string label = rows.heading.schedules[schedule];
+    if (rows.heading.tuned && schedule + 1 == rows.heading.schedules.size()) label += ": " + row->best_synchronous;
+    JsonValue point =
+        json_object({{"at", point_in_words(rows, *row)}, {"schedule", std::move(label)}, {"winner", winner}});
     for (const char* const key : {"total_time_s", "tokens_per_s", "gpu_hours", "cost"}) {
       const Metric& metric = metric_named(key);
       point.set(key, short_number(metric.figure.of(figures)));
@@ -173,10 +178,12 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
                                  {"grid", heading.grid},
                                  {"points", static_cast<std::int64_t>(heading.points)},
                                  {"counts", counts_in_words(rows, merit)},
-                                 {"axes", axes_json(heading)},
+                                 {"axes", axes_json(rows)},
                                  {"schedules", heading.schedules},
                                  {"scores", std::move(scores)},
                                  {"failed", failed_json(rows)},
+                                 {"unfit", unfit_points_in_words(rows)},
+                                 {"beside", beside_in_words(rows)},
                                  {"cautions", cautions_in_words(rows)},
                                  {"failures", failures_in_words(rows, kMostReasons)}});
   sweep.set("ranking", ranking_json(rows, merit));

@@ -36,7 +36,7 @@ void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, cons
                 const ConsoleOptions& options) {
   const std::vector<Wins> wins = wins_along(rows, axis, merit);
   const std::vector<std::string>& values = rows.heading.axes[axis].values;
-  const bool alone = rows.heading.axes.size() == 1;
+  const bool alone = telling_axes(rows).size() == 1;
   const Labels labels = labels_of(rows.heading.axes[axis], name);
   const std::vector<std::size_t> shown = shown_of(values.size(), kMostRows);
   TableOf<std::size_t> table(shown);
@@ -73,8 +73,10 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
     times.push_back(figures.total_time / figures.update_time * std::max(figures.update_time, figures.update_time_high));
   }
   const ClockFormat clock = clock_format(times);
-  const bool priced = are_priced(rows), one = rows.heading.axes.size() == 1;
-  const Labels labels = labels_of(rows.heading.axes.front(), axis_names(rows.heading.axes).front());
+  const std::vector<std::size_t> telling = telling_axes(rows);
+  const std::size_t axis = telling.front();
+  const bool priced = are_priced(rows), one = telling.size() == 1;
+  const Labels labels = labels_of(rows.heading.axes[axis], axis_names(rows.heading.axes)[axis]);
   std::vector<Column> columns{left(one                        ? labels.name
                                    : merit.by == Score::kCost ? "the cheapest points"
                                                               : "the fastest points"),
@@ -90,7 +92,7 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
     const auto& [row, schedule, winner] = ranking[i];
     const Metrics& figures = row->schedules[schedule];
     const double updates = figures.total_time / figures.update_time;
-    std::vector<std::string> cells{one ? labels.values[row->point.front()] : point_in_words(rows, *row),
+    std::vector<std::string> cells{one ? labels.values[row->point[axis]] : point_in_words(rows, *row),
                                    rows.heading.schedules[schedule] + (winner ? "" : " *"),
                                    clock.text_of(figures.total_time),
                                    human_range(clock.text_of(updates * figures.update_time_low),
@@ -206,11 +208,13 @@ void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& 
   write_wrapped(out, "", winners_in_words(rows, merit), options.width);
   out << '\n';
   write_wrapped(out, "", counts_in_words(rows, merit), options.width);
+  write_all(out, unfit_points_in_words(rows), options);
   if (!first && !best.empty()) write_all(out, {best}, options);
   write_all(out, cautions_in_words(rows), options);
   write_ranking(out, rows, merit, options);
   const std::vector<std::string> names = axis_names(rows.heading.axes);
-  for (std::size_t axis = 0; axis < names.size(); ++axis) write_wins(out, rows, axis, names[axis], merit, options);
+  for (const std::size_t axis : telling_axes(rows)) write_wins(out, rows, axis, names[axis], merit, options);
+  if (const std::string beside = beside_in_words(rows); !beside.empty()) write_all(out, {beside}, options);
   write_all(out, crossovers_in_words(rows, merit, kMostLines), options);
   write_map(out, rows, names, merit, options);
   write_all(out, tuned_in_words(rows), options);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "reports/caveats_text.hpp"
@@ -114,12 +116,19 @@ std::string shown_in_words(const SweepRows& rows, Score by) {
 
 namespace {
 
-/// " Into memory acco does not fit at 2 points, dpu at 1."; empty where all fit everywhere.
+/// Of a point that failed too: what it needs nobody knows.
+bool fits_anywhere(const Row& row) {
+  return !row.done() ||
+         std::any_of(row.schedules.begin(), row.schedules.end(), [](const Metrics& figures) { return figures.fits(); });
+}
+
+/// " Into memory acco does not fit at 2 points, dpu at 1.", beside others that do; empty where all fit everywhere.
 std::string unfit_in_words(const SweepRows& rows) {
   std::string text;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
-    const auto points = std::count_if(rows.rows.begin(), rows.rows.end(),
-                                      [&](const Row& row) { return row.done() && !row.schedules[s].fits(); });
+    const auto points = std::count_if(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
+      return row.done() && fits_anywhere(row) && !row.schedules[s].fits();
+    });
     if (points > 0)
       text += fmt::format("{}{}{} at {}", text.empty() ? " Into memory " : ", ", rows.heading.schedules[s],
                           text.empty() ? " does not fit" : "", points_in_words(static_cast<std::size_t>(points)));
@@ -236,16 +245,106 @@ std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
   return text + faster_in_words(rows, merit);
 }
 
+namespace {
+
+bool ends_with_key(const Axis& axis, std::initializer_list<std::string_view> keys) {
+  const std::string_view last = std::string_view(axis.pointer).substr(axis.pointer.rfind('/') + 1);
+  return std::find(keys.begin(), keys.end(), last) != keys.end();
+}
+
+/// "dgx-h100-4x8", "2 nodes", "adapter = 100 Gbit/s".
+std::string value_in_words(const Axis& axis, const std::string& name, std::size_t at) {
+  const std::optional<Numbers> numbers = numbers_of(axis);
+  const std::string value = numbers ? axis.values[at] : labels_of(axis, name).values[at];
+  if (!numbers && ends_with_key(axis, {"cluster", "model", "device"})) return value;
+  const bool counts =
+      numbers && are_whole(*numbers) &&
+      ends_with_key(axis, {"count", "gpus", "gradient_accumulation_steps", "micro_batch_size", "sequence_length"});
+  return counts && name.rfind("count", 0) != 0 ? value + " " + name : fmt::format("{} = {}", name, value);
+}
+
+/// Whether points that are equal on `first` are so on `second`.
+bool decides(const SweepRows& rows, std::size_t first, std::size_t second) {
+  std::map<std::size_t, std::size_t> second_at;
+  return std::all_of(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
+    return second_at.emplace(row.point[first], row.point[second]).first->second == row.point[second];
+  });
+}
+
+/// The axis of names that decides the numbers of another one.
+std::optional<std::size_t> decided_by(const SweepRows& rows, std::size_t axis) {
+  const std::vector<Axis>& axes = rows.heading.axes;
+  if (rows.heading.grid || !numbers_of(axes[axis])) return std::nullopt;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (!numbers_of(axes[i]) && axes[i].values.size() > 1 && decides(rows, i, axis)) return i;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::size_t> telling_axes(const SweepRows& rows) {
+  std::vector<std::size_t> telling;
+  for (std::size_t i = 0; i < rows.heading.axes.size(); ++i)
+    if (!decided_by(rows, i)) telling.push_back(i);
+  return telling;
+}
+
+std::string beside_in_words(const SweepRows& rows) {
+  constexpr std::size_t kMostSaid = 12;
+  const std::vector<Axis>& axes = rows.heading.axes;
+  const std::vector<std::string> names = axis_names(axes);
+  std::string text;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    const std::optional<std::size_t> by = decided_by(rows, axis);
+    if (!by) continue;
+    std::map<std::size_t, std::string> values;  // by the value of the other axis
+    for (const Row& row : rows.rows) values.emplace(row.point[*by], axes[axis].values[row.point[axis]]);
+    text += (text.empty() ? fmt::format("Beside {}: ", names[*by]) : "; ") + names[axis] + " ";
+    std::size_t shown = 0;
+    for (const auto& [at, value] : values)
+      if (shown++ < kMostSaid) text += (shown == 1 ? "" : ", ") + value;
+    if (values.size() > kMostSaid) text += ", ...";
+  }
+  return text.empty() ? text : text + ".";
+}
+
 std::string point_in_words(const SweepRows& rows, const Row& row) {
   const std::vector<Axis>& axes = rows.heading.axes;
   const std::vector<std::string> names = axis_names(axes);
   std::string text;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::size_t at = row.point[i];
-    const std::string value = numbers_of(axes[i]) ? axes[i].values[at] : labels_of(axes[i], names[i]).values[at];
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", names[i], value);
-  }
+  for (const std::size_t i : telling_axes(rows))
+    text += (text.empty() ? "" : ", ") + value_in_words(axes[i], names[i], row.point[i]);
   return text;
+}
+
+std::vector<std::string> unfit_points_in_words(const SweepRows& rows) {
+  constexpr std::size_t kMostNamed = 3;
+  std::vector<std::string> words;
+  std::size_t points = 0;
+  for (const Row& row : rows.rows) {
+    if (fits_anywhere(row) || points++ >= kMostNamed) continue;
+    const auto share = [](const Metrics& figures) { return figures.memory_resident / figures.memory_capacity; };
+    const auto nearest = std::min_element(row.schedules.begin(), row.schedules.end(),
+                                          [&](const Metrics& a, const Metrics& b) { return share(a) < share(b); });
+    std::string text =
+        fmt::format("Nothing fits at {}: {}, which comes nearest, needs {} of {} a GPU.", point_in_words(rows, row),
+                    rows.heading.schedules[static_cast<std::size_t>(nearest - row.schedules.begin())],
+                    human_memory(nearest->memory_resident), human_memory(nearest->memory_capacity));
+    if (const std::optional<FittingWay>& way = row.way_to_fit) {
+      const Metrics& figures = row.schedules[way->schedule];
+      text += fmt::format(" {} fits with {}: about {}", rows.heading.schedules[way->schedule], way->change,
+                          human_clock(Seconds{way->total_time}));
+      if (figures.cost)
+        text += fmt::format(", at a cost of about {}",
+                            human_count(*figures.cost * way->total_time / figures.total_time.value));
+      text += ".";
+    } else {
+      text += " No change that was tried makes one fit.";
+    }
+    words.push_back(std::move(text));
+  }
+  if (points > kMostNamed) words.push_back(fmt::format("Nor at {} more.", points_in_words(points - kMostNamed)));
+  return words;
 }
 
 namespace {
@@ -387,7 +486,8 @@ std::vector<std::string> cautions_in_words(const SweepRows& rows) {
   for (const auto& [said, points] : cautions_in(rows)) {
     const std::size_t colon = std::min(said.find(": "), said.size());
     const bool all = points == static_cast<std::size_t>(played);
-    words.push_back(fmt::format("Caution at {}{}: {} ({})", all && points > 1 ? "all " : "", points_in_words(points),
+    words.push_back(fmt::format("Caution at {}{}: {} ({})", all && points > 1 ? "all " : "",
+                                points_in_words(points) + (points > 1 ? ", at the first" : ""),
                                 said.substr(std::min(colon + 2, said.size())), said.substr(0, colon)));
   }
   return words;

@@ -21,7 +21,13 @@ std::string counts_in_words(const SweepRows& rows, const Merit& merit);
 /// gradients one update late."
 std::string winners_in_words(const SweepRows& rows, const Merit& merit);
 
-/// "cluster = dgx-h100-4x8, count = 2".
+/// Indices of the axes that tell the points apart. Numbers that an axis of names decides, as --zip puts a price beside
+/// each cluster, are none of them.
+std::vector<std::size_t> telling_axes(const SweepRows& rows);
+/// The others: "Beside cluster: price of a GPU-hour 2.25, 6.31."; empty where there are none.
+std::string beside_in_words(const SweepRows& rows);
+
+/// By the axes that tell it from others: "dgx-h100-4x8, 2 nodes, adapter = 100 Gbit/s".
 std::string point_in_words(const SweepRows& rows, const Row& row);
 /// Which point spends least: "Of all points the fastest is ...", how sure that is, and what the points have not alike
 /// (prices, samples an update). Empty where there are not two to choose from.
@@ -35,7 +41,10 @@ std::vector<std::string> tuned_in_words(const SweepRows& rows);
 /// Of a sweep with Heading::fair: where the whole cluster is faster than its fastest part alone, and where not.
 std::vector<std::string> worth_in_words(const SweepRows& rows, const WinnerRule& rule);
 
-/// What is to be held against points: "Caution at all 4 points: ... (inherited_constants)".
+/// Where no schedule fits, and what would: at most three points, then how many more.
+std::vector<std::string> unfit_points_in_words(const SweepRows& rows);
+
+/// What is to be held against points: "Caution at all 4 points, at the first: ... (inherited_constants)".
 std::vector<std::string> cautions_in_words(const SweepRows& rows);
 /// "Failed: 3 points, the first of them 12: why": at most `most`, then how many more.
 std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most);

@@ -27,14 +27,21 @@ std::vector<LibraryEntry> entries_of(const std::string& kind) {
   return entries;
 }
 
-/// A list a kind, each entry with its description beside its name or, where the name is long, below it.
+/// A list a kind, devices and clusters by generation, each entry with its description beside its name or, where the
+/// name is long, below it.
 void write_list(std::ostream& out, const std::vector<LibraryEntry>& entries, int width) {
   constexpr int kName = 30;
-  std::string kind;
+  std::string kind, architecture;
   for (const LibraryEntry& entry : entries) {
-    if (entry.kind != kind) out << (kind.empty() ? "" : "\n") << entry.kind << "s\n";
+    const bool another = entry.kind != kind;
+    if (another) out << (kind.empty() ? "" : "\n") << entry.kind << "s\n";
+    const bool dated = entry.kind == "device" || entry.kind == "cluster";
+    if (dated && (another || entry.architecture != architecture))
+      out << "  " << (entry.architecture.empty() ? "of no known generation" : printable(entry.architecture, kAllOfIt))
+          << '\n';
     kind = entry.kind;
-    const std::string name = "  " + printable(entry.name, kAllOfIt);
+    architecture = entry.architecture;
+    const std::string name = (dated ? "    " : "  ") + printable(entry.name, kAllOfIt);
     const bool beside = display_width(name) < kName;
     if (!beside) out << name << '\n';
     write_wrapped(out, fmt::format("{:<{}}", beside ? name : "", kName), printable(entry.description, kAllOfIt), width);
@@ -44,10 +51,12 @@ void write_list(std::ostream& out, const std::vector<LibraryEntry>& entries, int
 JsonValue list_json(const std::vector<LibraryEntry>& entries) {
   std::vector<JsonValue> list;
   for (const LibraryEntry& entry : entries)
-    list.push_back(json_object({{"kind", entry.kind},
-                                {"name", entry.name},
-                                {"path", entry.path.empty() ? JsonValue() : JsonValue(entry.path)},
-                                {"description", entry.description}}));
+    list.push_back(
+        json_object({{"kind", entry.kind},
+                     {"name", entry.name},
+                     {"path", entry.path.empty() ? JsonValue() : JsonValue(entry.path)},
+                     {"architecture", entry.architecture.empty() ? JsonValue() : JsonValue(entry.architecture)},
+                     {"description", entry.description}}));
   return json_object({{"schema", "accosim.list/1"}, {"entries", std::move(list)}});
 }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "models/base/standard_streams.hpp"
+#include "models/base/text.hpp"
 
 namespace accosim {
 namespace {
@@ -81,6 +82,28 @@ const std::string& Arguments::text(const std::string& name) const { return value
 const Texts& Arguments::texts(const std::string& name) const { return value_of<Texts>(*this, name); }
 int Arguments::whole(const std::string& name) const { return value_of<int>(*this, name); }
 double Arguments::number(const std::string& name) const { return value_of<double>(*this, name); }
+
+std::string command_of(const std::string& verb, const std::vector<Option>& options, const Texts& without,
+                       const Arguments& arguments) {
+  std::string command = "accosim " + verb;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    command += (name[0] == '-' ? " " + name : "") + " " + in_shell(value);
+  };
+  for (const Option& option : options) {
+    const std::string name = name_of(option);
+    const auto argument = arguments.all.find(name);
+    if (argument == arguments.all.end() || !argument->second.given || contains(without, name)) continue;
+    const OptionValue& value = argument->second.value;
+    if (const auto* const flag = std::get_if<bool>(&value); flag != nullptr && *flag) command += " " + name;
+    if (const auto* const text = std::get_if<std::string>(&value)) add(name, *text);
+    if (const auto* const number = std::get_if<int>(&value)) add(name, std::to_string(*number));
+    if (const auto* const number = std::get_if<double>(&value)) add(name, shortest(*number));
+    if (const auto* const texts = std::get_if<Texts>(&value))
+      for (std::size_t i = 0; i < texts->size(); ++i)
+        add(i % static_cast<std::size_t>(option.words) == 0 ? name : std::string(), (*texts)[i]);
+  }
+  return command;
+}
 
 Arguments defaults_of(const std::vector<Option>& options) {
   Arguments arguments;

@@ -60,6 +60,9 @@ struct Arguments {
   int whole(const std::string& name) const;
   double number(const std::string& name) const;
 };
+/// "accosim sweep mine.json --zip --over ...": what was given of the options but for `without`, as a shell takes it.
+std::string command_of(const std::string& verb, const std::vector<Option>& options, const Texts& without,
+                       const Arguments& arguments);
 /// All options at their defaults, none of them given.
 Arguments defaults_of(const std::vector<Option>& options);
 

@@ -95,7 +95,7 @@ struct RowFile::State {
     const std::string shown = printable(path, 300);
     if (line.rfind(kRowsBegin, 0) != 0)
       throw BadInput(fmt::format("{}: is no file of a sweep's rows; write to another one", shown));
-    if (line != line_of(all.heading))
+    if (!is_ours(line))
       throw BadInput(fmt::format(
           "{}: holds the rows of another sweep, scenario or version; write to another file, or begin anew with --force",
           shown));
@@ -110,6 +110,15 @@ struct RowFile::State {
     if (in.bad()) throw BadEnvironment(fmt::format("the rows cannot be read: {}", std::strerror(errno)));
     if (ftruncate(file.get(), end) != 0) cannot(path, std::strerror(errno));
     if (again) drop_failed();
+  }
+
+  /// Of a heading that cannot be read: no.
+  bool is_ours(const std::string& line) const {
+    try {
+      return same_sweep(read_heading(line, path), all.heading);
+    } catch (const BadInput&) {
+      return false;
+    }
   }
 
   void begin_anew() {

@@ -80,16 +80,19 @@ JsonValue json_of(const Heading& heading, const Alone& alone) {
   return object;
 }
 
+std::size_t index_of_schedule(const Heading& heading, ObjectReader& reader) {
+  const std::string label = reader.text("schedule", std::nullopt, kLongText);
+  const auto found = std::find(heading.schedules.begin(), heading.schedules.end(), label);
+  if (found != heading.schedules.end()) return static_cast<std::size_t>(found - heading.schedules.begin());
+  reader.fail("schedule", "is none of the heading");
+  return 0;
+}
+
 Alone read_alone(const Heading& heading, ObjectReader& reader) {
   Alone alone;
   alone.part = reader.text("part", std::string(), kLongText);
   alone.others = reader.text("others", std::string(), kLongText);
-  const std::string label = reader.text("schedule", std::nullopt, kLongText);
-  const auto found = std::find(heading.schedules.begin(), heading.schedules.end(), label);
-  if (found == heading.schedules.end())
-    reader.fail("schedule", "is none of the heading");
-  else
-    alone.schedule = static_cast<std::size_t>(found - heading.schedules.begin());
+  alone.schedule = index_of_schedule(heading, reader);
   alone.samples_per_update = reader.number("samples_per_update", kPositive);
   alone.tokens_per_second = reader.number("tokens_per_s", kPositive);
   reader.finish();
@@ -126,6 +129,11 @@ std::size_t index_on_grid(const Heading& heading, const Coordinates& point) {
 
 }  // namespace
 
+bool same_sweep(const Heading& a, Heading b) {
+  b.command = a.command;
+  return a == b;
+}
+
 std::vector<std::string> texts_of(ObjectReader& reader, const char* key, std::size_t most) {
   std::vector<std::string> texts;
   for (JsonValue* each : reader.list(key, 0, most)) {
@@ -158,6 +166,7 @@ std::string line_of(const Heading& heading) {
     if (heading.trains.sequence_length > 0) trains.set("sequence_length", heading.trains.sequence_length);
     line.set("trains", std::move(trains));
   }
+  if (!heading.command.empty()) line.set("command", heading.command);
   if (heading.tuned) line.set("tuned", true);
   if (heading.fair) line.set("fair", true);  // files from before there was this key are as they were
   return dump_json(line);
@@ -177,6 +186,10 @@ std::string line_of(const Heading& heading, const Row& row) {
   if (heading.tuned) line.set("best_synchronous", row.best_synchronous);
   if (row.alone) line.set("alone", json_of(heading, *row.alone));
   if (!row.cautions.empty()) line.set("cautions", row.cautions);
+  if (row.way_to_fit)
+    line.set("way_to_fit", json_object({{"schedule", heading.schedules[row.way_to_fit->schedule]},
+                                        {"change", row.way_to_fit->change},
+                                        {"total_time_s", row.way_to_fit->total_time}}));
   std::vector<JsonValue> schedules;
   for (std::size_t i = 0; i < row.schedules.size(); ++i)
     schedules.push_back(json_of(heading.schedules[i], row.schedules[i]));
@@ -204,6 +217,7 @@ Heading read_heading(const std::string& line, const std::string& file) {
       trains.finish();
     }
     heading.id = reader.text("id");
+    if (reader.has("command")) heading.command = reader.text("command", std::nullopt, kLongText);
     heading.points = static_cast<std::size_t>(reader.whole("points", 0, static_cast<double>(kMostPoints)));
     heading.grid = reader.boolean("grid");
     std::size_t i = 0;
@@ -247,6 +261,12 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
     }
     if (heading.tuned) row.best_synchronous = reader.text("best_synchronous", std::nullopt, kLongText);
     if (reader.has("cautions")) row.cautions = texts_of(reader, "cautions", kMostValues);
+    if (JsonValue* value = reader.find("way_to_fit")) {
+      ObjectReader way(*value, reader.pointer("way_to_fit"), reader.diagnostics());
+      const std::size_t schedule = index_of_schedule(heading, way);
+      row.way_to_fit = {schedule, way.text("change", std::nullopt, kLongText), way.number("total_time_s", kPositive)};
+      way.finish();
+    }
     if (JsonValue* value = reader.find("alone")) {
       ObjectReader alone(*value, reader.pointer("alone"), reader.diagnostics());
       row.alone = read_alone(heading, alone);

@@ -28,7 +28,7 @@ struct TrainedThere {
   bool operator==(const TrainedThere&) const = default;
 };
 
-/// What was swept. Two files belong to one sweep where their headings are equal.
+/// What was swept.
 struct Heading {
   std::string version;   ///< of the program
   std::string scenario;  ///< its name
@@ -41,9 +41,12 @@ struct Heading {
   std::string baseline;                ///< the label of that one
   bool tuned = false;                  ///< the last schedule is the best synchronous one, as Row says which
   bool fair = false;                   ///< rows have Row::alone, and what is over it and over the balanced baseline
+  std::string command{};               ///< that plays it, for people; empty: unknown
 
   bool operator==(const Heading&) const = default;
 };
+/// Whether two files are of one sweep: all is equal but for the command, in which a path may be written otherwise.
+bool same_sweep(const Heading& a, Heading b);
 /// One line, without its end.
 std::string line_of(const Heading& heading);
 
@@ -56,14 +59,22 @@ struct Alone {
   double tokens_per_second = 0;
 };
 
+/// The fastest way to fit that was found where no schedule does.
+struct FittingWay {
+  std::size_t schedule = 0;
+  std::string change;     ///< "implementation fused"
+  double total_time = 0;  ///< of all tokens, in s, about
+};
+
 struct Row {
   std::size_t index = 0;
   Coordinates point;
-  std::string failure;                  ///< empty: it was played
-  std::vector<Metrics> schedules;       ///< as in the heading; those that rows have (metric_table.hpp)
-  std::optional<Alone> alone{};         ///< absent also where no part has room for the training
-  std::string best_synchronous{};       ///< which schedule that is (AddedSchedule::form)
-  std::vector<std::string> cautions{};  ///< "code: message" of cautions_of()
+  std::string failure;                     ///< empty: it was played
+  std::vector<Metrics> schedules;          ///< as in the heading; those that rows have (metric_table.hpp)
+  std::optional<Alone> alone{};            ///< absent also where no part has room for the training
+  std::string best_synchronous{};          ///< which schedule that is (AddedSchedule::form)
+  std::vector<std::string> cautions{};     ///< "code: message" of cautions_of()
+  std::optional<FittingWay> way_to_fit{};  ///< absent also where a schedule fits
 
   bool done() const { return failure.empty(); }
 };

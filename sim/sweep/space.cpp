@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -161,12 +163,44 @@ Axis parse_axis(const std::string& text) {
       throw BadInput(fmt::format("--over {}: a range says how many values it has; write {}={}..{}:{}",
                                  in_quotes(text, 200), axis.pointer, *from, *to, std::abs(*to - *from) + 1));
   }
-  for (std::size_t i = 0; i < axis.values.size(); ++i) {
-    if (axis.values[i].empty()) throw BadInput(fmt::format("--over {}: a value is empty", in_quotes(text, 200)));
-    if (std::find(axis.values.begin(), axis.values.begin() + i, axis.values[i]) != axis.values.begin() + i)
-      throw BadInput(fmt::format("--over {}: {} is there twice", in_quotes(text, 200), in_quotes(axis.values[i])));
-  }
+  if (std::any_of(axis.values.begin(), axis.values.end(), [](const std::string& value) { return value.empty(); }))
+    throw BadInput(fmt::format("--over {}: a value is empty", in_quotes(text, 200)));
   return axis;
+}
+
+void check_distinct(const Axis& axis) {
+  std::set<std::string_view> seen;
+  for (const std::string& value : axis.values)
+    if (!seen.insert(value).second)
+      throw BadInput(fmt::format("--over {}: {} is there twice; write it once, or another axis beside it (--zip)",
+                                 in_quotes(axis.pointer, 200), in_quotes(value)));
+}
+
+void check_distinct(const Space& space) {
+  if (space.kind == Space::Kind::kAxis) return check_distinct(space.axis);
+  for (const Space& part : space.parts) check_distinct(part);
+}
+
+Space zip(std::vector<Space> parts) {
+  Space space{.kind = Space::Kind::kZip, .parts = std::move(parts)};
+  if (space.parts.size() < 2) return space;
+  size_of(space);
+  for (Space& part : space.parts) {
+    std::vector<std::size_t> places(size_of(part));
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    if (part.kind == Space::Kind::kAxis && part.axis.set.empty()) {
+      std::map<std::string, std::size_t> known;
+      std::vector<std::string> once;
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto [at, is_new] = known.emplace(part.axis.values[i], once.size());
+        places[i] = at->second;
+        if (is_new) once.push_back(part.axis.values[i]);
+      }
+      part.axis.values = std::move(once);
+    }
+    space.places.push_back(std::move(places));
+  }
+  return space;
 }
 
 bool is_knob_name(const std::string& text) {
@@ -199,6 +233,7 @@ std::size_t size_of(const Space& space) {
       return size;
     }
     case Space::Kind::kZip: {
+      if (!space.places.empty()) return space.places.front().size();
       std::vector<std::size_t> sizes;
       for (const Space& part : space.parts) sizes.push_back(size_of(part));
       for (const std::size_t size : sizes)
@@ -242,7 +277,8 @@ Coordinates point_of(const Space& space, std::size_t index) {
       return point;
     }
     case Space::Kind::kZip:
-      for (const Space& part : space.parts) append(point, point_of(part, index));
+      for (std::size_t i = 0; i < space.parts.size(); ++i)
+        append(point, point_of(space.parts[i], space.places.empty() ? index : space.places[i][index]));
       return point;
     case Space::Kind::kLatin:
       for (std::size_t i = 0; i < space.parts.size(); ++i) {

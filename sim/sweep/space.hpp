@@ -40,19 +40,28 @@ struct Space {
   enum class Kind : std::uint8_t {
     kAxis,     ///< the values of `axis`
     kProduct,  ///< every combination of a point of each part
-    kZip,      ///< the first points of all parts, the second ones, ...: parts of one length
+    kZip,      ///< zip()
     kLatin,    ///< latin_hypercube()
   };
   Kind kind = Kind::kProduct;
   Axis axis{};
   std::vector<Space> parts{};
-  std::vector<std::vector<std::size_t>> places{};  ///< of a Latin hypercube: by part, a permutation of the points
+  /// By part: of a Latin hypercube a permutation of the points, of a zip the part's point at each of them.
+  std::vector<std::vector<std::size_t>> places{};
 };
 
 /// `points` points, at least one, in which every value of each part occurs equally often, or once more: value
 /// floor(p m / n) of a part with m values, where p is the point's place in a permutation of the n points that the seed
 /// and the part's number give (McKay et al. 1979).
 Space latin_hypercube(std::vector<Space> parts, std::size_t points, std::uint64_t seed);
+
+/// The first points of all parts, the second ones, ... Beside another part an axis may have a value several times: two
+/// clusters at one price. It then holds the value once. Throws BadInput where parts differ in length.
+Space zip(std::vector<Space> parts);
+
+/// Throws BadInput where an axis has a value twice.
+void check_distinct(const Axis& axis);
+void check_distinct(const Space& space);
 
 /// The number of points. Throws BadInput where it is above kMostPoints, or a zip's parts differ in length.
 std::size_t size_of(const Space& space);

@@ -23,6 +23,7 @@
 #include "sim/sweep/summary.hpp"
 #include "sim/what_if/best_synchronous.hpp"
 #include "sim/what_if/warnings.hpp"
+#include "sim/what_if/ways_to_fit.hpp"
 
 namespace accosim {
 namespace {
@@ -121,6 +122,23 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   return heading;
 }
 
+namespace {
+
+/// Where no schedule fits; it is looked for only there, since it takes as long as some comparisons.
+std::optional<FittingWay> way_to_fit(std::vector<RunResult>& results, const LoadedScenario& loaded,
+                                     const std::vector<int>& indices, const Evaluations& evaluations) {
+  if (std::any_of(results.begin(), results.end(), [](const RunResult& result) { return result.fits(); })) return {};
+  const WhatIf what_if(loaded, evaluations);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i].ways_to_fit = ways_to_fit(what_if, static_cast<std::size_t>(indices[i]));
+  const std::optional<FastestFit> fastest = fastest_fit(results);
+  if (!fastest) return {};
+  return FittingWay{static_cast<std::size_t>(fastest->result - results.data()), fastest->change,
+                    fastest->total_time.value};
+}
+
+}  // namespace
+
 Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, NetworkKind network, PartCache& cache) {
   Row row{index, point_of(sweep.space, index), {}, {}, {}, {}};
   try {
@@ -139,7 +157,8 @@ Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, Ne
         throw BadInput("no synchronous schedule can be played here; leave the best one out with --no-tuned");
       row.best_synchronous = scenario.best_synchronous->name();
     }
-    const std::vector<RunResult> results = compare(scenario, indices, evaluations);
+    std::vector<RunResult> results = compare(scenario, indices, evaluations);
+    row.way_to_fit = way_to_fit(results, loaded, indices, evaluations);
     row.schedules.assign(results.begin(), results.end());
     for (const Warning& each : cautions_of(scenario, results.front().costs))
       row.cautions.push_back(each.code + ": " + each.message);

@@ -60,7 +60,7 @@ Space read_space(JsonValue& value, const std::string& pointer, Diagnostics& diag
     if (reader.has("product")) {
       space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "product", knob, depth)};
     } else if (reader.has("zip")) {
-      space = {.kind = Space::Kind::kZip, .parts = read_parts(reader, "zip", knob, depth)};
+      space = zip(read_parts(reader, "zip", knob, depth));
     } else if (reader.has("latin_hypercube")) {
       std::vector<Space> parts = read_parts(reader, "latin_hypercube", knob, depth);
       const int points = reader.integer("points", 1, static_cast<int>(kMostValues));
@@ -108,6 +108,11 @@ Sweep read_sweep(const std::string& text, const std::string& path) {
     sweep.fair = reader.boolean("fair", false);
     sweep.tuned = reader.boolean("tuned", true);
     sweep.space = {.kind = Space::Kind::kProduct, .parts = read_parts(reader, "over", knob_axes(sweep), 0)};
+    try {
+      check_distinct(sweep.space);
+    } catch (const BadInput& error) {
+      reader.fail("over", error.what());
+    }
     reader.finish();
   }
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);

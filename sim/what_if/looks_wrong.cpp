@@ -16,15 +16,16 @@ namespace {
 /// The fastest GPU of a generation.
 struct Generation {
   std::string_view architecture;
-  BytesPerSecond nvlink;  ///< all of a GPU's NVLinks in one direction: NVIDIA's data sheets, which add up both, halved
-  BytesPerSecond pcie;    ///< 16 lanes
-  FlopsPerSecond dense;   ///< matrix products in 16 bits, dense: half of what data sheets say with sparsity
+  BytesPerSecond
+      nvlink;  ///< all of a GPU's NVLinks in one direction: NVIDIA's data sheets, which add up both, halved; 0: none
+  BytesPerSecond pcie;   ///< 16 lanes
+  FlopsPerSecond dense;  ///< matrix products in 16 bits, dense: half of what data sheets say with sparsity
 };
 constexpr Generation kGenerations[] = {
-    {"volta", {150e9}, {16e9}, {130e12}},
-    {"ampere", {300e9}, {32e9}, {312e12}},
-    {"hopper", {450e9}, {64e9}, {990e12}},
-    {"blackwell", {900e9}, {128e9}, {2500e12}},
+    {"volta", {150e9}, {16e9}, {130e12}},     {"turing", {50e9}, {16e9}, {131e12}},
+    {"ampere", {300e9}, {32e9}, {312e12}},    {"ada", {0}, {32e9}, {364e12}},
+    {"hopper", {450e9}, {64e9}, {990e12}},    {"blackwell", {900e9}, {128e9}, {2500e12}},
+    {"blackwell_rtx", {0}, {64e9}, {504e12}},
 };
 
 /// The fastest adapter of a kind that is sold, by the pages of those who sell or rent it.
@@ -49,9 +50,14 @@ std::optional<Warning> inside(const Cluster& cluster, std::size_t group) {
   const NodeGroup& nodes = cluster.nodes[group];
   const Generation* const known = generation_of(nodes.devices.front());
   if (known == nullptr || nodes.gpus < 2) return std::nullopt;
-  const bool pcie = nodes.intra.kind == "pcie";
+  const bool pcie = is_over_pcie(nodes.intra.kind);
   const BytesPerSecond most = pcie ? known->pcie : known->nvlink, written = nodes.intra.bandwidth;
   if (written <= kRounding * most) return std::nullopt;
+  if (most <= BytesPerSecond{0})
+    return Warning{"looks_wrong",
+                   fmt::format("{} is {}, and no GPU of the generation {} has NVLink",
+                               of_group(cluster, group, "intra/kind"), nodes.intra.kind, known->architecture),
+                   fmt::format("write \"pcie\", and the bandwidth of PCIe: {}", to_text(known->pcie))};
   return Warning{"looks_wrong",
                  fmt::format("{} is {}, and {} of the generation {} has {} in one direction",
                              of_group(cluster, group, "intra/bandwidth"), to_text(written), pcie ? "PCIe" : "NVLink",

@@ -173,6 +173,32 @@ std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const
 
 }  // namespace
 
+namespace {
+
+/// The one with which it fits, after those before it; nullptr where there is none.
+const WayToFit* last_way(const WaysToFit& ways) {
+  const WayToFit* const last = !ways.together.empty() ? &ways.together.back()
+                               : ways.alone.empty()   ? nullptr
+                                                      : &ways.alone.front();
+  return last != nullptr && last->fits() ? last : nullptr;
+}
+
+}  // namespace
+
+std::optional<FastestFit> fastest_fit(const std::vector<RunResult>& results) {
+  std::optional<FastestFit> fastest;
+  for (const RunResult& result : results) {
+    const WayToFit* const last = last_way(result.ways_to_fit);
+    if (last == nullptr) continue;
+    const Seconds time = last->time_ratio * result.total_time;
+    if (fastest && time >= fastest->total_time) continue;
+    std::string change;
+    for (const WayToFit& way : result.ways_to_fit.together) change += (change.empty() ? "" : ", ") + way.change;
+    fastest = FastestFit{&result, change.empty() ? last->change : change, time};
+  }
+  return fastest;
+}
+
 WaysToFit ways_to_fit(const WhatIf& what_if, std::size_t schedule) {
   const Trials trials(what_if, schedule);
   const Trial now = what_if.now(schedule);

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "sim/result/metrics.hpp"
 #include "sim/result/way_to_fit.hpp"
 #include "sim/what_if/what_if.hpp"
 
@@ -15,6 +18,15 @@ namespace accosim {
 /// reshard_after_forward, reshard_after_backward, all_reduce, sync, optimizer_sharding and gradient_as_bucket_view.
 /// Leaves out what is set already, what the scenario cannot have, and what saves less than 0.05 GiB.
 WaysToFit ways_to_fit(const WhatIf& what_if, std::size_t schedule);
+
+/// Of results with their ways to fit: the one that then takes least time.
+struct FastestFit {
+  const RunResult* result = nullptr;
+  std::string change;  ///< "implementation fused, activation_recompute full"
+  Seconds total_time;  ///< of all tokens, about
+};
+/// Nothing where no change that was tried is enough.
+std::optional<FastestFit> fastest_fit(const std::vector<RunResult>& results);
 
 /// In words: the largest micro-batch, and the best ways with GiB and time.
 std::string in_words(const WaysToFit& ways);

@@ -87,7 +87,8 @@ std::vector<Seed> seeds_of(const Parser& parser) {
   if (kind == "scenario")  // with everything in one file
     for (const char* folder : {"scenarios", "scenarios/paper"})
       for (const fs::path& file : files_in(fs::path(data_dir()) / folder))
-        seeds.push_back({"resolved " + file.filename().string(), load_scenario(file.string(), {}).resolved()});
+        if (file.stem().extension() != ".sweep")
+          seeds.push_back({"resolved " + file.filename().string(), load_scenario(file.string(), {}).resolved()});
   require(!seeds.empty(), "no seed of " + kind);
   return seeds;
 }

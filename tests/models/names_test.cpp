@@ -8,6 +8,7 @@
 
 #include "models/read/library.hpp"
 #include "models/read/load.hpp"
+#include "models/spec/constants.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
@@ -125,6 +126,29 @@ TEST(Names, ANameOfTwoPlacesIsRefusedWithBoth) {
     EXPECT_EQ(errors_of(entry.name), Lines{}) << entry.name;
   }
   EXPECT_EQ(names, (Lines{"scenarios/same", "other", "paper/same"}));
+}
+
+TEST(Names, DevicesAndClustersAreListedInTheOrderOfTime) {
+  const Scratch scratch;
+  constants();  // which are read once, from where they are
+  const auto device = [&](const std::string& name, const std::string& architecture) {
+    scratch.write("calibration/profiles/" + name + ".json", R"({"schema": "accosim.device/1", "name": ")" + name +
+                                                                R"(", "peak": {"fp32": "10 TFLOP/s"},
+      "gemm_efficiency": 0.7, "flash_attention_efficiency": 0.5, "memory_bandwidth": "1 TB/s", "memory_efficiency": 0.8,
+      "memory": "16 GiB", "launch_interval": "4 us")" + architecture +
+                                                                "}");
+  };
+  device("a-new", R"(, "architecture": "blackwell")");
+  device("b-unknown", "");
+  device("c-old", R"(, "architecture": "volta")");
+  scratch.write("calibration/profiles/d-child.json", R"({"schema": "accosim.device/1", "inherits": "c-old.json"})");
+  for (const auto& [name, gpu] : {std::pair("x", "a-new"), std::pair("y", "d-child")})
+    scratch.write(std::string("scenarios/clusters/") + name + ".json",
+                  std::string(R"({"schema": "accosim.cluster/1", "nodes": [{"gpus": 1, "device": ")") + gpu + "\"}]}");
+  const Elsewhere elsewhere("/", scratch.path(""));
+  Lines listed;
+  for (const LibraryEntry& entry : list_library()) listed.push_back(entry.name + " " + entry.architecture);
+  EXPECT_EQ(listed, (Lines{"c-old volta", "d-child volta", "a-new blackwell", "b-unknown ", "y volta", "x blackwell"}));
 }
 
 TEST(Names, OneThatIsUnknownTellsTheNearestAndWhereAllAre) {

@@ -34,6 +34,24 @@ TEST(List, NamesWhatIsShipped) {
   EXPECT_EQ(accosim({"list", "device"}).out.find("llama"), std::string::npos);
 }
 
+TEST(List, HasDevicesAndClustersByGeneration) {
+  const std::string out = accosim({"list", "clusters"}).out;
+  std::size_t at = 0;
+  for (const char* line : {"clusters\n", "\n  volta\n", "\n    dgx1-v100-4x8 ", "\n  ampere\n", "\n    dgx-a100-4x8 ",
+                           "\n  ada\n", "\n    l40s-1x8 ", "\n  hopper\n", "\n    dgx-h200-1x8 ", "\n  blackwell\n",
+                           "\n    gb200-nvl72 ", "\n  blackwell_rtx\n", "\n    rtx-pro-6000-1x4 "}) {
+    at = out.find(line, at);
+    ASSERT_NE(at, std::string::npos) << line << out;
+    at += std::string(line).size() - 1;
+  }
+  std::map<std::string, Json> listed;
+  for (const Json& entry : Json::parse(accosim({"list", "--json"}).out)["entries"].elements())
+    listed[entry["name"].text()] = entry["architecture"];
+  EXPECT_EQ(listed["gb200-nvl72"], "blackwell");
+  EXPECT_EQ(listed["V100-PCIE-32GB"], "volta");
+  EXPECT_TRUE(listed["llama-3-8b"].is_null());
+}
+
 TEST(Exit, CodesSayWhoseFaultItWas) {
   EXPECT_EQ(accosim({"--help"}).exit_code, 0);
   EXPECT_EQ(accosim({"--version"}).exit_code, 0);

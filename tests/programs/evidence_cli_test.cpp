@@ -351,9 +351,9 @@ TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
   EXPECT_EQ(accosim({"fit", samples, "--profile", "A100-SXM4"}).exit_code, 1);
   EXPECT_EQ(accosim({"fit", samples, samples}).exit_code, 1);
   EXPECT_EQ(accosim({"fit", "calibration/tables/gemm_rates.csv", "--profile", "H100-SXM"}).exit_code, 1);
-  const ProgramRun unknown = accosim({"fit", scratch.write("b200.json", document.text("NVIDIA B200"))});
+  const ProgramRun unknown = accosim({"fit", scratch.write("a40.json", document.text("NVIDIA A40"))});
   EXPECT_EQ(unknown.exit_code, 1);
-  EXPECT_NE(unknown.err.find("no shipped profile is of \"NVIDIA B200\": write --profile"), std::string::npos)
+  EXPECT_NE(unknown.err.find("no shipped profile is of \"NVIDIA A40\": write --profile"), std::string::npos)
       << unknown.err;
 }
 

@@ -57,8 +57,12 @@ const std::vector<Mistake> kMistakes{
      R"("H100-PCIe", "H100-SXM-96GB-500W", "H100-SXM")"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/device=A100)"}, R"("A100-SXM4-80GB")"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/device=V100-32GB)"}, R"("V100-SXM2-32GB")"},
-    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/device=B200)"}, R"({"inherits": "H100-SXM")"},
-    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/device=RTX4090)"}, R"({"inherits": "H100-SXM")"},
+    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/device=A40)"}, R"({"inherits": "A100-PCIE-80GB")"},
+    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/device=RTX 6000 Ada)"},
+     R"({"inherits": "A100-PCIE-80GB")"},
+    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/device=NVIDIA RTX PRO 6000)"}, R"("RTX-PRO-6000")"},
+    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/device=RTX4080)"},
+     R"({"inherits": "A100-PCIE-80GB")"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/intra/bandwidth=900 GB/s)"},
      R"(has 450 GB/s in one direction)"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/cluster/nodes/0/intra/bandwidth=450)"}, R"("100 Gbit/s" (bits))"},
@@ -124,7 +128,7 @@ TEST(Mistakes, EachIsToldInWordsThatMendIt) {
   folder.write("mixtral.json", R"({"model_type": "mixtral", "num_local_experts": 8})");
   folder.write("deepseek.json", R"({"model_type": "deepseek_v3", "n_routed_experts": 256, "q_lora_rank": 1536})");
   for (const char* const file : {"a.json", "all_reduce.log"}) folder.write(file, "{}");
-  ASSERT_EQ(kMistakes.size(), 66U);
+  ASSERT_EQ(kMistakes.size(), 68U);
   for (const Mistake& mistake : kMistakes) {
     std::vector<std::string> words;
     std::string line;

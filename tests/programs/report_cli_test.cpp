@@ -191,7 +191,10 @@ TEST(Report, OfASweepHasItsRowsAndWords) {
   const ProgramRun run = accosim({"report", rows, "-o", page});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json document = document_of(page), sweep = document["sweep"];
-  EXPECT_EQ(document["command"].text(), "accosim report " + rows + " --output " + page);
+  EXPECT_EQ(document["command"].text(),
+            "accosim sweep h100_a100 --schedule zero1 --over /cluster/nodes/1/count=1,0,4 --over "
+            "/training/gradient_accumulation_steps=8,0 --fair -o " +
+                rows + "\naccosim report " + rows + " --output " + page);
   EXPECT_EQ(sweep["axes"].elements()[0]["name"].text(), "A100 nodes");
   const std::vector<Json> scores = sweep["scores"].elements();
   ASSERT_EQ(scores.size(), 4U) << "same batch, tokens, time, alone";

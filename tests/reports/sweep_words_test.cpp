@@ -80,12 +80,10 @@ TEST(SweepWords, TheCheapestPointWithItsDoubt) {
   // Twice as much; independent errors of 0.1 each: 2 x exp(-+ 1.28155 x 0.1 x sqrt(2)) = 1.67 to 2.40.
   SweepRows rows = priced_rows();
   const std::string words = ranking_in_words(rows, {Score::kCost, {}});
-  EXPECT_NE(words.find("Of all points the cheapest is cluster = a, with ddp: all tokens in 1:00:00"), std::string::npos)
-      << words;
-  EXPECT_NE(
-      words.find(" The next, cluster = b, takes 2 times as much (80 %: 1.67 to 2.4). The dearest takes 3 times as "
-                 "much."),
-      std::string::npos)
+  EXPECT_NE(words.find("Of all points the cheapest is a, with ddp: all tokens in 1:00:00"), std::string::npos) << words;
+  EXPECT_NE(words.find(" The next, b, takes 2 times as much (80 %: 1.67 to 2.4). The dearest takes 3 times as "
+                       "much."),
+            std::string::npos)
       << words;
   EXPECT_EQ(words.find("samples"), std::string::npos) << words;
   // 1.1 x exp(-0.181) = 0.92 is below 1.
@@ -102,11 +100,48 @@ TEST(SweepWords, PointsThatCannotBeComparedAreNamed) {
   EXPECT_NE(ranking_in_words(rows, {Score::kTime, {}}).find("Points ask for updates of 96 to 192 samples"),
             std::string::npos);
   for (Metrics& figures : rows.rows[0].schedules) figures.cost.reset();
-  EXPECT_NE(counts_in_words(rows, {Score::kCost, {}})
-                .find("1 point (cluster = a) has no price_per_gpu_hour and takes no part."),
+  EXPECT_NE(counts_in_words(rows, {Score::kCost, {}}).find("1 point (a) has no price_per_gpu_hour and takes no part."),
             std::string::npos)
       << counts_in_words(rows, {Score::kCost, {}});
   EXPECT_EQ(counts_in_words(rows, {Score::kTime, {}}).find("price"), std::string::npos);
+}
+
+TEST(SweepWords, ANameTellsAPointAndWhatStandsBesideItDoesNot) {
+  SweepRows rows = priced_rows();
+  rows.heading.axes = {{"/cluster", {"a.json", "b.json", "c.json"}},
+                       {"/cluster/nodes/0/price_per_gpu_hour", {"2", "3"}, {}, "price of a GPU-hour"},
+                       {"/cluster/nodes/0/count", {"4", "8"}, {}, "nodes"}};
+  rows.heading.grid = false;
+  const std::size_t prices[] = {0, 1, 0};
+  for (std::size_t i = 0; i < 3; ++i) rows.rows[i].point = {i, prices[i], i == 2 ? 1U : 0U};
+  EXPECT_EQ(telling_axes(rows), std::vector<std::size_t>{0});
+  EXPECT_EQ(point_in_words(rows, rows.rows[1]), "b");
+  EXPECT_EQ(beside_in_words(rows), "Beside cluster: price of a GPU-hour 2, 3, 2; nodes 4, 4, 8.");
+  // Where one cluster comes with two numbers of nodes, both are said.
+  rows.rows[2].point[0] = 1;
+  EXPECT_EQ(telling_axes(rows), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(point_in_words(rows, rows.rows[2]), "b, price of a GPU-hour = 2, 8 nodes");
+  rows.heading.grid = true;
+  EXPECT_EQ(telling_axes(rows).size(), 3U);
+  EXPECT_EQ(beside_in_words(rows), "");
+}
+
+// 60 of 40 GiB, and 2 h where the schedule would take 1 h and cost 16.
+TEST(SweepWords, WhereNothingFitsItIsSaidWhatWould) {
+  SweepRows rows = priced_rows();
+  EXPECT_TRUE(unfit_points_in_words(rows).empty());
+  for (Metrics& figures : rows.rows[0].schedules) {
+    figures.fit.verdict = FitVerdict::kDoesNotFit;
+    figures.memory_resident = Bytes{60 * 0x1p30};
+    figures.memory_capacity = Bytes{40 * 0x1p30};
+  }
+  const std::string needs = "Nothing fits at a: ddp, which comes nearest, needs 60.0 GiB of 40.0 GiB a GPU. ";
+  EXPECT_EQ(unfit_points_in_words(rows), std::vector<std::string>{needs + "No change that was tried makes one fit."});
+  rows.rows[0].way_to_fit = FittingWay{0, "activation_recompute full", 7200};
+  EXPECT_EQ(unfit_points_in_words(rows),
+            std::vector<std::string>{needs +
+                                     "ddp fits with activation_recompute full: about 2:00:00, at a cost of about 32."});
+  EXPECT_EQ(counts_in_words(rows, {}).find("Into memory"), std::string::npos) << "said once";
 }
 
 TEST(SweepWords, WhatAllPointsTrainIsNamed) {
@@ -123,8 +158,9 @@ TEST(SweepWords, CautionsAreSaidOnceAKind) {
   EXPECT_TRUE(cautions_in_words(rows).empty());
   rows.rows[0].cautions = {"looks_wrong: 400 GB/s", "extrapolated: 30 %"};
   for (const std::size_t i : {1, 2}) rows.rows[i].cautions = {"extrapolated: 40 %"};
-  EXPECT_EQ(cautions_in_words(rows), (std::vector<std::string>{"Caution at all 3 points: 30 % (extrapolated)",
-                                                               "Caution at 1 point: 400 GB/s (looks_wrong)"}));
+  EXPECT_EQ(cautions_in_words(rows),
+            (std::vector<std::string>{"Caution at all 3 points, at the first: 30 % (extrapolated)",
+                                      "Caution at 1 point: 400 GB/s (looks_wrong)"}));
 }
 
 TEST(SweepPage, BeginsWithWhatIsAskedFor) {

@@ -137,22 +137,22 @@ TEST(GpuCases, OnOneGpuAnUpdateOfEveryAlgorithmIsItsMicroBatchesAndItsOptimizerO
 TEST(GpuCases, AnUnknownGpuCannotBeAsked) {
   GpuDocument document = document_with_steps();
   Published published;
-  add_gpu_cases(published, read_gpu_samples(document.text("NVIDIA B200"), "b.json"), "b", "b.json");
+  add_gpu_cases(published, read_gpu_samples(document.text("NVIDIA A40"), "b.json"), "b", "b.json");
   ASSERT_EQ(published.cases.size(), 4u);
   for (const PublishedCase& one : published.cases) {
     EXPECT_EQ(one.not_expressible,
-              "no shipped profile is of NVIDIA B200; name the nearest part or a file with --profile");
-    EXPECT_EQ(one.device, "NVIDIA B200");
+              "no shipped profile is of NVIDIA A40; name the nearest part or a file with --profile");
+    EXPECT_EQ(one.device, "NVIDIA A40");
     EXPECT_NE(one.published, "");
   }
   EXPECT_EQ(validate(published, {}).groups.front().score.not_expressible, 4);
   // From the profile of a part that is near it, as the fit itself.
   Published named;
-  add_gpu_cases(named, read_gpu_samples(document.text("NVIDIA B200"), "b.json"), "h100", "b.json", "H100-SXM");
+  add_gpu_cases(named, read_gpu_samples(document.text("NVIDIA A40"), "b.json"), "h100", "b.json", "H100-SXM");
   ValidateOptions options;
   options.network = NetworkKind::kReference;
   const Validation validation = validate(named, options);
-  EXPECT_EQ(named.cases.front().device, "NVIDIA B200");
+  EXPECT_EQ(named.cases.front().device, "NVIDIA A40");
   EXPECT_NEAR(row_of(validation, "gpt2 2x1024 micro_batch, 50304 words").error(), 0, 0.03);
 }
 

@@ -223,9 +223,14 @@ TEST(Warnings, AskAboutWhatNoHardwareHas) {
   EXPECT_EQ(
       asked({"/cluster/nodes/0/device/peak/bf16=624 TFLOP/s"}),
       "the peak of A100-SXM4-80GB in bf16 is 624 TFLOP/s, and the fastest GPU of the generation ampere has 312\n");
-  // No shipped scenario is asked about anything.
+  // Ada has no NVLink at all.
+  EXPECT_EQ(asked({"/cluster/nodes/0/device/architecture=ada"}),
+            "/cluster/nodes/0/intra/kind is nvswitch, and no GPU of the generation ada has NVLink\n");
+  // Nothing shipped is asked about anything.
   for (const ShippedFile& file : shipped_files(FileKind::kScenario))
     EXPECT_TRUE(looks_wrong(load_scenario(file.name, {}).scenario.cluster).empty()) << file.name;
+  for (const ShippedFile& file : shipped_files(FileKind::kCluster))
+    EXPECT_TRUE(looks_wrong(load_cluster(file.name)).empty()) << file.name;
 }
 
 const Warning* ranks_wait_of(const RunResult& result) {

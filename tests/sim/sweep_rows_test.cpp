@@ -77,6 +77,7 @@ TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
   row.schedules[1].over_alone = 1.6;
   row.schedules[1].over_alone_interval = Interval{1.4, 1.9};
   row.cautions = {"looks_wrong: links are faster than any"};
+  row.way_to_fit = FittingWay{1, "implementation fused", 7200};
   const std::string line = line_of(heading, row);
   const Row back = read_row(heading, line, "f", 2);
   EXPECT_EQ(line_of(heading, back), line);
@@ -85,6 +86,10 @@ TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
   EXPECT_EQ(back.alone->schedule, 1U);
   EXPECT_EQ(back.schedules[1].over_alone, 1.6);
   EXPECT_EQ(back.cautions, row.cautions);
+  ASSERT_TRUE(back.way_to_fit);
+  EXPECT_EQ(back.way_to_fit->schedule, 1U);
+  EXPECT_EQ(back.way_to_fit->change, "implementation fused");
+  EXPECT_EQ(back.way_to_fit->total_time, 7200);
   EXPECT_EQ(back.schedules[0].over_alone, std::nullopt);
   row.alone = Alone{"", "", 0, 96, 12.5};  // all GPUs, which are alike
   EXPECT_EQ(line_of(heading, read_row(heading, line_of(heading, row), "f", 2)), line_of(heading, row));
@@ -92,6 +97,16 @@ TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
   other.replace(other.find(R"("schedule":"acco")"), 17, R"("schedule":"accu")");
   EXPECT_NE(wrong([&] { read_row(heading, other, "f", 2); }).find("/alone/schedule: is none of the heading"),
             std::string::npos);
+}
+
+TEST(SweepRows, TheCommandMayBeWrittenOtherwise) {
+  Heading heading = heading_of_two_axes(), other = heading;
+  heading.command = "accosim sweep mine.json --over /a=1,2";
+  EXPECT_EQ(read_heading(line_of(heading), "f"), heading);
+  other.command = "accosim sweep ./mine.json --over /a=1,2";
+  EXPECT_TRUE(same_sweep(heading, other));
+  other.id = "another";
+  EXPECT_FALSE(same_sweep(heading, other));
 }
 
 TEST(SweepRows, ALineThatIsNoneIsToldByItsNumber) {

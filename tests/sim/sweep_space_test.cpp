@@ -21,7 +21,7 @@ Space axis(const std::string& text) { return {.kind = Space::Kind::kAxis, .axis 
 
 std::string refusal(const std::string& text) {
   try {
-    parse_axis(text);
+    check_distinct(parse_axis(text));
   } catch (const BadInput& error) {
     return error.what();
   }
@@ -109,11 +109,22 @@ TEST(SweepSpace, AProductIsEveryCombinationAndTheLastAxisChangesFastest) {
 }
 
 TEST(SweepSpace, AZipTakesValuesSideBySideAndNeedsAsManyOfEach) {
-  const Space space{.kind = Space::Kind::kZip, .parts = {axis("/a=1,2,3"), axis("/b=x,y,z")}};
+  const Space space = zip({axis("/a=1,2,3"), axis("/b=x,y,z")});
   ASSERT_EQ(size_of(space), 3U);
   EXPECT_EQ(point_of(space, 2), (Coordinates{2, 2}));
-  const Space uneven{.kind = Space::Kind::kZip, .parts = {axis("/a=1,2,3"), axis("/b=x,y")}};
-  EXPECT_THROW(size_of(uneven), BadInput);
+  EXPECT_THROW(zip({axis("/a=1,2,3"), axis("/b=x,y")}), BadInput);
+}
+
+// Two clusters may cost the same: what is beside the price tells them apart. By itself an axis has a value once.
+TEST(SweepSpace, AValueMayComeTwiceBesideAnotherAxis) {
+  const Space priced = zip({axis("/cluster=a,b,c,d"), axis("/price=2,3,2,4")});
+  EXPECT_NO_THROW(check_distinct(priced));
+  ASSERT_EQ(size_of(priced), 4U);
+  EXPECT_EQ(axes_of(priced)[1].values, (Values{"2", "3", "4"}));
+  EXPECT_EQ(point_of(priced, 2), (Coordinates{2, 0}));
+  EXPECT_EQ(point_of(priced, 3), (Coordinates{3, 2}));
+  EXPECT_EQ(settings_of(axes_of(priced), point_of(priced, 2)), (Values{"/cluster=c", "/price=2"}));
+  EXPECT_THROW(check_distinct(zip({axis("/price=2,2,3")})), BadInput) << "nothing is beside it";
 }
 
 TEST(SweepSpace, MorePointsThanCanBeCountedAreRefused) {

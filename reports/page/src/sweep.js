@@ -220,8 +220,9 @@ function showSweepWords(sweep) {
     ...[...best, score.answer].map((text) => el('p', {class: 'answer', dir: 'auto'}, text)));
   if (score.crossovers.length > 0)
     byId('answer').append(el('ul', {}, score.crossovers.map((text) => el('li', {dir: 'auto'}, text))));
-  byId('answer').append(...sweep.cautions.map((text) => el('p', {class: 'question', dir: 'auto'}, text)));
-  byId('sweep-wins').append(...sweep.axes.map((axis, a) => el('details', {}, el('summary', {}, 'by ', nameOf(axis.name)),
+  byId('answer').append(...[...sweep.unfit, sweep.beside, ...sweep.cautions].filter((text) => text)
+    .map((text) => el('p', {class: 'question', dir: 'auto'}, text)));
+  byId('sweep-wins').append(...sweep.axes.flatMap((axis, a) => !axis.telling ? [] : el('details', {}, el('summary', {}, 'by ', nameOf(axis.name)),
     el('div', {class: 'wide'}, table('Share of the points at which each schedule is the fastest',
       [nameOf(axis.title), ...sweep.schedules.map(nameOf)],
       axis.values.map((value, i) => [nameOf(value), ...score.wins[a][i].map(percentOf)]))))));

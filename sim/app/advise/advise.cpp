@@ -221,8 +221,10 @@ void write_winner(const Answer& answer, const std::string& path) {
 
 std::vector<Varied> over_of(const Arguments& arguments) {
   std::vector<Varied> over;
-  for (const std::string& text : arguments.texts("--over"))
+  for (const std::string& text : arguments.texts("--over")) {
     over.push_back(is_knob_name(text) ? Varied{{}, &knob_named(text)} : Varied{parse_axis(text)});
+    check_distinct(over.back().axis);
+  }
   return over;
 }
 

@@ -1,5 +1,6 @@
 // The verb `report`: a comparison as one page, which opens anywhere and without a network.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -58,29 +59,7 @@ std::vector<Option> options() {
 }
 
 /// The command that was given, without --force.
-std::string command_of(const Arguments& arguments) {
-  std::string command = "accosim report";
-  const auto add = [&](const std::string& name, const std::string& value) {
-    command += (name[0] == '-' ? " " + name : "") + " " + in_shell(value);
-  };
-  const auto add_all = [&](const Option& option, const Texts& texts) {
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      const bool named = i % static_cast<std::size_t>(option.words) == 0;
-      add(named ? name_of(option) : "", texts[i]);
-    }
-  };
-  for (const Option& option : options()) {
-    const std::string name = name_of(option);
-    const auto argument = arguments.all.find(name);
-    if (argument == arguments.all.end() || !argument->second.given) continue;
-    const OptionValue& value = argument->second.value;
-    if (const auto* const text = std::get_if<std::string>(&value)) add(name, *text);
-    if (const auto* const number = std::get_if<int>(&value)) add(name, std::to_string(*number));
-    if (const auto* const number = std::get_if<double>(&value)) add(name, shortest(*number));
-    if (const auto* const texts = std::get_if<Texts>(&value)) add_all(option, *texts);
-  }
-  return command;
-}
+std::string command_of(const Arguments& arguments) { return command_of("report", options(), {"--force"}, arguments); }
 
 std::vector<std::string> devices_of(const Scenario& scenario) {
   std::vector<std::string> names;
@@ -174,11 +153,12 @@ Mode of_a_run() {
           {"--set", one_run}, {"--schedule", one_run}, {"--seeds", one_run}, {"--ladder", one_run}, {kRanks, one_run}}};
 }
 
-/// Whether the file holds rows of a sweep. Standard input is a scenario's.
+/// Whether the file holds rows of a sweep, or would by its name. Standard input is a scenario's.
 bool is_rows(const std::string& path) {
   constexpr std::size_t kBeginning = 64;
   std::ifstream in(path, std::ios::binary);
   std::string beginning(kBeginning, '\0');
+  if (!in) return std::filesystem::path(path).extension() == ".jsonl";
   in.read(beginning.data(), kBeginning);
   return path != "-" && beginning.rfind(kRowsBegin, 0) == 0;
 }
@@ -191,7 +171,8 @@ ExitCode report_sweep(const Arguments& arguments) {
   check_score(rows.heading, merit.by);
   check_priced(are_priced(rows), merit.by);
   WholeFile file(output);
-  write_sweep_page(file.stream(), rows, command_of(arguments), merit);
+  const std::string played = rows.heading.command.empty() ? "" : rows.heading.command + " -o " + in_shell(input) + "\n";
+  write_sweep_page(file.stream(), rows, played + command_of(arguments), merit);
   file.commit();
   return ExitCode::kDone;
 }

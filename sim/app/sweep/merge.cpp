@@ -20,7 +20,7 @@ namespace {
 /// Adds the rows of one more file. What is in two files is settled later.
 void add(SweepRows& all, const std::string& path, std::vector<std::string>& from) {
   SweepRows more = read_rows(path);
-  if (!from.empty() && !(more.heading == all.heading))
+  if (!from.empty() && !same_sweep(more.heading, all.heading))
     throw BadInput(fmt::format("{} and {} are of different sweeps, scenarios or versions; merge parts of one",
                                in_quotes(from.front(), 300), in_quotes(path, 300)));
   all.heading = more.heading;

@@ -104,9 +104,11 @@ Sweep sweep_of(const Arguments& arguments, Texts& inputs) {
   if (arguments.given("--latin-hypercube"))
     sweep.space = latin_hypercube(std::move(axes), static_cast<std::size_t>(arguments.whole("--latin-hypercube")),
                                   static_cast<std::uint64_t>(arguments.whole("--seed")));
+  else if (arguments.flag("--zip"))
+    sweep.space = zip(std::move(axes));
   else
-    sweep.space = {.kind = arguments.flag("--zip") ? Space::Kind::kZip : Space::Kind::kProduct,
-                   .parts = std::move(axes)};
+    sweep.space = {.kind = Space::Kind::kProduct, .parts = std::move(axes)};
+  check_distinct(sweep.space);
   return sweep;
 }
 
@@ -170,7 +172,9 @@ ExitCode sweep(const Arguments& arguments) {
   Texts inputs;
   const Sweep asked = sweep_of(arguments, inputs);
   const Shard shard = arguments.given("--shard") ? parse_shard(arguments.text("--shard")) : Shard{};
-  const Heading heading = heading_of(asked, network_of(arguments));
+  Heading heading = heading_of(asked, network_of(arguments));
+  heading.command = command_of("sweep", joined(play_options(), axis_options()), {}, arguments);
+  if (printable(heading.command, heading.command.size()) != heading.command) heading.command.clear();
   check_score(heading, score_of(arguments));
   check_priced(first_is_priced(asked), score_of(arguments));
   const std::string output = path_of(arguments.text("--output"), shard);
