@@ -105,7 +105,7 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
   const Seconds launch = path.start + (ll         ? path.ll_latency * kLlLaunch
                                        : exchange ? path.exchange_launch
                                                   : path.launch);
-  const Seconds hop = ll ? path.ll_latency * kLlHop : exchange ? Seconds{0} : path.hop;
+  const Seconds hop = ll ? path.ll_latency * kLlHop : path.hop;
   const BytesPerSecond inside = !exchange ? path.ring : ll ? path.ll : way.one_way ? path.pair : path.exchange;
   cost.latency = launch + way.steps * hop + way.net_steps * path.net_hop + way.apart_steps * path.apart;
   if (inside > BytesPerSecond{0}) cost.intra = way.inside / inside;
@@ -228,7 +228,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
     const Seconds time = collective_time(kind, cost, cluster, ring);
     if (time < least) least = time, best = cost;
   }
-  best.channels = channels;
+  best.channels = channels_of(kind, bytes, ring.ranks, best.algorithm, Protocol::kSimple, channels);
   best.sent_per_rank = sent;
   return best;
 }

@@ -254,6 +254,7 @@ StepTime time_of(CollectiveKind kind, const NcclWay& way, const StepLinks& links
   if (way.algorithm != Algorithm::kRing) return pipeline_time(links, bytes, tree_of(way, all, nodes));
   const bool all_reduce = kind == CollectiveKind::kAllReduce;
   const double steps = (all_reduce ? 2.0 : 1.0) * (ring.ranks - 1);
+  if (nodes == 1) return ring_time(links, bytes, ring.ranks, steps, 0);
   const int least = *std::min_element(ring.ranks_here.begin(), ring.ranks_here.end());
   const double net = std::min(steps, net_steps_of_ring(all_reduce, nodes, ring.ranks > 2 * nodes ? all.here : least));
   return ring_time(links, bytes, ring.ranks, steps, net);

@@ -113,8 +113,8 @@ class BoardFit {
     if (sources.size() == 1) weigh_series(samples, kEffective, 1);
   }
 
-  FitErrors left_out(const LinkSamples& samples) const {
-    std::vector<double> out;
+  std::vector<std::pair<std::string, FitErrors>> left_out(const LinkSamples& samples) const {
+    std::map<std::string, std::vector<double>> out;
     for (std::size_t fold = 0; fold < kCollectiveFolds && samples.size() > 2 * kCollectiveFolds; ++fold) {
       LinkSamples rest, left;
       for (std::size_t i = 0; i < samples.size(); ++i)
@@ -122,9 +122,18 @@ class BoardFit {
       const Parameters without = this->fit(std::move(rest));
       for (LinkSample& sample : left) sample.weight = 1;
       const std::vector<double> errors = residuals(left, without);
-      out.insert(out.end(), errors.begin(), errors.end());
+      for (std::size_t i = 0; i < left.size(); ++i) out[what_is(left[i])].push_back(errors[i]);
     }
-    return errors_of(out);
+    std::vector<std::pair<std::string, FitErrors>> all;
+    for (const auto& [what, errors] : out) all.emplace_back(what, errors_of(errors));
+    return all;
+  }
+
+  static std::string what_is(const LinkSample& sample) {
+    constexpr double kMiB = 1024 * 1024;
+    const bool exchange = sample.kind == CollectiveKind::kAllToAll || sample.kind == CollectiveKind::kSendRecv;
+    return std::string(exchange ? "exchanges" : "collectives") +
+           (sample.bytes.value < kMiB ? " below 1 MiB" : " from 1 MiB");
   }
 
   /// Few samples prove no small spread: what a kind has without them stands until there are enough.

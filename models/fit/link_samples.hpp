@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/collectives/collective_query.hpp"
@@ -26,11 +27,13 @@ struct LinkFit {
   Nics nics;        ///< the same for links between nodes
   FitErrors large;  ///< with all samples in the fit: those from 1 MiB
   FitErrors small;  ///< the same below 1 MiB
-  FitErrors out;    ///< each sample by a fit without its part, in kCollectiveFolds parts; where it was asked for
+  /// Each sample by a fit without its part, in kCollectiveFolds parts; where it was asked for. By what it is: rings, trees
+  /// and NVLS from 1 MiB and below, exchanges (all-to-all, send/recv) from 1 MiB and below.
+  std::vector<std::pair<std::string, FitErrors>> out{};
   double least = 0, most = 0;  ///< smallest and largest sample, bytes
   std::set<std::string> sources;
 };
-inline constexpr int kCollectiveFolds = 5;
+inline constexpr int kCollectiveFolds = 2;  ///< every second sample; of a series, every second size
 
 struct LinkSample {
   Cluster cluster;  ///< its devices have only what decides about collectives

@@ -36,7 +36,7 @@ struct Nvls {
 /// All-to-all and send/recv: launch, bytes, and what pipelining costs.
 struct Exchange {
   double efficiency = 0;  ///< what every GPU achieves in an all-to-all over the bandwidth; 0: as a ring
-  Seconds launch{};       ///< and the one step that it takes
+  Seconds launch{};       ///< of a collective, whatever its size
   Seconds chunk{};        ///< pipelining costs 2 sqrt(chunk x time of the bytes)
 
   bool operator==(const Exchange&) const = default;

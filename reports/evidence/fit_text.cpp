@@ -86,7 +86,8 @@ std::string constants_in_words(const IntraLink& link) {
 
 void write_constants_of(std::ostream& out, const LinkFit& fit) {
   const std::string& kind = fit.between_nodes ? fit.nics.kind : fit.intra.kind;
-  out << fmt::format("\n{} {}, ", fit.between_nodes ? "nics" : "intra", kind);
+  out << fmt::format("\n{} {}{}, ", fit.between_nodes ? "nics" : "intra", kind,
+                     fit.between_nodes || fit.intra.generation.empty() ? "" : " of " + fit.intra.generation);
   if (fit.sources.empty())
     out << "which none of these measured: the prior of all fabrics\n";
   else
@@ -104,7 +105,7 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
     write_constants_of(out, fit);
     if (fit.large.samples > 0) write_errors(out, "from 1 MiB, all samples in", fit.large);
     if (fit.small.samples > 0) write_errors(out, "below 1 MiB, all samples in", fit.small);
-    if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kCollectiveFolds), fit.out);
+    for (const auto& [what, errors] : fit.out) write_errors(out, "every second left out: " + what, errors);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "models/base/quantity.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/fabrics.hpp"
 #include "sim/evaluation/crews.hpp"
 
 namespace accosim {
