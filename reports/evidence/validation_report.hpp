@@ -7,6 +7,7 @@
 
 #include "reports/table.hpp"
 #include "sim/evidence/memory_verdicts.hpp"
+#include "sim/evidence/nccl_choices.hpp"
 #include "sim/evidence/paper_rows.hpp"
 #include "sim/evidence/scores.hpp"
 
@@ -20,8 +21,9 @@ void write_validation_json(std::ostream& out, const Validation& validation);
 /// cannot be expressed and why, the sources. Writes the same bytes for the same predictions, to the digits shown.
 void write_validation_markdown(std::ostream& out, const Validation& validation);
 
-/// reports/published/memory-verdicts.md and acco-rows.md, of the same bytes for the same predictions, likewise.
+/// reports/published/memory-verdicts.md, nccl-choices.md and acco-rows.md, of the same bytes for the same predictions, likewise.
 void write_memory_verdicts(std::ostream& out, const std::vector<VerdictRow>& rows);
+void write_nccl_choices(std::ostream& out, const std::vector<ChoiceSeries>& series);
 void write_paper_rows(std::ostream& out, const std::vector<PaperRow>& rows);
 
 /// A value of the row in its unit: "1.23 s", "82.4 GiB", "1.35x".

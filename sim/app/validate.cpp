@@ -18,6 +18,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/evidence/memory_verdicts.hpp"
+#include "sim/evidence/nccl_choices.hpp"
 #include "sim/evidence/paper_rows.hpp"
 
 namespace accosim {
@@ -201,6 +202,29 @@ Mode of_memory_verdicts() {
           .refused = ExitCode::kBadCommandLine};
 }
 
+std::vector<Option> choice_options() {
+  return {{.names = "--nccl-choices",
+           .help =
+               "Which way NCCL's own constants choose inside a node, by size and release, beside what was measured, as "
+               "Markdown: reports/published/nccl-choices.md",
+           .value = false,
+           .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--live", "--json",
+                        "--paper-rows", "--memory-verdicts"}}};
+}
+
+ExitCode write_choices(const Arguments&) {
+  write_nccl_choices(std::cout, nccl_choices(load_published(data_dir() + "/scenarios/validation")));
+  return ExitCode::kDone;
+}
+
+Mode of_nccl_choices() {
+  return {.of = "of NCCL's choices (--nccl-choices)",
+          .reads = {"--nccl-choices"},
+          .run = write_choices,
+          .is_meant = [](const Arguments& arguments) { return arguments.given("--nccl-choices"); },
+          .refused = ExitCode::kBadCommandLine};
+}
+
 Mode of_published_cases() {
   return {.of = "of what others measured",
           .reads = names_of(joined(case_options(), outcome_options())),
@@ -210,11 +234,13 @@ Mode of_published_cases() {
 }  // namespace
 
 Verb validate_verb() {
-  return {.name = "validate",
-          .help = "Compare predictions with published measurements, or (--live) with runs of the real step",
-          .options = joined(joined(joined(joined(case_options(), live_options()), row_options()), verdict_options()),
-                            outcome_options()),
-          .modes = {of_this_machine(), of_paper_rows(), of_memory_verdicts(), of_published_cases()}};
+  return {
+      .name = "validate",
+      .help = "Compare predictions with published measurements, or (--live) with runs of the real step",
+      .options = joined(joined(joined(joined(joined(case_options(), live_options()), row_options()), verdict_options()),
+                               choice_options()),
+                        outcome_options()),
+      .modes = {of_this_machine(), of_paper_rows(), of_memory_verdicts(), of_nccl_choices(), of_published_cases()}};
 }
 
 }  // namespace accosim

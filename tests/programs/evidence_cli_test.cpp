@@ -51,6 +51,15 @@ TEST(Validate, TheCommittedVerdictsOnMemoryAreWhatTheProgramWrites) {
     EXPECT_EQ(accosim({"validate", "--memory-verdicts", other}).exit_code, 2) << other;
 }
 
+TEST(Validate, TheCommittedChoicesOfNcclAreWhatTheProgramWrites) {
+  const ProgramRun run = accosim({"validate", "--nccl-choices"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/nccl-choices.md"))
+      << "accosim validate --nccl-choices > reports/published/nccl-choices.md, and look at what moved";
+  for (const char* other : {"--markdown", "--json", "--live", "--paper-rows", "--check"})
+    EXPECT_EQ(accosim({"validate", "--nccl-choices", other}).exit_code, 2) << other;
+}
+
 TEST(Validate, ARowWithoutAMechanismIsTheScenarioWithItsSetting) {
   // Table of the 2x4 row: the baseline without its owners' broadcasts, as `compare` with the same --set has it.
   const std::string page = text_of(kRoot / "reports/published/acco-rows.md");

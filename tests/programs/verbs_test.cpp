@@ -191,6 +191,7 @@ std::map<std::string, Texts> lines_of_modes(const TemporaryFolder& folder) {
       {"validate of this machine (--live)", {"validate", "--live"}},
       {"validate of the ACCO paper's rows (--paper-rows)", {"validate", "--paper-rows"}},
       {"validate of memory near the capacity (--memory-verdicts)", {"validate", "--memory-verdicts"}},
+      {"validate of NCCL's choices (--nccl-choices)", {"validate", "--nccl-choices"}},
       {"validate of what others measured", {"validate"}},
       {"fit of a folder of cases", {"fit", folder.path.string()}},
       {"fit of samples of a GPU", fit("gpu.json", R"({"schema": "accosim.gpu_samples/1"})")},
@@ -211,7 +212,7 @@ TEST(Verbs, TheProgramRefusesWhatAModeWouldIgnore) {
         const std::string name = name_of(option);
         // These mean another mode, and so does what needs them.
         const bool chooses =
-            contains({"--machine", "--measured", "--live", "--paper-rows", "--memory-verdicts"}, name) ||
+            contains({"--machine", "--measured", "--live", "--paper-rows", "--memory-verdicts", "--nccl-choices"}, name) ||
             option.needs == "--live" ||
             (verb.name == "explain" && contains({"--graph", "--ladder", "--growth", "--messages"}, name));
         if (contains(mode.reads, name) || chooses) continue;
