@@ -45,6 +45,7 @@ struct KernelFit {
   std::string architecture;
   std::string what;                     ///< "gemm fp16" or "attention"
   std::vector<Dtype> dtypes;            ///< that it is used for; empty for attention
+  bool flash_3 = false;                 ///< of attention: by FlashAttention 3
   GemmFit gemm;                         ///< of a gemm fit
   AttentionFit attention;               ///< of an attention fit
   FitErrors in;                         ///< all samples in

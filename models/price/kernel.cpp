@@ -104,7 +104,9 @@ double measured_ratio(const Gemm& g, const Device& device, Dtype dtype) {
   return std::sqrt(ratio);
 }
 
-Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
+namespace {
+
+Seconds time_alone(const Kernel& kernel, const Device& device, Dtype compute) {
   switch (kernel.kind) {
     case KernelKind::kMemory: {
       const KernelTable* const table = kernel.step ? table_of(device, kernel) : nullptr;
@@ -125,6 +127,14 @@ Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
              attention_time(kernel.attention, true, device, compute);
   }
   return Seconds{0};
+}
+
+}  // namespace
+
+Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
+  const Seconds alone = time_alone(kernel, device, compute);
+  if (kernel.beside == Bytes{0}) return alone;
+  return alone + time_alone(memory_kernel(kernel.beside), device, compute);
 }
 
 Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute) {

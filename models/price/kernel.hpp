@@ -23,6 +23,7 @@ struct Kernel {
   std::optional<Dtype> dtype;      ///< of kGemm: where it is not the compute dtype; of a `step` kernel: of its elements
   std::optional<StepKernel> step;  ///< of kMemory: which of accocal's kernels it is; a device may have a table of it
   double elements = 0;             ///< of a `step` kernel: elements of its main operand
+  Bytes beside;     ///< of a measured GEMM or attention: moved by a memory-bound kernel before it, in the same time
   double rows = 0;  ///< of a `step` kernel: length of the columns that it works on; 0: the operand is flat
 
   bool operator==(const Kernel&) const = default;

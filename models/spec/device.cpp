@@ -3,7 +3,8 @@
 namespace accosim {
 
 bool runs_on(const std::string& architecture, Attention attention) {
-  if (architecture == "volta") return attention != Attention::kFlash && attention != Attention::kFlash1;
+  if (architecture == "volta") return attention == Attention::kNaive || attention == Attention::kMemoryEfficient;
+  if (attention == Attention::kFlash3) return architecture == "hopper" || architecture.empty();
   return architecture != "turing" || attention != Attention::kFlash;
 }
 

@@ -31,13 +31,14 @@ constexpr Bytes bytes_of(Dtype dtype) {
   return Bytes{0};
 }
 
-/// Products and a softmax, or one fused kernel: FlashAttention 2, FlashAttention 1 such as Triton's, or PyTorch's
-/// memory-efficient attention (xFormers'), which runs where FlashAttention does not.
-enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1, kMemoryEfficient };
+/// Products and a softmax, or one fused kernel: FlashAttention 2, FlashAttention 1 such as Triton's, PyTorch's
+/// memory-efficient attention (xFormers'), which runs where FlashAttention does not, or FlashAttention 3.
+enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1, kMemoryEfficient, kFlash3 };
 template <>
-inline constexpr const char* kNames<Attention>[] = {"naive", "flash", "flash_1", "memory_efficient"};
+inline constexpr const char* kNames<Attention>[] = {"naive", "flash", "flash_1", "memory_efficient",
+                                                               "flash_3"};
 /// Whether there is such a kernel for the architecture ("volta", "ampere"...; "": unknown, and taken to have all).
-/// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing (github.com/Dao-AILab/flash-attention, README).
+/// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing, FlashAttention 3 is for hopper alone (github.com/Dao-AILab/flash-attention, README).
 bool runs_on(const std::string& architecture, Attention attention);
 
 /// How good a fit is, and where it holds.
@@ -50,6 +51,12 @@ struct FitQuality {
 
   bool operator==(const FitQuality&) const = default;
 };
+
+/// Whose published training steps stand behind predictions of a device's: its own, those of a relative of its
+/// architecture, or those of other generations alone.
+enum class StepEvidence : std::uint8_t { kOwn, kRelative, kOtherGeneration };
+template <>
+inline constexpr const char* kNames<StepEvidence>[] = {"own", "relative", "other_generation"};
 
 /// Which operands of a product are transposed, with matrices stored column by column as in BLAS. kAny: not said.
 enum class GemmLayout : std::uint8_t { kAny, kNN, kTN, kNT, kTT };
@@ -86,11 +93,13 @@ struct GemmFit {
 
 /// Fitted constants of fused attention in 16 bits; `attention_time` has the formula.
 struct AttentionFit {
-  double forward_fraction = 0;   ///< fraction of the peak for heads of at most 128, at `reference_power`
+  double forward_fraction = 0;   ///< fraction of the peak for heads of 128, at `reference_power`
   double backward_fraction = 0;  ///< the same backward, counting five products where the forward has two
   double reference_power = 0;    ///< W; 0: the fractions do not depend on the power
   double wide_head = 0;          ///< exponent: a head wider than 128 runs at (128 / width)^wide_head of the rate
   double tail = 0;  ///< share of the longest block's time during which the other blocks leave multiprocessors idle
+  double softmax = 0;    ///< elements of a head that the softmax of a (query, key) pair costs as much as
+  double streaming = 1;  ///< share of the achieved bandwidth at which operands and result pass the memory
   Seconds fixed;
   FitQuality quality;
 
@@ -109,11 +118,12 @@ struct Device {
   Bytes reserved_memory;     ///< CUDA context and library buffers, never available to tensors; the allocator's slack is
                              ///< not in it
   Seconds launch_interval;   ///< least time between two kernel launches by the host
-  std::string architecture;  ///< volta, ampere, hopper...; empty: unknown
+  std::string architecture;  ///< volta, turing, ampere, ampere_rtx, ada, hopper, blackwell, blackwell_rtx; empty: unknown
   int sm_count = 0;          ///< multiprocessors; 0: unknown, GEMMs are not cut into waves
   double power = 0;          ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
   std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
+  std::optional<AttentionFit> flash_3;                   ///< of FlashAttention 3; absent: as `attention`
   Shared<std::vector<KernelTable>> kernels;              ///< tables of measured kernels that are no GEMMs
   int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
   double collective_slowdown = 1;  ///< how many times as long a collective inside a node takes while the GPU computes
@@ -122,6 +132,7 @@ struct Device {
   double memory_overhead = 1;      ///< the same for memory-bound kernels: what Training::overheads says
   double attention_overhead = 1;   ///< the same for fused attention
   Seconds adamw_time_per_parameter{};  ///< as measured, one pass; 0: priced by the bytes that it moves
+  StepEvidence steps = StepEvidence::kOwn;
   double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;

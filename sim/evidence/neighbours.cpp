@@ -48,9 +48,10 @@ Device of_neighbour(Device device) {
     fit->reference_power = 0;
     mark(fit->quality);
   }
-  if (lent.attention) {
-    lent.attention->reference_power = 0;
-    mark(lent.attention->quality);
+  for (std::optional<AttentionFit>* attention : {&lent.attention, &lent.flash_3}) {
+    if (!*attention) continue;
+    (*attention)->reference_power = 0;
+    mark((*attention)->quality);
   }
   return lent;
 }

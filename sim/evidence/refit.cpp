@@ -12,7 +12,8 @@ namespace {
 /// Whether the fit is of such kernels.
 bool is_of(const KernelFit& fit, const KernelSample& sample, const Device& device) {
   if (fit.architecture != device.architecture) return false;
-  if (sample.kernel.kind != KernelKind::kGemm) return fit.dtypes.empty();
+  if (sample.kernel.kind != KernelKind::kGemm)
+    return fit.dtypes.empty() && fit.flash_3 == sample.kernel.attention.flash_3;
   return std::find(fit.dtypes.begin(), fit.dtypes.end(), sample.dtype) != fit.dtypes.end();
 }
 
@@ -128,6 +129,7 @@ Refit Refits::without(const LeftOut& left_out) const {
     refit.device = [fits = kernels_without(left_out)](Device device) {
       device.gemm = {};
       device.attention.reset();
+      device.flash_3.reset();
       return with_pooled(with_fits(std::move(device), fits), fits);
     };
   }
