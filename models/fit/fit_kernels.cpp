@@ -72,7 +72,10 @@ class GroupFit {
     const Parameters p = this->fit(samples_);
     const std::vector<double> in = residuals(samples_, p);
     fit.in = errors_of(in);
-    if (cross == CrossValidation::kYes) fit.out = left_out();
+    if (cross == CrossValidation::kYes) {
+      fit.out = left_out(kFolds);
+      fit.half = left_out(2);
+    }
     std::map<std::string, std::vector<double>> by;
     FitQuality quality{fit.in.spread, fit.in.samples, 0, 0, false};
     quality.spread = proven(quality.spread, fit.in.samples);
@@ -91,12 +94,12 @@ class GroupFit {
   }
 
  private:
-  /// Each sample by a fit of the others, in kFolds parts.
-  FitErrors left_out() const {
+  /// Each sample by a fit of the others, in so many parts.
+  FitErrors left_out(std::size_t folds) const {
     std::vector<double> out;
-    for (std::size_t fold = 0; fold < kFolds && samples_.size() > kFolds; ++fold) {
+    for (std::size_t fold = 0; fold < folds && samples_.size() > kFolds; ++fold) {
       Chosen rest, left;
-      for (std::size_t i = 0; i < samples_.size(); ++i) (i % kFolds == fold ? left : rest).push_back(samples_[i]);
+      for (std::size_t i = 0; i < samples_.size(); ++i) (i % folds == fold ? left : rest).push_back(samples_[i]);
       const std::vector<double> errors = residuals(left, this->fit(rest));
       out.insert(out.end(), errors.begin(), errors.end());
     }

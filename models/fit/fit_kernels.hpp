@@ -50,6 +50,7 @@ struct KernelFit {
   AttentionFit attention;               ///< of an attention fit
   FitErrors in;                         ///< all samples in
   FitErrors out;                        ///< each sample by a fit of the others, in kFolds parts; where it was asked for
+  FitErrors half;                       ///< the same in two parts: every second sample by a fit of the others
   std::map<std::string, FitErrors> by;  ///< "source device": errors with all samples in
 };
 inline constexpr int kFolds = 10;

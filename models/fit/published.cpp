@@ -295,7 +295,7 @@ std::map<std::string, std::string> publishers_of(const Published& published) {
 const std::vector<std::string>& published_groups() {
   static const std::vector<std::string> kGroups = {
       kTrainingGroup, kMemoryGroup, kLargeGroup, kSmallGroup,     kLargeBetweenGroup, kSmallBetweenGroup,
-      kKernelGroup,   kLayerGroup,  kPaperGroup, kSimulatorGroup, kMeasuredGroup,     kMeasuredMemoryGroup};
+      kKernelGroup,   kInferenceGroup, kLayerGroup,  kPaperGroup, kSimulatorGroup, kMeasuredGroup,     kMeasuredMemoryGroup};
   return kGroups;
 }
 

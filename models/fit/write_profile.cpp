@@ -93,16 +93,6 @@ void spread_gemm_efficiency(JsonValue& profile, const Device& device) {
   profile.set("gemm", std::move(gemm));
 }
 
-std::string profile_with_overhead(const std::string& text, const std::string& file, double overhead) {
-  JsonDocument document = parse_json(text, file);
-  if (!document.errors.empty()) throw ScenarioError(document.errors);
-  JsonValue& root = document.root;
-  if (root.kind != JsonKind::kObject) throw ScenarioError({file + ": is no object; name a device profile"});
-  if (root.find("product_overhead") == nullptr) return text;
-  root.set("product_overhead", rounded(overhead));
-  return write_json(root) + "\n";
-}
-
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
                               const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others) {
   JsonDocument document = parse_json(text, file);

@@ -137,11 +137,18 @@ Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
   return alone + time_alone(memory_kernel(kernel.beside), device, compute);
 }
 
+double product_overhead(const Device& device, Dtype dtype) {
+  if (dtype == Dtype::kFp32) return 1;
+  if (device.product_overhead) return *device.product_overhead;
+  const std::optional<FlopsPerSecond>& peak = device.peak[static_cast<std::size_t>(dtype)];
+  return peak && device.power > 0 ? device.product_law.at(1e-12 * peak->value / device.power) : 1;
+}
+
 Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute) {
   const Seconds alone = kernel_time(kernel, device, compute);
   if (kernel.kind == KernelKind::kMemory) return device.memory_overhead * alone;
   if (kernel.kind != KernelKind::kGemm) return device.attention_overhead * alone;
-  return kernel.dtype.value_or(compute) == Dtype::kFp32 ? alone : device.product_overhead * alone;
+  return product_overhead(device, kernel.dtype.value_or(compute)) * alone;
 }
 
 }  // namespace accosim

@@ -57,7 +57,11 @@ double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
 /// memory kernels on 16-bit elements are no longer memory-bound.
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);
 
-/// In a training step: kernel_time() times the device's overheads; products in fp32 do not load the tensor cores.
+/// Of GEMMs in `dtype` on the device: its own product_overhead, else that of its law; 1 without a power limit, and in
+/// fp32, which does not load the tensor cores.
+double product_overhead(const Device& device, Dtype dtype);
+
+/// In a training step: kernel_time() times the device's overheads.
 Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute);
 
 /// Start and drain of any kernel on the GPU, whatever it does: what the fits of small matrix products leave (2 to 5

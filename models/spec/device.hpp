@@ -106,6 +106,18 @@ struct AttentionFit {
   bool operator==(const AttentionFit&) const = default;
 };
 
+/// How many times as long GEMMs on tensor cores take in a training step as alone, as a law over devices: the more FLOP/s
+/// a device has for a watt, the further its power limit holds it back under lasting load.
+///   max(1, (x / from)^exponent), x: dense peak of the dtype over the power limit, TFLOP/s a W
+struct ProductLaw {
+  double exponent = 0;  ///< 0: always 1
+  double from = 1;      ///< TFLOP/s a W, from which on steps are slower
+
+  double at(double x) const;
+
+  bool operator==(const ProductLaw&) const = default;
+};
+
 /// A GPU as the prices see it. Fractions are of the peak or of the bandwidth, 0 to 1.
 struct Device {
   std::string name;
@@ -127,8 +139,9 @@ struct Device {
   Shared<std::vector<KernelTable>> kernels;              ///< tables of measured kernels that are no GEMMs
   int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
   double collective_slowdown = 1;  ///< how many times as long a collective inside a node takes while the GPU computes
-  double product_overhead = 1;     ///< how many times as long GEMMs on tensor cores take in a training step as alone:
-                                   ///< power limit under lasting load, cold caches
+  std::optional<double> product_overhead;  ///< how many times as long GEMMs on tensor cores take in a training step as
+                                           ///< alone, where it is known; absent: by `product_law`
+  ProductLaw product_law;                  ///< what Training::overheads says
   double memory_overhead = 1;      ///< the same for memory-bound kernels: what Training::overheads says
   double attention_overhead = 1;   ///< the same for fused attention
   Seconds adamw_time_per_parameter{};  ///< as measured, one pass; 0: priced by the bytes that it moves

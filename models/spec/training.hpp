@@ -59,6 +59,7 @@ struct Overheads {
   double fused = 1;
   double flash_1 = 1;  ///< attention by FlashAttention 1, such as Triton's, relative to FlashAttention 2; PyTorch's
                        ///< memory-efficient attention, which nobody measured for us, is taken to be the same
+  ProductLaw products{};  ///< GEMMs on tensor cores, by device
 
   bool operator==(const Overheads&) const = default;
 };

@@ -115,9 +115,6 @@ Cluster refitted(Cluster cluster, const Refit& refit) {
     if (refit.links) group = refit.links(group);
     for (Device& device : group.devices) {
       if (refit.device) device = refit.device(device);
-      if (!refit.steps) continue;
-      const auto product = refit.steps->products.find(device.architecture);
-      device.product_overhead = product == refit.steps->products.end() ? 1 : product->second;
     }
   }
   return cluster;

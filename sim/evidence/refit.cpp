@@ -39,7 +39,7 @@ Refits::Refits(const Published& published) {
     const std::string& publisher = publishers.at(one.source);
     if (one.asked == Asked::kKernelTime) devices_.emplace(one.device, *one.kernel.device);
     if (!one.scored()) continue;
-    if (one.asked == Asked::kKernelTime)
+    if (one.asked == Asked::kKernelTime && one.in_fits)
       kernels_.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
     if (one.asked == Asked::kCollectiveTime)
       collectives_.push_back({one.device, {publisher, one.collective, Seconds{one.measured}}});
