@@ -27,9 +27,9 @@ constexpr double kMicro = 1e-6;
 bool is_tree(Algorithm algorithm) { return algorithm == Algorithm::kTree || algorithm == Algorithm::kNvlsTree; }
 
 int capability_of(const std::string& architecture) {
-  constexpr std::pair<std::string_view, int> kCapabilities[] = {{"volta", 70},     {"turing", 75}, {"ampere", 80},
-                                                                {"ampere_rtx", 86}, {"ada", 89},    {"hopper", 90},
-                                                                {"blackwell", 100}, {"blackwell_rtx", 120}};
+  constexpr std::pair<std::string_view, int> kCapabilities[] = {
+      {"volta", 70}, {"turing", 75}, {"ampere", 80},     {"ampere_rtx", 86},
+      {"ada", 89},   {"hopper", 90}, {"blackwell", 100}, {"blackwell_rtx", 120}};
   for (const auto& [name, capability] : kCapabilities)
     if (name == architecture) return capability;
   return 80;

@@ -233,8 +233,8 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
         const bool of_attention = sample.kernel.kind != KernelKind::kGemm;
         const bool of_flash_3 = of_attention && sample.kernel.attention.flash_3;
         const bool bound = std::find(bounds.begin(), bounds.end(), sample.source) != bounds.end();
-        if (of_attention == attention && of_flash_3 == flash_3 && !bound && devices.at(sample.device).architecture == architecture &&
-            (attention || contains(dtypes, sample.dtype)))
+        if (of_attention == attention && of_flash_3 == flash_3 && !bound &&
+            devices.at(sample.device).architecture == architecture && (attention || contains(dtypes, sample.dtype)))
           chosen.push_back(&sample);
       }
       if (chosen.empty()) return;

@@ -28,14 +28,10 @@ std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit
     any = true;
   }
   JsonValue& own = *root.find("overheads");
-  const auto of_law = [&](double ProductLaw::*part) {
-    return overheads.products ? std::optional(*overheads.products.*part) : std::nullopt;
-  };
   for (const auto& [key, value] : {std::pair("pytorch", overheads.pytorch),
                                    {"fused", overheads.fused},
                                    {"flash_1", overheads.flash_1},
-                                   {"product_exponent", of_law(&ProductLaw::exponent)},
-                                   {"product_from", of_law(&ProductLaw::from)}}) {
+                                   {"product_slope", overheads.product_slope}}) {
     if (!value) continue;
     own.set(key, rounded(*value));
     own.set("source", json_text(overheads.source, {}));

@@ -55,8 +55,8 @@ Seconds attention_time(const AttentionShape& a, bool backward, const Device& dev
   const FlopsPerSecond rate = fraction / softmax * peak;
   const Flops block{(backward ? kBackward : 1) * 2 * kBlock * a.span * (a.head_dim + a.value_dim)};
   const Seconds longest = device.sm_count > 0 ? block / (1.0 / device.sm_count * rate) : Seconds{0};
-  return fit.fixed + overlapped(std::max(work / rate + fit.tail * longest, longest),
-                                bytes / (fit.streaming * bandwidth));
+  return fit.fixed +
+         overlapped(std::max(work / rate + fit.tail * longest, longest), bytes / (fit.streaming * bandwidth));
 }
 
 }  // namespace accosim

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/spec/device.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 
@@ -137,18 +138,31 @@ Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
   return alone + time_alone(memory_kernel(kernel.beside), device, compute);
 }
 
-double product_overhead(const Device& device, Dtype dtype) {
-  if (dtype == Dtype::kFp32) return 1;
-  if (device.product_overhead) return *device.product_overhead;
-  const std::optional<FlopsPerSecond>& peak = device.peak[static_cast<std::size_t>(dtype)];
-  return peak && device.power > 0 ? device.product_law.at(1e-12 * peak->value / device.power) : 1;
+double flops_per_watt(const Device& device) {
+  for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
+    const std::size_t i = static_cast<std::size_t>(dtype);
+    if (!device.peak[i]) continue;
+    const double reference = device.gemm[i] ? device.gemm[i]->reference_power : 0;
+    const double power = reference > 0 ? reference : device.power;
+    return power > 0 ? 1e-12 * device.peak[i]->value / power : 0;
+  }
+  return 0;
+}
+
+double product_overhead(double slope, double x) {
+  return x > kHeldBackFrom ? 1 + slope * std::log(x / kHeldBackFrom) : 1;
+}
+
+double product_overhead(const Device& device) {
+  return device.product_overhead ? *device.product_overhead
+                                 : product_overhead(device.product_slope, flops_per_watt(device));
 }
 
 Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute) {
   const Seconds alone = kernel_time(kernel, device, compute);
   if (kernel.kind == KernelKind::kMemory) return device.memory_overhead * alone;
   if (kernel.kind != KernelKind::kGemm) return device.attention_overhead * alone;
-  return product_overhead(device, kernel.dtype.value_or(compute)) * alone;
+  return kernel.dtype.value_or(compute) == Dtype::kFp32 ? alone : product_overhead(device) * alone;
 }
 
 }  // namespace accosim

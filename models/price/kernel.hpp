@@ -57,11 +57,19 @@ double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
 /// memory kernels on 16-bit elements are no longer memory-bound.
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);
 
-/// Of GEMMs in `dtype` on the device: its own product_overhead, else that of its law; 1 without a power limit, and in
-/// fp32, which does not load the tensor cores.
-double product_overhead(const Device& device, Dtype dtype);
+/// TFLOP/s a W: the dense peak in 16 bits over the power limit for which the fits' fractions hold, since power_factor()
+/// has already what another limit costs. Without such a fit over the device's own limit; 0 where either is unknown.
+double flops_per_watt(const Device& device);
 
-/// In a training step: kernel_time() times the device's overheads.
+/// How many times as long GEMMs on tensor cores take in a training step as alone: the more FLOP/s a watt a device has,
+/// the further lasting load and cold caches hold it back. `slope` of Overheads, fitted to published steps; `x`:
+/// flops_per_watt().
+///   max(1, 1 + slope ln(x / kHeldBackFrom))
+double product_overhead(double slope, double x);
+/// The device's own, else that of its slope.
+double product_overhead(const Device& device);
+
+/// In a training step: kernel_time() times the device's overheads; products in fp32 do not load the tensor cores.
 Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute);
 
 /// Start and drain of any kernel on the GPU, whatever it does: what the fits of small matrix products leave (2 to 5

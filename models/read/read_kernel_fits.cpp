@@ -63,8 +63,8 @@ AttentionFit read_attention_fit(JsonValue& value, const std::string& pointer, Di
 
 void read_kernel_fits(ObjectReader& reader, Device& device) {
   device.architecture = reader.text("architecture", "");
-  const std::vector<std::string> known{"volta",  "turing",    "ampere",       "ampere_rtx", "ada",
-                                       "hopper", "blackwell", "blackwell_rtx"};
+  const std::vector<std::string> known{"volta", "turing", "ampere",    "ampere_rtx",
+                                       "ada",   "hopper", "blackwell", "blackwell_rtx"};
   if (const std::string near = nearest(device.architecture, known); !near.empty() && near != device.architecture)
     reader.fail("architecture",
                 fmt::format("{} is not known; did you mean {}?", in_quotes(device.architecture), in_quotes(near)));

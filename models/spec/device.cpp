@@ -1,10 +1,6 @@
 #include "models/spec/device.hpp"
 
-#include <cmath>
-
 namespace accosim {
-
-double ProductLaw::at(double x) const { return x > from ? std::pow(x / from, exponent) : 1; }
 
 bool runs_on(const std::string& architecture, Attention attention) {
   if (architecture == "volta") return attention == Attention::kNaive || attention == Attention::kMemoryEfficient;

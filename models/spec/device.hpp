@@ -35,10 +35,10 @@ constexpr Bytes bytes_of(Dtype dtype) {
 /// memory-efficient attention (xFormers'), which runs where FlashAttention does not, or FlashAttention 3.
 enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1, kMemoryEfficient, kFlash3 };
 template <>
-inline constexpr const char* kNames<Attention>[] = {"naive", "flash", "flash_1", "memory_efficient",
-                                                               "flash_3"};
+inline constexpr const char* kNames<Attention>[] = {"naive", "flash", "flash_1", "memory_efficient", "flash_3"};
 /// Whether there is such a kernel for the architecture ("volta", "ampere"...; "": unknown, and taken to have all).
-/// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing, FlashAttention 3 is for hopper alone (github.com/Dao-AILab/flash-attention, README).
+/// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing, FlashAttention 3 is for hopper alone
+/// (github.com/Dao-AILab/flash-attention, README).
 bool runs_on(const std::string& architecture, Attention attention);
 
 /// How good a fit is, and where it holds.
@@ -97,25 +97,13 @@ struct AttentionFit {
   double backward_fraction = 0;  ///< the same backward, counting five products where the forward has two
   double reference_power = 0;    ///< W; 0: the fractions do not depend on the power
   double wide_head = 0;          ///< exponent: a head wider than 128 runs at (128 / width)^wide_head of the rate
-  double tail = 0;  ///< share of the longest block's time during which the other blocks leave multiprocessors idle
+  double tail = 0;       ///< share of the longest block's time during which the other blocks leave multiprocessors idle
   double softmax = 0;    ///< elements of a head that the softmax of a (query, key) pair costs as much as
   double streaming = 1;  ///< share of the achieved bandwidth at which operands and result pass the memory
   Seconds fixed;
   FitQuality quality;
 
   bool operator==(const AttentionFit&) const = default;
-};
-
-/// How many times as long GEMMs on tensor cores take in a training step as alone, as a law over devices: the more FLOP/s
-/// a device has for a watt, the further its power limit holds it back under lasting load.
-///   max(1, (x / from)^exponent), x: dense peak of the dtype over the power limit, TFLOP/s a W
-struct ProductLaw {
-  double exponent = 0;  ///< 0: always 1
-  double from = 1;      ///< TFLOP/s a W, from which on steps are slower
-
-  double at(double x) const;
-
-  bool operator==(const ProductLaw&) const = default;
 };
 
 /// A GPU as the prices see it. Fractions are of the peak or of the bandwidth, 0 to 1.
@@ -130,7 +118,7 @@ struct Device {
   Bytes reserved_memory;     ///< CUDA context and library buffers, never available to tensors; the allocator's slack is
                              ///< not in it
   Seconds launch_interval;   ///< least time between two kernel launches by the host
-  std::string architecture;  ///< volta, turing, ampere, ampere_rtx, ada, hopper, blackwell, blackwell_rtx; empty: unknown
+  std::string architecture;  ///< volta, ampere, hopper...; empty: unknown
   int sm_count = 0;          ///< multiprocessors; 0: unknown, GEMMs are not cut into waves
   double power = 0;          ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
@@ -140,11 +128,11 @@ struct Device {
   int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
   double collective_slowdown = 1;  ///< how many times as long a collective inside a node takes while the GPU computes
   std::optional<double> product_overhead;  ///< how many times as long GEMMs on tensor cores take in a training step as
-                                           ///< alone, where it is known; absent: by `product_law`
-  ProductLaw product_law;                  ///< what Training::overheads says
-  double memory_overhead = 1;      ///< the same for memory-bound kernels: what Training::overheads says
-  double attention_overhead = 1;   ///< the same for fused attention
-  Seconds adamw_time_per_parameter{};  ///< as measured, one pass; 0: priced by the bytes that it moves
+                                           ///< alone, where it is known; absent: by `product_slope`
+  double product_slope = 0;                ///< what Training::overheads says
+  double memory_overhead = 1;              ///< the same for memory-bound kernels: what Training::overheads says
+  double attention_overhead = 1;           ///< the same for fused attention
+  Seconds adamw_time_per_parameter{};      ///< as measured, one pass; 0: priced by the bytes that it moves
   StepEvidence steps = StepEvidence::kOwn;
   double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
 

@@ -195,8 +195,8 @@ void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& f
 void write_step_fit(std::ostream& out, const Overheads& overheads, const FitErrors& errors, const FitErrors& without) {
   out << fmt::format("\ntraining steps: memory-bound kernels PyTorch {:.4g}, fused {:.4g}; flash_1 {:.4g}\n",
                      overheads.pytorch, overheads.fused, overheads.flash_1);
-  out << fmt::format("  GEMMs on tensor cores (x / {:.4g})^{:.4g}, x: dense peak over power limit, TFLOP/s a W\n",
-                     overheads.products.from, overheads.products.exponent);
+  out << fmt::format("  GEMMs on tensor cores 1 + {:.4g} ln(x / {:.4g}), x: dense peak in 16 bits, TFLOP/s a W\n",
+                     overheads.product_slope, kHeldBackFrom);
   write_errors(out, "all samples in", errors);
   write_errors(out, "with all of these 1", without);
 }

@@ -98,7 +98,7 @@ FittedOverheads fitted_overheads(const std::vector<StepSample>& samples, const S
     (sample.implementation == Implementation::kFused ? overheads.fused : overheads.pytorch) =
         sample.implementation == Implementation::kFused ? fit.overheads.fused : fit.overheads.pytorch;
     if (sample.flash_1) overheads.flash_1 = fit.overheads.flash_1;
-    overheads.products = fit.overheads.products;
+    overheads.product_slope = fit.overheads.product_slope;
   }
   overheads.source =
       fmt::format("accosim fit, {} training steps from {}; mean error {:.1f} %, {:.1f} % with all of these 1",

@@ -1,9 +1,9 @@
 #include "sim/evidence/fit_steps.hpp"
 
 #include <cmath>
-#include <numeric>
 
 #include "models/base/minimise.hpp"
+#include "models/price/kernel.hpp"
 #include "models/price/price.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
@@ -14,15 +14,13 @@
 namespace accosim {
 
 Scenario without_overheads(Scenario scenario) {
-  scenario.training.overheads = {1, 1, 1, {}};
+  scenario.training.overheads = {1, 1, 1, 0};
   for (NodeGroup& group : scenario.cluster.nodes)
     for (Device& device : group.devices) device.product_overhead.reset();
   return scenario;
 }
 
 namespace {
-
-double sum_of(const std::array<double, kDtypeCount>& all) { return std::accumulate(all.begin(), all.end(), 0.0); }
 
 /// `times` micro-batches by their bill, which without overheads is what the kernels take alone.
 StepParts parts_of(const RankKind& kind, double times) {
@@ -39,7 +37,7 @@ StepParts parts_of(const RankKind& kind, double times) {
         else if (priced.kernel.dtype.value_or(kind.workload.compute) == Dtype::kFp32)
           parts.others += time;
         else
-          parts.products[static_cast<std::size_t>(priced.kernel.dtype.value_or(kind.workload.compute))] += time;
+          parts.products += time;
       }
   return parts;
 }
@@ -58,30 +56,21 @@ StepParts parts_of(const PublishedCase& one, NetworkKind network) {
   const double times = micro_batch ? 1 : kind.steps(steps);
   StepParts parts = parts_of(kind, times);
   const double computed = times * (kind.forward + kind.backward).value;
-  parts.others += computed - (sum_of(parts.products) + parts.memory + parts.attention + parts.others);
+  parts.others += computed - (parts.products + parts.memory + parts.attention + parts.others);
   if (!micro_batch) parts.rest = play.measured.update_time.value - computed;
   return parts;
 }
 
-enum : std::size_t { kPytorch, kFused, kFlash1, kExponent, kFrom, kParameters };
+enum : std::size_t { kPytorch, kFused, kFlash1, kSlope, kParameters };
 
 std::size_t parameter_of(Implementation implementation) {
   return implementation == Implementation::kFused ? kFused : kPytorch;
 }
 
 double predicted(const StepSample& sample, const Parameters& p) {
-  double products = 0;
-  for (std::size_t i = 0; i < sample.products.size(); ++i)
-    products += ProductLaw{p[kExponent], p[kFrom]}.at(sample.density[i]) * sample.products[i];
-  return products + p[parameter_of(sample.implementation)] * sample.memory +
-         (sample.flash_1 ? p[kFlash1] : 1) * sample.attention + sample.others + sample.rest;
-}
-
-std::array<double, kDtypeCount> density_of(const Device& device) {
-  std::array<double, kDtypeCount> density{};
-  for (std::size_t i = 0; i < density.size() && device.power > 0; ++i)
-    if (device.peak[i]) density[i] = 1e-12 * device.peak[i]->value / device.power;
-  return density;
+  return product_overhead(p[kSlope], sample.flops_per_watt) * sample.products +
+         p[parameter_of(sample.implementation)] * sample.memory + (sample.flash_1 ? p[kFlash1] : 1) * sample.attention +
+         sample.others + sample.rest;
 }
 
 }  // namespace
@@ -101,7 +90,7 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const PublishedCase& one = *cases[i];
     const NodeGroup& group = one.scenario->cluster.nodes.front();
-    samples.push_back({all[i], publishers.at(one.source), one.device, density_of(group.devices.front()),
+    samples.push_back({all[i], publishers.at(one.source), one.device, flops_per_watt(group.devices.front()),
                        one.scenario->training.implementation,
                        group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient,
                        one.measured});
@@ -111,7 +100,7 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
 
 StepFit fit_steps(const std::vector<StepSample>& samples) {
   static const std::vector<Parameter> kAll = {
-      {1, 0.5, 0.3, 3}, {1, 0.5, 0.3, 3}, {1, 0.5, 0.3, 3}, {0.2, 1, 1e-3, 3}, {0.3, 1, 0.01, 10}};
+      {1, 0.5, 0.3, 3}, {1, 0.5, 0.3, 3}, {1, 0.5, 0.3, 3}, {0.2, 0.5, 1e-3, 3}};
   StepFit fit;
   if (samples.empty()) return fit;
   const auto residuals = [&](const Parameters& p) {
@@ -120,9 +109,9 @@ StepFit fit_steps(const std::vector<StepSample>& samples) {
     return out;
   };
   const Parameters p = minimise(residuals, kAll);
-  fit.overheads = {p[kPytorch], p[kFused], p[kFlash1], {p[kExponent], p[kFrom]}};
+  fit.overheads = {p[kPytorch], p[kFused], p[kFlash1], p[kSlope]};
   fit.errors = errors_of(residuals(p));
-  fit.without = errors_of(residuals({1, 1, 1, 0, 1}));
+  fit.without = errors_of(residuals({1, 1, 1, 0}));
   return fit;
 }
 

@@ -1,7 +1,6 @@
 // Fits how much longer kernels take in a training step than alone (Overheads) to published steps.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,7 @@ Scenario without_overheads(Scenario scenario);
 
 /// What the model gives a step without any overhead; seconds of one update on the first GPU.
 struct StepParts {
-  std::array<double, kDtypeCount> products{};  ///< GEMMs on tensor cores, by dtype
+  double products = 0;   ///< GEMMs on tensor cores
   double memory = 0;     ///< memory-bound kernels
   double attention = 0;  ///< fused attention
   double others = 0;     ///< GEMMs in fp32, and time in which launches by the host take longer than the kernels
@@ -28,8 +27,8 @@ struct StepParts {
 /// A published step, split into these.
 struct StepSample : StepParts {
   std::string publisher;
-  std::string device;  ///< as LeftOut has it
-  std::array<double, kDtypeCount> density{};  ///< dense peak over the power limit by dtype, TFLOP/s a W; 0: unknown
+  std::string device;         ///< as LeftOut has it
+  double flops_per_watt = 0;  ///< of its devices: flops_per_watt()
   Implementation implementation = Implementation::kEager;
   bool flash_1 = false;
   double measured = 0;
@@ -41,12 +40,12 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
 
 struct StepFit {
   Overheads overheads;
-  FitErrors errors;                        ///< with these constants
-  FitErrors without;                       ///< with all of them 1
+  FitErrors errors;   ///< with these constants
+  FitErrors without;  ///< with all of them 1
 };
 /// Robust least squares on the logs of sums: overheads x parts + rest. Exposed communication is taken to stay as it is:
-/// a step that hides communication grows by as much as its computation. Five constants: three factors held to a prior around
-/// 1 with spread 0.5 in logs, and the two of ProductLaw, exponent around 0.2 and start around 0.3 with spread 1.
+/// a step that hides communication grows by as much as its computation. Four constants, each held to a prior with
+/// spread 0.5 in logs around 1, the slope of product_overhead() around 0.2.
 StepFit fit_steps(const std::vector<StepSample>& samples);
 
 }  // namespace accosim

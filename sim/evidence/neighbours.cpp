@@ -13,9 +13,9 @@ struct Neighbour {
   std::string_view architecture;
   const char* profile;  ///< the best measured of the other generation
 };
-constexpr Neighbour kNeighbours[] = {{"volta", "A100-SXM4-80GB"}, {"ampere", "H100-SXM"}, {"hopper", "A100-SXM4-80GB"},
-                                    {"turing", "A100-SXM4-80GB"}, {"ampere_rtx", "H100-SXM"}, {"ada", "H100-SXM"},
-                                    {"blackwell", "H100-SXM"}, {"blackwell_rtx", "H100-SXM"}};
+constexpr Neighbour kNeighbours[] = {
+    {"volta", "A100-SXM4-80GB"}, {"ampere", "H100-SXM"}, {"hopper", "A100-SXM4-80GB"}, {"turing", "A100-SXM4-80GB"},
+    {"ampere_rtx", "H100-SXM"},  {"ada", "H100-SXM"},    {"blackwell", "H100-SXM"},    {"blackwell_rtx", "H100-SXM"}};
 
 const char* profile_for(const Device& device) {
   for (const Neighbour& each : kNeighbours)
