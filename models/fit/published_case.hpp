@@ -102,7 +102,7 @@ inline constexpr const char* kSmallGroup = "collectives in a node below 1 MiB";
 inline constexpr const char* kLargeBetweenGroup = "collectives between nodes from 1 MiB";
 inline constexpr const char* kSmallBetweenGroup = "collectives between nodes below 1 MiB";
 inline constexpr const char* kKernelGroup = "kernels";
-inline constexpr const char* kInferenceGroup = "kernels of inference frameworks";
+inline constexpr const char* kApartGroup = "kernels of other devices and frameworks";
 inline constexpr const char* kLayerGroup = "layers";
 /// Ratios and times of its rows: a ratio alone can be right where both times are wrong.
 inline constexpr const char* kPaperGroup = "ACCO paper";

@@ -51,12 +51,12 @@ Seconds attention_time(const AttentionShape& a, bool backward, const Device& dev
       std::min(1.0, (backward ? fit.backward_fraction : fit.forward_fraction) *
                         power_factor(device.power, fit.reference_power) * std::pow(kFullSpeed / widest, fit.wide_head));
   const double width = (a.head_dim + a.value_dim) / 2;
-  const double softmax = (1 + fit.softmax / width) / (1 + fit.softmax / kFullSpeed);
+  const double softmax = backward ? 1 : (1 + fit.softmax / width) / (1 + fit.softmax / kFullSpeed);
   const FlopsPerSecond rate = fraction / softmax * peak;
   const Flops block{(backward ? kBackward : 1) * 2 * kBlock * a.span * (a.head_dim + a.value_dim)};
   const Seconds longest = device.sm_count > 0 ? block / (1.0 / device.sm_count * rate) : Seconds{0};
-  return fit.fixed +
-         overlapped(std::max(work / rate + fit.tail * longest, longest), bytes / (fit.streaming * bandwidth));
+  return fit.fixed + overlapped(std::max(work / rate + fit.tail * longest, longest),
+                                bytes / ((backward ? 1 : fit.streaming) * bandwidth));
 }
 
 }  // namespace accosim

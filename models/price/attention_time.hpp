@@ -26,10 +26,11 @@ Bytes bytes_of(const AttentionShape& a, bool backward);
 
 /// fixed + 3-norm of (arithmetic + tail x longest block), memory / streaming; a block is 128 rows of one head over
 /// `span` columns on one multiprocessor. Rate = peak x fraction x power_factor x (128 / widest head side)^wide_head
-/// where that is wider than 128. Beside its products a pair takes a softmax, which is as long for a narrow head as for
-/// a wide one: arithmetic = flops / rate x (1 + softmax / d) / (1 + softmax / 128), d: mean of head_dim and value_dim.
-/// Without a fit: the larger of arithmetic at flash_attention_efficiency and memory traffic. `dtype` is
-/// the compute dtype; where that is fp8, attention runs in 16 bits.
+/// where that is wider than 128. Forward a pair takes a softmax beside its products, as long for a narrow head as for a
+/// wide: arithmetic = flops / rate x (1 + softmax / d) / (1 + softmax / 128), d: mean of head_dim and value_dim.
+/// Backward has neither softmax nor streaming: measured backwards are met better without. Without a fit: the larger of
+/// arithmetic at flash_attention_efficiency and memory traffic. `dtype` is the compute dtype; where that is fp8,
+/// attention runs in 16 bits.
 Seconds attention_time(const AttentionShape& a, bool backward, const Device& device, Dtype dtype);
 
 /// The fit that the kernel is priced by; nullptr: there is none.

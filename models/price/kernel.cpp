@@ -144,7 +144,7 @@ double flops_per_watt(const Device& device) {
     if (!device.peak[i]) continue;
     const double reference = device.gemm[i] ? device.gemm[i]->reference_power : 0;
     const double power = reference > 0 ? reference : device.power;
-    return power > 0 ? 1e-12 * device.peak[i]->value / power : 0;
+    return power > 0 ? 1e-12 * device.peak[i]->value * power_factor(power, device.power) / power : 0;
   }
   return 0;
 }

@@ -57,8 +57,8 @@ double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
 /// memory kernels on 16-bit elements are no longer memory-bound.
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);
 
-/// TFLOP/s a W: the dense peak in 16 bits over the power limit for which the fits' fractions hold, since power_factor()
-/// has already what another limit costs. Without such a fit over the device's own limit; 0 where either is unknown.
+/// TFLOP/s a W: dense peak in 16 bits over power, both at the limit for which the fits' fractions hold (the peak by
+/// power_factor(), which has what another limit costs), without such a fit at the device's own. 0: unknown.
 double flops_per_watt(const Device& device);
 
 /// How many times as long GEMMs on tensor cores take in a training step as alone: the more FLOP/s a watt a device has,

@@ -98,8 +98,8 @@ struct AttentionFit {
   double reference_power = 0;    ///< W; 0: the fractions do not depend on the power
   double wide_head = 0;          ///< exponent: a head wider than 128 runs at (128 / width)^wide_head of the rate
   double tail = 0;       ///< share of the longest block's time during which the other blocks leave multiprocessors idle
-  double softmax = 0;    ///< elements of a head that the softmax of a (query, key) pair costs as much as
-  double streaming = 1;  ///< share of the achieved bandwidth at which operands and result pass the memory
+  double softmax = 0;    ///< forward: elements of a head that the softmax of a pair costs as much as
+  double streaming = 1;  ///< forward: share of the achieved bandwidth at which operands and result pass
   Seconds fixed;
   FitQuality quality;
 

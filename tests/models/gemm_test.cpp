@@ -251,6 +251,11 @@ TEST(AttentionTime, SoftmaxCostsANarrowHeadMore) {
   d.attention->softmax = 64;
   EXPECT_DOUBLE_EQ(time(128), wide);
   EXPECT_NEAR(time(64) / time(128), 2.0 / 3, 0.001);
+  // Backward has none.
+  const auto back = [&](double head) {
+    return attention_time({8, 64, 64, 8192, head, head, 8192.0 * 8192, 8192, Bytes{2}}, true, d, Dtype::kBf16).value;
+  };
+  EXPECT_NEAR(back(64) / back(128), 0.5, 0.001);
 }
 
 TEST(AttentionTime, MemoryIsReadAtItsShareOfTheBandwidth) {
