@@ -28,9 +28,12 @@ constexpr double kNvlinkCounted = 0.8;  ///< NCCL's rate of a link over its own:
 bool is_tree(Algorithm algorithm) { return algorithm == Algorithm::kTree || algorithm == Algorithm::kNvlsTree; }
 
 int capability_of(const std::string& architecture) {
-  if (architecture == "volta" || architecture == "turing") return 70;
-  if (architecture == "hopper") return 90;
-  return architecture == "blackwell" || architecture == "blackwell_rtx" ? 100 : 80;
+  constexpr std::pair<std::string_view, int> kCapabilities[] = {
+      {"volta", 70}, {"turing", 75}, {"ampere", 80},     {"ampere_rtx", 86},
+      {"ada", 89},   {"hopper", 90}, {"blackwell", 100}, {"blackwell_rtx", 120}};
+  for (const auto& [name, capability] : kCapabilities)
+    if (name == architecture) return capability;
+  return 80;
 }
 
 /// What every node has, the slowest or fewest of each.

@@ -89,7 +89,7 @@ void set_product_overhead(const std::vector<KernelSample>& rows, GpuProfile& pro
     if (!has) unmeasured += (unmeasured.empty() ? "" : ", ") + std::string(name_of(dtype));
   }
   if (!tensor_cores)
-    fit.notes.push_back("no product on tensor cores was measured: gemm and product_overhead stay");
+    fit.notes.push_back("no product on tensor cores was measured: gemm stays, with what a step takes beyond it");
   else
     profile.set_number("product_overhead", 1, "by definition: products were measured under lasting load, as in a step");
   if (tensor_cores && !unmeasured.empty())

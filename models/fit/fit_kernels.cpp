@@ -17,9 +17,11 @@ const std::vector<Parameter>& attention_parameters() {
   static const std::vector<Parameter> kAll = {
       {0.6, 2, 0.05, 1},        // forward_fraction
       {0.8, 0.1, 0.3, 1.2},     // backward_fraction over forward_fraction
-      {0.5, 0.5, 0.01, 3},      // wide_head
+      {0.4, 0.5, 0.01, 3},      // wide_head
       {0.5, 0.5, 0.01, 1},      // tail
-      {4e-6, 0.5, 5e-7, 5e-5},  // fixed
+      {40, 0.7, 1, 1000},       // softmax
+      {0.4, 0.4, 0.05, 1.1},    // streaming
+      {5e-6, 0.7, 5e-7, 5e-5},  // fixed
   };
   return kAll;
 }
@@ -31,7 +33,9 @@ AttentionFit attention_of(const Parameters& p, double power) {
   fit.reference_power = power;
   fit.wide_head = p[2];
   fit.tail = p[3];
-  fit.fixed = Seconds{p[4]};
+  fit.softmax = p[4];
+  fit.streaming = p[5];
+  fit.fixed = Seconds{p[6]};
   return fit;
 }
 
@@ -68,7 +72,10 @@ class GroupFit {
     const Parameters p = this->fit(samples_);
     const std::vector<double> in = residuals(samples_, p);
     fit.in = errors_of(in);
-    if (cross == CrossValidation::kYes) fit.out = left_out();
+    if (cross == CrossValidation::kYes) {
+      fit.out = left_out(kFolds);
+      fit.half = left_out(2);
+    }
     std::map<std::string, std::vector<double>> by;
     FitQuality quality{fit.in.spread, fit.in.samples, 0, 0, false};
     quality.spread = proven(quality.spread, fit.in.samples);
@@ -87,12 +94,12 @@ class GroupFit {
   }
 
  private:
-  /// Each sample by a fit of the others, in kFolds parts.
-  FitErrors left_out() const {
+  /// Each sample by a fit of the others, in so many parts.
+  FitErrors left_out(std::size_t folds) const {
     std::vector<double> out;
-    for (std::size_t fold = 0; fold < kFolds && samples_.size() > kFolds; ++fold) {
+    for (std::size_t fold = 0; fold < folds && samples_.size() > kFolds; ++fold) {
       Chosen rest, left;
-      for (std::size_t i = 0; i < samples_.size(); ++i) (i % kFolds == fold ? left : rest).push_back(samples_[i]);
+      for (std::size_t i = 0; i < samples_.size(); ++i) (i % folds == fold ? left : rest).push_back(samples_[i]);
       const std::vector<double> errors = residuals(left, this->fit(rest));
       out.insert(out.end(), errors.begin(), errors.end());
     }
@@ -101,7 +108,7 @@ class GroupFit {
 
   Device set(Device device, const Parameters& p) const {
     if (attention_)
-      device.attention = attention_of(p, power_);
+      device.attention = device.flash_3 = attention_of(p, power_);
     else
       device.gemm.fill(gemm_of(p, power_));
     return device;
@@ -220,13 +227,14 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
   }
   std::vector<KernelFit> fits;
   for (const std::string& architecture : architectures) {
-    const auto add = [&](const char* what, const std::vector<Dtype>& dtypes, bool attention) {
+    const auto add = [&](const char* what, const std::vector<Dtype>& dtypes, bool attention, bool flash_3 = false) {
       Chosen chosen;
       for (const KernelSample& sample : samples) {
         const bool of_attention = sample.kernel.kind != KernelKind::kGemm;
+        const bool of_flash_3 = of_attention && sample.kernel.attention.flash_3;
         const bool bound = std::find(bounds.begin(), bounds.end(), sample.source) != bounds.end();
-        if (of_attention == attention && !bound && devices.at(sample.device).architecture == architecture &&
-            (attention || contains(dtypes, sample.dtype)))
+        if (of_attention == attention && of_flash_3 == flash_3 && !bound &&
+            devices.at(sample.device).architecture == architecture && (attention || contains(dtypes, sample.dtype)))
           chosen.push_back(&sample);
       }
       if (chosen.empty()) return;
@@ -234,10 +242,12 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
       fit.architecture = architecture;
       fit.what = what;
       fit.dtypes = dtypes;
+      fit.flash_3 = flash_3;
       fits.push_back(std::move(fit));
     };
     for (const Group& group : gemm_groups()) add(group.what, group.dtypes, false);
     add("attention", {}, true);
+    add("attention, FlashAttention 3", {}, true, true);
   }
   return fits;
 }

@@ -45,10 +45,12 @@ struct KernelFit {
   std::string architecture;
   std::string what;                     ///< "gemm fp16" or "attention"
   std::vector<Dtype> dtypes;            ///< that it is used for; empty for attention
+  bool flash_3 = false;                 ///< of attention: by FlashAttention 3
   GemmFit gemm;                         ///< of a gemm fit
   AttentionFit attention;               ///< of an attention fit
   FitErrors in;                         ///< all samples in
   FitErrors out;                        ///< each sample by a fit of the others, in kFolds parts; where it was asked for
+  FitErrors half;                       ///< the same in two parts: every second sample by a fit of the others
   std::map<std::string, FitErrors> by;  ///< "source device": errors with all samples in
 };
 inline constexpr int kFolds = 10;

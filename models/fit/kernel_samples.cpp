@@ -11,6 +11,7 @@ namespace accosim {
 namespace {
 
 constexpr Range kSide{0, 1e9, true};
+constexpr Range kBeside{0, 1e15};
 
 Dtype read_dtype(CsvRowReader& row, const char* column) {
   const std::string written = row.text(column);
@@ -43,12 +44,14 @@ KernelSample read_row(CsvRowReader& row) {
     const bool causal = row.integer("causal", 0, 1, 1) != 0;
     a.pairs = a.seq * a.seq / (causal ? 2 : 1);
     a.element = bytes_of(sample.dtype);
+    a.flash_3 = row.integer("flash_3", 0, 1, 0) != 0;
     sample.kernel = attention_kernel(a, kind == "attention_backward");
     if (kind == "attention_both") sample.kernel.kind = KernelKind::kAttentionBoth;
   } else if (!kind.empty()) {
     row.fail("kind", fmt::format("is {}; write gemm, attention_forward, attention_backward or attention_both",
                                  in_quotes(kind, 40)));
   }
+  sample.kernel.beside = Bytes{row.number("bytes_beside", kBeside, 0)};
   sample.time = row.time();
   return sample;
 }

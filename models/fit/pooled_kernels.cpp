@@ -153,8 +153,9 @@ Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::v
   }
   for (const KernelFit& fit : fits) {
     if (fit.architecture != device.architecture || !fit.dtypes.empty()) continue;
-    device.attention = fit.attention;
-    device.attention->quality.inherited = !measured(fit);
+    std::optional<AttentionFit>& own = fit.flash_3 ? device.flash_3 : device.attention;
+    own = fit.attention;
+    own->quality.inherited = !measured(fit);
   }
   return device;
 }
@@ -164,7 +165,7 @@ Device with_pooled(Device device, const std::vector<KernelFit>& fits) {
   for (std::size_t i = 0; i < device.gemm.size() && any; ++i)
     if (device.peak[i] && !device.gemm[i]) device.gemm[i] = pooled_gemm(fits, device, static_cast<Dtype>(i));
   for (const KernelFit& fit : fits) {
-    if (device.attention || !fit.dtypes.empty()) continue;
+    if (device.attention || !fit.dtypes.empty() || fit.flash_3) continue;
     device.attention = fit.attention;
     device.attention->quality.inherited = true;
   }

@@ -77,6 +77,7 @@ struct PublishedCase {
   /// Measured by accocal, with the device's constants fitted to the same document. So no fit to published data may use
   /// it, and it is not predicted again when something is left out of those fits.
   bool by_us = false;
+  bool in_fits = true;  ///< of a kernel: whether fits may use it
   Asked asked = Asked::kNothing;
   double measured = 0;                       ///< in the unit of `asked`
   std::shared_ptr<const Scenario> scenario;  ///< of all but collectives and kernels
@@ -101,6 +102,7 @@ inline constexpr const char* kSmallGroup = "collectives in a node below 1 MiB";
 inline constexpr const char* kLargeBetweenGroup = "collectives between nodes from 1 MiB";
 inline constexpr const char* kSmallBetweenGroup = "collectives between nodes below 1 MiB";
 inline constexpr const char* kKernelGroup = "kernels";
+inline constexpr const char* kApartGroup = "kernels of other devices and frameworks";
 inline constexpr const char* kLayerGroup = "layers";
 /// Ratios and times of its rows: a ratio alone can be right where both times are wrong.
 inline constexpr const char* kPaperGroup = "ACCO paper";

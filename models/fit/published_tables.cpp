@@ -255,7 +255,8 @@ void read_kernel_tables(ObjectReader& top, PublishedFile& file) {
   for (std::size_t t = 0; t < tables.size(); ++t) {
     ObjectReader reader(*tables[t], top.pointer("tables") + pointer_part(t), file.diagnostics);
     PublishedCase shared;
-    shared.group = kKernelGroup;
+    shared.group = reader.boolean("apart", false) ? kApartGroup : kKernelGroup;
+    shared.in_fits = reader.boolean("in_fits", true);
     shared.source = file.source.key;
     shared.url = file.source.url;
     shared.trust = reader.one_of("trust", {"A", "B"}, "A")[0];

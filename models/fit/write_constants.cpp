@@ -38,8 +38,10 @@ std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit
     any = true;
   }
   JsonValue& own = *root.find("overheads");
-  for (const auto& [key, value] :
-       {std::pair("pytorch", overheads.pytorch), {"fused", overheads.fused}, {"flash_1", overheads.flash_1}}) {
+  for (const auto& [key, value] : {std::pair("pytorch", overheads.pytorch),
+                                   {"fused", overheads.fused},
+                                   {"flash_1", overheads.flash_1},
+                                   {"product_slope", overheads.product_slope}}) {
     if (!value) continue;
     own.set(key, rounded(*value));
     own.set("source", json_text(overheads.source, {}));

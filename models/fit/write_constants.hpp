@@ -12,7 +12,7 @@ namespace accosim {
 
 /// The overheads that some measured step says something of.
 struct FittedOverheads {
-  std::optional<double> pytorch, fused, flash_1;
+  std::optional<double> pytorch, fused, flash_1, product_slope;
   std::string source;  ///< what they come from, and how far off they are there
 };
 

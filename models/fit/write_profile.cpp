@@ -32,6 +32,8 @@ JsonValue json_of(const AttentionFit& fit) {
   if (fit.reference_power > 0) json.set("reference_power", watts(fit.reference_power));
   json.set("wide_head", rounded(fit.wide_head));
   json.set("tail", rounded(fit.tail));
+  json.set("softmax", rounded(fit.softmax));
+  json.set("streaming", rounded(fit.streaming));
   json.set("fixed", microseconds(fit.fixed));
   add_quality(json, fit.quality);
   return json;
@@ -91,16 +93,6 @@ void spread_gemm_efficiency(JsonValue& profile, const Device& device) {
   profile.set("gemm", std::move(gemm));
 }
 
-std::string profile_with_overhead(const std::string& text, const std::string& file, double overhead) {
-  JsonDocument document = parse_json(text, file);
-  if (!document.errors.empty()) throw ScenarioError(document.errors);
-  JsonValue& root = document.root;
-  if (root.kind != JsonKind::kObject) throw ScenarioError({file + ": is no object; name a device profile"});
-  if (root.find("product_overhead") == nullptr) return text;
-  root.set("product_overhead", rounded(overhead));
-  return write_json(root) + "\n";
-}
-
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
                               const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others) {
   JsonDocument document = parse_json(text, file);
@@ -132,6 +124,10 @@ std::string profile_with_fits(const std::string& text, const std::string& file, 
     root.find("sources")->erase("/flash_attention_efficiency");
     object_at("attention") = json_of(*fitted.attention);
     cite("/attention", fitted.attention->quality);
+  }
+  if (is_new(device.flash_3, fitted.flash_3)) {
+    object_at("flash_3") = json_of(*fitted.flash_3);
+    cite("/flash_3", fitted.flash_3->quality);
   }
   JsonValue sources = *root.find("sources");  // stay at the end, where a reader looks for them
   root.erase("sources");

@@ -24,9 +24,4 @@ void spread_gemm_efficiency(JsonValue& profile, const Device& device);
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
                               const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others = {});
 
-/// The profile with a fitted product_overhead (fit_steps() in sim/evidence) in place of its own. One that has none of
-/// its own stays as it is: it inherits another's, or is measured under load. Throws ScenarioError where the text is no
-/// object.
-std::string profile_with_overhead(const std::string& text, const std::string& file, double overhead);
-
 }  // namespace accosim

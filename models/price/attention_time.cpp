@@ -33,20 +33,30 @@ Bytes bytes_of(const AttentionShape& a, bool backward) {
   return (backward ? 2 : 1) * (qkv + out) + log_sum_exp;
 }
 
+const AttentionFit* attention_fit(const Device& device, bool flash_3) {
+  if (flash_3 && device.flash_3) return &*device.flash_3;
+  return device.attention ? &*device.attention : nullptr;
+}
+
 Seconds attention_time(const AttentionShape& a, bool backward, const Device& device, Dtype dtype) {
   const FlopsPerSecond peak = peak_of(device, dtype);
-  const Seconds memory = bytes_of(a, backward) / (device.memory_efficiency * device.memory_bandwidth);
+  const BytesPerSecond bandwidth = device.memory_efficiency * device.memory_bandwidth;
+  const Bytes bytes = bytes_of(a, backward);
   const Flops work = flops_of(a, backward);
-  if (!device.attention) return std::max(memory, work / (device.flash_attention_efficiency * peak));
-  const AttentionFit& fit = *device.attention;
+  const AttentionFit* const known = attention_fit(device, a.flash_3);
+  if (known == nullptr) return std::max(bytes / bandwidth, work / (device.flash_attention_efficiency * peak));
+  const AttentionFit& fit = *known;
   const double widest = std::max({a.head_dim, a.value_dim, kFullSpeed});
   const double fraction =
       std::min(1.0, (backward ? fit.backward_fraction : fit.forward_fraction) *
                         power_factor(device.power, fit.reference_power) * std::pow(kFullSpeed / widest, fit.wide_head));
-  const FlopsPerSecond rate = fraction * peak;
+  const double width = (a.head_dim + a.value_dim) / 2;
+  const double softmax = backward ? 1 : (1 + fit.softmax / width) / (1 + fit.softmax / kFullSpeed);
+  const FlopsPerSecond rate = fraction / softmax * peak;
   const Flops block{(backward ? kBackward : 1) * 2 * kBlock * a.span * (a.head_dim + a.value_dim)};
   const Seconds longest = device.sm_count > 0 ? block / (1.0 / device.sm_count * rate) : Seconds{0};
-  return fit.fixed + overlapped(std::max(work / rate + fit.tail * longest, longest), memory);
+  return fit.fixed + overlapped(std::max(work / rate + fit.tail * longest, longest),
+                                bytes / ((backward ? 1 : fit.streaming) * bandwidth));
 }
 
 }  // namespace accosim

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/spec/device.hpp"
+#include "models/spec/training.hpp"
 
 namespace accosim {
 
@@ -104,7 +105,9 @@ double measured_ratio(const Gemm& g, const Device& device, Dtype dtype) {
   return std::sqrt(ratio);
 }
 
-Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
+namespace {
+
+Seconds time_alone(const Kernel& kernel, const Device& device, Dtype compute) {
   switch (kernel.kind) {
     case KernelKind::kMemory: {
       const KernelTable* const table = kernel.step ? table_of(device, kernel) : nullptr;
@@ -127,11 +130,39 @@ Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
   return Seconds{0};
 }
 
+}  // namespace
+
+Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute) {
+  const Seconds alone = time_alone(kernel, device, compute);
+  if (kernel.beside == Bytes{0}) return alone;
+  return alone + time_alone(memory_kernel(kernel.beside), device, compute);
+}
+
+double flops_per_watt(const Device& device) {
+  for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
+    const std::size_t i = static_cast<std::size_t>(dtype);
+    if (!device.peak[i]) continue;
+    const double reference = device.gemm[i] ? device.gemm[i]->reference_power : 0;
+    const double power = reference > 0 ? reference : device.power;
+    return power > 0 ? 1e-12 * device.peak[i]->value * power_factor(power, device.power) / power : 0;
+  }
+  return 0;
+}
+
+double product_overhead(double slope, double x) {
+  return x > kHeldBackFrom ? 1 + slope * std::log(x / kHeldBackFrom) : 1;
+}
+
+double product_overhead(const Device& device) {
+  return device.product_overhead ? *device.product_overhead
+                                 : product_overhead(device.product_slope, flops_per_watt(device));
+}
+
 Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute) {
   const Seconds alone = kernel_time(kernel, device, compute);
   if (kernel.kind == KernelKind::kMemory) return device.memory_overhead * alone;
   if (kernel.kind != KernelKind::kGemm) return device.attention_overhead * alone;
-  return kernel.dtype.value_or(compute) == Dtype::kFp32 ? alone : device.product_overhead * alone;
+  return kernel.dtype.value_or(compute) == Dtype::kFp32 ? alone : product_overhead(device) * alone;
 }
 
 }  // namespace accosim

@@ -23,6 +23,7 @@ struct Kernel {
   std::optional<Dtype> dtype;      ///< of kGemm: where it is not the compute dtype; of a `step` kernel: of its elements
   std::optional<StepKernel> step;  ///< of kMemory: which of accocal's kernels it is; a device may have a table of it
   double elements = 0;             ///< of a `step` kernel: elements of its main operand
+  Bytes beside;     ///< of a measured GEMM or attention: moved by a memory-bound kernel before it, in the same time
   double rows = 0;  ///< of a `step` kernel: length of the columns that it works on; 0: the operand is flat
 
   bool operator==(const Kernel&) const = default;
@@ -55,6 +56,18 @@ double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
 /// bytes at the achieved bandwidth overlapped with its arithmetic at kElementRate per multiprocessor, since on a fast
 /// memory kernels on 16-bit elements are no longer memory-bound.
 Seconds kernel_time(const Kernel& kernel, const Device& device, Dtype compute);
+
+/// TFLOP/s a W: dense peak in 16 bits over power, both at the limit for which the fits' fractions hold (the peak by
+/// power_factor(), which has what another limit costs), without such a fit at the device's own. 0: unknown.
+double flops_per_watt(const Device& device);
+
+/// How many times as long GEMMs on tensor cores take in a training step as alone: the more FLOP/s a watt a device has,
+/// the further lasting load and cold caches hold it back. `slope` of Overheads, fitted to published steps; `x`:
+/// flops_per_watt().
+///   max(1, 1 + slope ln(x / kHeldBackFrom))
+double product_overhead(double slope, double x);
+/// The device's own, else that of its slope.
+double product_overhead(const Device& device);
 
 /// In a training step: kernel_time() times the device's overheads; products in fp32 do not load the tensor cores.
 Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute);

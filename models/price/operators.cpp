@@ -162,6 +162,7 @@ Sizes sizes_of(const Model& model, const Workload& workload) {
   z.cast = z.param > z.act;
   z.bf16 = workload.compute == Dtype::kBf16;
   z.fp8 = workload.compute == Dtype::kFp8;
+  z.flash_3 = workload.attention == Attention::kFlash3;
   z.dropout = workload.dropout > 0;
   z.implementation = workload.implementation;
   z.repeated = z.key_value < z.query && z.implementation != Implementation::kFused;
@@ -354,7 +355,7 @@ Operator repeat_key_value(const Sizes& z) {
 Operator flash_attention(const Model& model, const Sizes& z, int window) {
   const bool local = window > 0 && window < z.seq;
   const double key_value = z.repeated ? z.query : z.key_value;
-  AttentionShape shape{z.batch, z.heads, key_value / z.head_dim, z.seq, z.head_dim, z.head_dim, 0, 0, z.act};
+  AttentionShape shape{z.batch, z.heads, key_value / z.head_dim, z.seq, z.head_dim, z.head_dim, 0, 0, z.act, z.flash_3};
   shape.pairs = model.causal ? attended_pairs(static_cast<int>(z.seq), window) : z.seq * z.seq;
   shape.span = local ? window : z.seq;
   Operator op;

@@ -24,6 +24,7 @@ struct Sizes {
   bool bf16;      ///< the matmuls are in bf16
   bool dropout;   ///< its probability is above 0
   bool fp8;       ///< the GEMMs of the blocks run in fp8; everything else is in 16 bits
+  bool flash_3;   ///< fused attention is FlashAttention 3
   bool repeated;  ///< whether the keys and values of grouped-query attention are copied for every head
   Implementation implementation;
 };

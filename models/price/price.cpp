@@ -262,6 +262,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
       if (!group.accumulation_steps.empty()) own_steps = group.accumulation_steps[gpu];
       if (scenario.training.launch_interval) device.launch_interval = *scenario.training.launch_interval;
       device.memory_overhead = memory_overhead(scenario.training);
+      device.product_slope = scenario.training.overheads.product_slope;
       if (group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient)
         device.attention_overhead = scenario.training.overheads.flash_1;
       Workload workload{group.micro_batch_size,

@@ -70,6 +70,8 @@ double compute_spread(const RankKind& kind) {
     const bool far = trust.inherited || trust.extrapolated;
     variance += squared(share) * (squared(trust.spread) + (far ? squared(kInheritedSpread) : 0));
   }
+  if (kind.device.steps == StepEvidence::kOtherGeneration) other_generation = 1;
+  if (kind.device.steps == StepEvidence::kRelative) variance += squared(kInheritedSpread);
   return std::sqrt(variance + squared(kConstantSpread * constant) + squared(kGenerationSpread * other_generation));
 }
 

@@ -18,10 +18,12 @@ FitUse fit_use(const RankKind& kind);
 ///              + (share of memory-bound kernels x kBandwidthSpread)^2 + (share of launch-bound time x kHost)^2
 /// where a kernel's spread is that of its fit, combined with kInheritedSpread (root of squares) where the fit is
 /// inherited or extrapolated; kernels with fits of another generation add (their share x kGenerationSpread)^2 together,
-/// since they err together. A kernel with a measured table counts in the sum over kernels, with the table's spread
-/// but at least kMeasuredSpread, and is extrapolated where it is outside() the table; a GEMM measured at exactly its
-/// sizes has kMeasuredSpread. For accocal's own step kListed replaces kOperators. On a device without fits, whose
-/// constants are the user's, GEMMs and fused attention together have kConstantSpread.
+/// since they err together; their share is 1 on a device that only steps of other generations stand behind
+/// (Device::steps), and one that a relative's stand behind adds kInheritedSpread^2. A kernel with a measured table
+/// counts in the sum over kernels, with the table's spread but at least kMeasuredSpread, and is extrapolated where it
+/// is outside() the table; a GEMM measured at exactly its sizes has kMeasuredSpread. For accocal's own step kListed
+/// replaces kOperators. On a device without fits, whose constants are the user's, GEMMs and fused attention together
+/// have kConstantSpread.
 double compute_spread(const RankKind& kind);
 
 /// The same for the optimizer on all parameters: the spread of its table for accocal's own, else kBandwidthSpread.

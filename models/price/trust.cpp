@@ -13,7 +13,8 @@ const FitQuality* quality_of(const Kernel& kernel, const Device& device, Dtype c
     const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(kernel.dtype.value_or(compute))];
     return fit ? &fit->quality : nullptr;
   }
-  return device.attention ? &device.attention->quality : nullptr;
+  const AttentionFit* const fit = attention_fit(device, kernel.attention.flash_3);
+  return fit != nullptr ? &fit->quality : nullptr;
 }
 
 bool extrapolated(const Kernel& kernel, const FitQuality& quality) {

@@ -212,10 +212,14 @@ void check_abilities(ObjectReader& reader, const NodeGroup& group, const Trainin
     if (!runs_on(device.architecture, group.attention)) {
       reader.fail(
           "attention",
-          fmt::format("{} does not run on {}, which is {}; write \"attention\": \"memory_efficient\" (PyTorch's, "
-                      "which runs there) or \"naive\" for this node group",
-                      group.attention == Attention::kFlash ? "FlashAttention 2 (flash)" : "FlashAttention 1 (flash_1)",
-                      printable(device.name), device.architecture));
+          fmt::format("{} does not run on {}, which is {}; write \"attention\": {} or \"naive\" for this node group",
+                      group.attention == Attention::kFlash    ? "FlashAttention 2 (flash)"
+                      : group.attention == Attention::kFlash1 ? "FlashAttention 1 (flash_1)"
+                                                              : "FlashAttention 3 (flash_3)",
+                      printable(device.name), device.architecture,
+                      runs_on(device.architecture, Attention::kFlash)
+                          ? "\"flash\""
+                          : "\"memory_efficient\" (PyTorch's, which runs there)"));
       return;
     }
     if (group.attention != Attention::kNaive && !device.attention && device.flash_attention_efficiency == 0) {

@@ -51,6 +51,8 @@ AttentionFit read_attention_fit(JsonValue& value, const std::string& pointer, Di
   fit.reference_power = reader.watts("reference_power", 0);
   fit.wide_head = reader.number("wide_head", Range{0, 10}, 0);
   fit.tail = reader.number("tail", kShare, 0);
+  fit.softmax = reader.number("softmax", kElements, 0);
+  fit.streaming = reader.number("streaming", Range{0, 2, true}, 1);
   fit.fixed = reader.seconds("fixed", Seconds{0});
   fit.quality = read_quality(reader);
   reader.finish();
@@ -91,6 +93,8 @@ void read_kernel_fits(ObjectReader& reader, Device& device) {
     device.flash_attention_efficiency = reader.number("flash_attention_efficiency", Range{0, 1});
   else
     device.attention = read_attention_fit(*attention, reader.pointer("attention"), reader.diagnostics());
+  if (JsonValue* flash_3 = reader.find("flash_3"))
+    device.flash_3 = read_attention_fit(*flash_3, reader.pointer("flash_3"), reader.diagnostics());
 }
 
 }  // namespace accosim

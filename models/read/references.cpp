@@ -361,7 +361,8 @@ void mark_inherited(JsonValue& base, const JsonValue& device) {
   };
   if (JsonValue* gemm = base.find("gemm"); gemm != nullptr && gemm->kind == JsonKind::kObject)
     for (JsonMember& fit : gemm->members) mark(fit.value);
-  if (JsonValue* attention = base.find("attention")) mark(*attention);
+  for (const char* const key : {"attention", "flash_3"})
+    if (JsonValue* attention = base.find(key)) mark(*attention);
   base.erase("kernels");  // times of that part
   drop_citations(base, "/kernels");
 }

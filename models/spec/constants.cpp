@@ -131,10 +131,13 @@ Constants read_constants(JsonDocument document) {
     constants.overheads.pytorch = reader.number("pytorch", kOverhead);
     constants.overheads.fused = reader.number("fused", kOverhead);
     constants.overheads.flash_1 = reader.number("flash_1", kOverhead);
+    constants.overheads.product_slope = reader.number("product_slope", Range{0, 3});
     reader.text("source", {}, 2000);
     reader.finish();
   } else {
-    top.fail("overheads", "missing; write an object with \"pytorch\", \"fused\", \"flash_1\" and their \"source\"");
+    top.fail(
+        "overheads",
+        "missing; write an object with \"pytorch\", \"fused\", \"flash_1\", \"product_slope\" and their \"source\"");
   }
   top.finish();
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);

@@ -5,8 +5,8 @@
 namespace accosim {
 
 const std::vector<std::string>& architectures() {
-  static const std::vector<std::string> kInOrder = {"volta",  "turing",    "ampere",       "ada",
-                                                    "hopper", "blackwell", "blackwell_rtx"};
+  static const std::vector<std::string> kInOrder = {"volta", "turing", "ampere",    "ampere_rtx",
+                                                    "ada",   "hopper", "blackwell", "blackwell_rtx"};
   return kInOrder;
 }
 
@@ -17,7 +17,8 @@ int generation_of(const std::string& architecture) {
 }
 
 bool runs_on(const std::string& architecture, Attention attention) {
-  if (architecture == "volta") return attention != Attention::kFlash && attention != Attention::kFlash1;
+  if (architecture == "volta") return attention == Attention::kNaive || attention == Attention::kMemoryEfficient;
+  if (attention == Attention::kFlash3) return architecture == "hopper" || architecture.empty();
   return architecture != "turing" || attention != Attention::kFlash;
 }
 

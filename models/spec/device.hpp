@@ -31,17 +31,19 @@ constexpr Bytes bytes_of(Dtype dtype) {
   return Bytes{0};
 }
 
-/// Products and a softmax, or one fused kernel: FlashAttention 2, FlashAttention 1 such as Triton's, or PyTorch's
-/// memory-efficient attention (xFormers'), which runs where FlashAttention does not.
-enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1, kMemoryEfficient };
+/// Products and a softmax, or one fused kernel: FlashAttention 2, FlashAttention 1 such as Triton's, PyTorch's
+/// memory-efficient attention (xFormers'), which runs where FlashAttention does not, or FlashAttention 3.
+enum class Attention : std::uint8_t { kNaive, kFlash, kFlash1, kMemoryEfficient, kFlash3 };
 template <>
-inline constexpr const char* kNames<Attention>[] = {"naive", "flash", "flash_1", "memory_efficient"};
-/// Architectures in order of time: volta, turing, ampere, ada, hopper, blackwell, blackwell_rtx.
+inline constexpr const char* kNames<Attention>[] = {"naive", "flash", "flash_1", "memory_efficient", "flash_3"};
+/// Architectures in order of time: volta, turing, ampere (8.0), ampere_rtx (8.6), ada, hopper, blackwell (10.x),
+/// blackwell_rtx (12.0).
 const std::vector<std::string>& architectures();
 /// Its place among them; an unknown one's is ampere's.
 int generation_of(const std::string& architecture);
 /// Whether there is such a kernel for the architecture ("volta", "ampere"...; "": unknown, and taken to have all).
-/// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing (github.com/Dao-AILab/flash-attention, README).
+/// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing, FlashAttention 3 is for hopper alone
+/// (github.com/Dao-AILab/flash-attention, README).
 bool runs_on(const std::string& architecture, Attention attention);
 
 /// How good a fit is, and where it holds.
@@ -54,6 +56,12 @@ struct FitQuality {
 
   bool operator==(const FitQuality&) const = default;
 };
+
+/// Whose published training steps stand behind predictions of a device's: its own, those of a relative of its
+/// architecture, or those of other generations alone.
+enum class StepEvidence : std::uint8_t { kOwn, kRelative, kOtherGeneration };
+template <>
+inline constexpr const char* kNames<StepEvidence>[] = {"own", "relative", "other_generation"};
 
 /// Which operands of a product are transposed, with matrices stored column by column as in BLAS. kAny: not said.
 enum class GemmLayout : std::uint8_t { kAny, kNN, kTN, kNT, kTT };
@@ -90,11 +98,13 @@ struct GemmFit {
 
 /// Fitted constants of fused attention in 16 bits; `attention_time` has the formula.
 struct AttentionFit {
-  double forward_fraction = 0;   ///< fraction of the peak for heads of at most 128, at `reference_power`
+  double forward_fraction = 0;   ///< fraction of the peak for heads of 128, at `reference_power`
   double backward_fraction = 0;  ///< the same backward, counting five products where the forward has two
   double reference_power = 0;    ///< W; 0: the fractions do not depend on the power
   double wide_head = 0;          ///< exponent: a head wider than 128 runs at (128 / width)^wide_head of the rate
-  double tail = 0;  ///< share of the longest block's time during which the other blocks leave multiprocessors idle
+  double tail = 0;       ///< share of the longest block's time during which the other blocks leave multiprocessors idle
+  double softmax = 0;    ///< forward: elements of a head that the softmax of a pair costs as much as
+  double streaming = 1;  ///< forward: share of the achieved bandwidth at which operands and result pass
   Seconds fixed;
   FitQuality quality;
 
@@ -118,14 +128,17 @@ struct Device {
   double power = 0;          ///< limit of the board in W; 0: unknown
   std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
   std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
+  std::optional<AttentionFit> flash_3;                   ///< of FlashAttention 3; absent: as `attention`
   Shared<std::vector<KernelTable>> kernels;              ///< tables of measured kernels that are no GEMMs
   int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
   double collective_slowdown = 1;  ///< how many times as long a collective inside a node takes while the GPU computes
-  double product_overhead = 1;     ///< how many times as long GEMMs on tensor cores take in a training step as alone:
-                                   ///< power limit under lasting load, cold caches
-  double memory_overhead = 1;      ///< the same for memory-bound kernels: what Training::overheads says
-  double attention_overhead = 1;   ///< the same for fused attention
-  Seconds adamw_time_per_parameter{};  ///< as measured, one pass; 0: priced by the bytes that it moves
+  std::optional<double> product_overhead;  ///< how many times as long GEMMs on tensor cores take in a training step as
+                                           ///< alone, where it is known; absent: by `product_slope`
+  double product_slope = 0;                ///< what Training::overheads says
+  double memory_overhead = 1;              ///< the same for memory-bound kernels: what Training::overheads says
+  double attention_overhead = 1;           ///< the same for fused attention
+  Seconds adamw_time_per_parameter{};      ///< as measured, one pass; 0: priced by the bytes that it moves
+  StepEvidence steps = StepEvidence::kOwn;
   double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;

@@ -59,9 +59,14 @@ struct Overheads {
   double fused = 1;
   double flash_1 = 1;  ///< attention by FlashAttention 1, such as Triton's, relative to FlashAttention 2; PyTorch's
                        ///< memory-efficient attention, which nobody measured for us, is taken to be the same
+  double product_slope = 0;  ///< of GEMMs on tensor cores over devices: 1 + slope ln(x / kHeldBackFrom), see
+                             ///< product_overhead() in models/price/kernel.hpp
 
   bool operator==(const Overheads&) const = default;
 };
+
+/// TFLOP/s a W of a V100, whose steps take no longer than its kernels: 125 TFLOP/s at 300 W (NVIDIA V100 data sheet).
+inline constexpr double kHeldBackFrom = 125.0 / 300;
 
 struct Training {
   int sequence_length = 0;

@@ -37,6 +37,7 @@ void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
     if (const std::string warning = too_few(fit); !warning.empty()) out << "  " << warning << "\n";
     write_errors(out, "all samples in", fit.in);
     if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kFolds), fit.out);
+    if (fit.half.samples > 0) write_errors(out, "every second one left out", fit.half);
     for (const auto& [name, errors] : fit.by) write_errors(out, name, errors);
   }
 }
@@ -197,12 +198,11 @@ void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& f
                        row.other ? fmt::format("{:.3f}", *row.other) : "-");
 }
 
-void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,
-                    const FitErrors& errors, const FitErrors& without) {
+void write_step_fit(std::ostream& out, const Overheads& overheads, const FitErrors& errors, const FitErrors& without) {
   out << fmt::format("\ntraining steps: memory-bound kernels PyTorch {:.4g}, fused {:.4g}; flash_1 {:.4g}\n",
                      overheads.pytorch, overheads.fused, overheads.flash_1);
-  for (const auto& [architecture, overhead] : products)
-    out << fmt::format("  \"product_overhead\": {:.4g} of {}\n", overhead, architecture);
+  out << fmt::format("  GEMMs on tensor cores 1 + {:.4g} ln(x / {:.4g}), x: dense peak in 16 bits, TFLOP/s a W\n",
+                     overheads.product_slope, kHeldBackFrom);
   write_errors(out, "all samples in", errors);
   write_errors(out, "with all of these 1", without);
 }

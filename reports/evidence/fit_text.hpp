@@ -36,7 +36,6 @@ void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& f
 
 /// Overheads fitted to steps, from the parts of a StepFit (sim/evidence/fit_steps.hpp), whose code reports may not
 /// call.
-void write_step_fit(std::ostream& out, const Overheads& overheads, const std::map<std::string, double>& products,
-                    const FitErrors& errors, const FitErrors& without);
+void write_step_fit(std::ostream& out, const Overheads& overheads, const FitErrors& errors, const FitErrors& without);
 
 }  // namespace accosim

@@ -22,7 +22,7 @@ std::vector<Option> options() {
       {.names = "-o,--output",
        .help =
            "File to write. From tables of kernels: a device profile (may be repeated). From tables of collectives: a "
-           "cluster. From cases: constants, then profiles for their product_overhead. From samples of accocal: a "
+           "cluster. From cases: constants. From samples of accocal: a "
            "profile or a scenario",
        .value = Texts(),
        .takes = "FILE"},

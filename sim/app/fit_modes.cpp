@@ -98,6 +98,7 @@ FittedOverheads fitted_overheads(const std::vector<StepSample>& samples, const S
     (sample.implementation == Implementation::kFused ? overheads.fused : overheads.pytorch) =
         sample.implementation == Implementation::kFused ? fit.overheads.fused : fit.overheads.pytorch;
     if (sample.flash_1) overheads.flash_1 = fit.overheads.flash_1;
+    overheads.product_slope = fit.overheads.product_slope;
   }
   overheads.source =
       fmt::format("accosim fit, {} training steps from {}; mean error {:.1f} %, {:.1f} % with all of these 1",
@@ -110,13 +111,9 @@ FittedOverheads fitted_overheads(const std::vector<StepSample>& samples, const S
 
 ExitCode fit_to_cases(const Arguments& arguments) {
   const Texts& outputs = arguments.texts("--output");
+  if (outputs.size() > 1) throw ScenarioError({"what is fitted to cases is one file of constants; name one --output"});
   const std::string path = outputs.empty() ? "" : outputs[0];
-  std::vector<Output> files = {{"--output", path, {"they are constants, JSON", ".json", "", ""}, true}};
-  for (std::size_t i = 1; i < outputs.size(); ++i)
-    files.push_back({"--output", outputs[i], {"it is a profile, JSON", ".json", "{", ""}, true});
-  check_outputs(files, {}, false);
-  std::vector<Device> devices;
-  for (std::size_t i = 1; i < outputs.size(); ++i) devices.push_back(load_device(outputs[i]));
+  check_outputs({{"--output", path, {"they are constants, JSON", ".json", "", ""}, true}}, {}, false);
   // What is not fitted stays as it is there.
   std::error_code none;
   const bool written =
@@ -132,17 +129,10 @@ ExitCode fit_to_cases(const Arguments& arguments) {
   const ValidateOptions usual;
   const std::vector<StepSample> samples = step_samples(published, usual.jobs, usual.network);
   const StepFit steps = while_shown("fitting steps", [&] { return fit_steps(samples); });
-  write_step_fit(std::cout, steps.overheads, steps.products, steps.errors, steps.without);
+  write_step_fit(std::cout, steps.overheads, steps.errors, steps.without);
   if (path.empty()) return ExitCode::kDone;
   check_plausible("training steps", steps.errors);
-  Texts texts = {constants_with_fits(std::move(document), links, fitted_overheads(samples, steps))};
-  for (std::size_t i = 1; i < outputs.size(); ++i) {
-    texts.push_back(read_file(outputs[i]));
-    const auto product = steps.products.find(devices[i - 1].architecture);
-    if (product != steps.products.end())
-      texts.back() = profile_with_overhead(texts.back(), outputs[i], product->second);
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) write_whole(outputs[i], texts[i]);
+  write_whole(path, constants_with_fits(std::move(document), links, fitted_overheads(samples, steps)));
   return ExitCode::kDone;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/base/minimise.hpp"
+#include "models/price/kernel.hpp"
 #include "models/price/price.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
@@ -13,9 +14,9 @@
 namespace accosim {
 
 Scenario without_overheads(Scenario scenario) {
-  scenario.training.overheads = {1, 1, 1};
+  scenario.training.overheads = {1, 1, 1, 0};
   for (NodeGroup& group : scenario.cluster.nodes)
-    for (Device& device : group.devices) device.product_overhead = 1;
+    for (Device& device : group.devices) device.product_overhead.reset();
   return scenario;
 }
 
@@ -60,18 +61,16 @@ StepParts parts_of(const PublishedCase& one, NetworkKind network) {
   return parts;
 }
 
-enum : std::size_t { kPytorch, kFused, kFlash1, kAmpere, kHopper, kParameters };
+enum : std::size_t { kPytorch, kFused, kFlash1, kSlope, kParameters };
 
 std::size_t parameter_of(Implementation implementation) {
   return implementation == Implementation::kFused ? kFused : kPytorch;
 }
 
 double predicted(const StepSample& sample, const Parameters& p) {
-  double products = sample.products;
-  if (sample.architecture == "ampere") products *= p[kAmpere];
-  if (sample.architecture == "hopper") products *= p[kHopper];
-  return products + p[parameter_of(sample.implementation)] * sample.memory +
-         (sample.flash_1 ? p[kFlash1] : 1) * sample.attention + sample.others + sample.rest;
+  return product_overhead(p[kSlope], sample.flops_per_watt) * sample.products +
+         p[parameter_of(sample.implementation)] * sample.memory + (sample.flash_1 ? p[kFlash1] : 1) * sample.attention +
+         sample.others + sample.rest;
 }
 
 }  // namespace
@@ -91,7 +90,7 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const PublishedCase& one = *cases[i];
     const NodeGroup& group = one.scenario->cluster.nodes.front();
-    samples.push_back({all[i], publishers.at(one.source), one.device, group.devices.front().architecture,
+    samples.push_back({all[i], publishers.at(one.source), one.device, flops_per_watt(group.devices.front()),
                        one.scenario->training.implementation,
                        group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient,
                        one.measured});
@@ -100,7 +99,8 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
 }
 
 StepFit fit_steps(const std::vector<StepSample>& samples) {
-  static const std::vector<Parameter> kAll(kParameters, Parameter{1, 0.5, 0.3, 3});
+  static const std::vector<Parameter> kAll = {
+      {1, 0.5, 0.3, 3}, {1, 0.5, 0.3, 3}, {1, 0.5, 0.3, 3}, {0.2, 0.5, 1e-3, 3}};
   StepFit fit;
   if (samples.empty()) return fit;
   const auto residuals = [&](const Parameters& p) {
@@ -109,10 +109,9 @@ StepFit fit_steps(const std::vector<StepSample>& samples) {
     return out;
   };
   const Parameters p = minimise(residuals, kAll);
-  fit.overheads = {p[kPytorch], p[kFused], p[kFlash1]};
-  fit.products = {{"ampere", p[kAmpere]}, {"hopper", p[kHopper]}};
+  fit.overheads = {p[kPytorch], p[kFused], p[kFlash1], p[kSlope]};
   fit.errors = errors_of(residuals(p));
-  fit.without = errors_of(residuals(Parameters(kParameters, 1)));
+  fit.without = errors_of(residuals({1, 1, 1, 0}));
   return fit;
 }
 

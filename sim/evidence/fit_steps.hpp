@@ -1,8 +1,6 @@
-// Fits how much longer kernels take in a training step than alone (Overheads, Device::product_overhead) to published
-// steps.
+// Fits how much longer kernels take in a training step than alone (Overheads) to published steps.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -29,8 +27,8 @@ struct StepParts {
 /// A published step, split into these.
 struct StepSample : StepParts {
   std::string publisher;
-  std::string device;  ///< as LeftOut has it
-  std::string architecture;
+  std::string device;         ///< as LeftOut has it
+  double flops_per_watt = 0;  ///< of its devices: flops_per_watt()
   Implementation implementation = Implementation::kEager;
   bool flash_1 = false;
   double measured = 0;
@@ -42,13 +40,12 @@ std::vector<StepSample> step_samples(const Published& published, int jobs, Netwo
 
 struct StepFit {
   Overheads overheads;
-  std::map<std::string, double> products;  ///< product_overhead by architecture; volta and unknown ones have 1
-  FitErrors errors;                        ///< with these constants
-  FitErrors without;                       ///< with all of them 1
+  FitErrors errors;   ///< with these constants
+  FitErrors without;  ///< with all of them 1
 };
 /// Robust least squares on the logs of sums: overheads x parts + rest. Exposed communication is taken to stay as it is:
-/// a step that hides communication grows by as much as its computation. Five constants, each held to a prior around 1
-/// with spread 0.5 in logs.
+/// a step that hides communication grows by as much as its computation. Four constants, each held to a prior with
+/// spread 0.5 in logs around 1, the slope of product_overhead() around 0.2.
 StepFit fit_steps(const std::vector<StepSample>& samples);
 
 }  // namespace accosim

@@ -13,7 +13,9 @@ struct Neighbour {
   std::string_view architecture;
   const char* profile;  ///< the best measured of the other generation
 };
-constexpr Neighbour kNeighbours[] = {{"volta", "A100-SXM4-80GB"}, {"ampere", "H100-SXM"}, {"hopper", "A100-SXM4-80GB"}};
+constexpr Neighbour kNeighbours[] = {
+    {"volta", "A100-SXM4-80GB"}, {"ampere", "H100-SXM"}, {"hopper", "A100-SXM4-80GB"}, {"turing", "A100-SXM4-80GB"},
+    {"ampere_rtx", "H100-SXM"},  {"ada", "H100-SXM"},    {"blackwell", "H100-SXM"},    {"blackwell_rtx", "H100-SXM"}};
 
 const char* profile_for(const Device& device) {
   for (const Neighbour& each : kNeighbours)
@@ -48,9 +50,10 @@ Device of_neighbour(Device device) {
     fit->reference_power = 0;
     mark(fit->quality);
   }
-  if (lent.attention) {
-    lent.attention->reference_power = 0;
-    mark(lent.attention->quality);
+  for (std::optional<AttentionFit>* attention : {&lent.attention, &lent.flash_3}) {
+    if (!*attention) continue;
+    (*attention)->reference_power = 0;
+    mark((*attention)->quality);
   }
   return lent;
 }

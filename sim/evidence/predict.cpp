@@ -97,8 +97,9 @@ double kernel_spread(const KernelQuery& query) {
   const Device& device = *query.device;
   const bool gemm = query.kernel.kind == KernelKind::kGemm;
   const auto& product = device.gemm[static_cast<std::size_t>(query.dtype)];
+  const AttentionFit* const attention = attention_fit(device, query.kernel.attention.flash_3);
   const FitQuality* quality =
-      gemm ? (product ? &product->quality : nullptr) : (device.attention ? &device.attention->quality : nullptr);
+      gemm ? (product ? &product->quality : nullptr) : (attention != nullptr ? &attention->quality : nullptr);
   if (quality == nullptr) return kConstantSpread;
   return std::hypot(quality->spread, quality->inherited ? kInheritedSpread : 0,
                     quality->other_generation ? kGenerationSpread : 0);
@@ -114,9 +115,6 @@ Cluster refitted(Cluster cluster, const Refit& refit) {
     if (refit.links) group = refit.links(group);
     for (Device& device : group.devices) {
       if (refit.device) device = refit.device(device);
-      if (!refit.steps) continue;
-      const auto product = refit.steps->products.find(device.architecture);
-      device.product_overhead = product == refit.steps->products.end() ? 1 : product->second;
     }
   }
   return cluster;

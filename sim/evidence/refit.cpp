@@ -12,7 +12,8 @@ namespace {
 /// Whether the fit is of such kernels.
 bool is_of(const KernelFit& fit, const KernelSample& sample, const Device& device) {
   if (fit.architecture != device.architecture) return false;
-  if (sample.kernel.kind != KernelKind::kGemm) return fit.dtypes.empty();
+  if (sample.kernel.kind != KernelKind::kGemm)
+    return fit.dtypes.empty() && fit.flash_3 == sample.kernel.attention.flash_3;
   return std::find(fit.dtypes.begin(), fit.dtypes.end(), sample.dtype) != fit.dtypes.end();
 }
 
@@ -38,7 +39,7 @@ Refits::Refits(const Published& published) {
     const std::string& publisher = publishers.at(one.source);
     if (one.asked == Asked::kKernelTime) devices_.emplace(one.device, *one.kernel.device);
     if (!one.scored()) continue;
-    if (one.asked == Asked::kKernelTime)
+    if (one.asked == Asked::kKernelTime && one.in_fits)
       kernels_.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
     if (one.asked == Asked::kCollectiveTime)
       collectives_.push_back({one.device, {publisher, one.collective, Seconds{one.measured}}});
@@ -133,6 +134,7 @@ Refit Refits::without(const LeftOut& left_out) const {
     refit.device = [fits = kernels_without(left_out)](Device device) {
       device.gemm = {};
       device.attention.reset();
+      device.flash_3.reset();
       return with_pooled(with_fits(std::move(device), fits), fits);
     };
   }

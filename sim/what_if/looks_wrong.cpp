@@ -23,9 +23,13 @@ struct Generation {
   FlopsPerSecond dense;  ///< matrix products in 16 bits, dense: half of what data sheets say with sparsity
 };
 constexpr Generation kGenerations[] = {
-    {"volta", {150e9}, {16e9}, {130e12}},     {"turing", {50e9}, {16e9}, {131e12}},
-    {"ampere", {300e9}, {32e9}, {312e12}},    {"ada", {0}, {32e9}, {364e12}},
-    {"hopper", {450e9}, {64e9}, {990e12}},    {"blackwell", {900e9}, {128e9}, {2500e12}},
+    {"volta", {150e9}, {16e9}, {130e12}},
+    {"turing", {50e9}, {16e9}, {131e12}},
+    {"ampere", {300e9}, {32e9}, {312e12}},
+    {"ampere_rtx", {56.25e9}, {32e9}, {155e12}},
+    {"ada", {0}, {32e9}, {366e12}},
+    {"hopper", {450e9}, {64e9}, {990e12}},
+    {"blackwell", {900e9}, {128e9}, {2500e12}},
     {"blackwell_rtx", {0}, {64e9}, {504e12}},
 };
 

@@ -22,7 +22,7 @@ const char* const kSmall = R"({"schema": "accosim.constants/1",
   "all_to_all_launch": "14 us", "all_to_all_chunk": "1 us", "spread": 0.2, "spread_small": 0.3, "source": "me"}}},
 "nics": {"tcp": {"efficiency": 0.2, "latency": "17 us", "message": "2 us", "staging": "3 GB/s",
   "spread": 0.16, "spread_small": 0.09, "machines": 2, "source": "me"}},
-"overheads": {"pytorch": 1.3, "fused": 0.7, "flash_1": 1.6, "source": "me"}})";
+"overheads": {"pytorch": 1.3, "fused": 0.7, "flash_1": 1.6, "product_slope": 0.3, "source": "me"}})";
 
 std::string errors_of(const std::string& text) {
   try {
@@ -48,7 +48,7 @@ TEST(Constants, AreReadInTheirUnitsAndOrder) {
   EXPECT_DOUBLE_EQ(read.nics[0].staging.value, 3e9);
   EXPECT_EQ(read.nics[0].quality.machines, 2);
   EXPECT_EQ(read.nics[0].quality.spread_small, 0.09);
-  EXPECT_EQ(read.overheads, (Overheads{1.3, 0.7, 1.6}));
+  EXPECT_EQ(read.overheads, (Overheads{1.3, 0.7, 1.6, 0.3}));
 }
 
 TEST(Constants, OfEveryKindThatIsShippedSayWhatTheyComeFrom) {
@@ -146,7 +146,7 @@ TEST(Constants, WhatAFitWritesIsReadAgainAndTheRestStays) {
   Random random(1);
   for (int round = 0; round < 50; ++round) {
     const LinkFit board = random_fit(false, "new board", random), tcp = random_fit(true, "tcp", random);
-    const FittedOverheads overheads{{}, random.uniform(0.2, 5), random.uniform(0.2, 5), "many steps"};
+    const FittedOverheads overheads{{}, random.uniform(0.2, 5), random.uniform(0.2, 5), {}, "many steps"};
     const std::string text = constants_with_fits(parse_json(kSmall, "f"), {board, tcp}, overheads);
     const Constants read = read_constants(parse_json(text, "written"));
     ASSERT_EQ(read.intra.size(), 2U);
@@ -187,7 +187,7 @@ TEST(Constants, AFitThatExplainsNothingReplacesNone) {
 TEST(Constants, WithoutStepsTheOverheadsStayAndWithoutAnythingNothingIsWritten) {
   Random random(3);
   const std::string text = constants_with_fits(parse_json(kSmall, "f"), {random_fit(true, "tcp", random)}, {});
-  EXPECT_EQ(read_constants(parse_json(text, "written")).overheads, (Overheads{1.3, 0.7, 1.6}));
+  EXPECT_EQ(read_constants(parse_json(text, "written")).overheads, (Overheads{1.3, 0.7, 1.6, 0.3}));
   EXPECT_EQ(Json::parse(text)["overheads"]["source"].text(), "me");
   EXPECT_THROW(constants_with_fits(parse_json(kSmall, "f"), {}, {}), ScenarioError);
   EXPECT_THROW(constants_with_fits(parse_json("{}", "f"), {}, {}), ScenarioError);

@@ -175,6 +175,14 @@ TEST(KernelSamples, AreReadByTheirColumns) {
   EXPECT_EQ(attention[0].kernel.kind, KernelKind::kAttentionBoth);
   EXPECT_EQ(attention[0].kernel.attention.pairs, 64.0 * 64);
   EXPECT_EQ(attention[0].time.value, 0.5);
+  EXPECT_FALSE(attention[0].kernel.attention.flash_3);
+  EXPECT_EQ(attention[0].kernel.beside, Bytes{0});
+  const std::vector<KernelSample> inference = read_kernel_samples(
+      "source,device,kind,dtype,batch,heads,kv_heads,seq,head_dim,value_dim,flash_3,bytes_beside,time_s\n"
+      "me,X,attention_forward,bf16,1,8,2,64,16,16,1,4096,0.5\n",
+      "t.csv");
+  EXPECT_TRUE(inference[0].kernel.attention.flash_3);
+  EXPECT_EQ(inference[0].kernel.beside, Bytes{4096});
 }
 
 TEST(KernelSamples, TellAllMistakesWithTheirLines) {

@@ -211,7 +211,7 @@ TEST(AttentionTime, IsWorkOverTheRateAndTheTailOfTheLongestBlock) {
   // Causal, 4 sequences of 4096, 32 heads of 128: 4 x 32 x 4096^2 / 2 pairs of 512 FLOPs at 0.5 x 200 TFLOP/s; the
   // longest block, 128 queries over 4096 keys, on one of 100 multiprocessors, half of it exposed.
   Device d = plain_device();
-  d.attention = AttentionFit{0.5, 0.25, 0, 0, 0.5, Seconds{7e-6}, {}};
+  d.attention = AttentionFit{0.5, 0.25, 0, 0, 0.5, 0, 1, Seconds{7e-6}, {}};
   const AttentionShape a{4, 32, 32, 4096, 128, 128, 4096.0 * 4096 / 2, 4096, Bytes{2}};
   const double work = 4 * 32 * (4096.0 * 4096 / 2) * 512 / 100e12;
   const double longest = 128.0 * 4096 * 512 / 1e12;
@@ -224,19 +224,62 @@ TEST(AttentionTime, IsWorkOverTheRateAndTheTailOfTheLongestBlock) {
 
 TEST(AttentionTime, OneBlockTakesAsLongAsOneMultiprocessorNeeds) {
   Device d = plain_device();
-  d.attention = AttentionFit{0.5, 0.5, 0, 0, 0.1, Seconds{0}, {}};
+  d.attention = AttentionFit{0.5, 0.5, 0, 0, 0.1, 0, 1, Seconds{0}, {}};
   const AttentionShape a{1, 1, 1, 128, 128, 128, 128.0 * 128, 128, Bytes{2}};
   EXPECT_NEAR(attention_time(a, false, d, Dtype::kBf16).value, 128.0 * 128 * 512 / 1e12, 1e-8);
 }
 
 TEST(AttentionTime, WideHeadsRunSlower) {
   Device d = plain_device();
-  d.attention = AttentionFit{0.5, 0.5, 0, 1, 0, Seconds{0}, {}};
+  d.attention = AttentionFit{0.5, 0.5, 0, 1, 0, 0, 1, Seconds{0}, {}};
   const auto time = [&](double head) {
     return attention_time({8, 64, 64, 8192, head, head, 8192.0 * 8192, 8192, Bytes{2}}, false, d, Dtype::kBf16).value;
   };
   EXPECT_NEAR(time(128) / time(64), 2, 0.02);   // twice the work
   EXPECT_NEAR(time(256) / time(128), 4, 0.02);  // twice the work at half the rate
+}
+
+TEST(AttentionTime, SoftmaxCostsANarrowHeadMore) {
+  // Softmax as long as 64 elements of a head: a pair costs d + 64. Half the width: (64 + 64) / (128 + 64) = 2/3 of the
+  // time, not 1/2; the rate is that of heads of 128, where nothing changes.
+  Device d = plain_device();
+  d.attention = AttentionFit{0.5, 0.5, 0, 0, 0, 0, 1, Seconds{0}, {}};
+  const auto time = [&](double head) {
+    return attention_time({8, 64, 64, 8192, head, head, 8192.0 * 8192, 8192, Bytes{2}}, false, d, Dtype::kBf16).value;
+  };
+  const double wide = time(128);
+  d.attention->softmax = 64;
+  EXPECT_DOUBLE_EQ(time(128), wide);
+  EXPECT_NEAR(time(64) / time(128), 2.0 / 3, 0.001);
+  // Backward has none.
+  const auto back = [&](double head) {
+    return attention_time({8, 64, 64, 8192, head, head, 8192.0 * 8192, 8192, Bytes{2}}, true, d, Dtype::kBf16).value;
+  };
+  EXPECT_NEAR(back(64) / back(128), 0.5, 0.001);
+}
+
+TEST(AttentionTime, MemoryIsReadAtItsShareOfTheBandwidth) {
+  // One query a sequence, so that bytes alone count: 2 x 1e6 x 16 x 128 x 4 tensors and 4 B a row, at a quarter of 1
+  // TB/s.
+  Device d = plain_device();
+  d.sm_count = 0;
+  d.attention = AttentionFit{0.5, 0.5, 0, 0, 0, 0, 0.25, Seconds{0}, {}};
+  const AttentionShape a{1e6, 16, 16, 1, 128, 128, 1, 1, Bytes{2}};
+  const double bytes = 2.0 * 1e6 * 16 * 128 * 4 + 4.0 * 1e6 * 16;
+  const double work = 1e6 * 16 * 512 / 100e12;
+  EXPECT_NEAR(attention_time(a, false, d, Dtype::kBf16).value, norm3(work, bytes / 0.25e12), 1e-9);
+}
+
+TEST(AttentionTime, FlashAttention3HasAFitOfItsOwn) {
+  Device d = plain_device();
+  d.attention = AttentionFit{0.25, 0.25, 0, 0, 0, 0, 1, Seconds{0}, {}};
+  AttentionShape a{8, 64, 64, 8192, 128, 128, 8192.0 * 8192, 8192, Bytes{2}};
+  const auto time = [&] { return attention_time(a, false, d, Dtype::kBf16).value; };
+  const double second = time();
+  a.flash_3 = true;
+  EXPECT_EQ(time(), second);  // without one it is FlashAttention 2's
+  d.flash_3 = AttentionFit{0.5, 0.5, 0, 0, 0, 0, 1, Seconds{0}, {}};
+  EXPECT_NEAR(time() / second, 0.5, 0.001);  // twice the rate
 }
 
 TEST(AttentionTime, BytesAreEachTensorOnce) {

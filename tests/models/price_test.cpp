@@ -68,6 +68,40 @@ TEST(Price, ProductBoundByMemoryTakesBytesOverTheAchievedBandwidth) {
   EXPECT_DOUBLE_EQ(t.backward.value, 0.40008e-3);
 }
 
+TEST(Price, WhatIsBesideAMeasuredKernelIsInItsTime) {
+  // 1e9 bytes at 0.5 x 2 TB/s, or whatever the device has, by a kernel of its own.
+  const Device device = round_device();
+  Kernel cast = kProduct;
+  cast.beside = Bytes{1e9};
+  EXPECT_DOUBLE_EQ(
+      kernel_time(cast, device, Dtype::kBf16).value,
+      (kernel_time(kProduct, device, Dtype::kBf16) + kernel_time(memory_kernel(Bytes{1e9}), device, Dtype::kBf16))
+          .value);
+}
+
+TEST(Price, MoreFlopsAWattAreHeldBackFurtherInAStep) {
+  // A V100's 125 / 300 and e times as many: 1 and 1 + slope. Below a V100 nothing is quicker than alone.
+  const double e = std::exp(1.0);
+  EXPECT_DOUBLE_EQ(product_overhead(0.25, kHeldBackFrom), 1);
+  EXPECT_DOUBLE_EQ(product_overhead(0.25, e * kHeldBackFrom), 1.25);
+  EXPECT_DOUBLE_EQ(product_overhead(0.25, kHeldBackFrom / 2), 1);
+  // 200 TFLOP/s at 480 / e W are e times 125 TFLOP/s at 300 W.
+  Device device = round_device();
+  device.power = 480 / e;
+  device.product_slope = 0.25;
+  EXPECT_NEAR(step_time(kProduct, device, Dtype::kBf16) / kernel_time(kProduct, device, Dtype::kBf16), 1.25, 1e-12);
+  // What a limit below the one of the fit costs is in its fraction already: the peak is brought there by the cube root,
+  // 200 e^(1/3) TFLOP/s at 480 W are e^(1/3) times 125 at 300 W.
+  GemmFit fit;
+  fit.peak_fraction = 0.5;
+  fit.reference_power = 480;
+  device.gemm[static_cast<std::size_t>(Dtype::kBf16)] = fit;
+  EXPECT_NEAR(product_overhead(device), 1 + 0.25 / 3, 1e-12);
+  // What was measured under lasting load stands before the law.
+  device.product_overhead = 1.125;
+  EXPECT_EQ(product_overhead(device), 1.125);
+}
+
 TEST(Price, FusedAttentionHasItsOwnEfficiency) {
   // 2 x 10 heads x 5e8 pairs x (50 + 50) = 1e12 FLOPs at 50 TFLOP/s.
   AttentionShape shape;

@@ -53,7 +53,7 @@ std::set<std::string> numbers_in(const Json& profile) {
   std::set<std::string> pointers;
   for (const auto& [key, value] : profile.members()) {
     if (is_text(key) || key == "sources") continue;
-    if (value.value().kind != JsonKind::kObject || key == "attention") {  // one fit, one citation
+    if (value.value().kind != JsonKind::kObject || key == "attention" || key == "flash_3") {  // one fit, one citation
       pointers.insert("/" + key);
       continue;
     }
@@ -72,9 +72,35 @@ double quantity(const Json& value, Dimension dimension) {
 TEST(Profiles, AreTheOnesPromised) {
   std::set<std::string> names;
   for (const auto& [file, profile] : profiles()) names.insert(file);
-  for (const char* name :
-       {"A100-SXM4-80GB", "A100-SXM4-40GB", "A100-PCIE-80GB", "H100-SXM", "H100-PCIe", "V100-SXM2-16GB",
-        "V100-SXM2-32GB", "A100-PCIE-40GB", "V100-PCIE-32GB", "GH200-96GB", "H100-SXM-96GB-500W"})
+  for (const char* name : {"A100-SXM4-80GB",
+                           "A100-SXM4-40GB",
+                           "A100-PCIE-80GB",
+                           "H100-SXM",
+                           "H100-PCIe",
+                           "V100-SXM2-16GB",
+                           "V100-SXM2-32GB",
+                           "A100-PCIE-40GB",
+                           "V100-PCIE-32GB",
+                           "GH200-96GB",
+                           "H100-SXM-96GB-500W",
+                           "H200-SXM",
+                           "B200",
+                           "B300",
+                           "GB200",
+                           "GB300",
+                           "L40S",
+                           "RTX-PRO-6000",
+                           "H800-SXM",
+                           "A800-SXM4-80GB",
+                           "H100-NVL",
+                           "A10G",
+                           "A30",
+                           "L4",
+                           "T4",
+                           "RTX-4090",
+                           "RTX-5090",
+                           "RTX-3090",
+                           "Titan-RTX"})
     EXPECT_TRUE(names.count(std::string(name) + ".json")) << name;
 }
 
@@ -117,10 +143,10 @@ TEST(Profiles, HoldPossibleValues) {
     EXPECT_EQ(profile.at("gemm").size(), profile.at("peak").size()) << file;
     for (const auto& [dtype, peak] : profile.at("peak").members()) {
       EXPECT_TRUE(dtypes.count(dtype)) << file << " " << dtype;
-      EXPECT_GT(quantity(peak, Dimension::kCompute), 10e12) << file;
-      EXPECT_LT(quantity(peak, Dimension::kCompute), 5e15) << file;
+      EXPECT_GT(quantity(peak, Dimension::kCompute), 8e12) << file;  // fp32 of a T4
+      EXPECT_LE(quantity(peak, Dimension::kCompute), 5e15) << file;  // fp8 of a GB200
     }
-    EXPECT_GT(quantity(profile.at("memory_bandwidth"), Dimension::kBandwidth), 0.5e12) << file;
+    EXPECT_GE(quantity(profile.at("memory_bandwidth"), Dimension::kBandwidth), 0.3e12) << file;  // of an L4
     EXPECT_LT(quantity(profile.at("memory_bandwidth"), Dimension::kBandwidth), 10e12) << file;
     const double memory = quantity(profile.at("memory"), Dimension::kData);
     const double reserved = quantity(profile.at("reserved_memory"), Dimension::kData);
@@ -143,7 +169,8 @@ TEST(Profiles, KnowWhatVoltaCannotDo) {
 TEST(Profiles, CountDensePeaksNotSparseOnes) {
   // Tensor cores halve the rate with every doubling of the width; a sparse figure among dense ones breaks the chain.
   const auto all = profiles();
-  for (const char* name : {"A100-SXM4-80GB", "A100-SXM4-40GB", "A100-PCIE-80GB", "H100-SXM", "H100-PCIe"}) {
+  for (const char* name : {"A100-SXM4-80GB", "A100-SXM4-40GB", "A100-PCIE-80GB", "H100-SXM", "H100-PCIe", "B200",
+                           "GB300", "RTX-PRO-6000"}) {
     const Json peak = whole(all, name).at("peak");
     const double bf16 = quantity(peak.at("bf16"), Dimension::kCompute);
     EXPECT_EQ(bf16, quantity(peak.at("fp16"), Dimension::kCompute)) << name;

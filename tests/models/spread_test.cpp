@@ -91,6 +91,16 @@ TEST(Spread, FitsOfAnotherGenerationErrTogether) {
   EXPECT_NEAR(fit_use(billed(kind)).other_generation, 1, 1e-12);
 }
 
+TEST(Spread, ADeviceWithoutAMeasuredStepHasThatOfOtherBoardsOrGenerations) {
+  // Its own kernels were measured; all of its time errs as that of a generation left out, or as a relative's.
+  RankKind kind = kind_of({kProduct});
+  kind.device.steps = StepEvidence::kOtherGeneration;
+  const double own = squared(kOperators) + squared(0.1);
+  EXPECT_NEAR(compute_spread(billed(kind)), std::sqrt(own + squared(kGenerationSpread)), 1e-12);
+  kind.device.steps = StepEvidence::kRelative;
+  EXPECT_NEAR(compute_spread(billed(kind)), std::sqrt(own + squared(kInheritedSpread)), 1e-12);
+}
+
 TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
   Kernel softmax = memory_kernel(Bytes{4000});
   softmax.step = StepKernel::kSoftmaxForward;

@@ -177,17 +177,6 @@ TEST(WrittenFits, AProfileOfKernelsIsADeviceThatLoads) {
   }
 }
 
-TEST(WrittenFits, AnOverheadReplacesAProfilesOwnAndNoOther) {
-  const std::string own = R"({"name": "X", "product_overhead": 1.1, "memory": "80 GB"})";
-  const std::string written = profile_with_overhead(own, "x.json", 1.23456);
-  EXPECT_NE(written.find("\"product_overhead\": 1.235"), std::string::npos) << written;
-  EXPECT_NE(written.find("\"memory\": \"80 GB\""), std::string::npos) << written;
-  const std::string inherits = R"({"name": "Y", "inherits": "X"})";
-  EXPECT_EQ(profile_with_overhead(inherits, "y.json", 1.2), inherits);
-  EXPECT_THROW(profile_with_overhead("[]", "z.json", 1.2), ScenarioError);
-  EXPECT_THROW(profile_with_overhead("{", "z.json", 1.2), ScenarioError);
-}
-
 constexpr const char* kCluster = R"({"schema": "accosim.cluster/1", "name": "c", "nodes": [{"count": 4, "gpus": 8,
   "device": "A100-SXM4-80GB", "intra": {"kind": "nvswitch", "bandwidth": "300 GB/s"},
   "nics": {"count": 4, "bandwidth": "25 GB/s", "efficiency": 0.5}}],
