@@ -44,14 +44,24 @@ using Chosen = std::vector<const KernelSample*>;
 /// One group of samples: of one architecture, one class of dtypes, or of attention.
 class GroupFit {
  public:
-  GroupFit(bool attention, Chosen samples, const std::map<std::string, Device>& devices)
-      : attention_(attention), samples_(std::move(samples)), devices_(devices) {
-    for (const KernelSample* sample : samples_) power_ = std::max(power_, devices_.at(sample->device).power);
+  /// `framework`: KernelFit::framework, where another architecture found it.
+  GroupFit(bool attention, Chosen samples, const std::map<std::string, Device>& devices, double framework = 1)
+      : attention_(attention), samples_(std::move(samples)), devices_(devices), framework_(framework) {
+    bool some = false, others = false;
+    for (const KernelSample* sample : samples_) {
+      power_ = std::max(power_, devices_.at(sample->device).power);
+      (has_beside(*sample) ? some : others) = true;
+    }
+    finds_framework_ = !attention && some && others;
   }
+
+  bool finds_framework() const { return finds_framework_; }
 
   Parameters fit(const Chosen& samples) const {
     const auto residuals = [&](const Parameters& p) { return this->residuals(samples, p); };
-    return minimise(residuals, attention_ ? attention_parameters() : gemm_parameters());
+    std::vector<Parameter> parameters = attention_ ? attention_parameters() : gemm_parameters();
+    if (finds_framework_) parameters.push_back({1, 0.2, 0.5, 2});
+    return minimise(residuals, parameters);
   }
 
   std::vector<double> residuals(const Chosen& samples, const Parameters& p) const {
@@ -61,7 +71,12 @@ class GroupFit {
       const KernelSample& sample = *each;
       auto device = fitted.find(sample.device);
       if (device == fitted.end()) device = fitted.emplace(sample.device, set(devices_.at(sample.device), p)).first;
-      const Seconds time = kernel_time(sample.kernel, device->second, sample.dtype);
+      Seconds time = kernel_time(sample.kernel, device->second, sample.dtype);
+      if (has_beside(sample)) {  // of whose time the framework's factor is only the product's
+        Kernel alone = sample.kernel;
+        alone.beside = Bytes{0};
+        time += (framework_of(p) - 1) * kernel_time(alone, device->second, sample.dtype);
+      }
       out.push_back(std::log(time / sample.time));
     }
     return out;
@@ -90,10 +105,14 @@ class GroupFit {
       fit.attention = attention_of(p, power_), fit.attention.quality = quality;
     else
       fit.gemm = gemm_of(p, power_), fit.gemm.quality = quality;
+    fit.framework = framework_of(p);
     return fit;
   }
 
  private:
+  static bool has_beside(const KernelSample& sample) { return sample.kernel.beside > Bytes{0}; }
+  double framework_of(const Parameters& p) const { return finds_framework_ ? p.back() : framework_; }
+
   /// Each sample by a fit of the others, in so many parts.
   FitErrors left_out(std::size_t folds) const {
     std::vector<double> out;
@@ -118,6 +137,8 @@ class GroupFit {
   Chosen samples_;
   const std::map<std::string, Device>& devices_;
   double power_ = 0;
+  double framework_ = 1;
+  bool finds_framework_ = false;
 };
 
 struct Group {
@@ -226,7 +247,8 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
     architectures.insert(device->second.architecture);
   }
   std::vector<KernelFit> fits;
-  for (const std::string& architecture : architectures) {
+  std::map<std::string, double> framework;  // by what is fitted, of the architectures that have both kinds of rows
+  const auto add_all = [&](const std::string& architecture, bool finding) {
     const auto add = [&](const char* what, const std::vector<Dtype>& dtypes, bool attention, bool flash_3 = false) {
       Chosen chosen;
       for (const KernelSample& sample : samples) {
@@ -238,7 +260,11 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
           chosen.push_back(&sample);
       }
       if (chosen.empty()) return;
-      KernelFit fit = GroupFit(attention, chosen, devices).whole(cross);
+      const auto known = framework.find(what);
+      const GroupFit group(attention, chosen, devices, known == framework.end() ? 1 : known->second);
+      if (group.finds_framework() != finding) return;
+      KernelFit fit = group.whole(cross);
+      if (finding) framework.emplace(what, fit.framework);
       fit.architecture = architecture;
       fit.what = what;
       fit.dtypes = dtypes;
@@ -248,7 +274,11 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
     for (const Group& group : gemm_groups()) add(group.what, group.dtypes, false);
     add("attention", {}, true);
     add("attention, FlashAttention 3", {}, true, true);
-  }
+  };
+  for (const bool finding : {true, false})
+    for (const std::string& architecture : architectures) add_all(architecture, finding);
+  std::stable_sort(fits.begin(), fits.end(),
+                   [](const KernelFit& a, const KernelFit& b) { return a.architecture < b.architecture; });
   return fits;
 }
 

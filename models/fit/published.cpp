@@ -294,8 +294,9 @@ std::map<std::string, std::string> publishers_of(const Published& published) {
 
 const std::vector<std::string>& published_groups() {
   static const std::vector<std::string> kGroups = {
-      kTrainingGroup, kMemoryGroup, kLargeGroup, kSmallGroup,     kLargeBetweenGroup, kSmallBetweenGroup,  kKernelGroup,
-      kApartGroup,    kLayerGroup,  kPaperGroup, kSimulatorGroup, kMeasuredGroup,     kMeasuredMemoryGroup};
+      kTrainingGroup,        kMemoryGroup,       kLargeGroup,        kSmallGroup,    kLargeBackToBackGroup,
+      kSmallBackToBackGroup, kLargeBetweenGroup, kSmallBetweenGroup, kKernelGroup,   kApartGroup,
+      kLayerGroup,           kPaperGroup,        kSimulatorGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
   return kGroups;
 }
 

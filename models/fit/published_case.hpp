@@ -99,6 +99,9 @@ inline constexpr const char* kTrainingGroup = "training step";
 inline constexpr const char* kMemoryGroup = "memory";
 inline constexpr const char* kLargeGroup = "collectives in a node from 1 MiB";
 inline constexpr const char* kSmallGroup = "collectives in a node below 1 MiB";
+/// Launched one after another (CollectiveQuery::back_to_back).
+inline constexpr const char* kLargeBackToBackGroup = "back-to-back collectives from 1 MiB";
+inline constexpr const char* kSmallBackToBackGroup = "back-to-back collectives below 1 MiB";
 inline constexpr const char* kLargeBetweenGroup = "collectives between nodes from 1 MiB";
 inline constexpr const char* kSmallBetweenGroup = "collectives between nodes below 1 MiB";
 inline constexpr const char* kKernelGroup = "kernels";

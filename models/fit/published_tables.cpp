@@ -182,7 +182,8 @@ std::optional<PublishedCase> read_collective_row(CsvRowReader& row, const Collec
   if (query.nodes > 1)
     one.group = small ? kSmallBetweenGroup : kLargeBetweenGroup;
   else
-    one.group = small ? kSmallGroup : kLargeGroup;
+    one.group = query.back_to_back ? (small ? kSmallBackToBackGroup : kLargeBackToBackGroup)
+                                   : (small ? kSmallGroup : kLargeGroup);
   one.series = fmt::format("{}, {}, {} GPUs", fabric, collective, query.ranks);
   if (query.nodes > 1) one.series += fmt::format(" on {} nodes", query.nodes);
   one.configuration = fmt::format("{}, {}", one.series, size_text(query.bytes));

@@ -35,6 +35,8 @@ void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
     out << fmt::format("\n{} {}, kernels of {:.2g} to {:.2g} FLOP\n", fit.architecture, fit.what, quality.least,
                        quality.most);
     if (const std::string warning = too_few(fit); !warning.empty()) out << "  " << warning << "\n";
+    if (fit.framework != 1)
+      out << fmt::format("  the framework's own product takes {:.3f} times as long as the library's\n", fit.framework);
     write_errors(out, "all samples in", fit.in);
     if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kFolds), fit.out);
     if (fit.half.samples > 0) write_errors(out, "every second one left out", fit.half);
