@@ -108,7 +108,7 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
     write_constants_of(out, fit);
     if (fit.large.samples > 0) write_errors(out, "from 1 MiB, all samples in", fit.large);
     if (fit.small.samples > 0) write_errors(out, "below 1 MiB, all samples in", fit.small);
-    for (const auto& [what, errors] : fit.out) write_errors(out, "every second left out: " + what, errors);
+    for (const auto& [what, errors] : fit.out) write_errors(out, "every 2nd out, " + what, errors);
   }
 }
 
