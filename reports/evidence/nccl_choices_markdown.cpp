@@ -1,3 +1,4 @@
+// One table a collective and GPU: a row a size.
 #include <fmt/format.h>
 
 #include <ostream>

@@ -64,12 +64,12 @@ TEST(Constants, OfEveryKindThatIsShippedSayWhatTheyComeFrom) {
 }
 
 TEST(Constants, OfABoardThatNobodyMeasuredAreThoseOfTheNearestGeneration) {
-  // Hopper has a fit of its own; ada stands between ampere and it, and of equally near ones the first is taken.
+  // Hopper has a fit of its own; ampere_rtx stands nearer to ampere than to it.
   EXPECT_EQ(usual_intra("nvswitch", "hopper").generation, "hopper");
-  const IntraLink ada = usual_intra("nvswitch", "ada"), ampere = usual_intra("nvswitch", "ampere");
-  EXPECT_EQ(ada.generation, "ampere");
-  EXPECT_EQ(ada.launch, ampere.launch);
-  EXPECT_GE(ada.quality.spread, LinkQuality().spread) << "of links that nobody measured";
+  const IntraLink rtx = usual_intra("nvswitch", "ampere_rtx"), ampere = usual_intra("nvswitch", "ampere");
+  EXPECT_EQ(rtx.generation, "ampere");
+  EXPECT_EQ(rtx.launch, ampere.launch);
+  EXPECT_GE(rtx.quality.spread, LinkQuality().spread) << "of links that nobody measured";
   EXPECT_EQ(usual_intra("nvswitch", "").generation, "ampere") << "an unknown architecture";
 }
 

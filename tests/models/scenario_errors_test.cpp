@@ -63,8 +63,9 @@ TEST_F(ScenarioFiles, TenMistakesGiveTenLines) {
   expect("bad.json:6:98 /training/gradient_accumulation_steps", "is -1; " + count);
   expect("bad.json:6:118 /training/train_tokens", "is 0; write a number above 0, at most 1e+18");
   expect("bad.json:3:35 /cluster/nodes/0/count", "is -2; write a whole number from 0 to 1048576");
-  expect("bad.json:4:23 /cluster/nodes/0/intra/kind",
-         R"("nvlinc" is not known; did you mean "nvlink"? write one of: "nvswitch", "nvlink", "cube_mesh", "pcie", "pcie_host")");
+  expect(
+      "bad.json:4:23 /cluster/nodes/0/intra/kind",
+      R"("nvlinc" is not known; did you mean "nvlink"? write one of: "nvswitch", "nvlink", "cube_mesh", "pcie", "pcie_host")");
   expect("bad.json:4:46 /cluster/nodes/0/intra/bandwidth",
          R"("100 GB" is an amount of data; a bandwidth is written "100 GB/s" (bytes) or "100 Gbit/s" (bits))");
   expect("bad.json:5:14 /cluster/nodes/0/nics/bandwith", R"(unknown key; did you mean "bandwidth"?)");

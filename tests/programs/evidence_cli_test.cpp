@@ -194,7 +194,7 @@ TEST(Fit, TakesTheReleaseOfNcclThatTheLogNames) {
   const ProgramRun import =
       accosim({"import", "nccl-tests", folder.write("all_reduce.log", log).string(), "-o", samples});
   ASSERT_EQ(import.exit_code, 0) << import.err;
-  EXPECT_NE(import.err.find("12 rows taken, 0 left out, of NCCL 2.27"), std::string::npos) << import.err;
+  EXPECT_NE(import.err.find("12 rows taken, 0 left out, of NCCL 2.27.3"), std::string::npos) << import.err;
   const auto fitted = [&](const std::string& cluster, const std::string& name) {
     const std::string path = (folder.path / name).string();
     const ProgramRun fit = accosim({"fit", samples, "--cluster", cluster, "-o", path});
@@ -202,22 +202,23 @@ TEST(Fit, TakesTheReleaseOfNcclThatTheLogNames) {
     return std::pair(text_of(path), fit.err);
   };
   const auto [text, said] = fitted("dgx-a100-1x8", "fitted.json");
-  EXPECT_NE(text.find("\"nccl\": \"2.27\""), std::string::npos) << text;
-  EXPECT_NE(said.find("dgx-a100-1x8: of NCCL 2.27, as the samples say"), std::string::npos) << said;
+  EXPECT_NE(text.find("\"nccl\": \"2.27.3\""), std::string::npos) << text;
+  EXPECT_NE(said.find("dgx-a100-1x8: of NCCL 2.27.3, as the samples say"), std::string::npos) << said;
   // What a cluster's file says itself stands.
   std::string own = text;
-  own.replace(own.find("2.27"), 4, "2.18");
+  own.replace(own.find("2.27.3"), 6, "2.18");
   const std::string path = folder.write("own.json", own).string();
   const auto [kept, why] = fitted(path, "kept.json");
   EXPECT_NE(kept.find("\"nccl\": \"2.18\""), std::string::npos) << kept;
-  EXPECT_NE(why.find("fitted as of NCCL 2.18, which its file says; the samples are of 2.27"), std::string::npos) << why;
+  EXPECT_NE(why.find("fitted as of NCCL 2.18, which its file says; the samples are of 2.27.3"), std::string::npos)
+      << why;
   // Several releases are none.
   std::string mixed = text_of(samples);
-  mixed.replace(mixed.rfind("2.27"), 4, "2.20");
+  mixed.replace(mixed.rfind("2.27.3"), 6, "2.20");
   folder.write("samples.csv", mixed);
   const auto [usual, several] = fitted("dgx-a100-1x8", "usual.json");
   EXPECT_EQ(usual.find("nccl\":"), std::string::npos) << usual;
-  EXPECT_NE(several.find("since the samples are of 2.20 and 2.27"), std::string::npos) << several;
+  EXPECT_NE(several.find("since the samples are of 2.20 and 2.27.3"), std::string::npos) << several;
 }
 
 TEST(Fit, SamplesOfMoreNodesThanTheClusterHasAreOneLine) {
@@ -282,14 +283,19 @@ TEST(Fit, ShippedCasesGiveTheShippedConstants) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json fitted = Json::parse(text_of(written));
   const Json shipped = Json::parse(text_of(kRoot / "calibration/constants.json"));
-  for (const char* group : {"intra", "nics"}) {
-    ASSERT_EQ(fitted[group].keys(), shipped[group].keys());
-    for (const auto& [kind, constants] : shipped[group].members()) {
-      EXPECT_EQ(fitted[group][kind].keys(), constants.keys());
-      EXPECT_NEAR(fitted[group][kind]["efficiency"].number(), constants["efficiency"].number(), 2e-3) << kind;
-      EXPECT_NEAR(fitted[group][kind]["spread"].number(), constants["spread"].number(), 0.011) << kind;
-      EXPECT_EQ(fitted[group][kind]["source"].text().substr(0, 16), constants["source"].text().substr(0, 16)) << kind;
-    }
+  const auto expect_same = [](const Json& now, const Json& constants, const std::string& what) {
+    EXPECT_EQ(now.keys(), constants.keys()) << what;
+    EXPECT_NEAR(now["efficiency"].number(), constants["efficiency"].number(), 2e-3) << what;
+    EXPECT_NEAR(now["spread"].number(), constants["spread"].number(), 0.011) << what;
+    EXPECT_EQ(now["source"].text().substr(0, 16), constants["source"].text().substr(0, 16)) << what;
+  };
+  ASSERT_EQ(fitted["nics"].keys(), shipped["nics"].keys());
+  for (const auto& [kind, constants] : shipped["nics"].members()) expect_same(fitted["nics"][kind], constants, kind);
+  ASSERT_EQ(fitted["intra"].keys(), shipped["intra"].keys());
+  for (const auto& [kind, generations] : shipped["intra"].members()) {
+    ASSERT_EQ(fitted["intra"][kind].keys(), generations.keys());
+    for (const auto& [generation, constants] : generations.members())
+      expect_same(fitted["intra"][kind][generation], constants, kind + " of " + generation);
   }
   EXPECT_EQ(accosim({"fit", "scenarios/validation", "-o", "/dev/null"}).exit_code, 0);
   const std::string precious = folder.write("mine.json", "{\"schema\": \"mine\"}").string();

@@ -208,7 +208,7 @@ TEST(Compare, DrawsATimelineOnTheTerminal) {
   unsetenv("COLUMNS");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(has(run.out, "  critical path ")) << run.out;
-  EXPECT_TRUE(has(run.out, "acco: 2.30 s an update")) << run.out;
+  EXPECT_TRUE(has(run.out, "acco: 2.28 s an update")) << run.out;
   EXPECT_EQ(accosim({"compare", "finetune_2x4_a100", "--timeline", "--json"}).exit_code, 2);
   EXPECT_EQ(accosim({"compare", "finetune_2x4_a100", "--all-ranks"}).exit_code, 2);
 }

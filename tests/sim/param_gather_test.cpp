@@ -213,11 +213,10 @@ TEST(ParamGather, OfAccosFineTuningIsWhatItsPiecesSay) {
   // All parameters in units take 442 ms at 100 Gbit/s and the gradients as long; each gather is longer than its block
   // (3.7 ms), and each reduction than its own, so both stand bare, one after the other: 442 + 7 + 232 + 2 x 359 + 127 +
   // 15 + 442 + 15 ms = 2.0 s. At 400 Gbit/s each is hidden but the first and the second gather (6.2 + 3.7 ms), as the
-  // embedding computes nothing, and the last reductions (9.9 ms); copies into buckets (8 ms) are bare: 4 x 359 + 2 x 9.9 +
-  // 15 + 8 ms = 1.48 s. At 200 Gbit/s a
-  // block's gather takes 6.6 ms and the embedding's 11.2 ms, 222 ms together, still more than the forward pass; a
-  // block's reduction hides behind its backward pass (7.2 ms), but for the last two, 17.8 ms: 222 + 7 + 232 + 3 x 359 +
-  // 18 + 15 ms = 1.57 s. Interference (up to 17 ms) comes on top.
+  // embedding computes nothing, and the last reductions (9.9 ms); copies into buckets (8 ms) are bare: 4 x 359 + 2
+  // x 9.9 + 15 + 8 ms = 1.48 s. At 200 Gbit/s a block's gather takes 6.6 ms and the embedding's 11.2 ms, 222 ms
+  // together, still more than the forward pass; a block's reduction hides behind its backward pass (7.2 ms), but for
+  // the last two, 17.8 ms: 222 + 7 + 232 + 3 x 359 + 18 + 15 ms = 1.57 s. Interference (up to 17 ms) comes on top.
   for (const auto& [gbit, seconds] : {std::pair("100", 2.0), std::pair("200", 1.57), std::pair("400", 1.48)}) {
     const Scenario scenario =
         both_ways("paper/finetune_2x4_a100.json", {std::string("/cluster/nodes/0/nics/bandwidth=") + gbit + " Gbit/s"});
