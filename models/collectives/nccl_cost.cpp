@@ -47,10 +47,11 @@ struct Slowest {
   double ll =
       std::numeric_limits<double>::infinity();  ///< rate of LL over NCCL's own; 0: a link has neither LL nor LL128
   BytesPerSecond board{std::numeric_limits<double>::infinity()};      ///< of rings inside, before any efficiency
-  BytesPerSecond multicast{std::numeric_limits<double>::infinity()};  ///< 0: a node has no switch that reduces
+  BytesPerSecond nvls_rate{std::numeric_limits<double>::infinity()};  ///< 0: a node has no switch that reduces
   Nvls nvls{};                                                        ///< of one node
   BytesPerSecond adapter{std::numeric_limits<double>::infinity()};
   double turnaround = 0;
+  bool ll128_on = true;  ///< every link has LL128
   bool nvlink = true, switches = true, direct = true;
   bool in_order = true;   ///< bytes arrive as they were sent; AWS's plugin allows nothing but Simple where they do not
   bool over_tcp = false;  ///< for which Google's guides turn NVLS off
@@ -63,11 +64,12 @@ void take_inner(Slowest& all, const NodeGroup& group, int here) {
   take_slowest(all.inner, link.efficiency * board);
   take_slowest(all.ll128, link.ll.efficiency128 * board);
   all.ll = std::min(all.ll, link.ll.efficiency);
+  all.ll128_on = all.ll128_on && link.ll.efficiency128 > 0;
   all.inner_hop = std::max(all.inner_hop, link.latency);
   all.turnaround = std::max(all.turnaround, link.turnaround);
   all.nvlink = all.nvlink && !is_over_pcie(link.kind);
   all.switches = all.switches && link.kind == "nvswitch";
-  all.multicast = std::min(all.multicast, link.nvls.efficiency * link.bandwidth);
+  all.nvls_rate = std::min(all.nvls_rate, link.nvls.efficiency * link.bandwidth);
   all.nvls = link.nvls;
 }
 
@@ -97,7 +99,7 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     if (here > 1)
       take_inner(all, group, here);
     else
-      all.multicast = BytesPerSecond{0};
+      all.nvls_rate = BytesPerSecond{0};
   }
   all.net_hop += cluster.fabric.latency;
   return all;
@@ -187,9 +189,9 @@ StepLinks links_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicat
   links.inner_hop = simple ? all.inner_hop : Seconds{kMicro * all.latency * given.inner_hop};
   if (simple && way.algorithm == Algorithm::kRing) links.turnaround = all.turnaround;
   links.inner = channel_rate(way, c, all, communicator);
-  if (all.multicast > BytesPerSecond{0} &&
+  if (all.nvls_rate > BytesPerSecond{0} &&
       by_all_gpus(way.algorithm))  // the switch reduces on the way up and copies on the way down
-    links.inner = all.here / (all.here - 1.0) * all.multicast / links.channels;
+    links.inner = all.here / (all.here - 1.0) * all.nvls_rate / links.channels;
   return links;
 }
 
@@ -235,7 +237,7 @@ StepTime pat_time(const StepLinks& links, Bytes bytes, int ranks) {
 StepTime nvls_time(const Slowest& all, Bytes bytes, int ranks) {
   const double blocks = all.capability >= 100 ? 24 : 16;
   const Bytes first = std::min(bytes, ranks * blocks * Bytes{128 * kKiB});
-  const BytesPerSecond rate = ranks / (2.0 * (ranks - 1)) * all.multicast;
+  const BytesPerSecond rate = ranks / (2.0 * (ranks - 1)) * all.nvls_rate;
   StepTime time;
   time.terms.inside = bytes / rate + all.nvls.fill * (first / rate);
   time.steps = 2;
@@ -306,17 +308,17 @@ NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring) {
   if (c.nodes == 1) {
     c.channels = std::max(1, channels_of_all(cluster, ring) / 2);  // NCCL doubles what its search finds
     c.intra = c.inter = kNvlinkCounted * all.board.value / kGB / c.channels;
-    c.ll128 = all.nvlink;
-    if (all.multicast > BytesPerSecond{0}) find_nvls(c, ring.ranks, kNvlinkCounted * all.board.value / kGB);
+    c.ll128 = all.nvlink && all.ll128_on;
+    if (all.nvls_rate > BytesPerSecond{0}) find_nvls(c, ring.ranks, kNvlinkCounted * all.board.value / kGB);
     return c;
   }
   c.channels = all.adapters;
   c.inter = kCounted * all.adapter.value / kGB;
   if (all.here > 1) c.inter = std::min(c.inter, kNvlinkCounted * all.board.value / kGB / c.channels);
   c.intra = c.inter;
-  c.ll128 = all.direct && all.nvlink;
+  c.ll128 = all.direct && all.nvlink && all.ll128_on;
   c.collnet = cluster.collnet;
-  if (all.multicast > BytesPerSecond{0} && !all.over_tcp && all.here > 1)
+  if (all.nvls_rate > BytesPerSecond{0} && !all.over_tcp && all.here > 1)
     c.nvls = kNvlinkCounted * all.board.value / kGB;
   return c;
 }
@@ -382,7 +384,7 @@ CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluste
   cost.channels = communicator_channels(cluster, ring) == 0 ? 0 : links.channels;
   if (ring.node.size() > 1) cost.edge_bytes = links.flags * edge_bytes(kind, way, bytes, all, ring);
   if (ring.node.size() == 1)
-    cost.intra = way.algorithm == Algorithm::kNvls ? bytes / (ring.ranks / (2.0 * (ring.ranks - 1)) * all.multicast)
+    cost.intra = way.algorithm == Algorithm::kNvls ? bytes / (ring.ranks / (2.0 * (ring.ranks - 1)) * all.nvls_rate)
                                                    : Seconds{0};
   if (all.inner > BytesPerSecond{0} && way.algorithm == Algorithm::kRing)
     cost.intra = (kind == CollectiveKind::kBroadcast ? bytes : edge_bytes(kind, way, bytes, all, ring)) /

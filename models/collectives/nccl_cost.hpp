@@ -1,5 +1,5 @@
-// A collective over several nodes: NCCL (or a tuner) chooses algorithm and protocol, and the chosen one is priced step
-// by step.
+// A collective of NCCL's, inside a node or over several: NCCL (or a tuner) chooses algorithm and protocol, and the
+// chosen one is priced step by step.
 #pragma once
 
 #include <vector>
@@ -11,24 +11,25 @@
 
 namespace accosim {
 
-/// What NCCL would know of the ring's communicator: a channel for each adapter that it uses, at the adapter's rate as
-/// NCCL counts it. The host's CPU is taken to be AMD's with Ampere GPUs and Intel's otherwise.
+/// What NCCL would know of the ring's communicator. Over several nodes: a channel for each adapter that it uses, at the
+/// adapter's rate as NCCL counts it. On one: half of the device's channels, at their part of the links. The host's CPU
+/// is taken to be AMD's with Ampere GPUs and Intel's otherwise.
 NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring);
 
-/// The ways that NCCL has between nodes, rings and trees, those of `only` where that is one of them. LL128 where the
+/// The ways that NCCL has, those of `only` where that is one of them. LL128 where the
 /// GPUs of a node are joined by NVLink and the adapters reach them directly. NVLSTree, PAT and CollNet where release,
 /// GPUs and cluster have them.
 std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
                                std::optional<Algorithm> only);
 
-/// What the price of a way is made of: its steps, and what passes before the first.
+/// What the price of a way is made of: its steps, and what passes before the first (start and launch).
 struct NcclSteps {
   StepLinks links;
   Seconds launch;
 };
 NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const NcclWay& way);
 
-/// One way, whoever chose it: all-reduce, reduce-scatter, all-gather or broadcast over a ring of several nodes.
+/// One way, whoever chose it: all-reduce, reduce-scatter, all-gather or broadcast over a ring.
 CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                          const NcclWay& way);
 

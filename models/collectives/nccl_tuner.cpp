@@ -137,9 +137,9 @@ double nvls_bandwidth(const NcclCommunicator& c, CollectiveKind kind) {
     return all_reduce ? bus * c.ranks / steps_of(c, kind) : bus;
   }
   const double three = c.version < NcclRelease{28, 9} ? 43.1 : c.version.minor < 30 ? 43.8 : 80;
-  const ByGpu kMost = {{{0, 0, 0}, {0, 0, 0}, {0, 57.7, 45.5}, {0, 96, three}}};
+  const ByGpu most = {{{0, 0, 0}, {0, 0, 0}, {0, 57.7, 45.5}, {0, 96, three}}};
   bus = std::min({bus, c.channels * c.inter * (c.nodes == 2 ? 2 : 1),
-                  channels * kMost[gpu_of(c.capability)][nodes_index(c.nodes)]});
+                  channels * most[gpu_of(c.capability)][nodes_index(c.nodes)]});
   return bus * c.ranks / steps_of(c, kind);
 }
 

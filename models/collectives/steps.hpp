@@ -1,6 +1,6 @@
-// What a ring or a tree over several nodes takes, step by step. NCCL deals the buffer to its channels and ranks and
-// sends it in chunks, so that most calls are one turn of the ring in which every step waits for the one before: that,
-// and not bandwidth, is where growth with the number of nodes comes from.
+// What a ring or a tree takes, inside a node or over several, step by step. NCCL deals the buffer to its channels and
+// ranks and sends it in chunks, so that most calls are one turn of the ring in which every step waits for the one
+// before: that, and not bandwidth, is where growth with the number of nodes comes from.
 #pragma once
 
 #include <vector>
@@ -67,7 +67,7 @@ StepTerms net_hops(const StepLinks& links, double times);
 ///   slice s of the one before, and what then follows of the last:
 ///   (steps - net_steps) (inner_hop + s / inner) + net_steps (net_hop + s / inner + flags s / channel's wire) +
 ///   max((m - s) / inner, flags (m - s) / channel's wire);
-/// - what a rank does in its node, steps (inner_hop + m / inner);
+/// - what a rank does in its node, steps max(inner_hop + slice / inner, m / inner) + turnaround m / inner;
 /// - what the wire or the thread that posts the messages does: steps max(flags m / channel's wire, messages x post) +
 ///   net_hop.
 /// `bytes` is the full buffer, a rank's part of it bytes / ranks.

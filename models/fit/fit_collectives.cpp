@@ -17,6 +17,8 @@
 namespace accosim {
 namespace {
 
+constexpr double kGrowth =
+    0.1;  ///< LinkQuality::growth with each doubling of a node's GPUs beyond those measured; assumed
 constexpr std::size_t kFewest = 10;  ///< samples of a kind of links that make a fit
 
 constexpr std::size_t kNvls = 9;  ///< first of NVLS's among intra_parameters()
@@ -100,6 +102,9 @@ class BoardFit {
     if (std::none_of(samples.begin(), samples.end(), reduces)) usual.nvls = {};
     fit.intra = intra_of(usual, p);
     set_quality(fit.intra.quality, fit);
+    for (const LinkSample& sample : samples)
+      fit.intra.quality.nodes = std::max(fit.intra.quality.nodes, sample.ring.ranks);
+    fit.intra.quality.growth = kGrowth;
     return fit;
   }
 

@@ -239,7 +239,7 @@ FitErrors errors_of(const std::vector<double>& log_ratios) {
 
 std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::map<std::string, Device>& devices, const std::vector<std::string>& bounds,
-                                   CrossValidation cross) {
+                                   CrossValidation cross, std::map<std::string, double> framework) {
   std::set<std::string> architectures;
   for (const KernelSample& sample : samples) {
     const auto device = devices.find(sample.device);
@@ -247,7 +247,6 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
     architectures.insert(device->second.architecture);
   }
   std::vector<KernelFit> fits;
-  std::map<std::string, double> framework;  // by what is fitted, of the architectures that have both kinds of rows
   const auto add_all = [&](const std::string& architecture, bool finding) {
     const auto add = [&](const char* what, const std::vector<Dtype>& dtypes, bool attention, bool flash_3 = false) {
       Chosen chosen;
@@ -264,7 +263,7 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
       const GroupFit group(attention, chosen, devices, known == framework.end() ? 1 : known->second);
       if (group.finds_framework() != finding) return;
       KernelFit fit = group.whole(cross);
-      if (finding) framework.emplace(what, fit.framework);
+      if (finding) framework.emplace(what, fit.framework);  // the first architecture that has both kinds of rows
       fit.architecture = architecture;
       fit.what = what;
       fit.dtypes = dtypes;

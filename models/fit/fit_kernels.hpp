@@ -43,11 +43,11 @@ Parameters constants_of(const GemmFit& fit);
 
 struct KernelFit {
   std::string architecture;
-  std::string what;                     ///< "gemm fp16" or "attention"
-  std::vector<Dtype> dtypes;            ///< that it is used for; empty for attention
-  bool flash_3 = false;                 ///< of attention: by FlashAttention 3
-  GemmFit gemm;                         ///< of a gemm fit
-  AttentionFit attention;               ///< of an attention fit
+  std::string what;           ///< "gemm fp16" or "attention"
+  std::vector<Dtype> dtypes;  ///< that it is used for; empty for attention
+  bool flash_3 = false;       ///< of attention: by FlashAttention 3
+  GemmFit gemm;               ///< of a gemm fit
+  AttentionFit attention;     ///< of an attention fit
   /// Of a gemm fit with rows that hold a kernel beside the product (bytes_beside), such as the cast of an inference
   /// framework's fp8: how many times as long its own product takes as the library's. Found where an architecture has
   /// both kinds of rows, and taken from there by the others of the dtype; 1: there is none to compare with.
@@ -72,10 +72,12 @@ std::string too_few(const KernelFit& fit);
 /// one architecture share constants, but for their power. fp16 and bf16 are one: the same tensor cores. An architecture
 /// and dtype without samples has no fit. Levenberg-Marquardt on Huber's loss, each constant held to a prior: few
 /// samples stay near the usual values. Sources named in `bounds` (best shapes of a search) are left out. Deterministic:
-/// the same samples in the same order give the same constants.
+/// the same samples in the same order give the same constants. `framework`: KernelFit::framework by what is fitted,
+/// known already, for samples that cannot find it themselves.
 std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::map<std::string, Device>& devices,
                                    const std::vector<std::string>& bounds = kBestShapes,
-                                   CrossValidation cross = CrossValidation::kYes);
+                                   CrossValidation cross = CrossValidation::kYes,
+                                   std::map<std::string, double> framework = {});
 
 }  // namespace accosim

@@ -27,8 +27,8 @@ struct LinkFit {
   Nics nics;        ///< the same for links between nodes
   FitErrors large;  ///< with all samples in the fit: those from 1 MiB
   FitErrors small;  ///< the same below 1 MiB
-  /// Each sample by a fit without its part, in kCollectiveFolds parts; where it was asked for. By what it is: rings, trees
-  /// and NVLS from 1 MiB and below, exchanges (all-to-all, send/recv) from 1 MiB and below.
+  /// Each sample by a fit without its part, in kCollectiveFolds parts; where it was asked for. By what it is: rings,
+  /// trees and NVLS from 1 MiB and below, exchanges (all-to-all, send/recv) from 1 MiB and below.
   std::vector<std::pair<std::string, FitErrors>> out{};
   double least = 0, most = 0;  ///< smallest and largest sample, bytes
   std::set<std::string> sources;

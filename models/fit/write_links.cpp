@@ -62,6 +62,9 @@ void set_constants(JsonValue& links, const LinkFit& fit) {
   links.set("all_to_all_launch", microseconds(link.exchange.launch));
   links.set("all_to_all_chunk", microseconds(link.exchange.chunk));
   set_quality(links, link.quality);
+  if (link.quality.nodes == 0) return;
+  links.set("measured_gpus", json_number(link.quality.nodes, {}));
+  links.set("growth", rounded(link.quality.growth, 2));
 }
 
 std::string citation_of(const LinkFit& fit, const std::string& sources) {

@@ -23,11 +23,13 @@ Interval interval_80(double value, double spread) {
 
 namespace {
 
-double spread_over(const NodeGroup& group, int nodes, Bytes bytes) {
+/// `ranks_here`: ranks of a node of the group.
+double spread_over(const NodeGroup& group, int nodes, int ranks_here, Bytes bytes) {
   constexpr double kMiB = 1024.0 * 1024.0;
   const LinkQuality& quality = nodes > 1 ? group.nics.quality : group.intra.quality;
   const double here = bytes.value < kMiB ? quality.spread_small : quality.spread;
-  const double beyond = quality.nodes > 0 && nodes > quality.nodes ? std::log2(1.0 * nodes / quality.nodes) : 0;
+  const double together = nodes > 1 ? nodes : ranks_here;
+  const double beyond = quality.nodes > 0 && together > quality.nodes ? std::log2(together / quality.nodes) : 0;
   return std::hypot(here, quality.growth * beyond);
 }
 
@@ -35,7 +37,7 @@ double spread_over(const NodeGroup& group, int nodes, Bytes bytes) {
 
 double communication_spread(const Cluster& cluster, int nodes, Bytes bytes) {
   double most = 0;
-  for (const NodeGroup& group : cluster.nodes) most = std::max(most, spread_over(group, nodes, bytes));
+  for (const NodeGroup& group : cluster.nodes) most = std::max(most, spread_over(group, nodes, group.gpus, bytes));
   return most;
 }
 
@@ -44,7 +46,7 @@ double communication_spread(const Cluster& cluster, const Ring& ring, Bytes byte
   double most = 0;
   for (std::size_t i = 0; i < ring.node.size(); ++i)
     if (i == 0 || ring.node_group[i] != ring.node_group[i - 1])
-      most = std::max(most, spread_over(group_of(cluster, ring, i), nodes, bytes));
+      most = std::max(most, spread_over(group_of(cluster, ring, i), nodes, ring.ranks_here[i], bytes));
   return most;
 }
 

@@ -37,7 +37,7 @@ std::string bare(const std::string& text) {
 /// "H100-SXM5-80GB" begins with the chip "h100", "RTX PRO 6000" with "rtxpro6000": a family's name alone is no chip.
 std::string chip_of(const std::string& device) {
   const std::size_t end = device.find_first_of("-_ ");
-  const std::string first = bare(device.substr(0, end));
+  std::string first = bare(device.substr(0, end));
   if (end == std::string::npos) return first;
   const std::string rest = device.substr(end + 1);
   for (const char* const maker : {"nvidia", "tesla", "geforce", "quadro"})
@@ -147,9 +147,10 @@ ObjectReader::Advice link_advice(std::vector<std::string> kinds) {
       return std::string("did you mean \"infiniband\"? ");
     if (word == "ethernet" || word == "eth")
       return std::string("RDMA over Ethernet is \"roce\", without RDMA \"tcp\"; ");
-    for (const std::string& kind : kinds)  // "roce_v2", "nvlink4"
-      if (word.rfind(bare(kind), 0) == 0) return fmt::format("did you mean \"{}\"? ", kind);
-    return did_you_mean(written, kinds);
+    std::string longest;  // "roce_v2", "nvlink4", "pcie-host"
+    for (const std::string& kind : kinds)
+      if (word.rfind(bare(kind), 0) == 0 && kind.size() > longest.size()) longest = kind;
+    return longest.empty() ? did_you_mean(written, kinds) : fmt::format("did you mean \"{}\"? ", longest);
   };
 }
 

@@ -26,7 +26,7 @@ constexpr std::int64_t kMaxRanks = 1'048'576;
 
 constexpr Range kShare{0, 1};
 constexpr Range kSpread{0, 2};
-constexpr Range kMulticast{0, 2};
+constexpr Range kNvls{0, 2};
 constexpr Range kFactor{0, 10};
 constexpr Range kCrowding{0, 4};
 constexpr int kMostLinked = 8;  // GPUs whose rings can be searched
@@ -84,25 +84,26 @@ IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, con
   link.ll.latency = reader.number("ll_factor", kFactor, usual.ll.latency);
   link.ll.efficiency = reader.number("ll_rate", kFactor, usual.ll.efficiency);
   link.ll.efficiency128 = reader.number("ll128_efficiency", kShare, usual.ll.efficiency128);
-  link.nvls.efficiency = reader.number("nvls_efficiency", kMulticast, reduces ? usual.nvls.efficiency : 0);
+  link.nvls.efficiency = reader.number("nvls_efficiency", kNvls, reduces ? usual.nvls.efficiency : 0);
   link.nvls.launch = reader.seconds("nvls_launch", usual.nvls.launch);
   link.nvls.fill = reader.number("nvls_fill", kFactor, usual.nvls.fill);
   link.exchange.efficiency = reader.number("all_to_all_efficiency", kShare, usual.exchange.efficiency);
   link.exchange.launch = reader.seconds("all_to_all_launch", usual.exchange.launch);
   link.exchange.chunk = reader.seconds("all_to_all_chunk", usual.exchange.chunk);
   link.quality = read_quality(reader, usual.quality);
+  if (reader.has("measured_gpus")) link.quality.nodes = reader.integer("measured_gpus", 1, kMaxGpusPerNode);
+  if (reader.has("growth")) link.quality.growth = reader.number("growth", kSpread);
   if (JsonValue* links = reader.find("links"))
     link.links = read_links(*links, reader, gpus);
   else if (kind == "cube_mesh")
     link.links = cube_mesh();
   if (kind == "cube_mesh" && gpus > kMostLinked)
     reader.fail("kind", fmt::format("joins 8 GPUs, and the node has {}; write \"nvswitch\"", gpus));
-  const char* const gone = "was replaced: NCCL's own constants say it now; leave it out";
   reader.finish({{"count", "give the bandwidth of all links of one GPU together"},
-                 {"chunk", gone},
-                 {"ll_launch", gone},
-                 {"ll_latency", gone},
-                 {"ll_efficiency", gone}});
+                 {"chunk", "an exchange has \"all_to_all_chunk\" in its place, rings NCCL's own chunks"},
+                 {"ll_launch", "latencies are NCCL's times \"ll_factor\" now"},
+                 {"ll_latency", "latencies are NCCL's times \"ll_factor\" now"},
+                 {"ll_efficiency", "the rate of LL is NCCL's times \"ll_rate\" now"}});
   return link;
 }
 

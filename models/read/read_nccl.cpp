@@ -30,14 +30,31 @@ NcclRelease read_release(ObjectReader& cluster, const NcclRelease& usual) {
   const std::string text = release(cluster, "nccl");
   if (!cluster.good("nccl")) return usual;
   if (const std::optional<NcclRelease> said = nccl_release(text)) return *said;
-  cluster.fail("nccl", fmt::format("is no release of NCCL 2; write \"{}\"", to_text(usual)));
+  cluster.fail("nccl", fmt::format("is no release of NCCL 2 from 2.4 on; write \"{}\" or \"2.27.5\"", to_text(usual)));
   return usual;
+}
+
+/// The newest architecture of the cluster's GPUs that `release` does not know; empty where it knows all.
+std::string unknown_to(const NcclRelease& release, const Cluster& cluster) {
+  for (const NodeGroup& group : cluster.nodes)
+    for (const Device& device : group.devices)
+      if (!knows(release, device.architecture)) return device.architecture;
+  return {};
+}
+
+/// That of the training's PyTorch, or the usual one; with GPUs that it does not know the first that fits PyTorch and
+/// them.
+NcclRelease usual_release(const Training& training, const Cluster& cluster) {
+  const NcclRelease usual = training.pytorch ? nccl_of_pytorch(*training.pytorch) : Cluster{}.nccl;
+  return unknown_to(usual, cluster).empty() ? usual : NcclRelease{27, 5};  // of PyTorch 2.9
 }
 
 /// What all node groups have.
 struct Common {
   bool one_gpu = true;  ///< a node
   bool reduces = true;  ///< a switch inside every node that reduces
+  bool ll = true;       ///< no link inside a node without LL
+  bool ll128 = true;    ///< and none without LL128
   bool nvlink = true;   ///< no PCIe inside a node
   bool direct = true;   ///< adapters behind the GPUs' own switches
   bool aws = true, nccl = true;
@@ -51,7 +68,9 @@ Common common_of(const Cluster& cluster) {
       return device.architecture == "hopper" || device.architecture == "blackwell";
     });
     common.one_gpu = common.one_gpu && group.gpus == 1;
-    common.reduces = common.reduces && hopper && group.gpus > 1 && group.intra.kind == "nvswitch";
+    common.reduces = common.reduces && hopper && group.gpus > 2 && group.intra.nvls.efficiency > 0;
+    common.ll = common.ll && (group.gpus == 1 || group.intra.ll.efficiency > 0);
+    common.ll128 = common.ll128 && (group.gpus == 1 || group.intra.ll.efficiency128 > 0);
     common.nvlink = common.nvlink && (group.gpus == 1 || !is_over_pcie(group.intra.kind));
     common.direct = common.direct && reaches_gpus(group.nics.kind);
     common.aws = common.aws && (group.nics.kind == "efa" || group.nics.kind == "efa_rdma");
@@ -64,7 +83,8 @@ Common common_of(const Cluster& cluster) {
 /// Why NCCL has no such algorithm there and what to write instead; empty where it has one.
 std::string lacking_algorithm(const std::string& algorithm, const Cluster& cluster, const Common& common) {
   const bool nvls = algorithm == "nvls" || algorithm == "nvlstree";
-  if (nvls && !common.reduces) return "needs Hopper GPUs behind an NVSwitch that reduces on every node; write \"tree\"";
+  if (nvls && !common.reduces)
+    return "needs Hopper GPUs behind an NVSwitch that reduces, three or more on every node; write \"tree\"";
   if (algorithm == "nvls" && !common.one_node) return "is for one node; write \"nvlstree\"";
   if (algorithm == "nvls" && cluster.nccl.minor < 17) return "came with NCCL 2.17; write \"ring\"";
   if (algorithm == "nvlstree" && cluster.nccl.minor < 18) return "came with NCCL 2.18; write \"tree\"";
@@ -81,7 +101,9 @@ std::string lacking_protocol(const ForcedWay& way, const Common& common) {
   const bool simple_only =
       way.algorithm == "nvls" || way.algorithm == "nvlstree" || way.algorithm == "pat" || way.algorithm == "collnet";
   if (simple_only && way.protocol != "simple") return "is not one of " + way.algorithm + "'s; write \"simple\"";
+  if (way.protocol == "ll" && !common.ll) return "is off where \"ll_rate\" is 0; write \"simple\"";
   if (way.protocol != "ll128") return {};
+  if (!common.ll || !common.ll128) return "is off where \"ll_rate\" or \"ll128_efficiency\" is 0; write \"simple\"";
   if (!common.nvlink || (!common.direct && !common.one_node))
     return "needs NVLink between the GPUs of a node, and adapters behind the GPUs' own switches; write \"simple\" or "
            "\"ll\"";
@@ -124,7 +146,9 @@ NcclRelease nccl_of_pytorch(int minor) {
 }
 
 void read_nccl(ObjectReader& reader, const Training& training, Cluster& cluster) {
-  cluster.nccl = read_release(reader, training.pytorch ? nccl_of_pytorch(*training.pytorch) : Cluster{}.nccl);
+  cluster.nccl = read_release(reader, usual_release(training, cluster));
+  if (const std::string unknown = unknown_to(cluster.nccl, cluster); !unknown.empty() && reader.good("nccl"))
+    reader.fail("nccl", fmt::format("does not run on {} GPUs; write \"2.25\" or a later one", unknown));
   if (reader.has("collnet")) cluster.collnet = reader.boolean("collnet");
   if (cluster.nodes.empty()) {  // which is a mistake of its own
     reader.find("tuner");

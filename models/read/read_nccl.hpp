@@ -9,7 +9,7 @@
 
 namespace accosim {
 
-/// The minor version of the NCCL that comes with the wheel of PyTorch 2.`minor`; from 2.0 to 2.9.
+/// The release of the NCCL that comes with the wheel of PyTorch 2.`minor`; from 2.0 to 2.9.
 NcclRelease nccl_of_pytorch(int minor);
 inline constexpr int kNewestPytorch = 9;
 

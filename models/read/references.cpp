@@ -363,6 +363,9 @@ void mark_inherited(JsonValue& base, const JsonValue& device) {
     for (JsonMember& fit : gemm->members) mark(fit.value);
   for (const char* const key : {"attention", "flash_3"})
     if (JsonValue* attention = base.find(key)) mark(*attention);
+  // Published steps were not this part's, unless it says so itself; a relative's lack of them stays.
+  if (other || base.find("steps") == nullptr || base.find("steps")->text == "own")
+    base.set("steps", json_text(other ? "other_generation" : "relative", default_origin()));
   base.erase("kernels");  // times of that part
   drop_citations(base, "/kernels");
 }

@@ -18,7 +18,7 @@ namespace accosim {
 struct LowLatency {
   double latency = 1;        ///< of the latencies of both: a launch and a hop
   double efficiency = 0;     ///< achieved rate of LL over NCCL's own; 0: neither protocol is used
-  double efficiency128 = 0;  ///< achieved bus bandwidth of LL128 over the link's bandwidth
+  double efficiency128 = 0;  ///< achieved bus bandwidth of LL128 over the link's bandwidth; 0: LL128 is not used
 
   bool operator==(const LowLatency&) const = default;
 };

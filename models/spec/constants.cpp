@@ -18,10 +18,11 @@ namespace {
 
 constexpr Range kShare{0, 1};
 constexpr Range kSpread{0, 2};
-constexpr Range kMulticast{0, 2};
+constexpr Range kNvls{0, 2};
 constexpr Range kOverhead{0.1, 10};
 constexpr Range kFactor{0, 10};
 constexpr Range kCrowding{0, 4};
+constexpr int kMostGpus = 1024;  // of a node
 
 /// Others are in proportion to it, so it is not 0.
 Seconds read_latency(ObjectReader& reader) {
@@ -50,7 +51,7 @@ IntraLink read_intra(ObjectReader& reader, const std::string& kind, const std::s
   link.crowding = reader.number("crowding", kCrowding, 0);
   link.ll = {reader.number("ll_factor", kFactor), reader.number("ll_rate", kFactor),
              reader.number("ll128_efficiency", kShare)};
-  link.nvls.efficiency = reader.number("nvls_efficiency", kMulticast, 0);
+  link.nvls.efficiency = reader.number("nvls_efficiency", kNvls, 0);
   if (link.nvls.efficiency > 0) {
     link.nvls.launch = reader.seconds("nvls_launch");
     link.nvls.fill = reader.number("nvls_fill", kFactor);
@@ -58,6 +59,8 @@ IntraLink read_intra(ObjectReader& reader, const std::string& kind, const std::s
   link.exchange = {reader.number("all_to_all_efficiency", kShare), reader.seconds("all_to_all_launch"),
                    reader.seconds("all_to_all_chunk")};
   link.quality = read_quality(reader);
+  link.quality.nodes = reader.integer("measured_gpus", 0, kMostGpus, 0);
+  link.quality.growth = reader.number("growth", kSpread, 0);
   return link;
 }
 

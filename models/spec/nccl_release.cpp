@@ -41,6 +41,11 @@ std::optional<NcclRelease> nccl_of_code(int code) {
   return code / kThousand == 2 ? known(code / kHundred % kTen, code % kHundred) : std::nullopt;
 }
 
+bool knows(const NcclRelease& release, std::string_view architecture) {
+  constexpr int kBlackwell = 25;
+  return architecture.rfind("blackwell", 0) != 0 || release.minor >= kBlackwell;
+}
+
 std::string to_text(const NcclRelease& release) {
   if (release.patch == NcclRelease::kLastPatch) return fmt::format("2.{}", release.minor);
   return fmt::format("2.{}.{}", release.minor, release.patch);

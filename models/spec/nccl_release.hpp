@@ -25,6 +25,9 @@ std::optional<NcclRelease> nccl_release(std::string_view release);
 /// of what is no such number.
 std::optional<NcclRelease> nccl_of_code(int code);
 
+/// Whether the release runs on GPUs of an architecture ("blackwell"...): Blackwell came with 2.25.
+bool knows(const NcclRelease& release, std::string_view architecture);
+
 /// "2.18.5", or "2.18" where no patch was said.
 std::string to_text(const NcclRelease& release);
 

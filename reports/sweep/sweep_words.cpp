@@ -274,7 +274,7 @@ bool decides(const SweepRows& rows, std::size_t first, std::size_t second) {
 /// The axis of names that decides the numbers of another one.
 std::optional<std::size_t> decided_by(const SweepRows& rows, std::size_t axis) {
   const std::vector<Axis>& axes = rows.heading.axes;
-  if (rows.heading.grid || !numbers_of(axes[axis])) return std::nullopt;
+  if (!rows.heading.side_by_side || !numbers_of(axes[axis])) return std::nullopt;
   for (std::size_t i = 0; i < axes.size(); ++i)
     if (!numbers_of(axes[i]) && axes[i].values.size() > 1 && decides(rows, i, axis)) return i;
   return std::nullopt;
@@ -486,8 +486,7 @@ std::vector<std::string> cautions_in_words(const SweepRows& rows) {
   for (const auto& [said, points] : cautions_in(rows)) {
     const std::size_t colon = std::min(said.find(": "), said.size());
     const bool all = points == static_cast<std::size_t>(played);
-    words.push_back(fmt::format("Caution at {}{}: {} ({})", all && points > 1 ? "all " : "",
-                                points_in_words(points) + (points > 1 ? ", at the first" : ""),
+    words.push_back(fmt::format("Caution at {}{}: {} ({})", all && points > 1 ? "all " : "", points_in_words(points),
                                 said.substr(std::min(colon + 2, said.size())), said.substr(0, colon)));
   }
   return words;

@@ -23,15 +23,9 @@ bool is_shown(const PublishedCase& one) {
   return one.device == "A100-SXM4-80GB" || one.device == "H100-SXM" || one.device == "B200";
 }
 
-/// NCCL knows Blackwell from 2.25 on.
-bool knows(const NcclRelease& release, const Device& device) {
-  constexpr int kBlackwell = 25;
-  return device.architecture != "blackwell" || release.minor >= kBlackwell;
-}
-
 std::optional<NcclWay> way_of(const CollectiveQuery& query, const NcclRelease& release) {
   Cluster cluster = *query.cluster;
-  if (!knows(release, cluster.nodes.front().devices.front())) return std::nullopt;
+  if (!knows(release, cluster.nodes.front().devices.front().architecture)) return std::nullopt;
   cluster.nccl = release;
   const Ring ring = ring_of(query);
   return nccl_choice(communicator_of(cluster, ring), query.kind, query.bytes,

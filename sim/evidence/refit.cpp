@@ -73,6 +73,9 @@ void Refits::fit_all(const RefitParts& parts, std::vector<StepSample> steps) {
 std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
   const auto is_left_out = [&](const KernelSample& sample) { return left_out.holds(sample.source, sample.device); };
   std::vector<KernelFit> fits;
+  std::map<std::string, double> framework;  // which samples of one architecture alone may not show
+  for (const KernelFit& known : kernel_fits_)
+    if (known.framework != 1) framework.emplace(known.what, known.framework);
   for (const KernelFit& known : kernel_fits_) {
     std::vector<KernelSample> own;
     for (const KernelSample& sample : kernels_)
@@ -83,7 +86,8 @@ std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
       fits.push_back(known);
       continue;
     }
-    for (KernelFit& fit : fit_kernels(own, devices_, kBestShapes, CrossValidation::kNo)) fits.push_back(std::move(fit));
+    for (KernelFit& fit : fit_kernels(own, devices_, kBestShapes, CrossValidation::kNo, framework))
+      fits.push_back(std::move(fit));
   }
   return fits;
 }

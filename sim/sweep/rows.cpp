@@ -156,6 +156,7 @@ std::string line_of(const Heading& heading) {
                                 {"id", heading.id},
                                 {"points", static_cast<std::int64_t>(heading.points)},
                                 {"grid", heading.grid},
+                                {"side_by_side", heading.side_by_side},
                                 {"axes", std::move(axes)},
                                 {"schedules", heading.schedules},
                                 {"baseline", heading.baseline}});
@@ -220,6 +221,7 @@ Heading read_heading(const std::string& line, const std::string& file) {
     if (reader.has("command")) heading.command = reader.text("command", std::nullopt, kLongText);
     heading.points = static_cast<std::size_t>(reader.whole("points", 0, static_cast<double>(kMostPoints)));
     heading.grid = reader.boolean("grid");
+    heading.side_by_side = reader.boolean("side_by_side", false);
     std::size_t i = 0;
     for (JsonValue* each : reader.list("axes", 0, kMostValues)) {
       ObjectReader axis(*each, reader.pointer("axes") + pointer_part(i++), reader.diagnostics());

@@ -35,7 +35,8 @@ struct Heading {
   TrainedThere trains{};
   std::string id;  ///< of all that decides what the points are and come to
   std::size_t points = 0;
-  bool grid = true;  ///< the points are all combinations of the axes' values, the last axis changing fastest
+  bool side_by_side = false;  ///< the axes go side by side (--zip): one of names may decide numbers of others
+  bool grid = true;           ///< the points are all combinations of the axes' values, the last axis changing fastest
   std::vector<Axis> axes;
   std::vector<std::string> schedules;  ///< labels
   std::string baseline;                ///< the label of that one

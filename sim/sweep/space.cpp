@@ -200,6 +200,13 @@ Space zip(std::vector<Space> parts) {
     }
     space.places.push_back(std::move(places));
   }
+  std::set<std::vector<std::size_t>> known;
+  for (std::size_t i = 0; i < space.places.front().size(); ++i) {
+    std::vector<std::size_t> point;
+    for (const std::vector<std::size_t>& places : space.places) point.push_back(places[i]);
+    if (!known.insert(point).second)
+      throw BadInput(fmt::format("--zip: point {} is one that was there before; leave it out", i + 1));
+  }
   return space;
 }
 

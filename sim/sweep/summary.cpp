@@ -425,10 +425,9 @@ OverBest over_best(const SweepRows& rows, std::size_t schedule) {
 }
 
 std::vector<Caution> cautions_in(const SweepRows& rows) {
-  std::map<std::string, Caution> found;  // by code
+  std::map<std::string, Caution> found;
   for (const Row& row : rows.rows)
-    for (const std::string& said : row.cautions)
-      ++found.try_emplace(said.substr(0, said.find(':')), Caution{said, 0}).first->second.points;
+    for (const std::string& said : row.cautions) ++found.try_emplace(said, Caution{said, 0}).first->second.points;
   std::vector<Caution> list;
   for (const auto& [code, caution] : found) list.push_back(caution);
   std::stable_sort(list.begin(), list.end(), [](const Caution& a, const Caution& b) { return a.points > b.points; });

@@ -85,6 +85,7 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   heading.axes = axes_of(sweep.space);
   heading.points = size_of(sweep.space);
   heading.grid = is_grid(sweep.space);
+  heading.side_by_side = sweep.space.kind == Space::Kind::kZip;
   heading.fair = sweep.fair;
   check_apart(heading.axes);
   const LoadedScenario first = first_of(sweep);

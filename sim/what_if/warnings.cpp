@@ -217,7 +217,7 @@ void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>&
       warnings.push_back({"no_step_measured",
                           fmt::format("no training step on {} was published that accosim knows", kind.device.name),
                           "the interval is that of 88 published steps, each generation's predicted by the fits of "
-                          "another (accosim validate --leave-out generation): they are off by 11.5 % in the mean"});
+                          "another (accosim validate --leave-out generation): they are off by 11.4 % in the mean"});
     if (kind.device.steps == StepEvidence::kRelative)
       warnings.push_back({"steps_of_a_relative",
                           fmt::format("no training step on {} was published that accosim knows, only on other parts "
@@ -229,7 +229,7 @@ void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>&
           {"other_generation",
            fmt::format("{:.0f} % of the compute time on {} is priced by constants of another generation",
                        100 * use.other_generation, kind.device.name),
-           "the interval is that of generations left out, whose published steps are off by 11.5 % in the mean "
+           "the interval is that of generations left out, whose published steps are off by 11.4 % in the mean "
            "(accosim validate --leave-out generation); measure kernels on the part itself and run accosim "
            "fit"});
     else if (use.inherited > kMuchFitted)

@@ -312,6 +312,7 @@ TEST(BillOfRandomModels, GivesTheSpreadThatTheKernelsAddUpTo) {
     double variance = squared(kOperators) + squared(kBandwidthSpread * direct.memory / direct.total) +
                       squared(kHost * direct.host / direct.total) +
                       squared(kConstantSpread * direct.constant / direct.total);
+    if (one.device.steps == StepEvidence::kRelative) variance += squared(kInheritedSpread);
     for (const auto& [kernel, time] : direct.measured) {
       const Trust trust = trust_of(*kernel, one.device, one.workload.compute);
       const double far = trust.inherited || trust.extrapolated ? kInheritedSpread : 0;

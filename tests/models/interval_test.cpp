@@ -32,6 +32,17 @@ TEST(Interval, WidensBeyondTheNodesThatWereMeasured) {
   EXPECT_DOUBLE_EQ(communication_spread(cluster, 32, Bytes{1e9}), 0.3);
 }
 
+TEST(Interval, WidensBeyondTheGpusOfANodeThatWereMeasured) {
+  // Measured on 8 GPUs with 0.1, and 0.1 for each doubling: on 64, three doublings, root(0.1^2 + 0.3^2).
+  Cluster cluster;
+  cluster.nodes.resize(1);
+  cluster.nodes[0].gpus = 64;
+  cluster.nodes[0].intra.quality = {0.1, 0.2, 1, 8, 0.1};
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 1, Bytes{1e9}), std::sqrt(0.1));
+  Ring ring{{0}, {0}, {8}, 8};
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, ring, Bytes{1e9}), 0.1) << "8 of its GPUs";
+}
+
 TEST(Interval, HoldsFourOfFiveLogNormalDraws) {
   // 20,000 draws: the share has a standard deviation of sqrt(0.8 x 0.2 / 20000) = 0.0028; 4 of them.
   Random random(7);

@@ -112,6 +112,7 @@ TEST(SweepWords, ANameTellsAPointAndWhatStandsBesideItDoesNot) {
                        {"/cluster/nodes/0/price_per_gpu_hour", {"2", "3"}, {}, "price of a GPU-hour"},
                        {"/cluster/nodes/0/count", {"4", "8"}, {}, "nodes"}};
   rows.heading.grid = false;
+  rows.heading.side_by_side = true;
   const std::size_t prices[] = {0, 1, 0};
   for (std::size_t i = 0; i < 3; ++i) rows.rows[i].point = {i, prices[i], i == 2 ? 1U : 0U};
   EXPECT_EQ(telling_axes(rows), std::vector<std::size_t>{0});
@@ -121,7 +122,7 @@ TEST(SweepWords, ANameTellsAPointAndWhatStandsBesideItDoesNot) {
   rows.rows[2].point[0] = 1;
   EXPECT_EQ(telling_axes(rows), (std::vector<std::size_t>{0, 1, 2}));
   EXPECT_EQ(point_in_words(rows, rows.rows[2]), "b, price of a GPU-hour = 2, 8 nodes");
-  rows.heading.grid = true;
+  rows.heading.side_by_side = false;  // such as the points of a Latin hypercube, of which few may look decided
   EXPECT_EQ(telling_axes(rows).size(), 3U);
   EXPECT_EQ(beside_in_words(rows), "");
 }
@@ -153,14 +154,14 @@ TEST(SweepWords, WhatAllPointsTrainIsNamed) {
   EXPECT_EQ(trains_in_words(heading), "1.00B tokens, in sequences of 4096");
 }
 
-TEST(SweepWords, CautionsAreSaidOnceAKind) {
+TEST(SweepWords, CautionsAreSaidOnceEach) {
   SweepRows rows = priced_rows();
   EXPECT_TRUE(cautions_in_words(rows).empty());
   rows.rows[0].cautions = {"looks_wrong: 400 GB/s", "extrapolated: 30 %"};
   for (const std::size_t i : {1, 2}) rows.rows[i].cautions = {"extrapolated: 40 %"};
-  EXPECT_EQ(cautions_in_words(rows),
-            (std::vector<std::string>{"Caution at all 3 points, at the first: 30 % (extrapolated)",
-                                      "Caution at 1 point: 400 GB/s (looks_wrong)"}));
+  EXPECT_EQ(cautions_in_words(rows), (std::vector<std::string>{"Caution at 2 points: 40 % (extrapolated)",
+                                                               "Caution at 1 point: 30 % (extrapolated)",
+                                                               "Caution at 1 point: 400 GB/s (looks_wrong)"}));
 }
 
 TEST(SweepPage, BeginsWithWhatIsAskedFor) {

@@ -84,7 +84,7 @@ TEST(Collectives, BusBandwidthInOneNodeIsTheAchievedBandwidth) {
   }
 }
 
-TEST(Collectives, NcclStepsPayForTheNetwork) {
+TEST(Collectives, StepsBetweenNodesPayForTheNetwork) {
   // 4 nodes of 8, all-reduce: 2 x 31 steps, 2 x 3 of them between nodes at 4 + 1 us, 56 inside at 2 us: 142 us.
   const Cluster c = cluster_of({group(4, 8)});
   const CollectiveCost all = collective_cost(CollectiveKind::kAllReduce, Bytes{32e9}, c, whole_ring(c));
@@ -265,6 +265,16 @@ TEST(Collectives, AShortMessageTakesTheProtocolThatStartsAtOnce) {
   // Simple: 30 us; of 192 MiB a part is 1 MiB, at 10 GB/s; the hop of a slice hides behind the other one.
   EXPECT_EQ(cost_of(192 * kMiB).protocol, Protocol::kSimple);
   EXPECT_NEAR(time_of(192 * kMiB), 30e-6 + 14 * kMiB / 10e9, 1e-12);
+}
+
+TEST(Collectives, Ll128IsOffWhereItsEfficiencyIsNothing) {
+  Cluster c = node_of_a100();
+  c.nodes[0].intra.ll.efficiency128 = 0;
+  for (double bytes = 8; bytes < 1e9; bytes *= 4) {
+    const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{bytes}, c, whole_ring(c));
+    EXPECT_NE(cost.protocol, Protocol::kLl128) << bytes;
+    EXPECT_LT(cost.intra.value, 1) << bytes;
+  }
 }
 
 TEST(Collectives, WhatWaitsBeforeAStepsCollectiveIsPaidOnce) {

@@ -108,6 +108,27 @@ TEST_F(NcclChoice, WhatCannotRunIsRefused) {
   EXPECT_EQ(said("H100-SXM", 1, "infiniband", R"(, "nccl": "2.27", "tuner": {"algorithm": "pat"})"), "");
 }
 
+TEST_F(NcclChoice, AReleaseThatDoesNotKnowTheGpuIsRefused) {
+  EXPECT_EQ(cluster(file_of(2, 8, "B200", "infiniband", "")).nccl, (NcclRelease{27, 5})) << "the usual one is older";
+  EXPECT_NE(refusal(file_of(2, 8, "B200", "infiniband", R"(, "nccl": "2.23.4")")).find("does not run on blackwell"),
+            std::string::npos);
+  EXPECT_EQ(cluster(file_of(2, 8, "B200", "infiniband", R"(, "nccl": "2.29.2")")).nccl, (NcclRelease{29, 2}));
+}
+
+TEST_F(NcclChoice, AForcedWayWithoutItsLinksIsRefused) {
+  const auto node = [](const std::string& intra, const std::string& tuner) {
+    return R"({"schema": "accosim.cluster/1", "name": "c", "nodes": [{"gpus": 8, "device": "H100-SXM", "intra": {"kind": )"
+           R"("nvswitch", "bandwidth": "450 GB/s")" +
+           intra + R"(}}], "tuner": )" + tuner + "}";
+  };
+  EXPECT_EQ(refusal(node("", R"({"protocol": "ll128"})")), "");
+  EXPECT_NE(refusal(node(R"(, "ll128_efficiency": 0)", R"({"protocol": "ll128"})")).find("is off where"),
+            std::string::npos);
+  EXPECT_NE(refusal(node(R"(, "ll_rate": 0)", R"({"protocol": "ll"})")).find("is off where"), std::string::npos);
+  EXPECT_NE(refusal(node(R"(, "nvls_efficiency": 0)", R"({"algorithm": "nvls"})")).find("NVSwitch that reduces"),
+            std::string::npos);
+}
+
 TEST_F(NcclChoice, EachAlgorithmIsPricedWhereItIsOn) {
   const Cluster hopper = cluster(file_of(4, 8, "H100-SXM", "infiniband", ""));
   EXPECT_EQ(cost(hopper, CollectiveKind::kAllReduce, 1024 * kMiB).algorithm, Algorithm::kNvlsTree);
