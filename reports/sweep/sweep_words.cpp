@@ -255,7 +255,7 @@ bool ends_with_key(const Axis& axis, std::initializer_list<std::string_view> key
 /// "dgx-h100-4x8", "2 nodes", "adapter = 100 Gbit/s".
 std::string value_in_words(const Axis& axis, const std::string& name, std::size_t at) {
   const std::optional<Numbers> numbers = numbers_of(axis);
-  const std::string value = numbers ? axis.values[at] : labels_of(axis, name).values[at];
+  std::string value = numbers ? axis.values[at] : labels_of(axis, name).values[at];
   if (!numbers && ends_with_key(axis, {"cluster", "model", "device"})) return value;
   const bool counts =
       numbers && are_whole(*numbers) &&
