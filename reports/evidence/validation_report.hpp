@@ -21,7 +21,8 @@ void write_validation_json(std::ostream& out, const Validation& validation);
 /// cannot be expressed and why, the sources. Writes the same bytes for the same predictions, to the digits shown.
 void write_validation_markdown(std::ostream& out, const Validation& validation);
 
-/// reports/published/memory-verdicts.md, nccl-choices.md and acco-rows.md, of the same bytes for the same predictions, likewise.
+/// reports/published/memory-verdicts.md, nccl-choices.md and acco-rows.md, of the same bytes for the same predictions,
+/// likewise.
 void write_memory_verdicts(std::ostream& out, const std::vector<VerdictRow>& rows);
 void write_nccl_choices(std::ostream& out, const std::vector<ChoiceSeries>& series);
 void write_paper_rows(std::ostream& out, const std::vector<PaperRow>& rows);

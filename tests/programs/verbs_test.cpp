@@ -212,7 +212,8 @@ TEST(Verbs, TheProgramRefusesWhatAModeWouldIgnore) {
         const std::string name = name_of(option);
         // These mean another mode, and so does what needs them.
         const bool chooses =
-            contains({"--machine", "--measured", "--live", "--paper-rows", "--memory-verdicts", "--nccl-choices"}, name) ||
+            contains({"--machine", "--measured", "--live", "--paper-rows", "--memory-verdicts", "--nccl-choices"},
+                     name) ||
             option.needs == "--live" ||
             (verb.name == "explain" && contains({"--graph", "--ladder", "--growth", "--messages"}, name));
         if (contains(mode.reads, name) || chooses) continue;
