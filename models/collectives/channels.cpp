@@ -25,7 +25,7 @@ int communicator_channels(const Cluster& cluster, const Ring& ring) {
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
     const NodeGroup& group = cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
     if (ring.node.size() > 1)
-      channels = std::min(channels, group.nics.channels * adapters_of(group, ring.ranks_here[i]));
+      channels = std::min(channels, group.nics.channels * adapters_of(group, ring.gpus[i]));
     if (seen[static_cast<std::size_t>(ring.node_group[i])]) continue;
     seen[static_cast<std::size_t>(ring.node_group[i])] = true;
     for (const Device& device : group.devices) channels = std::min(channels, device.collective_sms);
@@ -42,7 +42,7 @@ int network_channels(const Cluster& cluster, const Ring& ring) {
   if (const int channels = communicator_channels(cluster, ring); channels > 0) return channels;
   int channels = std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < ring.node.size(); ++i)
-    channels = std::min(channels, group(i).nics.channels * adapters_of(group(i), ring.ranks_here[i]));
+    channels = std::min(channels, group(i).nics.channels * adapters_of(group(i), ring.gpus[i]));
   return channels;
 }
 

@@ -23,10 +23,7 @@ struct CollectiveCost {
   StepTerms terms;                  ///< what it takes alone, by what takes it
 };
 
-/// The rate of the slowest edge's wire: of its adapters, or its share of the core or of what joins groups.
-BytesPerSecond wire_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring);
-
-/// What the slowest edge between nodes carries: its wire's rate, its share of the core, and what may be under way.
+/// What the slowest edge between nodes carries: its wire's rate (route.hpp) and what may be under way.
 BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring);
 
 /// Time alone on the fabric: latency + max(intra, the slowest edge), an edge being as fast as the slower of its

@@ -11,6 +11,7 @@
 #include "models/collectives/channels.hpp"
 #include "models/collectives/links.hpp"
 #include "models/collectives/nccl_cost.hpp"
+#include "models/collectives/route.hpp"
 #include "models/collectives/window.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
@@ -34,6 +35,11 @@ struct Path {
   bool switches = true;     ///< every node with several ranks has a switch inside
 };
 
+std::vector<int> first_two(std::vector<int> gpus) {
+  gpus.resize(2);
+  return gpus;
+}
+
 Path path_of(const Cluster& cluster, const Ring& ring) {
   Path path;
   const bool between = ring.node.size() > 1;
@@ -50,16 +56,16 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
       path.post = std::max(path.post, 2 * nics.message);
       path.rings_only = path.rings_only || nics.kind == kOwnRings;
     }
-    const int here = ring.ranks_here[i];
+    const int here = ring.here(i);
     if (here < 2) continue;
-    const BytesPerSecond pairs = exchange_bandwidth(link, group.gpus, here);
+    const BytesPerSecond pairs = exchange_bandwidth(link, group.gpus, ring.gpus[i]);
     path.hop = std::max(path.hop, link.latency);
     if (!between) path.chunk = std::max(path.chunk, link.exchange.chunk);
     path.turnaround = std::max(path.turnaround, link.turnaround);
     ll = ll && link.ll.efficiency > 0;
     path.ll_latency = std::max(path.ll_latency, link.ll.latency);
-    take_slowest(path.ring, link.efficiency * ring_bandwidth(link, group.gpus, here));
-    take_slowest(path.pair, link.efficiency * exchange_bandwidth(link, group.gpus, 2));
+    take_slowest(path.ring, link.efficiency * ring_bandwidth(link, group.gpus, ring.gpus[i]));
+    take_slowest(path.pair, link.efficiency * exchange_bandwidth(link, group.gpus, first_two(ring.gpus[i])));
     take_slowest(path.exchange, (link.exchange.efficiency > 0 ? link.exchange.efficiency : link.efficiency) * pairs);
     take_slowest(path.ll, link.ll.efficiency * pairs / 2);  // half of it is flags
     path.switches = path.switches && link.kind == "nvswitch";
@@ -67,7 +73,7 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
   if (!ll) path.ll = BytesPerSecond{0};
   path.net_hop += cluster.fabric.latency;
   path.edges_apart = edges_apart(cluster, ring);
-  if (path.edges_apart > 0) path.apart = cluster.fabric.between_groups->latency;
+  if (path.edges_apart > 0) path.apart = latency_apart(cluster);
   return path;
 }
 
@@ -133,7 +139,7 @@ Seconds posting_time(const Path& path, double receivers, Bytes to_each) {
 Way exchange_of(CollectiveKind kind, Bytes bytes, const Ring& ring, const Path& path) {
   const double n = ring.ranks;
   const bool between = ring.node.size() > 1;
-  const double here = *std::max_element(ring.ranks_here.begin(), ring.ranks_here.end());
+  const double here = most_here(ring);
   Way way{Algorithm::kExchange, 0, between ? 1.0 : 0.0, path.edges_apart > 0 ? 1.0 : 0.0, {}, {}};
   if (kind == CollectiveKind::kSendRecv) {
     way.steps = between ? 0 : 1;
@@ -156,7 +162,7 @@ std::vector<Way> plain_ways(CollectiveKind kind, Bytes bytes, const Ring& ring, 
   const double n = ring.ranks;
   const double nodes = static_cast<double>(ring.node.size());
   const bool between = nodes > 1;
-  const double here = *std::max_element(ring.ranks_here.begin(), ring.ranks_here.end());
+  const double here = most_here(ring);
   const double apart = path.edges_apart > 0 ? 1 : 0;
   const bool all_reduce = kind == CollectiveKind::kAllReduce;
   const double passes = all_reduce ? 2 : 1;  // around the ring

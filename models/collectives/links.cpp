@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -111,28 +112,45 @@ int rings_on(const Matrix& links, int ranks) {
   return place->second;
 }
 
-BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, int ranks) {
+namespace {
+
+/// The links between these GPUs alone.
+Matrix links_between(const Matrix& links, const std::vector<int>& gpus) {
+  Matrix some;
+  for (const int a : gpus) {
+    some.emplace_back();
+    for (const int b : gpus) some.back().push_back(links[a][b]);
+  }
+  return some;
+}
+
+/// Of the GPU that has most of them.
+double most_links(const Matrix& links) {
+  int most = 1;
+  for (const std::vector<int>& row : links) most = std::max(most, std::accumulate(row.begin(), row.end(), 0));
+  return most;
+}
+
+}  // namespace
+
+BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here) {
+  const int ranks = static_cast<int>(here.size());
   if (!link.links.empty()) {
-    int most_links = 1;
-    for (const std::vector<int>& row : link.links)
-      most_links = std::max(most_links, std::accumulate(row.begin(), row.end(), 0));
-    const int rings = rings_on(link.links, ranks);
-    return rings > 0 ? rings / static_cast<double>(most_links) * link.bandwidth : kHostBridge;
+    const int rings = rings_on(links_between(link.links, here), ranks);
+    return rings > 0 ? rings / most_links(link.links) * link.bandwidth : kHostBridge;
   }
   if (link.kind == "nvlink" && gpus > 2) return (ranks - 1.0) / (gpus - 1) * link.bandwidth;
   return std::pow(2.0 / ranks, link.crowding) * link.bandwidth;  // bridges, sockets and memory are shared
 }
 
-BytesPerSecond exchange_bandwidth(const IntraLink& link, int gpus, int ranks) {
-  if (link.links.empty()) return ring_bandwidth(link, gpus, ranks);
-  int most_links = 1, fewest = link.links[0][1];
-  for (const std::vector<int>& row : link.links)
-    most_links = std::max(most_links, std::accumulate(row.begin(), row.end(), 0));
-  for (int a = 0; a < ranks; ++a)
-    for (int b = 0; b < ranks; ++b)
+BytesPerSecond exchange_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here) {
+  if (link.links.empty()) return ring_bandwidth(link, gpus, here);
+  int fewest = std::numeric_limits<int>::max();
+  for (const int a : here)
+    for (const int b : here)
       if (a != b) fewest = std::min(fewest, link.links[a][b]);
-  const BytesPerSecond pair = fewest > 0 ? fewest / static_cast<double>(most_links) * link.bandwidth : kHostBridge;
-  return (ranks - 1.0) * pair;
+  const BytesPerSecond pair = fewest > 0 ? fewest / most_links(link.links) * link.bandwidth : kHostBridge;
+  return (static_cast<double>(here.size()) - 1) * pair;
 }
 
 }  // namespace accosim

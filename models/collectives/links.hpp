@@ -13,11 +13,11 @@ namespace accosim {
 /// type NVB). 0 where there is no ring at all. 2 to 8 ranks.
 int rings_on(const std::vector<std::vector<int>>& links, int ranks);
 
-/// Bandwidth of all rings through `ranks` of a node's `gpus` GPUs together, one direction, before any efficiency. With
-/// a switch or over PCIe the bandwidth of one GPU; with GPUs joined to each other (ranks - 1) times that of a pair.
-BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, int ranks);
+/// Bandwidth of all rings through `here`, some of a node's `gpus` GPUs, together, one direction, before any efficiency.
+/// With a switch or over PCIe the bandwidth of one GPU; with GPUs joined to each other (ranks - 1) times that of a pair.
+BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here);
 
-/// What one GPU sends to `ranks` - 1 others at once (all-to-all), or to one: before any efficiency.
-BytesPerSecond exchange_bandwidth(const IntraLink& link, int gpus, int ranks);
+/// What one of these GPUs sends to the others at once (all-to-all), or to one: before any efficiency.
+BytesPerSecond exchange_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here);
 
 }  // namespace accosim

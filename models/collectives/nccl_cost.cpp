@@ -11,6 +11,7 @@
 #include "models/collectives/aws_tuner.hpp"
 #include "models/collectives/channels.hpp"
 #include "models/collectives/links.hpp"
+#include "models/collectives/route.hpp"
 #include "models/collectives/steps.hpp"
 #include "models/collectives/window.hpp"
 #include "models/spec/cluster.hpp"
@@ -57,9 +58,9 @@ struct Slowest {
   bool over_tcp = false;  ///< for which Google's guides turn NVLS off
 };
 
-void take_inner(Slowest& all, const NodeGroup& group, int here) {
+void take_inner(Slowest& all, const NodeGroup& group, const std::vector<int>& gpus) {
   const IntraLink& link = group.intra;
-  const BytesPerSecond board = ring_bandwidth(link, group.gpus, here);
+  const BytesPerSecond board = ring_bandwidth(link, group.gpus, gpus);
   all.board = std::min(all.board, board);
   take_slowest(all.inner, link.efficiency * board);
   take_slowest(all.ll128, link.ll.efficiency128 * board);
@@ -77,12 +78,12 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
   Slowest all;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
     // Of many nodes in a row that are the same one is enough.
-    if (i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.ranks_here[i] == ring.ranks_here[i - 1]) continue;
+    if (i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.gpus[i] == ring.gpus[i - 1]) continue;
     const NodeGroup& group = group_of(cluster, ring, i);
     const Nics& nics = group.nics;
-    const int here = ring.ranks_here[i];
+    const int here = ring.here(i);
     all.here = std::max(all.here, here);
-    all.adapters = std::min(all.adapters, adapters_of(group, here));
+    all.adapters = std::min(all.adapters, adapters_of(group, ring.gpus[i]));
     int capability = std::numeric_limits<int>::max();
     for (const Device& device : group.devices) capability = std::min(capability, capability_of(device.architecture));
     all.capability = std::min(all.capability, capability);
@@ -97,7 +98,7 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     all.in_order = all.in_order && !(aws && capability < 90 && cluster.nccl.minor >= 10);
     all.over_tcp = all.over_tcp || is_over_tcp(nics.kind);
     if (here > 1)
-      take_inner(all, group, here);
+      take_inner(all, group, ring.gpus[i]);
     else
       all.nvls_rate = BytesPerSecond{0};
   }
@@ -260,7 +261,7 @@ StepTime time_of(CollectiveKind kind, const NcclWay& way, const StepLinks& links
   const bool all_reduce = kind == CollectiveKind::kAllReduce;
   const double steps = (all_reduce ? 2.0 : 1.0) * (ring.ranks - 1);
   if (nodes == 1) return ring_time(links, bytes, ring.ranks, steps, 0);
-  const int least = *std::min_element(ring.ranks_here.begin(), ring.ranks_here.end());
+  const int least = fewest_here(ring);
   const double net = std::min(steps, net_steps_of_ring(all_reduce, nodes, ring.ranks > 2 * nodes ? all.here : least));
   return ring_time(links, bytes, ring.ranks, steps, net);
 }
@@ -393,9 +394,7 @@ CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluste
     cost.intra = 2.0 * (all.here - 1) / all.here * bytes / (communicator * links.inner);
   if (all.inner > BytesPerSecond{0} && by_all_gpus(way.algorithm))
     cost.intra = 2 * bytes / (links.channels * links.inner);
-  Seconds apart;
-  if (cluster.fabric.between_groups)
-    apart = steps_apart(kind, way, cluster, ring) * cluster.fabric.between_groups->latency;
+  const Seconds apart = steps_apart(kind, way, cluster, ring) * latency_apart(cluster);
   cost.terms = time.terms;
   cost.terms.launch = steps.launch;
   cost.terms.latency += apart;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <utility>
 
 #include "models/spec/cluster.hpp"
 
@@ -14,52 +16,90 @@ double edges_of(CollectiveKind kind, const Ring& ring) {
 Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members) {
   struct Here {
     int group = 0;
-    int ranks = 0;
+    std::vector<int> gpus;
   };
   std::map<int, Here> by_node;
   for (const int rank : members) {
     const Place& place = places[static_cast<std::size_t>(rank)];
     Here& here = by_node[place.node];
     here.group = place.group;
-    ++here.ranks;
+    here.gpus.push_back(place.gpu);
   }
   Ring ring;
-  for (const auto& entry : by_node) {
-    ring.node.push_back(entry.first);
-    ring.node_group.push_back(entry.second.group);
-    ring.ranks_here.push_back(entry.second.ranks);
-    ring.ranks += entry.second.ranks;
+  for (auto& [node, here] : by_node) {
+    std::sort(here.gpus.begin(), here.gpus.end());
+    ring.node.push_back(node);
+    ring.node_group.push_back(here.group);
+    ring.ranks += static_cast<int>(here.gpus.size());
+    ring.gpus.push_back(std::move(here.gpus));
   }
   return ring;
 }
 
 Ring whole_ring(const Cluster& cluster) {
   Ring ring;
-  for (std::size_t g = 0; g < cluster.nodes.size(); ++g)
+  for (std::size_t g = 0; g < cluster.nodes.size(); ++g) {
+    std::vector<int> gpus(static_cast<std::size_t>(cluster.nodes[g].gpus));
+    std::iota(gpus.begin(), gpus.end(), 0);
     for (int i = 0; i < cluster.nodes[g].count; ++i) {
       ring.node.push_back(static_cast<int>(ring.node.size()));
       ring.node_group.push_back(static_cast<int>(g));
-      ring.ranks_here.push_back(cluster.nodes[g].gpus);
+      ring.gpus.push_back(gpus);
       ring.ranks += cluster.nodes[g].gpus;
     }
+  }
   return ring;
+}
+
+int most_here(const Ring& ring) {
+  int most = 0;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) most = std::max(most, ring.here(i));
+  return most;
+}
+
+int fewest_here(const Ring& ring) {
+  int fewest = ring.ranks;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) fewest = std::min(fewest, ring.here(i));
+  return fewest;
 }
 
 const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
   return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
 }
 
-BytesPerSecond node_bandwidth(const NodeGroup& group) { return node_bandwidth(group, group.gpus); }
+namespace {
 
-int adapters_of(const NodeGroup& group, int ranks) {
-  return static_cast<int>((std::int64_t{group.nics.count} * ranks + group.gpus - 1) / group.gpus);
+BytesPerSecond adapter_bandwidth(const Nics& nics) {
+  const BytesPerSecond adapter = nics.efficiency * nics.bandwidth;
+  return nics.staging > BytesPerSecond{0} ? std::min(adapter, nics.staging) : adapter;
 }
 
-BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks) {
-  const Nics& nics = group.nics;
-  BytesPerSecond adapter = nics.efficiency * nics.bandwidth;
-  if (nics.staging > BytesPerSecond{0}) adapter = std::min(adapter, nics.staging);
-  return static_cast<double>(adapters_of(group, ranks)) * adapter;
+}  // namespace
+
+int adapter_next_to(const NodeGroup& group, int gpu) { return gpu * group.nics.count / group.gpus; }
+
+int first_gpu_at(const NodeGroup& group, int adapter) {
+  int gpu = 0;
+  while (gpu + 1 < group.gpus && adapter_next_to(group, gpu) < adapter) ++gpu;
+  return gpu;
+}
+
+int adapters_of(const NodeGroup& group, const std::vector<int>& gpus) {
+  int adapters = 0, end = 0;  // of those that are counted
+  for (const int gpu : gpus) {
+    const int first = std::max(end, adapter_next_to(group, gpu));
+    end = std::max({end, adapter_next_to(group, gpu) + 1, adapter_next_to(group, gpu + 1)});
+    adapters += end - first;
+  }
+  return adapters;
+}
+
+BytesPerSecond node_bandwidth(const NodeGroup& group) {
+  return static_cast<double>(group.nics.count) * adapter_bandwidth(group.nics);
+}
+
+BytesPerSecond node_bandwidth(const NodeGroup& group, const std::vector<int>& gpus) {
+  return static_cast<double>(adapters_of(group, gpus)) * adapter_bandwidth(group.nics);
 }
 
 Seconds start_of(const Cluster& cluster, const Ring& ring) {

@@ -27,29 +27,37 @@ inline constexpr const char* kNames<Protocol>[] = {"Simple", "LL", "LL128"};
 
 /// The nodes and ranks that a collective runs over, in ring order.
 struct Ring {
-  std::vector<int> node;        ///< one a node that takes part: its index in the cluster
-  std::vector<int> node_group;  ///< its index in Cluster::nodes
-  std::vector<int> ranks_here;  ///< ranks of the group on that node
-  int ranks = 0;                ///< sum of ranks_here
-  double core_share = 1;        ///< of an oversubscribed core, where rings of other nodes run at the same time
+  std::vector<int> node;               ///< one a node that takes part: its index in the cluster
+  std::vector<int> node_group;         ///< its index in Cluster::nodes
+  std::vector<std::vector<int>> gpus;  ///< those of the node that take part, ascending
+  int ranks = 0;                       ///< of all nodes
+  double core_share = 1;               ///< of an oversubscribed core, where rings of other nodes run at the same time
+
+  int here(std::size_t i) const { return static_cast<int>(gpus[i].size()); }
 };
 /// Nodes in ascending order; `members` are ranks, each once.
 Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members);
 /// All ranks of a cluster.
 Ring whole_ring(const Cluster& cluster);
+/// The most and the fewest ranks of a node.
+int most_here(const Ring& ring);
+int fewest_here(const Ring& ring);
 /// What the ring's node `i` is one of.
 const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t i);
 /// Number of the ring's edges between nodes that carry bytes: one a node, and one fewer of a broadcast, which is a
 /// chain.
 double edges_of(CollectiveKind kind, const Ring& ring);
 
-/// Adapters next to `ranks` of a node's GPUs, at least one.
-int adapters_of(const NodeGroup& group, int ranks);
+/// The adapter next to a GPU of a node, the first where there are several; and the first GPU that it is next to.
+int adapter_next_to(const NodeGroup& group, int gpu);
+int first_gpu_at(const NodeGroup& group, int adapter);
+/// Adapters next to these of a node's GPUs.
+int adapters_of(const NodeGroup& group, const std::vector<int>& gpus);
 /// Achieved bandwidth of all of a node's adapters, one direction: each has its share of the wire, or what the host
 /// copies for it.
 BytesPerSecond node_bandwidth(const NodeGroup& group);
-/// Of the adapters next to `ranks` of its GPUs.
-BytesPerSecond node_bandwidth(const NodeGroup& group, int ranks);
+/// Of the adapters next to these of its GPUs.
+BytesPerSecond node_bandwidth(const NodeGroup& group, const std::vector<int>& gpus);
 
 /// What passes in a step of training before any collective of the ring runs.
 Seconds start_of(const Cluster& cluster, const Ring& ring);

@@ -7,6 +7,7 @@
 
 #include "models/base/quantity.hpp"
 #include "models/collectives/channels.hpp"
+#include "models/collectives/route.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
@@ -39,25 +40,11 @@ Bytes channel_window(const Nics& nics) {
   return sockets > Bytes{0} ? std::min(kChannelBuffer, sockets) : kChannelBuffer;
 }
 
-Seconds wire_latency(const Cluster& cluster, int group, int other) {
-  const Fabric& fabric = cluster.fabric;
-  if (group == other || !fabric.between_groups) return fabric.latency;
-  return fabric.latency + fabric.between_groups->latency;
-}
-
 std::vector<Window> edge_windows(const Cluster& cluster, const Ring& ring) {
   const int channels = network_channels(cluster, ring);
   std::vector<Window> windows;
   for (std::size_t i = 0; i < ring.node.size(); ++i) windows.push_back(window_of(cluster, ring, i, channels));
   return windows;
-}
-
-int edges_apart(const Cluster& cluster, const Ring& ring) {
-  if (!cluster.fabric.between_groups) return 0;
-  int edges = 0;
-  for (std::size_t i = 0; i < ring.node.size(); ++i)
-    edges += ring.node_group[i] != ring.node_group[(i + 1) % ring.node.size()] ? 1 : 0;
-  return edges;
 }
 
 BytesPerSecond slowest_window(const Cluster& cluster, const Ring& ring) {

@@ -37,16 +37,10 @@ std::string in_words(const Window& window);
 /// TCP no more than its connections together.
 Bytes channel_window(const Nics& nics);
 
-/// One way between nodes of two groups: of the wire alone, as the cluster's file has it. A step's latency (Nics) is not
-/// in it: what that costs is in the efficiency, which was measured with it.
-Seconds wire_latency(const Cluster& cluster, int group, int other);
-
 /// Of each of the ring's edges, from a node to the next: the communicator's channels, the smaller window of the two
-/// nodes, and twice the wire.
+/// nodes, and twice the wire, as the cluster's file has it. A step's latency (Nics) is not in it: what that costs is in
+/// the efficiency, which was measured with it.
 std::vector<Window> edge_windows(const Cluster& cluster, const Ring& ring);
-
-/// Number of a ring's edges that lead from one node group to another that is apart from it.
-int edges_apart(const Cluster& cluster, const Ring& ring);
 
 /// The smallest rate() of all edges of the ring.
 BytesPerSecond slowest_window(const Cluster& cluster, const Ring& ring);

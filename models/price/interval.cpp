@@ -46,7 +46,7 @@ double communication_spread(const Cluster& cluster, const Ring& ring, Bytes byte
   double most = 0;
   for (std::size_t i = 0; i < ring.node.size(); ++i)
     if (i == 0 || ring.node_group[i] != ring.node_group[i - 1])
-      most = std::max(most, spread_over(group_of(cluster, ring, i), nodes, ring.ranks_here[i], bytes));
+      most = std::max(most, spread_over(group_of(cluster, ring, i), nodes, ring.here(i), bytes));
   return most;
 }
 

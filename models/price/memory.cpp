@@ -72,7 +72,7 @@ Sizes sizes_of(const MemoryInput& input) {
     held += kept(layer);
   }
   z.before.push_back(z.parameters);
-  z.shard = std::ceil(z.parameters / input.shards);  // the flat buffer is padded to equal shards
+  z.shard = std::ceil(shard_of(z.parameters, input.shards));  // the flat buffer is padded to equal shards
   if (spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy)
     z.owned = largest_share(input.layers, input.shards);
   z.param = bytes_of(spec.parameter_dtype);

@@ -28,14 +28,7 @@ Dtype compute_dtype(const NodeGroup& group, const ScheduleSpec& spec, const Trai
   return group.precision == Dtype::kTf32 ? Dtype::kTf32 : Dtype::kFp32;
 }
 
-int shard_ranks(const Costs& costs) { return costs.kinds.front().shards; }
-
 namespace {
-
-int shards_of(const Costs& costs, const ScheduleSpec& spec, const NodeGroup& group) {
-  if (spec.shard_group == ShardGroup::kNode || spec.replica == Replica::kNode) return group.gpus;
-  return spec.replica == Replica::kGroup ? group.count * group.gpus : costs.ranks();
-}
 
 double memory_overhead(const Training& training) {
   if (training.implementation == Implementation::kAccocal) return 1;  // its kernels are all listed
@@ -242,6 +235,8 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.gradient_clipping = scenario.training.gradient_clipping;
   costs.implementation = scenario.training.implementation;
   costs.world = whole_ring(scenario.cluster);
+  costs.layout = layout_of(scenario.cluster, island_of(spec), scenario.training.parallel);
+  costs.sites = layout_of(scenario.cluster, site_of(scenario.cluster), scenario.training.parallel);
 
   costs.pace.unsteady = scenario.training.unsteady;
   costs.pace.below = cumulative_shares(scenario.training.unsteady.lengths.weights());
@@ -276,7 +271,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
                         scenario.training.dropout,
                         scenario.training.autocast != Autocast::kNone,
                         scenario.training.recomputed_blocks};
-      kinds[g].push_back(prices.kind_of(costs, workload, device, own_steps, shards_of(costs, spec, group),
+      kinds[g].push_back(prices.kind_of(costs, workload, device, own_steps, size_of(costs.layout, {kIsland}, first_rank),
                                         first_rank + static_cast<int>(gpu)));
     }
     first_rank += group.count * group.gpus;

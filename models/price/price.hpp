@@ -15,6 +15,7 @@
 #include "models/price/work.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/parallel.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
@@ -36,8 +37,7 @@ struct RankKind {
   Flops hardware_flops;                  ///< of one micro-batch, what is computed, recomputation included
   bool tied_embeddings = false;          ///< the head's matrix is the embedding's
   std::optional<int> own_steps{};        ///< micro-batches an update, of its node group; absent: the training's
-  int shards = 1;      ///< ranks that share one copy of what the schedule shards: all; in hybrid sharding those of its
-                       ///< node; where replicas of several ranks make updates by themselves, those of its replica
+  int shards = 1;      ///< ranks of its island, which share one copy of what the schedule shards, or make updates together
   int first_rank = 0;  ///< of those that are of this kind
   // Its 16-bit type is not the one in which the ranks of an update communicate: it casts its gradients before they are
   // reduced, and parameters (or whole gradients) when they are back.
@@ -52,7 +52,8 @@ struct Costs {
   std::vector<Place> places;  ///< one a rank
   std::vector<int> kind_of;   ///< one a rank
   std::vector<RankKind> kinds;
-  Ring world;  ///< all ranks
+  Layout layout, sites;  ///< the ranks' grid; and with a site for an island
+  Ring world;            ///< all ranks
   bool interference = true;
   double parameters = 0;
   Bytes buffers;  ///< of the model's modules
@@ -69,10 +70,6 @@ struct Costs {
 };
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec);
-
-/// RankKind::shards of every rank: replicas that shard anything are of one size. Of the first, where nothing is
-/// sharded.
-int shard_ranks(const Costs& costs);
 
 /// One optimizer step on `parameters` elements, with gradient clipping where it is asked for. For accocal by the
 /// device's table of its optimizer kernel, where there is one. Types: those of the costs, unless others are named.

@@ -63,7 +63,7 @@ double unit_collectives(const ScheduleSpec& spec, double steps, const Model& mod
   const double reductions = spec.sync == Sync::kEveryMicroBatch ? steps : 1;
   const double forward = spec.reshard_after_backward ? steps : 1, backward = spec.reshard_after_forward ? steps : 0;
   const double shared = spec.all_reduce == Sync::kEveryMicroBatch ? reductions : 1;
-  return (forward + backward + reductions + (spec.shard_group == ShardGroup::kNode ? shared : 0)) *
+  return (forward + backward + reductions + (is_hybrid(spec) ? shared : 0)) *
          (model.num_hidden_layers + 2);
 }
 
@@ -80,7 +80,8 @@ double collectives_of(const ScheduleSpec& spec, double steps, const Model& model
   if (find_schedule(spec.name) == nullptr) return 0;
   if (const ScheduleTraits* const inner = inner_schedule(spec)) {
     ScheduleSpec inside = spec;
-    inside.inner = Inner::kNone;
+    inside.inner.clear();
+    inside.island.reset();
     inside.name = inner->name;
     return collectives_of(inside, steps, model);
   }

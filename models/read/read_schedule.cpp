@@ -59,11 +59,12 @@ UpdateRanks update_ranks(Of of) {
   if (!of.cluster || of.cluster->nodes.empty()) return {};
   UpdateRanks ranks{std::numeric_limits<double>::infinity(), 0};
   for (const NodeGroup& group : of.cluster->nodes) {
-    const double own = group.gpus * (of.spec.replica == Replica::kGroup ? group.count : 1.0);
+    const double own = group.gpus * (island_of(of.spec) == Island::kGroup ? group.count : 1.0);
     ranks = {std::min(ranks.fewest, own), std::max(ranks.most, own)};
   }
   const double all = gpu_count(*of.cluster);
-  return of.spec.replica == Replica::kGpu ? UpdateRanks{all, all} : ranks;
+  const bool islands = traits_of(of.spec).local && island_of(of.spec) != Island::kGpu;
+  return islands ? ranks : UpdateRanks{all, all};
 }
 
 // The default of a member: another member of the schedule, of its traits or of what the framework does.
@@ -157,31 +158,42 @@ std::string wrong_optimizer_sharding(Of of) {
                      title_of(framework), plain_sharded_schedule().name);
 }
 
+void read_shard_group(Of of, const char* key) {
+  of.spec.island = of.reader.choice(key, {Island::kWorld, Island::kNode}, Island::kWorld);
+}
+
+void read_replica(Of of, const char* key) {
+  of.spec.island = of.reader.choice(key, {Island::kGpu, Island::kNode, Island::kGroup}, Island::kGpu);
+}
+
 std::string wrong_shard_group(Of of) {
-  if (of.spec.shard_group != ShardGroup::kNode || !of.cluster) return "";
+  if (!is_hybrid(of.spec) || !of.cluster) return "";
   const std::string unequal = unequal_in_words(of.cluster->nodes, false);
   return unequal.empty() ? "" : fmt::format("\"node\" needs {}; write \"world\"", unequal);
 }
 
-/// A replica of one rank has no schedule inside.
+/// What runs inside replicas of several ranks, the usual first. A replica of one rank has no schedule inside.
+constexpr const char* kInnerSchedules[] = {"ddp", "zero3"};
+constexpr const char* kNone = "none";
+
 void read_inner(Of of, const char* key) {
-  const bool alone = of.spec.replica == Replica::kGpu;
-  const std::vector<Inner> inside = {Inner::kDdp, Inner::kZero3};
-  of.spec.inner = of.reader.choice(
-      key, alone ? std::vector<Inner>{Inner::kNone} : inside, std::optional(alone ? Inner::kNone : Inner::kDdp),
-      [&](const std::string& written) {
+  const bool alone = island_of(of.spec) == Island::kGpu;
+  const std::vector<std::string> inside = {kInnerSchedules[0], kInnerSchedules[1]}, none = {kNone};
+  of.spec.inner =
+      of.reader.one_of(key, alone ? none : inside, alone ? kNone : inside.front(), [&](const std::string& written) {
         return alone ? std::string("what runs inside replicas of several GPUs; write \"replica\": \"node\", or ")
                      : advice_for_schedule(written);
       });
+  if (alone) of.spec.inner.clear();
 }
 
 /// Shards meet those of the same place in the other replicas.
 std::string wrong_inner(Of of) {
   if (!is_sharded_inside(of.spec) || !of.cluster) return "";
-  const std::string unequal = unequal_in_words(of.cluster->nodes, of.spec.replica == Replica::kGroup);
+  const std::string unequal = unequal_in_words(of.cluster->nodes, island_of(of.spec) == Island::kGroup);
   return unequal.empty() ? ""
                          : fmt::format("{} in replicas whose shards meet needs {}; write \"{}\"",
-                                       name_of(of.spec.inner), unequal, name_of(Inner::kDdp));
+                                       of.spec.inner, unequal, kInnerSchedules[0]);
 }
 
 /// What keeps a hierarchical meeting from being one, and what to write.
@@ -317,10 +329,10 @@ constexpr Key kKeys[] = {
     {.name = "reshard_after_forward", .read = into<&Spec::reshard_after_forward>},
     {.name = "reshard_after_backward", .read = into<&Spec::reshard_after_backward>},
     {.name = "communicators", .read = count<&Spec::communicators, 1, 2>},
-    {.name = "shard_group", .read = into<&Spec::shard_group>, .check = wrong_shard_group},
+    {.name = "shard_group", .read = read_shard_group, .check = wrong_shard_group},
     {.name = "all_reduce",
      .read = read_all_reduce,
-     .meaningless = {{[](Of of) { return of.spec.shard_group != ShardGroup::kNode; },
+     .meaningless = {{[](Of of) { return !is_hybrid(of.spec); },
                       "is about the shards of hybrid sharding, which nodes all-reduce between them; write "
                       "\"shard_group\": \"node\" too, or leave it out"},
                      {[](Of of) { return of.spec.sync == Sync::kLastMicroBatch; },
@@ -333,10 +345,10 @@ constexpr Key kKeys[] = {
     {.name = "inner_updates",
      .read = count<&Spec::inner_updates, 1, kMostInnerUpdates, &ScheduleTraits::usual_inner_updates>},
     {.name = "replica",
-     .read = into<&Spec::replica>,
-     .wrong = {{[](Of of) { return of.spec.replica == Replica::kNode && of.cluster && node_count(*of.cluster) < 2; },
+     .read = read_replica,
+     .wrong = {{[](Of of) { return of.spec.island == Island::kNode && of.cluster && node_count(*of.cluster) < 2; },
                 "is a node, and the cluster has one, which would meet nobody; write \"gpu\""},
-               {[](Of of) { return of.spec.replica == Replica::kGroup && of.cluster && of.cluster->nodes.size() < 2; },
+               {[](Of of) { return of.spec.island == Island::kGroup && of.cluster && of.cluster->nodes.size() < 2; },
                 "is a node group, and the cluster has one, which would meet nobody; write \"node\", or a group of "
                 "\"nodes\" for each site"}}},
     {.name = "inner", .read = read_inner, .check = wrong_inner},
@@ -422,11 +434,11 @@ void check_own_step(Of of) {
 const ScheduleTraits* reducing(const ScheduleSpec& spec, const JsonValue& value) {
   const ScheduleTraits* const own = find_schedule(spec.name);
   const JsonValue* const replica = value.find("replica");
-  if (own == nullptr || !own->takes("inner") || replica == nullptr || replica->text == name_of(Replica::kGpu))
+  if (own == nullptr || !own->takes("inner") || replica == nullptr || replica->text == name_of(Island::kGpu))
     return own;
   const JsonValue* const inner = value.find("inner");
   return inner != nullptr && inner->kind == JsonKind::kText ? find_schedule(inner->text)
-                                                            : find_schedule(name_of(Inner::kDdp));
+                                                            : find_schedule(kInnerSchedules[0]);
 }
 
 }  // namespace

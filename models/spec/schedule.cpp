@@ -24,8 +24,6 @@ Bytes outer_bytes(const ScheduleSpec& spec) {
   return Bytes{0};
 }
 
-bool is_sharded_inside(const ScheduleSpec& spec) { return spec.inner == Inner::kZero3; }
-
 std::vector<Dtype> stored_dtypes() { return {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16}; }
 
 }  // namespace accosim

@@ -11,6 +11,7 @@
 #include "models/base/units.hpp"
 #include "models/spec/balance.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/parallel.hpp"
 
 namespace accosim {
 
@@ -35,15 +36,6 @@ inline constexpr const char* kNames<OptimizerSharding>[] = {"none", "zero_redund
 enum class LateCommunication : std::uint8_t { kWait, kAccumulate };
 template <>
 inline constexpr const char* kNames<LateCommunication>[] = {"wait", "accumulate"};
-enum class ShardGroup : std::uint8_t { kWorld, kNode };  ///< the ranks that share one copy of what is sharded
-template <>
-inline constexpr const char* kNames<ShardGroup>[] = {"world", "node"};
-/// The ranks that are one replica where replicas make updates by themselves: one, those of a node or of a node group.
-enum class Replica : std::uint8_t { kGpu, kNode, kGroup };
-template <>
-inline constexpr const char* kNames<Replica>[] = {"gpu", "node", "group"};
-/// The schedule inside a replica of several ranks.
-enum class Inner : std::uint8_t { kNone, kDdp, kZero3 };
 /// How replicas exchange whole parameters: one ring of all ranks; or inside each site first, then between the ranks of
 /// the same place at all sites, then inside again. A site is a node group that is apart from the others, or a node.
 enum class Meeting : std::uint8_t { kRing, kHierarchical };
@@ -78,7 +70,9 @@ struct ScheduleSpec {
   Sync sync = Sync::kLastMicroBatch;
   bool count_micro_batches = false;  ///< the ranks first all-reduce their counts, as delayed schedules always do
   OptimizerSharding optimizer_sharding = OptimizerSharding::kNone;
-  ShardGroup shard_group = ShardGroup::kWorld;  ///< kNode: hybrid sharding, shards in a node, replicas across
+  /// The ranks that share one copy of what is sharded, or that are one replica where replicas make updates by
+  /// themselves. Absent: all, or there one GPU (island_of()).
+  std::optional<Island> island{};
   Dtype reduce_dtype = Dtype::kBf16;            ///< dtype in which gradients are reduced
   int prefetch = 1;                             ///< units gathered ahead of the one that computes
   bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
@@ -90,8 +84,7 @@ struct ScheduleSpec {
   int micro_batches_per_round = 0;  ///< least number a round
   bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do
   int inner_updates = 1;            ///< that every replica makes by itself before the replicas meet
-  Replica replica = Replica::kGpu;
-  Inner inner = Inner::kNone;  ///< of a replica of several ranks
+  std::string inner{};              ///< the schedule inside a replica of several ranks
   Meeting meeting = Meeting::kRing;
   std::optional<OuterDtype> outer_dtype{};  ///< absent: parameter_dtype
 
@@ -108,7 +101,5 @@ bool has_bucket_copies(const ScheduleSpec& spec);
 Bytes bucket_cap_of(const ScheduleSpec& spec, int ranks);
 /// An element of what replicas exchange.
 Bytes outer_bytes(const ScheduleSpec& spec);
-/// Whether a replica's ranks share one copy of everything.
-bool is_sharded_inside(const ScheduleSpec& spec);
 
 }  // namespace accosim

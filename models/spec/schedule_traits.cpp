@@ -255,7 +255,20 @@ ScheduleSpec with_some_balance(ScheduleSpec spec) {
 }
 
 const ScheduleTraits* inner_schedule(const ScheduleSpec& spec) {
-  return spec.inner == Inner::kNone ? nullptr : find_schedule(name_of(spec.inner));
+  return spec.inner.empty() ? nullptr : find_schedule(spec.inner);
+}
+
+Island island_of(const ScheduleSpec& spec) {
+  return spec.island.value_or(traits_of(spec).local ? Island::kGpu : Island::kWorld);
+}
+
+Ranks update_ranks(const ScheduleSpec& spec) { return {traits_of(spec).local ? kIsland : kAllData}; }
+
+bool is_hybrid(const ScheduleSpec& spec) { return !traits_of(spec).local && island_of(spec) != Island::kWorld; }
+
+bool is_sharded_inside(const ScheduleSpec& spec) {
+  const ScheduleTraits* const inner = inner_schedule(spec);
+  return inner != nullptr && inner->sharding == Sharding::kParameters;
 }
 
 Sharding sharding_of(const ScheduleSpec& spec) {

@@ -16,10 +16,6 @@
 
 namespace accosim {
 
-/// By the names of their rows.
-template <>
-inline constexpr const char* kNames<Inner>[] = {"none", "ddp", "zero3"};
-
 /// What is split over the ranks: ZeRO's stages 0 to 3, each with what those before it split.
 enum class Sharding : std::uint8_t { kNothing, kOptimizer, kGradients, kParameters };
 
@@ -120,6 +116,14 @@ ScheduleSpec accumulating(ScheduleSpec spec);
 ScheduleSpec with_some_balance(ScheduleSpec spec);
 /// The schedule that runs inside a replica; nullptr where a replica is one rank.
 const ScheduleTraits* inner_schedule(const ScheduleSpec& spec);
+/// The ranks that share one copy, or that are one replica where replicas make updates by themselves.
+Island island_of(const ScheduleSpec& spec);
+/// The ranks that make one update together and sum their gradients: all, or those of a replica.
+Ranks update_ranks(const ScheduleSpec& spec);
+/// Hybrid sharding: every island has a copy, and all step together.
+bool is_hybrid(const ScheduleSpec& spec);
+/// Whether the ranks of a replica share one copy of everything.
+bool is_sharded_inside(const ScheduleSpec& spec);
 /// What is split over the ranks of a replica, all of them being one where nothing is local.
 Sharding sharding_of(const ScheduleSpec& spec);
 /// Is it ZeRO-1 with nothing hidden behind the backward pass, a reduce-scatter and an all-gather of everything?

@@ -8,6 +8,7 @@
 #include "models/base/units.hpp"
 #include "models/spec/balance.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/parallel.hpp"
 #include "models/spec/unsteady.hpp"
 
 namespace accosim {
@@ -90,6 +91,7 @@ struct Training {
   std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
   Overheads overheads{};
   Unsteady unsteady{};  ///< what makes steps unlike each other
+  Parallel parallel{};  ///< how a step splits its model
 
   bool operator==(const Training&) const = default;
 };

@@ -24,20 +24,9 @@ bool looks_alike(const EventGraph& graph, const Program& program, const Op& a, c
     if (program.waits[a.waits + w].lane != program.waits[b.waits + w].lane) return false;
   if (is_sent(a)) {
     const PlanRequest &of_a = graph.requests[a.plan], &of_b = graph.requests[b.plan];
-    if (of_a.kind != of_b.kind || of_a.count != of_b.count || of_a.scope != of_b.scope) return false;
+    if (of_a.kind != of_b.kind || of_a.count != of_b.count || of_a.ranks != of_b.ranks) return false;
   }
   return cost_of(graph, a) == cost_of(graph, b);
-}
-
-std::string words_of(Scope scope, std::size_t ranks) {
-  switch (scope) {
-    case Scope::kWorld: return fmt::format("all {} ranks", ranks);
-    case Scope::kNode: return fmt::format("the {} ranks of its node", ranks);
-    case Scope::kReplicas: return fmt::format("{} ranks, one a node", ranks);
-    case Scope::kGroup: return fmt::format("the {} ranks of its node group", ranks);
-    case Scope::kGroupReplicas: return fmt::format("{} ranks, one a node group", ranks);
-  }
-  return "";
 }
 
 }  // namespace
@@ -132,7 +121,7 @@ std::vector<std::string> remarks_on(const EventGraph& graph, std::size_t program
     if (label.name.rfind(kind, 0) != 0) remarks.push_back(kind);
     if (request.count > 1) remarks.push_back(fmt::format("in {} messages", request.count));
     const int group = first_rank(graph, program).groups[op.slot];
-    remarks.push_back(words_of(request.scope, graph.groups[group].members.size()));
+    remarks.push_back(graph.groups[group].name);
   } else if (op.kind != OpKind::kRecord && label.name != name_of(label.cls)) {
     remarks.emplace_back(name_of(label.cls));
   }

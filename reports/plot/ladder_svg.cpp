@@ -73,7 +73,7 @@ std::vector<Tick> ticks_of(const Scale& x) {
 }
 
 /// `names`: pixels for what stands left of the bar or, where that has no room, `above` it.
-struct Layout {
+struct RowLayout {
   double names = 0;
   bool above = false;
 
@@ -81,7 +81,7 @@ struct Layout {
   double row() const { return kRow + bar(); }
 };
 
-void draw_row(Svg& svg, const Row& row, const Scale& x, const Layout& layout, double top) {
+void draw_row(Svg& svg, const Row& row, const Scale& x, const RowLayout& layout, double top) {
   svg.text(kPlotMargin, top + 12, cut_to_pixels(row.name, layout.names, 12, true), {.bold = true, .halo = true});
   svg.text(kPlotMargin, top + 26, cut_to_pixels(row.detail, layout.names, kSmall),
            {.size = kSmall, .colour = svg.ground().dim, .halo = true});
@@ -132,7 +132,7 @@ std::string ladder_svg(const PlotHeading& heading, const Ladder& ladder, const P
     speedups = std::max(speedups, text_width(row.speedup, 11));
   }
   constexpr double kMostNames = 0.36, kMostSpeedups = 0.4;
-  Layout layout{names, names > kMostNames * style.width};
+  RowLayout layout{names, names > kMostNames * style.width};
   if (layout.above) layout.names = style.width - 2 * kPlotMargin;
   const Scale x = scale_of(rows, kPlotMargin + (layout.above ? 0 : names) + kGap,
                            style.width - kPlotMargin - std::min(speedups, kMostSpeedups * style.width) - kGap - 1);

@@ -199,7 +199,7 @@ class PathBuilder {
   }
 
   /// Walking back: prepends `duration` of `count` ops.
-  void add(const Label& label, int rank, double duration, std::int64_t count, Scope scope = Scope::kWorld) {
+  void add(const Label& label, int rank, double duration, std::int64_t count, const Ranks& ranks = {}) {
     if (duration <= 0) return;
     causes_[cause_of(label)] += duration;
     std::vector<PathStep>& steps = path_.steps;
@@ -207,7 +207,7 @@ class PathBuilder {
       steps.back().duration += Seconds{duration};
       steps.back().count += count;
     } else {
-      steps.push_back({label.name, label.cls, rank, Seconds{duration}, count, scope});
+      steps.push_back({label.name, label.cls, rank, Seconds{duration}, count, ranks});
     }
   }
 
@@ -229,9 +229,9 @@ class PathBuilder {
       const Span& span = history.span(at, i);
       const double once = span.end.value - span.begin.value;
       const Op& op = program.lanes[span.lane][span.op];
-      const Scope scope = op.kind == OpKind::kCollective ? graph.requests[op.plan].scope : Scope::kWorld;
+      const Ranks ranks = op.kind == OpKind::kCollective ? graph.requests[op.plan].ranks : Ranks{};
       const auto repeat = static_cast<double>(span.repeat);
-      add(graph.labels[span.label], rank, std::max(0.0, share) * once * repeat, std::llround(times * repeat), scope);
+      add(graph.labels[span.label], rank, std::max(0.0, share) * once * repeat, std::llround(times * repeat), ranks);
     }
   }
 

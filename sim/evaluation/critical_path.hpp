@@ -20,7 +20,7 @@ struct PathStep {
   int rank = 0;
   Seconds duration;  ///< of all `count`
   std::int64_t count = 1;
-  Scope scope = Scope::kWorld;  ///< of a collective: which ranks make it
+  Ranks ranks{};  ///< of a collective: which ranks make it
 };
 
 struct CriticalPath {

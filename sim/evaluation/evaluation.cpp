@@ -60,8 +60,7 @@ Question priced_setting(Question setting) {
   read.runs_as = spec.runs_as;
   read.parameter_dtype = spec.parameter_dtype;
   read.gradient_dtype = spec.gradient_dtype;
-  read.shard_group = spec.shard_group;
-  read.replica = spec.replica;
+  read.island = spec.island;
   setting.spec = std::move(read);
   return setting;
 }

@@ -37,15 +37,13 @@ Seconds evaluation_pass(const ScheduleSpec& spec, const Costs& costs, int kind, 
 
 std::vector<int> ranks_in(const Pause& pause, const ScheduleSpec& spec, const Costs& costs) {
   if (pause.ranks.empty() || !evaluates_together(pause, spec)) return pause.ranks;
-  const auto share = [&](const Place& a, const Place& b) {
-    if (spec.shard_group == ShardGroup::kNode || spec.replica == Replica::kNode) return a.node == b.node;
-    return spec.replica != Replica::kGroup || a.group == b.group;
-  };
-  std::vector<int> ranks;
-  for (int rank = 0; rank < costs.ranks(); ++rank)
-    if (std::any_of(pause.ranks.begin(), pause.ranks.end(),
-                    [&](int named) { return share(costs.places[rank], costs.places[named]); }))
-      ranks.push_back(rank);
+  std::vector<int> ranks;  // whose shards are gathered
+  for (const int named : pause.ranks)
+    if (!std::binary_search(ranks.begin(), ranks.end(), named)) {
+      const std::vector<int> members = members_of(costs.layout, {kIsland}, named);
+      ranks.insert(ranks.end(), members.begin(), members.end());
+      std::sort(ranks.begin(), ranks.end());
+    }
   return ranks;
 }
 

@@ -72,7 +72,8 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
                       result.samples_per_update));
     if (traits_of(spec).local && convergence.inner_updates > 0 && spec.inner_updates != convergence.inner_updates)
       add(fmt::format("{} inner updates, here {}", convergence.inner_updates, spec.inner_updates));
-    if (spec.replica != Replica::kGpu) add(fmt::format("replicas of one GPU, here of a {}", name_of(spec.replica)));
+    if (traits_of(spec).local && island_of(spec) != Island::kGpu)
+      add(fmt::format("replicas of one GPU, here of a {}", name_of(island_of(spec))));
     const bool base_inside = own || (base.samples_per_update >= least && base.samples_per_update <= most);
     to_loss.holds = outside.empty() && base_inside;
     result.to_loss = to_loss;

@@ -55,7 +55,7 @@ CollectivesByMessage by_message(const Scenario& scenario, const ScheduleSpec& sp
   CollectivesByMessage result;
   result.label = spec.label;
   for (const PlanRequest& request : requests_of(spec, costs, scenario.training.gradient_accumulation_steps)) {
-    const Ring ring = scope_ring(costs, request.scope);
+    const Ring ring = ring_of(costs, request.ranks);
     const Bytes bytes = request.bytes / request.count;
     const CollectiveCost cost = collective_cost(request.kind, bytes, costs.cluster, ring);
     if (cost.message > Bytes{0} && is_played(cost.algorithm))

@@ -39,7 +39,7 @@ CollectiveRow row_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, c
 /// Whether nobody could tell their rows apart: units of a model may differ by a few parameters.
 bool looks_alike(const PlanRequest& a, const PlanRequest& b) {
   constexpr double kVisible = 2e-3;
-  return a.kind == b.kind && a.scope == b.scope && std::abs((b.bytes / b.count) / (a.bytes / a.count) - 1) <= kVisible;
+  return a.kind == b.kind && a.ranks == b.ranks && std::abs((b.bytes / b.count) / (a.bytes / a.count) - 1) <= kVisible;
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
     if (same == rows.end()) {
       const Bytes bytes = request.bytes / request.count;
       rows.emplace_back(request,
-                        row_of(request.kind, bytes, play.costs->cluster, scope_ring(play.costs, request.scope)));
+                        row_of(request.kind, bytes, play.costs->cluster, ring_of(play.costs, request.ranks)));
       same = rows.end() - 1;
       same->second.name = graph.labels[span.label].name;
     }

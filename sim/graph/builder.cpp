@@ -21,10 +21,10 @@ int Tables::plan(const PlanRequest& request) {
   return static_cast<int>(plans.size() - 1);
 }
 
-int Tables::slot(const Communicator& communicator) {
-  const auto found = std::find(slots.begin(), slots.end(), communicator);
+int Tables::slot(const Ranks& ranks) {
+  const auto found = std::find(slots.begin(), slots.end(), ranks);
   if (found != slots.end()) return static_cast<int>(found - slots.begin());
-  slots.push_back(communicator);
+  slots.push_back(ranks);
   return static_cast<int>(slots.size() - 1);
 }
 
@@ -61,12 +61,14 @@ OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Se
 }
 
 OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRequest& request,
-                                 const std::vector<OpRef>& waits, int communicator) {
+                                 const std::vector<OpRef>& waits) {
   Op op;
   op.kind = OpKind::kCollective;
   op.label = tables_.label(name, OpClass::kCommunication);
-  op.slot = tables_.slot({request.scope, communicator});
-  op.plan = tables_.plan(request);
+  op.slot = tables_.slot(request.ranks);
+  PlanRequest listed = request;
+  if (listed.ranks.pick == Pick::kPrevious) listed.ranks.pick = Pick::kNext;
+  op.plan = tables_.plan(listed);
   return add(lane, op, waits);
 }
 

@@ -10,23 +10,15 @@
 
 namespace accosim {
 
-/// A group whose collectives are ordered among themselves. The same ranks may have several.
-struct Communicator {
-  Scope scope = Scope::kWorld;
-  int number = 0;
-
-  bool operator==(const Communicator&) const = default;
-};
-
 /// Shared by the programs of one graph: the same name or request always gives the same index.
 struct Tables {
   std::vector<Label> labels;
   std::vector<PlanRequest> plans;
-  std::vector<Communicator> slots{Communicator{}};  ///< the groups of a rank, the world first
+  std::vector<Ranks> slots{Ranks{}};  ///< the groups of a rank, all of the data dimension first
 
   std::uint16_t label(const std::string& name, OpClass cls, int micro_batches = 0, Mark mark = Mark::kNone);
   int plan(const PlanRequest& request);
-  int slot(const Communicator& communicator);
+  int slot(const Ranks& ranks);
 };
 
 class ProgramBuilder {
@@ -37,10 +29,8 @@ class ProgramBuilder {
   /// `work` says how collectives slow it; copies and the optimizer are memory-bound without being told.
   OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, const std::vector<OpRef>& waits = {},
                 int micro_batches = 0, const Work& work = {});
-  /// A collective on the group that the request names; `communicator` tells apart several communicators of the same
-  /// ranks.
-  OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {},
-                   int communicator = 0);
+  /// A collective on the group that the request names. Of a pair each of the two names the other: the request is one.
+  OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {});
   OpRef mark(int lane, Mark mark);
   /// The GPU waits for the host.
   OpRef host(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits = {});

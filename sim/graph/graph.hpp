@@ -12,6 +12,7 @@
 #include "models/collectives/window.hpp"
 #include "models/price/pace.hpp"
 #include "models/price/work.hpp"
+#include "models/spec/parallel.hpp"
 
 namespace accosim {
 
@@ -111,21 +112,13 @@ struct Path {
   int alike = 1;    ///< how many paths it stands for: a flow over it is so many equal ones
 };
 
-/// Which ranks meet, seen from one of them.
-enum class Scope : std::uint8_t {
-  kWorld,          ///< all
-  kNode,           ///< those of its node
-  kReplicas,       ///< those with its index in the other nodes
-  kGroup,          ///< those of its node group
-  kGroupReplicas,  ///< those with its place in the other node groups
-};
-
 /// A collective that a group will be asked for: `count` messages of bytes / count each, one after the other.
 struct PlanRequest {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes;
   int count = 1;
-  Scope scope = Scope::kWorld;
+  Ranks ranks{};
+  bool back = false;  ///< of a pair: from the next to the one before
 
   bool operator==(const PlanRequest&) const = default;
 };
@@ -148,12 +141,13 @@ struct Plan {
 
 struct Group {
   std::vector<int> members;  ///< ranks
-  std::vector<Plan> plans;
+  std::vector<Plan> plans;   ///< by request; empty where no program of a member asks for it
+  std::string name{};        ///< "the 8 ranks of its node"
 };
 
 struct Rank {
   int program = 0;
-  std::vector<int> groups;  ///< by slot
+  std::vector<int> groups;  ///< by slot; -1 where it is in none
   int multiplicity = 1;     ///< how many real ranks it stands for
 };
 

@@ -127,8 +127,8 @@ std::vector<Alternative> overlaps(const ScheduleGround& ground) {
 /// Who shares a copy, and when nodes add up their shards.
 std::vector<Alternative> shard_groups(const ScheduleGround& ground) {
   if (node_count(ground.cluster) < 2) return {};
-  const ScheduleKey node{"shard_group", quoted(name_of(ShardGroup::kNode))};
-  return of_keys({{{"shard_group", quoted(name_of(ShardGroup::kWorld))}},
+  const ScheduleKey node{"shard_group", quoted(name_of(Island::kNode))};
+  return of_keys({{{"shard_group", quoted(name_of(Island::kWorld))}},
                   {node},
                   {node, {"all_reduce", quoted(name_of(Sync::kLastMicroBatch))}}});
 }

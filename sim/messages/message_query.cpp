@@ -4,28 +4,16 @@
 #include <cmath>
 #include <cstddef>
 
+#include "models/collectives/route.hpp"
 #include "models/collectives/window.hpp"
 #include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {
 
-/// Out of each node, to the next: what its adapters send and the next node's take, its share of the core and of the
-/// link to another group.
 std::vector<BytesPerSecond> wires_of(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
-  const std::size_t nodes = ring.node.size();
-  const double edges = static_cast<double>(nodes) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
-  const BytesPerSecond core = core_bandwidth(cluster);
   std::vector<BytesPerSecond> wires;
-  for (std::size_t i = 0; i < nodes; ++i) {
-    const std::size_t next = (i + 1) % nodes;
-    BytesPerSecond wire = std::min(node_bandwidth(group_of(cluster, ring, i), ring.ranks_here[i]),
-                                   node_bandwidth(group_of(cluster, ring, next), ring.ranks_here[next]));
-    if (core > BytesPerSecond{0}) wire = std::min(wire, core / edges);
-    if (cluster.fabric.between_groups && ring.node_group[i] != ring.node_group[next])
-      wire = std::min(wire, cluster.fabric.between_groups->bandwidth);
-    wires.push_back(wire);
-  }
+  for (std::size_t i = 0; i < ring.node.size(); ++i) wires.push_back(edge_wire(kind, cluster, ring, i));
   return wires;
 }
 
@@ -51,7 +39,7 @@ MessageQuery message_query(CollectiveKind kind, Bytes bytes, const Cluster& clus
   query.tree = way.algorithm == Algorithm::kTree;
   query.bytes = bytes;
   query.links = nccl_steps(kind, bytes, cluster, ring, way).links;
-  query.ranks_here = ring.ranks_here;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) query.ranks_here.push_back(ring.here(i));
   query.wires = wires_of(kind, cluster, ring);
   query.wire_latency = cluster.fabric.latency;
   query.slots = slots_of(query.links, cluster, ring);
@@ -59,7 +47,7 @@ MessageQuery message_query(CollectiveKind kind, Bytes bytes, const Cluster& clus
   query.one_thread = way.protocol != Protocol::kSimple;
   if (cluster.fabric.between_groups) {
     query.site = ring.node_group;
-    query.between_sites = cluster.fabric.between_groups->latency;
+    query.between_sites = latency_apart(cluster);
   }
   return query;
 }

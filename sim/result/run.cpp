@@ -109,16 +109,16 @@ Spread spread_of(const ScheduleSpec& spec, const SteadyPlay& play) {
   const CriticalPath path = critical_path(play);
   std::vector<double> spreads;
   for (const RankKind& kind : play.costs->kinds) spreads.push_back(compute_spread(kind));
-  std::map<std::pair<Scope, int>, double> of_scope;  // by the rank that meets others
+  std::map<std::pair<Ranks, int>, double> of_ranks;  // by the rank that meets others
   double compute = 0, communication = 0;
   for (const PathStep& step : path.steps) {
     const double share = step.duration / path.update_time;
     if (step.cls == OpClass::kCommunication) {
-      const Scope scope = traits_of(spec).local ? step.scope : Scope::kWorld;
-      const auto [known, is_new] = of_scope.emplace(std::pair(scope, step.rank), 0);
+      const Ranks ranks = traits_of(spec).local ? step.ranks : Ranks{};
+      const auto [known, is_new] = of_ranks.emplace(std::pair(ranks, step.rank), 0);
       if (is_new)
         known->second =
-            communication_spread(play.costs->cluster, scope_ring(*play.costs, scope, step.rank), kLargeMessage);
+            communication_spread(play.costs->cluster, ring_of(*play.costs, ranks, step.rank), kLargeMessage);
       communication += share * known->second;
     } else if (step.cls != OpClass::kMark) {
       const int kind = play.costs->kind_of[static_cast<std::size_t>(step.rank)];

@@ -8,7 +8,7 @@
 
 #include "models/price/partition.hpp"
 #include "models/spec/schedule.hpp"
-#include "sim/schedules/replicas.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -29,7 +29,7 @@ bool is_sharded(const ScheduleInput& input) {
 
 /// The rank with the most elements is the last to step, and no broadcast ends before every rank has joined it.
 Seconds owner_optimizer_time(const ScheduleInput& input) {
-  return optimizer_time(input.costs, largest_share(input.kind.layers, input.costs.ranks()), input.kind.device);
+  return optimizer_time(input.costs, largest_share(input.kind.layers, input.kind.shards), input.kind.device);
 }
 
 void add_sharded_optimizer(ProgramBuilder& program, const ScheduleInput& input, OpRef ready) {
@@ -50,7 +50,7 @@ Bytes broadcast_buffers(const ScheduleInput& input) {
 
 PlanRequest buffers_request(const ScheduleInput& input, Bytes buffers) {
   return {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece)),
-          update_scope(input.spec)};
+          update_ranks(input.spec)};
 }
 
 /// Flattened, sent, and copied out of the flat buffer.

@@ -1,174 +1,128 @@
 #include "sim/schedules/groups.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <string>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "models/collectives/route.hpp"
 #include "models/collectives/window.hpp"
 #include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {
 
-/// What tells the groups of a scope apart, of a rank that is number `in_group` of its node group.
-int number_of_group(const Place& place, int in_group, Scope scope) {
-  switch (scope) {
-    case Scope::kWorld: return 0;
-    case Scope::kNode: return place.node;
-    case Scope::kReplicas: return place.gpu;
-    case Scope::kGroup: return place.group;
-    case Scope::kGroupReplicas: return in_group;
-  }
-  return 0;
+const Layout& layout_of(const Costs& costs, Grid grid) { return grid == Grid::kSites ? costs.sites : costs.layout; }
+
+/// Whether the ring has all GPUs of its nodes.
+bool is_of_whole_nodes(const Costs& costs, const Ring& ring) {
+  for (std::size_t i = 0; i < ring.node.size(); ++i)
+    if (ring.here(i) != group_of(costs.cluster, ring, i).gpus) return false;
+  return true;
 }
 
-/// Whether a scope's groups have one rank a node, which uses the adapter next to it.
-bool is_of_single_ranks(Scope scope) { return scope == Scope::kReplicas || scope == Scope::kGroupReplicas; }
-
-/// By rank, the number of its group of a scope.
-std::vector<int> groups_of(const Costs& costs, Scope scope) {
-  std::vector<int> groups;
-  std::vector<int> placed(costs.cluster.nodes.size(), 0);  // ranks of each node group so far
-  for (const Place& place : costs.places) groups.push_back(number_of_group(place, placed[place.group]++, scope));
-  return groups;
-}
-
-/// The groups of a scope, ranks ascending.
-std::vector<std::vector<int>> members_of(const Costs& costs, Scope scope) {
-  std::map<int, std::vector<int>> groups;
-  const std::vector<int> of_rank = groups_of(costs, scope);
-  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) groups[of_rank[rank]].push_back(static_cast<int>(rank));
-  std::vector<std::vector<int>> members;
-  for (auto& group : groups) members.push_back(std::move(group.second));
-  return members;
-}
-
-Ring ring_of_members(const Costs& costs, Scope scope, const std::vector<int>& members) {
-  if (scope == Scope::kWorld) return costs.world;
+Ring ring_of_members(const Costs& costs, const std::vector<int>& members) {
+  if (static_cast<int>(members.size()) == costs.ranks()) return costs.world;
   Ring ring = ring_of(costs.places, members);
-  if (scope == Scope::kGroup)
+  if (is_of_whole_nodes(costs, ring))
     ring.core_share = static_cast<double>(ring.node.size()) / static_cast<double>(costs.world.node.size());
   return ring;
 }
 
-/// The adapter that GPU `gpu` of a node is next to.
-int adapter_of(const NodeGroup& group, int gpu) { return gpu * group.nics.count / group.gpus; }
-
-/// What one rank reaches by itself: the adapter next to it, or several where there are more than GPUs.
-BytesPerSecond rail_bandwidth(const NodeGroup& group) {
-  const int adapters = std::max(1, group.nics.count / group.gpus);
-  return adapters * group.nics.efficiency * group.nics.bandwidth;
+/// "the 8 ranks of its node".
+std::string in_words(const Costs& costs, const std::vector<int>& members) {
+  const auto size = static_cast<int>(members.size());
+  std::set<int> nodes, node_groups;
+  int in_nodes = 0, in_groups = 0;
+  for (const int rank : members) {
+    const Place& place = costs.places[static_cast<std::size_t>(rank)];
+    const NodeGroup& group = costs.cluster.nodes[static_cast<std::size_t>(place.group)];
+    if (nodes.insert(place.node).second) in_nodes += group.gpus;
+    if (node_groups.insert(place.group).second) in_groups += group.count * group.gpus;
+  }
+  if (size == costs.ranks()) return fmt::format("all {} ranks", size);
+  if (nodes.size() == 1 && size == in_nodes) return fmt::format("the {} ranks of its node", size);
+  if (node_groups.size() == 1 && size == in_groups) return fmt::format("the {} ranks of its node group", size);
+  if (node_groups.size() == members.size()) return fmt::format("{} ranks, one a node group", size);
+  if (nodes.size() == members.size()) return fmt::format("{} ranks, one a node", size);
+  return fmt::format("{} ranks", size);
 }
 
+/// The graph's links and paths.
 class Ways {
  public:
-  Ways(EventGraph& graph, const Costs& costs) : graph_(graph), costs_(costs) {
-    const Ring& ring = costs.world;
-    if (ring.node.size() < 2) return;
-    for (std::size_t i = 0; i < ring.node.size(); ++i) {
-      const BytesPerSecond bandwidth = node_bandwidth(costs.cluster.nodes[ring.node_group[i]]);
-      add_both_ways("node " + std::to_string(ring.node[i]), bandwidth);
-      graph_.links[graph_.links.size() - 2].burst = costs.cluster.nodes[ring.node_group[i]].nics.burst;
-    }
-    if (const BytesPerSecond core = core_bandwidth(costs.cluster); core.value > 0) {
-      core_ = static_cast<int>(graph.links.size());
-      graph.links.push_back({"core", core});
-    }
-    if (!costs.cluster.fabric.between_groups) return;
-    apart_ = static_cast<int>(graph.links.size());
-    for (std::size_t g = 0; g < costs.cluster.nodes.size(); ++g)
-      add_both_ways("node group " + std::to_string(g), costs.cluster.fabric.between_groups->bandwidth);
+  Ways(EventGraph& graph, const Costs& costs) : graph_(graph), cluster_(costs.cluster) {
+    for (const Hop& hop : common_links(cluster_)) link(hop);
   }
 
-  /// Paths of a ring's edges, edge e from its node e to the next. `gpu` is the one that makes the ring by itself, -1
-  /// for a ring over all GPUs.
-  std::vector<int> edges(const Ring& ring, int gpu) {
-    std::vector<int> paths;
-    if (ring.node.size() < 2) return paths;
-    const std::vector<Window> windows = edge_windows(costs_.cluster, ring);
+  /// Of each of the ring's edges, from a node to the next: a path for each pair of ports.
+  std::vector<std::vector<int>> edges(const Ring& ring) {
+    std::vector<std::vector<int>> edges;
+    if (ring.node.size() < 2) return edges;
+    const std::vector<Window> windows = edge_windows(cluster_, ring);
     for (std::size_t i = 0; i < ring.node.size(); ++i) {
-      const std::size_t next = (i + 1) % ring.node.size();
-      Path path{{2 * ring.node[i], 2 * ring.node[next] + 1}, windows[i]};
-      if (gpu >= 0) {
-        path.links.push_back(rail(ring, i, gpu));
-        path.links.push_back(rail(ring, next, gpu) + 1);
+      edges.emplace_back();
+      for (const PortPair& ports : ports_of(cluster_, ring, i)) {
+        edges.back().push_back(static_cast<int>(graph_.paths.size()));
+        Path path{{}, windows[i]};
+        for (const Hop& hop : route(cluster_, ports.from, ports.to)) path.links.push_back(link(hop));
+        graph_.paths.push_back(std::move(path));
       }
-      if (core_ >= 0) path.links.push_back(core_);
-      if (apart_ >= 0 && ring.node_group[i] != ring.node_group[next]) {
-        path.links.push_back(apart_ + 2 * ring.node_group[i]);
-        path.links.push_back(apart_ + 2 * ring.node_group[next] + 1);
-      }
-      paths.push_back(static_cast<int>(graph_.paths.size()));
-      graph_.paths.push_back(path);
     }
-    return paths;
+    return edges;
   }
 
  private:
-  void add_both_ways(const std::string& name, BytesPerSecond bandwidth) {
-    graph_.links.push_back({name + " out", bandwidth});
-    graph_.links.push_back({name + " in", bandwidth});
-  }
-
-  /// The link out of the adapter of the ring's node i that GPU `gpu` uses; the way in is the next.
-  int rail(const Ring& ring, std::size_t i, int gpu) {
-    const NodeGroup& group = costs_.cluster.nodes[ring.node_group[i]];
-    const int adapter = adapter_of(group, gpu);
-    const auto [place, is_new] =
-        rails_.emplace(std::pair(ring.node[i], adapter), static_cast<int>(graph_.links.size()));
-    if (is_new)
-      add_both_ways("node " + std::to_string(ring.node[i]) + " adapter " + std::to_string(adapter),
-                    rail_bandwidth(group));
+  int link(const Hop& hop) {
+    const auto [place, is_new] = links_.emplace(hop.link, static_cast<int>(graph_.links.size()));
+    if (is_new) graph_.links.push_back({in_words(hop.link), hop.bandwidth, hop.burst});
     return place->second;
   }
 
   EventGraph& graph_;
-  const Costs& costs_;
-  int core_ = -1;
-  int apart_ = -1;                            // the link out of the first node group, where groups are apart
-  std::map<std::pair<int, int>, int> rails_;  // by node and adapter
+  const Cluster& cluster_;
+  std::map<LinkName, int> links_;
 };
 
-Plan plan_of(const PlanRequest& request, const Costs& costs, const Ring& ring, const std::vector<int>& edges) {
-  const CollectiveCost one = collective_cost(request.kind, request.bytes / request.count, costs.cluster, ring);
+/// Which of a ring's edges carry bytes: all, of a broadcast, which is a chain, all but the one that closes the ring, and
+/// of a message between a pair the one that leads from its sender.
+bool is_used(std::size_t edge, std::size_t edges, const PlanRequest& request, bool first_sends_on_first_edge) {
+  if (request.kind == CollectiveKind::kBroadcast) return edge + 1 < edges;
+  if (request.ranks.pick != Pick::kNext) return true;
+  return (edge == 0) == (first_sends_on_first_edge != request.back);
+}
+
+/// `upwards`: of a pair, its first member is on the ring's first node.
+Plan plan_of(const PlanRequest& request, const Costs& costs, const CollectiveCost& one,
+             const std::vector<std::vector<int>>& edges, bool upwards) {
   Plan plan;
   plan.latency = request.count * one.latency;
   plan.fixed = request.count * one.intra;
   plan.sent_per_rank = request.count * one.sent_per_rank;
   if (costs.interference) plan.sms = one.channels;
-  // A broadcast is a chain: the ring without the edge that closes it.
-  const std::size_t used = edges.size() - (request.kind == CollectiveKind::kBroadcast ? 1 : 0);
-  if (one.edge_bytes.value > 0)
-    for (std::size_t i = 0; i < used; ++i) plan.flows.push_back({edges[i], request.count * one.edge_bytes});
+  if (one.edge_bytes.value <= 0) return plan;
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    for (const int path : edges[i])
+      if (is_used(i, edges.size(), request, upwards))
+        plan.flows.push_back({path, request.count * one.edge_bytes / static_cast<double>(edges[i].size())});
   return plan;
 }
 
-/// Of a ring with one rank a node, when all `rings` of them run at once.
-Seconds replicas_time(CollectiveKind kind, Bytes bytes, const Costs& costs, const Ring& ring, double rings) {
-  const CollectiveCost cost = collective_cost(kind, bytes, costs.cluster, ring);
-  if (cost.edge_bytes == Bytes{0}) return cost.latency + cost.intra;
-  Seconds slowest = cost.edge_bytes / slowest_window(costs.cluster, ring);
-  for (const int node_group : ring.node_group) {
-    const NodeGroup& group = costs.cluster.nodes[node_group];
-    const double on_one = std::ceil(1.0 * group.gpus / group.nics.count);
-    slowest = std::max(slowest, cost.edge_bytes / (rail_bandwidth(group) / std::max(1.0, on_one)));
-  }
-  const BytesPerSecond core = core_bandwidth(costs.cluster);
-  if (core > BytesPerSecond{0}) slowest = std::max(slowest, cost.edge_bytes / (core / (edges_of(kind, ring) * rings)));
-  if (edges_apart(costs.cluster, ring) > 0)
-    slowest = std::max(slowest, cost.edge_bytes / (costs.cluster.fabric.between_groups->bandwidth / rings));
-  return cost.latency + std::max(cost.intra, slowest);
-}
-
-/// On one group of the request's scope, whose ring it is.
+/// Of a request on one group, whose ring it is, while all groups like it do the same.
 Seconds time_on(const Costs& costs, const PlanRequest& request, const Ring& ring) {
+  const Cluster& cluster = costs.cluster;
   const Bytes bytes = request.bytes / request.count;
-  if (!is_of_single_ranks(request.scope))
-    return request.count * collective_time(request.kind, bytes, costs.cluster, ring);
-  const NodeGroup& first = costs.cluster.nodes.front();
-  const double rings = first.gpus * (request.scope == Scope::kGroupReplicas ? first.count : 1.0);
-  return request.count * replicas_time(request.kind, bytes, costs, ring, rings);
+  const CollectiveCost cost = collective_cost(request.kind, bytes, cluster, ring);
+  if (is_of_whole_nodes(costs, ring)) return request.count * collective_time(request.kind, cost, cluster, ring);
+  if (cost.edge_bytes == Bytes{0}) return request.count * (cost.latency + cost.intra);
+  const double rings = 1.0 * costs.ranks() / ring.ranks;
+  const BytesPerSecond edge =
+      std::min(slowest_window(cluster, ring), wire_bandwidth(request.kind, cluster, ring, rings));
+  return request.count * (cost.latency + std::max(cost.intra, cost.edge_bytes / edge));
 }
 
 /// What a plan does to the memory of its ranks' GPUs, and their computation to it.
@@ -181,43 +135,110 @@ void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs
   if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
 }
 
+/// By program, the plans that it asks for.
+std::vector<std::vector<bool>> asked_plans(const EventGraph& graph) {
+  std::vector<std::vector<bool>> asked;
+  for (const Program& program : graph.programs) {
+    asked.emplace_back(graph.requests.size(), false);
+    for (const std::vector<Op>& lane : program.lanes)
+      for (const Op& op : lane)
+        if (op.kind == OpKind::kCollective || op.kind == OpKind::kTransfer) asked.back()[op.plan] = true;
+  }
+  return asked;
+}
+
+/// The plans of one group: of the requests that are its and that a program of its members asks for.
+class Plans {
+ public:
+  Plans(const EventGraph& graph, const Costs& costs) : graph_(graph), costs_(costs), asked_(asked_plans(graph)) {}
+
+  std::vector<Plan> of(const Ranks& ranks, const std::vector<int>& members, const Ring& ring,
+                       const std::vector<std::vector<int>>& edges) {
+    const bool upwards = costs_.places[members.front()].node == (ring.node.empty() ? 0 : ring.node.front());
+    std::set<int> kinds;
+    for (const int rank : members) kinds.insert(costs_.kind_of[rank]);
+    const std::vector<Plan>* const alike = edges.empty() ? priced(ranks, ring, kinds) : nullptr;
+    if (alike != nullptr) return *alike;
+    std::vector<Plan> plans(graph_.requests.size());
+    for (std::size_t p = 0; p < plans.size(); ++p) {
+      const PlanRequest& request = graph_.requests[p];
+      const auto asks = [&](int kind) { return asked_[static_cast<std::size_t>(kind)][p]; };
+      if (request.ranks != ranks || std::none_of(kinds.begin(), kinds.end(), asks)) continue;
+      const CollectiveCost one = collective_cost(request.kind, request.bytes / request.count, costs_.cluster, ring);
+      plans[p] = plan_of(request, costs_, one, edges, upwards);
+      add_interference(plans[p], request, costs_, ring, members);
+    }
+    if (edges.empty()) known_.push_back({ranks, ring.node_group, ring.gpus, kinds, plans});
+    return plans;
+  }
+
+ private:
+  /// Of a group in another node of the same kind.
+  struct Known {
+    Ranks ranks;
+    std::vector<int> node_group;
+    std::vector<std::vector<int>> gpus;
+    std::set<int> kinds;
+    std::vector<Plan> plans;
+  };
+
+  const std::vector<Plan>* priced(const Ranks& ranks, const Ring& ring, const std::set<int>& kinds) const {
+    for (const Known& each : known_)
+      if (each.ranks == ranks && each.node_group == ring.node_group && each.gpus == ring.gpus && each.kinds == kinds)
+        return &each.plans;
+    return nullptr;
+  }
+
+  const EventGraph& graph_;
+  const Costs& costs_;
+  std::vector<std::vector<bool>> asked_;
+  std::vector<Known> known_;
+};
+
+/// Pairs are one group, from whichever of the two they are seen.
+Ranks as_listed(Ranks ranks) {
+  if (ranks.pick == Pick::kPrevious) ranks.pick = Pick::kNext;
+  return ranks;
+}
+
+/// Paths do not depend on the communicator.
+Ranks on_any_communicator(Ranks ranks) {
+  ranks.communicator = 0;
+  return ranks;
+}
+
 }  // namespace
 
-Ring scope_ring(const Costs& costs, Scope scope, int rank) {
-  if (scope == Scope::kWorld) return costs.world;
-  const std::vector<int> of_rank = groups_of(costs, scope);
-  std::vector<int> members;
-  for (std::size_t each = 0; each < of_rank.size(); ++each)
-    if (of_rank[each] == of_rank[rank]) members.push_back(static_cast<int>(each));
-  return ring_of_members(costs, scope, members);
+Ring ring_of(const Costs& costs, const Ranks& ranks, int rank) {
+  return ring_of_members(costs, members_of(layout_of(costs, ranks.grid), ranks, rank));
 }
 
 Seconds request_time(const Costs& costs, const PlanRequest& request, int rank) {
-  return time_on(costs, request, scope_ring(costs, request.scope, rank));
+  return time_on(costs, request, ring_of(costs, request.ranks, rank));
 }
 
 void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
   Ways ways(graph, costs);
   graph.requests = tables.plans;
+  constexpr int kNone = -1;
   for (int rank = 0; rank < costs.ranks(); ++rank)
-    graph.ranks.push_back({costs.kind_of[rank], std::vector<int>(tables.slots.size(), 0), 1});
-  std::map<std::pair<Scope, int>, std::vector<int>> edges;  // of a scope's group, for all its communicators
+    graph.ranks.push_back({costs.kind_of[rank], std::vector<int>(tables.slots.size(), kNone), 1});
+  Plans plans(graph, costs);
+  std::map<Ranks, std::vector<std::vector<std::vector<int>>>> edges;  // by group
+  std::map<Ranks, int> first_group;
   for (std::size_t slot = 0; slot < tables.slots.size(); ++slot) {
-    const Scope scope = tables.slots[slot].scope;
-    const std::vector<std::vector<int>> groups = members_of(costs, scope);
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      const Ring ring = ring_of_members(costs, scope, groups[g]);
-      const auto [paths, is_new] = edges.emplace(std::pair(scope, static_cast<int>(g)), std::vector<int>());
-      if (is_new)
-        paths->second = ways.edges(ring, is_of_single_ranks(scope) ? costs.places[groups[g].front()].gpu : -1);
-      Group group;
-      group.members = groups[g];
-      for (const PlanRequest& request : tables.plans) {
-        group.plans.push_back(request.scope == scope ? plan_of(request, costs, ring, paths->second) : Plan{});
-        if (request.scope == scope) add_interference(group.plans.back(), request, costs, ring, group.members);
-      }
-      for (const int rank : group.members) graph.ranks[rank].groups[slot] = static_cast<int>(graph.groups.size());
-      graph.groups.push_back(std::move(group));
+    const Ranks listed = as_listed(tables.slots[slot]);
+    const Groups groups = groups_of(layout_of(costs, listed.grid), tables.slots[slot]);
+    const auto [first, is_new] = first_group.emplace(listed, static_cast<int>(graph.groups.size()));
+    for (std::size_t rank = 0; rank < groups.of_rank.size(); ++rank)
+      if (groups.of_rank[rank] >= 0) graph.ranks[rank].groups[slot] = first->second + groups.of_rank[rank];
+    if (!is_new) continue;
+    auto& paths = edges[on_any_communicator(listed)];
+    for (std::size_t g = 0; g < groups.members.size(); ++g) {
+      const std::vector<int>& members = groups.members[g];
+      const Ring ring = ring_of_members(costs, members);
+      if (paths.size() == g) paths.push_back(ways.edges(ring));
+      graph.groups.push_back({members, plans.of(listed, members, ring, paths[g]), in_words(costs, members)});
     }
   }
 }

@@ -18,21 +18,12 @@ constexpr int kMostWritten = 1024;  ///< micro-batches
 
 }  // namespace
 
-Scope update_scope(const ScheduleSpec& spec) {
-  switch (spec.replica) {
-    case Replica::kGpu: return Scope::kWorld;
-    case Replica::kNode: return Scope::kNode;
-    case Replica::kGroup: return Scope::kGroup;
-  }
-  return Scope::kWorld;
-}
-
 std::vector<std::string> local_lane_names(const ScheduleInput& input) {
   return is_sharded_inside(input.spec) ? zero3_lane_names(input) : lane_names();
 }
 
 void add_local_updates(ProgramBuilder& program, const ScheduleInput& input) {
-  if (input.spec.replica == Replica::kGpu) {
+  if (island_of(input.spec) == Island::kGpu) {
     program.begin_loop(kComputeLane, input.spec.inner_updates);
     // Written one after the other they leave the loop without another inside, which is played in one go however often
     // it repeats.
@@ -56,7 +47,7 @@ void add_local_updates(ProgramBuilder& program, const ScheduleInput& input) {
 
 double exchanged_elements(const ScheduleInput& input) {
   const double parameters = input.costs.parameters;
-  return is_sharded_inside(input.spec) ? parameters / input.kind.shards : parameters;
+  return is_sharded_inside(input.spec) ? shard_of(parameters, input.kind.shards) : parameters;
 }
 
 Bytes kept_bytes(const ScheduleInput& input) {
@@ -66,20 +57,19 @@ Bytes kept_bytes(const ScheduleInput& input) {
 
 namespace {
 
-/// Whether all ranks of a site hold the same, being of one replica: each then sends its own part of it.
+/// Whether an island holds whole sites: each of a site's ranks then sends its own part of what all of them hold.
 bool is_alike_in_a_site(const ScheduleInput& input) {
-  const bool apart = input.costs.cluster.fabric.between_groups.has_value();
-  return input.spec.replica == Replica::kGroup || (input.spec.replica == Replica::kNode && !apart);
+  return size_of(input.costs.layout, {kIsland}, 0) >= size_of(input.costs.sites, {kIsland}, 0);
 }
 
+/// All sites are equal. A site that is an island meets on the island's own communicator.
 std::vector<PlanRequest> exchanges_by_site(const ScheduleInput& input, Bytes bytes) {
-  const bool apart = input.costs.cluster.fabric.between_groups.has_value();
-  const NodeGroup& site = input.costs.cluster.nodes.front();  // all are equal
-  const int ranks = site.gpus * (apart ? site.count : 1);
-  const Scope inside = apart ? Scope::kGroup : Scope::kNode, between = apart ? Scope::kGroupReplicas : Scope::kReplicas;
+  const Grid grid = input.costs.layout == input.costs.sites ? Grid::kTraining : Grid::kSites;
+  const Ranks inside{kIsland, Pick::kAll, grid}, between{kIslands, Pick::kAll, grid};
   std::vector<PlanRequest> requests;
   if (!is_alike_in_a_site(input)) requests.push_back({CollectiveKind::kReduceScatter, bytes, 1, inside});
-  requests.push_back({CollectiveKind::kAllReduce, bytes / ranks, 1, between});
+  const Bytes part = shard_of(bytes, size_of(input.costs.sites, {kIsland}, 0));
+  requests.push_back({CollectiveKind::kAllReduce, part, 1, between});
   requests.push_back({CollectiveKind::kAllGather, bytes, 1, inside});
   return requests;
 }
@@ -97,10 +87,7 @@ std::string name_of_exchange(const PlanRequest& request, bool by_site, const std
 std::vector<PlanRequest> exchanges(const ScheduleInput& input) {
   const Bytes bytes = exchanged_elements(input) * outer_bytes(input.spec);
   if (input.spec.meeting == Meeting::kHierarchical) return exchanges_by_site(input, bytes);
-  Scope scope = Scope::kWorld;
-  if (is_sharded_inside(input.spec))
-    scope = input.spec.replica == Replica::kNode ? Scope::kReplicas : Scope::kGroupReplicas;
-  return {{CollectiveKind::kAllReduce, bytes, 1, scope}};
+  return {{CollectiveKind::kAllReduce, bytes, 1, {is_sharded_inside(input.spec) ? kIslands : kAllData}}};
 }
 
 OpRef add_exchanges(ProgramBuilder& program, const ScheduleInput& input, const std::string& what, OpRef ready) {

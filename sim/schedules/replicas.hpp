@@ -11,9 +11,6 @@
 
 namespace accosim {
 
-/// The ranks that make one update together: a replica where replicas are local, all ranks otherwise.
-Scope update_scope(const ScheduleSpec& spec);
-
 /// Lanes of a rank whose replica makes updates by itself.
 std::vector<std::string> local_lane_names(const ScheduleInput& input);
 

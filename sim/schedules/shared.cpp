@@ -8,7 +8,6 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
-#include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -48,7 +47,7 @@ std::vector<Bucket> buckets_of(const std::vector<LayerTime>& layers, Bytes gradi
 
 Seconds shard_optimizer_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return optimizer_time(costs, costs.parameters / costs.ranks(), input.kind.device);
+  return optimizer_time(costs, shard_of(costs.parameters, input.kind.shards), input.kind.device);
 }
 
 Seconds full_optimizer_time(const ScheduleInput& input) {
@@ -148,7 +147,7 @@ std::string cast_or(const ScheduleInput& input, const char* copy, Dtype to) {
 }
 
 PlanRequest reduction(const ScheduleInput& input, const Bucket& bucket) {
-  return {reduction_of(input.spec), bucket.bytes, 1, update_scope(input.spec)};
+  return {reduction_of(input.spec), bucket.bytes, 1, update_ranks(input.spec)};
 }
 
 /// "all-reduce of a bucket".
@@ -220,7 +219,7 @@ const PlanRequest kCounts{CollectiveKind::kAllReduce, Bytes{4}};
 Seconds clone_time(const ScheduleInput& input) {
   // fp32 master, m and v of the shard; the master alone where the moments stay.
   const Bytes each{input.spec.rollback_estimate ? 12.0 : 4.0};
-  const Bytes states = input.costs.parameters / input.costs.ranks() * each;
+  const Bytes states = shard_of(input.costs.parameters, input.kind.shards) * each;
   return memory_time(states, states, input.kind.device);
 }
 
@@ -236,7 +235,7 @@ namespace {
 /// The shard's reduced gradient copied to fp32, and multiplied by one over the count. accocal's optimizer does both.
 Seconds scaling_time(const ScheduleInput& input) {
   if (input.costs.implementation == Implementation::kAccocal) return Seconds{0};
-  const double elements = input.costs.parameters / input.costs.ranks();
+  const double elements = shard_of(input.costs.parameters, input.kind.shards);
   const Bytes reduced = elements * bytes_of(input.costs.gradient_dtype), wide = elements * bytes_of(Dtype::kFp32);
   return memory_time(reduced, wide, input.kind.device) + memory_time(wide, wide, input.kind.device);
 }

@@ -14,7 +14,7 @@
 
 #include "models/spec/device.hpp"
 #include "models/spec/schedule.hpp"
-#include "sim/schedules/replicas.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -31,13 +31,12 @@ struct Unit {
   bool stays = false;  ///< gathered from forward to backward
 };
 
-bool is_hybrid(const ScheduleInput& input) { return input.spec.shard_group == ShardGroup::kNode; }
-
 std::vector<Unit> units_of(const ScheduleInput& input) {
   const Costs& costs = input.costs;
   const ScheduleSpec& spec = input.spec;
-  const Scope scope = is_hybrid(input) ? Scope::kNode : update_scope(input.spec);
-  const int shards = shard_ranks(costs);
+  const int shards = input.kind.shards;
+  Ranks scattered{kIsland};
+  scattered.communicator = spec.communicators - 1;
   const std::vector<LayerTime>& layers = input.kind.times;
   std::vector<Unit> units;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -53,9 +52,9 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
       unit.unpack = memory_time(parameters, parameters, input.kind.device);
       unit.pack = memory_time(gradients, reduced, input.kind.device);
     }
-    unit.gather = {CollectiveKind::kAllGather, parameters, 1, scope};
-    unit.reduce = {CollectiveKind::kReduceScatter, reduced, 1, scope};
-    unit.share = {CollectiveKind::kAllReduce, reduced / shards, 1, Scope::kReplicas};
+    unit.gather = {CollectiveKind::kAllGather, parameters, 1, {kIsland}};
+    unit.reduce = {CollectiveKind::kReduceScatter, reduced, 1, scattered};
+    unit.share = {CollectiveKind::kAllReduce, shard_of(reduced, shards), 1, {kIslands}};
     unit.stays = !spec.reshard_after_forward || i + 1 == layers.size() || (i == 0 && input.kind.tied_embeddings);
     units.push_back(unit);
   }
@@ -65,7 +64,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
 /// On the shard, which is kept in fp32.
 Seconds shard_step_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return optimizer_time(costs, costs.parameters / shard_ranks(costs), input.kind.device, Dtype::kFp32,
+  return optimizer_time(costs, shard_of(costs.parameters, input.kind.shards), input.kind.device, Dtype::kFp32,
                         input.spec.reduce_dtype);
 }
 
@@ -86,7 +85,7 @@ Lanes lanes_of(const ScheduleInput& input) {
     return lanes.all.back();
   };
   if (input.spec.communicators == 2) lanes.reduce = add("reduction");
-  if (is_hybrid(input)) lanes.replicas = add("replicas");
+  if (is_hybrid(input.spec)) lanes.replicas = add("replicas");
   return lanes;
 }
 
@@ -159,8 +158,7 @@ void add_backward(ProgramBuilder& program, const ScheduleInput& input, const std
                               units[i].work.backward);
     if (!some.reduces) continue;
     const OpRef packed = program.compute(kComputeLane, "pack gradients", OpClass::kCopy, units[i].pack, {reduced});
-    reduced = program.collective(lanes.reduce, "reduce-scatter of a unit", units[i].reduce, {packed},
-                                 lanes.reduce == kCommunicationLane ? 0 : 1);
+    reduced = program.collective(lanes.reduce, "reduce-scatter of a unit", units[i].reduce, {packed});
     if (lanes.replicas >= 0 && some.shares)
       shared = program.collective(lanes.replicas, "all-reduce of a shard", units[i].share, {reduced});
   }

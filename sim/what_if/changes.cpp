@@ -157,7 +157,7 @@ Change schedule(const ScheduleTraits& traits) {
 
 std::vector<Change> schedule_keys() {
   return {
-      set_key("shard_group", name_of(ShardGroup::kWorld)),
+      set_key("shard_group", name_of(Island::kWorld)),
       set_key("reshard_after_forward", "true"),
       set_key("reshard_after_backward", "true"),
       set_key("all_reduce", name_of(Sync::kEveryMicroBatch)),

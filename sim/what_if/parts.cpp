@@ -142,7 +142,7 @@ double samples_of(const Scenario& part, const ScheduleSpec& spec, double samples
 }
 
 bool can_train(const Scenario& part, const ScheduleSpec& spec) {
-  if (spec.shard_group != ShardGroup::kNode) return true;
+  if (!is_hybrid(spec)) return true;
   const int first = part.cluster.nodes.front().gpus;
   return std::all_of(part.cluster.nodes.begin(), part.cluster.nodes.end(),
                      [&](const NodeGroup& group) { return group.gpus == first; });

@@ -253,7 +253,7 @@ std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs&
           "replicas_drift",
           fmt::format("{} replicas make {} updates each before they meet, and drift apart, which this "
                       "prediction does not charge for",
-                      replicas_of(spec, costs), spec.inner_updates),
+                      replicas_of(costs), spec.inner_updates),
           "expect more samples for the same loss, the more replicas and inner_updates the more, and learning "
           "rates of its own; with measured losses, --convergence FILE gives the time to a loss"};
   }
