@@ -64,6 +64,7 @@ double flows_between_groups(CollectiveKind kind, const Ring& ring, std::size_t e
 Ring one_to_one(const Ring& ring) {
   Ring pair = ring;
   for (std::vector<int>& gpus : pair.gpus) gpus.resize(1);
+  pair.ranks = static_cast<int>(pair.node.size());
   return pair;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/spec/cluster.hpp"
+#include "tests/support/gpus.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {
@@ -39,7 +40,7 @@ TEST(Interval, WidensBeyondTheGpusOfANodeThatWereMeasured) {
   cluster.nodes[0].gpus = 64;
   cluster.nodes[0].intra.quality = {0.1, 0.2, 1, 8, 0.1};
   EXPECT_DOUBLE_EQ(communication_spread(cluster, 1, Bytes{1e9}), std::sqrt(0.1));
-  Ring ring{{0}, {0}, {8}, 8};
+  Ring ring{{0}, {0}, {first_gpus(8)}, 8};
   EXPECT_DOUBLE_EQ(communication_spread(cluster, ring, Bytes{1e9}), 0.1) << "8 of its GPUs";
 }
 

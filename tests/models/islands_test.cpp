@@ -77,19 +77,19 @@ TEST_F(IslandFiles, ReplicasHaveAScheduleInside) {
   const auto spec = [&](const std::string& keys) {
     return loaded(kTwo, kApart, R"({"name": "diloco")" + keys + "}").schedules[0];
   };
-  EXPECT_EQ(spec("").replica, Replica::kGpu);
-  EXPECT_EQ(spec("").inner, Inner::kNone);
+  EXPECT_EQ(spec("").island, Island::kGpu);
+  EXPECT_EQ(spec("").inner, "");
   EXPECT_EQ(spec("").outer_dtype, OuterDtype::kBf16) << "that of the parameters";
   EXPECT_EQ(outer_bytes(spec(R"(, "outer_dtype": "int8")")), Bytes{1});
   const ScheduleSpec node = spec(R"(, "replica": "node")");
-  EXPECT_EQ(node.inner, Inner::kDdp);
+  EXPECT_EQ(node.inner, "ddp");
   EXPECT_EQ(sharding_of(node), Sharding::kNothing);
   // What PyTorch's DDP does unless it is told otherwise.
   EXPECT_EQ(node.overlap, Overlap::kBackward);
   EXPECT_EQ(node.buckets, Buckets::kTensors);
   EXPECT_EQ(node.sync, Sync::kLastMicroBatch);
   const ScheduleSpec group = spec(R"(, "replica": "group", "inner": "zero3", "prefetch": 3, "outer_dtype": "fp32")");
-  EXPECT_EQ(group.replica, Replica::kGroup);
+  EXPECT_EQ(group.island, Island::kGroup);
   EXPECT_EQ(sharding_of(group), Sharding::kParameters);
   EXPECT_EQ(group.prefetch, 3);
   EXPECT_EQ(group.sync, Sync::kEveryMicroBatch) << "zero3's own default";

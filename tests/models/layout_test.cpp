@@ -1,7 +1,5 @@
 // Is the grid of ranks one? Coordinates and ranks are each other's inverse, the groups of any dimensions part the
 // ranks, and who meets is who differs in these dimensions alone.
-#include "models/spec/parallel.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "models/spec/cluster.hpp"
+#include "models/spec/parallel.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {
@@ -23,7 +22,8 @@ int at(const GridCoordinates& coordinates, Dim dim) { return coordinates[static_
 /// Any order of the words, any sizes from 1 to 3; every third with islands of unlike size.
 Layout random_layout(Random& random) {
   std::vector<std::string> words = {"tp", "cp", "ep", "dp", "pp"};
-  for (std::size_t i = words.size(); i > 1; --i) std::swap(words[i - 1], words[random.integer(0, static_cast<int>(i) - 1)]);
+  for (std::size_t i = words.size(); i > 1; --i)
+    std::swap(words[i - 1], words[random.integer(0, static_cast<int>(i) - 1)]);
   std::string order;
   for (const std::string& word : words) order += (order.empty() ? "" : "-") + word;
   std::array<int, kDims> sizes{};
@@ -74,18 +74,19 @@ TEST(Parallel, GroupsPartTheRanks) {
       for (const int rank : groups.members[g]) {
         ++times[static_cast<std::size_t>(rank)];
         EXPECT_EQ(groups.of_rank[static_cast<std::size_t>(rank)], static_cast<int>(g)) << seed;
-        if (rank == groups.members[g].front() || rank == groups.members[g].back())
+        if (rank == groups.members[g].front() || rank == groups.members[g].back()) {
           EXPECT_EQ(members_of(layout, ranks, rank), groups.members[g]) << seed;
+        }
         EXPECT_EQ(size_of(layout, ranks, rank), static_cast<int>(groups.members[g].size())) << seed;
         // Whoever meets has the same coordinates but in these dimensions.
-        const GridCoordinates first = coordinates_of(layout, groups.members[g].front()), own = coordinates_of(layout, rank);
-        for (const Dim dim : kEach)
-          if (!ranks.dims.has(dim)) EXPECT_EQ(at(first, dim), at(own, dim)) << seed;
+        const GridCoordinates first = coordinates_of(layout, groups.members[g].front()),
+                              own = coordinates_of(layout, rank);
+        for (const Dim dim : kEach) EXPECT_TRUE(ranks.dims.has(dim) || at(first, dim) == at(own, dim)) << seed;
       }
     EXPECT_EQ(std::count(times.begin(), times.end(), 1), ranks_of(layout)) << seed << ": each rank is in one group";
-    EXPECT_TRUE(std::is_sorted(groups.members.begin(), groups.members.end(),
-                               [](const auto& a, const auto& b) { return a.front() < b.front(); }))
-        << seed;
+    EXPECT_TRUE(std::is_sorted(groups.members.begin(), groups.members.end(), [](const auto& a, const auto& b) {
+      return a.front() < b.front();
+    })) << seed;
   }
 }
 

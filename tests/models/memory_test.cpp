@@ -258,7 +258,7 @@ TEST(ResidentMemory, HybridShardingThatAllReducesOnceKeepsAPartialShard) {
   // 1000 parameters over the 4 ranks of a node: 250 in the type that is reduced, if more than one micro-batch adds up.
   ScheduleSpec s = spec_of("zero3");
   s.sync = Sync::kEveryMicroBatch;
-  s.shard_group = ShardGroup::kNode;
+  s.island = Island::kNode;
   EXPECT_EQ(part(resident(s), MemoryUse::kPartialGradientShard), 0);
   const double every = resident(s).total().value;
   s.all_reduce = Sync::kLastMicroBatch;

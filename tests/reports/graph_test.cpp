@@ -127,9 +127,9 @@ std::vector<ScheduleSpec> all_kinds() {
   overlapped.overlap_param_gather = true;
   overlapped.buckets = Buckets::kTensors;
   ScheduleSpec hybrid = sample_schedule("zero3", "hybrid");
-  hybrid.shard_group = ShardGroup::kNode;
+  hybrid.island = Island::kNode;
   ScheduleSpec of_nodes = sample_schedule("diloco", "nodes");
-  of_nodes.replica = Replica::kNode;
+  of_nodes.island = Island::kNode;
   for (const ScheduleSpec& spec : {overlapped, hybrid, of_nodes}) specs.push_back(spec);
   return specs;
 }

@@ -61,15 +61,15 @@ double times_counted(const SteadyPlay& play) {
 
 ScheduleSpec random_local(Random& random) {
   ScheduleSpec spec = sample_schedule(random.integer(0, 1) == 1 ? "diloco" : "local_sgd");
-  spec.replica = random.integer(0, 1) == 1 ? Replica::kNode : Replica::kGroup;
-  spec.inner = random.integer(0, 1) == 1 ? Inner::kDdp : Inner::kZero3;
+  spec.island = random.integer(0, 1) == 1 ? Island::kNode : Island::kGroup;
+  spec.inner = random.integer(0, 1) == 1 ? "ddp" : "zero3";
   spec.inner_updates = random.integer(15, 40);
   spec.overlap = random.integer(0, 1) == 1 ? Overlap::kBackward : Overlap::kNone;
   spec.buckets = static_cast<Buckets>(random.integer(0, 2));
   spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
   spec.communicators = random.integer(1, 2);
   spec.prefetch = random.integer(0, 2);
-  if (spec.inner == Inner::kDdp && random.integer(0, 1) == 1) spec.meeting = Meeting::kHierarchical;
+  if (spec.inner == "ddp" && random.integer(0, 1) == 1) spec.meeting = Meeting::kHierarchical;
   return spec;
 }
 
@@ -140,7 +140,7 @@ TEST(Counted, UpdatesAreWorthWhatTheyAreIfPlayed) {
     const Scenario scenario = random_groups(random);
     const ScheduleSpec spec = random_local(random);
     const std::string what = std::string("seed ") + std::to_string(seed) + " " + spec.name + " " +
-                             name_of(spec.replica) + " " + name_of(spec.inner);
+                             name_of(island_of(spec)) + " " + spec.inner;
     const SteadyPlay counted = played(scenario, spec, kNetworks[seed % 2], true);
     const SteadyPlay all = played(scenario, spec, kNetworks[seed % 2], false);
     EXPECT_EQ(times_counted(all), 0);
@@ -177,8 +177,8 @@ TEST(Counted, AMillionUpdatesCostWhatTwentyDo) {
   Scenario scenario = sample_scenario(1, 4);
   scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
   ScheduleSpec spec = sample_schedule("diloco");
-  spec.replica = Replica::kGroup;
-  for (const Inner inner : {Inner::kDdp, Inner::kZero3}) {
+  spec.island = Island::kGroup;
+  for (const std::string inner : {"ddp", "zero3"}) {
     spec.inner = inner;
     spec.inner_updates = 20;
     const SteadyPlay few = played(scenario, spec, NetworkKind::kSimgrid, true);
@@ -189,8 +189,8 @@ TEST(Counted, AMillionUpdatesCostWhatTwentyDo) {
     const double twenty = 20 * few.measured.update_time.value, million = 1e6 * many.measured.update_time.value;
     const ScheduleInput input{spec, many.costs, many.costs->kinds[0], 4, 1};
     const double U = (million - twenty) / (1e6 - 20);
-    const Seconds expected = inner == Inner::kDdp ? ddp_closed_form(input) : zero3_closed_form(input);
-    EXPECT_NEAR(U / expected.value, 1, 1e-9) << name_of(inner);
+    const Seconds expected = inner == "ddp" ? ddp_closed_form(input) : zero3_closed_form(input);
+    EXPECT_NEAR(U / expected.value, 1, 1e-9) << inner;
     EXPECT_EQ(many.measured.ranks[0].micro_batches_per_update, 4);
   }
 }
@@ -200,8 +200,8 @@ TEST(Counted, ASpanSaysHowManyAndHowLong) {
   Scenario scenario = sample_scenario(1, 2);
   scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
   ScheduleSpec spec = sample_schedule("local_sgd");
-  spec.replica = Replica::kGroup;
-  spec.inner = Inner::kDdp;
+  spec.island = Island::kGroup;
+  spec.inner = "ddp";
   spec.inner_updates = 30;
   const EventGraph graph = build(spec, price(scenario, spec), 2, 1);
   std::vector<Span> counted;
@@ -230,8 +230,8 @@ TEST(Counted, NothingIsWhereMicroBatchesAreDrawnOrTokensAreSpent) {
   Scenario scenario = sample_scenario(2, 2);
   scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
   ScheduleSpec spec = sample_schedule("diloco");
-  spec.replica = Replica::kGroup;
-  spec.inner = Inner::kDdp;
+  spec.island = Island::kGroup;
+  spec.inner = "ddp";
   spec.inner_updates = 30;
   EXPECT_GT(times_counted(played(scenario, spec, NetworkKind::kReference, true)), 0);
   Scenario drawn = scenario;
@@ -254,8 +254,8 @@ TEST(Counted, ReplicasOfUnlikeSpeedsUnderOneCoreArePlayedUntilTheyAreTooMany) {
   scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
   for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = 1.37;
   ScheduleSpec spec = sample_schedule("diloco");
-  spec.replica = Replica::kGroup;
-  spec.inner = Inner::kDdp;
+  spec.island = Island::kGroup;
+  spec.inner = "ddp";
   spec.inner_updates = 30;
   EXPECT_EQ(times_counted(played(scenario, spec, NetworkKind::kSimgrid, true)), 0);
   EXPECT_GT(times_counted(played(scenario, spec, NetworkKind::kReference, true)), 0) << "alone on its links";

@@ -384,7 +384,7 @@ TEST(Interference, ARingBetweenNodesHasTwoChannelsAnAdapter) {
   scenario.training.interference = true;
   for (Device& device : scenario.cluster.nodes[0].devices) device.collective_sms = 24;
   ScheduleSpec spec = sample_schedule("zero3");
-  spec.shard_group = ShardGroup::kNode;
+  spec.island = Island::kNode;
   for (const auto& [adapters, world, replicas] : {std::array{1, 2, 2}, std::array{8, 16, 4}, std::array{16, 24, 8}}) {
     scenario.cluster.nodes[0].nics.count = adapters;
     const auto most = [](const Group& group) {

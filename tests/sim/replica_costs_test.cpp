@@ -62,15 +62,15 @@ Scenario random_sites(Random& random, bool one_shape) {
   return scenario;
 }
 
-ScheduleSpec local(const std::string& name, Replica replica, Inner inner) {
+ScheduleSpec local(const std::string& name, Island replica, const std::string& inner) {
   ScheduleSpec spec = sample_schedule(name);
-  spec.replica = replica;
+  spec.island = replica;
   spec.inner = inner;
   spec.inner_updates = 4;
   spec.overlap = Overlap::kBackward;
   spec.buckets = Buckets::kTensors;
   spec.bucket_cap = Bytes{4 * 0x1p20};
-  spec.broadcast_buffers = inner == Inner::kDdp;
+  spec.broadcast_buffers = inner == "ddp";
   return spec;
 }
 
@@ -78,12 +78,12 @@ ScheduleSpec local(const std::string& name, Replica replica, Inner inner) {
 double alone(const Scenario& scenario, const ScheduleSpec& spec, std::size_t group, NetworkKind network) {
   Scenario one = scenario;
   one.cluster.nodes = {scenario.cluster.nodes[group]};
-  if (spec.replica == Replica::kNode) one.cluster.nodes[0].count = 1;
+  if (spec.island == Island::kNode) one.cluster.nodes[0].count = 1;
   one.cluster.fabric.between_groups.reset();
   ScheduleSpec inside = spec;
-  inside.name = inside.label = name_of(spec.inner);
-  inside.replica = Replica::kGpu;
-  inside.inner = Inner::kNone;
+  inside.name = inside.label = spec.inner;
+  inside.island = Island::kGpu;
+  inside.inner = "";
   inside.inner_updates = 1;
   return play_steady(one, inside, one.training.gradient_accumulation_steps, network).measured.update_time.value;
 }
@@ -110,14 +110,14 @@ void expect_each_its_own(const Scenario& scenario, const ScheduleSpec& spec, Net
 
 TEST(ReplicaCosts, BetweenMeetingsAreThoseOfItsNodesAlone) {
   for (int seed = 0; seed < 30; ++seed)
-    for (const Replica replica : {Replica::kNode, Replica::kGroup})
-      for (const Inner inner : {Inner::kDdp, Inner::kZero3}) {
+    for (const Island replica : {Island::kNode, Island::kGroup})
+      for (const std::string inner : {"ddp", "zero3"}) {
         Random random(seed);
-        const Scenario scenario = random_sites(random, inner == Inner::kZero3);
+        const Scenario scenario = random_sites(random, inner == "zero3");
         ScheduleSpec spec = local(random.integer(0, 1) == 1 ? "diloco" : "local_sgd", replica, inner);
         if (random.integer(0, 2) == 0) spec.overlap = Overlap::kNone;
         expect_each_its_own(scenario, spec, kNetworks[seed % 2],
-                            std::string(name_of(replica)) + " " + name_of(inner) + ", seed " + std::to_string(seed));
+                            std::string(name_of(replica)) + " " + inner + ", seed " + std::to_string(seed));
       }
 }
 
@@ -128,8 +128,8 @@ TEST(ReplicaCosts, ShareTheCoreThatTheirNodesHaveAlone) {
   scenario.cluster.fabric.between_groups.reset();
   scenario.cluster.fabric.oversubscription = 3;
   for (NodeGroup& group : scenario.cluster.nodes) resize(group, 3, 4);
-  for (const Inner inner : {Inner::kDdp, Inner::kZero3})
-    expect_each_its_own(scenario, local("diloco", Replica::kGroup, inner), NetworkKind::kSimgrid, name_of(inner));
+  for (const std::string inner : {"ddp", "zero3"})
+    expect_each_its_own(scenario, local("diloco", Island::kGroup, inner), NetworkKind::kSimgrid, inner);
 }
 
 TEST(ReplicaCosts, TheClosedFormIsThatOfTheSlowestReplica) {
@@ -139,7 +139,7 @@ TEST(ReplicaCosts, TheClosedFormIsThatOfTheSlowestReplica) {
     Scenario scenario = random_sites(random, false);
     scenario.training.interference = false;
     const int steps = scenario.training.gradient_accumulation_steps;
-    const ScheduleSpec spec = local("diloco", seed % 2 == 0 ? Replica::kGroup : Replica::kNode, Inner::kDdp);
+    const ScheduleSpec spec = local("diloco", seed % 2 == 0 ? Island::kGroup : Island::kNode, "ddp");
     const Costs costs = price(scenario, spec);
     const double expected = closed_form({spec, costs, costs.kinds[0], steps, 1}).value;
     const SteadyPlay play = play_steady(scenario, spec, steps, NetworkKind::kSimgrid);
@@ -158,7 +158,7 @@ TEST(ReplicaCosts, AReplicaOfOneGpuIsNotWrapped) {
   Scenario scenario = sites();
   resize(scenario.cluster.nodes[0], 1, 4);
   resize(scenario.cluster.nodes[1], 1, 1);
-  const ScheduleSpec spec = local("diloco", Replica::kGroup, Inner::kDdp);
+  const ScheduleSpec spec = local("diloco", Island::kGroup, "ddp");
   const Costs costs = price(scenario, spec);
   ASSERT_EQ(costs.kinds.size(), 2u);
   EXPECT_EQ(costs.kinds[0].shards, 4);
@@ -177,15 +177,15 @@ TEST(ReplicaCosts, AReplicaHasOneTypeAndCastsNothing) {
                        [](const RankKind& kind) { return kind.casts_gradients || kind.casts_parameters; });
   };
   EXPECT_TRUE(casts(sample_schedule("ddp")));
-  for (const Replica replica : {Replica::kNode, Replica::kGroup})
-    EXPECT_FALSE(casts(local("diloco", replica, Inner::kDdp))) << name_of(replica);
+  for (const Island replica : {Island::kNode, Island::kGroup})
+    EXPECT_FALSE(casts(local("diloco", replica, "ddp"))) << name_of(replica);
 }
 
 TEST(ReplicaCosts, AreAsUncertainAsTheLinksInside) {
   // Replicas are nodes that meet once in a million updates, for less than a hundredth of what they send inside: how
   // well adapters are known changes next to nothing, how well links inside are known does.
   Scenario scenario = sites();
-  ScheduleSpec spec = local("local_sgd", Replica::kNode, Inner::kDdp);
+  ScheduleSpec spec = local("local_sgd", Island::kNode, "ddp");
   spec.overlap = Overlap::kNone;
   spec.inner_updates = 1'000'000;
   const auto spread = [&](double inside, double between) {
@@ -209,9 +209,9 @@ double sent_by_site(double B, double n, double G, bool reduces) {
   return (reduces ? 2 : 1) * (n - 1) / n * B + 2 * (G - 1) / G * B / n;
 }
 
-ScheduleSpec by_site(Replica replica) {
-  ScheduleSpec spec = local("diloco", replica, replica == Replica::kGpu ? Inner::kNone : Inner::kDdp);
-  if (replica == Replica::kGpu) spec.buckets = Buckets::kWhole;
+ScheduleSpec by_site(Island replica) {
+  ScheduleSpec spec = local("diloco", replica, replica == Island::kGpu ? "" : "ddp");
+  if (replica == Island::kGpu) spec.buckets = Buckets::kWhole;
   spec.meeting = Meeting::kHierarchical;
   return spec;
 }
@@ -232,15 +232,15 @@ TEST(MeetingsBySite, SendWhatArithmeticSays) {
   // Sites of 2 x 8 GPUs. Those of one replica hold the same, so nothing is reduced inside; nodes of a site differ.
   const Scenario apart = sites();
   const double B = 2.0 * static_cast<double>(parameter_count(apart.model));
-  EXPECT_NEAR(sent_in_a_meeting(apart, by_site(Replica::kGroup)), sent_by_site(B, 16, 2, false), 1e-3);
-  EXPECT_NEAR(sent_in_a_meeting(apart, by_site(Replica::kNode)), sent_by_site(B, 16, 2, true), 1e-3);
-  EXPECT_NEAR(sent_in_a_meeting(apart, by_site(Replica::kGpu)), sent_by_site(B, 16, 2, true), 1e-3);
+  EXPECT_NEAR(sent_in_a_meeting(apart, by_site(Island::kGroup)), sent_by_site(B, 16, 2, false), 1e-3);
+  EXPECT_NEAR(sent_in_a_meeting(apart, by_site(Island::kNode)), sent_by_site(B, 16, 2, true), 1e-3);
+  EXPECT_NEAR(sent_in_a_meeting(apart, by_site(Island::kGpu)), sent_by_site(B, 16, 2, true), 1e-3);
   // Without sites a node is one: four of 8 GPUs.
   Scenario together = apart;
   together.cluster.fabric.between_groups.reset();
-  EXPECT_NEAR(sent_in_a_meeting(together, by_site(Replica::kGroup)), sent_by_site(B, 8, 4, false), 1e-3);
-  EXPECT_NEAR(sent_in_a_meeting(together, by_site(Replica::kNode)), sent_by_site(B, 8, 4, false), 1e-3);
-  EXPECT_NEAR(sent_in_a_meeting(together, by_site(Replica::kGpu)), sent_by_site(B, 8, 4, true), 1e-3);
+  EXPECT_NEAR(sent_in_a_meeting(together, by_site(Island::kGroup)), sent_by_site(B, 8, 4, false), 1e-3);
+  EXPECT_NEAR(sent_in_a_meeting(together, by_site(Island::kNode)), sent_by_site(B, 8, 4, false), 1e-3);
+  EXPECT_NEAR(sent_in_a_meeting(together, by_site(Island::kGpu)), sent_by_site(B, 8, 4, true), 1e-3);
 }
 
 /// Two sites of one node with 4 GPUs on plain links, 1 Gbit/s and 30 ms apart.
@@ -258,10 +258,10 @@ TEST(MeetingsBySite, TakeWhatArithmeticSays) {
   const Scenario scenario = plain_sites();
   const double P = static_cast<double>(parameter_count(scenario.model));
   const double between = 2 * (5e-6 + 30e-3) + 2 * P / 125e6, inside = 3 * 3e-6 + 1.5 * P / 240e9;
-  for (const Replica replica : {Replica::kGroup, Replica::kGpu}) {
+  for (const Island replica : {Island::kGroup, Island::kGpu}) {
     const ScheduleSpec spec = by_site(replica);
     const Costs costs = price(scenario, spec);
-    const double expected = between + (replica == Replica::kGpu ? 2 : 1) * inside;
+    const double expected = between + (replica == Island::kGpu ? 2 : 1) * inside;
     EXPECT_NEAR(exchange_time({spec, costs, costs.kinds[0], 4, 1}).value, expected, 1e-9) << name_of(replica);
   }
 }
@@ -281,7 +281,7 @@ TEST(MeetingsBySite, AreTheClosedFormOnTheNetworkAndOfAnyShape) {
     const Costs costs = price(scenario, spec);
     const double expected = closed_form({spec, costs, costs.kinds[0], steps, 1}).value;
     const SteadyPlay play = play_steady(scenario, spec, steps, NetworkKind::kSimgrid);
-    EXPECT_NEAR(play.measured.update_time.value / expected, 1, 1e-6) << seed << " " << name_of(spec.replica);
+    EXPECT_NEAR(play.measured.update_time.value / expected, 1, 1e-6) << seed << " " << name_of(island_of(spec));
     ScheduleSpec ring = spec;
     ring.meeting = Meeting::kRing;
     if (scenario.cluster.fabric.between_groups)

@@ -29,10 +29,10 @@ namespace {
 
 constexpr NetworkKind kNetworks[] = {NetworkKind::kReference, NetworkKind::kSimgrid};
 
-ScheduleSpec replicas(const std::string& name, Replica replica, Inner inner, int inner_updates) {
+ScheduleSpec replicas(const std::string& name, Island replica, const std::string& inner, int inner_updates) {
   ScheduleSpec spec = sample_schedule(name);
-  spec.replica = replica;
-  spec.inner = replica == Replica::kGpu ? Inner::kNone : inner;
+  spec.island = replica;
+  spec.inner = replica == Island::kGpu ? "" : inner;
   spec.inner_updates = inner_updates;
   return spec;
 }
@@ -74,20 +74,20 @@ TEST(Replicas, TakeTheirClosedFormWithEveryScheduleInside) {
     Random random(seed);
     const Scenario scenario = random_islands(random);
     for (const char* name : {"diloco", "local_sgd"})
-      for (const Replica replica : {Replica::kGpu, Replica::kNode, Replica::kGroup})
-        for (const Inner inner : {Inner::kDdp, Inner::kZero3}) {
+      for (const Island replica : {Island::kGpu, Island::kNode, Island::kGroup})
+        for (const std::string inner : {"ddp", "zero3"}) {
           ScheduleSpec spec = replicas(name, replica, inner, random.integer(1, 3));
           spec.overlap = random.integer(0, 1) == 1 ? Overlap::kBackward : Overlap::kNone;
           spec.buckets = static_cast<Buckets>(random.integer(0, 2));
           spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
           spec.outer_dtype = static_cast<OuterDtype>(random.integer(0, 3));
-          if (seed % 4 != 0 && replica == Replica::kGpu) continue;  // schedules_test has many of these
+          if (seed % 4 != 0 && replica == Island::kGpu) continue;  // schedules_test has many of these
           const double expected = expected_time(scenario, spec);
           const double simgrid = play_time(scenario, spec, NetworkKind::kSimgrid);
-          const std::string what = std::string(name) + " " + name_of(replica) + " " + name_of(spec.inner);
+          const std::string what = std::string(name) + " " + name_of(replica) + " " + spec.inner;
           EXPECT_NEAR(simgrid / expected, 1, 1e-6) << what << " seed " << seed;
           const NodeGroup& group = scenario.cluster.nodes[0];
-          const bool on_one_link = replica == Replica::kGroup && scenario.cluster.fabric.between_groups;
+          const bool on_one_link = replica == Island::kGroup && scenario.cluster.fabric.between_groups;
           const bool shared = is_sharded_inside(spec) && group.gpus * (on_one_link ? group.count : 1) > 1;
           if (shared || scenario.cluster.fabric.oversubscription > 1) continue;
           EXPECT_NEAR(play_time(scenario, spec, NetworkKind::kReference) / simgrid, 1, 1e-9)
@@ -115,7 +115,7 @@ TEST(Replicas, AMeetingOfShardsIsWhatArithmeticSays) {
   // than its quarter of the link. Before, two fp32 shards (P bytes each) are read and one is written, and after it
   // three read and three written, at 1.6e12 B/s.
   const Scenario scenario = two_sites();
-  ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kZero3, 5);
+  ScheduleSpec spec = replicas("diloco", Island::kGroup, "zero3", 5);
   spec.outer_dtype = OuterDtype::kFp32;
   const double P = static_cast<double>(parameter_count(scenario.model));
   const double meeting = 2 * (5e-6 + 30e-3) + 4 * P / 125e6 + (3 + 6) * P / 1.6e12;
@@ -133,12 +133,12 @@ TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
   // 8 ranks: each edge carries 2 x 7/8 of 2 P bytes, at the window of one adapter, 2 x 4 MiB / 60 ms, or at 125e6 B/s,
   // which is less; of the 2 steps between nodes both cross, 12 are inside nodes, of 3 us.
   const Scenario scenario = two_sites();
-  const ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kDdp, 5);
+  const ScheduleSpec spec = replicas("diloco", Island::kGroup, "ddp", 5);
   const double P = static_cast<double>(parameter_count(scenario.model));
   const Costs costs = price(scenario, spec);
   const ScheduleInput input{spec, costs, costs.kinds[0], 4, 1};
   ASSERT_EQ(exchanges(input).size(), 1u);
-  EXPECT_EQ(exchanges(input)[0].scope, Scope::kWorld);
+  EXPECT_EQ(exchanges(input)[0].ranks, Ranks{kAllData});
   const Seconds ring = collective_time(CollectiveKind::kAllReduce,
                                        collective_cost(CollectiveKind::kAllReduce, costs.parameter_bytes(),
                                                        costs.cluster, costs.world, Algorithm::kRing),
@@ -156,7 +156,7 @@ TEST(Replicas, OfUnequalSizeWaitForTheSlower) {
   // Three nodes here and one there: the larger island also sends its gradients between nodes, and the other waits.
   Scenario scenario = two_sites();
   scenario.cluster.nodes[0].count = 3;
-  const ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kDdp, 4);
+  const ScheduleSpec spec = replicas("diloco", Island::kGroup, "ddp", 4);
   const double expected = expected_time(scenario, spec);  // of the first group
   for (const NetworkKind network : kNetworks) EXPECT_NEAR(play_time(scenario, spec, network) / expected, 1, 1e-6);
 }
@@ -169,7 +169,7 @@ TEST(Replicas, SendAndKeepWhatTheirShardsSay) {
   scenario.model.tie_word_embeddings = false;
   const double P = static_cast<double>(parameter_count(scenario.model));
   const double head = 512.0 * 10000 + 2 * 512;
-  ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kZero3, 4);
+  ScheduleSpec spec = replicas("diloco", Island::kGroup, "zero3", 4);
   spec.outer_dtype = OuterDtype::kFp32;
   const RunResult sharded = run_schedule(scenario, spec, NetworkKind::kReference);
   EXPECT_NEAR(sharded.bytes_sent_per_rank_per_update.value, (6 * P - 2 * head) * 3 / 4 + P / 4, 1e-3);
@@ -180,7 +180,7 @@ TEST(Replicas, SendAndKeepWhatTheirShardsSay) {
   EXPECT_NEAR(sharded.memory_formula.value, 20 * P / 4, 1e-3);
   // DDP in a site: 2 (3/4) 2 P of gradients, and 2 (7/8) 2 P of parameters every fourth update; all is kept whole.
   const RunResult whole =
-      run_schedule(scenario, replicas("diloco", Replica::kGroup, Inner::kDdp, 4), NetworkKind::kReference);
+      run_schedule(scenario, replicas("diloco", Island::kGroup, "ddp", 4), NetworkKind::kReference);
   EXPECT_NEAR(whole.bytes_sent_per_rank_per_update.value, 3 * P + 3.5 * P / 4, 1e-3);
   EXPECT_EQ(whole.memory_parts.part(MemoryUse::kOuterStates), Bytes{8 * P});
   EXPECT_EQ(whole.memory_parts.part(MemoryUse::kOptimizerStates), Bytes{12 * P});
@@ -190,7 +190,7 @@ TEST(Replicas, SendAndKeepWhatTheirShardsSay) {
 TEST(Replicas, GroupsAreTheNodeGroupsAndTheRanksOfOnePlace) {
   Scenario scenario = sample_scenario(2, 2);
   scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
-  const ScheduleSpec spec = replicas("diloco", Replica::kGroup, Inner::kZero3, 2);
+  const ScheduleSpec spec = replicas("diloco", Island::kGroup, "zero3", 2);
   const EventGraph graph = build(spec, price(scenario, spec), 1, 1);
   // The world, which nobody uses, two node groups of 4, four places.
   ASSERT_EQ(graph.groups.size(), 7u);
@@ -256,7 +256,7 @@ TEST(Windows, ThatBindAreToldWithWhatToDo) {
   EXPECT_EQ(warning("window_bound").code, "");
   // Four rings share an adapter, so each has a quarter of it: 2 x 1 MB / 600 us = 3.3 GB/s are more than that.
   ScheduleSpec hybrid = sample_schedule("zero3");
-  hybrid.shard_group = ShardGroup::kNode;
+  hybrid.island = Island::kNode;
   scenario.cluster.fabric.latency = Seconds{300e-6};
   EXPECT_FALSE(bound_window(build(hybrid, price(scenario, hybrid), 1, 1)).has_value());
   EXPECT_TRUE(bound_window(build(scenario.schedules[0], price(scenario, scenario.schedules[0]), 1, 1)).has_value());
@@ -274,8 +274,8 @@ TEST(TrainingStatistics, WhatTimeDoesNotShowIsToldOfEverySchedule) {
   for (const char* name : {"dpu", "wp"})
     EXPECT_EQ(codes(sample_schedule(name)), std::set<std::string>{"stale_gradients"}) << name;
   for (const char* name : {"diloco", "local_sgd"})
-    for (const Replica replica : {Replica::kGpu, Replica::kNode, Replica::kGroup})
-      EXPECT_EQ(codes(replicas(name, replica, Inner::kDdp, 3)), std::set<std::string>{"replicas_drift"}) << name;
+    for (const Island replica : {Island::kGpu, Island::kNode, Island::kGroup})
+      EXPECT_EQ(codes(replicas(name, replica, "ddp", 3)), std::set<std::string>{"replicas_drift"}) << name;
 }
 
 }  // namespace

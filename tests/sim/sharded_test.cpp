@@ -38,12 +38,12 @@ ScheduleSpec random_zero2(Random& random) {
 ScheduleSpec random_zero3(Random& random) {
   ScheduleSpec spec = sample_schedule("zero3");
   spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
-  spec.shard_group = random.integer(0, 1) == 1 ? ShardGroup::kNode : ShardGroup::kWorld;
+  spec.island = random.integer(0, 1) == 1 ? Island::kNode : Island::kWorld;
   spec.reduce_dtype = random.integer(0, 1) == 1 ? Dtype::kFp32 : Dtype::kBf16;
   spec.prefetch = random.integer(0, 3);
   spec.reshard_after_forward = random.integer(0, 2) > 0;
   spec.reshard_after_backward = random.integer(0, 2) > 0;
-  const bool hybrid = spec.shard_group == ShardGroup::kNode;
+  const bool hybrid = spec.island == Island::kNode;
   if (hybrid && random.integer(0, 1) == 1) spec.all_reduce = Sync::kLastMicroBatch;
   return spec;
 }
@@ -84,7 +84,7 @@ TEST(Sharded, Zero3TakesItsClosedFormWithEveryOption) {
     const ScheduleSpec spec = random_zero3(random);
     const double expected = expected_time(scenario, spec);
     // The reference network has no contention, and the rings of a node's GPUs contend for adapters and core.
-    const bool shared = spec.shard_group == ShardGroup::kNode && nodes.count > 1 && nodes.gpus > 1;
+    const bool shared = spec.island == Island::kNode && nodes.count > 1 && nodes.gpus > 1;
     const bool oversubscribed = nodes.count > 1 && scenario.cluster.fabric.oversubscription > 1;
     if (!shared && !oversubscribed) {
       EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kReference) / expected, 1, 1e-6) << "seed " << seed;
@@ -102,7 +102,7 @@ TEST(Sharded, ReductionsOfTheirOwnCommunicatorDoNotQueueWithGathers) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     ScheduleSpec spec = random_zero3(random);
-    spec.shard_group = ShardGroup::kWorld;
+    spec.island = Island::kWorld;
     const double one = update_time(scenario, spec, NetworkKind::kReference);
     spec.communicators = 2;
     const double two = update_time(scenario, spec, NetworkKind::kReference);
@@ -178,7 +178,7 @@ TEST(Sharded, SendsWhatThePapersCount) {
   zero3.reduce_dtype = Dtype::kFp32;
   EXPECT_NEAR(sent(scenario, zero3), 6 * P * 7 / 8, 1e-3);
   // Hybrid: gather (2 P) and reduce-scatter (4 P) of 4 ranks, then 4 P / 4 all-reduced between 2.
-  zero3.shard_group = ShardGroup::kNode;
+  zero3.island = Island::kNode;
   EXPECT_NEAR(sent(scenario, zero3), 6 * P * 3 / 4 + 2 * 1.0 / 2 * P, 1e-3);
 }
 
@@ -228,7 +228,7 @@ TEST(Sharded, HybridShardsMayBeAllReducedOnceAnUpdate) {
   const double P = static_cast<double>(parameter_count(scenario.model));
   ScheduleSpec spec = sample_schedule("zero3");
   spec.sync = Sync::kEveryMicroBatch;
-  spec.shard_group = ShardGroup::kNode;
+  spec.island = Island::kNode;
   spec.reduce_dtype = Dtype::kFp32;
   spec.reshard_after_forward = false;
   const double in_node = 4 * (2 + 4) * P * 3 / 4;
@@ -247,7 +247,7 @@ TEST(Sharded, AsManyCollectivesAreCountedAsAreMade) {
   spec.sync = Sync::kEveryMicroBatch;
   EXPECT_EQ(collectives_of(spec, 4, model), 24 + 24 + 24);
   ScheduleSpec changed = spec;
-  changed.shard_group = ShardGroup::kNode;
+  changed.island = Island::kNode;
   EXPECT_EQ(collectives_of(changed, 4, model), 24 + 24 + 24 + 24);
   changed.all_reduce = Sync::kLastMicroBatch;
   EXPECT_EQ(collectives_of(changed, 4, model), 24 + 24 + 24 + 6);
@@ -315,7 +315,7 @@ TEST(Sharded, GradientsKeptUntilTheLastMicroBatchAreReducedOnce) {
 TEST(Sharded, GroupsAreTheNodesAndTheRanksOfOneIndex) {
   const Scenario scenario = sample_scenario(3, 2);
   ScheduleSpec spec = sample_schedule("zero3");
-  spec.shard_group = ShardGroup::kNode;
+  spec.island = Island::kNode;
   const EventGraph graph = build(spec, price(scenario, spec), 1, 1);
   // The world, which nobody uses, three nodes, two indices.
   ASSERT_EQ(graph.groups.size(), 6u);
@@ -333,8 +333,9 @@ TEST(Sharded, RingsOfANodesGpusShareItsAdapters) {
   for (const int adapters : {4, 2, 1}) {
     Scenario scenario = sample_scenario(2, 4);
     scenario.cluster.nodes[0].nics = {adapters, BytesPerSecond{1e9}, 1, Seconds{0}};
-    const ScheduleSpec spec = sample_schedule("zero3");
-    const PlanRequest request{CollectiveKind::kAllReduce, Bytes{1e6}, 1, Scope::kReplicas};
+    ScheduleSpec spec = sample_schedule("zero3");
+    spec.island = Island::kNode;
+    const PlanRequest request{CollectiveKind::kAllReduce, Bytes{1e6}, 1, {kIslands}};
     EXPECT_NEAR(request_time(price(scenario, spec), request).value, 4.0 / adapters * 1e-3, 1e-12);
   }
 }
@@ -359,7 +360,7 @@ TEST(Sharded, FoldedHybridIsOneRankAndOneFlow) {
   // 4 equal nodes of 2: ranks are alike, and the rings of the two indices, which share the links of their nodes.
   const Scenario scenario = sample_scenario(4, 2);
   ScheduleSpec spec = sample_schedule("zero3");
-  spec.shard_group = ShardGroup::kNode;
+  spec.island = Island::kNode;
   const Folded folded = fold(build(spec, price(scenario, spec), 1, 1));
   ASSERT_EQ(folded.graph.ranks.size(), 1u);
   EXPECT_EQ(folded.graph.ranks[0].multiplicity, 8);
@@ -385,7 +386,7 @@ TEST(Sharded, FoldedHybridTakesTheTimeOfTheWhole) {
       scenario.cluster.nodes[1].nics.bandwidth = 0.3 * scenario.cluster.nodes[0].nics.bandwidth;
     }
     ScheduleSpec spec = random_zero3(random);
-    spec.shard_group = ShardGroup::kNode;
+    spec.island = Island::kNode;
     const EventGraph whole = build(spec, price(scenario, spec), 2, 2);
     const Played all = play(whole, NetworkKind::kSimgrid, {});
     const Played once = play(fold(whole).graph, NetworkKind::kSimgrid, {});

@@ -75,7 +75,7 @@ TEST(TimeToLoss, ReplicasOfMoreThanAGpuWereNotMeasured) {
   Scenario scenario = sample_scenario(2, 4);
   scenario.schedules.push_back(sample_schedule("diloco", "gpu"));
   scenario.schedules.push_back(sample_schedule("diloco", "node"));
-  scenario.schedules.back().replica = Replica::kNode;
+  scenario.schedules.back().island = Island::kNode;
   std::string text = kFile;
   text.replace(text.find("\"dpu\""), 5, "\"diloco\"");
   std::vector<RunResult> results = {result_of("gpu", 1, 100), result_of("node", 1, 100)};

@@ -367,13 +367,13 @@ TEST(Pauses, ShardedParametersAreEvaluatedByAllWhoShareThem) {
   Seconds gathers;
   for (const LayerTime& layer : slow.kinds[0].times)
     gathers += request_time(slow, PlanRequest{CollectiveKind::kAllGather,
-                                              layer.parameters * bytes_of(slow.parameter_dtype), 1, Scope::kWorld});
+                                              layer.parameters * bytes_of(slow.parameter_dtype)});
   const PlacedPause all = placed(pause, zero3, slow, 0);
   EXPECT_EQ(all.ranks, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_GT(all.lasts[0], 3 * gathers);
   EXPECT_LT(all.lasts[0], 3 * (gathers + slow.kinds[0].forward));
   ScheduleSpec hybrid = zero3;
-  hybrid.shard_group = ShardGroup::kNode;
+  hybrid.island = Island::kNode;
   EXPECT_EQ(ranks_in(pause, hybrid, slow), (std::vector<int>{4, 5, 6, 7}));
   EXPECT_EQ(ranks_in(pause, schedule(scenario, "ddp"), slow), (std::vector<int>{5}));
   pause.sequences = 0;
@@ -473,7 +473,7 @@ TEST(SharedLinks, SimgridIsAskedOnlyWhereTwoFlowsCanMeet) {
   const auto graph_of = [](const Scenario& of, const ScheduleSpec& spec) { return build(spec, price(of, spec), 4, 4); };
   EXPECT_EQ(sharing_of(graph_of(scenario, ddp)), Sharing::kNone);
   ScheduleSpec hybrid = sample_schedule("zero3");
-  hybrid.shard_group = ShardGroup::kNode;
+  hybrid.island = Island::kNode;
   Scenario narrow = scenario;
   narrow.cluster.fabric.oversubscription = 2;
   Scenario unlike = scenario;

@@ -57,7 +57,7 @@ Seconds copies_back(const ScheduleInput& input, const Bucket& bucket) {
 Seconds reduction_time(const ScheduleInput& input, const Bucket& bucket) {
   const bool all = is_whole(input.spec) || input.spec.reduction == Reduction::kAllReduce;
   return time_of(input, {all ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter, bucket.bytes, 1,
-                         update_scope(input.spec)});
+                         update_ranks(input.spec)});
 }
 
 /// All parameters cast to the rank's own 16-bit type, where they came in another.
@@ -92,7 +92,7 @@ Seconds buffers_time(const ScheduleInput& input) {
   if (!input.spec.broadcast_buffers || input.kind.shards == 1 || buffers == Bytes{0}) return Seconds{0};
   const int pieces = static_cast<int>(std::ceil(buffers.value / (250 * 0x1p20)));
   return 2 * copy_time(input, buffers) +
-         time_of(input, {CollectiveKind::kBroadcast, buffers, pieces, update_scope(input.spec)});
+         time_of(input, {CollectiveKind::kBroadcast, buffers, pieces, update_ranks(input.spec)});
 }
 
 }  // namespace
@@ -160,7 +160,6 @@ Seconds zero2_closed_form(const ScheduleInput& input) {
   return gradients + shard_optimizer_time(input) + time_of(input, parameter_gather(input)) + taken_time(input);
 }
 
-bool is_hybrid(const ScheduleSpec& spec) { return spec.shard_group == ShardGroup::kNode; }
 
 struct Unit {
   Seconds forward, backward;
@@ -171,8 +170,7 @@ struct Unit {
 
 std::vector<Unit> units_of(const ScheduleInput& input) {
   const ScheduleSpec& spec = input.spec;
-  const Scope scope = is_hybrid(spec) ? Scope::kNode : update_scope(spec);
-  const int shards = shard_ranks(input.costs);
+  const int shards = input.kind.shards;
   std::vector<Unit> units;
   for (const LayerTime& layer : input.kind.times) {
     const Bytes parameters = layer.parameters * bytes_of(input.costs.parameter_dtype);
@@ -183,10 +181,10 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
     unit.backward = layer.backward;
     if (shards > 1) unit.unpack = copy_time(input, parameters);
     if (shards > 1) unit.pack = memory_time(gradients, reduced, input.kind.device);
-    unit.gather = time_of(input, {CollectiveKind::kAllGather, parameters, 1, scope});
-    unit.reduce = time_of(input, {CollectiveKind::kReduceScatter, reduced, 1, scope});
+    unit.gather = time_of(input, {CollectiveKind::kAllGather, parameters, 1, {kIsland}});
+    unit.reduce = time_of(input, {CollectiveKind::kReduceScatter, reduced, 1, {kIsland}});
     if (is_hybrid(spec))
-      unit.share = time_of(input, {CollectiveKind::kAllReduce, reduced / shards, 1, Scope::kReplicas});
+      unit.share = time_of(input, {CollectiveKind::kAllReduce, reduced / shards, 1, {kIslands}});
     unit.stays = !spec.reshard_after_forward;
     units.push_back(unit);
   }
@@ -233,7 +231,7 @@ Seconds sharded_micro_batch_time(const ScheduleInput& input, const std::vector<U
 Seconds zero3_closed_form(const ScheduleInput& input) {
   const ScheduleSpec& spec = input.spec;
   const std::vector<Unit> units = units_of(input);
-  const double shard = input.costs.parameters / shard_ranks(input.costs);
+  const double shard = input.costs.parameters / input.kind.shards;
   Seconds time = optimizer_time(input.costs, shard, input.kind.device, Dtype::kFp32, spec.reduce_dtype);
   const int A = input.accumulation_steps;
   const auto add = [&](int count, bool first, bool last) {
@@ -318,7 +316,7 @@ Accumulated acco_update(const ScheduleInput& input) {
 
 /// U, an update of a rank by itself, or of the slowest replica, for which the others wait when they meet.
 Seconds local_update_time(const ScheduleInput& input) {
-  if (input.spec.replica == Replica::kGpu) return input.accumulation_steps * passes(input) + full_optimizer_time(input);
+  if (island_of(input.spec) == Island::kGpu) return input.accumulation_steps * passes(input) + full_optimizer_time(input);
   Seconds slowest;
   int rank = 0;  // the first of each node group
   for (const NodeGroup& group : input.costs.cluster.nodes) {

@@ -10,6 +10,7 @@
 
 #include "models/collectives/links.hpp"
 #include "models/spec/cluster.hpp"
+#include "tests/support/gpus.hpp"
 
 namespace accosim {
 namespace {
@@ -47,10 +48,10 @@ TEST(Collectives, RingGoesNodeByNode) {
   const Ring ring = whole_ring(c);
   EXPECT_EQ(ring.node, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(ring.node_group, (std::vector<int>{0, 0, 1}));
-  EXPECT_EQ(ring.ranks_here, (std::vector<int>{4, 4, 2}));
+  EXPECT_EQ(ring.gpus, (std::vector<std::vector<int>>{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1}}));
   EXPECT_EQ(ring.ranks, 10);
   const Ring some = ring_of(places_of(c), {1, 4, 5, 9});
-  EXPECT_EQ(some.ranks_here, (std::vector<int>{1, 2, 1}));
+  EXPECT_EQ(some.gpus, (std::vector<std::vector<int>>{{1}, {0, 1}, {1}}));
   EXPECT_EQ(some.ranks, 4);
 }
 
@@ -325,7 +326,7 @@ TEST(Collectives, GpusOverPcieCrowd) {
   Cluster c = node_of_a100();
   c.nodes[0].intra.kind = "pcie";
   c.nodes[0].intra.crowding = 1.5;
-  const auto rate = [&](int ranks) { return ring_bandwidth(c.nodes[0].intra, 8, ranks).value; };
+  const auto rate = [&](int ranks) { return ring_bandwidth(c.nodes[0].intra, 8, first_gpus(ranks)).value; };
   EXPECT_DOUBLE_EQ(rate(2), 300e9);
   EXPECT_DOUBLE_EQ(rate(8), 300e9 / 8);
 }
@@ -402,11 +403,11 @@ TEST(Collectives, FewRanksOfANodeReachTheAdaptersNextToThem) {
   // 8 GPUs and 4 adapters of 10 GB/s: one or two GPUs use one, three or four use two.
   NodeGroup g = group(2, 8);
   g.nics.count = 4;
-  EXPECT_DOUBLE_EQ(node_bandwidth(g, 1).value, 10e9);
-  EXPECT_DOUBLE_EQ(node_bandwidth(g, 2).value, 10e9);
-  EXPECT_DOUBLE_EQ(node_bandwidth(g, 3).value, 20e9);
-  EXPECT_DOUBLE_EQ(node_bandwidth(g, 4).value, 20e9);
-  EXPECT_DOUBLE_EQ(node_bandwidth(g, 8).value, 40e9);
+  EXPECT_DOUBLE_EQ(node_bandwidth(g, first_gpus(1)).value, 10e9);
+  EXPECT_DOUBLE_EQ(node_bandwidth(g, first_gpus(2)).value, 10e9);
+  EXPECT_DOUBLE_EQ(node_bandwidth(g, first_gpus(3)).value, 20e9);
+  EXPECT_DOUBLE_EQ(node_bandwidth(g, first_gpus(4)).value, 20e9);
+  EXPECT_DOUBLE_EQ(node_bandwidth(g, first_gpus(8)).value, 40e9);
 }
 
 }  // namespace

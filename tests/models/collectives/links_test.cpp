@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/spec/cluster.hpp"
+#include "tests/support/gpus.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
@@ -45,26 +46,26 @@ TEST(Links, ARingUsesAllLinksOfABoardAndFewOfAPair) {
   IntraLink board;
   board.kind = "nvlink";
   board.bandwidth = BytesPerSecond{300e9};  // 4 GPUs, 100 GB/s a pair
-  EXPECT_DOUBLE_EQ(ring_bandwidth(board, 4, 2).value, 100e9);
-  EXPECT_DOUBLE_EQ(ring_bandwidth(board, 4, 4).value, 300e9);
+  EXPECT_DOUBLE_EQ(ring_bandwidth(board, 4, first_gpus(2)).value, 100e9);
+  EXPECT_DOUBLE_EQ(ring_bandwidth(board, 4, first_gpus(4)).value, 300e9);
   IntraLink mesh = board;
   mesh.kind = "cube_mesh";
   mesh.bandwidth = BytesPerSecond{150e9};
   mesh.links = cube_mesh();
-  EXPECT_DOUBLE_EQ(ring_bandwidth(mesh, 8, 2).value, 25e9);
-  EXPECT_DOUBLE_EQ(ring_bandwidth(mesh, 8, 4).value, 100e9);
-  EXPECT_DOUBLE_EQ(ring_bandwidth(mesh, 8, 8).value, 150e9);
-  EXPECT_DOUBLE_EQ(exchange_bandwidth(mesh, 8, 2).value, 25e9);
-  EXPECT_DOUBLE_EQ(exchange_bandwidth(mesh, 8, 4).value, 3 * 25e9);  // the weakest pair has one link
+  EXPECT_DOUBLE_EQ(ring_bandwidth(mesh, 8, first_gpus(2)).value, 25e9);
+  EXPECT_DOUBLE_EQ(ring_bandwidth(mesh, 8, first_gpus(4)).value, 100e9);
+  EXPECT_DOUBLE_EQ(ring_bandwidth(mesh, 8, first_gpus(8)).value, 150e9);
+  EXPECT_DOUBLE_EQ(exchange_bandwidth(mesh, 8, first_gpus(2)).value, 25e9);
+  EXPECT_DOUBLE_EQ(exchange_bandwidth(mesh, 8, first_gpus(4)).value, 3 * 25e9);  // the weakest pair has one link
   IntraLink sw = board;
   sw.kind = "nvswitch";
-  EXPECT_DOUBLE_EQ(ring_bandwidth(sw, 8, 2).value, 300e9);
+  EXPECT_DOUBLE_EQ(ring_bandwidth(sw, 8, first_gpus(2)).value, 300e9);
   IntraLink pcie = board;
   pcie.kind = "pcie";
   pcie.bandwidth = BytesPerSecond{30e9};
   pcie.crowding = 0.5;  // 8 GPUs have the root of a quarter of what two have
-  EXPECT_DOUBLE_EQ(ring_bandwidth(pcie, 8, 2).value, 30e9);
-  EXPECT_DOUBLE_EQ(ring_bandwidth(pcie, 8, 8).value, 15e9);
+  EXPECT_DOUBLE_EQ(ring_bandwidth(pcie, 8, first_gpus(2)).value, 30e9);
+  EXPECT_DOUBLE_EQ(ring_bandwidth(pcie, 8, first_gpus(8)).value, 15e9);
 }
 
 TEST(Links, ManyLinksEndTheSearchAll) {

@@ -11,6 +11,7 @@
 #include "models/read/load.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/spec/cluster.hpp"
+#include "tests/support/gpus.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -43,7 +44,7 @@ class NcclChoice : public ::testing::Test {
     for (int node = 0; node < group.count; ++node) {
       ring.node.push_back(node);
       ring.node_group.push_back(0);
-      ring.ranks_here.push_back(group.gpus);
+      ring.gpus.push_back(first_gpus(group.gpus));
       ring.ranks += group.gpus;
     }
     return collective_cost(kind, Bytes{bytes}, cluster, ring);
@@ -153,7 +154,7 @@ TEST_F(NcclChoice, ACollectiveTakesTheSumOfItsTerms) {
       for (const CollectiveKind kind : values_of<CollectiveKind>())
         for (const double bytes : {8.0, kMiB, 1024 * kMiB}) {
           const CollectiveCost cost = NcclChoice::cost(each, kind, bytes);
-          Ring ring = {{0, 1, 2, 3}, {0, 0, 0, 0}, {gpus, gpus, gpus, gpus}, 4 * gpus};
+          Ring ring = {{0, 1, 2, 3}, {0, 0, 0, 0}, std::vector<std::vector<int>>(4, first_gpus(gpus)), 4 * gpus};
           const double time = collective_time(kind, cost, each, ring).value;
           EXPECT_NEAR(cost.terms.sum().value, time, 1e-9 * time) << name_of(kind) << " " << bytes << more;
         }

@@ -1,6 +1,7 @@
 // Does an edge between two nodes carry what may be under way on it, where the wire is long, and does nothing change
 // where it is short?
 #include "models/collectives/window.hpp"
+#include "models/collectives/route.hpp"
 
 #include <gtest/gtest.h>
 
