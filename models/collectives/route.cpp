@@ -1,6 +1,6 @@
-// One fabric: every node has its adapters' rate into a core that never limits or is oversubscribed; node groups that are
-// apart have one link each to all others. All edges of a ring cross the core at once and share it: with equal bytes on
-// each, max-min sharing ends with the slowest adapter or, if the core is what limits, with all of them together.
+// One fabric: every node has its adapters' rate into a core that never limits or is oversubscribed; node groups that
+// are apart have one link each to all others. All edges of a ring cross the core at once and share it: with equal bytes
+// on each, max-min sharing ends with the slowest adapter or, if the core is what limits, with all of them together.
 #include "models/collectives/route.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,8 @@ const NodeGroup& at(const Cluster& cluster, int node_group) {
 Hop adapter_hop(const Cluster& cluster, const Port& port, bool in) {
   const NodeGroup& group = at(cluster, port.node_group);
   // With fewer adapters than GPUs each is a port; with more each GPU has several.
-  return {{LinkName::kAdapter, port.node, port.adapter, in}, node_bandwidth(group, {first_gpu_at(group, port.adapter)})};
+  return {{LinkName::kAdapter, port.node, port.adapter, in},
+          node_bandwidth(group, {first_gpu_at(group, port.adapter)})};
 }
 
 Hop node_hop(const Cluster& cluster, int node, int node_group, bool in) {
@@ -165,7 +166,9 @@ BytesPerSecond edge_wire(CollectiveKind kind, const Cluster& cluster, const Ring
           break;
         }
         case LinkName::kCore:
-          slowest = std::min(slowest, ring.core_share * hop.bandwidth / (edges_of(kind, ring) * rings));
+          // Rings that have their share of it do not count each other.
+          slowest = std::min(
+              slowest, ring.core_share * hop.bandwidth / (edges_of(kind, ring) * (ring.core_share < 1 ? 1 : rings)));
           break;
         case LinkName::kNodeGroup:
           slowest = std::min(slowest, hop.bandwidth / (flows_between_groups(kind, ring, edge) * rings));

@@ -88,8 +88,8 @@ class Ways {
   std::map<LinkName, int> links_;
 };
 
-/// Which of a ring's edges carry bytes: all, of a broadcast, which is a chain, all but the one that closes the ring, and
-/// of a message between a pair the one that leads from its sender.
+/// Which of a ring's edges carry bytes: all, of a broadcast, which is a chain, all but the one that closes the ring,
+/// and of a message between a pair the one that leads from its sender.
 bool is_used(std::size_t edge, std::size_t edges, const PlanRequest& request, bool first_sends_on_first_edge) {
   if (request.kind == CollectiveKind::kBroadcast) return edge + 1 < edges;
   if (request.ranks.pick != Pick::kNext) return true;
@@ -117,7 +117,6 @@ Seconds time_on(const Costs& costs, const PlanRequest& request, const Ring& ring
   const Cluster& cluster = costs.cluster;
   const Bytes bytes = request.bytes / request.count;
   const CollectiveCost cost = collective_cost(request.kind, bytes, cluster, ring);
-  if (is_of_whole_nodes(costs, ring)) return request.count * collective_time(request.kind, cost, cluster, ring);
   if (cost.edge_bytes == Bytes{0}) return request.count * (cost.latency + cost.intra);
   const double rings = 1.0 * costs.ranks() / ring.ranks;
   const BytesPerSecond edge =

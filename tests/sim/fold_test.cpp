@@ -262,7 +262,7 @@ TEST(Fold, WhatTakesTheSharesOfEndedFlowsIsTheSameFoldedOrNot) {
     ProgramBuilder program(tables, {"first", "second"});
     program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{12}});
     program.compute(1, "compute", OpClass::kForward, Seconds{1.3});
-    program.collective(1, "gather", {CollectiveKind::kAllGather, Bytes{5}}, {}, 1);
+    program.collective(1, "gather", {CollectiveKind::kAllGather, Bytes{5}, 1, {kAllData, Pick::kAll, Grid::kTraining, 1}});
     graph.programs = {program.take(1)};
     graph.labels = tables.labels;
     for (Op& op : graph.programs[0].lanes[1]) op.plan = 0;

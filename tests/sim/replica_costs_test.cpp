@@ -82,8 +82,8 @@ double alone(const Scenario& scenario, const ScheduleSpec& spec, std::size_t gro
   one.cluster.fabric.between_groups.reset();
   ScheduleSpec inside = spec;
   inside.name = inside.label = spec.inner;
-  inside.island = Island::kGpu;
-  inside.inner = "";
+  inside.island.reset();
+  inside.inner.clear();
   inside.inner_updates = 1;
   return play_steady(one, inside, one.training.gradient_accumulation_steps, network).measured.update_time.value;
 }
@@ -276,7 +276,7 @@ TEST(MeetingsBySite, AreTheClosedFormOnTheNetworkAndOfAnyShape) {
     if (one.gpus == 1) resize(one, one.count, 2);
     scenario.cluster.nodes.assign(scenario.cluster.nodes.size(), one);
     const int steps = scenario.training.gradient_accumulation_steps;
-    ScheduleSpec spec = by_site(static_cast<Replica>(seed % 3));
+    ScheduleSpec spec = by_site(static_cast<Island>(seed % 3));
     spec.name = spec.label = seed % 2 == 0 ? "diloco" : "local_sgd";
     const Costs costs = price(scenario, spec);
     const double expected = closed_form({spec, costs, costs.kinds[0], steps, 1}).value;

@@ -374,7 +374,7 @@ TEST(Pauses, ShardedParametersAreEvaluatedByAllWhoShareThem) {
   EXPECT_LT(all.lasts[0], 3 * (gathers + slow.kinds[0].forward));
   ScheduleSpec hybrid = zero3;
   hybrid.island = Island::kNode;
-  EXPECT_EQ(ranks_in(pause, hybrid, slow), (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(ranks_in(pause, hybrid, price(scenario, hybrid)), (std::vector<int>{4, 5, 6, 7}));
   EXPECT_EQ(ranks_in(pause, schedule(scenario, "ddp"), slow), (std::vector<int>{5}));
   pause.sequences = 0;
   pause.duration = Seconds{1};
