@@ -236,7 +236,9 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.implementation = scenario.training.implementation;
   costs.world = whole_ring(scenario.cluster);
   costs.layout = layout_of(scenario.cluster, island_of(spec), scenario.training.parallel);
-  costs.sites = layout_of(scenario.cluster, site_of(scenario.cluster), scenario.training.parallel);
+  const bool by_site = spec.meeting == Meeting::kHierarchical;
+  costs.sites =
+      by_site ? layout_of(scenario.cluster, site_of(scenario.cluster), scenario.training.parallel) : costs.layout;
 
   costs.pace.unsteady = scenario.training.unsteady;
   costs.pace.below = cumulative_shares(scenario.training.unsteady.lengths.weights());
@@ -271,7 +273,8 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
                         scenario.training.dropout,
                         scenario.training.autocast != Autocast::kNone,
                         scenario.training.recomputed_blocks};
-      kinds[g].push_back(prices.kind_of(costs, workload, device, own_steps, size_of(costs.layout, {kIsland}, first_rank),
+      kinds[g].push_back(prices.kind_of(costs, workload, device, own_steps,
+                                        size_of(costs.layout, {kIsland}, first_rank),
                                         first_rank + static_cast<int>(gpu)));
     }
     first_rank += group.count * group.gpus;

@@ -52,7 +52,7 @@ struct Costs {
   std::vector<Place> places;  ///< one a rank
   std::vector<int> kind_of;   ///< one a rank
   std::vector<RankKind> kinds;
-  Layout layout, sites;  ///< the ranks' grid; and with a site for an island
+  Layout layout, sites;  ///< the ranks' grid; and where they meet by sites the one with a site for an island
   Ring world;            ///< all ranks
   bool interference = true;
   double parameters = 0;

@@ -61,6 +61,7 @@ Question priced_setting(Question setting) {
   read.parameter_dtype = spec.parameter_dtype;
   read.gradient_dtype = spec.gradient_dtype;
   read.island = spec.island;
+  read.meeting = spec.meeting;
   setting.spec = std::move(read);
   return setting;
 }

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "models/spec/cluster.hpp"
-#include "tests/support/gpus.hpp"
 #include "models/spec/fabrics.hpp"
+#include "tests/support/gpus.hpp"
 
 namespace accosim {
 namespace {

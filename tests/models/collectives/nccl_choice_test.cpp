@@ -11,8 +11,8 @@
 #include "models/read/load.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/spec/cluster.hpp"
-#include "tests/support/gpus.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "tests/support/gpus.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {

@@ -1,7 +1,6 @@
 // Does an edge between two nodes carry what may be under way on it, where the wire is long, and does nothing change
 // where it is short?
 #include "models/collectives/window.hpp"
-#include "models/collectives/route.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 #include <limits>
 
 #include "models/collectives/collectives.hpp"
+#include "models/collectives/route.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/support/random.hpp"

@@ -1,0 +1,89 @@
+// Do groups of any dimensions meet over the links that lie between their GPUs?
+#include "sim/schedules/groups.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
+#include "sim/player/player.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+/// A graph of one program for all ranks, which does nothing but this.
+EventGraph graph_of(const Costs& costs, const std::vector<PlanRequest>& requests) {
+  EventGraph graph;
+  Tables tables;
+  ProgramBuilder program(tables, {"communication"});
+  for (const PlanRequest& request : requests) program.collective(0, "all-reduce", request);
+  graph.programs.push_back(program.take(1));
+  graph.labels = tables.labels;
+  add_groups(graph, costs, tables);
+  return graph;
+}
+
+TEST(Groups, OfTwoGpusANodeShareAdaptersAsTheirPriceSays) {
+  // Two nodes of 4 GPUs with 2 adapters, and two tensor ranks: the data groups are 0, 2, 4, 6 and 1, 3, 5, 7, each next
+  // to both adapters of its node. An all-reduce over 4 ranks of S bytes: an edge carries 2 (3/4) S, half of it through
+  // each adapter, which two groups share: 2 (3/4) S / 2 over b / 2 is 1.5 S / b.
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.cluster.nodes[0].nics = {2, BytesPerSecond{1e9}, 1, Seconds{0}};
+  scenario.cluster.nodes[0].intra = {"nvlink", BytesPerSecond{1e15}, 1, Seconds{0}};
+  scenario.training.parallel.tensor = 2;
+  scenario.training.interference = false;
+  const Costs costs = price(scenario, sample_schedule("ddp"));
+  EXPECT_EQ(members_of(costs.layout, {kAllData}, 3), (std::vector<int>{1, 3, 5, 7}));
+  const PlanRequest request{CollectiveKind::kAllReduce, Bytes{1e6}};
+  const Seconds priced = request_time(costs, request);
+  EXPECT_NEAR(priced.value, 1.5e-3, 1e-6);
+  const EventGraph graph = graph_of(costs, {request});
+  ASSERT_EQ(graph.groups.size(), 2u);
+  EXPECT_EQ(graph.groups[0].plans[0].flows.size(), 4u) << "two edges over two adapters each";
+  EXPECT_NEAR(play(graph, NetworkKind::kSimgrid, {}).end.value, priced.value, 1e-9);
+}
+
+TEST(Groups, AMessageTakesTheEdgeOfItsDirection) {
+  // Two stages on two nodes of one GPU: rank 0 sends to rank 1, or back.
+  Scenario scenario = sample_scenario(2, 1);
+  scenario.training.parallel.pipeline = 2;
+  const Costs costs = price(scenario, sample_schedule("ddp"));
+  const Ranks next{over(Dim::kPipeline), Pick::kNext};
+  const EventGraph graph = graph_of(costs, {{CollectiveKind::kSendRecv, Bytes{1e6}, 1, next},
+                                            {CollectiveKind::kSendRecv, Bytes{1e6}, 1, next, true}});
+  ASSERT_EQ(graph.groups.size(), 2u) << "0 with 1, and 1 with 0 around the end";
+  EXPECT_EQ(graph.groups[0].members, (std::vector<int>{0, 1}));
+  const auto first_link = [&](int group, int plan) {
+    const std::vector<Plan::Flow>& flows = graph.groups[group].plans[plan].flows;
+    EXPECT_EQ(flows.size(), 1u);
+    return graph.links[graph.paths[flows[0].path].links[0]].name;
+  };
+  EXPECT_EQ(first_link(0, 0), "node 0 out");
+  EXPECT_EQ(first_link(0, 1), "node 1 out");
+  EXPECT_EQ(first_link(1, 0), "node 1 out");
+  EXPECT_EQ(first_link(1, 1), "node 0 out");
+}
+
+TEST(Groups, PlanOnlyWhatAMembersProgramAsksFor) {
+  // The world asks for an all-gather, which the islands' groups do not price, and the other way round.
+  Scenario scenario = sample_scenario(2, 2);
+  ScheduleSpec spec = sample_schedule("zero3");
+  spec.island = Island::kNode;
+  const Costs costs = price(scenario, spec);
+  const EventGraph graph = graph_of(
+      costs, {{CollectiveKind::kAllGather, Bytes{1e6}}, {CollectiveKind::kReduceScatter, Bytes{1e6}, 1, {kIsland}}});
+  ASSERT_EQ(graph.groups.size(), 3u) << "all, and two islands";
+  EXPECT_GT(graph.groups[0].plans[0].sent_per_rank, Bytes{0});
+  EXPECT_EQ(graph.groups[0].plans[1].sent_per_rank, Bytes{0});
+  EXPECT_EQ(graph.groups[1].plans[0].sent_per_rank, Bytes{0});
+  EXPECT_GT(graph.groups[2].plans[1].sent_per_rank, Bytes{0});
+  EXPECT_EQ(graph.groups[0].name, "all 4 ranks");
+  EXPECT_EQ(graph.groups[2].name, "the 2 ranks of its node");
+}
+
+}  // namespace
+}  // namespace accosim
