@@ -55,17 +55,17 @@ TEST(Groups, AMessageTakesTheEdgeOfItsDirection) {
   const Ranks next{over(Dim::kPipeline), Pick::kNext};
   const EventGraph graph = graph_of(costs, {{CollectiveKind::kSendRecv, Bytes{1e6}, 1, next},
                                             {CollectiveKind::kSendRecv, Bytes{1e6}, 1, next, true}});
-  ASSERT_EQ(graph.groups.size(), 2u) << "0 with 1, and 1 with 0 around the end";
-  EXPECT_EQ(graph.groups[0].members, (std::vector<int>{0, 1}));
+  ASSERT_EQ(graph.groups.size(), 4u) << "each stage by itself, 0 with 1, and 1 with 0 around the end";
+  EXPECT_EQ(graph.groups[2].members, (std::vector<int>{0, 1}));
   const auto first_link = [&](int group, int plan) {
     const std::vector<Plan::Flow>& flows = graph.groups[group].plans[plan].flows;
     EXPECT_EQ(flows.size(), 1u);
     return graph.links[graph.paths[flows[0].path].links[0]].name;
   };
-  EXPECT_EQ(first_link(0, 0), "node 0 out");
-  EXPECT_EQ(first_link(0, 1), "node 1 out");
-  EXPECT_EQ(first_link(1, 0), "node 1 out");
-  EXPECT_EQ(first_link(1, 1), "node 0 out");
+  EXPECT_EQ(first_link(2, 0), "node 0 out");
+  EXPECT_EQ(first_link(2, 1), "node 1 out");
+  EXPECT_EQ(first_link(3, 0), "node 1 out");
+  EXPECT_EQ(first_link(3, 1), "node 0 out");
 }
 
 TEST(Groups, PlanOnlyWhatAMembersProgramAsksFor) {
