@@ -1,6 +1,7 @@
 #include "sim/graph/builder.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace accosim {
@@ -33,6 +34,22 @@ ProgramBuilder::ProgramBuilder(Tables& tables, std::vector<std::string> lanes) :
   program_.lane_names = std::move(lanes);
 }
 
+int ProgramBuilder::lane(const std::string& name) {
+  std::vector<std::string>& names = program_.lane_names;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<int>(found - names.begin());
+  const int added = static_cast<int>(names.size());
+  names.push_back(name);
+  program_.lanes.emplace_back();
+  for (const int loop : on_all_) {
+    std::vector<Loop::Part>& parts = program_.loops[loop].parts;
+    Op op = program_.lanes[parts[0].lane][parts[0].begin];  // it waits for the same
+    program_.lanes[added].push_back(op);
+    parts.push_back({added, last(added).index, -1});
+  }
+  return added;
+}
+
 OpRef ProgramBuilder::add(int lane, Op op, const std::vector<OpRef>& waits) {
   op.waits = static_cast<std::uint32_t>(program_.waits.size());
   for (const OpRef wait : waits)
@@ -56,8 +73,15 @@ OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Se
   op.kind = OpKind::kCompute;
   op.label = tables_.label(name, cls, micro_batches);
   op.duration = duration;
+  op.ends_pass = micro_batches > 0;
   op.work = index_of(cls == OpClass::kCopy || cls == OpClass::kOptimizer ? memory_work() : work);
   return add(lane, op, waits);
+}
+
+void ProgramBuilder::set_pass(OpRef op, int pass, bool ends) {
+  Op& of = program_.lanes[op.lane][op.index];
+  of.pass = static_cast<std::uint16_t>(pass);
+  of.ends_pass = ends;
 }
 
 OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRequest& request,
@@ -131,6 +155,18 @@ void ProgramBuilder::end_loop(const std::vector<int>& lanes) {
     op.plan = static_cast<int>(program_.loops.rend() - open) - 1;
     part.end = add(part.lane, op, {}).index;
   }
+}
+
+void ProgramBuilder::begin_loop_on_all(int min, const std::string& counted) {
+  std::vector<int> all(program_.lanes.size());
+  std::iota(all.begin(), all.end(), 0);
+  on_all_.push_back(static_cast<int>(program_.loops.size()));
+  begin_loop(all, min, {last(0)}, counted);
+}
+
+void ProgramBuilder::end_loop_on_all() {
+  on_all_.pop_back();
+  end_loop(0);
 }
 
 OpRef ProgramBuilder::last(int lane) const { return {lane, static_cast<int>(program_.lanes[lane].size()) - 1}; }

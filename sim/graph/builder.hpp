@@ -34,9 +34,14 @@ class ProgramBuilder {
   /// `tables` outlives the builder.
   ProgramBuilder(Tables& tables, std::vector<std::string> lanes);
 
+  /// The lane of that name, a new one where there is none. It is part of the open loops that are on all lanes.
+  int lane(const std::string& name);
   /// `work` says how collectives slow it; copies and the optimizer are memory-bound without being told.
   OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, const std::vector<OpRef>& waits = {},
                 int micro_batches = 0, const Work& work = {});
+  /// `op` belongs to a pass over a chunk of the model (Op::pass), and is the last of it for a micro-batch, or not.
+  /// Without that all are of one pass, which ends with each micro-batch.
+  void set_pass(OpRef op, int pass, bool ends);
   /// A collective on the group that the request names; `communicator` tells apart several communicators of the same
   /// ranks.
   OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {},
@@ -56,6 +61,9 @@ class ProgramBuilder {
   void begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits,
                   const std::string& counted = {});
   void end_loop(const std::vector<int>& lanes);
+  /// The same on all lanes, also those that are added before it ends; entered after the last op of lane 0.
+  void begin_loop_on_all(int min, const std::string& counted = {});
+  void end_loop_on_all();
   /// The last op on the lane; {lane, -1} where there is none.
   OpRef last(int lane) const;
 
@@ -68,6 +76,7 @@ class ProgramBuilder {
 
   Tables& tables_;
   Program program_;
+  std::vector<int> on_all_;  // the open loops that are on all lanes
 };
 
 }  // namespace accosim

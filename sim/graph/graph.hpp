@@ -46,14 +46,17 @@ struct OpRef {
 
 struct Op {
   OpKind kind = OpKind::kCompute;
+  bool ends_pass = false;   ///< the next op of its `pass` is of the next micro-batch
   std::uint16_t label = 0;  ///< index in EventGraph::labels
   std::uint32_t waits = 0;  ///< index of its first wait in Program::waits
   std::uint32_t wait_count = 0;
-  Seconds duration;  ///< kCompute, kHost: before the graph's pace changes it
-  int slot = -1;     ///< kCollective, kTransfer: which of the rank's groups. Loops: the group of replicas that decide
-                     ///< together, -1 for the rank alone
-  int plan = 0;      ///< kCollective, kTransfer: which of the group's plans. Loops: index in Program::loops
-  int work = -1;     ///< kCompute: index in Program::works; -1 for what nothing slows
+  std::uint16_t pass = 0;  ///< of class kForward and kBackward: which pass over which chunk of the model, a number that
+                           ///< the program chooses; the n-th time through it is that of micro-batch n
+  Seconds duration;        ///< kCompute, kHost: before the graph's pace changes it
+  int slot = -1;  ///< kCollective, kTransfer: which of the rank's groups. Loops: the group of replicas that decide
+                  ///< together, -1 for the rank alone
+  int plan = 0;   ///< kCollective, kTransfer: which of the group's plans. Loops: index in Program::loops
+  int work = -1;  ///< kCompute: index in Program::works; -1 for what nothing slows
 };
 
 /// A body that repeats until op `until` of this rank has finished, which is checked after every `stride` bodies and at
@@ -155,6 +158,7 @@ struct Rank {
   int program = 0;
   std::vector<int> groups;  ///< by slot
   int multiplicity = 1;     ///< how many real ranks it stands for
+  int replica = -1;         ///< whose micro-batches it computes, where they are drawn; -1: those of its own number
 };
 
 struct EventGraph {
@@ -169,5 +173,11 @@ struct EventGraph {
   /// What forward, backward and pauses take instead of their `duration`. Its kinds of ranks are the programs.
   Pace pace;
 };
+
+/// Rank::replica.
+inline int replica_of(const EventGraph& graph, std::size_t rank) {
+  const int replica = graph.ranks[rank].replica;
+  return replica < 0 ? static_cast<int>(rank) : replica;
+}
 
 }  // namespace accosim

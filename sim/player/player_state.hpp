@@ -2,6 +2,7 @@
 // player.hpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -68,8 +69,13 @@ class Player {
   };
   /// What a rank has come to, where the graph's pace is not steady.
   struct Progress {
-    std::int64_t micro_batches = 0, updates = 0;  // ended
-    MicroBatch now;                               // the one under way
+    std::int64_t updates = 0;          // ended
+    std::vector<std::int64_t> passes;  // by Op::pass: micro-batches whose pass has ended
+    struct Drawn {
+      std::int64_t number = -1;
+      MicroBatch micro_batch;
+    };
+    std::array<Drawn, 8> drawn;  // those under way, by the last digit of their number
     double gpu = 1;
     SlowWindows slow;
   };
@@ -124,7 +130,9 @@ class Player {
   void prepare_ranks();
   /// Of the op under way, begun at `time`.
   double duration_of(const Lane& lane, const Op& op, double time);
-  /// The rank has ended an op: its next micro-batch is another.
+  /// What was drawn of the micro-batch that an op is of.
+  const MicroBatch& drawn_of(std::uint32_t rank, const Op& op);
+  /// The rank has ended an op: the next of its pass may be of another micro-batch.
   void note_end(std::uint32_t rank, const Op& op);
 
   // ---- collectives: player_meetings.cpp ----

@@ -14,12 +14,9 @@ namespace accosim {
 /// The ranks that make one update together: a replica where replicas are local, all ranks otherwise.
 Scope update_scope(const ScheduleSpec& spec);
 
-/// Lanes of a rank whose replica makes updates by itself.
-std::vector<std::string> local_lane_names(const ScheduleInput& input);
-
 /// The updates between two meetings, inner_updates of them: of a rank by itself, its micro-batches and the optimizer on
 /// all parameters; of a larger replica, those of the schedule inside it.
-void add_local_updates(ProgramBuilder& program, const ScheduleInput& input);
+void add_local_updates(ProgramBuilder& program, const RuleInput& input);
 
 /// Parameters that a rank answers for when replicas meet: all, or its shard.
 double exchanged_elements(const ScheduleInput& input);
