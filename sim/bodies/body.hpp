@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,12 @@ enum class Pass : std::uint8_t {
   kHostWork,
 };
 
-/// For an earlier piece of the same list.
+/// For an earlier piece of the same list; or, with `rounds_back`, for what piece `piece` of a round did so many rounds
+/// before. In the first rounds that is the last that `open` did in its place (Piece::stands_for), in `close` the last
+/// round.
 struct Wait {
   int piece = 0;
-  int rounds_back = 0;  ///< 1: for what that piece did in the round before; in the first round for nothing
+  int rounds_back = 0;
 };
 
 /// A tensor that must be there, or whose gradient is, at a share of the piece's time.
@@ -56,6 +59,7 @@ struct Piece {
   std::vector<Wait> waits{};      ///< beside the order of its lane
   std::vector<AtShare> needs{};   ///< parameters, ascending in `at`
   std::vector<AtShare> gives{};   ///< gradients, in the order in which they become ready
+  int stands_for = -1;            ///< in `open`: the piece of a round for which others wait in the next one
   bool ends_pass = false;         ///< the last piece of this pass over its chunk for a micro-batch
   bool ends_micro_batch = false;  ///< the rank has then done all that it does for one
 };
@@ -75,6 +79,9 @@ struct Body {
   std::vector<Piece> finish;  ///< once, between the last gradient and the step
   int opened = 0;             ///< micro-batches that begin in `open`
   int a_round = 1;            ///< and in each round
+  /// Those of a model replica, the first of which decides how many rounds there are until something has ended; none:
+  /// the rank by itself.
+  std::optional<Communicator> replica{};
 };
 
 }  // namespace accosim

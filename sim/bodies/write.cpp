@@ -31,14 +31,6 @@ int number_of(const Piece& piece) { return 4 * piece.chunk + static_cast<int>(pi
 
 using Pieces = std::vector<Piece>;
 
-/// Which pieces of a list others of it wait for in the same round.
-std::vector<bool> awaited_in(const Pieces& pieces) {
-  std::vector<bool> awaited(pieces.size());
-  for (const Piece& piece : pieces)
-    for (const Wait& wait : piece.waits) awaited[wait.piece] = true;
-  return awaited;
-}
-
 /// A number for each tensor of a body.
 class PerTensor {
  public:
@@ -66,7 +58,12 @@ bool has_new(const Pieces& pieces, std::vector<AtShare> Piece::*list, PerTensor&
 class Writer {
  public:
   Writer(ProgramBuilder& program, const Body& body, const Hooks& hooks)
-      : program_(program), body_(body), hooks_(hooks), needed_(body), left_(body) {
+      : program_(program),
+        body_(body),
+        hooks_(hooks),
+        before_(body.round.size(), OpRef{0, -1}),
+        needed_(body),
+        left_(body) {
     for (const std::string& name : body.lanes) lanes_.push_back(program.lane(name));
   }
 
@@ -75,6 +72,11 @@ class Writer {
   void write_list(const Pieces& pieces, OpRef ready);
 
  private:
+  /// A wait for a round before, of an op that is written before what it waits for.
+  struct Later {
+    OpRef of;
+    Wait wait;
+  };
   /// Pieces [begin, end) of one pass, between which nothing but a hook stands.
   struct Run {
     const Pieces& pieces;
@@ -89,7 +91,11 @@ class Writer {
   }
   void write_round(const Often& often);
   void write_loop(const Often& often, int rounds);
+  void add_loop(const Often& often, int rounds);
   void write_other(const Piece& piece);
+  /// Which pieces of a list others wait for.
+  std::vector<bool> awaited_in(const Pieces& pieces) const;
+  void wait_for_pieces(const Piece& piece);
   void write_run(const Run& run);
   void write_needs(const Run& run, const Piece& piece, Seconds begin, Seconds& done);
   int end_of_run(const Pieces& pieces, const std::vector<bool>& awaited, int begin) const;
@@ -102,9 +108,12 @@ class Writer {
   ProgramBuilder& program_;
   const Body& body_;
   const Hooks& hooks_;
-  std::vector<int> lanes_;                     // of the program, by those of the body
-  std::vector<OpRef> refs_;                    // where each piece of the list under way ends
-  std::vector<OpRef> waits_;                   // of the next op
+  std::vector<int> lanes_;     // of the program, by those of the body
+  std::vector<OpRef> refs_;    // where each piece of the list under way ends
+  std::vector<OpRef> before_;  // and each of the round before, or what stands for it
+  std::vector<OpRef> waits_;   // of the next op
+  std::vector<Later> later_;
+  bool runs_on_ = false;                       // inside a loop whose lanes do not meet
   std::map<std::pair<Pass, int>, bool> amid_;  // a pass over a chunk has begun and not ended
   PerTensor needed_;                           // how often forward passes have needed it
   PerTensor left_;                             // how often it will still be given
@@ -228,32 +237,85 @@ void Writer::write_other(const Piece& piece) {
   }
 }
 
+std::vector<bool> Writer::awaited_in(const Pieces& pieces) const {
+  std::vector<bool> awaited(pieces.size());
+  for (const Piece& piece : pieces)
+    for (const Wait& wait : piece.waits)
+      if (wait.rounds_back == 0) awaited[wait.piece] = true;
+  if (&pieces != &body_.round) return awaited;
+  for (const Pieces* list : {&body_.round, &body_.close})
+    for (const Piece& piece : *list)
+      for (const Wait& wait : piece.waits)
+        if (wait.rounds_back > 0) awaited[wait.piece] = true;
+  return awaited;
+}
+
+void Writer::wait_for_pieces(const Piece& piece) {
+  const int lane = lanes_[piece.lane];
+  for (const Wait& wait : piece.waits) {
+    wait_for(wait.rounds_back == 0 ? refs_[wait.piece] : before_[wait.piece]);
+    if (wait.rounds_back > 0 && runs_on_) later_.push_back({{lane, program_.last(lane).index + 1}, wait});
+  }
+}
+
 void Writer::write_list(const Pieces& pieces, OpRef ready) {
   const std::vector<bool> awaited = awaited_in(pieces);
   refs_.assign(pieces.size(), OpRef{0, -1});
   wait_for(ready);
   for (int i = 0, end = 0; i < static_cast<int>(pieces.size()); i = end) {
     const Piece& piece = pieces[i];
-    for (const Wait& wait : piece.waits) wait_for(refs_[wait.piece]);
+    wait_for_pieces(piece);
+    end = is_pass(piece) ? end_of_run(pieces, awaited, i) : i + 1;
     if (!is_pass(piece)) {
       write_other(piece);
       refs_[i] = program_.last(lanes_[piece.lane]);
-      end = i + 1;
-      continue;
+    } else {
+      bool& amid = amid_[{piece.pass, piece.chunk}];
+      const bool ends = pieces[end - 1].ends_pass;
+      write_run({pieces, i, end, !amid && ends});
+      amid = !ends;
     }
-    end = end_of_run(pieces, awaited, i);
-    bool& amid = amid_[{piece.pass, piece.chunk}];
-    const bool ends = pieces[end - 1].ends_pass;
-    write_run({pieces, i, end, !amid && ends});
-    amid = !ends;
+    for (int k = i; k < end; ++k)
+      if (pieces[k].stands_for >= 0) before_[pieces[k].stands_for] = refs_[k];
   }
 }
 
 void Writer::write_round(const Often& often) {
   write_list(body_.round, hooks_.begin ? hooks_.begin(program_) : OpRef{0, -1});
+  before_ = refs_;
   if (hooks_.end) hooks_.end(program_);
-  // Once in `every` micro-batches; each has its part of it, so that a loop of millions stays one body.
   if (often.until.lane >= 0) program_.host(lanes_[0], "drained host", 1.0 / often.every * often.look);
+}
+
+/// Once in `every` micro-batches the host waits for the GPU; each has its part of it, so that a loop of millions stays
+/// one body.
+void Writer::add_loop(const Often& often, int rounds) {
+  if (hooks_into_rounds()) {
+    program_.begin_loop_on_all(rounds);
+    write_round(often);
+    program_.end_loop_on_all();
+    return;
+  }
+  NewLoop loop;
+  loop.lanes = lanes_;
+  loop.min = rounds;
+  loop.until = often.until;
+  if (often.until.lane >= 0) {
+    loop.stride = std::max(1, often.every / body_.a_round);
+    loop.min = (rounds + loop.stride - 1) / loop.stride;
+    loop.decided_by = body_.replica;
+  }
+  loop.runs_on = runs_on_ = lanes_.size() > 1;
+  program_.begin_loop(loop);
+  write_round(often);
+  for (const Later& each : later_) {
+    OpRef op = refs_[each.wait.piece];
+    op.rounds_back = each.wait.rounds_back;
+    program_.add_wait(each.of, op);
+  }
+  later_.clear();
+  runs_on_ = false;
+  program_.end_loop(lanes_[0]);
 }
 
 void Writer::write_loop(const Often& often, int rounds) {
@@ -262,33 +324,15 @@ void Writer::write_loop(const Often& often, int rounds) {
     for (int i = 0; i < rounds; ++i) write_round(often);
     return;
   }
-  const bool on_all = hooks_into_rounds();
-  if (on_all)
-    program_.begin_loop_on_all(rounds);
-  else if (often.until.lane >= 0)
-    program_.begin_loop(lanes_[0], rounds, often.until, often.every);
-  else if (lanes_.size() == 1)
-    program_.begin_loop(lanes_[0], rounds);
-  else
-    program_.begin_loop(lanes_, rounds, {program_.last(lanes_[0])});
-  write_round(often);
-  if (on_all)
-    program_.end_loop_on_all();
-  else
-    program_.end_loop(lanes_[0]);
+  add_loop(often, rounds);
+  for (std::size_t i = 0; i < body_.round.size(); ++i) before_[i] = program_.last(lanes_[body_.round[i].lane]);
 }
 
 void Writer::write(const Often& often) {
-  const int rounds = (often.least - body_.opened) / body_.a_round;
-  if (often.until.lane >= 0) {
-    if (hooks_.first.stands || hooks_.last.stands)
-      throw std::logic_error("which round is the last is not known before");
-    write_list(body_.open, {0, -1});
-    write_loop(often, (rounds + often.every - 1) / often.every);
-    write_list(body_.close, {0, -1});
-    return;
-  }
-  if (rounds == 0) return;
+  if (often.least <= 0) return;
+  const int rounds = std::max(1, (often.least - body_.opened + body_.a_round - 1) / body_.a_round);
+  if (often.until.lane >= 0 && (hooks_.first.stands || hooks_.last.stands || hooks_into_rounds()))
+    throw std::logic_error("which round is the last is not known before");
   write_list(body_.open, {0, -1});
   const bool first = hooks_.first.stands && has_new(body_.round, &Piece::needs, needed_);
   if (hooks_.last.stands) count_gives(body_.close);

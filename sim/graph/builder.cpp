@@ -122,22 +122,38 @@ OpRef ProgramBuilder::pause(int lane) {
 }
 
 void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
-  begin_loop(std::vector<int>{lane}, min, {});
-  program_.loops.back().until = until;
-  program_.loops.back().stride = stride;
+  NewLoop loop;
+  loop.lanes = {lane};
+  loop.min = min;
+  loop.until = until;
+  loop.stride = stride;
+  begin_loop(loop);
 }
 
 void ProgramBuilder::begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits,
                                 const std::string& counted) {
-  Loop loop;
+  NewLoop loop;
+  loop.lanes = lanes;
   loop.min = min;
-  if (!counted.empty()) loop.counted = tables_.label(counted, OpClass::kCounted);
-  for (const int lane : lanes) {
+  loop.waits = waits;
+  loop.counted = counted;
+  begin_loop(loop);
+}
+
+void ProgramBuilder::begin_loop(const NewLoop& written) {
+  Loop loop;
+  loop.min = written.min;
+  loop.stride = written.stride;
+  loop.until = written.until;
+  loop.runs_on = written.runs_on;
+  if (written.decided_by) loop.slot = tables_.slot(*written.decided_by);
+  if (!written.counted.empty()) loop.counted = tables_.label(written.counted, OpClass::kCounted);
+  for (const int lane : written.lanes) {
     Op op;
     op.kind = OpKind::kLoopBegin;
     op.label = tables_.label("loop", OpClass::kMark);
     op.plan = static_cast<int>(program_.loops.size());
-    loop.parts.push_back({lane, add(lane, op, waits).index, -1});
+    loop.parts.push_back({lane, add(lane, op, written.waits).index, -1});
   }
   program_.loops.push_back(std::move(loop));
 }
@@ -167,6 +183,16 @@ void ProgramBuilder::begin_loop_on_all(int min, const std::string& counted) {
 void ProgramBuilder::end_loop_on_all() {
   on_all_.pop_back();
   end_loop(0);
+}
+
+void ProgramBuilder::add_wait(OpRef of, OpRef op) {
+  Op& waits = program_.lanes[of.lane][of.index];
+  const std::vector<OpRef> before(program_.waits.begin() + waits.waits,
+                                  program_.waits.begin() + waits.waits + waits.wait_count);
+  waits.waits = static_cast<std::uint32_t>(program_.waits.size());
+  program_.waits.insert(program_.waits.end(), before.begin(), before.end());
+  program_.waits.push_back(op);
+  ++waits.wait_count;
 }
 
 OpRef ProgramBuilder::last(int lane) const { return {lane, static_cast<int>(program_.lanes[lane].size()) - 1}; }

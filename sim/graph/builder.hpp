@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,18 @@ struct Communicator {
   int number = 0;
 
   bool operator==(const Communicator&) const = default;
+};
+
+/// A loop in full; the fields are those of Loop.
+struct NewLoop {
+  std::vector<int> lanes;  ///< the first decides
+  int min = 1;
+  OpRef until{-1, 0};
+  int stride = 1;
+  std::optional<Communicator> decided_by;  ///< the group whose first member decides; none: the rank by itself
+  bool runs_on = false;
+  std::vector<OpRef> waits;  ///< of every lane, before it enters
+  std::string counted;  ///< what equal repetitions are called that are counted instead of played; empty: all are played
 };
 
 /// Shared by the programs of one graph: the same name or request always gives the same index.
@@ -64,6 +77,9 @@ class ProgramBuilder {
   /// The same on all lanes, also those that are added before it ends; entered after the last op of lane 0.
   void begin_loop_on_all(int min, const std::string& counted = {});
   void end_loop_on_all();
+  void begin_loop(const NewLoop& loop);
+  /// Op `of`, which is written, waits for `op`, too: one that is written later, as that of the round before is.
+  void add_wait(OpRef of, OpRef op);
   /// The last op on the lane; {lane, -1} where there is none.
   OpRef last(int lane) const;
 

@@ -36,8 +36,8 @@ Seconds owner_optimizer_time(const ScheduleInput& input) {
 void add_sharded_optimizer(ProgramBuilder& program, const RuleInput& input, OpRef ready) {
   OpRef sent = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, owner_optimizer_time(input), {ready});
   for (const PlanRequest& request : owners_broadcasts(input))
-    sent = program.collective(kCommunicationLane, "broadcast of " + std::to_string(request.count) + " tensors",
-                              over_copies(input.body, request), {sent});
+    sent =
+        add_over_copies(program, input, "broadcast of " + std::to_string(request.count) + " tensors", request, {sent});
   add_parameters_taken(program, input, sent);
 }
 
@@ -49,9 +49,8 @@ Bytes broadcast_buffers(const ScheduleInput& input) {
   return input.spec.broadcast_buffers && input.kind.shards > 1 ? input.costs.buffers : Bytes{0};
 }
 
-PlanRequest buffers_request(const RuleInput& input, Bytes buffers) {
-  return over_copies(input.body,
-                     {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece))});
+PlanRequest buffers_request(Bytes buffers) {
+  return {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece))};
 }
 
 /// Flattened, sent, and copied out of the flat buffer.
@@ -60,8 +59,7 @@ OpRef add_buffers(ProgramBuilder& program, const RuleInput& input, OpRef wait) {
   if (buffers == Bytes{0}) return wait;
   const Seconds copy = memory_time(buffers, buffers, input.kind.device);
   const OpRef flat = program.compute(kComputeLane, "flatten buffers", OpClass::kCopy, copy, {wait});
-  const OpRef sent =
-      program.collective(kCommunicationLane, "broadcast of buffers", buffers_request(input, buffers), {flat});
+  const OpRef sent = add_over_copies(program, input, "broadcast of buffers", buffers_request(buffers), {flat});
   return program.compute(kComputeLane, "copy buffers back", OpClass::kCopy, copy, {sent});
 }
 

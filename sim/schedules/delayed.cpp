@@ -35,8 +35,7 @@ OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef 
   program.host(kCommunicationLane, "drained host", drain_time(input), {swap});
   if (clone) program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input));
   add_counts(program, input, {kCommunicationLane, -1});
-  program.collective(kCommunicationLane, "reduce-scatter",
-                     over_copies(input.body, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}));
+  add_over_copies(program, input, "reduce-scatter", {CollectiveKind::kReduceScatter, costs.gradient_bytes()});
   if (const Seconds scaling = scaling_time(input); scaling > Seconds{0})
     program.compute(kCommunicationLane, "copy and scale gradients", OpClass::kCopy, scaling);
   program.compute(kCommunicationLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
@@ -45,8 +44,7 @@ OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef 
     program.compute(kCommunicationLane, "prediction", OpClass::kOptimizer, shard_optimizer_time(input));
     program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
   }
-  OpRef end = program.collective(kCommunicationLane, "all-gather",
-                                 over_copies(input.body, {CollectiveKind::kAllGather, costs.parameter_bytes()}));
+  OpRef end = add_over_copies(program, input, "all-gather", {CollectiveKind::kAllGather, costs.parameter_bytes()});
   if (clone) end = program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
   return end;
 }

@@ -2,6 +2,7 @@
 // program. One file each.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "models/price/price.hpp"
@@ -63,8 +64,10 @@ Seconds full_optimizer_time(const ScheduleInput& input);
 /// The mark of an update on the compute lane and, where the play has pauses, the place for one.
 void end_update(ProgramBuilder& program, const ScheduleInput& input);
 
-/// A collective of those that hold the body's parameters, in place of all ranks.
-PlanRequest over_copies(const Body& body, PlanRequest request);
+/// On the communication lane, of those that hold what the rank holds (ParameterSet::copies), whatever scope the request
+/// has.
+OpRef add_over_copies(ProgramBuilder& program, const RuleInput& input, const std::string& name, PlanRequest request,
+                      const std::vector<OpRef>& waits = {});
 /// The all-gather of all parameters by a sharded optimizer, in the pieces that the spec asks for.
 PlanRequest parameter_gather(const ScheduleInput& input);
 /// What ends an update of a sharded optimizer on the compute lane once all parameters are there: nothing, or on a rank

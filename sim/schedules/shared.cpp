@@ -24,9 +24,11 @@ void end_update(ProgramBuilder& program, const ScheduleInput& input) {
   if (!input.costs.pace.pauses.empty()) program.pause(kComputeLane);
 }
 
-PlanRequest over_copies(const Body& body, PlanRequest request) {
-  request.scope = body.sets.front().copies.scope;
-  return request;
+OpRef add_over_copies(ProgramBuilder& program, const RuleInput& input, const std::string& name, PlanRequest request,
+                      const std::vector<OpRef>& waits) {
+  const Communicator& copies = input.body.sets.front().copies;
+  request.scope = copies.scope;
+  return program.collective(kCommunicationLane, name, request, waits, copies.number);
 }
 
 PlanRequest parameter_gather(const ScheduleInput& input) {
@@ -46,14 +48,13 @@ void add_parameters_taken(ProgramBuilder& program, const ScheduleInput& input, O
 }
 
 void add_gather(ProgramBuilder& program, const RuleInput& input, OpRef stepped) {
-  const PlanRequest request = over_copies(input.body, parameter_gather(input));
-  add_parameters_taken(program, input, program.collective(kCommunicationLane, "all-gather", request, {stepped}));
+  add_parameters_taken(program, input,
+                       add_over_copies(program, input, "all-gather", parameter_gather(input), {stepped}));
 }
 
 void add_counts(ProgramBuilder& program, const RuleInput& input, OpRef ready) {
   // One 32-bit counter of micro-batches a rank.
-  const PlanRequest counts = over_copies(input.body, {CollectiveKind::kAllReduce, Bytes{4}});
-  program.collective(kCommunicationLane, "all-reduce of counts", counts, {ready});
+  add_over_copies(program, input, "all-reduce of counts", {CollectiveKind::kAllReduce, Bytes{4}}, {ready});
 }
 
 }  // namespace accosim
