@@ -51,6 +51,10 @@ class ScheduleDot {
   void add_edge(const std::string& from, const std::string& to, const char* style) {
     if (!from.empty() && !to.empty()) edges_.insert(fmt::format("{} -> {} [{}]", from, to, style));
   }
+  /// What waits for an op of a round before is not below it.
+  static const char* style_of(OpRef wait) {
+    return wait.rounds_back > 0 ? "style=dashed, constraint=false, label=\"round before\"" : "style=dashed";
+  }
   const std::string& node(std::size_t program, OpRef op) const { return nodes_[program][op.lane][op.index]; }
 
   void write_lane(std::size_t program, std::size_t lane) {
@@ -62,7 +66,7 @@ class ScheduleDot {
       for (const LaneRow& row : rows_of(schedule_, program, lane, section)) {
         if (row.is == LaneRow::Is::kEnd) end_box();
         if (row.is == LaneRow::Is::kLoop || row.is == LaneRow::Is::kTimes)
-          begin_box(body_of(graph_.programs[program], lane, row));
+          begin_box(body_of(graph_, program, lane, row));
         if (row.is != LaneRow::Is::kOp) continue;
         const std::string name = fmt::format("{}_{}_{}_{}", name_, program, lane, row.op);
         write_node(program, name, ops[row.op], row);
@@ -92,8 +96,9 @@ class ScheduleDot {
         const Op& op = program.lanes[lane][i];
         const std::string& here = nodes_[number][lane][i];
         for (std::uint32_t w = 0; w < op.wait_count; ++w)
-          add_edge(node(number, program.waits[op.waits + w]), here, "style=dashed");
-        if (op.kind == OpKind::kLoopEnd && program.loops[op.plan].until.lane >= 0)
+          add_edge(node(number, program.waits[op.waits + w]), here, style_of(program.waits[op.waits + w]));
+        if (op.kind != OpKind::kLoopEnd || !decider_of(graph_, number, program.loops[op.plan]).asks) continue;
+        if (program.loops[op.plan].until.lane >= 0)
           add_edge(node(number, program.loops[op.plan].until), here, "style=dotted, constraint=false");
       }
   }

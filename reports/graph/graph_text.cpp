@@ -15,9 +15,9 @@ void add_waits(const Program& program, std::size_t lane, const LaneRow& row, std
   for (std::uint32_t w = 0; w < ops[row.op].wait_count; ++w) {
     const OpRef wait = program.waits[ops[row.op].waits + w];
     text += (w == 0 ? "after " : " and ") + place_of(program, wait);
-    if (row.times == 1) continue;
-    const int next = program.waits[ops[row.op + row.stride].waits + w].index;
+    const int next = row.times == 1 ? wait.index : program.waits[ops[row.op + row.stride].waits + w].index;
     if (next != wait.index) text += fmt::format(", {}{}", next, row.times > 2 ? ", ..." : "");
+    text += round_of(wait);
   }
   if (!text.empty()) remarks.push_back(text);
 }
@@ -41,7 +41,7 @@ void write_lane(std::ostream& out, const ScheduleGraph& schedule, std::size_t nu
                            cost_of(schedule.graph, op));
       words = remarks_on(schedule.graph, number, op);
     } else {
-      words = {body_of(program, lane, row)};
+      words = {body_of(schedule.graph, number, lane, row)};
       ++depth;
     }
     if (row.is != LaneRow::Is::kTimes) add_waits(program, lane, row, words);

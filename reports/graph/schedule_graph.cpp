@@ -20,8 +20,10 @@ bool is_sent(const Op& op) { return op.kind == OpKind::kCollective || op.kind ==
 /// Whether nobody could tell two ops apart, wherever they are.
 bool looks_alike(const EventGraph& graph, const Program& program, const Op& a, const Op& b) {
   if (a.kind != b.kind || a.label != b.label || a.slot != b.slot || a.wait_count != b.wait_count) return false;
-  for (std::uint32_t w = 0; w < a.wait_count; ++w)
-    if (program.waits[a.waits + w].lane != program.waits[b.waits + w].lane) return false;
+  for (std::uint32_t w = 0; w < a.wait_count; ++w) {
+    const OpRef &of_a = program.waits[a.waits + w], &of_b = program.waits[b.waits + w];
+    if (of_a.lane != of_b.lane || of_a.rounds_back != of_b.rounds_back) return false;
+  }
   if (is_sent(a)) {
     const PlanRequest &of_a = graph.requests[a.plan], &of_b = graph.requests[b.plan];
     if (of_a.kind != of_b.kind || of_a.count != of_b.count || of_a.ranks != of_b.ranks) return false;
@@ -34,8 +36,9 @@ bool looks_alike(const EventGraph& graph, const Program& program, const Op& a, c
 std::vector<LaneRow> rows_of(const ScheduleGraph& schedule, std::size_t program, std::size_t lane, Section section) {
   const Program& written = schedule.graph.programs[program];
   const std::vector<Op>& ops = written.lanes[lane];
-  const std::size_t updates = schedule.before[program].lanes[lane].size(),
-                    second = schedule.first[program].lanes[lane].size(),
+  // A lane is there once something has been written on it.
+  const auto size_in = [&](const Program& of) { return lane < of.lanes.size() ? of.lanes[lane].size() : 0; };
+  const std::size_t updates = size_in(schedule.before[program]), second = size_in(schedule.first[program]),
                     begin = section == Section::kBefore  ? 0
                             : section == Section::kFirst ? updates
                                                          : second,
@@ -129,19 +132,48 @@ std::vector<std::string> remarks_on(const EventGraph& graph, std::size_t program
   return remarks;
 }
 
-std::string body_of(const Program& program, std::size_t lane, const LaneRow& row) {
+std::string round_of(OpRef wait) {
+  if (wait.rounds_back == 0) return "";
+  return wait.rounds_back == 1 ? " of the round before" : fmt::format(" of {} rounds before", wait.rounds_back);
+}
+
+Decider decider_of(const EventGraph& graph, std::size_t program, const Loop& loop) {
+  if (loop.slot < 0) return {};
+  Decider decider;
+  int only = -1;  // the one for all of these ranks
+  bool by_themselves = true, several = false;
+  for (int r = 0; r < static_cast<int>(graph.ranks.size()); ++r) {
+    const Rank& rank = graph.ranks[r];
+    if (rank.program != static_cast<int>(program)) continue;
+    const int first = graph.groups[rank.groups[loop.slot]].members.front();
+    by_themselves = by_themselves && first == r;
+    decider.asks = decider.asks && graph.ranks[first].program == rank.program;
+    several = several || (only >= 0 && only != first);
+    only = first;
+  }
+  if (!by_themselves) decider.other = several ? "the first rank of its replica" : fmt::format("rank {}", only);
+  return decider;
+}
+
+std::string body_of(const EventGraph& graph, std::size_t number, std::size_t lane, const LaneRow& row) {
+  const Program& program = graph.programs[number];
   if (row.is == LaneRow::Is::kTimes) return fmt::format("{} times these {}", row.times, row.stride);
   const Loop& loop = program.loops[program.lanes[lane][row.op].plan];
   const std::int64_t least = std::int64_t{loop.min} * loop.stride;
   const std::string times = least == 1 ? "once" : fmt::format("{} times", least);
+  const Decider decider = decider_of(graph, number, loop);
   std::string text = "repeat " + times;
-  if (loop.until.lane >= 0)
-    text = fmt::format("repeat at least {}, until {} has ended", times, place_of(program, loop.until));
-  if (loop.stride > 1 && loop.until.lane >= 0) text += fmt::format(" (seen every {} times)", loop.stride);
+  if (!decider.asks)
+    text = fmt::format("repeat at least {}, as often as {} decides", times, decider.other);
+  else if (loop.until.lane >= 0)
+    text = fmt::format("repeat at least {}, until {}{} has ended", times, place_of(program, loop.until),
+                       decider.other.empty() ? "" : " of " + decider.other);
+  if (loop.stride > 1 && (loop.until.lane >= 0 || loop.slot >= 0))
+    text += fmt::format(" (seen every {} times)", loop.stride);
   std::string others;
   for (const Loop::Part& each : loop.parts)
     if (each.lane != static_cast<int>(lane)) others += (others.empty() ? "" : " and ") + program.lane_names[each.lane];
-  if (!others.empty()) text += ", in step with " + others;
+  if (!others.empty()) text += loop.runs_on ? ", as " + others + ", each at its own pace" : ", in step with " + others;
   return loop.counted >= 0 ? text + "; equal ones are counted" : text;
 }
 

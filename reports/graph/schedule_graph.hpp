@@ -44,7 +44,16 @@ std::string cost_of(const EventGraph& graph, const Op& op);
 /// What else there is to say, but for its waits: "copy"; "all 8 ranks".
 std::vector<std::string> remarks_on(const EventGraph& graph, std::size_t program, const Op& op);
 /// "repeat at least 4 times, until communication 7 has ended", of a kLoop; "32 times these 3", of a kTimes.
-std::string body_of(const Program& program, std::size_t lane, const LaneRow& row);
+std::string body_of(const EventGraph& graph, std::size_t program, std::size_t lane, const LaneRow& row);
+/// " of the round before", where an op waits for such a one.
+std::string round_of(OpRef wait);
+
+/// Who decides for a program's ranks how often they repeat a loop.
+struct Decider {
+  std::string other;  ///< "rank 0", or "the first rank of its replica" where there are several; empty: each by itself
+  bool asks = true;   ///< it runs the same program, so it is by this program's awaited op
+};
+Decider decider_of(const EventGraph& graph, std::size_t program, const Loop& loop);
 
 /// As text for a person who asks why it does what it does: of each kind of rank what precedes all updates, and the
 /// second update, lane by lane: the first may lack waits for the one before.

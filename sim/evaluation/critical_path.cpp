@@ -92,20 +92,31 @@ class History {
       // The last run of this op that had ended. A lane's runs end in order.
       const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
                                           [](double time, const Run& earlier) { return time < earlier.end; });
-      const auto after = std::lower_bound(lane.by_op.begin(), lane.by_op.end(),
-                                          std::pair(index, static_cast<std::size_t>(ended - runs.begin())));
-      if (after != lane.by_op.begin() && std::prev(after)->first == index)
+      auto after = std::lower_bound(lane.by_op.begin(), lane.by_op.end(),
+                                    std::pair(index, static_cast<std::size_t>(ended - runs.begin())));
+      // A lane that runs on may have done it in rounds that nobody waited for.
+      const int round = round_awaited(program, {first.lane, first.op}, first.iteration, wait);
+      while (round >= 0 && after != lane.by_op.begin() && std::prev(after)->first == index &&
+             span({at.rank, wait.lane, std::prev(after)->second}, 0).iteration > round)
+        --after;
+      if (round != kNoRound && after != lane.by_op.begin() && std::prev(after)->first == index)
         consider({at.rank, wait.lane, std::prev(after)->second});
     }
     if (any && (*this)[found].end >= arrived - kClose) return true;
     // A body on several lanes begins when the one before has ended on all of them.
-    for (std::size_t lane = 0; lane < lanes_of(at.rank).size(); ++lane) {
-      const std::vector<Run>& runs = lanes_of(at.rank)[lane].runs;
-      const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
-                                          [](double time, const Run& earlier) { return time < earlier.end; });
-      if (ended != runs.begin())
-        consider({at.rank, static_cast<int>(lane), static_cast<std::size_t>(ended - runs.begin()) - 1});
-    }
+    const auto consider_all = [&](int rank) {
+      for (std::size_t lane = 0; lane < lanes_of(rank).size(); ++lane) {
+        const std::vector<Run>& runs = lanes_of(rank)[lane].runs;
+        const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
+                                            [](double time, const Run& earlier) { return time < earlier.end; });
+        if (ended != runs.begin())
+          consider({rank, static_cast<int>(lane), static_cast<std::size_t>(ended - runs.begin()) - 1});
+      }
+    };
+    consider_all(at.rank);
+    if (any && (*this)[found].end >= arrived - kClose) return true;
+    // Or when another rank has decided that there is one.
+    for (const int rank : deciders_of(at.rank)) consider_all(rank);
     return any;
   }
 
@@ -137,6 +148,35 @@ class History {
     }
     for (Lane& lane : lanes) std::sort(lane.by_op.begin(), lane.by_op.end());
     return lanes;
+  }
+
+  static constexpr int kAnyRound = -1, kNoRound = -2;
+  /// Which round of `wait` it is that `op`, in round `iteration` of its own, waits for. kNoRound: of one before the
+  /// first.
+  static int round_awaited(const Program& program, OpRef op, int iteration, OpRef wait) {
+    const auto holds_both = [&](const Loop& loop) { return part_around(loop, op) && part_around(loop, wait); };
+    const auto running = std::find_if(program.loops.begin(), program.loops.end(),
+                                      [&](const Loop& loop) { return loop.runs_on && holds_both(loop); });
+    if (running == program.loops.end()) return kAnyRound;
+    // In a loop inside it the spans count that loop's repetitions.
+    const auto holds = std::count_if(running, program.loops.end(), [&](const Loop& loop) {
+      return part_around(loop, op) || part_around(loop, wait);
+    });
+    const int round = iteration - wait.rounds_back;
+    return holds > 1 ? kAnyRound : round < 0 ? kNoRound : round;
+  }
+
+  /// The ranks that decide for this one how often its loops repeat.
+  std::vector<int> deciders_of(int rank) const {
+    std::vector<int> deciders;
+    const Rank& of = graph_.ranks[rank];
+    for (const Loop& loop : graph_.programs[of.program].loops) {
+      if (loop.slot < 0) continue;
+      const int decider = graph_.groups[of.groups[loop.slot]].members.front();
+      if (decider != rank && std::find(deciders.begin(), deciders.end(), decider) == deciders.end())
+        deciders.push_back(decider);
+    }
+    return deciders;
   }
 
   /// The run that holds span `i`.

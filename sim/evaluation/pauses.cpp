@@ -30,7 +30,8 @@ Seconds evaluation_pass(const ScheduleSpec& spec, const Costs& costs, int kind, 
   const double factor = mean_forward(costs.pace, kind);
   if (!together) return factor * mean.forward;
   for (LayerTime& layer : mean.times) layer.forward = factor * layer.forward;
-  return zero3_forward_time({spec, costs, mean});
+  const Body body = body_of(spec, mean);
+  return zero3_forward_time({{spec, costs, mean}, body});
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 namespace accosim {
 namespace {
 
-/// Of one rank, in the steady updates.
-Worked worked_by(const Pace& pace, int kind, int rank, const RankMeasure& measure) {
+/// Of one rank, in the steady updates, with the micro-batches of its replica.
+Worked worked_by(const Pace& pace, int kind, int replica, const RankMeasure& measure) {
   Worked all;
   for (std::int64_t i = measure.first_micro_batch; i < measure.last_micro_batch; ++i) {
-    const MicroBatch drawn = micro_batch_of(pace, kind, rank, i);
+    const MicroBatch drawn = micro_batch_of(pace, kind, replica, i);
     all.tokens += drawn.tokens;
     all.padded += drawn.padded;
     all.model_flops += drawn.model_flops;
@@ -25,12 +25,12 @@ Worked worked_per_update(const SteadyPlay& play) {
   Worked all;
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const RankMeasure& measure = play.measured.ranks[r];
-    const int kind = graph.ranks[r].program, rank = static_cast<int>(r);
+    const int kind = graph.ranks[r].program, replica = replica_of(graph, r);
     // Where nothing is drawn one micro-batch is as any other.
     const std::int64_t counted = measure.last_micro_batch - measure.first_micro_batch;
     const bool each = pace.unsteady.varies() && counted > 0;
-    const MicroBatch one = micro_batch_of(pace, kind, rank, 0);
-    const Worked worked = each ? worked_by(pace, kind, rank, measure)
+    const MicroBatch one = micro_batch_of(pace, kind, replica, 0);
+    const Worked worked = each ? worked_by(pace, kind, replica, measure)
                                : Worked{one.tokens, one.padded, one.model_flops, one.hardware_flops};
     const double count =
         graph.ranks[r].multiplicity * measure.micro_batches_per_update / (each ? static_cast<double>(counted) : 1);

@@ -1,6 +1,7 @@
 #include "sim/graph/builder.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace accosim {
@@ -33,6 +34,22 @@ ProgramBuilder::ProgramBuilder(Tables& tables, std::vector<std::string> lanes) :
   program_.lane_names = std::move(lanes);
 }
 
+int ProgramBuilder::lane(const std::string& name) {
+  std::vector<std::string>& names = program_.lane_names;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<int>(found - names.begin());
+  const int added = static_cast<int>(names.size());
+  names.push_back(name);
+  program_.lanes.emplace_back();
+  for (const int loop : on_all_) {
+    std::vector<Loop::Part>& parts = program_.loops[loop].parts;
+    Op op = program_.lanes[parts[0].lane][parts[0].begin];  // it waits for the same
+    program_.lanes[added].push_back(op);
+    parts.push_back({added, last(added).index, -1});
+  }
+  return added;
+}
+
 OpRef ProgramBuilder::add(int lane, Op op, const std::vector<OpRef>& waits) {
   op.waits = static_cast<std::uint32_t>(program_.waits.size());
   for (const OpRef wait : waits)
@@ -56,8 +73,15 @@ OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Se
   op.kind = OpKind::kCompute;
   op.label = tables_.label(name, cls, micro_batches);
   op.duration = duration;
+  op.ends_pass = micro_batches > 0;
   op.work = index_of(cls == OpClass::kCopy || cls == OpClass::kOptimizer ? memory_work() : work);
   return add(lane, op, waits);
+}
+
+void ProgramBuilder::set_pass(OpRef op, int pass, bool ends) {
+  Op& of = program_.lanes[op.lane][op.index];
+  of.pass = static_cast<std::uint16_t>(pass);
+  of.ends_pass = ends;
 }
 
 OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRequest& request,
@@ -100,22 +124,38 @@ OpRef ProgramBuilder::pause(int lane) {
 }
 
 void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
-  begin_loop(std::vector<int>{lane}, min, {});
-  program_.loops.back().until = until;
-  program_.loops.back().stride = stride;
+  NewLoop loop;
+  loop.lanes = {lane};
+  loop.min = min;
+  loop.until = until;
+  loop.stride = stride;
+  begin_loop(loop);
 }
 
 void ProgramBuilder::begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits,
                                 const std::string& counted) {
-  Loop loop;
+  NewLoop loop;
+  loop.lanes = lanes;
   loop.min = min;
-  if (!counted.empty()) loop.counted = tables_.label(counted, OpClass::kCounted);
-  for (const int lane : lanes) {
+  loop.waits = waits;
+  loop.counted = counted;
+  begin_loop(loop);
+}
+
+void ProgramBuilder::begin_loop(const NewLoop& written) {
+  Loop loop;
+  loop.min = written.min;
+  loop.stride = written.stride;
+  loop.until = written.until;
+  loop.runs_on = written.runs_on;
+  if (written.decided_by) loop.slot = tables_.slot(*written.decided_by);
+  if (!written.counted.empty()) loop.counted = tables_.label(written.counted, OpClass::kCounted);
+  for (const int lane : written.lanes) {
     Op op;
     op.kind = OpKind::kLoopBegin;
     op.label = tables_.label("loop", OpClass::kMark);
     op.plan = static_cast<int>(program_.loops.size());
-    loop.parts.push_back({lane, add(lane, op, waits).index, -1});
+    loop.parts.push_back({lane, add(lane, op, written.waits).index, -1});
   }
   program_.loops.push_back(std::move(loop));
 }
@@ -133,6 +173,28 @@ void ProgramBuilder::end_loop(const std::vector<int>& lanes) {
     op.plan = static_cast<int>(program_.loops.rend() - open) - 1;
     part.end = add(part.lane, op, {}).index;
   }
+}
+
+void ProgramBuilder::begin_loop_on_all(int min, const std::string& counted) {
+  std::vector<int> all(program_.lanes.size());
+  std::iota(all.begin(), all.end(), 0);
+  on_all_.push_back(static_cast<int>(program_.loops.size()));
+  begin_loop(all, min, {last(0)}, counted);
+}
+
+void ProgramBuilder::end_loop_on_all() {
+  on_all_.pop_back();
+  end_loop(0);
+}
+
+void ProgramBuilder::add_wait(OpRef of, OpRef op) {
+  Op& waits = program_.lanes[of.lane][of.index];
+  const std::vector<OpRef> before(program_.waits.begin() + waits.waits,
+                                  program_.waits.begin() + waits.waits + waits.wait_count);
+  waits.waits = static_cast<std::uint32_t>(program_.waits.size());
+  program_.waits.insert(program_.waits.end(), before.begin(), before.end());
+  program_.waits.push_back(op);
+  ++waits.wait_count;
 }
 
 OpRef ProgramBuilder::last(int lane) const { return {lane, static_cast<int>(program_.lanes[lane].size()) - 1}; }

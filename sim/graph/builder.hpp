@@ -3,12 +3,25 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/graph/graph.hpp"
 
 namespace accosim {
+
+/// A loop in full; the fields are those of Loop.
+struct NewLoop {
+  std::vector<int> lanes;  ///< the first decides
+  int min = 1;
+  OpRef until{-1, 0};
+  int stride = 1;
+  std::optional<Ranks> decided_by;  ///< the group whose first member decides; none: the rank by itself
+  bool runs_on = false;
+  std::vector<OpRef> waits;  ///< of every lane, before it enters
+  std::string counted;  ///< what equal repetitions are called that are counted instead of played; empty: all are played
+};
 
 /// Shared by the programs of one graph: the same name or request always gives the same index.
 struct Tables {
@@ -26,9 +39,14 @@ class ProgramBuilder {
   /// `tables` outlives the builder.
   ProgramBuilder(Tables& tables, std::vector<std::string> lanes);
 
+  /// The lane of that name, a new one where there is none. It is part of the open loops that are on all lanes.
+  int lane(const std::string& name);
   /// `work` says how collectives slow it; copies and the optimizer are memory-bound without being told.
   OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, const std::vector<OpRef>& waits = {},
                 int micro_batches = 0, const Work& work = {});
+  /// `op` belongs to a pass over a chunk of the model (Op::pass), and is the last of it for a micro-batch, or not.
+  /// Without that all are of one pass, which ends with each micro-batch.
+  void set_pass(OpRef op, int pass, bool ends);
   /// A collective on the group that the request names. Of a pair each of the two names the other: the request is one.
   OpRef collective(int lane, const std::string& name, const PlanRequest& request, const std::vector<OpRef>& waits = {});
   OpRef mark(int lane, Mark mark);
@@ -46,6 +64,12 @@ class ProgramBuilder {
   void begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits,
                   const std::string& counted = {});
   void end_loop(const std::vector<int>& lanes);
+  /// The same on all lanes, also those that are added before it ends; entered after the last op of lane 0.
+  void begin_loop_on_all(int min, const std::string& counted = {});
+  void end_loop_on_all();
+  void begin_loop(const NewLoop& loop);
+  /// Op `of`, which is written, waits for `op`, too: one that is written later, as that of the round before is.
+  void add_wait(OpRef of, OpRef op);
   /// The last op on the lane; {lane, -1} where there is none.
   OpRef last(int lane) const;
 
@@ -58,6 +82,7 @@ class ProgramBuilder {
 
   Tables& tables_;
   Program program_;
+  std::vector<int> on_all_;  // the open loops that are on all lanes
 };
 
 }  // namespace accosim

@@ -43,36 +43,55 @@ enum class OpClass : std::uint8_t {
 struct OpRef {
   int lane = 0;
   int index = 0;
+  int rounds_back = 0;  ///< of a wait between lanes that run on (Loop::runs_on): so many rounds before the waiting op's
 };
 
 struct Op {
   OpKind kind = OpKind::kCompute;
+  bool ends_pass = false;   ///< the next op of its `pass` is of the next micro-batch
   std::uint16_t label = 0;  ///< index in EventGraph::labels
   std::uint32_t waits = 0;  ///< index of its first wait in Program::waits
   std::uint32_t wait_count = 0;
-  Seconds duration;  ///< kCompute, kHost: before the graph's pace changes it
-  int slot = -1;     ///< kCollective, kTransfer: which of the rank's groups. Loops: the group of replicas that decide
-                     ///< together, -1 for the rank alone
-  int plan = 0;      ///< kCollective, kTransfer: which of the group's plans. Loops: index in Program::loops
-  int work = -1;     ///< kCompute: index in Program::works; -1 for what nothing slows
+  std::uint16_t pass = 0;  ///< of class kForward and kBackward: which pass over which chunk of the model, a number that
+                           ///< the program chooses; the n-th time through it is that of micro-batch n
+  Seconds duration;        ///< kCompute, kHost: before the graph's pace changes it
+  int slot = -1;           ///< kCollective, kTransfer: which of the rank's groups
+  int plan = 0;            ///< kCollective, kTransfer: which of the group's plans. Loops: index in Program::loops
+  int work = -1;           ///< kCompute: index in Program::works; -1 for what nothing slows
 };
 
 /// A body that repeats until op `until` of this rank has finished, which is checked after every `stride` bodies and at
 /// least `min` times. A check less than kTie before that moment counts as after it. With until.lane < 0 the body
 /// repeats min x stride times; where it then has a label for it, repetitions that have become equal on all ranks that
 /// meet in them are counted instead of played, but for the last few (kPlayedAfter).
+///
+/// With a `slot` the first member of that group decides, by its own `until`, and all others do as many bodies: theirs
+/// is never asked. Whoever comes to the end of a body before it is known whether there is a next one waits for that and
+/// for nothing else. The members' loops of one group have the same `min` and `stride` and are entered in one order.
 struct Loop {
   int min = 1;
   int stride = 1;
   OpRef until{-1, 0};
+  int slot = -1;     ///< which of the rank's groups has the first member that decides; -1: the rank by itself
   int counted = -1;  ///< index in EventGraph::labels, of a label of class kCounted; -1: every repetition is played
+  /// No lane begins a repetition before all have ended the one before; or each goes on with its own next round. A wait
+  /// for an op of such a body is over when the awaited lane is past that op in the waiting lane's round (or in the one
+  /// `rounds_back` before it, or is in a later one); before the first round there is nothing to wait for.
+  bool runs_on = false;
   struct Part {
     int lane, begin, end;  ///< indices of the kLoopBegin and the kLoopEnd on that lane
   };
-  std::vector<Part> parts;  ///< one a lane, the first decides when all have ended
+  std::vector<Part> parts;  ///< one a lane, the first decides: when all have ended, or where lanes run on by itself
 };
 inline constexpr Seconds kTie{1e-9};
 inline constexpr int kPlayedAfter = 4;
+
+/// The part of the loop's body that holds the op; null where none does.
+inline const Loop::Part* part_around(const Loop& loop, OpRef op) {
+  for (const Loop::Part& part : loop.parts)
+    if (part.lane == op.lane && part.begin < op.index && op.index < part.end) return &part;
+  return nullptr;
+}
 
 struct Program {
   std::vector<std::string> lane_names;
@@ -149,6 +168,7 @@ struct Rank {
   int program = 0;
   std::vector<int> groups;  ///< by slot; -1 where it is in none
   int multiplicity = 1;     ///< how many real ranks it stands for
+  int replica = -1;         ///< whose micro-batches it computes, where they are drawn; -1: those of its own number
 };
 
 struct EventGraph {
@@ -163,5 +183,11 @@ struct EventGraph {
   /// What forward, backward and pauses take instead of their `duration`. Its kinds of ranks are the programs.
   Pace pace;
 };
+
+/// Rank::replica.
+inline int replica_of(const EventGraph& graph, std::size_t rank) {
+  const int replica = graph.ranks[rank].replica;
+  return replica < 0 ? static_cast<int>(rank) : replica;
+}
 
 }  // namespace accosim

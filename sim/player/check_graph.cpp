@@ -5,110 +5,20 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
+#include "sim/player/check_loops.hpp"
 #include "sim/player/player.hpp"
 
 namespace accosim {
 namespace {
 
-template <typename... Args>
-void require(bool good, fmt::format_string<Args...> what, Args&&... args) {
-  if (!good) throw std::logic_error("event graph: " + fmt::format(what, std::forward<Args>(args)...));
-}
-
-bool has_op(const Program& program, OpRef ref) {
-  return ref.lane >= 0 && ref.lane < static_cast<int>(program.lanes.size()) && ref.index >= 0 &&
-         ref.index < static_cast<int>(program.lanes[ref.lane].size());
-}
-
-bool inside(const Loop& loop, OpRef ref) {
-  for (const Loop::Part& part : loop.parts)
-    if (part.lane == ref.lane && part.begin < ref.index && ref.index < part.end) return true;
-  return false;
-}
-
-/// Goes through the program as a player would that repeats every body once and waits for the awaited op at its end:
-/// whatever then stands still waits for itself. Collectives are taken as met.
-void check_can_end(const Program& program, std::size_t p) {
-  std::vector<int> position(program.lanes.size(), 0);
-  const auto passed = [&](OpRef ref) { return position[ref.lane] > ref.index; };
-  const auto ready = [&](const Op& op) {
-    for (std::uint32_t w = 0; w < op.wait_count; ++w)
-      if (!passed(program.waits[op.waits + w])) return false;
-    if (op.kind != OpKind::kLoopEnd) return true;
-    const Loop& loop = program.loops[op.plan];
-    if (loop.until.lane >= 0 && !passed(loop.until)) return false;
-    return std::all_of(loop.parts.begin(), loop.parts.end(),
-                       [&](const Loop::Part& part) { return position[part.lane] >= part.end; });
-  };
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
-      for (const auto& ops = program.lanes[lane];
-           position[lane] < static_cast<int>(ops.size()) && ready(ops[position[lane]]); ++position[lane])
-        moved = true;
-  }
-  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
-    require(position[lane] == static_cast<int>(program.lanes[lane].size()),
-            "op {} of lane {} of program {} waits for something that waits for it", position[lane], lane, p);
-}
-
-/// The innermost loop around each op of a lane, -1 outside of all.
-std::vector<int> loops_around(const Program& program, std::size_t lane) {
-  std::vector<int> around, open;
-  for (const Op& op : program.lanes[lane]) {
-    if (op.kind == OpKind::kLoopEnd && !open.empty()) open.pop_back();
-    around.push_back(open.empty() ? -1 : open.back());
-    if (op.kind == OpKind::kLoopBegin) open.push_back(op.plan);
-  }
-  return around;
-}
-
-/// Whether a body can move time on: a collective, or an op of some duration.
-bool takes_time(const Program& program, const Loop& loop) {
-  for (const Loop::Part& part : loop.parts)
-    for (int i = part.begin + 1; i < part.end; ++i) {
-      const Op& op = program.lanes[part.lane][i];
-      if (op.slot >= 0 || op.duration > Seconds{0}) return true;
-    }
-  return false;
-}
-
-void check_loops(const Program& program, std::size_t p) {
-  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
-    for (const Op& op : program.lanes[lane])
-      require((op.kind != OpKind::kLoopBegin && op.kind != OpKind::kLoopEnd) ||
-                  (op.plan >= 0 && op.plan < static_cast<int>(program.loops.size())),
-              "lane {} of program {} has the mark of a loop that is not there", lane, p);
-  for (std::size_t l = 0; l < program.loops.size(); ++l) {
-    const Loop& loop = program.loops[l];
-    require(!loop.parts.empty() && loop.min >= 1 && loop.stride >= 1,
-            "loop {} of program {} has no part or no repetition", l, p);
-    for (const Loop::Part& part : loop.parts) {
-      require(
-          has_op(program, {part.lane, part.begin}) && has_op(program, {part.lane, part.end}) && part.begin < part.end,
-          "loop {} of program {} is out of range", l, p);
-      const Op& begin = program.lanes[part.lane][part.begin];
-      const Op& end = program.lanes[part.lane][part.end];
-      require(begin.kind == OpKind::kLoopBegin && end.kind == OpKind::kLoopEnd && begin.plan == static_cast<int>(l) &&
-                  end.plan == begin.plan && end.slot == begin.slot,
-              "loop {} of program {} does not begin and end where it says", l, p);
-    }
-    require(loop.counted < 0 || (loop.until.lane < 0 && loop.parts.size() == program.lanes.size()),
-            "loop {} of program {} is counted, and has no fixed number of repetitions on all lanes", l, p);
-    if (loop.until.lane < 0) continue;
-    require(has_op(program, loop.until), "loop {} of program {} waits for an op that is not there", l, p);
-    require(!inside(loop, loop.until), "loop {} of program {} waits for an op of its own body", l, p);
-    require(takes_time(program, loop), "loop {} of program {} waits without time going on", l, p);
-  }
-}
-
 void check_program(const EventGraph& graph, std::size_t p) {
   const Program& program = graph.programs[p];
   require(program.lane_names.size() == program.lanes.size(), "program {} has unnamed lanes", p);
-  check_loops(program, p);
-  std::vector<std::vector<int>> around;
-  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) around.push_back(loops_around(program, lane));
+  const std::vector<bool> asks = loops_asked_by(graph, p);
+  check_loops(program, p, asks);
+  const LoopsAround around = loops_around(program);
   for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
     for (std::size_t i = 0; i < program.lanes[lane].size(); ++i) {
       const Op& op = program.lanes[lane][i];
@@ -122,13 +32,11 @@ void check_program(const EventGraph& graph, std::size_t p) {
       for (std::uint32_t w = 0; w < op.wait_count; ++w) {
         const OpRef wait = program.waits[op.waits + w];
         require(has_op(program, wait), "op {} of lane {} waits for an op that is not there", i, lane);
-        const int loop = around[wait.lane][wait.index];
-        require(loop < 0 || inside(program.loops[loop], here), "op {} of lane {} waits for one repetition of a loop", i,
-                lane);
+        check_wait(program, around, here, wait);
       }
     }
   }
-  check_can_end(program, p);
+  check_can_end(program, p, asks);
 }
 
 void check_ranks(const EventGraph& graph) {
@@ -143,9 +51,11 @@ void check_ranks(const EventGraph& graph) {
           continue;
         }
         if (op.slot >= static_cast<int>(most[p].size())) most[p].resize(op.slot + 1, -1);
-        if (op.kind == OpKind::kCollective || op.kind == OpKind::kTransfer)
-          most[p][op.slot] = std::max(most[p][op.slot], op.plan);
+        most[p][op.slot] = std::max(most[p][op.slot], op.plan);
       }
+  for (std::size_t p = 0; p < graph.programs.size(); ++p)
+    for (const Loop& loop : graph.programs[p].loops)
+      if (loop.slot >= static_cast<int>(most[p].size())) most[p].resize(loop.slot + 1, -1);
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const Rank& rank = graph.ranks[r];
     require(rank.program >= 0 && rank.program < static_cast<int>(graph.programs.size()), "rank {} has no program", r);
@@ -179,6 +89,7 @@ void check_ranks(const EventGraph& graph) {
 void check_graph(const EventGraph& graph) {
   for (std::size_t p = 0; p < graph.programs.size(); ++p) check_program(graph, p);
   check_ranks(graph);
+  check_deciders(graph);
 }
 
 }  // namespace accosim

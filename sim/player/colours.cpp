@@ -75,12 +75,27 @@ void colour_groups(const EventGraph& graph, const std::vector<Use>& uses, Apart 
   colours.groups = numbers.size();
 }
 
-/// First colours of ranks: their programs, and which of the pauses are theirs; or a number of its own.
+/// By program: where its ranks have the groups whose first member decides how often loops repeat.
+std::vector<std::vector<int>> deciding_slots(const EventGraph& graph) {
+  std::vector<std::vector<int>> slots;
+  for (const Program& program : graph.programs) {
+    std::vector<int>& of = slots.emplace_back();
+    for (const Loop& loop : program.loops)
+      if (loop.slot >= 0 && std::find(of.begin(), of.end(), loop.slot) == of.end()) of.push_back(loop.slot);
+  }
+  return slots;
+}
+
+/// First colours of ranks: their programs, whether they decide for others, and which of the pauses are theirs; or a
+/// number of its own.
 void colour_ranks(const EventGraph& graph, Apart apart, Colours& colours) {
+  const std::vector<std::vector<int>> deciding = deciding_slots(graph);
   Numbering<std::vector<int>> numbers;
   std::vector<int> signature;
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     signature = {graph.ranks[r].program, apart == Apart::kRanks ? static_cast<int>(r) : -1};
+    for (const int slot : deciding[graph.ranks[r].program])
+      signature.push_back(graph.groups[graph.ranks[r].groups[slot]].members.front() == static_cast<int>(r) ? 1 : 0);
     for (const PlacedPause& pause : graph.pace.pauses)
       signature.push_back(pause.ranks.empty() || holds(pause.ranks, static_cast<int>(r)) ? 1 : 0);
     colours.rank.push_back(numbers.of(signature));

@@ -48,6 +48,9 @@ Folded fold(EventGraph graph) {
         for (const int member : all_groups[group].members) members.push_back(colours.rank[member]);
         std::sort(members.begin(), members.end());
         members.erase(std::unique(members.begin(), members.end()), members.end());
+        // The first member may decide for the others.
+        const int decider = colours.rank[all_groups[group].members.front()];
+        std::iter_swap(members.begin(), std::find(members.begin(), members.end(), decider));
         folded.graph.groups.push_back(std::move(all_groups[group]));
         folded.graph.groups.back().members = std::move(members);
       }

@@ -21,7 +21,7 @@ bool is_plain(const Program& program, const Loop& loop, const Pace& pace) {
   const auto lane = loop.parts[0].lane;
   const auto begin = loop.parts[0].begin;
   const auto end = loop.parts[0].end;
-  if (program.lanes[lane][begin].slot >= 0 || program.lanes[lane][end].wait_count > 0) return false;
+  if (loop.slot >= 0 || program.lanes[lane][end].wait_count > 0) return false;
   for (int i = begin + 1; i < end; ++i) {
     const Op& op = program.lanes[lane][i];
     if ((op.kind != OpKind::kCompute && op.kind != OpKind::kHost) || op.wait_count > 0) return false;
@@ -69,7 +69,8 @@ Player::Player(const EventGraph& graph, MakeNetwork make, const SpanSink& sink, 
     loads_.resize(graph.ranks.size());
     running_.resize(lanes_.size());
   }
-  decisions_.resize(graph.groups.size());
+  entered_.resize(met_.size());
+  decided_.resize(graph.groups.size());
   find_circles();
 }
 
@@ -158,6 +159,7 @@ void Player::work_off() {
 }
 
 bool Player::waits_over(const Lane& lane, const Op& op) const {
+  if (lane.running_on >= 0) return waits_over_in_rounds(lane, op);
   const OpRef* wait = program_of(lane.rank).waits.data() + op.waits;
   const std::uint32_t first = first_lane_[lane.rank];
   for (std::uint32_t i = 0; i < op.wait_count; ++i)
@@ -188,14 +190,11 @@ void Player::proceed(std::uint32_t id, double time) {
           enter_plain_loop(id, op, time);
           return;
         }
-        lane.iteration = 0;
-        loops_[first_loop_[lane.rank] + op.plan].iteration = 0;
-        if (!repetitions_.empty() && program_of(lane.rank).loops[op.plan].counted >= 0) repetitions_[lane.rank] = {};
-        finish(id, time);
+        enter_loop(id, op, time);
         break;
       case OpKind::kLoopEnd:
         lane.state = State::kLoopEnd;
-        end_body(lane.rank, op, time);
+        end_body(id, op, time);
         return;
     }
   }
@@ -277,8 +276,8 @@ void Player::timer_event(std::uint32_t slot, double event_time) {
       pool_[timer.meeting].due = -1;
       part_done(timer.meeting);
       break;
-    case Timer::kDecision: decide(timer.rank, timer.loop, timer.time, true); break;
-    case Timer::kCounted: begin_body(timer.rank, timer.loop, event_time); break;
+    case Timer::kDecision: decide(timer.lane, timer.loop, timer.time, true); break;
+    case Timer::kCounted: begin_body(timer.lane, timer.loop, event_time); break;
   }
 }
 

@@ -116,9 +116,10 @@ bool Player::counts(std::uint32_t rank, std::uint32_t loop_index, double time) {
     span.period = Seconds{circle.period};
     span.end = span.begin + span.period;
     if (sink_) sink_(span);
-    state.iteration += 1 + static_cast<std::int32_t>(circle.counted);
+    state.iteration += static_cast<std::int32_t>(circle.counted);
     const double then = time + static_cast<double>(circle.counted) * circle.period;
-    heap_.push({then, add_timer({Timer::kCounted, 0, rank, loop_index, then})});
+    heap_.push({then, add_timer({Timer::kCounted, 0, first_lane_[rank] + static_cast<std::uint32_t>(head.lane),
+                                 loop_index, then})});
     mine.ends.clear();
     if (++circle.ranks_done == circle.ranks.size()) {
       circle.after = -1;

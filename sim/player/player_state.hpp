@@ -2,6 +2,7 @@
 // player.hpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,6 +18,7 @@
 namespace accosim {
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
+inline constexpr auto kNoDecision = static_cast<std::uint32_t>(-1);
 
 /// Plays one graph once.
 class Player {
@@ -34,13 +36,23 @@ class Player {
     std::uint32_t rank = 0;
     State state = State::kFree;
     std::int32_t iteration = 0;
-    double arrived = 0;  // when the op at `position` could start but for other ranks
-    double ended = 0;    // when the op before it ended
-    double due = 0;      // when what runs on it will end; an event at another time has been overtaken
+    std::int32_t running_on = -1;  // the loop around it whose lanes run on
+    std::int32_t round = 0;        // of that loop
+    double arrived = 0;            // when the op at `position` could start but for other ranks
+    double ended = 0;              // when the op before it ended
+    double due = 0;                // when what runs on it will end; an event at another time has been overtaken
   };
   struct LoopState {
     std::int32_t iteration = 0;
-    std::uint32_t parts_at_end = 0;
+    std::uint32_t parts_at_end = 0;        // of this repetition; where lanes run on, that have left
+    std::uint32_t decision = kNoDecision;  // the number of its bodies, where others than who decides have to learn it
+  };
+  /// How many bodies a loop has, of all ranks of a group or on all lanes of one that run on.
+  struct Decision {
+    std::int64_t looked = 0;  // bodies that had ended at the last look
+    bool last = false;        // there is no further one; else there are `stride` more
+    std::size_t ranks_left = 0;
+    std::vector<std::uint32_t> waiting;  // lanes that have ended the last body of which they know
   };
   /// The ranks of a group on their way through one collective.
   struct Meeting {
@@ -68,8 +80,13 @@ class Player {
   };
   /// What a rank has come to, where the graph's pace is not steady.
   struct Progress {
-    std::int64_t micro_batches = 0, updates = 0;  // ended
-    MicroBatch now;                               // the one under way
+    std::int64_t updates = 0;          // ended
+    std::vector<std::int64_t> passes;  // by Op::pass: micro-batches whose pass has ended
+    struct Drawn {
+      std::int64_t number = -1;
+      MicroBatch micro_batch;
+    };
+    std::array<Drawn, 8> drawn;  // those under way, by the last digit of their number
     double gpu = 1;
     SlowWindows slow;
   };
@@ -91,7 +108,7 @@ class Player {
   struct Timer {
     enum Kind : std::uint8_t { kFlows, kFixed, kDecision, kCounted } kind;
     std::uint32_t meeting;  // kFlows, kFixed
-    std::uint32_t rank;     // kDecision: one of the replica's ranks; kCounted
+    std::uint32_t lane;     // kDecision, kCounted: one of the loop's
     std::uint32_t loop;     // kDecision, kCounted
     double time;            // kDecision: when the body ended
   };
@@ -111,6 +128,8 @@ class Player {
   /// Has more written, and lets the lanes go on that had come to their end.
   void write_more();
   bool waits_over(const Lane& lane, const Op& op) const;
+  /// The same inside a loop whose lanes run on.
+  bool waits_over_in_rounds(const Lane& lane, const Op& op) const;
   /// Starts the op at the lane's position, and those that take no time.
   void proceed(std::uint32_t id, double time);
   /// The op at the lane's position has ended at `time`: whoever waited for it may go on.
@@ -124,7 +143,9 @@ class Player {
   void prepare_ranks();
   /// Of the op under way, begun at `time`.
   double duration_of(const Lane& lane, const Op& op, double time);
-  /// The rank has ended an op: its next micro-batch is another.
+  /// What was drawn of the micro-batch that an op is of.
+  const MicroBatch& drawn_of(std::uint32_t rank, const Op& op);
+  /// The rank has ended an op: the next of its pass may be of another micro-batch.
   void note_end(std::uint32_t rank, const Op& op);
 
   // ---- collectives: player_meetings.cpp ----
@@ -164,12 +185,20 @@ class Player {
   /// The awaited op has ended at `awaited`: the number of bodies is the least that is enough.
   void close_plain_loop(std::uint32_t id, const Op& op, double awaited);
   void leave_plain_loop(std::uint32_t id, double time);
-  void end_body(std::uint32_t rank, const Op& op, double time);
-  /// All lanes of the loop, on all ranks of the replica group, have ended their bodies at `time`: repeat or leave.
-  /// Unless `late`, the decision waits until kTie later for an awaited op that has not ended.
-  void decide(std::uint32_t rank, std::uint32_t loop_index, double time, bool late);
-  /// The lanes of the loop go on with its next repetition.
-  void begin_body(std::uint32_t rank, std::uint32_t loop_index, double time);
+  void enter_loop(std::uint32_t id, const Op& op, double time);
+  void end_body(std::uint32_t id, const Op& op, double time);
+  /// The lane has ended a body at `time`, and so have all others of the loop unless they run on: repeat, leave, or wait
+  /// until somebody knows. Unless `late`, who decides waits until kTie later for an awaited op that has not ended.
+  void decide(std::uint32_t id, std::uint32_t loop_index, double time, bool late);
+  /// Whether it is for this lane to say how many bodies there are.
+  bool decides(std::uint32_t id, const Loop& loop) const;
+  std::uint32_t decision_of(std::uint32_t rank, const Loop& loop);
+  /// Those that waited for it follow a decision of the moment `time`.
+  void follow(std::uint32_t decision, double time);
+  void leave_decision(std::uint32_t rank, const Loop& loop, LoopState& state);
+  /// The lane goes on with the next repetition; and with it all others of the loop unless they run on.
+  void begin_body(std::uint32_t id, std::uint32_t loop_index, double time);
+  void leave_loop(std::uint32_t id, std::uint32_t loop_index, double time);
   [[noreturn]] void throw_stuck(std::uint32_t id) const;
 
   // ---- equal repetitions that are counted: player_counted.cpp ----
@@ -185,6 +214,7 @@ class Player {
     std::vector<std::uint32_t> open;  // slots in pool_, in order; few
     std::size_t done = 0;
   };
+  using GroupDecisions = GroupMeetings;  // numbers in decisions_
 
   const EventGraph& graph_;
   MakeNetwork make_network_;
@@ -207,7 +237,10 @@ class Player {
   std::vector<Running> running_;  // by lane
   std::vector<std::size_t> met_;  // collectives begun, by rank and slot
   std::vector<GroupMeetings> meetings_;
-  std::vector<std::size_t> decisions_;  // ranks of the group that have come to the end of a body
+  std::vector<std::size_t> entered_;  // loops that a group decides about, by rank and slot
+  std::vector<GroupDecisions> decided_;
+  std::vector<Decision> decisions_;
+  std::vector<std::uint32_t> free_decisions_;
   std::vector<Meeting> pool_;
   std::vector<std::uint32_t> free_meetings_;
   std::vector<Timer> timers_;

@@ -14,17 +14,29 @@ void Player::prepare_ranks() {
   for (std::size_t rank = 0; rank < progress_.size(); ++rank) {
     const int number = static_cast<int>(rank);
     Progress& progress = progress_[rank];
-    progress.now = micro_batch_of(pace, graph_.ranks[rank].program, number, 0);
     progress.gpu = gpu_factor(pace, number);
     progress.slow = SlowWindows(pace.unsteady, number);
   }
+}
+
+const MicroBatch& Player::drawn_of(std::uint32_t rank, const Op& op) {
+  static const MicroBatch kPriced;
+  if (!graph_.pace.drawn()) return kPriced;
+  Progress& progress = progress_[rank];
+  if (op.pass >= progress.passes.size()) progress.passes.resize(op.pass + std::size_t{1});
+  const std::int64_t number = progress.passes[op.pass];
+  Progress::Drawn& drawn = progress.drawn[static_cast<std::size_t>(number) % progress.drawn.size()];
+  if (drawn.number != number)
+    drawn = {number, micro_batch_of(graph_.pace, graph_.ranks[rank].program, replica_of(graph_, rank), number)};
+  return drawn.micro_batch;
 }
 
 double Player::duration_of(const Lane& lane, const Op& op, double time) {
   Progress& progress = progress_[lane.rank];
   const OpClass cls = graph_.labels[op.label].cls;
   if (cls == OpClass::kForward || cls == OpClass::kBackward) {
-    const double factor = progress.gpu * (cls == OpClass::kForward ? progress.now.forward : progress.now.backward);
+    const MicroBatch& drawn = drawn_of(lane.rank, op);
+    const double factor = progress.gpu * (cls == OpClass::kForward ? drawn.forward : drawn.backward);
     const Seconds begin{time};
     return (progress.slow.end_of(begin, factor * op.duration) - begin).value;
   }
@@ -42,11 +54,7 @@ void Player::note_end(std::uint32_t rank, const Op& op) {
   const Label& label = graph_.labels[op.label];
   Progress& progress = progress_[rank];
   if (label.mark == Mark::kUpdate) ++progress.updates;
-  if (label.micro_batches == 0) return;
-  ++progress.micro_batches;
-  const int number = static_cast<int>(rank);
-  if (graph_.pace.drawn())
-    progress.now = micro_batch_of(graph_.pace, graph_.ranks[rank].program, number, progress.micro_batches);
+  if (op.ends_pass && op.pass < progress.passes.size()) ++progress.passes[op.pass];
 }
 
 }  // namespace accosim

@@ -4,6 +4,7 @@
 // parameters. A rank accumulates until the communication has finished, so fast ranks do more micro-batches than slow
 // ones.
 #include "models/spec/schedule.hpp"
+#include "sim/schedules/delayed.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -18,16 +19,12 @@ int least_a_round(const ScheduleInput& input) {
 
 }  // namespace
 
-void add_acco_updates(ProgramBuilder& program, const ScheduleInput& input) {
-  add_micro_batches(program, input, 1);  // Algorithm 1 starts with one micro-batch in the buffer
-  OpRef swap = add_swap(program, input, {kCommunicationLane, -1}, true);
+void add_acco_updates(ProgramBuilder& program, const RuleInput& input) {
+  OpRef swap = add_first_round(program, input);
   for (int round = 0; round < 2 * input.updates; ++round) {
     const bool estimate = round % 2 == 0;
     const OpRef communicated = add_sharded_update(program, input, swap, round_of(estimate));
-    if (input.spec.late_communication == LateCommunication::kWait)
-      add_micro_batches(program, input, least_a_round(input));
-    else
-      add_micro_batches_until(program, input, least_a_round(input), communicated);
+    add_micro_batches_beside(program, input, least_a_round(input), communicated);
     // After the estimate the sum of gradients starts anew; after the update it goes on, to hold both halves.
     swap = add_swap(program, input, communicated, estimate);
     if (estimate)

@@ -4,6 +4,7 @@
 
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/bodies/serial.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -11,30 +12,32 @@
 namespace accosim {
 namespace {
 
-/// What a row of models/spec/schedule_traits.cpp is here: the function of its file.
-struct Function {
+/// What a row of models/spec/schedule_traits.cpp is here: the rule of its file.
+struct NamedRule {
   const char* name;
-  void (*add)(ProgramBuilder& program, const ScheduleInput& input);
+  Rule rule;
   bool all = false;  ///< it writes all updates, and their marks
 };
-constexpr Function kFunctions[] = {
+constexpr NamedRule kRules[] = {
     {"ddp", add_ddp_update},          {"zero1", add_zero1_update},    {"zero2", add_zero2_update},
     {"zero3", add_zero3_update},      {"dpu", add_dpu_updates, true}, {"wp", add_dpu_updates, true},
     {"acco", add_acco_updates, true}, {"diloco", add_diloco_update},  {"local_sgd", add_local_sgd_update},
 };
 
-const Function& function_of(const ScheduleSpec& spec) {
-  for (const Function& each : kFunctions)
+const NamedRule& rule_of(const ScheduleSpec& spec) {
+  for (const NamedRule& each : kRules)
     if (program_of(spec) == each.name) return each;
   throw std::logic_error("no schedule " + spec.name);
 }
 
 Program program_for(const ScheduleInput& input, Tables& tables) {
-  const Function& function = function_of(input.spec);
-  ProgramBuilder program(tables, function.add == add_zero3_update ? zero3_lane_names(input) : local_lane_names(input));
-  for (int update = 0; update < (function.all ? 1 : input.updates); ++update) {
-    function.add(program, input);
-    if (!function.all) end_update(program, input);
+  const NamedRule& of = rule_of(input.spec);
+  const Body body = body_of(input.spec, input.kind);
+  const RuleInput rule_input{input, body};
+  ProgramBuilder program(tables, {"compute", "communication"});
+  for (int update = 0; update < (of.all ? 1 : input.updates); ++update) {
+    of.rule(program, rule_input);
+    if (!of.all) end_update(program, input);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }
@@ -53,6 +56,8 @@ std::vector<Program> programs_of(const ScheduleSpec& spec, const Costs& costs, i
 }
 
 }  // namespace
+
+Body body_of(const ScheduleSpec& spec, const RankKind& kind) { return serial_body(kind, update_ranks(spec)); }
 
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
   EventGraph graph;

@@ -8,7 +8,8 @@
 
 #include "models/price/partition.hpp"
 #include "models/spec/schedule.hpp"
-#include "models/spec/schedule_traits.hpp"
+#include "sim/bodies/write.hpp"
+#include "sim/schedules/reductions.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -32,11 +33,11 @@ Seconds owner_optimizer_time(const ScheduleInput& input) {
   return optimizer_time(input.costs, largest_share(input.kind.layers, input.kind.shards), input.kind.device);
 }
 
-void add_sharded_optimizer(ProgramBuilder& program, const ScheduleInput& input, OpRef ready) {
+void add_sharded_optimizer(ProgramBuilder& program, const RuleInput& input, OpRef ready) {
   OpRef sent = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, owner_optimizer_time(input), {ready});
   for (const PlanRequest& request : owners_broadcasts(input))
-    sent = program.collective(kCommunicationLane, "broadcast of " + std::to_string(request.count) + " tensors", request,
-                              {sent});
+    sent =
+        add_over_copies(program, input, "broadcast of " + std::to_string(request.count) + " tensors", request, {sent});
   add_parameters_taken(program, input, sent);
 }
 
@@ -48,40 +49,45 @@ Bytes broadcast_buffers(const ScheduleInput& input) {
   return input.spec.broadcast_buffers && input.kind.shards > 1 ? input.costs.buffers : Bytes{0};
 }
 
-PlanRequest buffers_request(const ScheduleInput& input, Bytes buffers) {
-  return {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece)),
-          update_ranks(input.spec)};
+PlanRequest buffers_request(Bytes buffers) {
+  return {CollectiveKind::kBroadcast, buffers, static_cast<int>(std::ceil(buffers.value / kBufferPiece))};
 }
 
 /// Flattened, sent, and copied out of the flat buffer.
-OpRef add_buffers(ProgramBuilder& program, const ScheduleInput& input, OpRef wait) {
+OpRef add_buffers(ProgramBuilder& program, const RuleInput& input, OpRef wait) {
   const Bytes buffers = broadcast_buffers(input);
   if (buffers == Bytes{0}) return wait;
   const Seconds copy = memory_time(buffers, buffers, input.kind.device);
   const OpRef flat = program.compute(kComputeLane, "flatten buffers", OpClass::kCopy, copy, {wait});
-  const OpRef sent =
-      program.collective(kCommunicationLane, "broadcast of buffers", buffers_request(input, buffers), {flat});
+  const OpRef sent = add_over_copies(program, input, "broadcast of buffers", buffers_request(buffers), {flat});
   return program.compute(kComputeLane, "copy buffers back", OpClass::kCopy, copy, {sent});
 }
 
 /// Once a synchronised micro-batch has ended the next forward pass sends the buffers; one whose gradients stay does not
 /// ask for that again (nn/parallel/distributed.py: require_forward_param_sync).
-OpRef add_gradients(ProgramBuilder& program, const ScheduleInput& input) {
+OpRef add_gradients(ProgramBuilder& program, const RuleInput& input) {
+  Reductions reductions(input);
   OpRef ready{kCommunicationLane, -1};
+  Often often{input.accumulation_steps};
+  Hooks hooks;
   if (input.spec.sync == Sync::kEveryMicroBatch) {
-    for (int i = 0; i < input.accumulation_steps; ++i)
-      ready = add_synchronized_micro_batch(program, input, add_buffers(program, input, ready));
+    often.written = true;
+    hooks.after = reductions.hook();
+    hooks.begin = [&](ProgramBuilder& each) { return add_buffers(each, input, ready); };
+    hooks.end = [&](ProgramBuilder& each) { ready = reductions.finish(each); };
+    write(program, input.body, often, hooks);
     return ready;
   }
+  hooks.last = reductions.hook();
   add_buffers(program, input, ready);
-  add_micro_batches(program, input, input.accumulation_steps - 1);
-  return add_synchronized_micro_batch(program, input, ready);
+  write(program, input.body, often, hooks);
+  return reductions.finish(program);
 }
 
 }  // namespace
 
-void add_ddp_update(ProgramBuilder& program, const ScheduleInput& input) {
-  const OpRef ready = add_gradients(program, input);
+void add_ddp_update(ProgramBuilder& program, const RuleInput& input) {
+  const OpRef ready = write_finish(program, input.body, add_gradients(program, input));
   if (is_sharded(input))
     add_sharded_optimizer(program, input, ready);
   else

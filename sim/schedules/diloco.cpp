@@ -19,7 +19,7 @@ Seconds outer_time(const ScheduleInput& input) {
 
 }  // namespace
 
-void add_diloco_update(ProgramBuilder& program, const ScheduleInput& input) {
+void add_diloco_update(ProgramBuilder& program, const RuleInput& input) {
   add_local_updates(program, input);
   const OpRef moved = add_exchanges(program, input, "what was moved", program.last(kComputeLane));
   program.compute(kComputeLane, "outer optimizer", OpClass::kOptimizer, outer_time(input), {moved});

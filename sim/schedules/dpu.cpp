@@ -5,6 +5,7 @@
 // gathered; the states go back afterwards.
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/schedules/delayed.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -16,16 +17,12 @@ Round round_of(const ScheduleSpec& spec) {
 
 }  // namespace
 
-void add_dpu_updates(ProgramBuilder& program, const ScheduleInput& input) {
+void add_dpu_updates(ProgramBuilder& program, const RuleInput& input) {
   const Round round = round_of(input.spec);
-  add_micro_batches(program, input, 1);  // something to communicate in the first round
-  OpRef swap = add_swap(program, input, {kCommunicationLane, -1}, true);
+  OpRef swap = add_first_round(program, input);
   for (int update = 0; update < input.updates; ++update) {
     const OpRef communicated = add_sharded_update(program, input, swap, round);
-    if (input.spec.late_communication == LateCommunication::kWait)
-      add_micro_batches(program, input, input.accumulation_steps);
-    else
-      add_micro_batches_until(program, input, input.accumulation_steps, communicated);
+    add_micro_batches_beside(program, input, input.accumulation_steps, communicated);
     swap = add_swap(program, input, communicated, true);
     end_update(program, input);
   }

@@ -24,7 +24,7 @@ Seconds take_time(const ScheduleInput& input) {
 
 }  // namespace
 
-void add_local_sgd_update(ProgramBuilder& program, const ScheduleInput& input) {
+void add_local_sgd_update(ProgramBuilder& program, const RuleInput& input) {
   add_local_updates(program, input);
   const OpRef filled = program.compute(kComputeLane, "parameters to buffer", OpClass::kCopy, fill_time(input));
   const OpRef averaged = add_exchanges(program, input, "parameters", filled);

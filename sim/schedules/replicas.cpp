@@ -9,6 +9,7 @@
 
 #include "models/spec/cluster.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/bodies/write.hpp"
 
 namespace accosim {
 
@@ -18,31 +19,22 @@ constexpr int kMostWritten = 1024;  ///< micro-batches
 
 }  // namespace
 
-std::vector<std::string> local_lane_names(const ScheduleInput& input) {
-  return is_sharded_inside(input.spec) ? zero3_lane_names(input) : lane_names();
-}
-
-void add_local_updates(ProgramBuilder& program, const ScheduleInput& input) {
+void add_local_updates(ProgramBuilder& program, const RuleInput& input) {
   if (island_of(input.spec) == Island::kGpu) {
     program.begin_loop(kComputeLane, input.spec.inner_updates);
     // Written one after the other they leave the loop without another inside, which is played in one go however often
     // it repeats.
-    if (input.accumulation_steps <= kMostWritten)
-      for (int i = 0; i < input.accumulation_steps; ++i) add_micro_batch(program, input);
-    else
-      add_micro_batches(program, input, input.accumulation_steps);
+    Often often{input.accumulation_steps};
+    often.written = input.accumulation_steps <= kMostWritten;
+    write(program, input.body, often);
     program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input));
     program.end_loop(kComputeLane);
     return;
   }
-  std::vector<int> lanes;
-  for (std::size_t lane = 0; lane < local_lane_names(input).size(); ++lane) lanes.push_back(static_cast<int>(lane));
-  program.begin_loop(lanes, input.spec.inner_updates, {program.last(kComputeLane)}, "inner update like the one before");
-  if (is_sharded_inside(input.spec))
-    add_zero3_update(program, input);
-  else
-    add_ddp_update(program, input);
-  program.end_loop(lanes);
+  program.begin_loop_on_all(input.spec.inner_updates, "inner update like the one before");
+  const Rule rule = is_sharded_inside(input.spec) ? add_zero3_update : add_ddp_update;
+  rule(program, input);
+  program.end_loop_on_all();
 }
 
 double exchanged_elements(const ScheduleInput& input) {

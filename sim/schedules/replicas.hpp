@@ -11,12 +11,9 @@
 
 namespace accosim {
 
-/// Lanes of a rank whose replica makes updates by itself.
-std::vector<std::string> local_lane_names(const ScheduleInput& input);
-
 /// The updates between two meetings, inner_updates of them: of a rank by itself, its micro-batches and the optimizer on
 /// all parameters; of a larger replica, those of the schedule inside it.
-void add_local_updates(ProgramBuilder& program, const ScheduleInput& input);
+void add_local_updates(ProgramBuilder& program, const RuleInput& input);
 
 /// Parameters that a rank answers for when replicas meet: all, or its shard.
 double exchanged_elements(const ScheduleInput& input);

@@ -10,19 +10,21 @@
 // tied embeddings, which belong to the root module. Units that are not freed after the backward pass are there for the
 // next forward; the last backward of an update always frees them, as their parameters change.
 #include <algorithm>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "models/spec/device.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/bodies/write.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 namespace {
 
+/// A set of parameters as it is gathered and reduced.
 struct Unit {
-  Seconds forward, backward;
-  LayerWork work;
   Seconds unpack;      ///< copy of the gathered buffer into the parameters
   Seconds pack;        ///< copy of the gradients into the buffer that is reduced, in its dtype
   PlanRequest gather;  ///< of its parameters
@@ -31,23 +33,20 @@ struct Unit {
   bool stays = false;  ///< gathered from forward to backward
 };
 
-std::vector<Unit> units_of(const ScheduleInput& input) {
+std::vector<Unit> units_of(const RuleInput& input) {
   const Costs& costs = input.costs;
   const ScheduleSpec& spec = input.spec;
+  const std::vector<ParameterSet>& sets = input.body.sets;
   const int shards = input.kind.shards;
   Ranks scattered{kIsland};
   scattered.communicator = spec.communicators - 1;
-  const std::vector<LayerTime>& layers = input.kind.times;
   std::vector<Unit> units;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const LayerTime& layer = layers[i];
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const double elements = std::accumulate(sets[i].tensors.begin(), sets[i].tensors.end(), 0.0);
+    const Bytes parameters = elements * bytes_of(costs.parameter_dtype);
+    const Bytes gradients = elements * bytes_of(costs.gradient_dtype);
+    const Bytes reduced = elements * bytes_of(spec.reduce_dtype);
     Unit unit;
-    unit.work = (*input.kind.works)[i];
-    unit.forward = layer.forward;
-    unit.backward = layer.backward;
-    const Bytes parameters = layer.parameters * bytes_of(costs.parameter_dtype);
-    const Bytes gradients = layer.parameters * bytes_of(costs.gradient_dtype);
-    const Bytes reduced = layer.parameters * bytes_of(spec.reduce_dtype);
     if (shards > 1) {
       unit.unpack = memory_time(parameters, parameters, input.kind.device);
       unit.pack = memory_time(gradients, reduced, input.kind.device);
@@ -55,7 +54,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
     unit.gather = {CollectiveKind::kAllGather, parameters, 1, {kIsland}};
     unit.reduce = {CollectiveKind::kReduceScatter, reduced, 1, scattered};
     unit.share = {CollectiveKind::kAllReduce, shard_of(reduced, shards), 1, {kIslands}};
-    unit.stays = !spec.reshard_after_forward || i + 1 == layers.size() || (i == 0 && input.kind.tied_embeddings);
+    unit.stays = !spec.reshard_after_forward || i + 1 == sets.size() || (i == 0 && input.kind.tied_embeddings);
     units.push_back(unit);
   }
   return units;
@@ -67,30 +66,6 @@ Seconds shard_step_time(const ScheduleInput& input) {
   return optimizer_time(costs, shard_of(costs.parameters, input.kind.shards), input.kind.device, Dtype::kFp32,
                         input.spec.reduce_dtype);
 }
-
-/// The lanes of a rank: compute, the communicator of gathers (and reductions), that of reductions where it is another,
-/// that of the replicas where there is one.
-struct Lanes {
-  std::vector<std::string> names = lane_names();
-  std::vector<int> all{kComputeLane, kCommunicationLane};
-  int reduce = kCommunicationLane;
-  int replicas = -1;
-};
-
-Lanes lanes_of(const ScheduleInput& input) {
-  Lanes lanes;
-  const auto add = [&lanes](const char* name) {
-    lanes.names.push_back(name);
-    lanes.all.push_back(static_cast<int>(lanes.names.size()) - 1);
-    return lanes.all.back();
-  };
-  if (input.spec.communicators == 2) lanes.reduce = add("reduction");
-  if (is_hybrid(input.spec)) lanes.replicas = add("replicas");
-  return lanes;
-}
-
-/// Where the op is that ends the compute of each unit.
-using Ends = std::vector<OpRef>;
 
 /// Micro-batches that communicate alike.
 struct MicroBatches {
@@ -123,68 +98,105 @@ std::vector<MicroBatches> micro_batches_of(const ScheduleInput& input) {
   return all;
 }
 
-Ends add_forward(ProgramBuilder& program, const ScheduleInput& input, const std::vector<Unit>& units, bool gathers) {
-  Ends ends;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    if (gathers) {
-      const std::size_t ahead = static_cast<std::size_t>(input.spec.prefetch) + 1;
-      std::vector<OpRef> room;  // memory for it
-      if (i >= ahead) room.push_back(ends[i - ahead]);
-      const OpRef gathered = program.collective(kCommunicationLane, "all-gather of a unit", units[i].gather, room);
-      program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units[i].unpack, {gathered});
-    }
-    ends.push_back(
-        program.compute(kComputeLane, "forward", OpClass::kForward, units[i].forward, {}, 0, units[i].work.forward));
+/// What stands before and after each unit of one micro-batch.
+class Units {
+ public:
+  Units(ProgramBuilder& program, const RuleInput& input) : input_(input), units_(units_of(input)) {
+    if (input.spec.communicators == 2) reduce_lane_ = program.lane("reduction");
+    if (is_hybrid(input.spec)) replica_lane_ = program.lane("replicas");
   }
-  return ends;
+
+  /// Outlived by this.
+  Hooks hooks(const MicroBatches& some);
+
+ private:
+  void begin() {
+    begun_.clear();
+    ends_.clear();
+    gathered_.assign(units_.size(), OpRef{0, -1});
+    reduced_ = shared_ = {0, -1};
+    next_ = static_cast<int>(units_.size()) - 1;
+  }
+  void gather(ProgramBuilder& program, int unit, OpRef room) {
+    gathered_[unit] = program.collective(kCommunicationLane, "all-gather of a unit", units_[unit].gather, {room});
+  }
+  void unpack(ProgramBuilder& program, int unit) {
+    program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units_[unit].unpack, {gathered_[unit]});
+  }
+  void before_forward(ProgramBuilder& program, int unit);
+  void before_backward(ProgramBuilder& program, int unit);
+  void after_backward(ProgramBuilder& program, int unit, bool shares);
+
+  const RuleInput& input_;
+  std::vector<Unit> units_;
+  int reduce_lane_ = kCommunicationLane, replica_lane_ = -1;
+  std::vector<OpRef> begun_;  // by unit: the last op before it in the forward pass
+  std::vector<OpRef> ends_;   // the op that ends the compute of each unit in the backward pass
+  std::vector<OpRef> gathered_;
+  OpRef reduced_{0, -1}, shared_{0, -1};
+  int next_ = 0;  // to gather, in the backward pass
+};
+
+void Units::before_forward(ProgramBuilder& program, int unit) {
+  begun_.push_back(program.last(kComputeLane));
+  const int freed = unit - input_.spec.prefetch;  // the unit before this one has made room
+  gather(program, unit, freed > 0 ? begun_[freed] : OpRef{0, -1});
+  unpack(program, unit);
 }
 
-void add_backward(ProgramBuilder& program, const ScheduleInput& input, const std::vector<Unit>& units,
-                  const Lanes& lanes, OpRef forward, const MicroBatches& some) {
-  const int n = static_cast<int>(units.size());
-  Ends ends(units.size(), forward);
-  std::vector<OpRef> gathered(units.size(), OpRef{0, -1});
-  OpRef reduced{0, -1}, shared{0, -1};
-  int next = n - 1;  // to gather
-  for (int i = n - 1; i >= 0; --i) {
-    for (; next >= 0 && next >= i - input.spec.prefetch; --next) {
-      if (units[next].stays) continue;
-      const OpRef room = ends[std::min(n - 1, next + input.spec.prefetch + 1)];
-      gathered[next] = program.collective(kCommunicationLane, "all-gather of a unit", units[next].gather, {room});
-    }
-    if (!units[i].stays)
-      program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units[i].unpack, {gathered[i]});
-    ends[i] = program.compute(kComputeLane, "backward", OpClass::kBackward, units[i].backward, {}, i == 0 ? 1 : 0,
-                              units[i].work.backward);
-    if (!some.reduces) continue;
-    const OpRef packed = program.compute(kComputeLane, "pack gradients", OpClass::kCopy, units[i].pack, {reduced});
-    reduced = program.collective(lanes.reduce, "reduce-scatter of a unit", units[i].reduce, {packed});
-    if (lanes.replicas >= 0 && some.shares)
-      shared = program.collective(lanes.replicas, "all-reduce of a shard", units[i].share, {reduced});
-  }
-  if (some.reduces) program.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced, shared});
+void Units::before_backward(ProgramBuilder& program, int unit) {
+  const int last = static_cast<int>(units_.size()) - 1;
+  if (ends_.empty()) ends_.assign(units_.size(), program.last(kComputeLane));
+  for (; next_ >= 0 && next_ >= unit - input_.spec.prefetch; --next_)
+    if (!units_[next_].stays) gather(program, next_, ends_[std::min(last, next_ + input_.spec.prefetch + 1)]);
+  if (!units_[unit].stays) unpack(program, unit);
 }
 
-void add_micro_batches(ProgramBuilder& program, const ScheduleInput& input, const std::vector<Unit>& units,
-                       const Lanes& lanes, const MicroBatches& some) {
-  program.begin_loop(lanes.all, some.count, {program.last(kComputeLane)});
-  const OpRef forward = add_forward(program, input, units, some.gathers).back();
-  add_backward(program, input, units, lanes, forward, some);
-  program.end_loop(lanes.all);
+void Units::after_backward(ProgramBuilder& program, int unit, bool shares) {
+  const OpRef packed = program.compute(kComputeLane, "pack gradients", OpClass::kCopy, units_[unit].pack, {reduced_});
+  reduced_ = program.collective(reduce_lane_, "reduce-scatter of a unit", units_[unit].reduce, {packed});
+  if (replica_lane_ >= 0 && shares)
+    shared_ = program.collective(replica_lane_, "all-reduce of a shard", units_[unit].share, {reduced_});
+}
+
+Hooks Units::hooks(const MicroBatches& some) {
+  begin();
+  Hooks hooks;
+  hooks.in_pieces = true;
+  hooks.before.stands = [gathers = some.gathers](Pass pass, int, int tensor) {
+    return tensor == 0 && (gathers || pass != Pass::kForward);
+  };
+  hooks.before.write = [this](ProgramBuilder& program, Pass pass, int set, int) {
+    if (pass == Pass::kForward)
+      before_forward(program, set);
+    else
+      before_backward(program, set);
+    return OpRef{0, -1};  // the copy stands on the lane
+  };
+  hooks.after.stands = [this](int set, int tensor) {
+    return tensor + 1 == static_cast<int>(input_.body.sets[set].tensors.size());
+  };
+  hooks.after.write = [this, some](ProgramBuilder& program, int set, int, OpRef computed) {
+    ends_[set] = computed;
+    if (some.reduces) after_backward(program, set, some.shares);
+  };
+  hooks.end = [this, some](ProgramBuilder& program) {
+    if (some.reduces)
+      program.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced_, shared_});
+  };
+  return hooks;
 }
 
 }  // namespace
 
-std::vector<std::string> zero3_lane_names(const ScheduleInput& input) { return lanes_of(input).names; }
-
-void add_zero3_update(ProgramBuilder& program, const ScheduleInput& input) {
-  const Lanes lanes = lanes_of(input);
-  const std::vector<Unit> units = units_of(input);
-  for (const MicroBatches& some : micro_batches_of(input)) add_micro_batches(program, input, units, lanes, some);
-  program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input));
+void add_zero3_update(ProgramBuilder& program, const RuleInput& input) {
+  Units units(program, input);
+  for (const MicroBatches& some : micro_batches_of(input)) write(program, input.body, {some.count}, units.hooks(some));
+  const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
+  program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input), {ready});
 }
 
-Seconds zero3_forward_time(const ScheduleInput& input) {
+Seconds zero3_forward_time(const RuleInput& input) {
   const std::vector<Unit> units = units_of(input);
   const std::size_t ahead = static_cast<std::size_t>(input.spec.prefetch) + 1;
   std::vector<Seconds> ends;  // of the units before
@@ -192,7 +204,7 @@ Seconds zero3_forward_time(const ScheduleInput& input) {
   for (std::size_t i = 0; i < units.size(); ++i) {
     if (i >= ahead) gathered = std::max(gathered, ends[i - ahead]);
     gathered += request_time(input.costs, units[i].gather, input.kind.first_rank);
-    computed = std::max(computed, gathered) + units[i].unpack + units[i].forward;
+    computed = std::max(computed, gathered) + units[i].unpack + input.kind.times[i].forward;
     ends.push_back(computed);
   }
   return computed;

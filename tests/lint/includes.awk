@@ -15,11 +15,12 @@ BEGIN {
 
   sees["sim/graph"] = models
   sees["sim/network"] = models " sim/graph"
-  sees["sim/schedules"] = models " sim/graph"
+  sees["sim/bodies"] = models " sim/graph"
+  sees["sim/schedules"] = models " sim/graph sim/bodies"
   sees["sim/processes"] = "models/base"
   sees["sim/player"] = models " sim/graph sim/network sim/processes"
   sees["sim/messages"] = models " sim/player"
-  sees["sim/evaluation"] = sees["sim/player"] " sim/player sim/schedules"
+  sees["sim/evaluation"] = sees["sim/player"] " sim/player sim/bodies sim/schedules"
   sees["sim/result"] = sees["sim/evaluation"] " sim/evaluation sim/messages"
   sees["sim/explain"] = sees["sim/result"] " sim/result"
   sees["sim/knobs"] = sees["sim/evaluation"] " sim/evaluation"

@@ -44,7 +44,7 @@ std::vector<LayerTime> two_layers() {
 TEST(Buckets, CloseWhenATensorReachesTheirSize) {
   // Elements of 2 B. First bucket of 4 B: 2 B are less; with the next 6 it holds 8 >= 4 and closes, a quarter of 4 s
   // into the backward pass. Then 7 B: 4 at 2 s, 8 >= 7 at 4 s. The table of 18 B at 5 s is a bucket of its own.
-  const std::vector<Bucket> buckets = buckets_of(two_layers(), Bytes{2}, in_buckets(4, 7));
+  const std::vector<TimedBucket> buckets = timed_buckets(two_layers(), Bytes{2}, in_buckets(4, 7));
   ASSERT_EQ(buckets.size(), 3u);
   EXPECT_EQ(buckets[0].bytes.value, 8);
   EXPECT_EQ(buckets[0].ready.value, 1);
@@ -58,7 +58,7 @@ TEST(Buckets, CloseWhenATensorReachesTheirSize) {
 TEST(Buckets, AreNeededWhenTheFirstOfTheirTensorsIs) {
   // The forward pass is the embedding's 1 s and the block's 2 s. The last bucket, which is gathered first, is the
   // table, needed at once; then the block's first two tensors, at 1 s; then the others, three quarters into the block.
-  std::vector<Bucket> buckets = buckets_of(two_layers(), Bytes{2}, in_buckets(4, 7));
+  std::vector<TimedBucket> buckets = timed_buckets(two_layers(), Bytes{2}, in_buckets(4, 7));
   ASSERT_EQ(buckets.size(), 3u);
   EXPECT_EQ(buckets[2].needed.value, 0);
   EXPECT_EQ(buckets[1].needed.value, 1);
@@ -66,23 +66,23 @@ TEST(Buckets, AreNeededWhenTheFirstOfTheirTensorsIs) {
   // One that is read before another that is gathered ahead of it makes both be needed then.
   std::vector<LayerTime> crossed = two_layers();
   crossed[1].gradients.edit()[1].needed = 0;  // in the first bucket
-  buckets = buckets_of(crossed, Bytes{2}, in_buckets(4, 7));
+  buckets = timed_buckets(crossed, Bytes{2}, in_buckets(4, 7));
   EXPECT_EQ(buckets[0].needed.value, 1);
   EXPECT_EQ(buckets[1].needed.value, 1);
   crossed[1].gradients.edit()[3].needed = 1;  // in the second: it must have come all the same
-  EXPECT_EQ(buckets_of(crossed, Bytes{2}, in_buckets(4, 7))[1].needed.value, 1);
+  EXPECT_EQ(timed_buckets(crossed, Bytes{2}, in_buckets(4, 7))[1].needed.value, 1);
 }
 
 TEST(Buckets, AreUnitsOrOne) {
   ScheduleSpec spec = in_buckets(4, 7);
   spec.buckets = Buckets::kUnits;
-  const std::vector<Bucket> units = buckets_of(two_layers(), Bytes{2}, spec);
+  const std::vector<TimedBucket> units = timed_buckets(two_layers(), Bytes{2}, spec);
   ASSERT_EQ(units.size(), 2u);
   EXPECT_EQ(units[0].bytes.value, 16);
   EXPECT_EQ(units[0].ready.value, 4);
   EXPECT_EQ(units[1].bytes.value, 18);
   spec.buckets = Buckets::kWhole;
-  const std::vector<Bucket> whole = buckets_of(two_layers(), Bytes{2}, spec);
+  const std::vector<TimedBucket> whole = timed_buckets(two_layers(), Bytes{2}, spec);
   ASSERT_EQ(whole.size(), 1u);
   EXPECT_EQ(whole[0].bytes.value, 34);
   EXPECT_EQ(whole[0].ready.value, 5);
@@ -93,7 +93,7 @@ TEST(Buckets, OfGptNeoEndWithTheTiedTableThatNothingHides) {
   const Scenario scenario = load_scenario(data_dir() + "/scenarios/paper/pretrain_4x8_a100.json", {}).scenario;
   const ScheduleSpec& released = scenario.schedules[0];
   const Costs costs = price(scenario, released);
-  const std::vector<Bucket> buckets = buckets_of(costs.kinds[0].times, Bytes{4}, released);
+  const std::vector<TimedBucket> buckets = timed_buckets(costs.kinds[0].times, Bytes{4}, released);
   EXPECT_EQ(buckets.back().tensors.back(), 50257.0 * 768);
   EXPECT_GE(buckets.back().bytes.value, 4 * 50257.0 * 768);
   EXPECT_DOUBLE_EQ(buckets.back().ready.value, costs.kinds[0].backward.value);
@@ -107,7 +107,8 @@ TEST(Buckets, OfGptNeoEndWithTheTiedTableThatNothingHides) {
     EXPECT_LT(buckets[i].bytes.value, 25 * 0x1p20 + matrix);
   }
   double elements = 0;
-  for (const Bucket& bucket : buckets) elements += std::accumulate(bucket.tensors.begin(), bucket.tensors.end(), 0.0);
+  for (const TimedBucket& bucket : buckets)
+    elements += std::accumulate(bucket.tensors.begin(), bucket.tensors.end(), 0.0);
   EXPECT_EQ(elements, static_cast<double>(parameter_count(scenario.model)));
 }
 
@@ -125,7 +126,7 @@ TEST(Buckets, KeepEveryByteAndNeverGoBackInTime) {
       layers.push_back(layer);
     }
     double bytes = 0, last = 0, needed = static_cast<double>(layers.size());  // a second of forward pass each
-    for (const Bucket& bucket : buckets_of(layers, Bytes{4}, in_buckets(1e4, random.uniform(1e4, 1e6)))) {
+    for (const TimedBucket& bucket : timed_buckets(layers, Bytes{4}, in_buckets(1e4, random.uniform(1e4, 1e6)))) {
       EXPECT_GE(bucket.ready.value, last);
       EXPECT_LE(bucket.needed.value, needed);
       needed = bucket.needed.value;
@@ -339,7 +340,7 @@ TEST(OnAThousandGpus, EachFrameworkSendsAsManyMessagesAsItsBucketsSay) {
                                              "/baseline=" + schedule})
                                   .scenario;
     const Costs costs = price(scenario, scenario.schedules[0]);
-    return buckets_of(costs.kinds[0].times, bytes_of(costs.gradient_dtype), scenario.schedules[0]).size();
+    return timed_buckets(costs.kinds[0].times, bytes_of(costs.gradient_dtype), scenario.schedules[0]).size();
   };
   EXPECT_EQ(buckets("pytorch", "zero1"), 34u);  // 32 blocks, the embedding and the head
   // DeepSpeed: a closed bucket has 500 M elements and at most one matrix more, 545.1 M. 6738 M are then at least 12

@@ -126,7 +126,7 @@ TEST(ParamGather, TakesItsClosedFormOnBothNetworks) {
     ScheduleSpec after = spec;
     after.overlap_param_gather = after.align_param_gather = false;
     Seconds gathers;
-    for (const Bucket& bucket : gradient_buckets(input))
+    for (const TimedBucket& bucket : timed_buckets(input))
       gathers += request_time(costs, {CollectiveKind::kAllGather,
                                       bucket.bytes / bytes_of(spec.gradient_dtype) * bytes_of(spec.parameter_dtype)});
     const Seconds bare = rest_of_update(input) + input.kind.forward;

@@ -195,29 +195,30 @@ TEST(Player, RepeatedSpansSayWhenEachRepetitionRan) {
   EXPECT_DOUBLE_EQ(body.period.value, 3e-3);
 }
 
-TEST(Player, AReplicaLeavesALoopTogether) {
-  // Two ranks decide together (slot 1). Rank 1's awaited op ends at 7 ms, rank 0's at 2 ms; bodies of 3 ms: both leave
-  // at 9.
-  Tables tables;
-  std::vector<Program> programs;
-  for (const double communication : {2.0, 7.0}) {
-    ProgramBuilder program(tables, {"compute", "communication"});
-    const OpRef until = program.compute(1, "communication", OpClass::kCommunication, ms(communication));
-    program.begin_loop(0, 1, until);
-    program.compute(0, "micro-batch", OpClass::kBackward, ms(3), {}, 1);
-    program.end_loop(0);
-    program.compute(0, "after", OpClass::kCopy, ms(1));
-    Program made = program.take(1);
-    for (const int index : {0, 2}) made.lanes[0][index].slot = 1;
-    programs.push_back(made);
-  }
-  EventGraph graph = graph_of(tables, programs, {0, 1});
-  for (Rank& rank : graph.ranks) rank.groups.push_back(1);
-  graph.groups.push_back({{0, 1}, {}});
-  const std::vector<Span> spans = spans_of(graph);
-  for (const int rank : {0, 1}) {
-    EXPECT_EQ(named(graph, spans, rank, "micro-batch").size(), 3u);
-    EXPECT_NEAR(named(graph, spans, rank, "after").at(0).begin.value, 9e-3, 1e-12);
+TEST(Player, AReplicaRepeatsALoopAsOftenAsItsFirstRankDecides) {
+  // Bodies of 3 ms on both ranks. The first one's awaited op alone counts: with 2 ms both leave after one body, at 3,
+  // though the second one's ends at 7; with 7 ms both do three and leave at 9, though the second one's ended at 2.
+  for (const auto& [first, second, bodies] : {std::tuple(2.0, 7.0, 1), std::tuple(7.0, 2.0, 3)}) {
+    Tables tables;
+    std::vector<Program> programs;
+    for (const double communication : {first, second}) {
+      ProgramBuilder program(tables, {"compute", "communication"});
+      NewLoop loop;
+      loop.lanes = {0};
+      loop.until = program.compute(1, "communication", OpClass::kCommunication, ms(communication));
+      loop.decided_by = Ranks{};
+      program.begin_loop(loop);
+      program.compute(0, "micro-batch", OpClass::kBackward, ms(3), {}, 1);
+      program.end_loop(0);
+      program.compute(0, "after", OpClass::kCopy, ms(1));
+      programs.push_back(program.take(1));
+    }
+    const EventGraph graph = graph_of(tables, programs, {0, 1});
+    const std::vector<Span> spans = spans_of(graph);
+    for (const int rank : {0, 1}) {
+      EXPECT_EQ(named(graph, spans, rank, "micro-batch").size(), static_cast<std::size_t>(bodies));
+      EXPECT_NEAR(named(graph, spans, rank, "after").at(0).begin.value, 3e-3 * bodies, 1e-12);
+    }
   }
 }
 

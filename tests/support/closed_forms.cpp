@@ -10,9 +10,36 @@
 
 #include "models/price/partition.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/bodies/serial.hpp"
 #include "sim/schedules/replicas.hpp"
 
 namespace accosim {
+
+std::vector<TimedBucket> timed_buckets(const std::vector<LayerTime>& layers, Bytes gradient_element,
+                                       const ScheduleSpec& spec, int ranks) {
+  std::vector<Seconds> forward{Seconds{0}}, backward(layers.size() + 1);  // where each layer begins, and ends
+  for (const LayerTime& layer : layers) forward.push_back(forward.back() + layer.forward);
+  for (std::size_t i = layers.size(); i-- > 0;) backward[i] = backward[i + 1] + layers[i].backward;
+  std::vector<TimedBucket> buckets;
+  Seconds needed = forward.back();
+  for (const Bucket& bucket : buckets_of(layer_sets(layers), gradient_element, spec, ranks)) {
+    TimedBucket timed{bucket, {}, {}};
+    for (const auto& [layer, number] : bucket.which) {
+      const GradientTensor& tensor = (*layers[layer].gradients)[number];
+      timed.ready = backward[layer + 1] + tensor.ready * layers[layer].backward;
+      needed = std::min(needed, forward[layer] + tensor.needed * layers[layer].forward);
+    }
+    timed.needed = needed;
+    buckets.push_back(timed);
+  }
+  if (!buckets.empty()) buckets.back().ready = backward.front();
+  return buckets;
+}
+
+std::vector<TimedBucket> timed_buckets(const ScheduleInput& input) {
+  return timed_buckets(input.kind.times, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.shards);
+}
+
 namespace {
 
 // One 32-bit counter of micro-batches a rank.
@@ -69,9 +96,9 @@ Seconds taken_time(const ScheduleInput& input) {
 
 Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
   const bool overlap = input.spec.overlap == Overlap::kBackward;
-  const std::vector<Bucket> buckets = gradient_buckets(input);
+  const std::vector<TimedBucket> buckets = timed_buckets(input);
   Seconds into, back, sent;
-  for (const Bucket& bucket : buckets) {
+  for (const TimedBucket& bucket : buckets) {
     into += copies_into(input, bucket);
     back += copies_back(input, bucket);
     if (overlap) sent = std::max(sent, bucket.ready + into) + reduction_time(input, bucket);
@@ -79,7 +106,7 @@ Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
   if (!overlap) {
     sent = input.kind.backward + into;
     if (input.spec.count_micro_batches) sent += time_of(input, kCounts);
-    for (const Bucket& bucket : buckets) sent += reduction_time(input, bucket);
+    for (const TimedBucket& bucket : buckets) sent += reduction_time(input, bucket);
   }
   return input.kind.forward + sent + back;
 }
@@ -121,7 +148,7 @@ namespace {
 /// k + 1, with the cast. g_1 + sum of max(f_k, g_(k+1)) + f_last without casts; aligned the last c_k = max(c_(k-1), g_1
 /// + ... + g_k) + f_k.
 Seconds gathered_forward_time(const ScheduleInput& input) {
-  std::vector<Bucket> buckets = gradient_buckets(input);
+  std::vector<TimedBucket> buckets = timed_buckets(input);
   std::reverse(buckets.begin(), buckets.end());
   const auto bytes = [&](std::size_t k) {
     return buckets[k].bytes / bytes_of(input.costs.gradient_dtype) * bytes_of(input.costs.parameter_dtype);

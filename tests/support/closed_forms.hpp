@@ -2,9 +2,25 @@
 // player to.
 #pragma once
 
+#include <vector>
+
+#include "models/price/layer_time.hpp"
+#include "sim/schedules/buckets.hpp"
+#include "sim/schedules/delayed.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
+
+/// A bucket and when it is full and wanted.
+struct TimedBucket : Bucket {
+  Seconds ready;   ///< when its last tensor is, counted from the begin of the backward pass; the last bucket with it
+  Seconds needed;  ///< when its parameters are, or those of a bucket that is gathered after it, are first read, counted
+                   ///< from the begin of the forward pass
+};
+std::vector<TimedBucket> timed_buckets(const std::vector<LayerTime>& layers, Bytes gradient_element,
+                                       const ScheduleSpec& spec, int ranks = 1);
+/// Of a rank.
+std::vector<TimedBucket> timed_buckets(const ScheduleInput& input);
 
 /// Of the schedule that the spec names: the steady time of an update with input.accumulation_steps micro-batches a
 /// rank.

@@ -1,0 +1,53 @@
+#include "sim/schedules/buckets.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "models/spec/device.hpp"
+
+namespace accosim {
+namespace {
+
+/// The open bucket of those who sum `copies`.
+Bucket& open_bucket(std::vector<Bucket>& open, const Ranks& copies) {
+  const auto found = std::find_if(open.begin(), open.end(), [&](const Bucket& each) { return each.copies == copies; });
+  if (found != open.end()) return *found;
+  open.push_back({{}, {}, {}, copies});
+  return open.back();
+}
+
+}  // namespace
+
+std::vector<Bucket> buckets_of(const std::vector<ParameterSet>& sets, Bytes gradient_element, const ScheduleSpec& spec,
+                               int ranks) {
+  const Bytes cap = bucket_cap_of(spec, ranks), first = spec.first_bucket == spec.bucket_cap ? cap : spec.first_bucket;
+  std::vector<Bucket> buckets, open;
+  const auto close = [&](Bucket& bucket) {
+    if (!bucket.tensors.empty()) buckets.push_back(bucket);
+    bucket = {{}, {}, {}, bucket.copies};
+  };
+  for (std::size_t i = sets.size(); i-- > 0;) {
+    Bucket& filling = open_bucket(open, sets[i].copies);
+    for (std::size_t t = 0; t < sets[i].tensors.size(); ++t) {
+      const double elements = sets[i].tensors[t];
+      filling.which.emplace_back(static_cast<int>(i), static_cast<int>(t));
+      filling.bytes += elements * gradient_element;
+      filling.tensors.push_back(elements);
+      const Bytes limit = buckets.empty() ? first : cap;
+      if (spec.buckets == Buckets::kTensors && filling.bytes >= limit) close(filling);
+    }
+    if (spec.buckets == Buckets::kUnits) close(filling);
+  }
+  for (Bucket& bucket : open) close(bucket);
+  std::stable_sort(buckets.begin(), buckets.end(), [](const Bucket& a, const Bucket& b) {
+    return std::pair(-a.which.back().first, a.which.back().second) <
+           std::pair(-b.which.back().first, b.which.back().second);
+  });
+  return buckets;
+}
+
+std::vector<Bucket> gradient_buckets(const RuleInput& input) {
+  return buckets_of(input.body.sets, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.shards);
+}
+
+}  // namespace accosim

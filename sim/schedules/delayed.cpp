@@ -1,0 +1,79 @@
+#include "sim/schedules/delayed.hpp"
+
+#include "models/spec/device.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
+#include "sim/bodies/write.hpp"
+
+namespace accosim {
+namespace {
+
+/// Where the released ACCO waits on the host for the GPU (after each group of micro-batches, after each swap, after
+/// each round of the communication lane) the GPU then waits for the host's next launch: one launch interval.
+Seconds drain_time(const ScheduleInput& input) { return input.kind.device.launch_interval; }
+
+Seconds clone_time(const ScheduleInput& input) {
+  // fp32 master, m and v of the shard; the master alone where the moments stay.
+  const Bytes each{input.spec.rollback_estimate ? 12.0 : 4.0};
+  const Bytes states = shard_of(input.costs.parameters, input.kind.shards) * each;
+  return memory_time(states, states, input.kind.device);
+}
+
+/// The shard's reduced gradient copied to fp32, and multiplied by one over the count. accocal's optimizer does both.
+Seconds scaling_time(const ScheduleInput& input) {
+  if (input.costs.implementation == Implementation::kAccocal) return Seconds{0};
+  const double elements = shard_of(input.costs.parameters, input.kind.shards);
+  const Bytes reduced = elements * bytes_of(input.costs.gradient_dtype), wide = elements * bytes_of(Dtype::kFp32);
+  return memory_time(reduced, wide, input.kind.device) + memory_time(wide, wide, input.kind.device);
+}
+
+}  // namespace
+
+OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round) {
+  const Costs& costs = input.costs;
+  const bool clone = round == Round::kEstimate;
+  program.host(kCommunicationLane, "drained host", drain_time(input), {swap});
+  if (clone) program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input));
+  add_counts(program, input, {kCommunicationLane, -1});
+  add_over_copies(program, input, "reduce-scatter", {CollectiveKind::kReduceScatter, costs.gradient_bytes()});
+  if (const Seconds scaling = scaling_time(input); scaling > Seconds{0})
+    program.compute(kCommunicationLane, "copy and scale gradients", OpClass::kCopy, scaling);
+  program.compute(kCommunicationLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
+  if (round == Round::kPredict) {
+    program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input));
+    program.compute(kCommunicationLane, "prediction", OpClass::kOptimizer, shard_optimizer_time(input));
+    program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
+  }
+  OpRef end = add_over_copies(program, input, "all-gather", {CollectiveKind::kAllGather, costs.parameter_bytes()});
+  if (clone) end = program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
+  return end;
+}
+
+void add_micro_batches_beside(ProgramBuilder& program, const RuleInput& input, int least, OpRef communicated) {
+  Often often{least};
+  if (input.spec.late_communication == LateCommunication::kAccumulate) {
+    often.until = communicated;
+    often.every = input.spec.poll_every;
+    often.look = drain_time(input);
+  }
+  write(program, input.body, often);
+}
+
+OpRef add_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear) {
+  // It copies from buffer to buffer, so it casts as it copies.
+  const bool casts = input.kind.casts_gradients || input.kind.casts_parameters;
+  const char* const name = casts ? (clear ? "swap, cast and clear buffers" : "swap and cast buffers")
+                                 : (clear ? "swap and clear buffers" : "swap buffers");
+  const Bytes parameters = input.costs.parameter_bytes(), gradients = input.costs.gradient_bytes();
+  Seconds time = memory_time(parameters, parameters, input.kind.device) +
+                 memory_time(gradients, gradients, input.kind.device) + drain_time(input);
+  if (clear) time += memory_time(Bytes{0}, gradients, input.kind.device);
+  return program.compute(kComputeLane, name, OpClass::kCopy, time, {communication});
+}
+
+OpRef add_first_round(ProgramBuilder& program, const RuleInput& input) {
+  write(program, input.body, {1});
+  return add_swap(program, input, {kCommunicationLane, -1}, true);
+}
+
+}  // namespace accosim

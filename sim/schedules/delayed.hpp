@@ -1,0 +1,29 @@
+// What rules have in common that communicate beside the computation of the next gradients: the communication lane's
+// round, the micro-batches beside it, and the swap of buffers that ends both.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/schedules/schedule.hpp"
+
+namespace accosim {
+
+/// What the communication lane does in one round: an update of the shard; an estimate, with the states saved before and
+/// restored after it; or an update and then a prediction from it, saved and restored likewise.
+enum class Round : std::uint8_t { kUpdate, kEstimate, kPredict };
+
+/// All-reduces the counts of micro-batches, reduce-scatters, scales, steps the shard, all-gathers. Waits for `swap`.
+OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round);
+
+/// At least `least` micro-batches; where late communication makes ranks accumulate, in whole groups of `poll_every`
+/// until `communicated` has ended.
+void add_micro_batches_beside(ProgramBuilder& program, const RuleInput& input, int least, OpRef communicated);
+
+/// The buffer swap that ends a round on the compute lane, after `communication`: parameters from the communication
+/// buffer, gradients into it, the gradients cleared where the next round starts a sum anew, and a drained host.
+OpRef add_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear);
+
+/// What the first round communicates: one micro-batch, as Algorithm 1 of ACCO's paper starts. Its swap.
+OpRef add_first_round(ProgramBuilder& program, const RuleInput& input);
+
+}  // namespace accosim

@@ -1,0 +1,39 @@
+// The reduction of an update's gradients, hooked into the backward pass that gives them last: a bucket at a time beside
+// it, or all after it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "sim/bodies/write.hpp"
+#include "sim/schedules/buckets.hpp"
+#include "sim/schedules/schedule.hpp"
+
+namespace accosim {
+
+/// DDP multiplies each gradient by 1/n into its bucket, in the backward pass, and copies all of them back when the last
+/// bucket is there, unless gradients are views of the buckets. A sharded optimizer's gradients are copied into buckets
+/// too, and not back.
+class Reductions {
+ public:
+  /// `input` outlives it.
+  explicit Reductions(const RuleInput& input);
+
+  /// Outlived by this.
+  After hook();
+  /// After the pass, whose gradients are then reduced: copies them back, and begins anew. The op after which they are
+  /// there.
+  OpRef finish(ProgramBuilder& program);
+
+ private:
+  bool overlaps() const { return input_.spec.overlap == Overlap::kBackward; }
+  OpRef reduce(ProgramBuilder& program, const Bucket& bucket, OpRef filled) const;
+  OpRef fill(ProgramBuilder& program, OpRef computed) const;
+
+  const RuleInput& input_;
+  std::vector<Bucket> buckets_;
+  std::size_t next_ = 0;  // bucket to be filled
+  OpRef sent_{kCommunicationLane, -1};
+};
+
+}  // namespace accosim
