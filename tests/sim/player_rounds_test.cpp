@@ -231,17 +231,67 @@ TEST(Rounds, BetweenLooksNobodyWaits) {
 
 TEST(Rounds, ABodyThatEndsWithinANanosecondOfTheFirstsAwaitedOpIsTheLast) {
   // Half a nanosecond after the look of 6: two bodies, and the others know when the op has ended, or later when they
-  // come later. Two nanoseconds: a third body, which the others begin at 6, too, where the look was.
+  // come later. Two nanoseconds: a third body, which the others begin at 6, too, where the look was, though it is known
+  // a nanosecond later; who came in between goes on from where it was.
   constexpr double kNanosecond = 1e-6;
   const EventGraph last = without_messages({{3, 2, 4}, {6 + 0.5 * kNanosecond, 0, 0}});
   expect_times(last, 0, "after", {{6 + 0.5 * kNanosecond, 7 + 0.5 * kNanosecond}});
   expect_times(last, 1, "body", {{0, 2}, {3, 5}});
   expect_times(last, 1, "after", {{6 + 0.5 * kNanosecond, 7 + 0.5 * kNanosecond}});
   expect_times(last, 2, "after", {{8, 9}});
-  const EventGraph one_more = without_messages({{3, 2, 4}, {6 + 2 * kNanosecond, 0, 0}});
+  const EventGraph one_more = without_messages({{3, 2, 4, 3 + 0.25 * kNanosecond}, {6 + 2 * kNanosecond, 0, 0, 0}});
   expect_times(one_more, 0, "after", {{9, 10}});
   expect_times(one_more, 1, "body", {{0, 2}, {3, 5}, {6, 8}});
   expect_times(one_more, 2, "body", in_turn(0, 4, 4, 3));
+  expect_times(one_more, 3, "body", in_turn(0, 3 + 0.25 * kNanosecond, 3 + 0.25 * kNanosecond, 3));
+}
+
+/// Ranks of two lanes, whose bodies take `bodies` and `beside`, until a communication of 7 ms on each has ended.
+EventGraph on_two_lanes(const std::vector<double>& bodies, const std::vector<double>& beside, bool runs_on,
+                        bool together) {
+  Tables tables = numbered_slots();
+  std::vector<Program> programs;
+  for (std::size_t r = 0; r < bodies.size(); ++r) {
+    ProgramBuilder program(tables, {"compute", "beside", "communication"});
+    NewLoop loop;
+    loop.lanes = {0, 1};
+    loop.until = program.compute(2, "communication", OpClass::kCommunication, ms(7));
+    if (together) loop.decided_by = kDeciders;
+    loop.runs_on = runs_on;
+    program.begin_loop(loop);
+    program.compute(0, "body", OpClass::kForward, ms(bodies[r]), {}, 1);
+    program.compute(1, "beside", OpClass::kForward, ms(beside[r]));
+    program.end_loop({0, 1});
+    program.compute(0, "after", OpClass::kCopy, ms(1));
+    programs.push_back(program.take(1));
+  }
+  return test::graph_of(tables, programs, bodies.size());
+}
+
+TEST(Rounds, TheFirstLaneOfARankDecidesForItsOthers) {
+  // The first lane's bodies of 3 ms end at 3, 6 and 9, where the communication of 7 ms has ended. The other's, of 2 ms,
+  // wait at 2 for the look of 3 and at 5 for that of 6; bodies of 4 ms are late enough, and make three, too.
+  for (const bool together : {false, true}) {
+    const EventGraph fast = on_two_lanes({3}, {2}, true, together);
+    expect_times(fast, 0, "body", in_turn(0, 3, 3, 3));
+    expect_times(fast, 0, "beside", {{0, 2}, {3, 5}, {6, 8}});
+    expect_times(fast, 0, "after", {{9, 10}});
+    const EventGraph slow = on_two_lanes({3}, {4}, true, together);
+    expect_times(slow, 0, "beside", in_turn(0, 4, 4, 3));
+    expect_times(slow, 0, "after", {{9, 10}});
+  }
+}
+
+TEST(Rounds, LanesThatMeetFollowADecisionTogether) {
+  // Repetitions of 3 ms on the first rank, beside 1 ms: looks at 3, 6 and 9. On the second 2 ms beside 2.5: both lanes
+  // go on at 3 and at 6. On the third, of 4 ms beside 1, at 4 and 8, when it is known.
+  const EventGraph graph = on_two_lanes({3, 2, 4}, {1, 2.5, 1}, false, true);
+  expect_times(graph, 0, "beside", in_turn(0, 1, 3, 3));
+  expect_times(graph, 1, "body", {{0, 2}, {3, 5}, {6, 8}});
+  expect_times(graph, 1, "beside", {{0, 2.5}, {3, 5.5}, {6, 8.5}});
+  expect_times(graph, 1, "after", {{9, 10}});
+  expect_times(graph, 2, "beside", in_turn(0, 1, 4, 3));
+  expect_times(graph, 2, "after", {{12, 13}});
 }
 
 TEST(Rounds, TheSecondLoopOfARankIsTheSecondOfTheOthers) {
