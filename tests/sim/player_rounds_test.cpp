@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -16,12 +15,13 @@
 namespace accosim {
 namespace {
 
-using test::add_group;
 using test::kDeciders;
 using test::kOwn;
 using test::ms;
 using test::numbered_slots;
-using test::takes_ms;
+using test::two_lanes;
+using test::TwoLanes;
+using test::without_messages;
 
 using Times = std::vector<std::pair<double, double>>;  // begins and ends
 
@@ -53,32 +53,6 @@ void expect_times(const EventGraph& graph, int rank, const std::string& name, co
 }
 
 // ---- lanes that run on ----
-
-/// Rounds of an op on lane 0 that waits for the first op of the same round, or of one before it, on lane 1.
-struct TwoLanes {
-  double first = 1, rest = 0;  ///< on lane 1
-  double after_it = 1;         ///< on lane 0
-  int rounds = 3;
-  int posted_ahead = 0;  ///< the first op waits for the op on lane 0 of so many rounds before; 0: for nothing
-  bool runs_on = true;
-};
-EventGraph two_lanes(const TwoLanes& of) {
-  Tables tables = numbered_slots();
-  ProgramBuilder program(tables, {"zero", "one"});
-  NewLoop loop;
-  loop.lanes = {0, 1};
-  loop.min = of.rounds;
-  loop.runs_on = of.runs_on;
-  program.begin_loop(loop);
-  const OpRef first = program.compute(1, "first", OpClass::kForward, ms(of.first));
-  if (of.rest > 0) program.compute(1, "rest", OpClass::kForward, ms(of.rest));
-  OpRef after = program.compute(0, "after it", OpClass::kForward, ms(of.after_it), {first});
-  after.rounds_back = of.posted_ahead;
-  if (of.posted_ahead > 0) program.add_wait(first, after);
-  program.end_loop({0, 1});
-  program.compute(0, "after", OpClass::kCopy, ms(1));
-  return test::graph_of(tables, {program.take(1)}, 1);
-}
 
 TEST(Rounds, LanesThatMeetEndARoundTogetherAndOthersDoNot) {
   // Lane 1 does 3 x 2 ms. Lane 0 waits for it in each round and takes 1 ms, beside lane 1's next round: 2..3, 4..5,
@@ -173,31 +147,6 @@ TEST(Rounds, ALoopThatRunsOnBeginsAnewInARepetitionAroundIt) {
 }
 
 // ---- the first of a group decides ----
-
-/// Ranks without messages, each with bodies of so many ms and a communication of its own that it would wait for.
-struct Alone {
-  std::vector<double> bodies, communications;
-  int min = 1, stride = 1;
-};
-EventGraph without_messages(const Alone& of) {
-  Tables tables = numbered_slots();
-  std::vector<Program> programs;
-  for (std::size_t r = 0; r < of.bodies.size(); ++r) {
-    ProgramBuilder program(tables, {"compute", "communication"});
-    NewLoop loop;
-    loop.lanes = {0};
-    loop.min = of.min;
-    loop.until = program.compute(1, "communication", OpClass::kCommunication, ms(of.communications[r]));
-    loop.stride = of.stride;
-    loop.decided_by = kDeciders;
-    program.begin_loop(loop);
-    program.compute(0, "body", OpClass::kForward, ms(of.bodies[r]), {}, 1);
-    program.end_loop(0);
-    program.compute(0, "after", OpClass::kCopy, ms(1));
-    programs.push_back(program.take(1));
-  }
-  return test::graph_of(tables, programs, of.bodies.size());
-}
 
 TEST(Rounds, TheFirstOfAGroupDecidesAndNobodyWaitsForMoreThanTheNumber) {
   // Bodies of 3 ms on the first, whose communication takes 7: it looks at 3, 6 and 9, so three bodies. Bodies of 2 ms:
@@ -398,122 +347,6 @@ TEST(Rounds, WhoDecidesIsNotFoldedWithWhoFollows) {
       EXPECT_EQ(times_of(folded.graph, folded.class_of[rank], "body").size(), bodies);
     }
   }
-}
-
-// ---- what cannot be played ----
-
-void expect_refused(EventGraph graph, const std::function<void(EventGraph&)>& damage, const std::string& why) {
-  check_graph(graph);
-  damage(graph);
-  try {
-    check_graph(graph);
-    ADD_FAILURE() << "not refused: " << why;
-  } catch (const std::logic_error& error) {
-    EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
-  }
-}
-
-TEST(CheckGraph, RoundsThatCannotBePlayedAreRefused) {
-  const EventGraph ahead = two_lanes({1, 0, 3, 3, 1});
-  const auto wait = [](EventGraph& graph) -> OpRef& { return graph.programs[0].waits.back(); };
-  expect_refused(
-      ahead, [&](EventGraph& graph) { wait(graph).rounds_back = -1; }, "waits for a round that is to come");
-  expect_refused(
-      ahead, [&](EventGraph& graph) { wait(graph).rounds_back = 0; }, "waits for something that waits for it");
-  expect_refused(
-      ahead, [](EventGraph& graph) { graph.programs[0].loops[0].runs_on = false; },
-      "waits 1 rounds back for an op that is of no loop whose lanes run on");
-  expect_refused(
-      ahead,
-      [&](EventGraph& graph) {
-        wait(graph) = {0, 3};
-      },
-      "waits in a loop for what comes after it");
-  expect_refused(
-      ahead, [&](EventGraph& graph) { graph.programs[0].loops[0].counted = 0; }, "is counted, and its lanes run on");
-  expect_refused(
-      ahead,
-      [](EventGraph& graph) {  // what follows the loop waits for its last round
-        Program& program = graph.programs[0];
-        program.lanes[0][3].waits = static_cast<std::uint32_t>(program.waits.size());
-        program.lanes[0][3].wait_count = 1;
-        program.waits.push_back({1, 1});
-      },
-      "waits for one repetition of a loop");
-}
-
-TEST(CheckGraph, LoopsInsideThatRunOnOrAreNotFixedAreRefused) {
-  const auto nested = [](const std::function<void(EventGraph&)>& damage, const std::string& why) {
-    Tables tables = numbered_slots();
-    ProgramBuilder program(tables, {"zero", "one"});
-    const OpRef sent = program.compute(1, "sent", OpClass::kCopy, ms(1));
-    program.begin_loop(std::vector<int>{0, 1}, 2, {});
-    program.begin_loop(0, 2);
-    program.compute(0, "body", OpClass::kForward, ms(1));
-    program.end_loop(0);
-    program.compute(1, "beside", OpClass::kForward, ms(1));
-    program.end_loop({0, 1});
-    program.begin_loop(0, 2, sent);
-    program.compute(0, "until", OpClass::kForward, ms(1));
-    program.end_loop(0);
-    expect_refused(test::graph_of(tables, {program.take(1)}, 1), damage, why);
-  };
-  nested(
-      [](EventGraph& graph) {
-        for (int l : {0, 1}) graph.programs[0].loops[l].runs_on = true;
-      },
-      "lanes run on in loop 1 of program 0, which is in loop 0, where they do, too");
-  nested(
-      [](EventGraph& graph) {
-        graph.programs[0].loops[0].counted = 0;
-        graph.programs[0].loops[1].until = {1, 0};
-      },
-      "no fixed number of repetitions, and is in loop 0, which is counted");
-  nested(
-      [](EventGraph& graph) {
-        graph.programs[0].loops[0].runs_on = true;
-        graph.programs[0].loops[2].until = {1, 2};
-      },
-      "waits for one round of lanes that run on");
-}
-
-TEST(CheckGraph, GroupsThatCannotDecideAreRefused) {
-  const EventGraph good = without_messages({{3, 2}, {7, 7}});
-  expect_refused(
-      good,
-      [](EventGraph& graph) {
-        graph.programs[0].loops[0].until = {-1, 0};
-      },
-      "decides for other ranks, and waits for nothing");
-  EventGraph follower = good;
-  follower.programs[1].loops[0].until = {-1, 0};
-  check_graph(follower);  // it is never asked
-  expect_refused(
-      good, [](EventGraph& graph) { graph.programs[1].loops[0].min = 2; }, "looks in its loops when others");
-  expect_refused(
-      good, [](EventGraph& graph) { graph.programs[1].loops[0].slot = -1; }, "not all ranks of group 0 have the loops");
-  expect_refused(
-      good, [](EventGraph& graph) { graph.groups[0].members = {0}; },
-      "decisions of group 0, and is none of its members");
-  expect_refused(
-      good, [](EventGraph& graph) { graph.ranks[1].groups.clear(); }, "lacks a group");
-  expect_refused(
-      good, [](EventGraph& graph) { graph.programs[0].lanes[0][0].slot = 0; }, "has a group");
-}
-
-TEST(CheckGraph, WhatFollowsTheLoopOfAFollowerMayBeWhatItWouldAwait) {
-  // The second rank's communication begins when its loop has ended. It never asks for it; the first would for ever.
-  const auto after = [](EventGraph& graph, int number) {
-    Program& program = graph.programs[number];
-    program.lanes[1][0].waits = static_cast<std::uint32_t>(program.waits.size());
-    program.lanes[1][0].wait_count = 1;
-    program.waits.push_back({0, 2});
-  };
-  EventGraph graph = without_messages({{3, 2}, {7, 7}});
-  after(graph, 1);
-  expect_times(graph, 1, "after", {{9, 10}});
-  expect_refused(
-      graph, [&](EventGraph& damaged) { after(damaged, 0); }, "waits for something that waits for it");
 }
 
 }  // namespace
