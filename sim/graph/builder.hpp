@@ -69,7 +69,7 @@ class ProgramBuilder {
   void begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits,
                   const std::string& counted = {});
   void end_loop(const std::vector<int>& lanes);
-  void begin_loop(const NewLoop& loop);
+  void begin_loop(const NewLoop& written);
   /// Op `of`, which is written, waits for `op`, too: one that is written later, as that of the round before is.
   void add_wait(OpRef of, OpRef op);
   /// The last op on the lane; {lane, -1} where there is none.
