@@ -173,7 +173,8 @@ std::string body_of(const EventGraph& graph, std::size_t number, std::size_t lan
   std::string others;
   for (const Loop::Part& each : loop.parts)
     if (each.lane != static_cast<int>(lane)) others += (others.empty() ? "" : " and ") + program.lane_names[each.lane];
-  if (!others.empty()) text += loop.runs_on ? ", as " + others + ", each at its own pace" : ", in step with " + others;
+  if (!others.empty())
+    text += loop.runs_on ? ", beside " + others + ", each at its own pace" : ", in step with " + others;
   return loop.counted >= 0 ? text + "; equal ones are counted" : text;
 }
 

@@ -67,7 +67,7 @@ class ProgramBuilder {
   /// The same on all lanes, also those that are added before it ends; entered after the last op of lane 0.
   void begin_loop_on_all(int min, const std::string& counted = {});
   void end_loop_on_all();
-  void begin_loop(const NewLoop& loop);
+  void begin_loop(const NewLoop& written);
   /// Op `of`, which is written, waits for `op`, too: one that is written later, as that of the round before is.
   void add_wait(OpRef of, OpRef op);
   /// The last op on the lane; {lane, -1} where there is none.

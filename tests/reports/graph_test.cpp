@@ -14,6 +14,7 @@
 #include "reports/human.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/dot.hpp"
+#include "tests/support/rounds.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -198,6 +199,45 @@ TEST(Graph, AWaitForAnotherThanTheNextEndsWhatRepeats) {
   EXPECT_NE(text.find("    10    unpack                       1.00 ms  copy, after communication 2, 6\n"),
             std::string::npos)
       << text;
+}
+
+/// The two stages of a pipeline, the second with one room for what it receives.
+ScheduleGraph two_stages() {
+  ScheduleGraph graph{"by hand", {"GPU", "GPU"}, test::chain({{2, 3}, {7, 1}, 1, 2, 2, 1}), {}, {}};
+  Program none;
+  none.lanes.resize(4);
+  graph.before = graph.first = {none, none};  // all of it is the second update
+  return graph;
+}
+
+TEST(Graph, SaysWhoDecidesHowOftenALoopRepeats) {
+  const std::string text = std::regex_replace(text_of(two_stages(), 110), std::regex("\n {8,}"), " ");  // unwrapped
+  for (const std::string part : {"repeat at least 4 times, until communication 0 has ended (seen every 2 times), "
+                                 "beside send, each at its own pace",
+                                 "repeat at least 4 times, as often as rank 0 decides (seen every 2 times), beside "
+                                 "receive, each at its own pace",
+                                 "all 2 ranks, after compute 1 of the round before\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  // Both may run one program, in several replicas.
+  ScheduleGraph same = two_stages();
+  for (const int program : {0, 1, 1, 0}) same.graph.ranks.push_back(same.graph.ranks[program]);
+  for (Rank& rank : same.graph.ranks) rank.program = 0;
+  same.graph.programs.pop_back();
+  EXPECT_NE(text_of(same, 110).find("until communication 0 of rank 0 has ended"), std::string::npos) << text_of(same);
+  same.graph.groups.push_back({{2, 3}, {}});
+  for (const int rank : {2, 3}) same.graph.ranks[rank].groups[0] = static_cast<int>(same.graph.groups.size()) - 1;
+  EXPECT_NE(text_of(same, 110).find("until communication 0 of the first rank of its replica"), std::string::npos);
+}
+
+TEST(GraphDot, AWaitForTheRoundBeforeIsToldFromOthers) {
+  const std::string text = dot_of({two_stages()});
+  EXPECT_EQ(parse_dot(text).error, "");
+  EXPECT_NE(text.find("s0_1_0_1 -> s0_1_1_1 [style=dashed, constraint=false, label=\"round before\"]"),
+            std::string::npos)
+      << text;
+  // Only the first rank asks whether its communication has ended.
+  EXPECT_NE(text.find("s0_0_3_0 -> s0_0_0_1 [style=dotted"), std::string::npos) << text;
+  EXPECT_EQ(text.find("s0_1_3_0 -> "), std::string::npos) << text;
 }
 
 TEST(GraphDot, HasANodeForEachOpThatIsShown) {

@@ -6,13 +6,18 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "models/price/price.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/explain/explanation.hpp"
+#include "sim/player/player.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/support/rounds.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -71,6 +76,69 @@ TEST(CriticalPath, LeadsToTheSlowRank) {
     const bool computes = step.cls == OpClass::kForward || step.cls == OpClass::kBackward;
     EXPECT_EQ(step.rank, computes ? 2 : step.rank);
   }
+}
+
+/// A play of these programs, a rank each, whose measured update is the second.
+CriticalPath path_of(const Tables& tables, std::vector<Program> programs) {
+  const std::size_t ranks = programs.size();
+  SteadyPlay play;
+  play.folded.graph = test::graph_of(tables, std::move(programs), ranks);
+  for (std::size_t r = 0; r < ranks; ++r) play.folded.class_of.push_back(static_cast<int>(r));
+  accosim::play(play.folded.graph, NetworkKind::kReference, [&](const Span& span) { play.spans.push_back(span); });
+  play.measured.last = 1;
+  return critical_path(play);
+}
+
+using Part = std::tuple<std::string, int, std::int64_t>;  // name, rank, how often
+std::vector<Part> parts_of(const CriticalPath& path) {
+  std::vector<Part> parts;
+  for (const PathStep& step : path.steps) parts.emplace_back(step.name, step.rank, step.count);
+  return parts;
+}
+
+TEST(CriticalPath, LeadsToTheRankThatDecidedHowOftenALoopRepeats) {
+  // The first rank does three bodies of 3 ms until its communication of 7 ms has ended; the second three of 2 ms, which
+  // it ends at 8, and waits until 9 to know that there is no fourth. Then it does 5 ms.
+  Tables tables = test::numbered_slots();
+  std::vector<Program> programs;
+  for (const bool leads : {true, false}) {
+    ProgramBuilder program(tables, {"compute", "communication"});
+    program.mark(0, Mark::kUpdate);
+    NewLoop loop;
+    loop.lanes = {0};
+    loop.until = program.compute(1, "communication", OpClass::kCommunication, test::ms(7));
+    loop.decided_by = test::kDeciders;
+    program.begin_loop(loop);
+    program.compute(0, "body", OpClass::kForward, test::ms(leads ? 3 : 2));
+    program.end_loop(0);
+    program.compute(0, "after", OpClass::kCopy, test::ms(leads ? 1 : 5));
+    program.mark(0, Mark::kUpdate);
+    programs.push_back(program.take(1));
+  }
+  const CriticalPath path = path_of(tables, std::move(programs));
+  EXPECT_NEAR(path.update_time.value, 14e-3, 1e-12);
+  EXPECT_NEAR(sum(path), 14e-3, 1e-12);
+  EXPECT_EQ(parts_of(path), (std::vector<Part>{{"body", 0, 3}, {"after", 1, 1}}));
+}
+
+TEST(CriticalPath, FollowsAWaitToItsOwnRound) {
+  // Lane 1 runs ahead of lane 0, which waits for it in each round: its third round ends with the first of lane 0, but
+  // for less than a nanosecond. What the second of lane 0 came after is the first.
+  Tables tables = test::numbered_slots();
+  ProgramBuilder program(tables, {"zero", "one"});
+  program.mark(0, Mark::kUpdate);
+  NewLoop loop;
+  loop.lanes = {0, 1};
+  loop.min = 3;
+  loop.runs_on = true;
+  program.begin_loop(loop);
+  const OpRef first = program.compute(1, "first", OpClass::kForward, test::ms(1 + 0.3e-6));
+  program.compute(0, "then", OpClass::kForward, test::ms(2), {first});
+  program.end_loop({0, 1});
+  program.mark(0, Mark::kUpdate);
+  const CriticalPath path = path_of(tables, {program.take(1)});
+  EXPECT_NEAR(sum(path), 7e-3, 1e-8);
+  EXPECT_EQ(parts_of(path), (std::vector<Part>{{"first", 0, 1}, {"then", 0, 3}}));
 }
 
 TEST(OperatorTable, HoldsEveryOperatorOnceWithItsCount) {

@@ -69,6 +69,57 @@ inline int plan_of(const EventGraph& graph, int rank, const std::string& name) {
   return -1;
 }
 
+/// Rounds of an op on lane 0 that waits for the first op of the same round, or of one before it, on lane 1.
+struct TwoLanes {
+  double first = 1, rest = 0;  ///< on lane 1
+  double after_it = 1;         ///< on lane 0
+  int rounds = 3;
+  int posted_ahead = 0;  ///< the first op waits for the op on lane 0 of so many rounds before; 0: for nothing
+  bool runs_on = true;
+};
+inline EventGraph two_lanes(const TwoLanes& of) {
+  Tables tables = numbered_slots();
+  ProgramBuilder program(tables, {"zero", "one"});
+  NewLoop loop;
+  loop.lanes = {0, 1};
+  loop.min = of.rounds;
+  loop.runs_on = of.runs_on;
+  program.begin_loop(loop);
+  const OpRef first = program.compute(1, "first", OpClass::kForward, ms(of.first));
+  if (of.rest > 0) program.compute(1, "rest", OpClass::kForward, ms(of.rest));
+  OpRef after = program.compute(0, "after it", OpClass::kForward, ms(of.after_it), {first});
+  after.rounds_back = of.posted_ahead;
+  if (of.posted_ahead > 0) program.add_wait(first, after);
+  program.end_loop({0, 1});
+  program.compute(0, "after", OpClass::kCopy, ms(1));
+  return graph_of(tables, {program.take(1)}, 1);
+}
+
+/// Ranks without messages, each with bodies of so many ms and a communication of its own that it would wait for.
+struct Alone {
+  std::vector<double> bodies, communications;
+  int min = 1, stride = 1;
+};
+inline EventGraph without_messages(const Alone& of) {
+  Tables tables = numbered_slots();
+  std::vector<Program> programs;
+  for (std::size_t r = 0; r < of.bodies.size(); ++r) {
+    ProgramBuilder program(tables, {"compute", "communication"});
+    NewLoop loop;
+    loop.lanes = {0};
+    loop.min = of.min;
+    loop.until = program.compute(1, "communication", OpClass::kCommunication, ms(of.communications[r]));
+    loop.stride = of.stride;
+    loop.decided_by = kDeciders;
+    program.begin_loop(loop);
+    program.compute(0, "body", OpClass::kForward, ms(of.bodies[r]), {}, 1);
+    program.end_loop(0);
+    program.compute(0, "after", OpClass::kCopy, ms(1));
+    programs.push_back(program.take(1));
+  }
+  return graph_of(tables, programs, of.bodies.size());
+}
+
 /// A stage receives a micro-batch, computes and sends it on, in lanes that run on, as often as the first stage decides
 /// by its own communication.
 struct Chain {
