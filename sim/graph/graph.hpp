@@ -107,9 +107,9 @@ struct Link {
 
 /// A way through the network: all links it takes, and what each flow over it may have under way.
 struct Path {
-  std::vector<int> links;
-  Window window{};  ///< none: it never limits
-  int alike = 1;    ///< how many paths it stands for: a flow over it is so many equal ones
+  std::vector<int> links;  ///< each once
+  Window window{};         ///< none: it never limits
+  int alike = 1;           ///< how many paths it stands for: a flow over it is so many equal ones
 };
 
 /// A collective that a group will be asked for: `count` messages of bytes / count each, one after the other.
@@ -140,9 +140,10 @@ struct Plan {
 };
 
 struct Group {
-  std::vector<int> members;  ///< ranks
-  std::vector<Plan> plans;   ///< by request; empty where no program of a member asks for it
-  std::string name{};        ///< "the 8 ranks of its node"
+  /// Ranks, each as often as it has the group: once, or in several slots of a folded graph.
+  std::vector<int> members;
+  std::vector<Plan> plans;  ///< by request; empty where no program of a member asks for it
+  std::string name{};       ///< "the 8 ranks of its node"
 };
 
 struct Rank {

@@ -158,9 +158,21 @@ void check_ranks(const EventGraph& graph) {
       require(needs[s] < static_cast<int>(graph.groups[group].plans.size()), "group {} lacks plan {}", group, needs[s]);
     }
   }
+  std::vector<std::size_t> seats(graph.groups.size(), 0);  // slots in which some rank has the group
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r)
+    for (const int group : graph.ranks[r].groups) {
+      require(group >= 0 && group < static_cast<int>(graph.groups.size()), "rank {} has no group {}", r, group);
+      ++seats[group];
+    }
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
-    for (const int member : graph.groups[g].members)
+    for (const int member : graph.groups[g].members) {
       require(member >= 0 && member < static_cast<int>(graph.ranks.size()), "group {} has no rank {}", g, member);
+      const std::vector<int>& groups = graph.ranks[member].groups;
+      require(std::find(groups.begin(), groups.end(), static_cast<int>(g)) != groups.end(),
+              "rank {} does not know that it is in group {}", member, g);
+    }
+    require(graph.groups[g].members.size() == seats[g], "group {} has {} members, and is a group of {} ranks", g,
+            graph.groups[g].members.size(), seats[g]);
     for (const Plan& plan : graph.groups[g].plans) {
       require(plan.sms >= 0 && plan.slowed >= 1 && plan.memory_traffic.value >= 0, "group {} slows the wrong way", g);
       for (const Plan::Flow& flow : plan.flows)
@@ -168,10 +180,13 @@ void check_ranks(const EventGraph& graph) {
                 "group {} sends over a path that is not there", g);
     }
   }
-  for (const Path& path : graph.paths)
+  for (const Path& path : graph.paths) {
     for (const int link : path.links)
       require(link >= 0 && link < static_cast<int>(graph.links.size()) && graph.links[link].bandwidth.value > 0,
               "a path goes over link {}, which is not there or carries nothing", link);
+    for (auto link = path.links.begin(); link != path.links.end(); ++link)
+      require(std::find(path.links.begin(), link, *link) == link, "a path goes over link {} twice", *link);
+  }
 }
 
 }  // namespace

@@ -5,11 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <tuple>
+#include <string>
 #include <vector>
 
 #include "sim/graph/builder.hpp"
 #include "sim/player/player.hpp"
+#include "tests/support/played_by_rank.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {
@@ -77,17 +78,6 @@ EventGraph random_cluster(Random& random) {
   return graph;
 }
 
-using Happened = std::tuple<int, int, std::int64_t, double, double>;  // lane, op, repeat, begin, end
-
-std::vector<std::vector<Happened>> by_rank(const EventGraph& graph, NetworkKind network) {
-  std::vector<std::vector<Happened>> ranks(graph.ranks.size());
-  play(graph, network, [&](const Span& span) {
-    ranks[span.rank].emplace_back(span.lane, span.op, span.repeat, span.begin.value, span.end.value);
-  });
-  for (auto& rank : ranks) std::sort(rank.begin(), rank.end());
-  return ranks;
-}
-
 TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
   int folded_ranks = 0, ranks = 0;
   for (int seed = 0; seed < 60; ++seed) {
@@ -96,19 +86,8 @@ TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
     const Folded folded = fold(graph);
     ranks += static_cast<int>(graph.ranks.size());
     folded_ranks += static_cast<int>(folded.graph.ranks.size());
-    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
-      const auto whole = by_rank(graph, network), once = by_rank(folded.graph, network);
-      for (std::size_t r = 0; r < whole.size(); ++r) {
-        const auto& expected = whole[r];
-        const auto& got = once[folded.class_of[r]];
-        ASSERT_EQ(expected.size(), got.size()) << "seed " << seed << " rank " << r;
-        for (std::size_t i = 0; i < expected.size(); ++i) {
-          EXPECT_EQ(std::get<1>(expected[i]), std::get<1>(got[i]));
-          EXPECT_EQ(std::get<2>(expected[i]), std::get<2>(got[i]));
-          EXPECT_NEAR(std::get<4>(expected[i]), std::get<4>(got[i]), 1e-9) << "seed " << seed << " rank " << r;
-        }
-      }
-    }
+    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
+      expect_same_by_rank(graph, folded, network, "seed " + std::to_string(seed));
   }
   EXPECT_LT(2 * folded_ranks, ranks + ranks / 2) << "these clusters are meant to have equal ranks";
 }
@@ -141,14 +120,8 @@ EventGraph rails(const std::vector<double>& bandwidth, const std::vector<double>
 
 void expect_exact(const EventGraph& graph) {
   const Folded folded = fold(graph);
-  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
-    const auto whole = by_rank(graph, network), once = by_rank(folded.graph, network);
-    for (std::size_t r = 0; r < whole.size(); ++r) {
-      const auto& got = once[folded.class_of[r]];
-      ASSERT_EQ(whole[r].size(), got.size());
-      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(std::get<4>(whole[r][i]), std::get<4>(got[i]), 1e-9);
-    }
-  }
+  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
+    expect_same_by_rank(graph, folded, network, "");
 }
 
 TEST(Fold, GroupsOnTheNetworkKeepTheirOwnLinksAndBytes) {
