@@ -146,9 +146,11 @@ struct Group {
   std::string name{};       ///< "the 8 ranks of its node"
 };
 
+inline constexpr int kNoGroup = -1;
+
 struct Rank {
   int program = 0;
-  std::vector<int> groups;  ///< by slot; -1 where it is in none
+  std::vector<int> groups;  ///< by slot; kNoGroup where it is in none
   int multiplicity = 1;     ///< how many real ranks it stands for
 };
 

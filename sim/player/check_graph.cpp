@@ -133,6 +133,7 @@ void check_program(const EventGraph& graph, std::size_t p) {
 
 void check_ranks(const EventGraph& graph) {
   // What each rank needs of its groups, by program: the highest plan index for every slot.
+  constexpr int kUnasked = -2;
   std::vector<std::vector<int>> most(graph.programs.size());
   for (std::size_t p = 0; p < graph.programs.size(); ++p)
     for (const auto& lane : graph.programs[p].lanes)
@@ -142,9 +143,9 @@ void check_ranks(const EventGraph& graph) {
                   "a collective of program {} has no group", p);
           continue;
         }
-        if (op.slot >= static_cast<int>(most[p].size())) most[p].resize(op.slot + 1, -1);
-        if (op.kind == OpKind::kCollective || op.kind == OpKind::kTransfer)
-          most[p][op.slot] = std::max(most[p][op.slot], op.plan);
+        if (op.slot >= static_cast<int>(most[p].size())) most[p].resize(op.slot + 1, kUnasked);
+        const bool meets = op.kind == OpKind::kCollective || op.kind == OpKind::kTransfer;
+        most[p][op.slot] = std::max(most[p][op.slot], meets ? op.plan : -1);
       }
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const Rank& rank = graph.ranks[r];
@@ -153,6 +154,7 @@ void check_ranks(const EventGraph& graph) {
     const std::vector<int>& needs = most[rank.program];
     require(rank.groups.size() >= needs.size(), "rank {} lacks a group", r);
     for (std::size_t s = 0; s < needs.size(); ++s) {
+      if (needs[s] == kUnasked) continue;
       const int group = rank.groups[s];
       require(group >= 0 && group < static_cast<int>(graph.groups.size()), "rank {} lacks group {}", r, s);
       require(needs[s] < static_cast<int>(graph.groups[group].plans.size()), "group {} lacks plan {}", group, needs[s]);
@@ -161,8 +163,8 @@ void check_ranks(const EventGraph& graph) {
   std::vector<std::size_t> seats(graph.groups.size(), 0);  // slots in which some rank has the group
   for (std::size_t r = 0; r < graph.ranks.size(); ++r)
     for (const int group : graph.ranks[r].groups) {
-      require(group >= 0 && group < static_cast<int>(graph.groups.size()), "rank {} has no group {}", r, group);
-      ++seats[group];
+      require(group >= kNoGroup && group < static_cast<int>(graph.groups.size()), "rank {} has no group {}", r, group);
+      if (group != kNoGroup) ++seats[group];
     }
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
     for (const int member : graph.groups[g].members) {

@@ -70,8 +70,9 @@ class Refinement {
                [&](const auto& put) {
                  for (std::size_t r = 0; r < graph.ranks.size(); ++r)
                    for (std::size_t s = 0; s < graph.ranks[r].groups.size(); ++s)
-                     put(static_cast<std::size_t>(graph.ranks[r].groups[s]),
-                         Seat{static_cast<int>(r), static_cast<int>(s)});
+                     if (graph.ranks[r].groups[s] != kNoGroup)
+                       put(static_cast<std::size_t>(graph.ranks[r].groups[s]),
+                           Seat{static_cast<int>(r), static_cast<int>(s)});
                }),
         takers_(graph.links.size(), [&](const auto& put) {
           for (std::size_t p = 0; p < graph.paths.size(); ++p)
@@ -225,7 +226,8 @@ class Refinement {
     Numbering numbers;
     for (std::size_t r = 0; r < graph_.ranks.size(); ++r) {
       numbers.add(std::int64_t{colours_.rank[r]});
-      for (const int group : graph_.ranks[r].groups) numbers.add(std::int64_t{colours_.group[group]});
+      for (const int group : graph_.ranks[r].groups)
+        numbers.add(std::int64_t{group == kNoGroup ? kNoGroup : colours_.group[group]});
       colours_.rank[r] = numbers.number();
     }
     colours_.ranks = numbers.size();

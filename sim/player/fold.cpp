@@ -54,6 +54,7 @@ Folded fold(EventGraph graph) {
     }
     Rank rank = ranks[r];
     for (int& group : rank.groups) {
+      if (group == kNoGroup) continue;
       int& index = group_index[colours.group[group]];
       if (index == kNone) {
         index = static_cast<int>(folded.graph.groups.size());

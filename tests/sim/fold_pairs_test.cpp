@@ -79,7 +79,8 @@ EventGraph graph_of(const Pipeline& of) {
     for (const char* way : {"out", "in"})
       graph.links.push_back({way, BytesPerSecond{of.adapter[node % of.adapter.size()]}});
   if (of.core > 0) graph.links.push_back({"core", BytesPerSecond{of.core}});
-  for (int rank = 0; rank < of.ranks(); ++rank) graph.ranks.push_back({rank / of.tensor % of.stages, {0, 0, 0, 0}, 1});
+  for (int rank = 0; rank < of.ranks(); ++rank)
+    graph.ranks.push_back({rank / of.tensor % of.stages, std::vector<int>(4, kNoGroup), 1});
   const auto send = [&](Plan& plan, int from, int to, double bytes) {
     const int out = from / of.ranks_a_node, in = to / of.ranks_a_node;
     if (out == in) {
@@ -97,14 +98,11 @@ EventGraph graph_of(const Pipeline& of) {
     graph.groups.back().plans.resize(kPlans);
     return graph.groups.back();
   };
-  std::vector<int> first, last;
   for (int replica = 0; replica < of.replicas; ++replica)
     for (int stage = 0; stage < of.stages; ++stage) {
       std::vector<int> members;
       for (int t = 0; t < of.tensor; ++t) members.push_back(of.rank(replica, stage, t));
       add(kTensor, members).plans[kWithin].fixed = Seconds{0.02};
-      if (stage == 0) first.insert(first.end(), members.begin(), members.end());
-      if (stage + 1 == of.stages) last.insert(last.end(), members.begin(), members.end());
       for (const int rank : members) {
         if (stage + 1 == of.stages) continue;
         const int next = rank + of.tensor;
@@ -115,8 +113,6 @@ EventGraph graph_of(const Pipeline& of) {
         send(pair.plans[kBackwards], next, rank, 2);
       }
     }
-  add(kPrevious, first);  // who has nobody there has the others like it
-  add(kNext, last);
   for (int stage = 0; stage < of.stages; ++stage)
     for (int t = 0; t < of.tensor; ++t) {
       std::vector<int> members;
@@ -139,7 +135,7 @@ TEST(FoldPairs, AStageOfAPipelineIsOneRank) {
     const EventGraph graph = graph_of({.core = core, .seconds = {1, 1, 1, 1}, .adapter = {2}});
     const Folded folded = fold(graph);
     EXPECT_EQ(folded.graph.ranks.size(), 4u) << "the second and the third have one program, and unlike neighbours";
-    EXPECT_EQ(folded.graph.groups.size(), 4u + 3 + 4 + 2) << "within, between neighbours, among replicas, of nobody";
+    EXPECT_EQ(folded.graph.groups.size(), 4u + 3 + 4) << "within, between neighbours, among replicas";
     for (const Rank& rank : folded.graph.ranks) EXPECT_EQ(rank.multiplicity, 16);
     expect_exact(graph, "core " + std::to_string(core));
   }

@@ -241,7 +241,8 @@ TEST(Fold, WhatTakesTheSharesOfEndedFlowsIsTheSameFoldedOrNot) {
     ProgramBuilder program(tables, {"first", "second"});
     program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{12}});
     program.compute(1, "compute", OpClass::kForward, Seconds{1.3});
-    program.collective(1, "gather", {CollectiveKind::kAllGather, Bytes{5}, 1, {kAllData, Pick::kAll, Grid::kTraining, 1}});
+    program.collective(1, "gather",
+                       {CollectiveKind::kAllGather, Bytes{5}, 1, {kAllData, Pick::kAll, Grid::kTraining, 1}});
     graph.programs = {program.take(1)};
     graph.labels = tables.labels;
     for (Op& op : graph.programs[0].lanes[1]) op.plan = 0;
@@ -290,13 +291,13 @@ ScheduleSpec random_sharded(Random& random, const Cluster& cluster) {
   spec.communicators = random.integer(1, 2);
   spec.prefetch = random.integer(0, 2);
   if (spec.name == "zero3") {
-    spec.shard_group = ShardGroup::kNode;
+    spec.island = Island::kNode;
     return spec;
   }
-  spec.replica = random.integer(0, 2) == 0 ? Replica::kNode : Replica::kGroup;
+  spec.island = random.integer(0, 2) == 0 ? Island::kNode : Island::kGroup;
   const bool unequal = !unequal_in_words(cluster.nodes, true).empty();
-  const bool sharded = random.integer(0, 1) == 1 && !(unequal && spec.replica == Replica::kGroup);
-  spec.inner = sharded ? Inner::kZero3 : Inner::kDdp;
+  const bool sharded = random.integer(0, 1) == 1 && !(unequal && spec.island == Island::kGroup);
+  spec.inner = sharded ? "zero3" : "ddp";
   const bool apart = cluster.fabric.between_groups.has_value();
   const NodeGroup& first = cluster.nodes.front();
   const bool sites = node_count(cluster) > 1 && first.gpus * (apart ? first.count : 1) > 1 && !(unequal && apart);
@@ -342,8 +343,8 @@ TEST(Fold, EqualIslandsAreOneThoughEachHasTwoCommunicators) {
   const NodeGroup island = scenario.cluster.nodes[0];
   scenario.cluster.nodes.assign(4, island);
   ScheduleSpec spec = sample_schedule("diloco");
-  spec.replica = Replica::kGroup;
-  spec.inner = Inner::kZero3;
+  spec.island = Island::kGroup;
+  spec.inner = "zero3";
   spec.communicators = 2;
   spec.inner_updates = 2;
   const EventGraph graph = build(spec, price(scenario, spec), 2, 2);
