@@ -126,9 +126,9 @@ struct Link {
 
 /// A way through the network: all links it takes, and what each flow over it may have under way.
 struct Path {
-  std::vector<int> links;
-  Window window{};  ///< none: it never limits
-  int alike = 1;    ///< how many paths it stands for: a flow over it is so many equal ones
+  std::vector<int> links;  ///< each once
+  Window window{};         ///< none: it never limits
+  int alike = 1;           ///< how many paths it stands for: a flow over it is so many equal ones
 };
 
 /// A collective that a group will be asked for: `count` messages of bytes / count each, one after the other.
@@ -159,14 +159,17 @@ struct Plan {
 };
 
 struct Group {
-  std::vector<int> members;  ///< ranks
-  std::vector<Plan> plans;   ///< by request; empty where no program of a member asks for it
-  std::string name{};        ///< "the 8 ranks of its node"
+  /// Ranks, each as often as it has the group: once, or in several slots of a folded graph.
+  std::vector<int> members;
+  std::vector<Plan> plans;  ///< by request; empty where no program of a member asks for it
+  std::string name{};       ///< "the 8 ranks of its node"
 };
+
+inline constexpr int kNoGroup = -1;
 
 struct Rank {
   int program = 0;
-  std::vector<int> groups;  ///< by slot; -1 where it is in none
+  std::vector<int> groups;  ///< by slot; kNoGroup where it is in none
   int multiplicity = 1;     ///< how many real ranks it stands for
   int replica = -1;         ///< whose micro-batches it computes, where they are drawn; -1: those of its own number
 };

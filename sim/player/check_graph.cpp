@@ -41,6 +41,7 @@ void check_program(const EventGraph& graph, std::size_t p) {
 
 void check_ranks(const EventGraph& graph) {
   // What each rank needs of its groups, by program: the highest plan index for every slot.
+  constexpr int kUnasked = -2;
   std::vector<std::vector<int>> most(graph.programs.size());
   for (std::size_t p = 0; p < graph.programs.size(); ++p)
     for (const auto& lane : graph.programs[p].lanes)
@@ -50,12 +51,15 @@ void check_ranks(const EventGraph& graph) {
                   "a collective of program {} has no group", p);
           continue;
         }
-        if (op.slot >= static_cast<int>(most[p].size())) most[p].resize(op.slot + 1, -1);
+        if (op.slot >= static_cast<int>(most[p].size())) most[p].resize(op.slot + 1, kUnasked);
         most[p][op.slot] = std::max(most[p][op.slot], op.plan);
       }
   for (std::size_t p = 0; p < graph.programs.size(); ++p)
     for (const Loop& loop : graph.programs[p].loops)
-      if (loop.slot >= static_cast<int>(most[p].size())) most[p].resize(loop.slot + 1, -1);
+      if (loop.slot >= 0) {
+        if (loop.slot >= static_cast<int>(most[p].size())) most[p].resize(loop.slot + 1, kUnasked);
+        most[p][loop.slot] = std::max(most[p][loop.slot], -1);
+      }
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const Rank& rank = graph.ranks[r];
     require(rank.program >= 0 && rank.program < static_cast<int>(graph.programs.size()), "rank {} has no program", r);
@@ -63,14 +67,27 @@ void check_ranks(const EventGraph& graph) {
     const std::vector<int>& needs = most[rank.program];
     require(rank.groups.size() >= needs.size(), "rank {} lacks a group", r);
     for (std::size_t s = 0; s < needs.size(); ++s) {
+      if (needs[s] == kUnasked) continue;
       const int group = rank.groups[s];
       require(group >= 0 && group < static_cast<int>(graph.groups.size()), "rank {} lacks group {}", r, s);
       require(needs[s] < static_cast<int>(graph.groups[group].plans.size()), "group {} lacks plan {}", group, needs[s]);
     }
   }
+  std::vector<std::size_t> seats(graph.groups.size(), 0);  // slots in which some rank has the group
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r)
+    for (const int group : graph.ranks[r].groups) {
+      require(group >= kNoGroup && group < static_cast<int>(graph.groups.size()), "rank {} has no group {}", r, group);
+      if (group != kNoGroup) ++seats[group];
+    }
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
-    for (const int member : graph.groups[g].members)
+    for (const int member : graph.groups[g].members) {
       require(member >= 0 && member < static_cast<int>(graph.ranks.size()), "group {} has no rank {}", g, member);
+      const std::vector<int>& groups = graph.ranks[member].groups;
+      require(std::find(groups.begin(), groups.end(), static_cast<int>(g)) != groups.end(),
+              "rank {} does not know that it is in group {}", member, g);
+    }
+    require(graph.groups[g].members.size() == seats[g], "group {} has {} members, and is a group of {} ranks", g,
+            graph.groups[g].members.size(), seats[g]);
     for (const Plan& plan : graph.groups[g].plans) {
       require(plan.sms >= 0 && plan.slowed >= 1 && plan.memory_traffic.value >= 0, "group {} slows the wrong way", g);
       for (const Plan::Flow& flow : plan.flows)
@@ -78,10 +95,13 @@ void check_ranks(const EventGraph& graph) {
                 "group {} sends over a path that is not there", g);
     }
   }
-  for (const Path& path : graph.paths)
+  for (const Path& path : graph.paths) {
     for (const int link : path.links)
       require(link >= 0 && link < static_cast<int>(graph.links.size()) && graph.links[link].bandwidth.value > 0,
               "a path goes over link {}, which is not there or carries nothing", link);
+    for (auto link = path.links.begin(); link != path.links.end(); ++link)
+      require(std::find(path.links.begin(), link, *link) == link, "a path goes over link {} twice", *link);
+  }
 }
 
 }  // namespace

@@ -1,78 +1,58 @@
 #include "sim/player/colours.hpp"
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <tuple>
 #include <utility>
+
+#include "sim/player/numbering.hpp"
 
 namespace accosim {
 namespace {
 
-/// Numbers for signatures, equal ones the same: in order of first appearance, so that they do not depend on how
-/// signatures are stored.
-template <typename Signature>
-class Numbering {
- public:
-  int of(const Signature& signature) { return numbers_.try_emplace(signature, static_cast<int>(size())).first->second; }
-  std::size_t size() const { return numbers_.size(); }
-
- private:
-  std::map<Signature, int> numbers_;
-};
-
 bool holds(const std::vector<int>& ranks, int rank) { return std::binary_search(ranks.begin(), ranks.end(), rank); }
 
-bool uses_network(const Group& group) {
-  return std::any_of(group.plans.begin(), group.plans.end(), [](const Plan& plan) { return !plan.flows.empty(); });
-}
+/// What belongs to each of `owners` things, one after another: of thing i from first[i] up to before first[i + 1].
+template <typename Item>
+struct Lists {
+  std::vector<std::size_t> first;
+  std::vector<Item> items;
 
+  /// `each(put)` calls put(owner, item) for every item, and does so twice.
+  template <typename Each>
+  Lists(std::size_t owners, const Each& each) : first(owners + 1, 0) {
+    each([&](std::size_t owner, const Item&) { ++first[owner + 1]; });
+    for (std::size_t i = 0; i < owners; ++i) first[i + 1] += first[i];
+    items.resize(first.back());
+    std::vector<std::size_t> next(first.begin(), first.end() - 1);
+    each([&](std::size_t owner, const Item& item) { items[next[owner]++] = item; });
+  }
+  const Item* begin(std::size_t owner) const { return items.data() + first[owner]; }
+  const Item* end(std::size_t owner) const { return items.data() + first[owner + 1]; }
+};
+
+/// A rank in a group that it has in that slot.
+struct Seat {
+  int rank, slot;
+};
 /// A flow of a group's plan; `kind` is of equal plans' places and equal bytes.
 struct Use {
   int group, kind, path;
 };
+/// A path over a link, which is at that place of it.
+struct Taker {
+  int path, place;
+};
 
 std::vector<Use> uses_of(const EventGraph& graph) {
   std::vector<Use> uses;
-  Numbering<std::pair<std::size_t, double>> kinds;
+  Numbering kinds;
   for (std::size_t g = 0; g < graph.groups.size(); ++g)
     for (std::size_t p = 0; p < graph.groups[g].plans.size(); ++p)
-      for (const Plan::Flow& flow : graph.groups[g].plans[p].flows)
-        uses.push_back({static_cast<int>(g), kinds.of({p, flow.bytes.value}), flow.path});
+      for (const Plan::Flow& flow : graph.groups[g].plans[p].flows) {
+        kinds.add(static_cast<std::int64_t>(p));
+        kinds.add(flow.bytes.value);
+        uses.push_back({static_cast<int>(g), kinds.number(), flow.path});
+      }
   return uses;
-}
-
-using PlanSignature = std::vector<std::array<double, 6>>;
-
-/// Groups that take one path together with another: of two such flows the path knows of one.
-std::vector<bool> groups_on_others_paths(const EventGraph& graph, const std::vector<Use>& uses) {
-  std::vector<int> user(graph.paths.size(), kUnused);
-  std::vector<bool> together(graph.groups.size(), false);
-  for (const Use& use : uses) {
-    int& of = user[use.path];
-    if (of != kUnused && of != use.group) together[of] = together[use.group] = true;
-    of = use.group;
-  }
-  return together;
-}
-
-/// First colours of groups: by plans, and by the slot where their members have them; or a number of its own.
-void colour_groups(const EventGraph& graph, const std::vector<Use>& uses, Apart apart, Colours& colours) {
-  std::vector<std::size_t> slot(graph.groups.size(), 0);
-  for (const Rank& rank : graph.ranks)
-    for (std::size_t s = 0; s < rank.groups.size(); ++s) slot[rank.groups[s]] = s;
-  const std::vector<bool> together = groups_on_others_paths(graph, uses);
-  Numbering<std::tuple<int, std::size_t, PlanSignature>> numbers;
-  for (std::size_t g = 0; g < graph.groups.size(); ++g) {
-    PlanSignature plans;
-    for (const Plan& plan : graph.groups[g].plans)
-      plans.push_back({plan.latency.value, plan.fixed.value, plan.sent_per_rank.value, static_cast<double>(plan.sms),
-                       plan.memory_traffic.value, plan.slowed});
-    const bool own =
-        together[g] || apart == Apart::kRanks || (apart == Apart::kNetworkGroups && uses_network(graph.groups[g]));
-    colours.group.push_back(numbers.of({own ? static_cast<int>(g) : -1, slot[g], std::move(plans)}));
-  }
-  colours.groups = numbers.size();
 }
 
 /// By program: where its ranks have the groups whose first member decides how often loops repeat.
@@ -86,147 +66,255 @@ std::vector<std::vector<int>> deciding_slots(const EventGraph& graph) {
   return slots;
 }
 
-/// First colours of ranks: their programs, whether they decide for others, and which of the pauses are theirs; or a
-/// number of its own.
-void colour_ranks(const EventGraph& graph, Apart apart, Colours& colours) {
-  const std::vector<std::vector<int>> deciding = deciding_slots(graph);
-  Numbering<std::vector<int>> numbers;
-  std::vector<int> signature;
-  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
-    signature = {graph.ranks[r].program, apart == Apart::kRanks ? static_cast<int>(r) : -1};
-    for (const int slot : deciding[graph.ranks[r].program])
-      signature.push_back(graph.groups[graph.ranks[r].groups[slot]].members.front() == static_cast<int>(r) ? 1 : 0);
-    for (const PlacedPause& pause : graph.pace.pauses)
-      signature.push_back(pause.ranks.empty() || holds(pause.ranks, static_cast<int>(r)) ? 1 : 0);
-    colours.rank.push_back(numbers.of(signature));
-  }
-  colours.ranks = numbers.size();
-}
+/// Refines the colours of a graph that it keeps as lists of who is with whom.
+class Refinement {
+ public:
+  Refinement(const EventGraph& graph, Apart apart)
+      : graph_(graph),
+        apart_(apart),
+        uses_(uses_of(graph)),
+        uses_of_path_(graph.paths.size(),
+                      [&](const auto& put) {
+                        for (const Use& use : uses_) put(static_cast<std::size_t>(use.path), use);
+                      }),
+        seats_(graph.groups.size(),
+               [&](const auto& put) {
+                 for (std::size_t r = 0; r < graph.ranks.size(); ++r)
+                   for (std::size_t s = 0; s < graph.ranks[r].groups.size(); ++s)
+                     if (graph.ranks[r].groups[s] != kNoGroup)
+                       put(static_cast<std::size_t>(graph.ranks[r].groups[s]),
+                           Seat{static_cast<int>(r), static_cast<int>(s)});
+               }),
+        takers_(graph.links.size(), [&](const auto& put) {
+          for (std::size_t p = 0; p < graph.paths.size(); ++p)
+            for (std::size_t i = 0; is_used(p) && i < graph.paths[p].links.size(); ++i)
+              put(static_cast<std::size_t>(graph.paths[p].links[i]), Taker{static_cast<int>(p), static_cast<int>(i)});
+        }) {}
 
-/// First colours of paths and links: windows, bandwidths and bursts.
-void colour_network(const EventGraph& graph, const std::vector<Use>& uses, Colours& colours) {
-  colours.path.assign(graph.paths.size(), kUnused);
-  std::vector<bool> used(graph.paths.size(), false);
-  for (const Use& use : uses) used[use.path] = true;
-  // Tokens that a link gathered pass for the flow that comes first: where several begin on it they differ.
-  std::vector<int> first(graph.links.size(), 0);
-  for (std::size_t p = 0; p < graph.paths.size(); ++p)
-    if (used[p]) ++first[graph.paths[p].links.front()];
-  Numbering<std::array<double, 3>> paths, links;
-  for (std::size_t p = 0; p < graph.paths.size(); ++p) {
-    if (!used[p]) continue;
-    const Path& path = graph.paths[p];
-    const auto link = static_cast<std::size_t>(path.links.front());
-    const bool differs = graph.links[link].burst > Bytes{0} && first[link] > 1;
-    colours.path[p] =
-        paths.of({path.window.rate().value, static_cast<double>(path.alike), differs ? static_cast<double>(p) : -1});
+  Colours colours() {
+    colour_groups();
+    colour_ranks();
+    colour_paths();
+    colour_links();
+    refine();
+    if (part_links_of_one_path()) refine();
+    return std::move(colours_);
   }
-  for (const Link& link : graph.links)
-    colours.link.push_back(links.of({link.bandwidth.value, link.burst.value, static_cast<double>(link.alike)}));
-  colours.paths = paths.size();
-  colours.links = links.size();
-}
 
-void refine_ranks(const EventGraph& graph, Colours& colours) {
-  Numbering<std::vector<int>> numbers;
-  std::vector<int> signature;
-  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
-    signature = {colours.rank[r]};
-    for (const int group : graph.ranks[r].groups) signature.push_back(colours.group[group]);
-    colours.rank[r] = numbers.of(signature);
-  }
-  colours.ranks = numbers.size();
-}
-
-/// By how many members they have of each colour, and how many flows.
-void refine_groups(const EventGraph& graph, const std::vector<Use>& uses, Colours& colours) {
-  Numbering<std::vector<int>> numbers;
-  std::vector<int> count(colours.ranks, 0), seen, signature;
-  std::vector<std::pair<int, int>> flows;
-  std::size_t next = 0;  // uses stand by group
-  for (std::size_t g = 0; g < graph.groups.size(); ++g) {
-    seen.clear();
-    for (const int member : graph.groups[g].members)
-      if (count[colours.rank[member]]++ == 0) seen.push_back(colours.rank[member]);
-    std::sort(seen.begin(), seen.end());
-    signature = {colours.group[g]};
-    for (const int colour : seen) {
-      signature.push_back(colour);
-      signature.push_back(std::exchange(count[colour], 0));
+ private:
+  void refine() {
+    for (std::size_t before = 0; before != number();) {
+      before = number();
+      refine_ranks();
+      refine_groups();
+      refine_links();
+      refine_paths();
     }
-    flows.clear();
-    for (; next < uses.size() && uses[next].group == static_cast<int>(g); ++next)
-      flows.emplace_back(uses[next].kind, colours.path[uses[next].path]);
-    std::sort(flows.begin(), flows.end());
-    for (const auto& [kind, path] : flows) signature.insert(signature.end(), {kind, path});
-    colours.group[g] = numbers.of(signature);
   }
-  colours.groups = numbers.size();
-}
 
-void refine_links(const EventGraph& graph, Colours& colours) {
-  std::vector<std::vector<std::pair<int, int>>> taken(graph.links.size());  // place, colour of the path
-  for (std::size_t p = 0; p < graph.paths.size(); ++p)
-    for (std::size_t i = 0; colours.path[p] != kUnused && i < graph.paths[p].links.size(); ++i)
-      taken[graph.paths[p].links[i]].emplace_back(static_cast<int>(i), colours.path[p]);
-  Numbering<std::pair<int, std::vector<std::pair<int, int>>>> numbers;
-  for (std::size_t l = 0; l < taken.size(); ++l) {
-    if (taken[l].empty()) {
-      colours.link[l] = kUnused;
-      continue;
+  /// Links of one colour that a path takes together get different ones, as few as they need in the order of the links:
+  /// what is told apart by them is for refine() to find out. Returns whether there were any.
+  bool part_links_of_one_path() {
+    std::vector<int> part(graph_.links.size(), 0), taken;
+    for (std::size_t l = 0; l < graph_.links.size(); ++l) {
+      if (colours_.link[l] == kUnused) continue;
+      taken.clear();
+      for (const Taker* taker = takers_.begin(l); taker != takers_.end(l); ++taker)
+        for (const int other : graph_.paths[taker->path].links)
+          if (other < static_cast<int>(l) && colours_.link[other] == colours_.link[l]) taken.push_back(part[other]);
+      while (std::find(taken.begin(), taken.end(), part[l]) != taken.end()) ++part[l];
     }
-    std::sort(taken[l].begin(), taken[l].end());
-    colours.link[l] = numbers.of({colours.link[l], std::move(taken[l])});
+    if (std::all_of(part.begin(), part.end(), [](int each) { return each == 0; })) return false;
+    Numbering numbers;
+    for (std::size_t l = 0; l < graph_.links.size(); ++l) {
+      if (colours_.link[l] == kUnused) continue;
+      numbers.add(std::int64_t{colours_.link[l]});
+      numbers.add(std::int64_t{part[l]});
+      colours_.link[l] = numbers.number();
+    }
+    colours_.links = numbers.size();
+    return true;
   }
-  colours.links = numbers.size();
-}
 
-/// By the collectives that use them, and the colours of their links, in order.
-void refine_paths(const EventGraph& graph, const std::vector<Use>& uses, Colours& colours) {
-  std::vector<std::vector<int>> signatures(graph.paths.size());
-  for (const Use& use : uses)
-    signatures[use.path].insert(signatures[use.path].end(), {colours.group[use.group], use.kind});
-  Numbering<std::vector<int>> numbers;
-  for (std::size_t p = 0; p < graph.paths.size(); ++p) {
-    if (colours.path[p] == kUnused) continue;
-    std::vector<int>& signature = signatures[p];
-    signature.push_back(colours.path[p]);
-    for (const int link : graph.paths[p].links) signature.push_back(colours.link[link]);
-    colours.path[p] = numbers.of(signature);
+  std::size_t number() const { return colours_.ranks + colours_.groups + colours_.paths + colours_.links; }
+  bool is_used(std::size_t path) const { return uses_of_path_.begin(path) != uses_of_path_.end(path); }
+
+  /// By plans, and by the slots in which members have it; or a number of its own.
+  void colour_groups() {
+    colour_groups(std::vector<bool>(graph_.groups.size(), apart_ == Apart::kRanks));
+    const std::vector<bool> together = on_paths_of_their_like();
+    if (std::find(together.begin(), together.end(), true) != together.end()) colour_groups(together);
   }
-  colours.paths = numbers.size();
-}
 
-std::size_t number_of(const Colours& colours) { return colours.ranks + colours.groups + colours.paths + colours.links; }
+  void colour_groups(const std::vector<bool>& own) {
+    Numbering numbers;
+    std::vector<int> slots;
+    colours_.group.clear();
+    for (std::size_t g = 0; g < graph_.groups.size(); ++g) {
+      numbers.add(std::int64_t{own[g] ? static_cast<int>(g) : -1});
+      slots.clear();
+      for (const Seat* seat = seats_.begin(g); seat != seats_.end(g); ++seat)
+        if (slots.empty() || slots.back() != seat->slot) slots.push_back(seat->slot);
+      std::sort(slots.begin(), slots.end());
+      slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+      numbers.add(static_cast<std::int64_t>(slots.size()));
+      for (const int slot : slots) numbers.add(std::int64_t{slot});
+      for (const Plan& plan : graph_.groups[g].plans) {
+        for (const double each :
+             {plan.latency.value, plan.fixed.value, plan.sent_per_rank.value, plan.memory_traffic.value, plan.slowed})
+          numbers.add(each);
+        numbers.add(std::int64_t{plan.sms});
+      }
+      colours_.group.push_back(numbers.number());
+    }
+    colours_.groups = numbers.size();
+  }
+
+  /// Groups that take a path together with another of their colour: of two such flows the path knows of one.
+  std::vector<bool> on_paths_of_their_like() const {
+    std::vector<bool> together(graph_.groups.size(), false);
+    std::vector<int> users;
+    for (std::size_t p = 0; p < graph_.paths.size(); ++p) {
+      users.clear();
+      for (const Use* use = uses_of_path_.begin(p); use != uses_of_path_.end(p); ++use)
+        if (users.empty() || users.back() != use->group) users.push_back(use->group);  // uses stand by group
+      for (const int one : users)
+        for (const int other : users)
+          if (one != other && colours_.group[one] == colours_.group[other]) together[one] = true;
+    }
+    return together;
+  }
+
+  /// By programs, and by which of the pauses are theirs; or a number of its own.
+  void colour_ranks() {
+    const std::vector<std::vector<int>> deciding = deciding_slots(graph_);
+    Numbering numbers;
+    for (std::size_t r = 0; r < graph_.ranks.size(); ++r) {
+      numbers.add(std::int64_t{graph_.ranks[r].program});
+      numbers.add(std::int64_t{apart_ == Apart::kRanks ? static_cast<int>(r) : -1});
+      for (const int slot : deciding[graph_.ranks[r].program])
+        numbers.add(
+            std::int64_t{graph_.groups[graph_.ranks[r].groups[slot]].members.front() == static_cast<int>(r) ? 1 : 0});
+      for (const PlacedPause& pause : graph_.pace.pauses)
+        numbers.add(std::int64_t{pause.ranks.empty() || holds(pause.ranks, static_cast<int>(r))});
+      colours_.rank.push_back(numbers.number());
+    }
+    colours_.ranks = numbers.size();
+  }
+
+  /// By windows. Tokens that a link gathered pass for the flow that comes first: where several begin on it they differ.
+  void colour_paths() {
+    std::vector<int> first(graph_.links.size(), 0);
+    for (std::size_t p = 0; p < graph_.paths.size(); ++p)
+      if (is_used(p)) ++first[graph_.paths[p].links.front()];
+    Numbering numbers;
+    for (std::size_t p = 0; p < graph_.paths.size(); ++p) {
+      colours_.path.push_back(kUnused);
+      if (!is_used(p)) continue;
+      const Path& path = graph_.paths[p];
+      const auto link = static_cast<std::size_t>(path.links.front());
+      const bool differs = graph_.links[link].burst > Bytes{0} && first[link] > 1;
+      numbers.add(path.window.rate().value);
+      numbers.add(std::int64_t{path.alike});
+      numbers.add(std::int64_t{differs ? static_cast<int>(p) : -1});
+      colours_.path.back() = numbers.number();
+    }
+    colours_.paths = numbers.size();
+  }
+
+  /// By bandwidths and bursts.
+  void colour_links() {
+    Numbering numbers;
+    for (std::size_t l = 0; l < graph_.links.size(); ++l) {
+      colours_.link.push_back(kUnused);
+      if (takers_.begin(l) == takers_.end(l)) continue;
+      const Link& link = graph_.links[l];
+      numbers.add(link.bandwidth.value);
+      numbers.add(link.burst.value);
+      numbers.add(std::int64_t{link.alike});
+      colours_.link.back() = numbers.number();
+    }
+    colours_.links = numbers.size();
+  }
+
+  void refine_ranks() {
+    Numbering numbers;
+    for (std::size_t r = 0; r < graph_.ranks.size(); ++r) {
+      numbers.add(std::int64_t{colours_.rank[r]});
+      for (const int group : graph_.ranks[r].groups)
+        numbers.add(std::int64_t{group == kNoGroup ? kNoGroup : colours_.group[group]});
+      colours_.rank[r] = numbers.number();
+    }
+    colours_.ranks = numbers.size();
+  }
+
+  /// Adds pairs of small numbers, in whatever order they come: how many there are, and each.
+  void add_sorted(Numbering& numbers) {
+    std::sort(pairs_.begin(), pairs_.end());
+    numbers.add(static_cast<std::int64_t>(pairs_.size()));
+    for (const std::int64_t pair : pairs_) numbers.add(pair);
+    pairs_.clear();
+  }
+  void put_pair(int first, int second) { pairs_.push_back(std::int64_t{first} << 32 | std::int64_t{second}); }
+
+  /// By how many members they have of each colour, each with it in which slot, and how many flows.
+  void refine_groups() {
+    Numbering numbers;
+    auto use = uses_.begin();
+    for (std::size_t g = 0; g < graph_.groups.size(); ++g) {
+      numbers.add(std::int64_t{colours_.group[g]});
+      for (const Seat* seat = seats_.begin(g); seat != seats_.end(g); ++seat)
+        put_pair(colours_.rank[seat->rank], seat->slot);
+      add_sorted(numbers);
+      for (; use != uses_.end() && use->group == static_cast<int>(g); ++use)
+        put_pair(use->kind, colours_.path[use->path]);
+      add_sorted(numbers);
+      colours_.group[g] = numbers.number();
+    }
+    colours_.groups = numbers.size();
+  }
+
+  void refine_links() {
+    Numbering numbers;
+    for (std::size_t l = 0; l < graph_.links.size(); ++l) {
+      if (colours_.link[l] == kUnused) continue;
+      numbers.add(std::int64_t{colours_.link[l]});
+      for (const Taker* taker = takers_.begin(l); taker != takers_.end(l); ++taker)
+        put_pair(taker->place, colours_.path[taker->path]);
+      add_sorted(numbers);
+      colours_.link[l] = numbers.number();
+    }
+    colours_.links = numbers.size();
+  }
+
+  /// By the collectives that use them, and the colours of their links, in order.
+  void refine_paths() {
+    Numbering numbers;
+    for (std::size_t p = 0; p < graph_.paths.size(); ++p) {
+      if (colours_.path[p] == kUnused) continue;
+      numbers.add(std::int64_t{colours_.path[p]});
+      for (const Use* use = uses_of_path_.begin(p); use != uses_of_path_.end(p); ++use)
+        put_pair(colours_.group[use->group], use->kind);
+      add_sorted(numbers);
+      for (const int link : graph_.paths[p].links) numbers.add(std::int64_t{colours_.link[link]});
+      colours_.path[p] = numbers.number();
+    }
+    colours_.paths = numbers.size();
+  }
+
+  const EventGraph& graph_;
+  Apart apart_;
+  std::vector<Use> uses_;  // by group
+  Lists<Use> uses_of_path_;
+  Lists<Seat> seats_;
+  Lists<Taker> takers_;
+  Colours colours_;
+  std::vector<std::int64_t> pairs_;
+};
 
 }  // namespace
 
-Colours colours_of(const EventGraph& graph, Apart apart) {
-  const std::vector<Use> uses = uses_of(graph);
-  Colours colours;
-  colour_groups(graph, uses, apart, colours);
-  colour_ranks(graph, apart, colours);
-  colour_network(graph, uses, colours);
-  for (std::size_t before = 0; before != number_of(colours);) {
-    before = number_of(colours);
-    refine_ranks(graph, colours);
-    refine_groups(graph, uses, colours);
-    refine_links(graph, colours);
-    refine_paths(graph, uses, colours);
-  }
-  return colours;
-}
-
-bool takes_two_alike(const EventGraph& graph, const Colours& colours) {
-  for (std::size_t p = 0; p < graph.paths.size(); ++p) {
-    if (colours.path[p] == kUnused) continue;
-    std::vector<int> links;
-    for (const int link : graph.paths[p].links) links.push_back(colours.link[link]);
-    std::sort(links.begin(), links.end());
-    if (std::adjacent_find(links.begin(), links.end()) != links.end()) return true;
-  }
-  return false;
-}
+Colours colours_of(const EventGraph& graph, Apart apart) { return Refinement(graph, apart).colours(); }
 
 EventGraph with_folded_flows(EventGraph graph, const Colours& colours) {
   std::vector<Link> links;

@@ -1,7 +1,6 @@
 #include "sim/player/fold.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -9,9 +8,31 @@
 
 namespace accosim {
 
+namespace {
+
+constexpr int kNone = -1;
+
+/// The group in the folded graph: each colour of members once for every slot in which they have it.
+std::vector<int> members_in(const Group& group, int number, const std::vector<Rank>& ranks, const Colours& colours) {
+  std::vector<std::pair<int, std::size_t>> seats;
+  for (const int member : group.members)
+    for (std::size_t slot = 0; slot < ranks[member].groups.size(); ++slot)
+      if (ranks[member].groups[slot] == number) seats.emplace_back(colours.rank[member], slot);
+  std::sort(seats.begin(), seats.end());
+  seats.erase(std::unique(seats.begin(), seats.end()), seats.end());
+  std::vector<int> members;
+  for (const auto& seat : seats) members.push_back(seat.first);
+  // The first member may decide for the others.
+  const int decider = colours.rank[group.members.front()];
+  std::iter_swap(members.begin(), std::find(members.begin(), members.end(), decider));
+  return members;
+}
+
+}  // namespace
+
 EventGraph fold_flows(EventGraph graph) {
   const Colours colours = colours_of(graph, Apart::kRanks);
-  return takes_two_alike(graph, colours) ? graph : with_folded_flows(std::move(graph), colours);
+  return with_folded_flows(std::move(graph), colours);
 }
 
 Folded fold(EventGraph graph) {
@@ -22,17 +43,12 @@ Folded fold(EventGraph graph) {
     return whole;
   }
   Colours colours = colours_of(graph, Apart::kNothing);
-  bool twice = takes_two_alike(graph, colours);
-  if (twice) {
-    colours = colours_of(graph, Apart::kNetworkGroups);
-    twice = takes_two_alike(graph, colours);
-  }
   Folded folded;
-  folded.graph = twice ? std::move(graph) : with_folded_flows(std::move(graph), colours);
+  folded.graph = with_folded_flows(std::move(graph), colours);
   const std::vector<Rank> ranks = std::exchange(folded.graph.ranks, {});
   std::vector<Group> all_groups = std::exchange(folded.graph.groups, {});
   // The first rank of a colour stands for it, and the groups of those ranks are the ones played.
-  std::map<int, int> group_index;  // colour -> group of the folded graph
+  std::vector<int> group_index(colours.groups, kNone);  // by colour: group of the folded graph
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const auto colour = static_cast<std::size_t>(colours.rank[r]);
     if (colour < folded.graph.ranks.size()) {
@@ -41,20 +57,15 @@ Folded fold(EventGraph graph) {
     }
     Rank rank = ranks[r];
     for (int& group : rank.groups) {
-      const auto [place, is_new] =
-          group_index.emplace(colours.group[group], static_cast<int>(folded.graph.groups.size()));
-      if (is_new) {
-        std::vector<int> members;
-        for (const int member : all_groups[group].members) members.push_back(colours.rank[member]);
-        std::sort(members.begin(), members.end());
-        members.erase(std::unique(members.begin(), members.end()), members.end());
-        // The first member may decide for the others.
-        const int decider = colours.rank[all_groups[group].members.front()];
-        std::iter_swap(members.begin(), std::find(members.begin(), members.end(), decider));
+      if (group == kNoGroup) continue;
+      int& index = group_index[colours.group[group]];
+      if (index == kNone) {
+        index = static_cast<int>(folded.graph.groups.size());
+        std::vector<int> members = members_in(all_groups[group], group, ranks, colours);
         folded.graph.groups.push_back(std::move(all_groups[group]));
         folded.graph.groups.back().members = std::move(members);
       }
-      group = place->second;
+      group = index;
     }
     folded.graph.ranks.push_back(std::move(rank));
   }

@@ -1,16 +1,23 @@
-// Is folding exact? Small random clusters are played with every rank by itself and folded, and every rank's spans
-// agree.
+// Is folding exact? Small random clusters, made by hand and by the schedules, are played with every rank by itself and
+// folded, and every rank's spans agree.
 #include "sim/player/fold.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <tuple>
+#include <cmath>
+#include <string>
 #include <vector>
 
+#include "models/price/price.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/graph/builder.hpp"
 #include "sim/player/player.hpp"
-#include "tests/support/random.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "tests/support/played_by_rank.hpp"
+#include "tests/support/sample.hpp"
 
 namespace accosim {
 namespace {
@@ -77,17 +84,6 @@ EventGraph random_cluster(Random& random) {
   return graph;
 }
 
-using Happened = std::tuple<int, int, std::int64_t, double, double>;  // lane, op, repeat, begin, end
-
-std::vector<std::vector<Happened>> by_rank(const EventGraph& graph, NetworkKind network) {
-  std::vector<std::vector<Happened>> ranks(graph.ranks.size());
-  play(graph, network, [&](const Span& span) {
-    ranks[span.rank].emplace_back(span.lane, span.op, span.repeat, span.begin.value, span.end.value);
-  });
-  for (auto& rank : ranks) std::sort(rank.begin(), rank.end());
-  return ranks;
-}
-
 TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
   int folded_ranks = 0, ranks = 0;
   for (int seed = 0; seed < 60; ++seed) {
@@ -96,19 +92,8 @@ TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
     const Folded folded = fold(graph);
     ranks += static_cast<int>(graph.ranks.size());
     folded_ranks += static_cast<int>(folded.graph.ranks.size());
-    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
-      const auto whole = by_rank(graph, network), once = by_rank(folded.graph, network);
-      for (std::size_t r = 0; r < whole.size(); ++r) {
-        const auto& expected = whole[r];
-        const auto& got = once[folded.class_of[r]];
-        ASSERT_EQ(expected.size(), got.size()) << "seed " << seed << " rank " << r;
-        for (std::size_t i = 0; i < expected.size(); ++i) {
-          EXPECT_EQ(std::get<1>(expected[i]), std::get<1>(got[i]));
-          EXPECT_EQ(std::get<2>(expected[i]), std::get<2>(got[i]));
-          EXPECT_NEAR(std::get<4>(expected[i]), std::get<4>(got[i]), 1e-9) << "seed " << seed << " rank " << r;
-        }
-      }
-    }
+    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
+      expect_same_by_rank(graph, folded, network, "seed " + std::to_string(seed));
   }
   EXPECT_LT(2 * folded_ranks, ranks + ranks / 2) << "these clusters are meant to have equal ranks";
 }
@@ -141,14 +126,8 @@ EventGraph rails(const std::vector<double>& bandwidth, const std::vector<double>
 
 void expect_exact(const EventGraph& graph) {
   const Folded folded = fold(graph);
-  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
-    const auto whole = by_rank(graph, network), once = by_rank(folded.graph, network);
-    for (std::size_t r = 0; r < whole.size(); ++r) {
-      const auto& got = once[folded.class_of[r]];
-      ASSERT_EQ(whole[r].size(), got.size());
-      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(std::get<4>(whole[r][i]), std::get<4>(got[i]), 1e-9);
-    }
-  }
+  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
+    expect_same_by_rank(graph, folded, network, "");
 }
 
 TEST(Fold, GroupsOnTheNetworkKeepTheirOwnLinksAndBytes) {
@@ -262,7 +241,8 @@ TEST(Fold, WhatTakesTheSharesOfEndedFlowsIsTheSameFoldedOrNot) {
     ProgramBuilder program(tables, {"first", "second"});
     program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{12}});
     program.compute(1, "compute", OpClass::kForward, Seconds{1.3});
-    program.collective(1, "gather", {CollectiveKind::kAllGather, Bytes{5}, 1, {kAllData, Pick::kAll, Grid::kTraining, 1}});
+    program.collective(1, "gather",
+                       {CollectiveKind::kAllGather, Bytes{5}, 1, {kAllData, Pick::kAll, Grid::kTraining, 1}});
     graph.programs = {program.take(1)};
     graph.labels = tables.labels;
     for (Op& op : graph.programs[0].lanes[1]) op.plan = 0;
@@ -273,6 +253,105 @@ TEST(Fold, WhatTakesTheSharesOfEndedFlowsIsTheSameFoldedOrNot) {
     expect_exact(graph);
     EXPECT_EQ(fold(graph).graph.paths.size(), 4u);
   }
+}
+
+// ---- what schedules make: rings beside each other on adapters, a core and links between sites ----
+
+/// 1 to 6 nodes of 1 to 4 GPUs in up to three groups with the same adapters or not, apart or not.
+Scenario random_nodes(Random& random) {
+  Scenario scenario = sample_scenario(1, random.integer(1, 4));
+  scenario.model = sample_model(2, 128);
+  NodeGroup one = scenario.cluster.nodes[0];
+  one.nics.count = random.integer(1, 4);
+  one.nics.bandwidth = BytesPerSecond{std::pow(10.0, random.uniform(7, 10))};
+  if (random.integer(0, 3) == 0) one.nics.burst = Bytes{std::pow(10.0, random.uniform(4, 7))};
+  const int groups = random.integer(1, 3);
+  const bool equal = random.integer(0, 1) == 1;
+  scenario.cluster.nodes.clear();
+  for (int group = 0; group < groups; ++group) {
+    if (group == 0 || !equal) one.count = random.integer(1, 6 / groups);
+    if (!equal && random.integer(0, 1) == 1) one.nics.bandwidth = 0.4 * one.nics.bandwidth;
+    if (!equal && random.integer(0, 3) == 0) one.micro_batch_size += 1;
+    scenario.cluster.nodes.push_back(one);
+  }
+  Fabric& fabric = scenario.cluster.fabric;
+  if (random.integer(0, 2) == 0) fabric.oversubscription = 3;
+  if (groups > 1 && random.integer(0, 1) == 1)
+    fabric.between_groups = BetweenGroups{BytesPerSecond{std::pow(10.0, random.uniform(7, 9))}, Seconds{0.01}};
+  return scenario;
+}
+
+/// Hybrid sharding, or replicas of nodes or node groups with sharded or whole parameters: what such a cluster can have.
+ScheduleSpec random_sharded(Random& random, const Cluster& cluster) {
+  const char* name = std::vector<const char*>{"zero3", "diloco", "local_sgd"}[random.integer(0, 2)];
+  ScheduleSpec spec = sample_schedule(name);
+  spec.overlap = random.integer(0, 1) == 1 ? Overlap::kBackward : Overlap::kNone;
+  spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
+  spec.buckets = static_cast<Buckets>(random.integer(0, 2));
+  spec.communicators = random.integer(1, 2);
+  spec.prefetch = random.integer(0, 2);
+  if (spec.name == "zero3") {
+    spec.island = Island::kNode;
+    return spec;
+  }
+  spec.island = random.integer(0, 2) == 0 ? Island::kNode : Island::kGroup;
+  const bool unequal = !unequal_in_words(cluster.nodes, true).empty();
+  const bool sharded = random.integer(0, 1) == 1 && !(unequal && spec.island == Island::kGroup);
+  spec.inner = sharded ? "zero3" : "ddp";
+  const bool apart = cluster.fabric.between_groups.has_value();
+  const NodeGroup& first = cluster.nodes.front();
+  const bool sites = node_count(cluster) > 1 && first.gpus * (apart ? first.count : 1) > 1 && !(unequal && apart);
+  spec.meeting = sites && random.integer(0, 1) == 1 ? Meeting::kHierarchical : Meeting::kRing;
+  spec.inner_updates = random.integer(1, 3);
+  return spec;
+}
+
+/// Tokens pass for the flow that comes first. Of several that come at one moment chance says which that is.
+bool is_by_chance(const EventGraph& graph) {
+  std::vector<int> begin(graph.links.size(), 0);
+  for (const Path& path : graph.paths) ++begin[path.links.front()];
+  for (std::size_t l = 0; l < begin.size(); ++l)
+    if (graph.links[l].burst > Bytes{0} && begin[l] > 1) return true;
+  return false;
+}
+
+TEST(Fold, EveryRankOfAScheduleDoesTheSameFoldedOrNot) {
+  std::size_t played = 0, ranks = 0, folded_ranks = 0, on_shared_links = 0;
+  for (int seed = 0; played < 200; ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_nodes(random);
+    const ScheduleSpec spec = random_sharded(random, scenario.cluster);
+    const EventGraph graph = build(spec, price(scenario, spec), 2, 2);
+    if (is_by_chance(graph)) continue;
+    ++played;
+    const Folded folded = fold(graph);
+    ranks += graph.ranks.size();
+    folded_ranks += folded.graph.ranks.size();
+    on_shared_links += sharing_of(graph) == Sharing::kUnevenly ? 1 : 0;
+    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
+      expect_same_by_rank(graph, folded, network, spec.label + " seed " + std::to_string(seed));
+  }
+  EXPECT_LT(2 * folded_ranks, ranks) << "most of these ranks are meant to be equal";
+  EXPECT_GT(on_shared_links, 80u);
+}
+
+TEST(Fold, EqualIslandsAreOneThoughEachHasTwoCommunicators) {
+  // 4 islands of 2 nodes of 2 GPUs whose parameters are sharded, gathered and reduced by communicators of their own
+  // over the same adapters, and shards that meet across islands.
+  Scenario scenario = sample_scenario(2, 2);
+  scenario.model = sample_model(2, 128);
+  const NodeGroup island = scenario.cluster.nodes[0];
+  scenario.cluster.nodes.assign(4, island);
+  ScheduleSpec spec = sample_schedule("diloco");
+  spec.island = Island::kGroup;
+  spec.inner = "zero3";
+  spec.communicators = 2;
+  spec.inner_updates = 2;
+  const EventGraph graph = build(spec, price(scenario, spec), 2, 2);
+  const Folded folded = fold(graph);
+  ASSERT_EQ(folded.graph.ranks.size(), 1u);
+  EXPECT_EQ(folded.graph.ranks[0].multiplicity, 16);
+  expect_same_by_rank(graph, folded, NetworkKind::kSimgrid, "islands");
 }
 
 }  // namespace
