@@ -31,10 +31,11 @@ int number_of(const Piece& piece) { return 4 * piece.chunk + static_cast<int>(pi
 
 using Pieces = std::vector<Piece>;
 
-/// A number for each tensor of a body.
+/// A number for each tensor of a body, where it is asked for.
 class PerTensor {
  public:
-  explicit PerTensor(const Body& body) {
+  PerTensor(const Body& body, bool asked) {
+    if (!asked) return;
     begins_.reserve(body.sets.size());
     for (const ParameterSet& each : body.sets) {
       begins_.push_back(static_cast<int>(numbers_.size()));
@@ -62,8 +63,8 @@ class Writer {
         body_(body),
         hooks_(hooks),
         before_(body.round.size(), OpRef{0, -1}),
-        needed_(body),
-        left_(body) {
+        needed_(body, hooks.first.stands != nullptr),
+        left_(body, hooks.last.stands != nullptr) {
     for (const std::string& name : body.lanes) lanes_.push_back(program.lane(name));
   }
 
@@ -89,6 +90,7 @@ class Writer {
   bool hooks_into_rounds() const {
     return hooks_.begin || hooks_.end || hooks_.before.stands || hooks_.after.stands || hooks_.in_pieces;
   }
+  bool hooks_anywhere() const { return hooks_.first.stands || hooks_.last.stands || hooks_into_rounds(); }
   void write_round(const Often& often);
   void write_loop(const Often& often, int rounds);
   void add_loop(const Often& often, int rounds);
@@ -151,7 +153,7 @@ OpRef Writer::add(const Run& run, Seconds duration, bool last) {
 /// Cuts the pass before each need at which a rule stands.
 void Writer::write_needs(const Run& run, const Piece& piece, Seconds begin, Seconds& done) {
   for (const AtShare& need : piece.needs) {
-    const bool is_first = piece.pass == Pass::kForward && needed_.of(need)++ == 0;
+    const bool is_first = hooks_.first.stands && piece.pass == Pass::kForward && needed_.of(need)++ == 0;
     for (const Before* hook : {is_first ? &hooks_.first : nullptr, &hooks_.before}) {
       if (hook == nullptr || !hook->stands || !hook->stands(piece.pass, need.set, need.tensor)) continue;
       const Seconds here = begin + need.at * piece.duration;
@@ -185,8 +187,13 @@ void Writer::write_run(const Run& run) {
   std::vector<Taken> at_end;  // the last gradient of the run, or all those of a piece
   Seconds begin, done;
   bool cut = false;
+  const bool hooked = hooks_anywhere();
   for (int i = run.begin; i < run.end; ++i) {
     const Piece& piece = run.pieces[i];
+    if (!hooked) {
+      begin += piece.duration;
+      continue;
+    }
     write_needs(run, piece, begin, done);
     for (const AtShare& given : piece.gives) {
       const After* by = taken_by(given);
@@ -331,8 +338,7 @@ void Writer::write_loop(const Often& often, int rounds) {
 void Writer::write(const Often& often) {
   if (often.least <= 0) return;
   const int rounds = std::max(1, (often.least - body_.opened + body_.a_round - 1) / body_.a_round);
-  if (often.until.lane >= 0 && (hooks_.first.stands || hooks_.last.stands || hooks_into_rounds()))
-    throw std::logic_error("which round is the last is not known before");
+  if (often.until.lane >= 0 && hooks_anywhere()) throw std::logic_error("which round is the last is not known before");
   write_list(body_.open, {0, -1});
   const bool first = hooks_.first.stands && has_new(body_.round, &Piece::needs, needed_);
   if (hooks_.last.stands) count_gives(body_.close);
