@@ -172,18 +172,16 @@ std::string wrong_shard_group(Of of) {
   return unequal.empty() ? "" : fmt::format("\"node\" needs {}; write \"world\"", unequal);
 }
 
-/// What runs inside replicas of several ranks, the usual first. A replica of one rank has no schedule inside.
-constexpr const char* kInnerSchedules[] = {"ddp", "zero3"};
-constexpr const char* kNone = "none";
+constexpr const char* kNoneInside = "none";
 
+/// A replica of one rank has no schedule inside.
 void read_inner(Of of, const char* key) {
   const bool alone = island_of(of.spec) == Island::kGpu;
-  const std::vector<std::string> inside = {kInnerSchedules[0], kInnerSchedules[1]}, none = {kNone};
-  of.spec.inner =
-      of.reader.one_of(key, alone ? none : inside, alone ? kNone : inside.front(), [&](const std::string& written) {
-        return alone ? std::string("what runs inside replicas of several GPUs; write \"replica\": \"node\", or ")
-                     : advice_for_schedule(written);
-      });
+  const std::vector<std::string> inside = alone ? std::vector<std::string>{kNoneInside} : inner_names();
+  of.spec.inner = of.reader.one_of(key, inside, inside.front(), [&](const std::string& written) {
+    return alone ? std::string("what runs inside replicas of several GPUs; write \"replica\": \"node\", or ")
+                 : advice_for_schedule(written);
+  });
   if (alone) of.spec.inner.clear();
 }
 
@@ -192,8 +190,8 @@ std::string wrong_inner(Of of) {
   if (!is_sharded_inside(of.spec) || !of.cluster) return "";
   const std::string unequal = unequal_in_words(of.cluster->nodes, island_of(of.spec) == Island::kGroup);
   return unequal.empty() ? ""
-                         : fmt::format("{} in replicas whose shards meet needs {}; write \"{}\"",
-                                       of.spec.inner, unequal, kInnerSchedules[0]);
+                         : fmt::format("{} in replicas whose shards meet needs {}; write \"{}\"", of.spec.inner,
+                                       unequal, inner_names().front());
 }
 
 /// What keeps a hierarchical meeting from being one, and what to write.
@@ -438,7 +436,7 @@ const ScheduleTraits* reducing(const ScheduleSpec& spec, const JsonValue& value)
     return own;
   const JsonValue* const inner = value.find("inner");
   return inner != nullptr && inner->kind == JsonKind::kText ? find_schedule(inner->text)
-                                                            : find_schedule(kInnerSchedules[0]);
+                                                            : find_schedule(inner_names().front());
 }
 
 }  // namespace

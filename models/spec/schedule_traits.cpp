@@ -59,6 +59,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
   return {
       {.name = "ddp",
        .title = "DDP",
+       .inside = true,
        .formula = {.whole = kHalf + kHalf + kState},
        .usual_overlap = Overlap::kBackward,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
@@ -98,6 +99,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
       {.name = "zero3",
        .title = "ZeRO-3",
        .sharding = Sharding::kParameters,
+       .inside = true,
        .formula = {.sharded = kHalf + kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "reshard_after_backward", "communicators",
@@ -284,6 +286,13 @@ bool is_serial_sharded(const ScheduleSpec& spec) {
 std::vector<std::string> schedule_names() {
   std::vector<std::string> names;
   for (const ScheduleTraits& row : schedules()) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> inner_names() {
+  std::vector<std::string> names;
+  for (const ScheduleTraits& row : schedules())
+    if (row.inside) names.emplace_back(row.name);
   return names;
 }
 

@@ -62,6 +62,7 @@ struct ScheduleTraits {
   Statistics statistics = Statistics::kSynchronous;
   bool local = false;  ///< replicas make inner_updates updates on their own, then meet: one mark in the graph
   int usual_inner_updates = 1;
+  bool inside = false;      ///< it may be what runs inside replicas of several ranks
   bool outer_step = false;  ///< where they meet, an outer optimizer steps along the change that they made
   /// For identical ranks the speedup over serial ZeRO-1 at equal samples an update never exceeds it; 0: no such law.
   double most_same_batch = 0;
@@ -135,6 +136,8 @@ inline int updates_per_mark(const ScheduleTraits& traits, int inner_updates) {
 }
 
 std::vector<std::string> schedule_names();
+/// Of those that may run inside replicas, the usual one first.
+std::vector<std::string> inner_names();
 /// Names of the schedules that accocal runs: on CPUs at least or, with kOnGpu, on GPUs too.
 std::vector<std::string> accocal_algorithms(AccocalRuns least = AccocalRuns::kOnCpu);
 

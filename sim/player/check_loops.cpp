@@ -179,9 +179,6 @@ void check_deciders(const EventGraph& graph) {
       const Looks& mine = looks[rank.program][slot];
       if (mine.empty()) continue;
       const int group = rank.groups[slot];
-      const std::vector<int>& of = graph.groups[group].members;
-      require(std::find(of.begin(), of.end(), static_cast<int>(r)) != of.end(),
-              "rank {} follows the decisions of group {}, and is none of its members", r, group);
       if (of_group[group] == nullptr) of_group[group] = &mine;
       require(of_group[group] == &mine || *of_group[group] == mine,
               "rank {} looks in its loops when others of group {} do not", r, group);

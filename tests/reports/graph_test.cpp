@@ -171,7 +171,7 @@ ScheduleGraph gathered_one_by_one(int units) {
   graph.graph.labels = tables.labels;
   graph.graph.requests = tables.plans;
   graph.graph.ranks = {{0, {0}, 1}};
-  graph.graph.groups = {{{0}, {{}}}};
+  graph.graph.groups = {{{0}, {{}}, "all 1 ranks"}};
   Program none;
   none.lanes.resize(2);
   graph.before = {none};

@@ -28,7 +28,7 @@ inline Tables numbered_slots() {
 
 /// A plan takes as long as its request has bytes, in ms of fixed time. Returns the number of the group.
 inline int add_group(EventGraph& graph, const Tables& tables, const std::vector<int>& members) {
-  Group group{members, {}};
+  Group group{members, {}, "all " + std::to_string(members.size()) + " ranks"};
   for (const PlanRequest& request : tables.plans)
     group.plans.push_back({Seconds{0}, ms(request.bytes.value), {}, request.bytes});
   graph.groups.push_back(group);
@@ -41,11 +41,21 @@ inline EventGraph graph_of(const Tables& tables, std::vector<Program> programs, 
   graph.programs = std::move(programs);
   graph.labels = tables.labels;
   graph.requests = tables.plans;
+  // Two ranks name one group by different slots: what lasts as long is one collective.
+  for (Program& program : graph.programs)
+    for (std::vector<Op>& lane : program.lanes)
+      for (Op& op : lane) {
+        if (op.kind != OpKind::kCollective) continue;
+        const Bytes bytes = graph.requests[op.plan].bytes;
+        op.plan = 0;
+        while (graph.requests[op.plan].bytes != bytes) ++op.plan;
+      }
   std::vector<int> all;
   for (std::size_t r = 0; r < ranks; ++r) all.push_back(static_cast<int>(r));
   const int world = add_group(graph, tables, all);
   for (const int r : all) {
-    graph.ranks.push_back({r, std::vector<int>(kSlots, world), 1});
+    graph.ranks.push_back({r, std::vector<int>(kSlots, kNoGroup), 1});
+    graph.ranks[r].groups[kAll] = world;
     graph.ranks[r].groups[kOwn] = add_group(graph, tables, {r});
   }
   for (std::size_t r = 0; r + 1 < ranks; ++r) {

@@ -109,7 +109,7 @@ TEST(CheckGraph, GroupsThatCannotDecideAreRefused) {
       good, [](EventGraph& graph) { graph.programs[1].loops[0].slot = -1; }, "not all ranks of group 0 have the loops");
   expect_refused(
       good, [](EventGraph& graph) { graph.groups[0].members = {0}; },
-      "decisions of group 0, and is none of its members");
+      "group 0 has 1 members, and is a group of 2 ranks");
   expect_refused(
       good, [](EventGraph& graph) { graph.ranks[1].groups.clear(); }, "lacks a group");
   expect_refused(

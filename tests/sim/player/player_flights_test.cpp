@@ -208,7 +208,7 @@ TEST(Flights, ReplicasAreTheSameFoldedOrNot) {
         graph.groups.push_back(group);
       }
       for (Rank rank : from.ranks) {
-        for (int& group : rank.groups) group += groups;
+        for (int& group : rank.groups) group += group == kNoGroup ? 0 : groups;
         graph.ranks.push_back(rank);
       }
     }
