@@ -335,10 +335,9 @@ TEST(Rounds, WhoDecidesIsNotFoldedWithWhoFollows) {
     EventGraph graph = pair;
     graph.ranks = {pair.ranks[0], pair.ranks[1], pair.ranks[1], pair.ranks[0]};
     graph.groups[0].members = in_order ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
-    graph.groups.push_back(graph.groups[0]);
-    graph.groups.back().members = {2, 3};
-    const int second = static_cast<int>(graph.groups.size()) - 1;
-    for (int rank = 0; rank < 4; ++rank) graph.ranks[rank].groups = {rank < 2 ? 0 : second};
+    graph.groups = {graph.groups[0], graph.groups[0]};
+    graph.groups[1].members = {2, 3};
+    for (int rank = 0; rank < 4; ++rank) graph.ranks[rank].groups = {rank < 2 ? 0 : 1};
     const Folded folded = fold(graph);
     EXPECT_EQ(folded.graph.ranks.size(), in_order ? 4u : 2u);
     for (int rank = 0; rank < 4; ++rank) {
