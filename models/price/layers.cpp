@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "models/price/accocal_layers.hpp"
 #include "models/price/operators.hpp"
@@ -233,13 +234,27 @@ Bytes buffer_bytes(const Model& model, Implementation implementation) {
   return Bytes{model.num_hidden_layers * positions * positions};
 }
 
-Flops model_flops(const Model& model, const Workload& workload) {
+std::vector<Layer> share_of(std::vector<Layer> layers, const ModelShare& share) {
+  if (share.stages == 1) return layers;
+  const int blocks = static_cast<int>(layers.size()) - 2;
+  if (blocks < share.stages) throw std::invalid_argument("a stage without a block");
+  const int each = blocks / share.stages, more = blocks % share.stages;
+  const auto begin_of = [&](int stage) { return 1 + each * stage + std::min(stage, more); };
+  const bool first = share.stage == 0, last = share.stage + 1 == share.stages;
+  const int begin = first ? 0 : begin_of(share.stage);
+  const int end = last ? blocks + 2 : begin_of(share.stage + 1);
+  layers.erase(layers.begin() + end, layers.end());
+  layers.erase(layers.begin(), layers.begin() + begin);
+  return layers;
+}
+
+Flops model_flops(const Model& model, const Workload& workload, const ModelShare& share) {
   Workload needed = workload;  // the model's need does not depend on the kernels that serve it
   needed.attention = Attention::kFlash;
   needed.recompute = Recompute::kNone;
   needed.implementation = Implementation::kFused;
   Flops forward;
-  for (const Layer& layer : layers_of(model, needed))
+  for (const Layer& layer : share_of(layers_of(model, needed), share))
     for (const Operator& op : layer.operators) forward += op.forward_flops;
   return 3 * forward;
 }

@@ -26,6 +26,16 @@ namespace accosim {
 /// are cast once a micro-batch, and backward mirrors forward.
 std::vector<Layer> layers_of(const Model& model, const Workload& workload);
 
+/// The part of a model that a rank holds: one of `stages` runs of blocks, the first with the embedding, the last with
+/// the head. Runs are equal, or the first ones have a block more.
+struct ModelShare {
+  int stage = 0, stages = 1;
+
+  bool operator==(const ModelShare&) const = default;
+};
+/// Of all layers. Throws std::invalid_argument where there are fewer blocks than stages.
+std::vector<Layer> share_of(std::vector<Layer> layers, const ModelShare& share);
+
 /// What the modules of eager code register as buffers: the causal masks of transformers' gpt2 and gpt_neo, a byte for
 /// each pair of positions and layer.
 Bytes buffer_bytes(const Model& model, Implementation implementation);
@@ -33,8 +43,8 @@ Bytes buffer_bytes(const Model& model, Implementation implementation);
 /// Floating-point operations of one micro-batch that the model needs, forward and backward, without recomputation:
 /// matrix products and attention (causal attention counted at the half it computes). For a model with untied embeddings
 /// 6 x tokens x (parameters in matrices, the embedding table excluded) + 12 x heads x head_dim x attended_pairs x batch
-/// summed over the blocks: three times the forward, since a backward of a product is two products.
-Flops model_flops(const Model& model, const Workload& workload);
+/// summed over the blocks: three times the forward, since a backward of a product is two products. Of a share its own.
+Flops model_flops(const Model& model, const Workload& workload, const ModelShare& share = {});
 
 /// Whether the block numbered `index` from 0 is among them. Every k-th: k, 2 k... counted from 1, as torchtitan's
 /// selective_ac_option does. A fraction p: where i p + 1/2, i counted from 1, reaches another whole number, as

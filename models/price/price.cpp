@@ -51,12 +51,13 @@ RankKind slowed(RankKind kind, const Device& device) {
 }
 
 /// Without the device's slowdown.
-RankKind price_kind(const Model& model, const Workload& workload, const Device& device) {
+RankKind price_kind(const Model& model, const Workload& workload, const ModelShare& share, const Device& device) {
   RankKind kind;
   kind.device = device;
   kind.workload = workload;
-  kind.tied_embeddings = model.tie_word_embeddings;
-  kind.layers = layers_of(model, workload);
+  kind.share = share;
+  kind.tied_embeddings = model.tie_word_embeddings && share.stages == 1;
+  kind.layers = share_of(layers_of(model, workload), share);
   kind.bill = bill_of(kind.layers, device, workload.compute);
   kind.times = layer_times(kind.bill);
   if (family_of(model).measured) {
@@ -66,9 +67,12 @@ RankKind price_kind(const Model& model, const Workload& workload, const Device& 
   }
   kind.works = layer_works(kind.bill);
   kind.work = total_work(kind.times, kind.works);
-  kind.model_flops = model_flops(model, workload);
+  kind.model_flops = model_flops(model, workload, share);
   for (const Layer& layer : *kind.layers)
-    for (const Operator& op : layer.operators) kind.hardware_flops += op.forward_flops + op.backward_flops;
+    for (const Operator& op : layer.operators) {
+      kind.hardware_flops += op.forward_flops + op.backward_flops;
+      kind.parameters += op.parameters;
+    }
   Device alone = device;
   alone.slowdown = 1;
   return slowed(std::move(kind), alone);
@@ -101,7 +105,7 @@ std::vector<LengthCost> length_costs(const Model& model, const RankKind& kind, c
     }
     Workload workload = kind.workload;
     workload.sequence_length = tokens;
-    const RankKind shorter = price_kind(model, workload, kind.device);
+    const RankKind shorter = price_kind(model, workload, kind.share, kind.device);
     costs.push_back({tokens, shorter.forward / kind.forward, shorter.backward / kind.backward, shorter.model_flops,
                      shorter.hardware_flops});
   }
@@ -115,18 +119,18 @@ class KindPrices {
   KindPrices(const Model& model, const Unsteady& unsteady) : model_(model), unsteady_(unsteady) {}
 
   /// Its index in the costs' kinds.
-  int kind_of(Costs& costs, const Workload& workload, const Device& device, std::optional<int> own_steps, int shards,
-              int rank) {
+  int kind_of(Costs& costs, const Workload& workload, const ModelShare& share, const Device& device,
+              std::optional<int> own_steps, int shards, int rank) {
     // Of a thousand kinds most differ in these.
     std::vector<int>& near = by_speed_[{device.slowdown, own_steps.value_or(0), device.name}];
     for (const int k : near) {
       const RankKind& known = costs.kinds[static_cast<std::size_t>(k)];
       if (known.own_steps == own_steps && known.shards == shards && known.workload == workload &&
-          known.device == device)
+          known.share == share && known.device == device)
         return k;
     }
     near.push_back(static_cast<int>(costs.kinds.size()));
-    const Priced& priced = priced_as(workload, device);
+    const Priced& priced = priced_as(workload, share, device);
     costs.kinds.push_back(slowed(priced.kind, device));
     costs.kinds.back().own_steps = own_steps;
     costs.kinds.back().shards = shards;
@@ -144,16 +148,16 @@ class KindPrices {
     std::vector<LengthCost> lengths;
   };
 
-  const Priced& priced_as(const Workload& workload, Device device) const {
+  const Priced& priced_as(const Workload& workload, const ModelShare& share, Device device) const {
     constexpr std::size_t kMostKept = 64;
     thread_local std::deque<Priced> kept;
     device.slowdown = 1;
     device.name.clear();
     for (const Priced& each : kept)
-      if (each.kind.workload == workload && each.kind.device == device && each.model == model_ &&
-          each.unsteady == unsteady_)
+      if (each.kind.workload == workload && each.kind.share == share && each.kind.device == device &&
+          each.model == model_ && each.unsteady == unsteady_)
         return each;
-    RankKind kind = price_kind(model_, workload, device);
+    RankKind kind = price_kind(model_, workload, share, device);
     std::vector<LengthCost> lengths = length_costs(model_, kind, unsteady_);
     if (kept.size() >= kMostKept) kept.pop_front();
     return kept.emplace_back(Priced{model_, unsteady_, std::move(kind), std::move(lengths)});
@@ -219,6 +223,32 @@ void mark_casts(Costs& costs, const ScheduleSpec& spec) {
   }
 }
 
+/// As the training's framework runs it.
+Device device_of(const Training& training, const NodeGroup& group, int gpu) {
+  Device device = group.devices[static_cast<std::size_t>(gpu)];
+  if (training.launch_interval) device.launch_interval = *training.launch_interval;
+  device.memory_overhead = memory_overhead(training);
+  device.product_slope = training.overheads.product_slope;
+  if (group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient)
+    device.attention_overhead = training.overheads.flash_1;
+  return device;
+}
+
+Workload workload_of(const Scenario& scenario, const ScheduleSpec& spec, const NodeGroup& group, int sequence_length) {
+  const Training& training = scenario.training;
+  return {group.micro_batch_size,
+          sequence_length,
+          compute_dtype(group, spec, training),
+          spec.parameter_dtype,
+          spec.gradient_dtype,
+          group.attention,
+          training.activation_recompute,
+          training.implementation,
+          training.dropout,
+          training.autocast != Autocast::kNone,
+          training.recomputed_blocks};
+}
+
 }  // namespace
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
@@ -227,7 +257,6 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.cluster = scenario.cluster;
   costs.interference = scenario.training.interference;
   costs.places = places_of(scenario.cluster);
-  costs.parameters = static_cast<double>(parameter_count(scenario.model));
   costs.buffers = buffer_bytes(scenario.model, scenario.training.implementation);
   costs.parameter_dtype = spec.parameter_dtype;
   costs.gradient_dtype = spec.gradient_dtype;
@@ -248,39 +277,24 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
                : longest_padded(scenario.training.unsteady.lengths, scenario.training.sequence_length);
   KindPrices prices(scenario.model, scenario.training.unsteady);
 
-  // Kinds by node group and GPU of the node; equal ones are merged.
-  std::vector<std::vector<int>> kinds(scenario.cluster.nodes.size());
-  int first_rank = 0;  // of the group
-  for (std::size_t g = 0; g < kinds.size(); ++g) {
-    const NodeGroup& group = scenario.cluster.nodes[g];
-    for (std::size_t gpu = 0; gpu < group.devices.size(); ++gpu) {
-      Device device = group.devices[gpu];
+  // Kinds by node group, GPU of the node and stage; equal ones are merged.
+  const int stages = costs.layout.size(Dim::kPipeline);
+  std::map<std::tuple<int, int, int>, int> kinds;
+  for (int rank = 0; rank < costs.ranks(); ++rank) {
+    const Place& place = costs.places[static_cast<std::size_t>(rank)];
+    const int part = stages == 1 ? 0 : stage_of(costs.layout, rank);
+    const auto [kind, is_new] = kinds.emplace(std::tuple(place.group, place.gpu, part), 0);
+    if (is_new) {
+      const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(place.group)];
       std::optional<int> own_steps;
-      if (!group.accumulation_steps.empty()) own_steps = group.accumulation_steps[gpu];
-      if (scenario.training.launch_interval) device.launch_interval = *scenario.training.launch_interval;
-      device.memory_overhead = memory_overhead(scenario.training);
-      device.product_slope = scenario.training.overheads.product_slope;
-      if (group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient)
-        device.attention_overhead = scenario.training.overheads.flash_1;
-      Workload workload{group.micro_batch_size,
-                        costs.pace.sequence_length,
-                        compute_dtype(group, spec, scenario.training),
-                        spec.parameter_dtype,
-                        spec.gradient_dtype,
-                        group.attention,
-                        scenario.training.activation_recompute,
-                        scenario.training.implementation,
-                        scenario.training.dropout,
-                        scenario.training.autocast != Autocast::kNone,
-                        scenario.training.recomputed_blocks};
-      kinds[g].push_back(prices.kind_of(costs, workload, device, own_steps,
-                                        size_of(costs.layout, {kIsland}, first_rank),
-                                        first_rank + static_cast<int>(gpu)));
+      if (!group.accumulation_steps.empty()) own_steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
+      kind->second = prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length),
+                                    {part, stages}, device_of(scenario.training, group, place.gpu), own_steps,
+                                    size_of(costs.layout, {kIsland}, rank), rank);
     }
-    first_rank += group.count * group.gpus;
+    costs.kind_of.push_back(kind->second);
   }
   mark_casts(costs, spec);
-  for (const Place& place : costs.places) costs.kind_of.push_back(kinds[place.group][place.gpu]);
   return costs;
 }
 

@@ -22,12 +22,14 @@
 
 namespace accosim {
 
-/// Ranks with the same device, precision, attention, micro-batch size and accumulation, in replicas of one size: they
-/// cost the same and share a program.
+/// Ranks with the same device, precision, attention, micro-batch size and accumulation, in islands of one size, that
+/// hold the same part of the model: they cost the same and share a program.
 struct RankKind {
   Device device;
   Workload workload;
+  ModelShare share{};  ///< of the model; what follows is of it alone
   Shared<std::vector<Layer>> layers;
+  double parameters = 0;                 ///< elements of its layers, whole
   Shared<Bill> bill;                     ///< of one micro-batch, without the slowdown; times and works are sums of it
   std::vector<LayerTime> times;          ///< one a layer
   Seconds forward, backward;             ///< of one micro-batch
@@ -37,7 +39,7 @@ struct RankKind {
   Flops hardware_flops;                  ///< of one micro-batch, what is computed, recomputation included
   bool tied_embeddings = false;          ///< the head's matrix is the embedding's
   std::optional<int> own_steps{};        ///< micro-batches an update, of its node group; absent: the training's
-  int shards = 1;      ///< ranks of its island, which share one copy of what the schedule shards, or make updates together
+  int shards = 1;  ///< ranks of its island, which share one copy of what the schedule shards, or make updates together
   int first_rank = 0;  ///< of those that are of this kind
   // Its 16-bit type is not the one in which the ranks of an update communicate: it casts its gradients before they are
   // reduced, and parameters (or whole gradients) when they are back.
@@ -55,7 +57,6 @@ struct Costs {
   Layout layout, sites;  ///< the ranks' grid; and where they meet by sites the one with a site for an island
   Ring world;            ///< all ranks
   bool interference = true;
-  double parameters = 0;
   Bytes buffers;  ///< of the model's modules
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
@@ -65,8 +66,9 @@ struct Costs {
   Pace pace;  ///< how micro-batches differ from the priced ones
 
   int ranks() const { return static_cast<int>(places.size()); }
-  Bytes parameter_bytes() const { return parameters * bytes_of(parameter_dtype); }
-  Bytes gradient_bytes() const { return parameters * bytes_of(gradient_dtype); }
+  /// Of all that such a rank holds, whole.
+  Bytes parameter_bytes(const RankKind& kind) const { return kind.parameters * bytes_of(parameter_dtype); }
+  Bytes gradient_bytes(const RankKind& kind) const { return kind.parameters * bytes_of(gradient_dtype); }
 };
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec);

@@ -78,7 +78,7 @@ double compute_spread(const RankKind& kind) {
 double optimizer_spread(const Costs& costs) {
   const RankKind& kind = costs.kinds.front();
   const Trust trust =
-      trust_of(own_optimizer(costs.parameters, costs.parameter_dtype), kind.device, kind.workload.compute);
+      trust_of(own_optimizer(kind.parameters, costs.parameter_dtype), kind.device, kind.workload.compute);
   if (costs.implementation != Implementation::kAccocal || trust.basis == Basis::kBandwidth) return kBandwidthSpread;
   return std::hypot(trust.spread, trust.extrapolated ? kInheritedSpread : 0);
 }

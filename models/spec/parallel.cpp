@@ -123,8 +123,7 @@ std::array<Dim, kDims> order_of(std::string_view text) {
     begin = end + 1;
   }
   for (int d = 0; d < kDims; ++d)
-    if (std::find(order.begin(), order.end(), static_cast<Dim>(d)) == order.end())
-      order.push_back(static_cast<Dim>(d));
+    if (std::find(order.begin(), order.end(), static_cast<Dim>(d)) == order.end()) order.push_back(static_cast<Dim>(d));
   std::array<Dim, kDims> all{};
   std::copy(order.begin(), order.end(), all.begin());
   return all;
@@ -154,8 +153,7 @@ int model_ranks_of(const Layout& layout) {
 }
 
 int ranks_of(const Layout& layout) {
-  if (!is_unlike(layout))
-    return ranks_in(layout, layout.size(Dim::kShard)) * layout.size(Dim::kReplica);
+  if (!is_unlike(layout)) return ranks_in(layout, layout.size(Dim::kShard)) * layout.size(Dim::kReplica);
   int ranks = 0;
   for (const int shards : layout.islands) ranks += ranks_in(layout, shards);
   return ranks;
@@ -189,6 +187,8 @@ int rank_at(const Layout& layout, const GridCoordinates& coordinates) {
     rank += ranks_in(layout, layout.islands[static_cast<std::size_t>(i)]);
   return rank;
 }
+
+int stage_of(const Layout& layout, int rank) { return at(coordinates_of(layout, rank), Dim::kPipeline); }
 
 std::vector<int> members_of(const Layout& layout, const Ranks& ranks, int rank) {
   return members_at(layout, ranks, coordinates_of(layout, rank));

@@ -1,6 +1,6 @@
-// The ways in which a training is parallel, as sizes of a grid of ranks: how many ranks split each tensor, each sequence
-// and what a schedule shards, how many copies of that there are, and how many stages a pipeline has. Which ranks meet is
-// a set of these dimensions; nobody else turns a rank into its place in the grid.
+// The ways in which a training is parallel, as sizes of a grid of ranks: how many ranks split each tensor, each
+// sequence and what a schedule shards, how many copies of that there are, and how many stages a pipeline has. Which
+// ranks meet is a set of these dimensions; nobody else turns a rank into its place in the grid.
 #pragma once
 
 #include <array>
@@ -60,8 +60,7 @@ using GridCoordinates = std::array<int, kDims>;
 /// The grid. Ranks are numbered along `order`, its first dimension nearest.
 struct Layout {
   std::array<int, kDims> sizes{1, 1, 1, 1, 1};
-  std::array<Dim, kDims> order{Dim::kTensor, Dim::kContext, Dim::kShard,
-                                           Dim::kReplica, Dim::kPipeline};
+  std::array<Dim, kDims> order{Dim::kTensor, Dim::kContext, Dim::kShard, Dim::kReplica, Dim::kPipeline};
   /// By replica the size of kShard, where they are unlike; sizes[kShard] is then the largest, and kReplica is the last
   /// of the order. Empty: all are alike.
   std::vector<int> islands{};
@@ -88,6 +87,8 @@ int model_ranks_of(const Layout& layout);
 
 GridCoordinates coordinates_of(const Layout& layout, int rank);
 int rank_at(const Layout& layout, const GridCoordinates& coordinates);
+/// The rank's coordinate along the pipeline.
+int stage_of(const Layout& layout, int rank);
 
 /// The ranks that `rank` meets, itself among them, in the order of their coordinates (of a pair: the one that is before
 /// first). With Pick::kNext and kPrevious two ranks, or one where the dimension has size 1. Where shards of unlike
@@ -115,6 +116,10 @@ struct Parallel {
 
   bool operator==(const Parallel&) const = default;
 };
+
+constexpr int model_ranks_of(const Parallel& parallel) {
+  return parallel.tensor * parallel.context * parallel.pipeline;
+}
 
 /// The grid of a cluster's ranks with such islands.
 Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel = {});

@@ -9,7 +9,7 @@ double samples_asked(const Scenario& scenario) {
     for (int gpu = 0; gpu < group.gpus; ++gpu) steps += accumulation_steps_of(group, gpu, scenario.training);
     samples += 1.0 * group.count * group.micro_batch_size * steps;
   }
-  return samples;
+  return samples / model_ranks_of(scenario.training.parallel);
 }
 
 }  // namespace accosim

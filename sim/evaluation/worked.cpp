@@ -39,6 +39,10 @@ Worked worked_per_update(const SteadyPlay& play) {
     all.model_flops += count * worked.model_flops;
     all.hardware_flops += count * worked.hardware_flops;
   }
+  // The ranks of a model replica work on the same tokens, each on its part of the model.
+  const int together = model_ranks_of(play.costs->layout);
+  all.tokens /= together;
+  all.padded /= together;
   return all;
 }
 
@@ -48,7 +52,7 @@ double samples_per_update(const SteadyPlay& play) {
   for (std::size_t r = 0; r < graph.ranks.size(); ++r)
     samples += graph.ranks[r].multiplicity * play.measured.ranks[r].micro_batches_per_update *
                graph.programs[graph.ranks[r].program].micro_batch_size;
-  return samples;
+  return samples / model_ranks_of(play.costs->layout);
 }
 
 }  // namespace accosim

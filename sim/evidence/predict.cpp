@@ -56,7 +56,7 @@ ValidationPrediction predict_training(const PublishedCase& one, const Scenario& 
   if (is_memory(one.asked)) return predict_memory(scenario, spec, one.asked);
   if (one.asked == Asked::kOptimizerTime) {
     const Costs costs = price(scenario, spec);
-    return with_interval(optimizer_time(costs, costs.parameters, costs.kinds.front().device).value,
+    return with_interval(optimizer_time(costs, costs.kinds.front().parameters, costs.kinds.front().device).value,
                          optimizer_spread(costs));
   }
   if (one.asked == Asked::kMicroBatchTime) {

@@ -66,7 +66,7 @@ std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSp
 constexpr int kMostReplayed = 2;
 
 void add_memory(RunResult& result, const Scenario& asked, const ScheduleSpec& spec, const Costs& costs) {
-  result.memory_formula = memory_formula(spec, costs.parameters, costs.kinds.front().shards);
+  result.memory_formula = memory_formula(spec, costs.kinds.front().parameters, costs.kinds.front().shards);
   result.memory_by_kind = memory_by_kind(costs, spec, asked.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(result.memory_by_kind);
   result.memory_parts = least.parts;

@@ -15,14 +15,14 @@ Seconds drain_time(const ScheduleInput& input) { return input.kind.device.launch
 Seconds clone_time(const ScheduleInput& input) {
   // fp32 master, m and v of the shard; the master alone where the moments stay.
   const Bytes each{input.spec.rollback_estimate ? 12.0 : 4.0};
-  const Bytes states = shard_of(input.costs.parameters, input.kind.shards) * each;
+  const Bytes states = shard_of(input.kind.parameters, input.kind.shards) * each;
   return memory_time(states, states, input.kind.device);
 }
 
 /// The shard's reduced gradient copied to fp32, and multiplied by one over the count. accocal's optimizer does both.
 Seconds scaling_time(const ScheduleInput& input) {
   if (input.costs.implementation == Implementation::kAccocal) return Seconds{0};
-  const double elements = shard_of(input.costs.parameters, input.kind.shards);
+  const double elements = shard_of(input.kind.parameters, input.kind.shards);
   const Bytes reduced = elements * bytes_of(input.costs.gradient_dtype), wide = elements * bytes_of(Dtype::kFp32);
   return memory_time(reduced, wide, input.kind.device) + memory_time(wide, wide, input.kind.device);
 }
@@ -35,7 +35,7 @@ OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef 
   program.host(kCommunicationLane, "drained host", drain_time(input), {swap});
   if (clone) program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input));
   add_counts(program, input, {kCommunicationLane, -1});
-  add_over_copies(program, input, "reduce-scatter", {CollectiveKind::kReduceScatter, costs.gradient_bytes()});
+  add_over_copies(program, input, "reduce-scatter", {CollectiveKind::kReduceScatter, costs.gradient_bytes(input.kind)});
   if (const Seconds scaling = scaling_time(input); scaling > Seconds{0})
     program.compute(kCommunicationLane, "copy and scale gradients", OpClass::kCopy, scaling);
   program.compute(kCommunicationLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
@@ -44,7 +44,8 @@ OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef 
     program.compute(kCommunicationLane, "prediction", OpClass::kOptimizer, shard_optimizer_time(input));
     program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
   }
-  OpRef end = add_over_copies(program, input, "all-gather", {CollectiveKind::kAllGather, costs.parameter_bytes()});
+  OpRef end =
+      add_over_copies(program, input, "all-gather", {CollectiveKind::kAllGather, costs.parameter_bytes(input.kind)});
   if (clone) end = program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
   return end;
 }
@@ -64,7 +65,7 @@ OpRef add_swap(ProgramBuilder& program, const RuleInput& input, OpRef communicat
   const bool casts = input.kind.casts_gradients || input.kind.casts_parameters;
   const char* const name = casts ? (clear ? "swap, cast and clear buffers" : "swap and cast buffers")
                                  : (clear ? "swap and clear buffers" : "swap buffers");
-  const Bytes parameters = input.costs.parameter_bytes(), gradients = input.costs.gradient_bytes();
+  const Bytes parameters = input.costs.parameter_bytes(input.kind), gradients = input.costs.gradient_bytes(input.kind);
   Seconds time = memory_time(parameters, parameters, input.kind.device) +
                  memory_time(gradients, gradients, input.kind.device) + drain_time(input);
   if (clear) time += memory_time(Bytes{0}, gradients, input.kind.device);

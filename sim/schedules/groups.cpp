@@ -222,6 +222,10 @@ void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
   constexpr int kNone = -1;
   for (int rank = 0; rank < costs.ranks(); ++rank)
     graph.ranks.push_back({costs.kind_of[rank], std::vector<int>(tables.slots.size(), kNone), 1});
+  if (model_ranks_of(costs.layout) > 1) {
+    const std::vector<int> replicas = groups_of(costs.layout, {kOneModel}).of_rank;
+    for (std::size_t rank = 0; rank < replicas.size(); ++rank) graph.ranks[rank].replica = replicas[rank];
+  }
   Plans plans(graph, costs);
   std::map<Ranks, std::vector<std::vector<std::vector<int>>>> edges;  // by group
   std::map<Ranks, int> first_group;

@@ -38,7 +38,7 @@ void add_local_updates(ProgramBuilder& program, const RuleInput& input) {
 }
 
 double exchanged_elements(const ScheduleInput& input) {
-  const double parameters = input.costs.parameters;
+  const double parameters = input.kind.parameters;
   return is_sharded_inside(input.spec) ? shard_of(parameters, input.kind.shards) : parameters;
 }
 

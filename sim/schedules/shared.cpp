@@ -11,12 +11,12 @@ namespace accosim {
 
 Seconds shard_optimizer_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return optimizer_time(costs, shard_of(costs.parameters, input.kind.shards), input.kind.device);
+  return optimizer_time(costs, shard_of(input.kind.parameters, input.kind.shards), input.kind.device);
 }
 
 Seconds full_optimizer_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return optimizer_time(costs, costs.parameters, input.kind.device);
+  return optimizer_time(costs, input.kind.parameters, input.kind.device);
 }
 
 void end_update(ProgramBuilder& program, const ScheduleInput& input) {
@@ -31,14 +31,14 @@ OpRef add_over_copies(ProgramBuilder& program, const RuleInput& input, const std
 }
 
 PlanRequest parameter_gather(const ScheduleInput& input) {
-  const Bytes bytes = input.costs.parameter_bytes(), cap = input.spec.gather_cap;
+  const Bytes bytes = input.costs.parameter_bytes(input.kind), cap = input.spec.gather_cap;
   // As many pieces as fit whole (DeepSpeed's runtime/utils.py, all_gather_dp_groups).
   const double pieces = cap > Bytes{0} ? std::max(1.0, std::floor(bytes / cap)) : 1;
   return {CollectiveKind::kAllGather, bytes, static_cast<int>(pieces)};
 }
 
 void add_parameters_taken(ProgramBuilder& program, const ScheduleInput& input, OpRef gathered) {
-  const Bytes bytes = input.costs.parameter_bytes();
+  const Bytes bytes = input.costs.parameter_bytes(input.kind);
   if (input.kind.casts_parameters)
     program.compute(kComputeLane, std::string("cast parameters to ") + name_of(input.kind.workload.compute),
                     OpClass::kCopy, memory_time(bytes, bytes, input.kind.device), {gathered});

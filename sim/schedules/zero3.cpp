@@ -63,7 +63,7 @@ std::vector<Unit> units_of(const RuleInput& input) {
 /// On the shard, which is kept in fp32.
 Seconds shard_step_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return optimizer_time(costs, shard_of(costs.parameters, input.kind.shards), input.kind.device, Dtype::kFp32,
+  return optimizer_time(costs, shard_of(input.kind.parameters, input.kind.shards), input.kind.device, Dtype::kFp32,
                         input.spec.reduce_dtype);
 }
 

@@ -132,7 +132,7 @@ TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
 TEST(Spread, TheOptimizerErrsAsItsTableDoes) {
   Costs costs;
   costs.kinds = {kind_of({})};
-  costs.parameters = 1e7;
+  costs.kinds[0].parameters = 1e7;
   costs.kinds[0].device.kernels = std::vector<KernelTable>{
       {StepKernel::kAdamw, Dtype::kBf16, 0, {{1e6, Seconds{1e-5}}, {1e8, Seconds{1e-3}}}, 0.01, 20}};
   EXPECT_EQ(optimizer_spread(costs), kBandwidthSpread);  // PyTorch's is not what was measured
@@ -140,7 +140,7 @@ TEST(Spread, TheOptimizerErrsAsItsTableDoes) {
   EXPECT_NEAR(optimizer_spread(costs), kMeasuredSpread, 1e-12);
   costs.kinds[0].device.kernels.edit()[0].spread = 0.07;
   EXPECT_NEAR(optimizer_spread(costs), 0.07, 1e-12);
-  costs.parameters = 1e9;
+  costs.kinds[0].parameters = 1e9;
   EXPECT_NEAR(optimizer_spread(costs), std::sqrt(squared(0.07) + squared(kInheritedSpread)), 1e-12);
   costs.parameter_dtype = Dtype::kFp32;
   EXPECT_EQ(optimizer_spread(costs), kBandwidthSpread);

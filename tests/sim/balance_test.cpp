@@ -297,7 +297,9 @@ TEST(Casts, ARankOfAnother16BitTypeCastsBeforeItReducesAndAfterItGathers) {
     ASSERT_EQ(costs.kinds.size(), 2U);
     EXPECT_FALSE(costs.kinds[0].casts_gradients || costs.kinds[0].casts_parameters);
     EXPECT_TRUE(costs.kinds[1].casts_gradients && costs.kinds[1].casts_parameters);
-    const double cast = memory_time(costs.gradient_bytes(), costs.gradient_bytes(), costs.kinds[1].device).value;
+    const double cast =
+        memory_time(costs.gradient_bytes(costs.kinds[1]), costs.gradient_bytes(costs.kinds[1]), costs.kinds[1].device)
+            .value;
     const double more = play_steady(mixed, spec, 4, NetworkKind::kReference).measured.update_time.value -
                         play_steady(alike, spec, 4, NetworkKind::kReference).measured.update_time.value;
     // ACCO and DPU copy from buffer to buffer anyway, and cast as they copy.

@@ -185,7 +185,7 @@ TEST(Ddp, CopiesIntoTheBucketsDelayTheLastOfThem) {
   for (const double elements : tensors_of(costs.kinds[0].layers))
     copies += memory_time(Bytes{4 * elements}, Bytes{4 * elements}, costs.kinds[0].device);
   const Seconds computed = costs.kinds[0].forward + costs.kinds[0].backward;
-  const Seconds sent = request_time(costs, {CollectiveKind::kAllReduce, costs.gradient_bytes()});
+  const Seconds sent = request_time(costs, {CollectiveKind::kAllReduce, costs.gradient_bytes(costs.kinds[0])});
   EXPECT_NEAR(synchronized(scenario).value, (computed + copies + sent + copies).value, 1e-12);
   spec.overlap = Overlap::kNone;
   spec.buckets = Buckets::kWhole;

@@ -63,9 +63,9 @@ TEST(CriticalPath, OfSerialZero1IsItsFourParts) {
   EXPECT_NEAR(causes["optimizer"], shard_optimizer_time(input).value, 1e-9);
   const Costs& costs = play.costs;
   EXPECT_NEAR(causes["reduce-scatter"],
-              request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}).value, 1e-9);
-  EXPECT_NEAR(causes["all-gather"], request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes()}).value,
-              1e-9);
+              request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes(costs.kinds[0])}).value, 1e-9);
+  EXPECT_NEAR(causes["all-gather"],
+              request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes(costs.kinds[0])}).value, 1e-9);
 }
 
 TEST(CriticalPath, LeadsToTheSlowRank) {

@@ -85,5 +85,46 @@ TEST(Groups, PlanOnlyWhatAMembersProgramAsksFor) {
   EXPECT_EQ(graph.groups[2].name, "the 2 ranks of its node");
 }
 
+TEST(Groups, AKindOfRankOwnsItsStage) {
+  // Eight blocks on three stages: 3, 3 and 2 of them, the first with the embedding, the last with the head. Together
+  // they hold the model, once, and what they do is all of it.
+  Scenario scenario = sample_scenario(3, 2);
+  scenario.model = sample_model(8);
+  const ScheduleSpec spec = sample_schedule("ddp");
+  const Costs whole = price(scenario, spec);
+  scenario.training.parallel.pipeline = 3;
+  const Costs stages = price(scenario, spec);
+  ASSERT_EQ(stages.kinds.size(), 3u);
+  EXPECT_EQ(stages.kind_of, (std::vector<int>{0, 0, 1, 1, 2, 2}));
+  double parameters = 0;
+  Flops model, hardware;
+  for (const RankKind& kind : stages.kinds) {
+    parameters += kind.parameters;
+    model += kind.model_flops;
+    hardware += kind.hardware_flops;
+    EXPECT_EQ(kind.shards, 2) << "data ranks, not all";
+  }
+  EXPECT_EQ(stages.kinds[0].layers->size(), 4u);
+  EXPECT_EQ(stages.kinds[1].layers->size(), 3u);
+  EXPECT_EQ(stages.kinds[2].layers->size(), 3u);
+  EXPECT_EQ(parameters, static_cast<double>(parameter_count(scenario.model)));
+  EXPECT_EQ(parameters, whole.kinds[0].parameters);
+  EXPECT_NEAR(model / whole.kinds[0].model_flops, 1, 1e-12);
+  EXPECT_NEAR(hardware / whole.kinds[0].hardware_flops, 1, 1e-12);
+  // Two model replicas do the samples of two GPUs.
+  EXPECT_EQ(samples_asked(scenario) * 3, samples_asked(sample_scenario(3, 2)));
+}
+
+TEST(Groups, TheRanksOfAModelReplicaMeetTheSameDraws) {
+  // Three stages of two data ranks: ranks 0, 2, 4 are one replica, 1, 3, 5 the other.
+  Scenario scenario = sample_scenario(3, 2);
+  scenario.training.parallel.pipeline = 3;
+  const EventGraph graph = graph_of(price(scenario, sample_schedule("ddp")), {});
+  for (std::size_t rank = 0; rank < 6; ++rank) EXPECT_EQ(replica_of(graph, rank), static_cast<int>(rank) % 2);
+  scenario.training.parallel = {};
+  const EventGraph alone = graph_of(price(scenario, sample_schedule("ddp")), {});
+  for (std::size_t rank = 0; rank < 6; ++rank) EXPECT_EQ(replica_of(alone, rank), static_cast<int>(rank));
+}
+
 }  // namespace
 }  // namespace accosim

@@ -85,7 +85,7 @@ TEST(Network, AnOversubscribedCoreIsSharedByTheEdgesOfARing) {
   expect_closed_form(scenario, NetworkKind::kSimgrid);
   const Costs costs = price(scenario, scenario.schedules[0]);
   const double P = static_cast<double>(parameter_count(scenario.model));
-  const Seconds one = request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()});
+  const Seconds one = request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes(costs.kinds[0])});
   const Seconds latency = collective_cost(CollectiveKind::kReduceScatter, Bytes{1}, costs.cluster, costs.world).latency;
   EXPECT_NEAR((one - latency).value, 2 * P * 7 / 8 / (0.5 * 0.9 * 12.5e9), 1e-12);
 }

@@ -139,10 +139,11 @@ TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
   const ScheduleInput input{spec, costs, costs.kinds[0], 4, 1};
   ASSERT_EQ(exchanges(input).size(), 1u);
   EXPECT_EQ(exchanges(input)[0].ranks, Ranks{kAllData});
-  const Seconds ring = collective_time(CollectiveKind::kAllReduce,
-                                       collective_cost(CollectiveKind::kAllReduce, costs.parameter_bytes(),
-                                                       costs.cluster, costs.world, Algorithm::kRing),
-                                       costs.cluster, costs.world);
+  const Seconds ring =
+      collective_time(CollectiveKind::kAllReduce,
+                      collective_cost(CollectiveKind::kAllReduce, costs.parameter_bytes(costs.kinds[0]), costs.cluster,
+                                      costs.world, Algorithm::kRing),
+                      costs.cluster, costs.world);
   EXPECT_NEAR(ring.value, 12 * 3e-6 + 2 * (5e-6 + 30e-3) + 3.5 * P / 125e6, 1e-9);
   // NCCL's tree over two nodes sends each byte once, and is what is taken.
   const double tree = 2 * 3 * 3e-6 + 2 * (5e-6 + 30e-3) + 2 * P / 125e6;
@@ -179,8 +180,7 @@ TEST(Replicas, SendAndKeepWhatTheirShardsSay) {
   EXPECT_EQ(sharded.memory_parts.part(MemoryUse::kCommunicationBuffer), Bytes{std::ceil(P / 4) * 4});
   EXPECT_NEAR(sharded.memory_formula.value, 20 * P / 4, 1e-3);
   // DDP in a site: 2 (3/4) 2 P of gradients, and 2 (7/8) 2 P of parameters every fourth update; all is kept whole.
-  const RunResult whole =
-      run_schedule(scenario, replicas("diloco", Island::kGroup, "ddp", 4), NetworkKind::kReference);
+  const RunResult whole = run_schedule(scenario, replicas("diloco", Island::kGroup, "ddp", 4), NetworkKind::kReference);
   EXPECT_NEAR(whole.bytes_sent_per_rank_per_update.value, 3 * P + 3.5 * P / 4, 1e-3);
   EXPECT_EQ(whole.memory_parts.part(MemoryUse::kOuterStates), Bytes{8 * P});
   EXPECT_EQ(whole.memory_parts.part(MemoryUse::kOptimizerStates), Bytes{12 * P});

@@ -393,8 +393,9 @@ TEST(Run, SerialZero1IsIdleJustWhileItCommunicates) {
   const Scenario scenario = sample_scenario(2, 4);
   const RunResult result = run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
   const Costs costs = price(scenario, scenario.schedules[0]);
-  const Seconds communication = request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}) +
-                                request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes()});
+  const Seconds communication =
+      request_time(costs, {CollectiveKind::kReduceScatter, costs.gradient_bytes(costs.kinds[0])}) +
+      request_time(costs, {CollectiveKind::kAllGather, costs.parameter_bytes(costs.kinds[0])});
   EXPECT_NEAR(result.exposed_communication / communication, 1, 1e-9);
   EXPECT_NEAR(result.gpu_idle_fraction * result.update_time.value / communication.value, 1, 1e-9);
 }

@@ -129,7 +129,7 @@ TEST(Sharded, FastNetworkLeavesComputeAndCopies) {
     const bool block = i > 0 && i + 1 < kind.times.size();
     copies += (block ? 3 : 2) * memory_time(unit, unit, kind.device);
   }
-  const Seconds step = adamw_time(costs.parameters / 4, Dtype::kFp32, Dtype::kBf16, kind.device);
+  const Seconds step = adamw_time(kind.parameters / 4, Dtype::kFp32, Dtype::kBf16, kind.device);
   const double expected = (4 * (kind.forward + kind.backward + copies) + step).value;
   EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kReference) / expected, 1, 1e-6);
 }

@@ -50,8 +50,11 @@ TEST(Timeline, OfSerialZero1IsItsPartsOneAfterTheOther) {
   const ScheduleTimeline timeline = timeline_of(spec, play, {});
   const ScheduleInput input{spec, play.costs, play.costs->kinds[0], 4, 1};
   const double f = input.kind.forward.value, b = input.kind.backward.value, t = 4 * (f + b);
-  const double rs = request_time(play.costs, {CollectiveKind::kReduceScatter, play.costs->gradient_bytes()}).value;
-  const double ag = request_time(play.costs, {CollectiveKind::kAllGather, play.costs->parameter_bytes()}).value;
+  const double rs =
+      request_time(play.costs, {CollectiveKind::kReduceScatter, play.costs->gradient_bytes(play.costs->kinds[0])})
+          .value;
+  const double ag =
+      request_time(play.costs, {CollectiveKind::kAllGather, play.costs->parameter_bytes(play.costs->kinds[0])}).value;
   const double o = shard_optimizer_time(input).value;
   EXPECT_NEAR(timeline.length.value, t + rs + o + ag, 1e-9);
   EXPECT_EQ(timeline.updates, 1);

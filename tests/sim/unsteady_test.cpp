@@ -366,8 +366,8 @@ TEST(Pauses, ShardedParametersAreEvaluatedByAllWhoShareThem) {
   const Costs slow = price(scenario, zero3);
   Seconds gathers;
   for (const LayerTime& layer : slow.kinds[0].times)
-    gathers += request_time(slow, PlanRequest{CollectiveKind::kAllGather,
-                                              layer.parameters * bytes_of(slow.parameter_dtype)});
+    gathers +=
+        request_time(slow, PlanRequest{CollectiveKind::kAllGather, layer.parameters * bytes_of(slow.parameter_dtype)});
   const PlacedPause all = placed(pause, zero3, slow, 0);
   EXPECT_EQ(all.ranks, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_GT(all.lasts[0], 3 * gathers);

@@ -89,7 +89,7 @@ Seconds reduction_time(const ScheduleInput& input, const Bucket& bucket) {
 
 /// All parameters cast to the rank's own 16-bit type, where they came in another.
 Seconds taken_time(const ScheduleInput& input) {
-  return input.kind.casts_parameters ? copy_time(input, input.costs.parameter_bytes()) : Seconds{0};
+  return input.kind.casts_parameters ? copy_time(input, input.costs.parameter_bytes(input.kind)) : Seconds{0};
 }
 
 }  // namespace
@@ -187,7 +187,6 @@ Seconds zero2_closed_form(const ScheduleInput& input) {
   return gradients + shard_optimizer_time(input) + time_of(input, parameter_gather(input)) + taken_time(input);
 }
 
-
 struct Unit {
   Seconds forward, backward;
   Seconds unpack, pack;           ///< of gathered parameters, of gradients into the buffer that is reduced
@@ -210,8 +209,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
     if (shards > 1) unit.pack = memory_time(gradients, reduced, input.kind.device);
     unit.gather = time_of(input, {CollectiveKind::kAllGather, parameters, 1, {kIsland}});
     unit.reduce = time_of(input, {CollectiveKind::kReduceScatter, reduced, 1, {kIsland}});
-    if (is_hybrid(spec))
-      unit.share = time_of(input, {CollectiveKind::kAllReduce, reduced / shards, 1, {kIslands}});
+    if (is_hybrid(spec)) unit.share = time_of(input, {CollectiveKind::kAllReduce, reduced / shards, 1, {kIslands}});
     unit.stays = !spec.reshard_after_forward;
     units.push_back(unit);
   }
@@ -258,7 +256,7 @@ Seconds sharded_micro_batch_time(const ScheduleInput& input, const std::vector<U
 Seconds zero3_closed_form(const ScheduleInput& input) {
   const ScheduleSpec& spec = input.spec;
   const std::vector<Unit> units = units_of(input);
-  const double shard = input.costs.parameters / input.kind.shards;
+  const double shard = input.kind.parameters / input.kind.shards;
   Seconds time = optimizer_time(input.costs, shard, input.kind.device, Dtype::kFp32, spec.reduce_dtype);
   const int A = input.accumulation_steps;
   const auto add = [&](int count, bool first, bool last) {
@@ -281,10 +279,11 @@ Seconds drain(const ScheduleInput& input) { return input.kind.device.launch_inte
 
 Seconds sharded_update_time(const ScheduleInput& input, Round round) {
   const Costs& costs = input.costs;
-  const double shard = costs.parameters / costs.ranks();
+  const double shard = input.kind.parameters / costs.ranks();
   Seconds time = drain(input) + time_of(input, kCounts) +
-                 time_of(input, {CollectiveKind::kReduceScatter, costs.gradient_bytes()}) +
-                 shard_optimizer_time(input) + time_of(input, {CollectiveKind::kAllGather, costs.parameter_bytes()});
+                 time_of(input, {CollectiveKind::kReduceScatter, costs.gradient_bytes(input.kind)}) +
+                 shard_optimizer_time(input) +
+                 time_of(input, {CollectiveKind::kAllGather, costs.parameter_bytes(input.kind)});
   // The shard's gradient goes to fp32 and is scaled there; accocal's optimizer does both.
   const Bytes wide{4 * shard};
   if (costs.implementation != Implementation::kAccocal)
@@ -296,8 +295,9 @@ Seconds sharded_update_time(const ScheduleInput& input, Round round) {
 }
 
 Seconds swap_time(const ScheduleInput& input, bool clear) {
-  const Bytes gradients = input.costs.gradient_bytes();
-  const Seconds time = copy_time(input, input.costs.parameter_bytes()) + copy_time(input, gradients) + drain(input);
+  const Bytes gradients = input.costs.gradient_bytes(input.kind);
+  const Seconds time =
+      copy_time(input, input.costs.parameter_bytes(input.kind)) + copy_time(input, gradients) + drain(input);
   return clear ? time + memory_time(Bytes{0}, gradients, input.kind.device) : time;
 }
 
@@ -343,7 +343,8 @@ Accumulated acco_update(const ScheduleInput& input) {
 
 /// U, an update of a rank by itself, or of the slowest replica, for which the others wait when they meet.
 Seconds local_update_time(const ScheduleInput& input) {
-  if (island_of(input.spec) == Island::kGpu) return input.accumulation_steps * passes(input) + full_optimizer_time(input);
+  if (island_of(input.spec) == Island::kGpu)
+    return input.accumulation_steps * passes(input) + full_optimizer_time(input);
   Seconds slowest;
   int rank = 0;  // the first of each node group
   for (const NodeGroup& group : input.costs.cluster.nodes) {

@@ -99,7 +99,7 @@ struct Priced {
 constexpr double kParameters = 3.25;
 Priced priced(const ScheduleSpec& spec) {
   Priced all{spec, price(sample_scenario(1, 1), spec)};
-  all.costs.parameters = kParameters;
+  all.costs.kinds[0].parameters = kParameters;
   all.costs.kinds[0].device.launch_interval = Seconds{0};
   return all;
 }
