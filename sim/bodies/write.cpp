@@ -91,6 +91,8 @@ class Writer {
     return hooks_.begin || hooks_.end || hooks_.before.stands || hooks_.after.stands || hooks_.in_pieces;
   }
   bool hooks_anywhere() const { return hooks_.first.stands || hooks_.last.stands || hooks_into_rounds(); }
+  bool is_plain() const;
+  void write_plain_round();
   void write_round(const Often& often);
   void write_loop(const Often& often, int rounds);
   void add_loop(const Often& often, int rounds);
@@ -115,7 +117,9 @@ class Writer {
   std::vector<OpRef> before_;  // and each of the round before, or what stands for it
   std::vector<OpRef> waits_;   // of the next op
   std::vector<Later> later_;
-  bool runs_on_ = false;                       // inside a loop whose lanes do not meet
+  const bool plain_ = is_plain();  // rounds of whole passes on one lane that nothing cuts and nobody waits for
+  std::vector<Run> plain_runs_;    // of such a round
+  bool runs_on_ = false;           // inside a loop whose lanes do not meet
   std::map<std::pair<Pass, int>, bool> amid_;  // a pass over a chunk has begun and not ended
   PerTensor needed_;                           // how often forward passes have needed it
   PerTensor left_;                             // how often it will still be given
@@ -188,12 +192,10 @@ void Writer::write_run(const Run& run) {
   Seconds begin, done;
   bool cut = false;
   const bool hooked = hooks_anywhere();
-  for (int i = run.begin; i < run.end; ++i) {
+  if (!hooked && !run.whole)
+    for (int i = run.begin; i < run.end; ++i) begin += run.pieces[i].duration;
+  for (int i = run.begin; hooked && i < run.end; ++i) {
     const Piece& piece = run.pieces[i];
-    if (!hooked) {
-      begin += piece.duration;
-      continue;
-    }
     write_needs(run, piece, begin, done);
     for (const AtShare& given : piece.gives) {
       const After* by = taken_by(given);
@@ -217,7 +219,7 @@ void Writer::write_run(const Run& run) {
   if (run.whole && run.front().pass == Pass::kForward) end = chunk.forward;
   if (run.whole && run.front().pass == Pass::kBackward && !cut) end = chunk.backward;
   const OpRef op = add(run, end - done, true);
-  for (int i = run.begin; i < run.end; ++i) refs_[i] = op;
+  for (int i = run.begin; !plain_ && i < run.end; ++i) refs_[i] = op;
   for (const Taken& each : at_end) each.by->write(program_, each.given.set, each.given.tensor, op);
 }
 
@@ -287,9 +289,30 @@ void Writer::write_list(const Pieces& pieces, OpRef ready) {
   }
 }
 
+bool Writer::is_plain() const {
+  return !hooks_anywhere() && body_.lanes.size() == 1 && body_.open.empty() && body_.close.empty() &&
+         std::all_of(body_.round.begin(), body_.round.end(),
+                     [](const Piece& piece) { return is_pass(piece) && piece.waits.empty(); });
+}
+
+/// Schedules write thousands of these: where their passes end is found once.
+void Writer::write_plain_round() {
+  const Pieces& pieces = body_.round;
+  const std::vector<bool> nobody(plain_runs_.empty() ? pieces.size() : 0);
+  for (int i = 0, end = 0; plain_runs_.empty() && i < static_cast<int>(pieces.size()); i = end) {
+    end = end_of_run(pieces, nobody, i);
+    plain_runs_.push_back({pieces, i, end, pieces[end - 1].ends_pass});
+  }
+  for (const Run& run : plain_runs_) write_run(run);
+}
+
 void Writer::write_round(const Often& often) {
-  write_list(body_.round, hooks_.begin ? hooks_.begin(program_) : OpRef{0, -1});
-  before_ = refs_;
+  if (plain_) {
+    write_plain_round();
+  } else {
+    write_list(body_.round, hooks_.begin ? hooks_.begin(program_) : OpRef{0, -1});
+    before_ = refs_;
+  }
   if (hooks_.end) hooks_.end(program_);
   if (often.until.lane >= 0) program_.host(lanes_[0], "drained host", 1.0 / often.every * often.look);
 }

@@ -26,23 +26,24 @@ bool is_plain(const Program& program, const Loop& loop, const Pace& pace) {
     const Op& op = program.lanes[lane][i];
     if ((op.kind != OpKind::kCompute && op.kind != OpKind::kHost) || op.wait_count > 0) return false;
   }
-  return std::none_of(program.waits.begin(), program.waits.end(),
-                      [&](OpRef wait) { return wait.lane == lane && wait.index > begin && wait.index < end; });
+  return true;  // an op outside that waited for one repetition would be refused (check_graph)
 }
 
-/// By loop: the one around it, -1 where there is none.
-std::vector<int> enclosing_loops(const Program& program) {
-  std::vector<int> enclosing(program.loops.size(), -1);
-  for (const std::vector<Op>& lane : program.lanes) {
+/// By loop: the one around it, -1 where there is none. Adds those of the ops from `read` on, by lane, before which all
+/// loops have ended.
+void add_enclosing_loops(const Program& program, std::vector<std::size_t>& read, std::vector<int>& enclosing) {
+  enclosing.resize(program.loops.size(), -1);
+  read.resize(program.lanes.size(), 0);
+  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
     std::vector<int> open;
-    for (const Op& op : lane) {
+    for (; read[lane] < program.lanes[lane].size(); ++read[lane]) {
+      const Op& op = program.lanes[lane][read[lane]];
       if (op.kind == OpKind::kLoopEnd) open.pop_back();
       if (op.kind != OpKind::kLoopBegin) continue;
       if (!open.empty()) enclosing[op.plan] = open.back();
       open.push_back(op.plan);
     }
   }
-  return enclosing;
 }
 
 }  // namespace
@@ -75,13 +76,15 @@ Player::Player(const EventGraph& graph, MakeNetwork make, const SpanSink& sink, 
 }
 
 void Player::read_programs() {
-  plain_programs_.clear();
-  enclosing_.clear();
-  for (const Program& program : graph_.programs) {
-    std::vector<bool> plain;
-    for (const Loop& loop : program.loops) plain.push_back(is_plain(program, loop, graph_.pace));
-    plain_programs_.push_back(std::move(plain));
-    enclosing_.push_back(enclosing_loops(program));
+  plain_programs_.resize(graph_.programs.size());
+  enclosing_.resize(graph_.programs.size());
+  read_.resize(graph_.programs.size());
+  for (std::size_t p = 0; p < graph_.programs.size(); ++p) {
+    const Program& program = graph_.programs[p];
+    std::vector<bool>& plain = plain_programs_[p];  // what is written later changes no loop that is
+    while (plain.size() < program.loops.size())
+      plain.push_back(is_plain(program, program.loops[plain.size()], graph_.pace));
+    add_enclosing_loops(program, read_[p], enclosing_[p]);
   }
   const std::vector<LoopState> before = std::exchange(loops_, {});
   const std::vector<std::uint32_t> first_before = std::exchange(first_loop_, {});

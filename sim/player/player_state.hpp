@@ -223,6 +223,7 @@ class Player {
   bool at_end_ = false;                            // some lane has come to the end of its program
   std::vector<std::vector<bool>> plain_programs_;  // by program and loop
   std::vector<std::vector<int>> enclosing_;        // by program and loop: the loop around it, or -1
+  std::vector<std::vector<std::size_t>> read_;     // by program and lane: ops whose loops are in these
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> first_lane_, first_loop_, first_slot_;  // by rank
   std::vector<LoopState> loops_;
