@@ -24,8 +24,7 @@ int communicator_channels(const Cluster& cluster, const Ring& ring) {
   std::vector<bool> seen(cluster.nodes.size(), false);
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
     const NodeGroup& group = cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
-    if (ring.node.size() > 1)
-      channels = std::min(channels, group.nics.channels * adapters_of(group, ring.gpus[i]));
+    if (ring.node.size() > 1) channels = std::min(channels, group.nics.channels * adapters_of(group, ring.gpus[i]));
     if (seen[static_cast<std::size_t>(ring.node_group[i])]) continue;
     seen[static_cast<std::size_t>(ring.node_group[i])] = true;
     for (const Device& device : group.devices) channels = std::min(channels, device.collective_sms);

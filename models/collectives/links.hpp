@@ -14,7 +14,8 @@ namespace accosim {
 int rings_on(const std::vector<std::vector<int>>& links, int ranks);
 
 /// Bandwidth of all rings through `here`, some of a node's `gpus` GPUs, together, one direction, before any efficiency.
-/// With a switch or over PCIe the bandwidth of one GPU; with GPUs joined to each other (ranks - 1) times that of a pair.
+/// With a switch or over PCIe the bandwidth of one GPU; with GPUs joined to each other (ranks - 1) times that of a
+/// pair.
 BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here);
 
 /// What one of these GPUs sends to the others at once (all-to-all), or to one: before any efficiency.

@@ -47,6 +47,14 @@ int gpus_at(const NodeGroup& group, int adapter) {
   return gpus;
 }
 
+/// Of the GPUs next to an adapter of the ring's node `end`, the share that is in the ring: the others have rings alike.
+double share_of_adapter(const Cluster& cluster, const Ring& ring, std::size_t end, int adapter) {
+  const NodeGroup& group = group_of(cluster, ring, end);
+  int own = 0;
+  for (const int gpu : ring.gpus[end]) own += adapter_next_to(group, gpu) == adapter ? 1 : 0;
+  return 1.0 * own / gpus_at(group, adapter);
+}
+
 /// Of the edges of a ring, whose nodes are in order, one leaves a group; in an all-to-all every node of the group sends
 /// to all that are elsewhere.
 double flows_between_groups(CollectiveKind kind, const Ring& ring, std::size_t edge) {
@@ -160,8 +168,9 @@ BytesPerSecond edge_wire(CollectiveKind kind, const Cluster& cluster, const Ring
     for (const Hop& hop : route(cluster, pair.from, pair.to)) switch (hop.link.kind) {
         case LinkName::kNode: slowest = std::min(slowest, hop.bandwidth); break;
         case LinkName::kAdapter: {
-          const NodeGroup& group = at(cluster, hop.link.in ? pair.to.node_group : pair.from.node_group);
-          own = std::min(own, rings > 1 ? hop.bandwidth / gpus_at(group, hop.link.adapter) : hop.bandwidth);
+          const std::size_t end = hop.link.in ? after(ring, edge) : edge;
+          own = std::min(
+              own, rings > 1 ? share_of_adapter(cluster, ring, end, hop.link.adapter) * hop.bandwidth : hop.bandwidth);
           single = true;
           break;
         }

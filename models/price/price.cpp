@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -253,6 +254,8 @@ Workload workload_of(const Scenario& scenario, const ScheduleSpec& spec, const N
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   const Stage stage("pricing");
+  const Parallel& parallel = scenario.training.parallel;
+  if (parallel.tensor * parallel.context > 1) throw std::logic_error("no kernel is priced as a part of a tensor");
   Costs costs;
   costs.cluster = scenario.cluster;
   costs.interference = scenario.training.interference;

@@ -63,8 +63,7 @@ double unit_collectives(const ScheduleSpec& spec, double steps, const Model& mod
   const double reductions = spec.sync == Sync::kEveryMicroBatch ? steps : 1;
   const double forward = spec.reshard_after_backward ? steps : 1, backward = spec.reshard_after_forward ? steps : 0;
   const double shared = spec.all_reduce == Sync::kEveryMicroBatch ? reductions : 1;
-  return (forward + backward + reductions + (is_hybrid(spec) ? shared : 0)) *
-         (model.num_hidden_layers + 2);
+  return (forward + backward + reductions + (is_hybrid(spec) ? shared : 0)) * (model.num_hidden_layers + 2);
 }
 
 /// Whether the updates between two meetings may differ for ever; others are counted once they have become equal.

@@ -27,6 +27,11 @@ int size_at(const Layout& layout, Dim dimension, const GridCoordinates& of) {
 /// Ranks of an island of so many shards, one of them all model ranks.
 int ranks_in(const Layout& layout, int shards) { return shards * model_ranks_of(layout); }
 
+void put_last(Layout& layout, Dim dimension) {
+  const auto place = std::find(layout.order.begin(), layout.order.end(), dimension);
+  std::rotate(place, place + 1, layout.order.end());
+}
+
 /// Moves on to the next coordinates in the order of ranks.
 void step(const Layout& layout, GridCoordinates& coordinates) {
   for (const Dim dimension : layout.order) {
@@ -141,8 +146,7 @@ Layout islands_of(Layout each, const std::vector<int>& ranks) {
   each.size(Dim::kReplica) = static_cast<int>(shards.size());
   each.size(Dim::kShard) = *std::max_element(shards.begin(), shards.end());
   if (std::adjacent_find(shards.begin(), shards.end(), std::not_equal_to<>()) != shards.end()) {
-    const auto replica = std::find(each.order.begin(), each.order.end(), Dim::kReplica);
-    std::rotate(replica, replica + 1, each.order.end());
+    put_last(each, Dim::kReplica);
     each.islands = std::move(shards);
   }
   return each;
@@ -236,6 +240,21 @@ int size_of(const Layout& layout, const Ranks& ranks, int rank) {
   return size;
 }
 
+namespace {
+
+/// Nodes of so many ranks each, whose ranks are all of one stage: its shards are those of the node.
+Layout stages_of_nodes(Layout layout, const std::vector<int>& nodes, int all) {
+  const int in_stage = layout.size(Dim::kTensor) * layout.size(Dim::kContext), here = nodes.front();
+  const bool alike = std::all_of(nodes.begin(), nodes.end(), [&](int ranks) { return ranks == here; });
+  if (!alike || here % in_stage != 0 || all % (here * layout.size(Dim::kPipeline)) != 0)
+    throw std::invalid_argument("nodes hold no whole shards of a stage");
+  layout.size(Dim::kShard) = here / in_stage;
+  layout.size(Dim::kReplica) = all / (here * layout.size(Dim::kPipeline));
+  return layout;
+}
+
+}  // namespace
+
 Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel) {
   Layout layout;
   layout.size(Dim::kTensor) = parallel.tensor;
@@ -249,10 +268,14 @@ Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel
     if (island == Island::kNode) ranks.insert(ranks.end(), static_cast<std::size_t>(group.count), group.gpus);
     all += here;
   }
+  const int model = model_ranks_of(layout);
+  if (all % model != 0) throw std::invalid_argument("the ranks are no whole model replicas");
   if (island == Island::kWorld) ranks = {all};
-  if (island == Island::kGpu)
-    ranks.assign(static_cast<std::size_t>(all / model_ranks_of(layout)), model_ranks_of(layout));
-  return islands_of(layout, ranks);
+  if (island == Island::kGpu) ranks.assign(static_cast<std::size_t>(all / model), model);
+  if (island == Island::kNode && parallel.pipeline > 1) return stages_of_nodes(layout, ranks, all);
+  layout = islands_of(layout, ranks);
+  if (island == Island::kGroup) put_last(layout, Dim::kReplica);
+  return layout;
 }
 
 Island site_of(const Cluster& cluster) {

@@ -30,8 +30,9 @@ template <typename... Each>
 constexpr Dims over(Each... dimensions) {
   return {static_cast<std::uint8_t>(((1 << static_cast<int>(dimensions)) | ... | 0))};
 }
-inline constexpr Dims kAllData = over(Dim::kShard, Dim::kReplica);
-inline constexpr Dims kIsland = over(Dim::kShard);
+/// Those that sum a gradient; ranks along kContext have other tokens of the same samples.
+inline constexpr Dims kAllData = over(Dim::kContext, Dim::kShard, Dim::kReplica);
+inline constexpr Dims kIsland = over(Dim::kContext, Dim::kShard);
 inline constexpr Dims kIslands = over(Dim::kReplica);
 /// Those of one model replica: they work on the same samples.
 inline constexpr Dims kOneModel = over(Dim::kTensor, Dim::kContext, Dim::kPipeline);
@@ -121,7 +122,9 @@ constexpr int model_ranks_of(const Parallel& parallel) {
   return parallel.tensor * parallel.context * parallel.pipeline;
 }
 
-/// The grid of a cluster's ranks with such islands.
+/// The grid of a cluster's ranks with such islands. Islands that are GPUs or node groups hold whole model replicas; one
+/// that is a node holds the shards of a stage where there are several, and all nodes are then alike. Throws
+/// std::invalid_argument where the sizes do not divide.
 Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel = {});
 
 /// A site is a node group where these are apart, otherwise a node.

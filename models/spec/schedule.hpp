@@ -73,9 +73,9 @@ struct ScheduleSpec {
   /// The ranks that share one copy of what is sharded, or that are one replica where replicas make updates by
   /// themselves. Absent: all, or there one GPU (island_of()).
   std::optional<Island> island{};
-  Dtype reduce_dtype = Dtype::kBf16;            ///< dtype in which gradients are reduced
-  int prefetch = 1;                             ///< units gathered ahead of the one that computes
-  bool reshard_after_forward = true;            ///< gathered parameters are freed and gathered again for the backward
+  Dtype reduce_dtype = Dtype::kBf16;         ///< dtype in which gradients are reduced
+  int prefetch = 1;                          ///< units gathered ahead of the one that computes
+  bool reshard_after_forward = true;         ///< gathered parameters are freed and gathered again for the backward
   bool reshard_after_backward = true;        ///< the same for the next forward; an update's last backward always frees
   Sync all_reduce = Sync::kEveryMicroBatch;  ///< when hybrid sharding all-reduces the shards between nodes
   int communicators = 1;  ///< 2: reductions have a communicator of their own, and do not queue behind all-gathers

@@ -19,7 +19,7 @@ namespace accosim {
 /// Parameters that are gathered, reduced and stepped as one: those of a layer.
 struct ParameterSet {
   std::vector<double> tensors;  ///< elements, in the order in which their gradients become ready
-  Ranks copies{};        ///< who sums its gradients
+  Ranks copies{};               ///< who sums its gradients
 };
 
 enum class Pass : std::uint8_t {

@@ -192,7 +192,8 @@ void Writer::write_run(const Run& run) {
   Seconds begin, done;
   bool cut = false;
   const bool hooked = hooks_anywhere();
-  if (!hooked && !run.whole)
+  const bool known = run.whole && (run.front().pass == Pass::kForward || run.front().pass == Pass::kBackward);
+  if (!hooked && !known)
     for (int i = run.begin; i < run.end; ++i) begin += run.pieces[i].duration;
   for (int i = run.begin; hooked && i < run.end; ++i) {
     const Piece& piece = run.pieces[i];
@@ -218,7 +219,7 @@ void Writer::write_run(const Run& run) {
   Seconds end = begin;
   if (run.whole && run.front().pass == Pass::kForward) end = chunk.forward;
   if (run.whole && run.front().pass == Pass::kBackward && !cut) end = chunk.backward;
-  const OpRef op = add(run, end - done, true);
+  const OpRef op = add(run, std::max(Seconds{0}, end - done), true);
   for (int i = run.begin; !plain_ && i < run.end; ++i) refs_[i] = op;
   for (const Taken& each : at_end) each.by->write(program_, each.given.set, each.given.tensor, op);
 }
@@ -298,10 +299,12 @@ bool Writer::is_plain() const {
 /// Schedules write thousands of these: where their passes end is found once.
 void Writer::write_plain_round() {
   const Pieces& pieces = body_.round;
-  const std::vector<bool> nobody(plain_runs_.empty() ? pieces.size() : 0);
-  for (int i = 0, end = 0; plain_runs_.empty() && i < static_cast<int>(pieces.size()); i = end) {
-    end = end_of_run(pieces, nobody, i);
-    plain_runs_.push_back({pieces, i, end, pieces[end - 1].ends_pass});
+  if (plain_runs_.empty()) {
+    const std::vector<bool> nobody(pieces.size());  // is waited for
+    for (int i = 0, end = 0; i < static_cast<int>(pieces.size()); i = end) {
+      end = end_of_run(pieces, nobody, i);
+      plain_runs_.push_back({pieces, i, end, pieces[end - 1].ends_pass});
+    }
   }
   for (const Run& run : plain_runs_) write_run(run);
 }

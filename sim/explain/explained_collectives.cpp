@@ -51,6 +51,7 @@ std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
   std::vector<CountedTimes> counted;
   for (const Span& span : play.spans)
     if (span.rank == 0 && is_counted(graph, span)) counted.push_back(counted_of(span));
+  const int rank = play.costs->kinds[static_cast<std::size_t>(graph.ranks.front().program)].first_rank;
   std::vector<std::pair<PlanRequest, CollectiveRow>> rows;
   for (const Span& span : play.spans) {
     if (span.rank != 0 || span.rendezvous < 0 || span.begin < begin || span.begin >= end) continue;
@@ -62,7 +63,7 @@ std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
     if (same == rows.end()) {
       const Bytes bytes = request.bytes / request.count;
       rows.emplace_back(request,
-                        row_of(request.kind, bytes, play.costs->cluster, ring_of(play.costs, request.ranks)));
+                        row_of(request.kind, bytes, play.costs->cluster, ring_of(play.costs, request.ranks, rank)));
       same = rows.end() - 1;
       same->second.name = graph.labels[span.label].name;
     }

@@ -16,11 +16,13 @@ namespace {
 /// Paths of all that groups with the same place among a rank's groups send for one plan, as they send it at once.
 std::vector<int> paths_at_once(const EventGraph& graph, std::size_t slot, std::size_t plan) {
   std::vector<int> groups, paths;
-  for (const Rank& rank : graph.ranks) groups.push_back(rank.groups[slot]);
+  for (const Rank& rank : graph.ranks)
+    if (rank.groups[slot] != kNoGroup) groups.push_back(rank.groups[slot]);
   std::sort(groups.begin(), groups.end());
   groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
   for (const int group : groups)
-    for (const Plan::Flow& flow : graph.groups[group].plans[plan].flows) paths.push_back(flow.path);
+    if (plan < graph.groups[group].plans.size())
+      for (const Plan::Flow& flow : graph.groups[group].plans[plan].flows) paths.push_back(flow.path);
   return paths;
 }
 
@@ -42,8 +44,7 @@ std::optional<BoundWindow> bound_window(const EventGraph& graph) {
   const auto never_limits = [](const Path& path) { return std::isinf(path.window.rate().value); };
   if (std::all_of(graph.paths.begin(), graph.paths.end(), never_limits) || graph.ranks.empty()) return worst;
   for (std::size_t slot = 0; slot < graph.ranks[0].groups.size(); ++slot) {
-    const std::size_t plans = graph.groups[graph.ranks[0].groups[slot]].plans.size();
-    for (std::size_t plan = 0; plan < plans; ++plan) {
+    for (std::size_t plan = 0; plan < graph.requests.size(); ++plan) {
       const std::vector<int> paths = paths_at_once(graph, slot, plan);
       std::vector<double> users(graph.links.size(), 0);  // of one of the links that are alike
       for (const int path : paths)

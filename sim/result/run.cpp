@@ -91,6 +91,7 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
     sent += count * rank.sent.value;
     result.micro_batches_per_update += count * rank.micro_batches_per_update;
   }
+  result.micro_batches_per_update /= model_ranks_of(play.costs->layout);
   const double ranks = play.costs->ranks(), time = play.measured.update_time.value;
   const Worked worked = worked_per_update(play);
   result.mfu = worked.model_flops.value / time / peak;

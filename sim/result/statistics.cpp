@@ -8,8 +8,7 @@ int replicas_of(const Costs& costs) { return costs.layout.size(Dim::kReplica); }
 
 Statistics statistics_of(const ScheduleSpec& spec, const Costs& costs) {
   const Statistics statistics = traits_of(spec).statistics;
-  return statistics == Statistics::kReplicasDrift && replicas_of(costs) < 2 ? Statistics::kSynchronous
-                                                                                  : statistics;
+  return statistics == Statistics::kReplicasDrift && replicas_of(costs) < 2 ? Statistics::kSynchronous : statistics;
 }
 
 }  // namespace accosim

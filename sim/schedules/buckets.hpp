@@ -16,7 +16,7 @@ struct Bucket {
   Bytes bytes;
   std::vector<double> tensors;             ///< their elements
   std::vector<std::pair<int, int>> which;  ///< set and number of each, in the order in which they become ready
-  Ranks copies{};                   ///< who sums them
+  Ranks copies{};                          ///< who sums them
 
   bool ends_with(int set, int tensor) const { return which.back() == std::pair(set, tensor); }
 };

@@ -57,7 +57,10 @@ std::vector<Program> programs_of(const ScheduleSpec& spec, const Costs& costs, i
 
 }  // namespace
 
-Body body_of(const ScheduleSpec& spec, const RankKind& kind) { return serial_body(kind, update_ranks(spec)); }
+Body body_of(const ScheduleSpec& spec, const RankKind& kind) {
+  if (kind.share.stages > 1) throw std::logic_error("no body sends what the stages of a pipeline need");
+  return serial_body(kind, update_ranks(spec));
+}
 
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
   EventGraph graph;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "models/collectives/route.hpp"
@@ -44,18 +45,22 @@ std::string in_words(const Costs& costs, const std::vector<int>& members) {
     if (nodes.insert(place.node).second) in_nodes += group.gpus;
     if (node_groups.insert(place.group).second) in_groups += group.count * group.gpus;
   }
+  const std::vector<NodeGroup>& all = costs.cluster.nodes;
+  const bool several =
+      std::any_of(all.begin(), all.end(), [](const NodeGroup& group) { return group.count > 1; });  // nodes in a group
   if (size == costs.ranks()) return fmt::format("all {} ranks", size);
+  if (size == 1) return "the rank alone";
   if (nodes.size() == 1 && size == in_nodes) return fmt::format("the {} ranks of its node", size);
   if (node_groups.size() == 1 && size == in_groups) return fmt::format("the {} ranks of its node group", size);
-  if (node_groups.size() == members.size()) return fmt::format("{} ranks, one a node group", size);
+  if (several && node_groups.size() == members.size()) return fmt::format("{} ranks, one a node group", size);
   if (nodes.size() == members.size()) return fmt::format("{} ranks, one a node", size);
   return fmt::format("{} ranks", size);
 }
 
 /// The graph's links and paths.
-class Ways {
+class Paths {
  public:
-  Ways(EventGraph& graph, const Costs& costs) : graph_(graph), cluster_(costs.cluster) {
+  Paths(EventGraph& graph, const Costs& costs) : graph_(graph), cluster_(costs.cluster) {
     for (const Hop& hop : common_links(cluster_)) link(hop);
   }
 
@@ -156,42 +161,30 @@ class Plans {
     const bool upwards = costs_.places[members.front()].node == (ring.node.empty() ? 0 : ring.node.front());
     std::set<int> kinds;
     for (const int rank : members) kinds.insert(costs_.kind_of[rank]);
-    const std::vector<Plan>* const alike = edges.empty() ? priced(ranks, ring, kinds) : nullptr;
-    if (alike != nullptr) return *alike;
+    const auto asks = [&](int kind, std::size_t p) { return asked_[static_cast<std::size_t>(kind)][p]; };
+    if (edges.empty()) {
+      const auto alike = known_.find({ranks, ring.node_group, ring.gpus, kinds});
+      if (alike != known_.end()) return alike->second;
+    }
     std::vector<Plan> plans(graph_.requests.size());
     for (std::size_t p = 0; p < plans.size(); ++p) {
       const PlanRequest& request = graph_.requests[p];
-      const auto asks = [&](int kind) { return asked_[static_cast<std::size_t>(kind)][p]; };
-      if (request.ranks != ranks || std::none_of(kinds.begin(), kinds.end(), asks)) continue;
+      if (request.ranks != ranks || std::none_of(kinds.begin(), kinds.end(), [&](int kind) { return asks(kind, p); }))
+        continue;
       const CollectiveCost one = collective_cost(request.kind, request.bytes / request.count, costs_.cluster, ring);
       plans[p] = plan_of(request, costs_, one, edges, upwards);
       add_interference(plans[p], request, costs_, ring, members);
     }
-    if (edges.empty()) known_.push_back({ranks, ring.node_group, ring.gpus, kinds, plans});
+    if (edges.empty()) known_.emplace(std::tuple(ranks, ring.node_group, ring.gpus, kinds), plans);
     return plans;
   }
 
  private:
-  /// Of a group in another node of the same kind.
-  struct Known {
-    Ranks ranks;
-    std::vector<int> node_group;
-    std::vector<std::vector<int>> gpus;
-    std::set<int> kinds;
-    std::vector<Plan> plans;
-  };
-
-  const std::vector<Plan>* priced(const Ranks& ranks, const Ring& ring, const std::set<int>& kinds) const {
-    for (const Known& each : known_)
-      if (each.ranks == ranks && each.node_group == ring.node_group && each.gpus == ring.gpus && each.kinds == kinds)
-        return &each.plans;
-    return nullptr;
-  }
-
   const EventGraph& graph_;
   const Costs& costs_;
   std::vector<std::vector<bool>> asked_;
-  std::vector<Known> known_;
+  /// Of groups inside a node: those of another node of the same kind have the same.
+  std::map<std::tuple<Ranks, std::vector<int>, std::vector<std::vector<int>>, std::set<int>>, std::vector<Plan>> known_;
 };
 
 /// Pairs are one group, from whichever of the two they are seen.
@@ -217,7 +210,7 @@ Seconds request_time(const Costs& costs, const PlanRequest& request, int rank) {
 }
 
 void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
-  Ways ways(graph, costs);
+  Paths paths(graph, costs);
   graph.requests = tables.plans;
   constexpr int kNone = -1;
   for (int rank = 0; rank < costs.ranks(); ++rank)
@@ -236,12 +229,12 @@ void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
     for (std::size_t rank = 0; rank < groups.of_rank.size(); ++rank)
       if (groups.of_rank[rank] >= 0) graph.ranks[rank].groups[slot] = first->second + groups.of_rank[rank];
     if (!is_new) continue;
-    auto& paths = edges[on_any_communicator(listed)];
+    auto& known = edges[on_any_communicator(listed)];
     for (std::size_t g = 0; g < groups.members.size(); ++g) {
       const std::vector<int>& members = groups.members[g];
       const Ring ring = ring_of_members(costs, members);
-      if (paths.size() == g) paths.push_back(ways.edges(ring));
-      graph.groups.push_back({members, plans.of(listed, members, ring, paths[g]), in_words(costs, members)});
+      if (known.size() == g) known.push_back(paths.edges(ring));
+      graph.groups.push_back({members, plans.of(listed, members, ring, known[g]), in_words(costs, members)});
     }
   }
 }

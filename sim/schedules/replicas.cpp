@@ -21,14 +21,21 @@ constexpr int kMostWritten = 1024;  ///< micro-batches
 
 void add_local_updates(ProgramBuilder& program, const RuleInput& input) {
   if (island_of(input.spec) == Island::kGpu) {
-    program.begin_loop(kComputeLane, input.spec.inner_updates);
+    const bool alone = input.body.lanes.size() == 1;
+    if (alone)
+      program.begin_loop(kComputeLane, input.spec.inner_updates);
+    else
+      program.begin_loop_on_all(input.spec.inner_updates);
     // Written one after the other they leave the loop without another inside, which is played in one go however often
     // it repeats.
     Often often{input.accumulation_steps};
     often.written = input.accumulation_steps <= kMostWritten;
     write(program, input.body, often);
     program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input));
-    program.end_loop(kComputeLane);
+    if (alone)
+      program.end_loop(kComputeLane);
+    else
+      program.end_loop_on_all();
     return;
   }
   program.begin_loop_on_all(input.spec.inner_updates, "inner update like the one before");

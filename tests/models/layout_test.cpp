@@ -157,9 +157,28 @@ TEST(Parallel, AClustersIslandsAreItsGpusNodesGroupsOrAllOfIt) {
   EXPECT_EQ(layout_of(cluster, Island::kGpu).size(Dim::kReplica), 10);
   EXPECT_EQ(layout_of(cluster, Island::kNode).size(Dim::kReplica), 3);
   EXPECT_EQ(layout_of(cluster, Island::kWorld).size(Dim::kReplica), 1);
+  EXPECT_THROW(layout_of(cluster, Island::kGpu, {.tensor = 3}), std::invalid_argument) << "of 10 GPUs";
   // Two tensor ranks: five model replicas.
   EXPECT_EQ(layout_of(cluster, Island::kWorld, {.tensor = 2}).size(Dim::kShard), 5);
   EXPECT_EQ(size_of(layout_of(cluster, Island::kGpu, {.tensor = 2}), {kAllData}, 0), 5);
+}
+
+TEST(Parallel, PipelinesStayInASiteAndGoAcrossNodes) {
+  // Two sites of two nodes of 4 GPUs, two stages. A site holds whole model replicas: its ranks 0-7 are shards 0-3 of
+  // stage 0 and of stage 1. With hybrid sharding a node holds the 4 shards of a stage: replica 0 is nodes 0 and 2.
+  Cluster cluster;
+  cluster.nodes.resize(2);
+  for (NodeGroup& group : cluster.nodes) group.count = 2, group.gpus = 4;
+  const Layout sites = layout_of(cluster, Island::kGroup, {.pipeline = 2});
+  EXPECT_EQ(members_of(sites, {kIsland}, 1), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(members_of(sites, {kOneModel}, 1), (std::vector<int>{1, 5}));
+  EXPECT_EQ(members_of(sites, {kIslands}, 1), (std::vector<int>{1, 9}));
+  const Layout nodes = layout_of(cluster, Island::kNode, {.pipeline = 2});
+  EXPECT_EQ(members_of(nodes, {kIsland}, 5), (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(members_of(nodes, {kIslands}, 5), (std::vector<int>{1, 5}));
+  EXPECT_EQ(members_of(nodes, {kOneModel}, 5), (std::vector<int>{5, 13}));
+  cluster.nodes[1].gpus = 2;
+  EXPECT_THROW(layout_of(cluster, Island::kNode, {.pipeline = 2}), std::invalid_argument);
 }
 
 }  // namespace

@@ -34,9 +34,9 @@ TEST(Groups, OfTwoGpusANodeShareAdaptersAsTheirPriceSays) {
   Scenario scenario = sample_scenario(2, 4);
   scenario.cluster.nodes[0].nics = {2, BytesPerSecond{1e9}, 1, Seconds{0}};
   scenario.cluster.nodes[0].intra = {"nvlink", BytesPerSecond{1e15}, 1, Seconds{0}};
-  scenario.training.parallel.tensor = 2;
   scenario.training.interference = false;
-  const Costs costs = price(scenario, sample_schedule("ddp"));
+  Costs costs = price(scenario, sample_schedule("ddp"));
+  costs.layout = layout_of(scenario.cluster, Island::kWorld, {.tensor = 2});
   EXPECT_EQ(members_of(costs.layout, {kAllData}, 3), (std::vector<int>{1, 3, 5, 7}));
   const PlanRequest request{CollectiveKind::kAllReduce, Bytes{1e6}};
   const Seconds priced = request_time(costs, request);

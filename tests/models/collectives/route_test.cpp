@@ -52,6 +52,8 @@ TEST(Route, SomeGpusUseTheAdaptersNextToThem) {
   EXPECT_DOUBLE_EQ(wire({1, 3, 5, 7}, 1), 4e9);
   // Four rings of two GPUs a node at once, 0 and 4, 1 and 5...: two rings share each adapter.
   EXPECT_DOUBLE_EQ(wire({0, 4}, 4), 1e9);
+  // Rings of the two GPUs next to one adapter: each has it for itself.
+  EXPECT_DOUBLE_EQ(wire({0, 1}, 4), 1e9);
   const std::vector<PortPair> ports = ports_of(cluster, ring_of_gpus({0, 4}), 1);
   ASSERT_EQ(ports.size(), 2u);
   EXPECT_EQ(words_of(route(cluster, ports[1].from, ports[1].to)),
@@ -88,21 +90,25 @@ TEST(Route, TheCoreAndTheLinkBetweenGroupsAreShared) {
 }
 
 TEST(Route, AdaptersAreCountedOnce) {
-  // Whatever the numbers of GPUs and adapters: all GPUs have all adapters, none is next to more than another by two,
-  // and GPUs together have no more than each by itself.
+  // Whatever the numbers of GPUs and adapters: all GPUs have all adapters, none is next to two more than another, and
+  // GPUs together have no more than each by itself, and no fewer than one of them.
   for (int seed = 0; seed < 200; ++seed) {
     Random random(seed);
     NodeGroup group = sample_nodes(1, random.integer(1, 16));
     group.nics.count = random.integer(1, 16);
     EXPECT_EQ(adapters_of(group, first_gpus(group.gpus)), group.nics.count) << seed;
-    int sum = 0;
+    int sum = 0, most = 0, fewest = 100;
     std::vector<int> some;
     for (int gpu = 0; gpu < group.gpus; ++gpu) {
-      sum += adapters_of(group, {gpu});
-      if (random.integer(0, 1) == 1) some.push_back(gpu);
+      const int own = adapters_of(group, {gpu});
+      most = std::max(most, own);
+      fewest = std::min(fewest, own);
+      if (random.integer(0, 1) == 1) some.push_back(gpu), sum += own;
       EXPECT_EQ(adapter_next_to(group, first_gpu_at(group, adapter_next_to(group, gpu))), adapter_next_to(group, gpu));
     }
+    EXPECT_LE(most - fewest, 1) << seed;
     EXPECT_LE(adapters_of(group, some), sum) << seed;
+    EXPECT_GE(adapters_of(group, some), some.empty() ? 0 : fewest) << seed;
   }
 }
 
