@@ -11,7 +11,6 @@
 
 #include "models/base/units.hpp"
 #include "models/price/work.hpp"
-#include "sim/graph/builder.hpp"
 #include "sim/graph/graph.hpp"
 
 namespace accosim {
@@ -24,12 +23,9 @@ struct ParameterSet {
 
 enum class Pass : std::uint8_t {
   kForward,
-  kBackward,  ///< gradients of inputs and of parameters
-  kInput,     ///< those of inputs alone
-  kWeights,   ///< those of parameters alone
-  kCopy,      ///< on the GPU
-  kMessage,   ///< over any dimension but data
-  kHostWork,
+  kBackward,
+  kCopy,     ///< on the GPU
+  kMessage,  ///< over any dimension but data
 };
 
 /// For an earlier piece of the same list; or, with `rounds_back`, for what piece `piece` of a round did so many rounds
@@ -53,7 +49,7 @@ struct Piece {
   int chunk = 0;                  ///< which part of the model, where a rank has several
   Seconds duration;               ///< kMessage: none
   Work work{};                    ///< of a pass
-  std::string name{};             ///< kCopy, kMessage, kHostWork: what it is called
+  std::string name{};             ///< kCopy, kMessage: what it is called
   PlanRequest message{};          ///< kMessage
   std::vector<Wait> waits{};      ///< beside the order of its lane
   std::vector<AtShare> needs{};   ///< parameters, ascending in `at`

@@ -10,19 +10,9 @@
 namespace accosim {
 namespace {
 
-bool is_pass(const Piece& piece) {
-  return piece.pass == Pass::kForward || piece.pass == Pass::kBackward || piece.pass == Pass::kInput ||
-         piece.pass == Pass::kWeights;
-}
+bool is_pass(const Piece& piece) { return piece.pass == Pass::kForward || piece.pass == Pass::kBackward; }
 
-const char* name_of(Pass pass) {
-  switch (pass) {
-    case Pass::kForward: return "forward";
-    case Pass::kInput: return "backward of inputs";
-    case Pass::kWeights: return "backward of weights";
-    default: return "backward";
-  }
-}
+const char* name_of(Pass pass) { return pass == Pass::kForward ? "forward" : "backward"; }
 
 OpClass class_of(Pass pass) { return pass == Pass::kForward ? OpClass::kForward : OpClass::kBackward; }
 
@@ -192,8 +182,7 @@ void Writer::write_run(const Run& run) {
   Seconds begin, done;
   bool cut = false;
   const bool hooked = hooks_anywhere();
-  const bool known = run.whole && (run.front().pass == Pass::kForward || run.front().pass == Pass::kBackward);
-  if (!hooked && !known)
+  if (!hooked && !run.whole)
     for (int i = run.begin; i < run.end; ++i) begin += run.pieces[i].duration;
   for (int i = run.begin; hooked && i < run.end; ++i) {
     const Piece& piece = run.pieces[i];
@@ -242,7 +231,6 @@ void Writer::write_other(const Piece& piece) {
   const std::vector<OpRef> waits = std::exchange(waits_, {});
   switch (piece.pass) {
     case Pass::kMessage: program_.collective(lane, piece.name, piece.message, waits); break;
-    case Pass::kHostWork: program_.host(lane, piece.name, piece.duration, waits); break;
     default: program_.compute(lane, piece.name, OpClass::kCopy, piece.duration, waits); break;
   }
 }

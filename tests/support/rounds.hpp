@@ -27,9 +27,9 @@ inline Tables numbered_slots() {
 }
 
 /// A plan takes as long as its request has bytes, in ms of fixed time. Returns the number of the group.
-inline int add_group(EventGraph& graph, const Tables& tables, const std::vector<int>& members) {
+inline int add_group(EventGraph& graph, const std::vector<PlanRequest>& requests, const std::vector<int>& members) {
   Group group{members, {}, "all " + std::to_string(members.size()) + " ranks"};
-  for (const PlanRequest& request : tables.plans)
+  for (const PlanRequest& request : requests)
     group.plans.push_back({Seconds{0}, ms(request.bytes.value), {}, request.bytes});
   graph.groups.push_back(group);
   return static_cast<int>(graph.groups.size()) - 1;
@@ -52,16 +52,17 @@ inline EventGraph graph_of(const Tables& tables, std::vector<Program> programs, 
       }
   std::vector<int> all;
   for (std::size_t r = 0; r < ranks; ++r) all.push_back(static_cast<int>(r));
-  const int world = add_group(graph, tables, all);
+  const int world = add_group(graph, tables.plans, all);
   for (const int r : all) {
     graph.ranks.push_back({r, std::vector<int>(kSlots, kNoGroup), 1});
     graph.ranks[r].groups[kAll] = world;
-    graph.ranks[r].groups[kOwn] = add_group(graph, tables, {r});
+    graph.ranks[r].groups[kOwn] = add_group(graph, tables.plans, {r});
   }
   for (std::size_t r = 0; r + 1 < ranks; ++r) {
     const int here = all[r], next = all[r + 1];
-    graph.ranks[here].groups[kOut] = graph.ranks[next].groups[kIn] = add_group(graph, tables, {here, next});
-    graph.ranks[here].groups[kBackIn] = graph.ranks[next].groups[kBackOut] = add_group(graph, tables, {here, next});
+    graph.ranks[here].groups[kOut] = graph.ranks[next].groups[kIn] = add_group(graph, tables.plans, {here, next});
+    graph.ranks[here].groups[kBackIn] = graph.ranks[next].groups[kBackOut] =
+        add_group(graph, tables.plans, {here, next});
   }
   return graph;
 }

@@ -210,6 +210,56 @@ TEST(Bodies, TheFirstStageDecidesHowManyMicroBatchesAFlightHas) {
   }
 }
 
+/// One rank of so many parameters.
+Body one_rank(double forward, double backward) {
+  Body body;
+  body.sets = {{{kParameters}, test::numbered(kOwn)}};
+  body.chunks = {{ms(forward), ms(backward), {}}};
+  return body;
+}
+
+TEST(Bodies, AReceiveIsPostedARoundAheadAndTheStepWaitsForWhatFinishes) {
+  // A message of 5 ms is posted before the first round and, in each, the next one. A round computes 4 ms once the
+  // message of the round before is there: at 5, 10 and 15. The third ends at 19. Then 6.5 ms of reduction, 3 of what
+  // finishes, the step, 6.5 of the gather.
+  ScheduleSpec spec = sample_schedule("zero1");
+  const Priced of = priced(spec);
+  Body body = one_rank(2, 2);
+  body.lanes = {"compute", "in"};
+  body.open = {message("in", 1, 5, kIn)};
+  body.open[0].stands_for = 0;
+  body.round = {message("in", 1, 5, kIn), pass_of(Pass::kForward, 2, {{0, 1}}), pass_of(Pass::kBackward, 2, {})};
+  Piece norms;
+  norms.pass = Pass::kCopy;
+  norms.name = "sum of norms";
+  norms.duration = ms(3);
+  body.finish = {norms};
+  EventGraph graph = graph_under(add_zero1_update, false, of, {body}, 3, 1);
+  graph.ranks[0].groups[kIn] = test::add_group(graph, graph.requests, {0});
+  const double step = 1e3 * shard_optimizer_time(of.input(3, 1)).value;
+  const Updates updates = updates_of(graph, 0);
+  ASSERT_EQ(updates.ends.size(), 1u);
+  EXPECT_NEAR(updates.ends[0], 19 + 6.5 + 3 + step + 6.5, 1e-9);
+  EXPECT_EQ(updates.micro_batches[0], 3);
+}
+
+TEST(Bodies, ARoundMayHoldTwoMicroBatches) {
+  // Two forwards of 1 ms and two backwards of 3: 8 ms a round. Four micro-batches are two rounds, five are three.
+  ScheduleSpec spec = sample_schedule("zero1");
+  const Priced of = priced(spec);
+  Body body = one_rank(1, 3);
+  body.a_round = 2;
+  body.round = {pass_of(Pass::kForward, 1, {}), pass_of(Pass::kForward, 1, {}), pass_of(Pass::kBackward, 3, {}),
+                pass_of(Pass::kBackward, 3, {})};
+  const double step = 1e3 * shard_optimizer_time(of.input(4, 1)).value;
+  for (const auto& [asked, rounds] : {std::pair(4, 2), std::pair(5, 3)}) {
+    const Updates updates = updates_of(graph_under(add_zero1_update, false, of, {body}, asked, 1), 0);
+    ASSERT_EQ(updates.ends.size(), 1u);
+    EXPECT_NEAR(updates.ends[0], 8 * rounds + 6.5 + step + 6.5, 1e-9);
+    EXPECT_EQ(updates.micro_batches[0], 2 * rounds);
+  }
+}
+
 TEST(Bodies, TheStagesOfAReplicaMeetTheSameMicroBatches) {
   // The k-th forward and the k-th backward of a stage take f and b times what was drawn for micro-batch k of the
   // replica, whatever else the stage has begun or ended by then.
