@@ -83,9 +83,21 @@ class Paths {
 
  private:
   int link(const Hop& hop) {
-    const auto [place, is_new] = links_.emplace(hop.link, static_cast<int>(graph_.links.size()));
-    if (is_new) graph_.links.push_back({in_words(hop.link), hop.bandwidth, hop.burst});
-    return place->second;
+    if (const auto known = links_.find(hop.link); known != links_.end()) return known->second;
+    if (hop.link.kind == LinkName::kAdapter) {  // both ways together, so that pictures list them so
+      LinkName out = hop.link, in = hop.link;
+      out.in = false, in.in = true;
+      add_link(out, hop);
+      add_link(in, hop);
+      return links_.at(hop.link);
+    }
+    return add_link(hop.link, hop);
+  }
+
+  int add_link(const LinkName& name, const Hop& hop) {
+    const int number = static_cast<int>(graph_.links.size());
+    graph_.links.push_back({in_words(name), hop.bandwidth, hop.burst});
+    return links_[name] = number;
   }
 
   EventGraph& graph_;
