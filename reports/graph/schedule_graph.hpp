@@ -44,7 +44,7 @@ std::string cost_of(const EventGraph& graph, const Op& op);
 /// What else there is to say, but for its waits: "copy"; "all 8 ranks".
 std::vector<std::string> remarks_on(const EventGraph& graph, std::size_t program, const Op& op);
 /// "repeat at least 4 times, until communication 7 has ended", of a kLoop; "32 times these 3", of a kTimes.
-std::string body_of(const EventGraph& graph, std::size_t program, std::size_t lane, const LaneRow& row);
+std::string body_of(const EventGraph& graph, std::size_t number, std::size_t lane, const LaneRow& row);
 /// " of the round before", where an op waits for such a one.
 std::string round_of(OpRef wait);
 

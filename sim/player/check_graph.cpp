@@ -39,9 +39,10 @@ void check_program(const EventGraph& graph, std::size_t p) {
   check_can_end(program, p, asks);
 }
 
-void check_ranks(const EventGraph& graph) {
-  // What each rank needs of its groups, by program: the highest plan index for every slot.
-  constexpr int kUnasked = -2;
+constexpr int kUnasked = -2;
+
+/// What each rank needs of its groups, by program: the highest plan index for every slot; -1: none, only the group.
+std::vector<std::vector<int>> most_plans(const EventGraph& graph) {
   std::vector<std::vector<int>> most(graph.programs.size());
   for (std::size_t p = 0; p < graph.programs.size(); ++p)
     for (const auto& lane : graph.programs[p].lanes)
@@ -60,6 +61,11 @@ void check_ranks(const EventGraph& graph) {
         if (loop.slot >= static_cast<int>(most[p].size())) most[p].resize(loop.slot + 1, kUnasked);
         most[p][loop.slot] = std::max(most[p][loop.slot], -1);
       }
+  return most;
+}
+
+void check_ranks(const EventGraph& graph) {
+  const std::vector<std::vector<int>> most = most_plans(graph);
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const Rank& rank = graph.ranks[r];
     require(rank.program >= 0 && rank.program < static_cast<int>(graph.programs.size()), "rank {} has no program", r);
