@@ -188,7 +188,8 @@ std::vector<Region> regions_of(const NcclCommunicator& c, CollectiveKind kind) {
     case CollectiveKind::kReduceScatter: return later ? p5en_reduce_scatter() : std::vector<Region>();
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kAllToAll:
-    case CollectiveKind::kSendRecv: break;
+    case CollectiveKind::kSendRecv:
+    case CollectiveKind::kSend: break;
   }
   return {};
 }

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "models/collectives/nccl_graph.hpp"
+#include "models/collectives/nccl_node.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
@@ -22,31 +24,30 @@ constexpr double kSimpleThreshold = 64, kLowLatencyThreshold = 8;  // bytes a th
 int communicator_channels(const Cluster& cluster, const Ring& ring) {
   int channels = std::numeric_limits<int>::max();
   std::vector<bool> seen(cluster.nodes.size(), false);
-  for (std::size_t i = 0; i < ring.node.size(); ++i) {
-    const NodeGroup& group = cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
-    if (ring.node.size() > 1) channels = std::min(channels, group.nics.channels * adapters_of(group, ring.gpus[i]));
-    if (seen[static_cast<std::size_t>(ring.node_group[i])]) continue;
-    seen[static_cast<std::size_t>(ring.node_group[i])] = true;
-    for (const Device& device : group.devices) channels = std::min(channels, device.collective_sms);
+  for (const int node_group : ring.node_group) {
+    if (seen[static_cast<std::size_t>(node_group)]) continue;
+    seen[static_cast<std::size_t>(node_group)] = true;
+    for (const Device& device : cluster.nodes[static_cast<std::size_t>(node_group)].devices)
+      channels = std::min(channels, device.collective_sms);
   }
-  return channels == std::numeric_limits<int>::max() ? 0 : channels;
+  if (channels == std::numeric_limits<int>::max()) return 0;
+  return channels == 0 || ring.node.size() < 2 ? channels : network_channels(cluster, ring);
 }
 
 int network_channels(const Cluster& cluster, const Ring& ring) {
-  const auto group = [&](std::size_t i) -> const NodeGroup& {
-    return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
-  };
-  for (std::size_t i = 0; i < ring.node.size(); ++i)
-    if (group(i).nics.kind == kOwnRings) return 1;
-  if (const int channels = communicator_channels(cluster, ring); channels > 0) return channels;
-  int channels = std::numeric_limits<int>::max();
-  for (std::size_t i = 0; i < ring.node.size(); ++i)
-    channels = std::min(channels, group(i).nics.channels * adapters_of(group(i), ring.gpus[i]));
-  return channels;
+  int capability = std::numeric_limits<int>::max(), said = capability;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    const NodeGroup& group = group_of(cluster, ring, i);
+    if (group.nics.kind == kOwnRings) return 1;
+    capability = std::min(capability, capability_of(group));
+    if (group.nics.channels > 0) said = std::min(said, group.nics.channels * adapters_of(group, ring.gpus[i]));
+  }
+  if (said < std::numeric_limits<int>::max()) return said;
+  return channels_between(graphs_between(cluster, ring).ring, capability, cluster.nccl.minor);
 }
 
 int channels_of(CollectiveKind kind, Bytes bytes, int ranks, Algorithm algorithm, Protocol protocol, int channels) {
-  if (kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendRecv) return channels;
+  if (is_exchange(kind)) return channels;
   if (algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree) channels = std::min(channels, kMostNvls);
   double of_one = kThreads * kSimpleThreshold;
   if (protocol == Protocol::kLowLatency)

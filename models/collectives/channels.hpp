@@ -7,14 +7,12 @@
 
 namespace accosim {
 
-/// Channels of the communicator of `ring`, what a large collective gets: the fewest that a device has
-/// (Device::collective_sms); between nodes at most Nics::channels for each adapter that the ring uses, which are two
-/// unless NCCL is told otherwise (a maintainer in github.com/NVIDIA/nccl issue 438: 2 with one adapter, 16 on a DGX
-/// with eight, issue 689). 0 where a device has none.
+/// Channels of the communicator of `ring`, what a large collective gets: on one node the fewest that a device has
+/// (Device::collective_sms), between nodes network_channels(). 0 where a device has none.
 int communicator_channels(const Cluster& cluster, const Ring& ring);
 
-/// Channels that carry the bytes of `ring` between nodes: the communicator's; those of its adapters where a device says
-/// nothing of channels; one of accocal's own rings.
+/// Channels that carry the bytes of `ring` between nodes: what NCCL's search finds there (nccl_graph.hpp), or at most
+/// Nics::channels for each adapter that the ring uses where NCCL is told so; one of accocal's own rings.
 int network_channels(const Cluster& cluster, const Ring& ring);
 
 /// Channels of one collective of `bytes` (the full buffer) over `ranks` ranks, of the communicator's `channels`. A ring

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "models/collectives/collectives.hpp"
 #include "models/spec/cluster.hpp"
@@ -18,12 +19,15 @@ struct CollectiveQuery {
   Seconds offset{};           ///< what the source's way of timing adds
   bool back_to_back = false;  ///< launched one after another, which hides what a step waits before (IntraLink::start)
   std::optional<Algorithm> only{};  ///< the algorithm that the source forced
+  std::vector<NcclRelease> releases{};  ///< of NCCL that it may have been, where the source says none; else the cluster's
 };
 
 /// The ring of its ranks: the first ranks of each of the first nodes.
 Ring ring_of(const CollectiveQuery& query);
 
-/// The predicted time as the source would measure it.
+/// The predicted time as the source would measure it: with each release that it may have been, ascending.
+std::vector<Seconds> collective_times(const CollectiveQuery& query);
+/// The middle one of these; of an even number the lower of the two.
 Seconds collective_time(const CollectiveQuery& query);
 
 }  // namespace accosim

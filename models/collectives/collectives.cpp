@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "models/collectives/channels.hpp"
+#include "models/collectives/fabric_size.hpp"
 #include "models/collectives/links.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/collectives/route.hpp"
@@ -23,6 +24,7 @@ namespace {
 struct Path {
   Seconds start, launch, hop, net_hop;
   Seconds post;         ///< of net_hop, what the host spends on a message
+  BytesPerSecond wire;  ///< of an adapter
   BytesPerSecond ring;  ///< achieved inside nodes; 0 while no inner link is used
   Seconds exchange_launch, chunk;
   BytesPerSecond pair, exchange;  ///< to one neighbour, and of all pairs at once
@@ -31,6 +33,7 @@ struct Path {
   Seconds apart;                  ///< what a step to another node group takes more, where groups are apart
   int edges_apart = 0;            ///< of the ring, that lead to another such group
   double turnaround = 0;
+  double contention = 1;
   bool rings_only = false;  ///< accocal's own
   bool switches = true;     ///< every node with several ranks has a switch inside
 };
@@ -54,6 +57,7 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
       const Nics& nics = group.nics;
       path.net_hop = std::max(path.net_hop, nics.latency + 2 * nics.message);
       path.post = std::max(path.post, 2 * nics.message);
+      take_slowest(path.wire, nics.efficiency * nics.bandwidth);
       path.rings_only = path.rings_only || nics.kind == kOwnRings;
     }
     const int here = ring.here(i);
@@ -71,6 +75,7 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
     path.switches = path.switches && link.kind == "nvswitch";
   }
   if (!ll) path.ll = BytesPerSecond{0};
+  if (between) path.contention = contention(cluster, ring);
   path.net_hop += cluster.fabric.latency;
   path.edges_apart = edges_apart(cluster, ring);
   if (path.edges_apart > 0) path.apart = latency_apart(cluster);
@@ -117,7 +122,7 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
   if (inside > BytesPerSecond{0}) cost.intra = way.inside / inside;
   if (!exchange && way.algorithm == Algorithm::kRing && way.steps > 0)
     cost.intra = (1 + path.turnaround / (way.steps + way.net_steps)) * cost.intra;
-  cost.edge_bytes = way.edge;
+  cost.edge_bytes = path.contention * way.edge;
   if (exchange && !ll) {
     const Seconds bytes = way.edge > Bytes{0} ? std::max(cost.intra, way.edge / edge) : cost.intra;
     cost.latency += Seconds{2 * std::sqrt(path.chunk.value * bytes.value)};
@@ -136,15 +141,17 @@ Seconds posting_time(const Path& path, double receivers, Bytes to_each) {
   return receivers * std::max(1.0, std::ceil(to_each / kMessage)) * path.post;
 }
 
-Way exchange_of(CollectiveKind kind, Bytes bytes, const Ring& ring, const Path& path) {
+Way exchange_of(CollectiveKind kind, Bytes bytes, const Ring& ring, const Path& path, BytesPerSecond edge) {
   const double n = ring.ranks;
   const bool between = ring.node.size() > 1;
   const double here = most_here(ring);
   Way way{Algorithm::kExchange, 0, between ? 1.0 : 0.0, path.edges_apart > 0 ? 1.0 : 0.0, {}, {}};
-  if (kind == CollectiveKind::kSendRecv) {
+  if (is_to_one(kind)) {
     way.steps = between ? 0 : 1;
     way.inside = bytes;
     way.edge = between ? bytes : Bytes{0};
+    // A thread that only sends copies half of what one does that receives as well.
+    if (between && kind == CollectiveKind::kSend) way.edge = std::max(edge / path.wire, 0.5) * bytes;
     way.one_way = true;
     way.posting = between ? posting_time(path, 1, bytes) - path.post : Seconds{0};
     return way;
@@ -179,8 +186,6 @@ std::vector<Way> plain_ways(CollectiveKind kind, Bytes bytes, const Ring& ring, 
   return ways;
 }
 
-bool is_exchange(CollectiveKind kind) { return kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendRecv; }
-
 /// NCCL's rings, trees and NVLS: neither exchanges, nor accocal's own rings, nor a plain network or node, which has no
 /// kind or generation (no file can name one) and whose steps take one latency each: what closed forms are held against.
 bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
@@ -196,7 +201,7 @@ bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring
 /// NCCL sends what is at most 16 KiB to each rank with LL (NCCL_P2P_LL_THRESHOLD).
 bool exchanges_with_ll(CollectiveKind kind, Bytes bytes, const Path& path, int ranks) {
   constexpr Bytes kThreshold{16 * 1024.0};
-  return path.ll > BytesPerSecond{0} && (kind == CollectiveKind::kSendRecv ? bytes : bytes / ranks) <= kThreshold;
+  return path.ll > BytesPerSecond{0} && (is_to_one(kind) ? bytes : bytes / ranks) <= kThreshold;
 }
 
 }  // namespace
@@ -207,7 +212,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   if (ring.ranks < 2) return best;
   const double n = ring.ranks;
   const double passes = kind == CollectiveKind::kAllReduce ? 2 : 1;
-  const Bytes sent = kind == CollectiveKind::kSendRecv ? bytes : passes * (n - 1) / n * bytes;
+  const Bytes sent = is_to_one(kind) ? bytes : passes * (n - 1) / n * bytes;
   if (goes_by_steps(kind, cluster, ring)) {
     best = nccl_cost(kind, bytes, cluster, ring, only);
     best.sent_per_rank = sent;
@@ -219,7 +224,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   if (is_exchange(kind)) {
     const Protocol protocol =
         exchanges_with_ll(kind, bytes, path, ring.ranks) ? Protocol::kLowLatency : Protocol::kSimple;
-    best = cost_of(exchange_of(kind, bytes, ring, path), protocol, path, edge);
+    best = cost_of(exchange_of(kind, bytes, ring, path, edge), protocol, path, edge);
     best.channels = channels;
     best.sent_per_rank = sent;
     return best;

@@ -10,7 +10,9 @@
 
 #include "models/collectives/aws_tuner.hpp"
 #include "models/collectives/channels.hpp"
+#include "models/collectives/fabric_size.hpp"
 #include "models/collectives/links.hpp"
+#include "models/collectives/nccl_node.hpp"
 #include "models/collectives/route.hpp"
 #include "models/collectives/steps.hpp"
 #include "models/collectives/window.hpp"
@@ -24,18 +26,8 @@ namespace {
 constexpr double kKiB = 1024;
 constexpr double kGB = 1e9;
 constexpr double kMicro = 1e-6;
-constexpr double kNvlinkCounted = 0.8;  ///< NCCL's rate of a link over its own: 20 GB/s of 25, 20.6 of 25, 40.1 of 50
 
 bool is_tree(Algorithm algorithm) { return algorithm == Algorithm::kTree || algorithm == Algorithm::kNvlsTree; }
-
-int capability_of(const std::string& architecture) {
-  constexpr std::pair<std::string_view, int> kCapabilities[] = {
-      {"volta", 70}, {"turing", 75}, {"ampere", 80},     {"ampere_rtx", 86},
-      {"ada", 89},   {"hopper", 90}, {"blackwell", 100}, {"blackwell_rtx", 120}};
-  for (const auto& [name, capability] : kCapabilities)
-    if (name == architecture) return capability;
-  return 80;
-}
 
 /// What every node has, the slowest or fewest of each.
 struct Slowest {
@@ -50,10 +42,15 @@ struct Slowest {
   BytesPerSecond board{std::numeric_limits<double>::infinity()};      ///< of rings inside, before any efficiency
   BytesPerSecond nvls_rate{std::numeric_limits<double>::infinity()};  ///< 0: a node has no switch that reduces
   Nvls nvls{};                                                        ///< of one node
-  BytesPerSecond adapter{std::numeric_limits<double>::infinity()};
+  double threads = std::numeric_limits<double>::infinity(), tree_threads = threads;  ///< of a host, that send
+  BytesPerSecond tree_host{std::numeric_limits<double>::infinity()};                 ///< what they copy for trees
+  Seconds round_trip;
+  double contention = 1;
   double turnaround = 0;
   bool ll128_on = true;  ///< every link has LL128
-  bool nvlink = true, switches = true, direct = true;
+  bool nvlink = true, switches = true;
+  bool beside = true;     ///< adapters read the memory of GPUs behind their own PCIe switch
+  bool amd = true;        ///< every host's CPU is AMD's
   bool in_order = true;   ///< bytes arrive as they were sent; AWS's plugin allows nothing but Simple where they do not
   bool over_tcp = false;  ///< for which Google's guides turn NVLS off
 };
@@ -74,6 +71,10 @@ void take_inner(Slowest& all, const NodeGroup& group, const std::vector<int>& gp
   all.nvls = link.nvls;
 }
 
+/// Of a balanced tree of each adapter the rank that has the parent and one child sends and receives 6 of the 8 times
+/// that a chunk does so in both of its trees, and the rank that has the other child the rest.
+double threads_of_tree(int gpus, int adapters) { return std::max(1.0, std::min(1.0 * gpus, adapters * 8 / 6.0)); }
+
 Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
   Slowest all;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
@@ -83,19 +84,21 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     const Nics& nics = group.nics;
     const int here = ring.here(i);
     all.here = std::max(all.here, here);
-    all.adapters = std::min(all.adapters, adapters_of(group, ring.gpus[i]));
-    int capability = std::numeric_limits<int>::max();
-    for (const Device& device : group.devices) capability = std::min(capability, capability_of(device.architecture));
+    const int capability = capability_of(group);
+    all.amd = all.amd && cpu_of(group) == Cpu::kAmd;
     all.capability = std::min(all.capability, capability);
+    const int adapters = adapters_of(group, ring.gpus[i]);
+    all.adapters = std::min(all.adapters, adapters);
+    all.threads = std::min<double>(all.threads, sending_threads(here, adapters));
+    all.tree_threads = std::min(all.tree_threads, threads_of_tree(here, adapters));
+    all.tree_host = std::min(all.tree_host, host_bandwidth(nics, threads_of_tree(here, adapters)));
     all.start = std::max(all.start, group.intra.start);
     all.launch = std::max(all.launch, group.intra.launch);
     all.latency = std::max(all.latency, group.intra.ll.latency);
     all.net_hop = std::max(all.net_hop, nics.latency);
     all.message = std::max(all.message, nics.message);
-    all.adapter = std::min(all.adapter, nics.bandwidth);
-    const bool aws = nics.kind == "efa" || nics.kind == "efa_rdma";
-    all.direct = all.direct && (reaches_gpus(nics.kind) || (nics.kind == "efa_rdma" && capability >= 90));
-    all.in_order = all.in_order && !(aws && capability < 90 && cluster.nccl.minor >= 10);
+    all.beside = all.beside && nics.beside_gpus && data_path(nics.kind) == DataPath::kDirect;
+    all.in_order = all.in_order && !(is_aws(nics.kind) && capability < 90 && cluster.nccl.minor >= 10);
     all.over_tcp = all.over_tcp || is_over_tcp(nics.kind);
     if (here > 1)
       take_inner(all, group, ring.gpus[i]);
@@ -103,6 +106,9 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
       all.nvls_rate = BytesPerSecond{0};
   }
   all.net_hop += cluster.fabric.latency;
+  all.contention = contention(cluster, ring);
+  all.round_trip =
+      2 * (cluster.fabric.latency + (edges_apart(cluster, ring) > 0 ? latency_apart(cluster) : Seconds{0}));
   return all;
 }
 
@@ -176,12 +182,14 @@ StepLinks links_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicat
   StepLinks links;
   links.channels = channels * (by_all_gpus(way.algorithm) ? all.here : 1);
   links.adapters = std::min(all.adapters, communicator);
-  links.wire = edge;
+  links.threads = by_all_gpus(way.algorithm) ? all.here : is_tree(way.algorithm) ? all.tree_threads : all.threads;
+  links.wire = 1 / all.contention * (way.algorithm == Algorithm::kTree ? std::min(edge, all.tree_host) : edge);
   links.post = 2 * all.message;
   links.net_hop = all.net_hop + links.post + Seconds{kMicro * given.more_net_hop};
   links.flags = simple ? 1 : way.protocol == Protocol::kLl128 ? 16.0 / 15 : 2;
   links.chunk = chunk_of(kind, way, c, bytes, links.channels, all.here);
   links.slices = simple && way.algorithm == Algorithm::kRing && kind != CollectiveKind::kBroadcast ? 2 : 1;
+  links.round_trip = all.round_trip;
   if (c.nodes == 1) {
     links.wire = BytesPerSecond{std::numeric_limits<double>::infinity()};
     links.post = links.net_hop = Seconds{0};
@@ -196,16 +204,24 @@ StepLinks links_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicat
   return links;
 }
 
+/// How often an edge between nodes carries the bytes of an all-reduce in two trees, each of which has half of them: of
+/// two nodes each is the other's parent once; of more the busiest has three edges in one tree and one in the other, of
+/// three nodes two and one.
+double tree_passes(int nodes) { return nodes <= 2 ? 1 : nodes == 3 ? 1.5 : 2; }
+
 /// Of an all-reduce in two trees, each of which has half of the channels. Up and down go through a rank one after the
-/// other with LL and LL128, at once with Simple.
+/// other with LL and LL128, at once with Simple, and in any case over its links. What comes from a child goes to the
+/// rank that has the parent first: in balanced trees that is another one than has the second child, by which the
+/// longest way leads (src/graph/trees.cc).
 Pipeline tree_of(const NcclWay& way, const Slowest& all, int nodes) {
+  const bool switched = way.algorithm == Algorithm::kNvlsTree;
+  const double levels = std::ceil(std::log2(nodes));
   Pipeline tree;
-  tree.inner_steps = way.algorithm == Algorithm::kNvlsTree ? 2 : 2.0 * (all.here - 1);
-  tree.net_steps = 2 * std::ceil(std::log2(nodes));
-  // Measured on boards without a switch: up and down take turns, and two nodes are no faster than a ring.
-  tree.wire_passes = nodes > 2 || !all.switches ? 2 : 1;
-  tree.message_passes = nodes > 2 ? 2 : 1;
-  tree.inner_passes = way.protocol == Protocol::kSimple ? 1 : 2;
+  tree.net_steps = 2 * levels;
+  tree.wire_passes = tree_passes(nodes);
+  tree.inner_steps = switched ? 2 : 2.0 * (all.here - 1) + (all.here > 1 ? 2 * levels : 0);
+  tree.inner_passes = switched ? 1 : std::min(2, all.here - 1);
+  tree.inner_hops = way.protocol == Protocol::kSimple ? 1 : 2;
   return tree;
 }
 
@@ -267,11 +283,17 @@ StepTime time_of(CollectiveKind kind, const NcclWay& way, const StepLinks& links
 }
 
 /// Bytes that the edge between two nodes carries.
-Bytes edge_bytes(CollectiveKind kind, const NcclWay& way, Bytes bytes, const Slowest& all, const Ring& ring) {
+Bytes edge_bytes(CollectiveKind kind, const NcclWay& way, Bytes bytes, const Ring& ring) {
   const double n = ring.ranks;
   if (kind == CollectiveKind::kBroadcast || way.algorithm == Algorithm::kCollNet) return bytes;
-  if (is_tree(way.algorithm)) return (ring.node.size() > 2 || !all.switches ? 2.0 : 1.0) * bytes;
+  if (is_tree(way.algorithm)) return tree_passes(static_cast<int>(ring.node.size())) * bytes;
   return (kind == CollectiveKind::kAllReduce ? 2 : 1) * (n - 1) / n * bytes;
+}
+
+/// Of the switches that its steps cross beyond the first.
+Seconds crossings(CollectiveKind kind, const NcclWay& way, const Cluster& cluster, const Ring& ring) {
+  if (way.algorithm == Algorithm::kRing) return ring_crossings(cluster, ring, kind == CollectiveKind::kAllReduce ? 2 : 1);
+  return tree_crossings(cluster, ring);
 }
 
 /// Steps that lead to a node group that is apart: of a ring as often as it crosses, of a tree all.
@@ -298,11 +320,10 @@ int channels_of_all(const Cluster& cluster, const Ring& ring) {
 
 NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring) {
   const Slowest all = slowest_of(cluster, ring);
-  constexpr double kCounted = 0.96;  // 12 GB/s of 100 Gbit/s, 24 of 200, 48 of 400 (src/graph/topo.h and search.cc)
   NcclCommunicator c;
   c.version = cluster.nccl;
   c.capability = all.capability;
-  c.amd = all.capability == 80;
+  c.amd = all.amd;
   c.ranks = ring.ranks;
   c.nodes = static_cast<int>(ring.node.size());
   c.nvlink = all.nvlink;
@@ -313,11 +334,13 @@ NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring) {
     if (all.nvls_rate > BytesPerSecond{0}) find_nvls(c, ring.ranks, kNvlinkCounted * all.board.value / kGB);
     return c;
   }
-  c.channels = all.adapters;
-  c.inter = kCounted * all.adapter.value / kGB;
-  if (all.here > 1) c.inter = std::min(c.inter, kNvlinkCounted * all.board.value / kGB / c.channels);
-  c.intra = c.inter;
-  c.ll128 = all.direct && all.nvlink && all.ll128_on;
+  const NcclGraphs graphs = graphs_between(cluster, ring);
+  c.channels = graphs.ring.channels;
+  c.intra = graphs.ring.intra;
+  c.inter = graphs.ring.inter;
+  c.tree_intra = graphs.tree.intra;
+  c.tree_inter = graphs.tree.inter;
+  c.ll128 = all.beside && all.nvlink && all.ll128_on;
   c.collnet = cluster.collnet;
   if (all.nvls_rate > BytesPerSecond{0} && !all.over_tcp && all.here > 1)
     c.nvls = kNvlinkCounted * all.board.value / kGB;
@@ -383,21 +406,21 @@ CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluste
   cost.algorithm = way.algorithm;
   cost.protocol = way.protocol;
   cost.channels = communicator_channels(cluster, ring) == 0 ? 0 : links.channels;
-  if (ring.node.size() > 1) cost.edge_bytes = links.flags * edge_bytes(kind, way, bytes, all, ring);
+  if (ring.node.size() > 1) cost.edge_bytes = all.contention * links.flags * edge_bytes(kind, way, bytes, ring);
   if (ring.node.size() == 1)
     cost.intra = way.algorithm == Algorithm::kNvls ? bytes / (ring.ranks / (2.0 * (ring.ranks - 1)) * all.nvls_rate)
                                                    : Seconds{0};
   if (all.inner > BytesPerSecond{0} && way.algorithm == Algorithm::kRing)
-    cost.intra = (kind == CollectiveKind::kBroadcast ? bytes : edge_bytes(kind, way, bytes, all, ring)) /
+    cost.intra = (kind == CollectiveKind::kBroadcast ? bytes : edge_bytes(kind, way, bytes, ring)) /
                  (communicator * links.inner);
   if (all.inner > BytesPerSecond{0} && way.algorithm == Algorithm::kTree)
-    cost.intra = 2.0 * (all.here - 1) / all.here * bytes / (communicator * links.inner);
+    cost.intra = std::min(2, all.here - 1) * bytes / (communicator * links.inner);
   if (all.inner > BytesPerSecond{0} && by_all_gpus(way.algorithm))
     cost.intra = 2 * bytes / (links.channels * links.inner);
   const Seconds apart = steps_apart(kind, way, cluster, ring) * latency_apart(cluster);
   cost.terms = time.terms;
   cost.terms.launch = steps.launch;
-  cost.terms.latency += apart;
+  cost.terms.latency += apart + crossings(kind, way, cluster, ring);
   const Seconds on_edge = cost.edge_bytes / edge, bytes_alone = std::max(cost.intra, on_edge);
   cost.latency = std::max(Seconds{0}, cost.terms.sum() - bytes_alone);
   (on_edge >= cost.intra ? cost.terms.wire : cost.terms.inside) += std::max(Seconds{0}, bytes_alone - cost.terms.sum());

@@ -11,14 +11,13 @@
 
 namespace accosim {
 
-/// What NCCL would know of the ring's communicator. Over several nodes: a channel for each adapter that it uses, at the
-/// adapter's rate as NCCL counts it. On one: half of the device's channels, at their part of the links. The host's CPU
-/// is taken to be AMD's with Ampere GPUs and Intel's otherwise.
+/// What NCCL would know of the ring's communicator. Over several nodes: what its search finds (nccl_node.hpp). On one:
+/// half of the device's channels, at their part of the links.
 NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring);
 
 /// The ways that NCCL has, those of `only` where that is one of them. LL128 where the
-/// GPUs of a node are joined by NVLink and the adapters reach them directly. NVLSTree, PAT and CollNet where release,
-/// GPUs and cluster have them.
+/// GPUs of a node are joined by NVLink and have adapters behind their own PCIe switch. NVLSTree, PAT and CollNet where
+/// release, GPUs and cluster have them.
 std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
                                std::optional<Algorithm> only);
 

@@ -83,7 +83,7 @@ double tree_bandwidth(const NcclCommunicator& c, Protocol protocol, double all) 
 
 bool exists(const NcclCommunicator& c, CollectiveKind kind, Algorithm algorithm, Protocol protocol) {
   const bool all_reduce = kind == CollectiveKind::kAllReduce;
-  if (kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendRecv) return false;
+  if (is_exchange(kind)) return false;
   if (protocol == Protocol::kLl128 && !(c.ll128 && c.nvlink)) return false;
   switch (algorithm) {
     case Algorithm::kRing: return true;
@@ -197,7 +197,8 @@ NcclEstimate nccl_estimate(const NcclCommunicator& c, CollectiveKind kind, Algor
   if (is_tree(algorithm)) {
     const double here = std::floor(static_cast<double>(c.ranks) / c.nodes);
     estimate.latency += 2 * ((here - 1) * inner + levels(c.nodes) * net);
-    estimate.bandwidth = tree_bandwidth(c, protocol, all) / 2;
+    const double of_trees = c.nodes <= 2 ? c.tree_intra : c.tree_inter;
+    estimate.bandwidth = tree_bandwidth(c, protocol, of_trees > 0 ? c.channels * of_trees : all) / 2;
     return estimate;
   }
   if (algorithm == Algorithm::kPat) {

@@ -15,8 +15,9 @@ struct NcclCommunicator {
   NcclRelease version{};  ///< from 2.12 on; older ones are taken as 2.12
   int capability = 80;    ///< of the GPUs: 70, 80, 90 or 100
   int ranks = 1, nodes = 1;
-  int channels = 1;              ///< that its search found: half of what the communicator has
-  double intra = 0, inter = 0;   ///< GB/s a channel, inside a node and between nodes
+  int channels = 1;                       ///< that its search found: half of what the communicator has
+  double intra = 0, inter = 0;            ///< GB/s a channel, inside a node and between nodes
+  double tree_intra = 0, tree_inter = 0;  ///< the same of trees; 0: as rings
   std::optional<double> nvls{};  ///< GB/s of all channels of the NVLS search in a node; none where no switch reduces
   double nvls_most = 0;          ///< what the search could raise that to on one node, where that is more
   bool collnet = false;          ///< the network's switches reduce, and NCCL is told to use them

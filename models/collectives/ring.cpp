@@ -1,13 +1,19 @@
 #include "models/collectives/ring.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "models/spec/cluster.hpp"
+#include "models/spec/fabrics.hpp"
 
 namespace accosim {
+
+bool is_exchange(CollectiveKind kind) { return kind == CollectiveKind::kAllToAll || is_to_one(kind); }
+
+bool is_to_one(CollectiveKind kind) { return kind == CollectiveKind::kSendRecv || kind == CollectiveKind::kSend; }
 
 double edges_of(CollectiveKind kind, const Ring& ring) {
   return static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
@@ -67,15 +73,6 @@ const NodeGroup& group_of(const Cluster& cluster, const Ring& ring, std::size_t 
   return cluster.nodes[static_cast<std::size_t>(ring.node_group[i])];
 }
 
-namespace {
-
-BytesPerSecond adapter_bandwidth(const Nics& nics) {
-  const BytesPerSecond adapter = nics.efficiency * nics.bandwidth;
-  return nics.staging > BytesPerSecond{0} ? std::min(adapter, nics.staging) : adapter;
-}
-
-}  // namespace
-
 int adapter_next_to(const NodeGroup& group, int gpu) { return gpu * group.nics.count / group.gpus; }
 
 int first_gpu_at(const NodeGroup& group, int adapter) {
@@ -94,12 +91,25 @@ int adapters_of(const NodeGroup& group, const std::vector<int>& gpus) {
   return adapters;
 }
 
-BytesPerSecond node_bandwidth(const NodeGroup& group) {
-  return static_cast<double>(group.nics.count) * adapter_bandwidth(group.nics);
+int sending_threads(int gpus, int adapters) { return std::max(1, std::min(gpus, 2 * adapters)); }
+
+BytesPerSecond host_bandwidth(const Nics& nics, double threads) {
+  if (nics.staging <= BytesPerSecond{0}) return BytesPerSecond{std::numeric_limits<double>::infinity()};
+  return (data_path(nics.kind) == DataPath::kSockets ? threads : 1.0) / 2 * nics.staging;
 }
 
+namespace {
+
+BytesPerSecond bandwidth_of(const Nics& nics, int adapters, int gpus) {
+  return std::min(adapters * (nics.efficiency * nics.bandwidth), host_bandwidth(nics, sending_threads(gpus, adapters)));
+}
+
+}  // namespace
+
+BytesPerSecond node_bandwidth(const NodeGroup& group) { return bandwidth_of(group.nics, group.nics.count, group.gpus); }
+
 BytesPerSecond node_bandwidth(const NodeGroup& group, const std::vector<int>& gpus) {
-  return static_cast<double>(adapters_of(group, gpus)) * adapter_bandwidth(group.nics);
+  return bandwidth_of(group.nics, adapters_of(group, gpus), static_cast<int>(gpus.size()));
 }
 
 Seconds start_of(const Cluster& cluster, const Ring& ring) {

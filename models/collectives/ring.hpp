@@ -12,10 +12,12 @@
 
 namespace accosim {
 
-enum class CollectiveKind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kAllToAll, kSendRecv };
+/// Besides collectives: send_recv, in which every rank sends to the next and receives from the one before, and send,
+/// one rank to another.
+enum class CollectiveKind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kAllToAll, kSendRecv, kSend };
 template <>
 inline constexpr const char* kNames<CollectiveKind>[] = {"all_reduce", "reduce_scatter", "all_gather",
-                                                         "broadcast",  "all_to_all",     "send_recv"};
+                                                         "broadcast",  "all_to_all",     "send_recv",  "send"};
 
 enum class Algorithm : std::uint8_t { kRing, kTree, kNvls, kNvlsTree, kPat, kCollNet, kExchange };
 template <>
@@ -35,6 +37,10 @@ struct Ring {
 
   int here(std::size_t i) const { return static_cast<int>(gpus[i].size()); }
 };
+/// Whether it is no collective of NCCL's but messages between ranks; and whether these have one receiver each.
+bool is_exchange(CollectiveKind kind);
+bool is_to_one(CollectiveKind kind);
+
 /// Nodes in ascending order; `members` are ranks, each once.
 Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members);
 /// All ranks of a cluster.
@@ -53,8 +59,14 @@ int adapter_next_to(const NodeGroup& group, int gpu);
 int first_gpu_at(const NodeGroup& group, int adapter);
 /// Adapters next to these of a node's GPUs.
 int adapters_of(const NodeGroup& group, const std::vector<int>& gpus);
-/// Achieved bandwidth of all of a node's adapters, one direction: each has its share of the wire, or what the host
-/// copies for it.
+/// Threads of a node's host that serve a ring: one a GPU, of those that a channel enters or leaves the node by. NCCL's
+/// search finds a channel for each adapter, which enters by one GPU and leaves by another where there are two.
+int sending_threads(int gpus, int adapters);
+/// What a node's host copies each way while it copies as much the other way, with so many threads; infinite where it
+/// copies nothing.
+BytesPerSecond host_bandwidth(const Nics& nics, double threads);
+/// Achieved bandwidth of all of a node's adapters, one direction: each has its share of the wire, and all what the host
+/// copies for them.
 BytesPerSecond node_bandwidth(const NodeGroup& group);
 /// Of the adapters next to these of its GPUs.
 BytesPerSecond node_bandwidth(const NodeGroup& group, const std::vector<int>& gpus);

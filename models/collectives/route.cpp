@@ -189,7 +189,7 @@ BytesPerSecond edge_wire(CollectiveKind kind, const Cluster& cluster, const Ring
 }
 
 BytesPerSecond wire_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring, double rings) {
-  if (kind == CollectiveKind::kSendRecv && ring.ranks > static_cast<int>(ring.node.size()))
+  if (is_to_one(kind) && ring.ranks > static_cast<int>(ring.node.size()))
     return wire_bandwidth(kind, cluster, one_to_one(ring), rings);
   BytesPerSecond slowest;
   for (std::size_t i = 0; i < ring.node.size(); ++i)

@@ -12,10 +12,8 @@ Seconds inside(const StepLinks& links, Bytes bytes) {
   return links.inner > BytesPerSecond{0} ? bytes / links.inner : Seconds{0};
 }
 
-/// Channels whose messages one thread posts.
-double channels_of_thread(const StepLinks& links) {
-  return std::max(1.0, static_cast<double>(links.channels) / links.adapters);
-}
+/// Channels whose messages one thread handles.
+double channels_of_thread(const StepLinks& links) { return std::max(1.0, links.channels / links.threads); }
 
 }  // namespace
 
@@ -59,11 +57,16 @@ Turn turn_of(const StepLinks& links, Bytes m, double steps, double net_steps) {
 /// Adds what so many chunks of m take when each follows another one.
 void add_further(StepTerms& terms, double chunks, const StepLinks& links, Bytes m, const Pipeline& pipeline) {
   const Seconds wire = pipeline.wire_passes * links.flags * m / wire_of_channel(links);
-  const Seconds posting = pipeline.message_passes * channels_of_thread(links) * links.post;
-  const Seconds rank =
-      pipeline.inner_steps > 0 ? pipeline.inner_passes * (links.inner_hop + inside(links, m)) : Seconds{0};
-  const Seconds each = std::max({wire, posting, rank});
-  (each == wire ? terms.wire : each == posting ? terms.messages : terms.inside) += chunks * each;
+  const Seconds posting = pipeline.wire_passes * channels_of_thread(links) * links.post;
+  const Seconds rank = pipeline.inner_steps > 0
+                           ? pipeline.inner_hops * links.inner_hop + pipeline.inner_passes * inside(links, m)
+                           : Seconds{0};
+  const Seconds slot = 1.0 / kSlots * links.round_trip;
+  const Seconds each = std::max({wire, posting, rank, slot});
+  (each == wire      ? terms.wire
+   : each == posting ? terms.messages
+   : each == rank    ? terms.inside
+                     : terms.latency) += chunks * each;
 }
 
 }  // namespace

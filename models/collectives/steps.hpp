@@ -12,18 +12,22 @@ namespace accosim {
 
 /// What one protocol's steps cost on one communicator, the slowest of each.
 struct StepLinks {
-  int channels = 1;      ///< that carry the collective
-  int adapters = 1;      ///< of a node, that they are spread over
-  Seconds inner_hop;     ///< of a step to a neighbour in the node, whatever it carries
-  BytesPerSecond inner;  ///< what a channel moves inside a node; 0: no link there is used
-  Seconds net_hop;       ///< of a step to another node, whatever it carries
-  BytesPerSecond wire;   ///< of a node's adapters together
-  Seconds post;  ///< what the host's thread of an adapter spends on a message that it sends and one that it receives
+  int channels = 1;       ///< that carry the collective
+  int adapters = 1;       ///< of a node, that they are spread over
+  double threads = 1;     ///< of a node's host, that serve its connections to others, by the work of the busiest
+  Seconds inner_hop;      ///< of a step to a neighbour in the node, whatever it carries
+  BytesPerSecond inner;   ///< what a channel moves inside a node; 0: no link there is used
+  Seconds net_hop;        ///< of a step to another node, whatever it carries
+  BytesPerSecond wire;    ///< of a node's adapters together, or what its host copies for them
+  Seconds post;           ///< what a thread of the host spends on a message that it sends and one that it receives
   double flags = 1;       ///< bytes on the wire for one of data
   Bytes chunk;            ///< the most that a step carries
   int slices = 1;         ///< messages that a chunk is sent in, where it is larger than kLeastSlice
   double turnaround = 0;  ///< of a chunk inside a node: what a ring's last receive adds
+  Seconds round_trip{};   ///< of the longest wire, which a sender waits for where a connection's slots are full
 };
+/// Slots of a connection's buffers (NCCL_STEPS, src/include/device.h); a chunk of a tree or a chain fills one.
+inline constexpr int kSlots = 8;
 inline constexpr Bytes kLeastSlice{32 * 1024.0};
 
 /// What a collective's time goes into. Of things that go on at once only the one that takes longest is in it.
@@ -68,21 +72,21 @@ StepTerms net_hops(const StepLinks& links, double times);
 ///   (steps - net_steps) (inner_hop + s / inner) + net_steps (net_hop + s / inner + flags s / channel's wire) +
 ///   max((m - s) / inner, flags (m - s) / channel's wire);
 /// - what a rank does in its node, steps max(inner_hop + slice / inner, m / inner) + turnaround m / inner;
-/// - what the wire or the thread that posts the messages does: steps max(flags m / channel's wire, messages x post) +
-///   net_hop.
+/// - what the wire or the threads that send and receive the messages do: steps max(flags m / channel's wire,
+///   channels / threads x messages x post) + net_hop.
 /// `bytes` is the full buffer, a rank's part of it bytes / ranks.
 StepTime ring_time(const StepLinks& links, Bytes bytes, int ranks, double steps, double net_steps);
 
 /// The ways of a pipeline: how deep it is, and what its busiest node does with each chunk.
 struct Pipeline {
   double inner_steps = 0, net_steps = 0;  ///< from the first rank to the last
-  double wire_passes = 1;                 ///< how often a chunk leaves a node
-  double message_passes = 1;              ///< how many messages of it a node's thread sends
-  double inner_passes = 1;                ///< how often a rank handles it, one after the other
+  double wire_passes = 1;                 ///< how often a chunk leaves a node, and is a message of its threads
+  double inner_passes = 1;                ///< how often a rank moves it
+  double inner_hops = 1;                  ///< how often it does so one after the other
 };
 
 /// Chunks follow each other through trees and chains: the first takes all steps, each further one as long as the
-/// busiest place needs for it. The last one is what is left of the bytes.
+/// busiest place needs for it, or as a slot is away. The last one is what is left of the bytes.
 StepTime pipeline_time(const StepLinks& links, Bytes bytes, const Pipeline& pipeline);
 
 /// Steps between nodes on the longest way of a chunk around a ring of `nodes` nodes with `here` ranks each: of an

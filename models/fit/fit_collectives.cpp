@@ -136,7 +136,7 @@ class BoardFit {
 
   static std::string what_is(const LinkSample& sample) {
     constexpr double kMiB = 1024 * 1024;
-    const bool exchange = sample.kind == CollectiveKind::kAllToAll || sample.kind == CollectiveKind::kSendRecv;
+    const bool exchange = is_exchange(sample.kind);
     return std::string(exchange ? "exchanges" : "collectives") +
            (sample.bytes.value < kMiB ? " below 1 MiB" : " from 1 MiB");
   }
@@ -224,6 +224,7 @@ NodeGroup with_links(NodeGroup group, const std::vector<LinkFit>& fits) {
       group.nics.latency = fit.nics.latency;
       group.nics.message = fit.nics.message;
       group.nics.staging = fit.nics.staging;
+      group.nics.collisions = fit.nics.collisions;
       group.nics.quality = fit.nics.quality;
     }
   }

@@ -20,13 +20,12 @@ constexpr double kEffective = 4, kScale = 0.6;
 
 /// The centre of the prior: what is usual of adapters, before any of the samples is seen. NCCL's own step between nodes
 /// with LL is 2.7 to 5 us; software adds tens of us.
-enum Centre { kShare, kDirect, kSoftware, kMessage, kStaging, kCentres };
+enum Centre { kShare, kDirect, kSoftware, kMessage, kStaged, kCopied, kCollisions, kCentres };
 const std::vector<Parameter>& centres() {
-  static const std::vector<Parameter> kAll = {{0.92, 0.05, 0.05, 1},
-                                              {2.5e-6, 0.15, 1e-7, 5e-3},
-                                              {20e-6, 0.15, 1e-7, 5e-3},
-                                              {1e-6, 0.15, 1e-8, 1e-3},
-                                              {4e9, 0.5, 1e7, 1e12}};
+  static const std::vector<Parameter> kAll = {{0.92, 0.05, 0.05, 1},     {2.5e-6, 0.15, 1e-7, 5e-3},
+                                              {20e-6, 0.15, 1e-7, 5e-3}, {1e-6, 0.15, 1e-8, 1e-3},
+                                              {12e9, 0.5, 1e7, 1e12},    {3e9, 0.3, 1e7, 1e12},
+                                              {0.05, 0.7, 1e-4, 1}};
   return kAll;
 }
 
@@ -44,7 +43,11 @@ void set_nics(Nics& nics, const Parameters& p, std::optional<std::size_t> deviat
   nics.efficiency = std::min(1.0, p[kShare] * own(kOfShare));
   nics.latency = Seconds{p[is_by_software(nics.kind) ? kSoftware : kDirect] * own(kOfLatency)};
   nics.message = Seconds{p[kMessage] * own(kOfMessage)};
-  nics.staging = BytesPerSecond{is_staged(nics.kind) ? p[kStaging] * own(kOfStaging) : 0};
+  nics.collisions = is_hashed(nics.kind) ? p[kCollisions] : 0;
+  const DataPath path = data_path(nics.kind);
+  nics.staging = BytesPerSecond{path == DataPath::kDirect   ? 0
+                                : path == DataPath::kStaged ? p[kStaged] * own(kOfStaging)
+                                                            : p[kCopied] * own(kOfStaging)};
 }
 
 std::vector<std::string> fabrics() {

@@ -76,7 +76,7 @@ std::string without_digits(std::string text) {
 double busbw_factor(CollectiveKind kind, int ranks) {
   const double n = ranks;
   if (kind == CollectiveKind::kAllReduce) return 2 * (n - 1) / n;
-  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kSendRecv ? 1 : (n - 1) / n;
+  return kind == CollectiveKind::kBroadcast || is_to_one(kind) ? 1 : (n - 1) / n;
 }
 
 class Importer {

@@ -33,10 +33,12 @@ LinkSample light(const MeasuredCollective& measured) {
   sample.source = measured.source;
   sample.cluster.name = query.cluster->name;
   sample.cluster.fabric = query.cluster->fabric;
-  sample.cluster.nccl = query.cluster->nccl;
+  const std::vector<NcclRelease>& releases = query.releases;
+  sample.cluster.nccl = releases.empty() ? query.cluster->nccl : releases[(releases.size() - 1) / 2];
   sample.cluster.tuner = query.cluster->tuner;
   sample.cluster.forced = query.cluster->forced;
   sample.cluster.collnet = query.cluster->collnet;
+  sample.cluster.graphs = query.cluster->graphs;
   for (const NodeGroup& group : query.cluster->nodes) {
     NodeGroup bare;
     bare.count = group.count;
@@ -48,6 +50,7 @@ LinkSample light(const MeasuredCollective& measured) {
     }
     bare.intra = group.intra;
     bare.nics = group.nics;
+    bare.cpu = group.cpu;
     sample.cluster.nodes.push_back(std::move(bare));
   }
   return sample;

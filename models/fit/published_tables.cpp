@@ -123,6 +123,7 @@ struct CollectiveTable {
   TimingOverheads overheads;
   bool leave_out_misaligned = false;
   bool back_to_back = false;
+  std::vector<NcclRelease> releases;  ///< that it may have been
   std::string algorithm;  ///< "any", or the one that was forced
 };
 
@@ -131,6 +132,12 @@ CollectiveTable read_collective_table(ObjectReader& reader, PublishedFile& file)
   table.overheads = read_overheads(reader);
   table.leave_out_misaligned = reader.boolean("leave_out_misaligned", false);
   table.back_to_back = reader.boolean("back_to_back", false);
+  for (const std::string& text : read_texts(reader, "releases")) {
+    const std::optional<NcclRelease> release = nccl_release(text);
+    if (!release) reader.fail("releases", fmt::format("{} is no release of NCCL; write some like \"2.18\"", in_quotes(text)));
+    if (release) table.releases.push_back(*release);
+  }
+  std::sort(table.releases.begin(), table.releases.end());
   table.algorithm = reader.one_of("algorithm", {"any", "ring", "tree", "NVLS"}, "any");
   PublishedCase& common = table.common;
   common.source = file.source.key;
@@ -166,6 +173,7 @@ std::optional<PublishedCase> read_collective_row(CsvRowReader& row, const Collec
   query.ranks = row.integer("ranks", 2, kMostRanks);
   query.nodes = row.integer("nodes", 1, kMostRanks, 1);
   query.back_to_back = table.back_to_back;
+  query.releases = table.releases;
   if (query.cluster != nullptr) query.offset = table.overheads.of(collective, query.bytes, *query.cluster);
   const int here = query.ranks / query.nodes;
   const bool fits = query.cluster == nullptr ||

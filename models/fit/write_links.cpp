@@ -25,6 +25,7 @@ void set_nics(JsonValue& json, const Nics& nics) {
   json.set("efficiency", rounded(nics.efficiency));
   json.set("latency", microseconds(nics.latency));
   json.set("message", microseconds(nics.message));
+  if (nics.collisions > 0) json.set("collisions", rounded(nics.collisions));
   if (nics.staging > BytesPerSecond{0})
     json.set("staging", json_text(fmt::format("{:.4g} GB/s", 1e-9 * nics.staging.value), {}));
   set_quality(json, nics.quality);

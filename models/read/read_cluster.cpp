@@ -121,6 +121,19 @@ void read_sockets(ObjectReader& reader, Nics& nics) {
     reader.fail("socket_window", "lets nothing through; write \"6 MiB\"");
 }
 
+/// What NCCL's search asks of the way from GPUs to adapters.
+void read_path(ObjectReader& reader, Nics& nics) {
+  nics.beside_gpus = is_beside_gpus(nics.kind);
+  if (reader.good("kind") && nics.kind == kOwnRings) {
+    for (const char* key : {"channels", "path", "slot"})
+      if (reader.has(key)) reader.fail(key, "is NCCL's, and accocal's own rings have none; leave it out");
+    return;
+  }
+  if (reader.has("channels")) nics.channels = reader.integer("channels", 1, kMostChannels);
+  nics.beside_gpus = reader.one_of("path", {"switch", "cpu"}, nics.beside_gpus ? "switch" : "cpu") == "switch";
+  if (reader.has("slot")) nics.slot = reader.bandwidth("slot");
+}
+
 Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
   const std::string kind = reader.one_of("kind", nic_kinds(), nic_kinds().front(), link_advice(nic_kinds()));
@@ -133,14 +146,12 @@ Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagno
   nics.message = reader.seconds("message", usual.message);
   if (usual.staging > BytesPerSecond{0} || reader.has("staging"))
     nics.staging = reader.bandwidth("staging", usual.staging);
+  nics.collisions = reader.number("collisions", kShare, usual.collisions);
   nics.burst = reader.bytes("burst", Bytes{0});
   nics.quality = read_quality(reader, usual.quality);
   if (reader.has("measured_nodes")) nics.quality.nodes = reader.integer("measured_nodes", 1, kMaxNodes);
   if (reader.has("growth")) nics.quality.growth = reader.number("growth", kSpread);
-  if (kind != kOwnRings)
-    nics.channels = reader.integer("channels", 1, kMostChannels, nics.channels);
-  else if (reader.has("channels"))
-    reader.fail("channels", "are NCCL's, and accocal's own rings have none; leave it out");
+  read_path(reader, nics);
   read_sockets(reader, nics);
   const char* const gone = "was replaced: NCCL's own constants say it now; leave it out";
   reader.finish({{"chunk", gone}, {"ll_latency", gone}, {"ll_efficiency", gone}});
@@ -253,6 +264,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
   group.accumulation_steps = read_accumulation_steps(reader, group.gpus);
   group.devices = read_devices(reader, group.gpus);
+  if (reader.has("cpu")) group.cpu = reader.choice("cpu", Cpu::kIntel);
   if (reader.has("price_per_gpu_hour")) group.price_per_gpu_hour = reader.number("price_per_gpu_hour", Range{0, 1e6});
   const std::string architecture = oldest_of(group.devices);
   if (JsonValue* intra = reader.find("intra")) {

@@ -51,12 +51,13 @@ NcclRelease usual_release(const Training& training, const Cluster& cluster) {
 
 /// What all node groups have.
 struct Common {
-  bool one_gpu = true;  ///< a node
-  bool reduces = true;  ///< a switch inside every node that reduces
-  bool ll = true;       ///< no link inside a node without LL
-  bool ll128 = true;    ///< and none without LL128
-  bool nvlink = true;   ///< no PCIe inside a node
-  bool direct = true;   ///< adapters behind the GPUs' own switches
+  bool one_gpu = true;    ///< a node
+  bool reduces = true;    ///< a switch inside every node that reduces
+  bool ll = true;         ///< no link inside a node without LL
+  bool ll128 = true;      ///< and none without LL128
+  bool nvlink = true;     ///< no PCIe inside a node
+  bool beside = true;     ///< adapters behind the GPUs' own switches
+  bool reducible = true;  ///< switches that may reduce
   bool aws = true, nccl = true;
   bool one_node = false;
 };
@@ -72,8 +73,9 @@ Common common_of(const Cluster& cluster) {
     common.ll = common.ll && (group.gpus == 1 || group.intra.ll.efficiency > 0);
     common.ll128 = common.ll128 && (group.gpus == 1 || group.intra.ll.efficiency128 > 0);
     common.nvlink = common.nvlink && (group.gpus == 1 || !is_over_pcie(group.intra.kind));
-    common.direct = common.direct && reaches_gpus(group.nics.kind);
-    common.aws = common.aws && (group.nics.kind == "efa" || group.nics.kind == "efa_rdma");
+    common.beside = common.beside && group.nics.beside_gpus && data_path(group.nics.kind) == DataPath::kDirect;
+    common.reducible = common.reducible && (group.nics.kind == "infiniband" || group.nics.kind == "roce");
+    common.aws = common.aws && is_aws(group.nics.kind);
     common.nccl = common.nccl && group.nics.kind != kOwnRings;
   }
   common.one_node = node_count(cluster) == 1;
@@ -104,7 +106,7 @@ std::string lacking_protocol(const ForcedWay& way, const Common& common) {
   if (way.protocol == "ll" && !common.ll) return "is off where \"ll_rate\" is 0; write \"simple\"";
   if (way.protocol != "ll128") return {};
   if (!common.ll || !common.ll128) return "is off where \"ll_rate\" or \"ll128_efficiency\" is 0; write \"simple\"";
-  if (!common.nvlink || (!common.direct && !common.one_node))
+  if (!common.nvlink || (!common.beside && !common.one_node))
     return "needs NVLink between the GPUs of a node, and adapters behind the GPUs' own switches; write \"simple\" or "
            "\"ll\"";
   return {};
@@ -138,6 +140,35 @@ void read_forced(JsonValue& value, ObjectReader& cluster, Cluster& into, const C
     if (const std::string why = lacking_protocol(way, common); !why.empty()) reader.fail("protocol", why);
 }
 
+/// The lines that NCCL printed of its search between nodes, one for rings and one for trees.
+void read_graphs(ObjectReader& cluster, Cluster& into) {
+  if (!cluster.has("nccl_graph")) return;
+  constexpr int kRing = 4, kTrees = 3;
+  constexpr const char* kExample =
+      "Pattern 4, crossNic 0, nChannels 8, bw 24.000000/24.000000, type NVL/PXB, sameChannels 1";
+  NcclGraphs graphs;
+  graphs.ring.channels = graphs.tree.channels = 0;
+  JsonValue* const lines = cluster.find("nccl_graph");
+  if (lines->kind != JsonKind::kArray)
+    return cluster.fail("nccl_graph", "is no list; write the lines that NCCL printed, each as a text");
+  for (const JsonValue& each : lines->elements) {
+    const std::string line = each.kind == JsonKind::kText ? each.text : std::string();
+    int pattern = 0;
+    NcclGraph graph;
+    if (!read_pattern(line, pattern, graph))
+      return cluster.fail("nccl_graph", fmt::format("{} is no line that NCCL prints of its search; write some like {}",
+                                                    in_quotes(line, 200), in_quotes(kExample, 200)));
+    if (pattern == kRing) graphs.ring = graph;
+    if (pattern >= 1 && pattern <= kTrees) graphs.tree = graph;
+  }
+  if (graphs.ring.channels == 0)
+    return cluster.fail("nccl_graph",
+                        "has no line of rings; write the one of \"Pattern 4\", and of \"Pattern 1\" to 3 "
+                        "for trees");
+  if (graphs.tree.channels == 0) graphs.tree = graphs.ring;
+  into.graphs = graphs;
+}
+
 }  // namespace
 
 NcclRelease nccl_of_pytorch(int minor) {
@@ -150,12 +181,13 @@ void read_nccl(ObjectReader& reader, const Training& training, Cluster& cluster)
   if (const std::string unknown = unknown_to(cluster.nccl, cluster); !unknown.empty() && reader.good("nccl"))
     reader.fail("nccl", fmt::format("does not run on {} GPUs; write \"2.25\" or a later one", unknown));
   if (reader.has("collnet")) cluster.collnet = reader.boolean("collnet");
+  read_graphs(reader, cluster);
   if (cluster.nodes.empty()) {  // which is a mistake of its own
     reader.find("tuner");
     return;
   }
   const Common common = common_of(cluster);
-  if (cluster.collnet && !common.direct)
+  if (cluster.collnet && !common.reducible)
     reader.fail("collnet", "needs switches of InfiniBand that reduce; leave it out");
   JsonValue* const tuner = reader.find("tuner");
   const bool usual =

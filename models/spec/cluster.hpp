@@ -9,6 +9,7 @@
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/nccl_graph.hpp"
 #include "models/spec/nccl_release.hpp"
 
 namespace accosim {
@@ -82,18 +83,29 @@ struct Nics {
   double efficiency = 1;
   Seconds latency;  ///< of a message to a neighbour on another node, from GPU to GPU, fabric excluded
   std::string kind{};
-  Seconds message{};         ///< what the host's thread spends on sending, and on receiving, one message
-  BytesPerSecond staging{};  ///< what the host copies for one adapter where GPUs do not reach it; 0: they do
+  Seconds message{};  ///< what the host's thread spends on sending, and on receiving, one message
+  /// What a host copies where GPUs do not reach adapters (data_path()), sent and received together: all of a node, or
+  /// over sockets each of its threads. 0: nothing.
+  BytesPerSecond staging{};
+  double collisions = 0;  ///< what the greatest load of a link costs where switches hash flows (contention())
   /// Size of a token bucket that shapes outgoing traffic: so many bytes pass at once after a pause. It refills at
   /// `bandwidth`.
   Bytes burst{};
   LinkQuality quality{};
-  int channels = 2;       ///< of NCCL, for each adapter; a channel is a multiprocessor and a connection
-  int sockets = 1;        ///< TCP connections of a channel to one peer
-  Bytes socket_window{};  ///< what one of them has under way at most; 0: no TCP
+  /// NCCL's for each adapter; a channel is a multiprocessor and a connection. 0: what its search finds.
+  int channels = 0;
+  bool beside_gpus = true;  ///< behind the PCIe switch of GPUs; otherwise these reach it through the CPU
+  BytesPerSecond slot{};    ///< of an adapter or GPU, as NCCL counts PCIe; 0: that of the GPUs' generation
+  int sockets = 1;          ///< TCP connections of a channel to one peer
+  Bytes socket_window{};    ///< what one of them has under way at most; 0: no TCP
 
   bool operator==(const Nics&) const = default;
 };
+
+/// Who made a node's CPU, which decides about what NCCL finds and estimates.
+enum class Cpu : std::uint8_t { kIntel, kAmd, kArm };
+template <>
+inline constexpr const char* kNames<Cpu>[] = {"intel", "amd", "arm"};
 
 /// `count` equal nodes. A node is what its `intra` joins, whatever number of hosts it has: an NVL72 is one.
 struct NodeGroup {
@@ -103,6 +115,7 @@ struct NodeGroup {
   std::vector<Device> devices;  ///< one a GPU of the node
   IntraLink intra;
   Nics nics;
+  std::optional<Cpu> cpu{};  ///< absent: AMD's with Ampere GPUs, Intel's otherwise, as DGX machines have them
   Dtype precision = Dtype::kBf16;
   Attention attention = Attention::kFlash;
   int micro_batch_size = 1;
@@ -149,8 +162,9 @@ struct Cluster {
   Fabric fabric;
   NcclRelease nccl{};
   Tuner tuner = Tuner::kNccl;
-  ForcedWay forced{};    ///< with Tuner::kForced
-  bool collnet = false;  ///< NCCL_COLLNET_ENABLE, with a plugin and switches that reduce (SHARP)
+  ForcedWay forced{};                  ///< with Tuner::kForced
+  bool collnet = false;                ///< NCCL_COLLNET_ENABLE, with a plugin and switches that reduce (SHARP)
+  std::optional<NcclGraphs> graphs{};  ///< as NCCL printed them between nodes; absent: found (nccl_graph.hpp)
 
   bool operator==(const Cluster&) const = default;
 };

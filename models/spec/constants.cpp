@@ -71,6 +71,7 @@ Nics read_nics(ObjectReader& reader, const std::string& kind) {
   nics.latency = read_latency(reader);
   nics.message = reader.seconds("message");
   if (reader.has("staging")) nics.staging = reader.bandwidth("staging");
+  if (reader.has("collisions")) nics.collisions = reader.number("collisions", kShare);
   nics.quality = read_quality(reader);
   constexpr int kMostMachines = 1000, kMostNodes = 1 << 20;
   nics.quality.machines = reader.integer("machines", 0, kMostMachines, 0);

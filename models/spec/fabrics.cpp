@@ -63,19 +63,50 @@ IntraLink usual_intra(const std::string& kind, const std::string& architecture) 
 
 Nics usual_nics(const std::string& kind) { return of_kind(constants().nics, kind); }
 
-bool is_over_tcp(const std::string& nic_kind) {
-  return nic_kind == "tcp" || nic_kind == "tcpx" || nic_kind == kOwnRings;
+namespace {
+
+/// What a kind of adapters is, whatever its constants.
+struct Traits {
+  const char* kind;
+  DataPath path;
+  bool tcp = false;       ///< bytes go over the kernel's TCP
+  bool software = false;  ///< so does each message, or through a provider that keeps the order of packets
+  bool beside = false;    ///< behind the PCIe switch of the GPUs
+  bool aws = false;
+  bool hashed = false;
+  double switch_ns = 0;
+};
+
+constexpr Traits kTraits[] = {
+    {"infiniband", DataPath::kDirect, false, false, true, false, false, 130},
+    {"roce", DataPath::kDirect, false, false, true, false, true, 500},
+    {"infiniband_host", DataPath::kStaged, false, false, false, false, false, 130},
+    {"omnipath", DataPath::kStaged, false, false, false, false, false, 110},
+    {"slingshot", DataPath::kDirect, false, false, false, false, true, 350},
+    {"efa", DataPath::kStaged, false, true, false, true, true, 500},
+    {"efa_rdma", DataPath::kDirect, false, true, true, true, true, 500},
+    {"tcpx", DataPath::kDirect, true, true, false, false, true, 500},
+    {"tcp", DataPath::kSockets, true, true, false, false, true, 500},
+    {kOwnRings, DataPath::kSockets, true, false, false, false, false, 500},
+};
+
+/// A plain network, which no file can name, is direct and nothing else.
+const Traits& traits_of(const std::string& nic_kind) {
+  static constexpr Traits kPlain{"", DataPath::kDirect};
+  for (const Traits& traits : kTraits)
+    if (nic_kind == traits.kind) return traits;
+  return kPlain;
 }
 
-bool is_staged(const std::string& nic_kind) {
-  return nic_kind == "infiniband_host" || nic_kind == "efa" || nic_kind == "tcp";
-}
+}  // namespace
 
-bool is_by_software(const std::string& nic_kind) {
-  return nic_kind == "efa" || nic_kind == "efa_rdma" || nic_kind == "tcpx" || nic_kind == "tcp";
-}
-
-bool reaches_gpus(const std::string& nic_kind) { return nic_kind == "infiniband" || nic_kind == "roce"; }
+DataPath data_path(const std::string& nic_kind) { return traits_of(nic_kind).path; }
+bool is_over_tcp(const std::string& nic_kind) { return traits_of(nic_kind).tcp; }
+bool is_by_software(const std::string& nic_kind) { return traits_of(nic_kind).software; }
+bool is_beside_gpus(const std::string& nic_kind) { return traits_of(nic_kind).beside; }
+bool is_aws(const std::string& nic_kind) { return traits_of(nic_kind).aws; }
+bool is_hashed(const std::string& nic_kind) { return traits_of(nic_kind).hashed; }
+Seconds switch_latency(const std::string& nic_kind) { return Seconds{1e-9 * traits_of(nic_kind).switch_ns}; }
 
 const std::vector<std::vector<int>>& cube_mesh() {
   static const std::vector<std::vector<int>> kLinks = {

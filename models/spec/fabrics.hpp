@@ -1,6 +1,7 @@
 // Constants of kinds of links: what a cluster's file need not say.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,23 @@ const std::vector<std::vector<int>>& cube_mesh();
 /// whose messages are framed for Ethernet and which know neither trees nor LL.
 const std::vector<std::string>& nic_kinds();
 
+/// How what GPUs send comes to the adapters: they read the GPUs' memory; they read the host's, which it is copied to
+/// (one budget of a node); or the kernel's sockets copy it, each of NCCL's threads what it sends and what it receives.
+enum class DataPath : std::uint8_t { kDirect, kStaged, kSockets };
+DataPath data_path(const std::string& nic_kind);
+
 /// accocal's own rings, a kind of nic_kinds().
 inline constexpr const char* kOwnRings = "sockets";
 /// Kinds whose bytes go over the kernel's TCP, which bounds what a connection has under way: tcp, tcpx and kOwnRings.
 bool is_over_tcp(const std::string& nic_kind);
-/// Kinds whose adapters reach the GPUs' memory behind the same PCIe switch, which LL128 needs.
-bool reaches_gpus(const std::string& nic_kind);
-/// Kinds that copy on the host what GPUs send.
-bool is_staged(const std::string& nic_kind);
+/// Kinds whose adapters usually stand behind the PCIe switch of their GPUs, which LL128 needs.
+bool is_beside_gpus(const std::string& nic_kind);
+/// AWS's, with its plugin for NCCL.
+bool is_aws(const std::string& nic_kind);
+/// Kinds whose switches hash each flow to one of the ways to its node.
+bool is_hashed(const std::string& nic_kind);
+/// Of one of its switches. NVIDIA Quantum: 130 ns; Omni-Path: 110 ns; HPE Slingshot: 350 ns; Ethernet: 500 ns.
+Seconds switch_latency(const std::string& nic_kind);
 /// Kinds whose every message passes through software: the kernel's TCP, or a provider that keeps the order of packets.
 bool is_by_software(const std::string& nic_kind);
 /// What Linux lets a connection receive unless it is told otherwise (net.ipv4.tcp_rmem, third value: 6 MiB). Kernels

@@ -90,7 +90,12 @@ ValidationPrediction predict_training(const PublishedCase& one, const Scenario& 
 
 ValidationPrediction predict_collective(CollectiveQuery query, Cluster cluster) {
   query.cluster = std::make_shared<const Cluster>(std::move(cluster));
-  return with_interval(collective_time(query).value, communication_spread(*query.cluster, query.nodes, query.bytes));
+  const double spread = communication_spread(*query.cluster, query.nodes, query.bytes);
+  ValidationPrediction prediction = with_interval(collective_time(query).value, spread);
+  const std::vector<Seconds> times = collective_times(query);  // by release, where the source says none
+  prediction.low = interval_80(times.front().value, spread).low;
+  prediction.high = interval_80(times.back().value, spread).high;
+  return prediction;
 }
 
 double kernel_spread(const KernelQuery& query) {

@@ -22,7 +22,7 @@ bool is_played(Algorithm algorithm) { return algorithm == Algorithm::kRing || al
 std::string why_not(CollectiveKind kind, const Ring& ring, const CollectiveCost& cost) {
   if (ring.ranks < 2) return "has one rank";
   if (ring.node.size() < 2) return "stays in a node";
-  const bool exchange = kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendRecv;
+  const bool exchange = is_exchange(kind);
   if (exchange) return "is an exchange, without steps";
   if (!is_played(cost.algorithm))
     return fmt::format("goes by {}, of which no messages are played", name_of(cost.algorithm));

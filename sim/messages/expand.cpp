@@ -10,6 +10,13 @@ namespace {
 
 int size_of(const std::vector<int>& list) { return static_cast<int>(list.size()); }
 
+/// The node at place i of a tree. The second tree is the first one mirrored or, of an odd number of nodes, moved on by
+/// one.
+int in_tree(int nodes, int i, bool second) {
+  if (!second) return i;
+  return nodes % 2 == 0 ? nodes - 1 - i : (i + 1) % nodes;
+}
+
 MessageChunk chunk_of(Bytes m, const StepLinks& links) {
   const int most = m > kLeastSlice ? links.slices : 1;
   const Bytes slice = std::max(std::min(m, kLeastSlice), m / most);
@@ -29,6 +36,7 @@ class Expansion {
       : query_(query),
         links_(query.links),
         nodes_(size_of(query.ranks_here)),
+        threads_(std::max(1, static_cast<int>(links_.threads))),
         queues_(query.in_turn ? links_.adapters : std::max(links_.channels, links_.adapters)) {
     for (const int here : query.ranks_here) {
       first_.push_back(ranks_);
@@ -38,7 +46,7 @@ class Expansion {
       const BytesPerSecond wire = query.wires.empty() ? links_.wire : query.wires[node];
       graph_.wires.insert(graph_.wires.end(), queues_, wire / queues_);
     }
-    graph_.posts = nodes_ * links_.adapters;
+    graph_.posts = nodes_ * threads_;
     graph_.inner = links_.inner;
     graph_.post = links_.post;
     graph_.flags = links_.flags;
@@ -85,7 +93,7 @@ class Expansion {
     graph_.edges.push_back(edge);
     edge.from = edge.to;
     edge.to = to;
-    edge.post = from_node * links_.adapters + channel % links_.adapters;
+    edge.post = from_node * threads_ + channel % threads_;
     edge.wire = from_node * queues_ + channel % queues_;
     edge.latency = std::max(Seconds{0}, links_.net_hop - links_.post - in_host) + apart;
     edge.credit = query_.wire_latency + apart;
@@ -110,9 +118,13 @@ class Expansion {
   }
 
   /// A worker of each rank for the way up and one for the way down; the root has one for both. Of a node the first
-  /// rank is joined to other nodes, the others follow as a chain.
+  /// rank is joined to the parent and to one child, the second to the other one, and the rest follow as a chain.
   void add_tree(int channel) {
-    const std::vector<int> parent = tree_parents(nodes_, 2 * channel >= links_.channels && links_.channels > 1);
+    const bool second = 2 * channel >= links_.channels && links_.channels > 1;
+    const std::vector<int> parent = tree_parents(nodes_, second);
+    std::vector<int> last(nodes_, -1);  // child of each node
+    for (int i = 0; i < nodes_; ++i)
+      if (const int node = in_tree(nodes_, i, second); parent[node] >= 0) last[parent[node]] = node;
     std::vector<int> up(ranks_), down = up;
     for (int node = 0, rank = 0; node < nodes_; ++node)
       for (int i = 0; i < here(node); ++i, ++rank) {
@@ -129,7 +141,7 @@ class Expansion {
       }
       const int above = parent[node];
       if (above < 0) continue;
-      const int to = first_[above];
+      const int to = first_[above] + (here(above) > 1 && last[above] == node ? 1 : 0);
       edge(channel, 1, node, above, up[head], up[to]);
       edge(channel, 1, above, node, down[to], down[head]);
     }
@@ -164,7 +176,7 @@ class Expansion {
 
   const MessageQuery& query_;
   const StepLinks& links_;
-  int nodes_, queues_, ranks_ = 0;
+  int nodes_, threads_, queues_, ranks_ = 0;
   std::vector<int> first_;  // rank of each node
   MessageGraph graph_;
 };
@@ -179,14 +191,9 @@ std::vector<int> tree_parents(int nodes, bool second) {
     const int up = (node ^ bit) | (bit << 1);
     return up < nodes ? up : node ^ bit;
   };
-  std::vector<int> parents;
-  for (int node = 0; node < nodes; ++node) {
-    // The second tree is the first one mirrored or, of an odd number of nodes, moved on by one.
-    const bool mirrored = nodes % 2 == 0;
-    const auto moved = [&](int i, int by) { return mirrored ? nodes - 1 - i : (i + by) % nodes; };
-    const int up = above(second ? moved(node, nodes - 1) : node);
-    parents.push_back(second && up >= 0 ? moved(up, 1) : up);
-  }
+  std::vector<int> parents(nodes, -1);
+  for (int i = 0; i < nodes; ++i)
+    if (const int up = above(i); up >= 0) parents[in_tree(nodes, i, second)] = in_tree(nodes, up, second);
   return parents;
 }
 

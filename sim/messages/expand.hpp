@@ -12,9 +12,6 @@
 
 namespace accosim {
 
-/// Slots of a connection's buffers (NCCL_STEPS, src/include/device.h).
-inline constexpr int kSlots = 8;
-
 /// One collective: all-reduce, reduce-scatter, all-gather, broadcast. Times as StepLinks has them.
 struct MessageQuery {
   CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -77,7 +74,7 @@ struct MessageGraph {
 /// A rank starts a chunk when it has ended the one before (a ring's turn), handles slices in order, and sends on only
 /// what has come. To another node there are two buffers, of the sender's host and of the receiver's. Trees are NCCL's
 /// double binary ones (src/graph/trees.cc): the second half of the channels takes the second tree; the ranks of a node
-/// are a chain.
+/// are a chain, whose first has the parent and one child and whose second the other child, or the only one.
 MessageGraph expand(const MessageQuery& query);
 
 /// How many messages it is, inside nodes and between them.

@@ -1,0 +1,76 @@
+#include "models/collectives/nccl_node.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "models/collectives/links.hpp"
+#include "models/collectives/nccl_graph.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/fabrics.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kGB = 1e9;
+
+NcclNode node_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
+  const NodeGroup& group = group_of(cluster, ring, i);
+  NcclNode node;
+  node.gpus = ring.here(i);
+  if (node.gpus > 1) {
+    const double board = ring_bandwidth(group.intra, group.gpus, ring.gpus[i]).value / kGB;
+    node.nvlink = is_over_pcie(group.intra.kind) ? board : kNvlinkCounted * board;
+  }
+  node.slot = slot_of(group);
+  node.adapters = std::max(1, adapters_of(group, ring.gpus[i]));
+  node.adapter = group.nics.bandwidth.value / kGB;
+  node.intel_root = !group.nics.beside_gpus && cpu_of(group) == Cpu::kIntel;
+  node.capability = capability_of(group);
+  node.minor = cluster.nccl.minor;
+  return node;
+}
+
+NcclGraph least_of(const NcclGraph& a, const NcclGraph& b) {
+  return {std::min(a.channels, b.channels), std::min(a.intra, b.intra), std::min(a.inter, b.inter)};
+}
+
+}  // namespace
+
+int capability_of(const Device& device) {
+  constexpr std::pair<std::string_view, int> kCapabilities[] = {
+      {"volta", 70}, {"turing", 75}, {"ampere", 80},     {"ampere_rtx", 86},
+      {"ada", 89},   {"hopper", 90}, {"blackwell", 100}, {"blackwell_rtx", 120}};
+  for (const auto& [name, capability] : kCapabilities)
+    if (name == device.architecture) return capability;
+  return 80;
+}
+
+int capability_of(const NodeGroup& group) {
+  int least = std::numeric_limits<int>::max();
+  for (const Device& device : group.devices) least = std::min(least, capability_of(device));
+  return least;
+}
+
+Cpu cpu_of(const NodeGroup& group) { return group.cpu.value_or(capability_of(group) == 80 ? Cpu::kAmd : Cpu::kIntel); }
+
+double slot_of(const NodeGroup& group) {
+  if (group.nics.slot > BytesPerSecond{0}) return group.nics.slot.value / kGB;
+  const int capability = capability_of(group);
+  return capability < 80 ? 12 : capability < 90 ? 24 : 48;
+}
+
+NcclGraphs graphs_between(const Cluster& cluster, const Ring& ring) {
+  if (cluster.graphs) return *cluster.graphs;
+  NcclGraphs least;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    // Of many nodes in a row that are the same one is enough.
+    if (i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.gpus[i] == ring.gpus[i - 1]) continue;
+    const NcclGraphs found = find_graphs(node_of(cluster, ring, i));
+    least = i == 0 ? found : NcclGraphs{least_of(least.ring, found.ring), least_of(least.tree, found.tree)};
+  }
+  return least;
+}
+
+}  // namespace accosim

@@ -1,0 +1,24 @@
+// Nodes of a cluster as NCCL sees them.
+#pragma once
+
+#include "models/collectives/ring.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/nccl_graph.hpp"
+
+namespace accosim {
+
+/// NCCL's rate of an NVLink over its own: 20 GB/s of 25, 20.6 of 25, 40.1 of 50 (src/graph/topo.h).
+inline constexpr double kNvlinkCounted = 0.8;
+
+/// Compute capability of an architecture, as 80.
+int capability_of(const Device& device);
+int capability_of(const NodeGroup& group);  ///< the least of its GPUs
+Cpu cpu_of(const NodeGroup& group);
+/// Of an adapter's or a GPU's slot, GB/s as NCCL counts PCIe: 12 up to Volta and Turing, 24 for Ampere and Ada, 48
+/// since Hopper, unless Nics::slot says otherwise.
+double slot_of(const NodeGroup& group);
+
+/// What the search finds for a ring of several nodes: Cluster::graphs, or the least of all nodes (nccl_graph.hpp).
+NcclGraphs graphs_between(const Cluster& cluster, const Ring& ring);
+
+}  // namespace accosim
