@@ -39,7 +39,7 @@ Seconds cast_time(const ScheduleInput& input, Bytes bytes) { return memory_time(
 /// With its scaling; what is a view is scaled where it is. One rank is not wrapped in DDP. A copy casts as it copies;
 /// where there is none a cast is a kernel of its own.
 Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
-  if (input.kind.shards == 1) return Seconds{0};
+  if (input.kind.ranks == 1) return Seconds{0};
   if (has_bucket_copies(input.spec) || is_ddp_bucket(input.spec)) return copies_time(input, bucket);
   return input.kind.casts_gradients ? cast_time(input, bucket.bytes) : Seconds{0};
 }
@@ -48,7 +48,7 @@ Seconds copies_back(const ScheduleInput& input, const std::vector<Bucket>& bucke
   Seconds time;
   // A sharded optimizer reads its part where it was reduced.
   const bool copied = has_bucket_copies(input.spec);
-  if (!is_whole(input.spec) || !(copied || input.kind.casts_gradients) || input.kind.shards == 1) return time;
+  if (!is_whole(input.spec) || !(copied || input.kind.casts_gradients) || input.kind.ranks == 1) return time;
   for (const Bucket& bucket : buckets) time += copied ? copies_time(input, bucket) : cast_time(input, bucket.bytes);
   return time;
 }

@@ -37,7 +37,7 @@ std::vector<TimedBucket> timed_buckets(const std::vector<LayerTime>& layers, Byt
 }
 
 std::vector<TimedBucket> timed_buckets(const ScheduleInput& input) {
-  return timed_buckets(input.kind.times, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.shards);
+  return timed_buckets(input.kind.times, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.ranks);
 }
 
 namespace {
@@ -69,14 +69,14 @@ bool is_whole(const ScheduleSpec& spec) { return traits_of(spec).sharding == Sha
 /// copies, and where there is none a cast is a kernel of its own.
 Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
   const bool ddp = is_whole(input.spec) && input.spec.buckets == Buckets::kTensors;
-  if (input.kind.shards == 1) return Seconds{0};
+  if (input.kind.ranks == 1) return Seconds{0};
   if (ddp || has_bucket_copies(input.spec)) return tensors_copy(input, bucket);
   return input.kind.casts_gradients ? copy_time(input, bucket.bytes) : Seconds{0};
 }
 
 /// A sharded optimizer reads its part where it was reduced.
 Seconds copies_back(const ScheduleInput& input, const Bucket& bucket) {
-  if (input.kind.shards == 1 || !is_whole(input.spec)) return Seconds{0};
+  if (input.kind.ranks == 1 || !is_whole(input.spec)) return Seconds{0};
   if (has_bucket_copies(input.spec)) return tensors_copy(input, bucket);
   return input.kind.casts_gradients ? copy_time(input, bucket.bytes) : Seconds{0};
 }
