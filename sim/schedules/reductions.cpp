@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "models/spec/parallel.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 
@@ -84,8 +85,14 @@ After Reductions::hook() {
 }
 
 OpRef Reductions::reduce(ProgramBuilder& program, const Bucket& bucket, OpRef filled) const {
-  const PlanRequest request{reduction_of(input_.spec), bucket.bytes, 1, bucket.copies};
-  return program.collective(kCommunicationLane, name_of_reduction(input_.spec), request, {filled});
+  PlanRequest request{reduction_of(input_.spec), bucket.bytes, 1, bucket.copies};
+  const bool in_islands = is_hybrid(input_.spec) && request.kind == CollectiveKind::kReduceScatter;
+  if (in_islands) request.ranks = sharing(input_.spec, bucket.copies);
+  const OpRef reduced = program.collective(kCommunicationLane, name_of_reduction(input_.spec), request, {filled});
+  if (!in_islands) return reduced;
+  const PlanRequest shared{CollectiveKind::kAllReduce, shard_of(bucket.bytes, input_.kind.shards), 1,
+                           same_part(bucket.copies)};
+  return program.collective(program.lane("replicas"), "all-reduce of a shard", shared, {reduced});
 }
 
 /// All buckets, after the pass; and the counts.
