@@ -86,13 +86,16 @@ Sizes sizes_of(const MemoryInput& input) {
 /// Parameters of the layers from `from` to before `to`: whole numbers, so that a difference of sums is exact.
 double sum(const Sizes& z, std::size_t from, std::size_t to) { return z.before[to] - z.before[from]; }
 
+int ranks_of(const MemoryInput& input) { return input.ranks.value_or(input.shards); }
+
 /// Buckets in layer l: the one that fills and, where it is sent beside the backward pass, the one before it.
 Bytes bucket_bytes(const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
   const Bytes so_far = sum(z, l, z.layers.size()) * z.grad;
   const bool two = spec.overlap == Overlap::kBackward;
   switch (spec.buckets) {
-    case Buckets::kTensors: return std::min((two ? 2 : 1) * bucket_cap_of(spec, input.shards), z.parameters * z.grad);
+    case Buckets::kTensors:
+      return std::min((two ? 2 : 1) * bucket_cap_of(spec, ranks_of(input)), z.parameters * z.grad);
     case Buckets::kUnits: return (z.layers[l] + (two && l + 1 < z.layers.size() ? z.layers[l + 1] : 0)) * z.grad;
     case Buckets::kWhole: return so_far;
   }
@@ -117,7 +120,7 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
     if (z.grad < z.state) moment.add(MemoryUse::kFp32GradientShard, z.shard * Bytes{4});
     if (traits.lookahead != Lookahead::kNone)
       moment.add(MemoryUse::kStateClones, z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
-  } else if (has_bucket_copies(spec) && input.shards > 1) {  // one rank is not wrapped
+  } else if (has_bucket_copies(spec) && ranks_of(input) > 1) {  // one rank is not wrapped
     // PyTorch's DDP keeps all of its buckets.
     const bool all = traits.sharding == Sharding::kNothing && spec.overlap == Overlap::kBackward;
     moment.add(MemoryUse::kGradientBuckets, all ? z.parameters * z.grad : bucket_bytes(input, z, l), all);

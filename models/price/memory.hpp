@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,7 +92,8 @@ struct MemoryInput {
   int shards = 1;              ///< ranks that share one copy of what is sharded
   int accumulation_steps = 1;  ///< micro-batches an update; between them gradients stay
   bool tied_embeddings = false;
-  bool accocal = false;  ///< its own buffers, and no caching allocator
+  bool accocal = false;        ///< its own buffers, and no caching allocator
+  std::optional<int> ranks{};  ///< that make an update together; absent: those that share one copy
 };
 
 /// Memory at the worst moment of the backward pass, which is walked layer by layer: the activations of the layers that
@@ -118,9 +120,9 @@ struct MemoryInput {
 /// goes is activations, logits, gathered units, buffers of one step, gradients that zero_grad() frees, and ACCO's
 /// clones, which the released code makes anew for each estimate: their blocks are split, and kept for another size.
 ///
-/// Shards are ceil(P / shards), and with ZeroRedundancyOptimizer the largest_share() of whole tensors. accocal holds
-/// its flat buffers, the master copy and the logits all the time, whatever the schedule: parameters, gradients and a
-/// communication buffer in the storage type, padded to equal shards.
+/// Shards are ceil(P / shards), in hybrid sharding of the ranks of a node, and with ZeroRedundancyOptimizer the
+/// largest_share() of whole tensors. accocal holds its flat buffers, the master copy and the logits all the time,
+/// whatever the schedule: parameters, gradients and a communication buffer in the storage type, padded to equal shards.
 MemoryParts resident_memory(const MemoryInput& input);
 
 /// What PyTorch's caching allocator holds beyond the tensors that come and go (blocks rounded up, split, kept for

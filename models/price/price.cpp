@@ -121,13 +121,13 @@ class KindPrices {
 
   /// Its index in the costs' kinds.
   int kind_of(Costs& costs, const Workload& workload, const ModelShare& share, const Device& device,
-              std::optional<int> own_steps, int shards, int rank) {
+              std::optional<int> own_steps, int shards, int ranks, int rank) {
     // Of a thousand kinds most differ in these.
     std::vector<int>& near = by_speed_[{device.slowdown, own_steps.value_or(0), device.name}];
     for (const int k : near) {
       const RankKind& known = costs.kinds[static_cast<std::size_t>(k)];
-      if (known.own_steps == own_steps && known.shards == shards && known.workload == workload &&
-          known.share == share && known.device == device)
+      if (known.own_steps == own_steps && known.shards == shards && known.ranks == ranks &&
+          known.workload == workload && known.share == share && known.device == device)
         return k;
     }
     near.push_back(static_cast<int>(costs.kinds.size()));
@@ -135,6 +135,7 @@ class KindPrices {
     costs.kinds.push_back(slowed(priced.kind, device));
     costs.kinds.back().own_steps = own_steps;
     costs.kinds.back().shards = shards;
+    costs.kinds.back().ranks = ranks;
     costs.kinds.back().first_rank = rank;
     costs.pace.micro_batch_size.push_back(workload.micro_batch_size);
     costs.pace.lengths.push_back(priced.lengths);
@@ -291,9 +292,10 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
       const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(place.group)];
       std::optional<int> own_steps;
       if (!group.accumulation_steps.empty()) own_steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
-      kind->second = prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length),
-                                    {part, stages}, device_of(scenario.training, group, place.gpu), own_steps,
-                                    size_of(costs.layout, {kIsland}, rank), rank);
+      kind->second =
+          prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length), {part, stages},
+                         device_of(scenario.training, group, place.gpu), own_steps,
+                         size_of(costs.layout, {kIsland}, rank), size_of(costs.layout, update_ranks(spec), rank), rank);
     }
     costs.kind_of.push_back(kind->second);
   }

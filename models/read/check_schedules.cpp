@@ -98,7 +98,8 @@ double collectives_of(const ScheduleSpec& spec, double steps, const Model& model
   const double gathers = spec.overlap_param_gather    ? buckets
                          : spec.gather_cap > Bytes{0} ? std::ceil(parameters / spec.gather_cap)
                                                       : 0;
-  return gathers + buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
+  const bool twice = is_hybrid(spec) && spec.reduction == Reduction::kReduceScatter;  // in nodes and between them
+  return gathers + (twice ? 2 : 1) * buckets * (spec.sync == Sync::kEveryMicroBatch ? steps : 1);
 }
 
 namespace {

@@ -38,6 +38,7 @@ using Of = const Reading&;
 bool is_own_step(Of of) { return of.training.implementation == Implementation::kAccocal; }
 
 bool is_overlapped(Of of) { return of.spec.overlap == Overlap::kBackward; }
+bool is_broadcast(Of of) { return of.spec.parameter_sync == ParameterSync::kBroadcast; }
 bool has_no_tensors(Of of) { return of.spec.buckets != Buckets::kTensors; }
 
 /// What the framework does where the schedule says nothing; `overlap` as it was chosen, where it was. accocal's own
@@ -158,8 +159,10 @@ std::string wrong_optimizer_sharding(Of of) {
                      title_of(framework), plain_sharded_schedule().name);
 }
 
+/// All ranks are what an absent island stands for, so that a schedule is the same wherever its defaults come from.
 void read_shard_group(Of of, const char* key) {
-  of.spec.island = of.reader.choice(key, {Island::kWorld, Island::kNode}, Island::kWorld);
+  const Island island = of.reader.choice(key, {Island::kWorld, Island::kNode}, Island::kWorld);
+  if (island != Island::kWorld) of.spec.island = island;
 }
 
 void read_replica(Of of, const char* key) {
@@ -250,13 +253,15 @@ struct Rule {
   const char* what = "";
 };
 
+constexpr int kMostRules = 3;
+
 /// A key that only some schedules take.
 struct Key {
   const char* name;
   void (*read)(Of of, const char* key);
   std::string CommunicationDefaults::*source = nullptr;  ///< whose the default is; absent: ours
-  Rule meaningless[2] = {};                              ///< which is an error where it was written
-  Rule wrong[2] = {};                                    ///< with this value
+  Rule meaningless[kMostRules] = {};                     ///< which is an error where it was written
+  Rule wrong[kMostRules] = {};                           ///< with this value
   std::string (*check)(Of of) = nullptr;                 ///< the same, in words made for it; empty where it is right
 };
 
@@ -299,13 +304,24 @@ constexpr Key kKeys[] = {
      .read = into<&Spec::reduction, &Usual::reduction>,
      .source = &Usual::reduction_source,
      .meaningless = {{is_own_step, "accocal reduce-scatters; leave it out"}}},
+    {.name = "parameter_sync",
+     .read = into<&Spec::parameter_sync>,
+     .meaningless = {{is_own_step, "accocal gathers the parameters; leave it out"}},
+     .wrong = {{[](Of of) { return is_broadcast(of) && of.training.framework == Framework::kMegatron; },
+                "is \"broadcast\", and Megatron-LM gathers the parameters; write \"all_gather\""},
+               {[](Of of) { return is_broadcast(of) && of.spec.overlap_param_gather; },
+                "is \"broadcast\", which sends the parameters after the step, and \"overlap_param_gather\" gathers "
+                "them beside the forward pass; write \"all_gather\", or leave \"overlap_param_gather\" out"}}},
     {.name = "gather_bucket_mb",
      .read = read_gather_bucket,
      .source = &Usual::source,
      .meaningless = {{is_own_step, "accocal gathers in one piece; leave it out"},
                      {[](Of of) { return of.spec.overlap_param_gather; },
                       "is the size of pieces that are gathered after the step, and beside the forward pass the buckets "
-                      "of the gradients are gathered; leave it out"}}},
+                      "of the gradients are gathered; leave it out"},
+                     {is_broadcast,
+                      "is the size of pieces that are gathered, and with \"parameter_sync\": "
+                      "\"broadcast\" each rank sends its part in one; leave it out"}}},
     {.name = "gradient_as_bucket_view",
      .read = into<&Spec::gradient_as_bucket_view, &Usual::bucket_view>,
      .source = &Usual::source,
@@ -327,7 +343,10 @@ constexpr Key kKeys[] = {
     {.name = "reshard_after_forward", .read = into<&Spec::reshard_after_forward>},
     {.name = "reshard_after_backward", .read = into<&Spec::reshard_after_backward>},
     {.name = "communicators", .read = count<&Spec::communicators, 1, 2>},
-    {.name = "shard_group", .read = read_shard_group, .check = wrong_shard_group},
+    {.name = "shard_group",
+     .read = read_shard_group,
+     .meaningless = {{is_own_step, "accocal shards over all ranks; leave it out"}},
+     .check = wrong_shard_group},
     {.name = "all_reduce",
      .read = read_all_reduce,
      .meaningless = {{[](Of of) { return !is_hybrid(of.spec); },
@@ -359,7 +378,7 @@ constexpr Key kKeys[] = {
     {.name = "outer_dtype", .read = read_outer_dtype},
 };
 
-const char* broken(const Rule (&rules)[2], Of of) {
+const char* broken(const Rule (&rules)[kMostRules], Of of) {
   for (const Rule& rule : rules)
     if (rule.when != nullptr && rule.when(of)) return rule.what;
   return nullptr;

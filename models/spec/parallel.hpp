@@ -26,6 +26,7 @@ struct Dims {
   constexpr bool has(Dim dimension) const { return (bits >> static_cast<int>(dimension) & 1) != 0; }
   auto operator<=>(const Dims&) const = default;
 };
+constexpr Dims operator&(Dims a, Dims b) { return {static_cast<std::uint8_t>(a.bits & b.bits)}; }
 template <typename... Each>
 constexpr Dims over(Each... dimensions) {
   return {static_cast<std::uint8_t>(((1 << static_cast<int>(dimensions)) | ... | 0))};

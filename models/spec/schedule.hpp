@@ -30,6 +30,10 @@ inline constexpr const char* kNames<Buckets>[] = {"tensors", "units", "whole"};
 enum class Reduction : std::uint8_t { kReduceScatter, kAllReduce };
 template <>
 inline constexpr const char* kNames<Reduction>[] = {"reduce_scatter", "all_reduce"};
+/// How the stepped parameters of a sharded optimizer reach all who share it: gathered, or in a broadcast by each owner.
+enum class ParameterSync : std::uint8_t { kAllGather, kBroadcast };
+template <>
+inline constexpr const char* kNames<ParameterSync>[] = {"all_gather", "broadcast"};
 enum class OptimizerSharding : std::uint8_t { kNone, kZeroRedundancy };
 template <>
 inline constexpr const char* kNames<OptimizerSharding>[] = {"none", "zero_redundancy"};
@@ -62,6 +66,7 @@ struct ScheduleSpec {
   /// A bucket is at least so large for each rank of a replica; where equal to the cap, the first as well.
   Bytes bucket_cap_a_rank{};
   Reduction reduction = Reduction::kReduceScatter;
+  ParameterSync parameter_sync = ParameterSync::kAllGather;
   Bytes gather_cap;                      ///< parameters are gathered in pieces of this size; 0: in one
   bool overlap_param_gather = false;     ///< a bucket at a time beside the next update's first forward pass
   bool align_param_gather = false;       ///< those gathers are all sent for when that pass begins

@@ -43,6 +43,10 @@ constexpr OtherName kOtherNames[] = {
     {"zerostage1", R"(ZeRO stage 1 is "zero1"; )"},
     {"zerostage2", R"(ZeRO stage 2 is "zero2"; )"},
     {"zerostage3", R"(ZeRO stage 3 is "zero3"; )"},
+    {"internevo", R"(InternEvo's ZeRO-1 is "zero1" with "reduction": "all_reduce", "parameter_sync": "broadcast" and )"
+                  R"("shard_group": "node"; )"},
+    {"zero15", R"(shards of the optimizer inside a node are "zero1" with "shard_group": "node"; )"},
+    {"oss", R"(FairScale's OSS is "zero1" with "reduction": "all_reduce", "parameter_sync": "broadcast"; )"},
     {"zeroredundancyoptimizer", R"(it is "ddp" with "optimizer_sharding": "zero_redundancy"; )"},
     {"dp", R"(data parallelism is "ddp"; )"},
     {"dataparallel", R"(data parallelism is "ddp"; )"},
@@ -75,7 +79,8 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .sharding = Sharding::kOptimizer,
        .formula = {.whole = kHalf + kHalf, .sharded = kState},
        .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather",
-                "gradient_as_bucket_view", "reduction", "gather_bucket_mb", "count_micro_batches"},
+                "gradient_as_bucket_view", "reduction", "parameter_sync", "gather_bucket_mb", "count_micro_batches",
+                "shard_group"},
        .tuned = {{Framework::kMegatron, "overlapped both ways",
                   R"("overlap": "backward", "overlap_param_gather": true)"},
                  {Framework::kMegatron, "overlapped both ways, 25 MiB",
@@ -92,7 +97,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .formula = {.whole = kHalf, .sharded = kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
-                "reduction", "gather_bucket_mb"},
+                "reduction", "parameter_sync", "gather_bucket_mb"},
        .tuned = {{Framework::kDeepspeed, "overlapped, one reduction",
                   R"("sync": "last_micro_batch", "overlap": "backward")"}},
        .trains_as = "zero1"},  // sharding changes no update
@@ -268,6 +273,16 @@ Ranks update_ranks(const ScheduleSpec& spec) { return {traits_of(spec).local ? k
 
 bool is_hybrid(const ScheduleSpec& spec) { return !traits_of(spec).local && island_of(spec) != Island::kWorld; }
 
+Ranks sharing(const ScheduleSpec& spec, Ranks copies) {
+  if (is_hybrid(spec)) copies.dims = copies.dims & kIsland;
+  return copies;
+}
+
+Ranks same_part(Ranks copies) {
+  copies.dims = copies.dims & kIslands;
+  return copies;
+}
+
 bool is_sharded_inside(const ScheduleSpec& spec) {
   const ScheduleTraits* const inner = inner_schedule(spec);
   return inner != nullptr && inner->sharding == Sharding::kParameters;
@@ -279,8 +294,9 @@ Sharding sharding_of(const ScheduleSpec& spec) {
 }
 
 bool is_serial_sharded(const ScheduleSpec& spec) {
-  return spec.name == plain_sharded_schedule().name && spec.overlap == Overlap::kNone &&
-         spec.buckets == Buckets::kWhole && spec.reduction == Reduction::kReduceScatter && spec.gather_cap == Bytes{0};
+  return spec.name == plain_sharded_schedule().name && !is_hybrid(spec) && spec.overlap == Overlap::kNone &&
+         spec.buckets == Buckets::kWhole && spec.reduction == Reduction::kReduceScatter &&
+         spec.parameter_sync == ParameterSync::kAllGather && spec.gather_cap == Bytes{0};
 }
 
 std::vector<std::string> schedule_names() {

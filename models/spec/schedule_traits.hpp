@@ -123,11 +123,16 @@ Island island_of(const ScheduleSpec& spec);
 Ranks update_ranks(const ScheduleSpec& spec);
 /// Hybrid sharding: every island has a copy, and all step together.
 bool is_hybrid(const ScheduleSpec& spec);
+/// Of the ranks that sum a gradient those that share one copy of its optimizer states: all, or in hybrid sharding those
+/// of an island; and of the islands those that have the same part of them.
+Ranks sharing(const ScheduleSpec& spec, Ranks copies);
+Ranks same_part(Ranks copies);
 /// Whether the ranks of a replica share one copy of everything.
 bool is_sharded_inside(const ScheduleSpec& spec);
 /// What is split over the ranks of a replica, all of them being one where nothing is local.
 Sharding sharding_of(const ScheduleSpec& spec);
-/// Is it ZeRO-1 with nothing hidden behind the backward pass, a reduce-scatter and an all-gather of everything?
+/// Is it ZeRO-1 over all ranks with nothing hidden behind the backward pass, a reduce-scatter and an all-gather of
+/// everything?
 bool is_serial_sharded(const ScheduleSpec& spec);
 
 /// Updates between two marks in the graph and in accocal's runs.

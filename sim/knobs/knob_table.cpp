@@ -124,9 +124,9 @@ std::vector<Alternative> overlaps(const ScheduleGround& ground) {
   return of_keys(all);
 }
 
-/// Who shares a copy, and when nodes add up their shards.
+/// Who shares a copy of the parameters, and when nodes add up their shards.
 std::vector<Alternative> shard_groups(const ScheduleGround& ground) {
-  if (node_count(ground.cluster) < 2) return {};
+  if (node_count(ground.cluster) < 2 || ground.traits.sharding != Sharding::kParameters) return {};
   const ScheduleKey node{"shard_group", quoted(name_of(Island::kNode))};
   return of_keys({{{"shard_group", quoted(name_of(Island::kWorld))}},
                   {node},

@@ -47,7 +47,7 @@ std::vector<Bucket> buckets_of(const std::vector<ParameterSet>& sets, Bytes grad
 }
 
 std::vector<Bucket> gradient_buckets(const RuleInput& input) {
-  return buckets_of(input.body.sets, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.shards);
+  return buckets_of(input.body.sets, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.ranks);
 }
 
 }  // namespace accosim

@@ -4,7 +4,6 @@
 // optimizer runs on all parameters everywhere, or (ZeroRedundancyOptimizer) on a rank's tensors, whose owner then
 // broadcasts them.
 #include <cmath>
-#include <string>
 
 #include "models/price/partition.hpp"
 #include "models/spec/schedule.hpp"
@@ -14,15 +13,6 @@
 
 namespace accosim {
 namespace {
-
-/// ZeroRedundancyOptimizer: for one rank after the other, a broadcast for each tensor that it owns, all queued at once.
-/// In the order of their sizes here, which changes no sum.
-std::vector<PlanRequest> owners_broadcasts(const ScheduleInput& input) {
-  std::vector<PlanRequest> requests;
-  for (const auto& [elements, count] : tensor_sizes(tensors_of(input.kind.layers)))
-    requests.push_back({CollectiveKind::kBroadcast, count * elements * bytes_of(input.costs.parameter_dtype), count});
-  return requests;
-}
 
 bool is_sharded(const ScheduleInput& input) {
   return input.spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
@@ -34,11 +24,8 @@ Seconds owner_optimizer_time(const ScheduleInput& input) {
 }
 
 void add_sharded_optimizer(ProgramBuilder& program, const RuleInput& input, OpRef ready) {
-  OpRef sent = program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, owner_optimizer_time(input), {ready});
-  for (const PlanRequest& request : owners_broadcasts(input))
-    sent =
-        add_over_copies(program, input, "broadcast of " + std::to_string(request.count) + " tensors", request, {sent});
-  add_parameters_taken(program, input, sent);
+  add_parameters(program, input,
+                 program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, owner_optimizer_time(input), {ready}));
 }
 
 // PyTorch flattens buffers for their broadcast into pieces of this size (nn/parallel/distributed.py,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 
 namespace accosim {
@@ -18,7 +19,7 @@ OpRef Gathers::send_for(ProgramBuilder& program, std::size_t bucket, OpRef after
   const Bucket& of = buckets_[bucket];
   const Bytes bytes = of.bytes / bytes_of(input_.costs.gradient_dtype) * bytes_of(input_.costs.parameter_dtype);
   return program.collective(kCommunicationLane, buckets_.size() == 1 ? "all-gather" : "all-gather of a bucket",
-                            {CollectiveKind::kAllGather, bytes, 1, of.copies}, {after});
+                            {CollectiveKind::kAllGather, bytes, 1, sharing(input_.spec, of.copies)}, {after});
 }
 
 void Gathers::begin(ProgramBuilder& program) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "models/spec/parallel.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 
@@ -39,7 +40,7 @@ Seconds cast_time(const ScheduleInput& input, Bytes bytes) { return memory_time(
 /// With its scaling; what is a view is scaled where it is. One rank is not wrapped in DDP. A copy casts as it copies;
 /// where there is none a cast is a kernel of its own.
 Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
-  if (input.kind.shards == 1) return Seconds{0};
+  if (input.kind.ranks == 1) return Seconds{0};
   if (has_bucket_copies(input.spec) || is_ddp_bucket(input.spec)) return copies_time(input, bucket);
   return input.kind.casts_gradients ? cast_time(input, bucket.bytes) : Seconds{0};
 }
@@ -48,7 +49,7 @@ Seconds copies_back(const ScheduleInput& input, const std::vector<Bucket>& bucke
   Seconds time;
   // A sharded optimizer reads its part where it was reduced.
   const bool copied = has_bucket_copies(input.spec);
-  if (!is_whole(input.spec) || !(copied || input.kind.casts_gradients) || input.kind.shards == 1) return time;
+  if (!is_whole(input.spec) || !(copied || input.kind.casts_gradients) || input.kind.ranks == 1) return time;
   for (const Bucket& bucket : buckets) time += copied ? copies_time(input, bucket) : cast_time(input, bucket.bytes);
   return time;
 }
@@ -84,8 +85,14 @@ After Reductions::hook() {
 }
 
 OpRef Reductions::reduce(ProgramBuilder& program, const Bucket& bucket, OpRef filled) const {
-  const PlanRequest request{reduction_of(input_.spec), bucket.bytes, 1, bucket.copies};
-  return program.collective(kCommunicationLane, name_of_reduction(input_.spec), request, {filled});
+  PlanRequest request{reduction_of(input_.spec), bucket.bytes, 1, bucket.copies};
+  const bool in_islands = is_hybrid(input_.spec) && request.kind == CollectiveKind::kReduceScatter;
+  if (in_islands) request.ranks = sharing(input_.spec, bucket.copies);
+  const OpRef reduced = program.collective(kCommunicationLane, name_of_reduction(input_.spec), request, {filled});
+  if (!in_islands) return reduced;
+  const PlanRequest shared{CollectiveKind::kAllReduce, shard_of(bucket.bytes, input_.kind.shards), 1,
+                           same_part(bucket.copies)};
+  return program.collective(program.lane("replicas"), "all-reduce of a shard", shared, {reduced});
 }
 
 /// All buckets, after the pass; and the counts.

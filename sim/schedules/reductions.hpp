@@ -13,7 +13,8 @@ namespace accosim {
 
 /// DDP multiplies each gradient by 1/n into its bucket, in the backward pass, and copies all of them back when the last
 /// bucket is there, unless gradients are views of the buckets. A sharded optimizer's gradients are copied into buckets
-/// too, and not back.
+/// too, and not back. In hybrid sharding they are reduce-scattered in each island and the shards all-reduced between
+/// islands, on a queue of their own; or, with an all-reduce, reduced over all ranks at once.
 class Reductions {
  public:
   /// `input` outlives it.

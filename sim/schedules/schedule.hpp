@@ -69,11 +69,10 @@ OpRef add_over_copies(ProgramBuilder& program, const RuleInput& input, const std
                       const std::vector<OpRef>& waits = {});
 /// The all-gather of all parameters by a sharded optimizer, in the pieces that the spec asks for.
 PlanRequest parameter_gather(const ScheduleInput& input);
-/// What ends an update of a sharded optimizer on the compute lane once all parameters are there: nothing, or on a rank
-/// whose 16-bit type is not the one that they came in, a cast of them all.
-void add_parameters_taken(ProgramBuilder& program, const ScheduleInput& input, OpRef gathered);
-/// The all-gather, once the shard has been stepped, and that.
-void add_gather(ProgramBuilder& program, const RuleInput& input, OpRef stepped);
+/// Once a rank's part has been stepped, all parameters reach those that share them: by that all-gather, by a broadcast
+/// of each rank's part, or where ranks own whole tensors of each tensor. What then ends the update on the compute lane
+/// is nothing, or on a rank whose 16-bit type is not the one that they came in, a cast of them all.
+void add_parameters(ProgramBuilder& program, const RuleInput& input, OpRef stepped);
 /// All-reduces the ranks' numbers of micro-batches on the communication lane, after `ready`.
 void add_counts(ProgramBuilder& program, const RuleInput& input, OpRef ready);
 

@@ -3,7 +3,10 @@
 #include <cmath>
 #include <string>
 
+#include "models/price/partition.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -37,6 +40,31 @@ PlanRequest parameter_gather(const ScheduleInput& input) {
   return {CollectiveKind::kAllGather, bytes, static_cast<int>(pieces)};
 }
 
+namespace {
+
+/// ZeroRedundancyOptimizer: for one rank after the other, a broadcast for each tensor that it owns, all queued at once.
+/// In the order of their sizes here, which changes no sum.
+std::vector<PlanRequest> tensor_broadcasts(const ScheduleInput& input) {
+  std::vector<PlanRequest> requests;
+  for (const auto& [elements, count] : tensor_sizes(tensors_of(input.kind.layers)))
+    requests.push_back({CollectiveKind::kBroadcast, count * elements * bytes_of(input.costs.parameter_dtype), count});
+  return requests;
+}
+
+/// One after the other. Parts are equal, so a broadcast of each is one request.
+std::vector<PlanRequest> parameter_messages(const ScheduleInput& input) {
+  if (input.spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy) return tensor_broadcasts(input);
+  if (input.spec.parameter_sync == ParameterSync::kBroadcast)
+    return {{CollectiveKind::kBroadcast, input.costs.parameter_bytes(input.kind), input.kind.shards}};
+  return {parameter_gather(input)};
+}
+
+std::string name_of_message(const ScheduleSpec& spec, const PlanRequest& request) {
+  if (request.kind != CollectiveKind::kBroadcast) return "all-gather";
+  const bool tensors = spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
+  return "broadcast of " + std::to_string(request.count) + (tensors ? " tensors" : " parts");
+}
+
 void add_parameters_taken(ProgramBuilder& program, const ScheduleInput& input, OpRef gathered) {
   const Bytes bytes = input.costs.parameter_bytes(input.kind);
   if (input.kind.casts_parameters)
@@ -46,9 +74,15 @@ void add_parameters_taken(ProgramBuilder& program, const ScheduleInput& input, O
     program.compute(kComputeLane, "wait for parameters", OpClass::kCopy, Seconds{0}, {gathered});
 }
 
-void add_gather(ProgramBuilder& program, const RuleInput& input, OpRef stepped) {
-  add_parameters_taken(program, input,
-                       add_over_copies(program, input, "all-gather", parameter_gather(input), {stepped}));
+}  // namespace
+
+void add_parameters(ProgramBuilder& program, const RuleInput& input, OpRef stepped) {
+  OpRef sent = stepped;
+  for (PlanRequest request : parameter_messages(input)) {
+    request.ranks = sharing(input.spec, input.body.sets.front().copies);
+    sent = program.collective(kCommunicationLane, name_of_message(input.spec, request), request, {sent});
+  }
+  add_parameters_taken(program, input, sent);
 }
 
 void add_counts(ProgramBuilder& program, const RuleInput& input, OpRef ready) {

@@ -23,7 +23,7 @@ void add_zero2_update(ProgramBuilder& program, const RuleInput& input) {
   const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
   const OpRef stepped =
       program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input), {ready});
-  add_gather(program, input, stepped);
+  add_parameters(program, input, stepped);
 }
 
 }  // namespace accosim

@@ -107,6 +107,7 @@ std::string gather_beside(const Scenario&, ScheduleSpec& now, const ScheduleSpec
     return "";
   now.overlap_param_gather = true;
   now.align_param_gather = to.align_param_gather;
+  now.parameter_sync = to.parameter_sync;
   now.gather_cap = to.gather_cap;
   return "parameters beside the forward pass";
 }

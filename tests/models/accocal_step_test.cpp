@@ -261,6 +261,8 @@ TEST(AccocalStep, TheLoaderRefusesWhatAccocalDoesNot) {
       {kGpt2, R"(, "framework": "deepspeed")", zero1, "/training/framework: accocal's step is run by accocal"},
       {kGpt2, "", R"([{"name": "zero1", "buckets": "units"}])", "/schedules/0/buckets: accocal reduces"},
       {kGpt2, "", R"([{"name": "zero1", "reduction": "all_reduce"}])", "/schedules/0/reduction: accocal reduce-"},
+      {kGpt2, "", R"([{"name": "zero1", "parameter_sync": "broadcast"}])", "/schedules/0/parameter_sync: accocal ga"},
+      {kGpt2, "", R"([{"name": "zero1", "shard_group": "node"}])", "/schedules/0/shard_group: accocal shards over all"},
       {kGpt2, "", R"([{"name": "zero1", "gather_bucket_mb": 9}])", "/schedules/0/gather_bucket_mb: accocal gathers"},
       {kGpt2, "", R"([{"name": "ddp", "overlap": "backward"}])", "/schedules/0/overlap: is \"backward\", and accocal"},
       {kGpt2, "", R"([{"name": "zero1", "overlap": "backward"}])", "/schedules/0/overlap: is \"backward\""},

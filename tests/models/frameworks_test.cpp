@@ -106,7 +106,7 @@ TEST(Frameworks, Zero2TakesTheKeysOfTheProgramThatItsFrameworkRuns) {
     spec_of("zero2", framework, {{key, value}}, 8, &errors);
     return errors.empty() ? "" : errors.front();
   };
-  for (const char* const key : {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "reduction",
+  for (const char* const key : {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "reduction", "parameter_sync",
                                 "gather_bucket_mb", "gradient_as_bucket_view"})
     EXPECT_NE(error_of(Framework::kPytorch, key, "none")
                   .find("PyTorch's fully_shard reduces a unit at a time beside the backward pass; leave it out, or "
@@ -155,6 +155,37 @@ TEST(Frameworks, ParametersAreGatheredBesideTheForwardPassWhereGradientsAreBesid
       errors_of(R"({"name": "zero1", "overlap_param_gather": false})", Framework::kPytorch, Implementation::kAccocal),
       "accocal gathers the parameters after the step");
   expect_error(errors_of(R"({"name": "ddp", "overlap_param_gather": true})"), "it belongs to zero1");
+}
+
+TEST(Frameworks, OwnersBroadcastAfterTheStepWhereTheFrameworkDoesNotGather) {
+  const std::string owners = R"({"name": "zero1", "parameter_sync": "broadcast")";
+  EXPECT_TRUE(errors_of(owners + "}").empty());
+  EXPECT_TRUE(errors_of(owners + "}", Framework::kDeepspeed).empty());
+  EXPECT_TRUE(errors_of(R"({"name": "zero2", "parameter_sync": "broadcast"})", Framework::kDeepspeed).empty());
+  EXPECT_TRUE(errors_of(R"({"name": "zero1", "parameter_sync": "all_gather"})", Framework::kMegatron).empty());
+  EXPECT_EQ(spec_of("zero1", Framework::kPytorch, {}).parameter_sync, ParameterSync::kAllGather);
+  EXPECT_EQ(spec_of("zero1", Framework::kDeepspeed, {{"parameter_sync", "broadcast"}}).gather_cap, Bytes{0});
+  expect_error(errors_of(owners + R"(, "overlap": "backward", "overlap_param_gather": true})"),
+               "/parameter_sync: is \"broadcast\", which sends the parameters after the step, and "
+               "\"overlap_param_gather\" gathers them beside the forward pass; write \"all_gather\", or leave "
+               "\"overlap_param_gather\" out");
+  expect_error(errors_of(owners + R"(, "gather_bucket_mb": 100})"),
+               "/gather_bucket_mb: is the size of pieces that are gathered, and with \"parameter_sync\": "
+               "\"broadcast\" each rank sends its part in one; leave it out");
+  expect_error(errors_of(owners + "}", Framework::kMegatron),
+               "/parameter_sync: is \"broadcast\", and Megatron-LM gathers the parameters; write \"all_gather\"");
+  expect_error(errors_of(R"({"name": "zero1", "parameter_sync": "scatter"})"), "/parameter_sync: \"scatter\"");
+  expect_error(errors_of(R"({"name": "ddp", "parameter_sync": "broadcast"})"), "it belongs to zero1 and zero2");
+}
+
+TEST(Frameworks, AnOptimizerIsShardedInANodeWhereNodesAreAlike) {
+  EXPECT_EQ(island_of(spec_of("zero1", Framework::kPytorch, {})), Island::kWorld);
+  EXPECT_EQ(island_of(spec_of("zero1", Framework::kMegatron, {{"shard_group", "node"}})), Island::kNode);
+  EXPECT_TRUE(errors_of(R"({"name": "zero1", "shard_group": "node", "reduction": "all_reduce"})").empty());
+  expect_error(errors_of(R"({"name": "zero1", "shard_group": "gpu"})"), "/shard_group: \"gpu\"");
+  expect_error(errors_of(R"({"name": "zero1", "shard_group": "node", "all_reduce": "last_micro_batch"})"),
+               "/all_reduce: unknown key; it belongs to zero3");
+  expect_error(errors_of(R"({"name": "ddp", "shard_group": "node"})"), "it belongs to zero1, zero3 and zero2 under");
 }
 
 TEST(Frameworks, ShardsAreAllReducedLaterOnlyWhereThatChangesSomething) {

@@ -117,6 +117,20 @@ TEST_F(IslandFiles, WhatMeansNothingIsRefused) {
               R"(needs as many GPUs in every node, and "there" has 4 where "here" has 2)"));
 }
 
+TEST_F(IslandFiles, ShardsInANodeNeedNodesThatAreAlike) {
+  const std::string unlike = nodes(2, 2, "here") + "," + nodes(2, 4, "there");
+  for (const char* name : {"zero1", "zero3"}) {
+    const auto spec = [&](const std::string& group) {
+      return R"({"name": ")" + std::string(name) + R"(", "shard_group": ")" + group + "\"}";
+    };
+    EXPECT_TRUE(any_has(refused(unlike, "{}", spec("node")),
+                        R"(/schedules/0/shard_group: "node" needs as many GPUs in every node, and "there" has 4 where )"
+                        R"("here" has 2; write "world")"));
+    EXPECT_TRUE(refused(unlike, "{}", spec("world")).empty());
+    EXPECT_TRUE(refused(kTwo, "{}", spec("node")).empty());
+  }
+}
+
 TEST_F(IslandFiles, WholeParametersMeetInARingOrBySites) {
   const auto spec = [&](const std::string& keys) {
     return loaded(kTwo, kApart, R"({"name": "diloco")" + keys + "}").schedules[0];

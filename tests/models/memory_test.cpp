@@ -98,6 +98,27 @@ TEST(ResidentMemory, PlainDdpHoldsWholeStates) {
   EXPECT_DOUBLE_EQ(m.total().value, 16170 + 0.13 * 2170 + 7);
 }
 
+TEST(ResidentMemory, OfShardsInANodeOnlyTheStatesAreThoseOfTheNode) {
+  // 1000 parameters over the 2 ranks of a node, of 4 ranks in all: 12 bytes of states for 500, whole parameters and
+  // gradients, and a bucket of at most 2 x 10 bytes. Where a node has one rank all states are there, and the bucket is
+  // too, as gradients are reduced between nodes; a rank that is alone has none.
+  ScheduleSpec s = spec_of("zero1");
+  s.island = Island::kNode;
+  s.overlap = Overlap::kBackward;
+  s.buckets = Buckets::kTensors;
+  s.bucket_cap = Bytes{10};
+  const auto of = [&](int shards, int ranks) {
+    return resident_memory({s, three_layers(), device(), shards, 2, false, false, ranks});
+  };
+  EXPECT_EQ(part(of(2, 4), MemoryUse::kOptimizerStates), 12 * 500);
+  EXPECT_EQ(part(of(2, 4), MemoryUse::kParameters), 2000);
+  EXPECT_EQ(part(of(2, 4), MemoryUse::kGradients), 2000);
+  EXPECT_EQ(part(of(2, 4), MemoryUse::kGradientBuckets), 20);
+  EXPECT_EQ(part(of(1, 4), MemoryUse::kOptimizerStates), 12 * 1000);
+  EXPECT_EQ(part(of(1, 4), MemoryUse::kGradientBuckets), 20);
+  EXPECT_EQ(part(of(1, 1), MemoryUse::kGradientBuckets), 0);
+}
+
 TEST(ResidentMemory, GradientsOfTheFirstMicroBatchAppearAsActivationsGo) {
   // DDP, one micro-batch. In the head: 400 B of gradients and 170 of activations; in the block 1000 and 30; in the
   // embedding 2000 and 10, the most.

@@ -211,6 +211,10 @@ TEST_F(ScenarioFiles, OtherNamesOfASchedulesLeadToOurs) {
   for (const char* name : {"fsdp", "FSDP", "fsdp2", "fully_shard"})
     EXPECT_NE(said(name).find("is \"zero3\"; write one of"), std::string::npos) << said(name);
   EXPECT_NE(said("hsdp").find("\"zero3\" with \"shard_group\": \"node\""), std::string::npos) << said("hsdp");
+  for (const char* name : {"InternEvo", "ZeRO-1.5"})
+    EXPECT_NE(said(name).find("\"zero1\" with "), std::string::npos) << said(name);
+  EXPECT_NE(said("InternEvo").find("\"shard_group\": \"node\"; write one of"), std::string::npos) << said("InternEvo");
+  EXPECT_NE(said("oss").find("\"parameter_sync\": \"broadcast\""), std::string::npos) << said("oss");
   for (const char* name : {"zero", "deepspeed"})
     EXPECT_NE(said(name).find("\"zero1\", \"zero2\" or \"zero3\", by its stage"), std::string::npos) << said(name);
   for (const char* name : {"zero-3", "zero_3", "ZeRO 3"})

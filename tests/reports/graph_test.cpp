@@ -131,7 +131,10 @@ std::vector<ScheduleSpec> all_kinds() {
   hybrid.island = Island::kNode;
   ScheduleSpec of_nodes = sample_schedule("diloco", "nodes");
   of_nodes.island = Island::kNode;
-  for (const ScheduleSpec& spec : {overlapped, hybrid, of_nodes}) specs.push_back(spec);
+  ScheduleSpec in_nodes = overlapped;
+  in_nodes.label = "shards in nodes";
+  in_nodes.island = Island::kNode;
+  for (const ScheduleSpec& spec : {overlapped, hybrid, of_nodes, in_nodes}) specs.push_back(spec);
   return specs;
 }
 

@@ -468,6 +468,8 @@ TEST(Knobs, UnitsMayStayAfterTheBackwardPassAndShardsBeAllReducedOnce) {
             std::vector<std::string>{"reshard_after_backward false"});
   EXPECT_EQ(alternatives_of(loaded, "zero3", "shard_group"),
             (std::vector<std::string>{"shard_group node", "shard_group node, all_reduce last_micro_batch"}));
+  // What is varied is where parameters lie.
+  EXPECT_TRUE(alternatives_of(loaded, "zero1", "shard_group").empty());
   // PyTorch's zero2 has the same choices but the one that makes it zero2.
   EXPECT_EQ(alternatives_of(loaded, "zero2", "reshard_after_backward"),
             std::vector<std::string>{"reshard_after_backward false"});

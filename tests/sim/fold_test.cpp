@@ -283,14 +283,18 @@ Scenario random_nodes(Random& random) {
 
 /// Hybrid sharding, or replicas of nodes or node groups with sharded or whole parameters: what such a cluster can have.
 ScheduleSpec random_sharded(Random& random, const Cluster& cluster) {
-  const char* name = std::vector<const char*>{"zero3", "diloco", "local_sgd"}[random.integer(0, 2)];
+  const char* name = std::vector<const char*>{"zero3", "diloco", "local_sgd", "zero1"}[random.integer(0, 3)];
   ScheduleSpec spec = sample_schedule(name);
   spec.overlap = random.integer(0, 1) == 1 ? Overlap::kBackward : Overlap::kNone;
   spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
   spec.buckets = static_cast<Buckets>(random.integer(0, 2));
   spec.communicators = random.integer(1, 2);
   spec.prefetch = random.integer(0, 2);
-  if (spec.name == "zero3") {
+  if (spec.name == "zero1") {
+    spec.sync = Sync::kLastMicroBatch;
+    spec.parameter_sync = random.integer(0, 1) == 1 ? ParameterSync::kBroadcast : ParameterSync::kAllGather;
+  }
+  if (spec.name == "zero1" || spec.name == "zero3") {
     spec.island = Island::kNode;
     return spec;
   }

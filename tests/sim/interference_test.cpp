@@ -343,6 +343,11 @@ Scenario interfering(Random& random) {
   both.buckets = Buckets::kUnits;
   both.overlap_param_gather = true;
   scenario.schedules.push_back(both);
+  ScheduleSpec of_owners = sample_schedule("zero1", "broadcasts");
+  of_owners.overlap = Overlap::kBackward;
+  of_owners.buckets = Buckets::kUnits;
+  of_owners.parameter_sync = ParameterSync::kBroadcast;
+  scenario.schedules.push_back(of_owners);
   return scenario;
 }
 

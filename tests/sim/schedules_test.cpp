@@ -65,6 +65,10 @@ std::vector<ScheduleSpec> variants(const Scenario& scenario) {
       specs.push_back(spec);
       spec.count_micro_batches = true;
       specs.push_back(spec);
+      if (traits_of(spec).takes("parameter_sync")) {
+        spec.parameter_sync = ParameterSync::kBroadcast;
+        specs.push_back(spec);
+      }
     }
     if (spec.name == "acco") {
       spec.late_communication = LateCommunication::kWait;

@@ -32,6 +32,7 @@ ScheduleSpec random_zero2(Random& random) {
   spec.sync = random.integer(0, 1) == 1 ? Sync::kEveryMicroBatch : Sync::kLastMicroBatch;
   spec.buckets = static_cast<Buckets>(random.integer(0, 2));
   spec.reduction = random.integer(0, 1) == 1 ? Reduction::kAllReduce : Reduction::kReduceScatter;
+  spec.parameter_sync = random.integer(0, 1) == 1 ? ParameterSync::kBroadcast : ParameterSync::kAllGather;
   return spec;
 }
 

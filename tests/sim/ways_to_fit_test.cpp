@@ -209,6 +209,18 @@ TEST(WaysToFit, WhatAScheduleKeepsMayBeGivenUp) {
   expect("reshard_after_backward true", "reshard_after_backward=false");
 }
 
+TEST(WaysToFit, ShardsOfTheOptimizerInNodesMayBeSpreadOverAllRanks) {
+  const auto keys = [](const char* more) {
+    return scenario_of(R"("zero1")" + std::string(more), 2, {"/cluster/nodes/0/count=2"});
+  };
+  const LoadedScenario all = keys("");
+  const WaysToFit ways = ways_of(keys(R"(, "shard_group": "node")"), "zero1");
+  const WayToFit* const way = find(ways, "shard_group world");
+  ASSERT_TRUE(way);
+  EXPECT_NEAR(way->memory.value, resident(all.scenario, all.scenario.schedules[0]), 1);
+  EXPECT_FALSE(find(ways_of(all, "zero1"), "shard_group world"));
+}
+
 TEST(WaysToFit, APartialShardMayBeGivenUpButNotTheHybridShardingThatItBelongsTo) {
   // Of 2 GPUs a node half of the parameters is a shard, kept in 2 bytes. shard_group world beside a written all_reduce
   // would be refused.

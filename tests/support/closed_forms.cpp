@@ -37,7 +37,7 @@ std::vector<TimedBucket> timed_buckets(const std::vector<LayerTime>& layers, Byt
 }
 
 std::vector<TimedBucket> timed_buckets(const ScheduleInput& input) {
-  return timed_buckets(input.kind.times, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.shards);
+  return timed_buckets(input.kind.times, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.ranks);
 }
 
 namespace {
@@ -69,22 +69,33 @@ bool is_whole(const ScheduleSpec& spec) { return traits_of(spec).sharding == Sha
 /// copies, and where there is none a cast is a kernel of its own.
 Seconds copies_into(const ScheduleInput& input, const Bucket& bucket) {
   const bool ddp = is_whole(input.spec) && input.spec.buckets == Buckets::kTensors;
-  if (input.kind.shards == 1) return Seconds{0};
+  if (input.kind.ranks == 1) return Seconds{0};
   if (ddp || has_bucket_copies(input.spec)) return tensors_copy(input, bucket);
   return input.kind.casts_gradients ? copy_time(input, bucket.bytes) : Seconds{0};
 }
 
 /// A sharded optimizer reads its part where it was reduced.
 Seconds copies_back(const ScheduleInput& input, const Bucket& bucket) {
-  if (input.kind.shards == 1 || !is_whole(input.spec)) return Seconds{0};
+  if (input.kind.ranks == 1 || !is_whole(input.spec)) return Seconds{0};
   if (has_bucket_copies(input.spec)) return tensors_copy(input, bucket);
   return input.kind.casts_gradients ? copy_time(input, bucket.bytes) : Seconds{0};
 }
 
+bool reduces_to_all(const ScheduleSpec& spec) { return is_whole(spec) || spec.reduction == Reduction::kAllReduce; }
+
+/// Those who share one copy of a sharded optimizer's states.
+Ranks sharers(const ScheduleSpec& spec) { return is_hybrid(spec) ? Ranks{kIsland} : update_ranks(spec); }
+
 Seconds reduction_time(const ScheduleInput& input, const Bucket& bucket) {
-  const bool all = is_whole(input.spec) || input.spec.reduction == Reduction::kAllReduce;
-  return time_of(input, {all ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter, bucket.bytes, 1,
-                         update_ranks(input.spec)});
+  if (reduces_to_all(input.spec))
+    return time_of(input, {CollectiveKind::kAllReduce, bucket.bytes, 1, update_ranks(input.spec)});
+  return time_of(input, {CollectiveKind::kReduceScatter, bucket.bytes, 1, sharers(input.spec)});
+}
+
+/// In hybrid sharding: of the bucket's shard, between nodes.
+Seconds shard_reduction_time(const ScheduleInput& input, const Bucket& bucket) {
+  if (reduces_to_all(input.spec) || !is_hybrid(input.spec)) return Seconds{0};
+  return time_of(input, {CollectiveKind::kAllReduce, bucket.bytes / input.kind.shards, 1, {kIslands}});
 }
 
 /// All parameters cast to the rank's own 16-bit type, where they came in another.
@@ -97,18 +108,22 @@ Seconds taken_time(const ScheduleInput& input) {
 Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
   const bool overlap = input.spec.overlap == Overlap::kBackward;
   const std::vector<TimedBucket> buckets = timed_buckets(input);
-  Seconds into, back, sent;
+  Seconds into, back, sent, shared;  // shared: between nodes, where hybrid sharding has a queue of its own for that
+  const auto reduce = [&](const TimedBucket& bucket, Seconds ready) {
+    sent = std::max(sent, ready) + reduction_time(input, bucket);
+    shared = std::max(shared, sent) + shard_reduction_time(input, bucket);
+  };
   for (const TimedBucket& bucket : buckets) {
     into += copies_into(input, bucket);
     back += copies_back(input, bucket);
-    if (overlap) sent = std::max(sent, bucket.ready + into) + reduction_time(input, bucket);
+    if (overlap) reduce(bucket, bucket.ready + into);
   }
   if (!overlap) {
     sent = input.kind.backward + into;
     if (input.spec.count_micro_batches) sent += time_of(input, kCounts);
-    for (const TimedBucket& bucket : buckets) sent += reduction_time(input, bucket);
+    for (const TimedBucket& bucket : buckets) reduce(bucket, sent);
   }
-  return input.kind.forward + sent + back;
+  return input.kind.forward + std::max(sent, shared) + back;
 }
 
 namespace {
@@ -153,7 +168,9 @@ Seconds gathered_forward_time(const ScheduleInput& input) {
   const auto bytes = [&](std::size_t k) {
     return buckets[k].bytes / bytes_of(input.costs.gradient_dtype) * bytes_of(input.costs.parameter_dtype);
   };
-  const auto gather = [&](std::size_t k) { return time_of(input, {CollectiveKind::kAllGather, bytes(k)}); };
+  const auto gather = [&](std::size_t k) {
+    return time_of(input, {CollectiveKind::kAllGather, bytes(k), 1, sharers(input.spec)});
+  };
   Seconds computed = buckets.front().needed, gathered = gather(0);
   for (std::size_t k = 0; k < buckets.size(); ++k) {
     const bool last = k + 1 == buckets.size();
@@ -168,11 +185,27 @@ Seconds gathered_forward_time(const ScheduleInput& input) {
 
 }  // namespace
 
-/// (A - 1) t + S + O / N + T_ag: S = t + T_rs without overlap. With the gathers beside the first forward pass f:
-/// (A - 1) t + S + O / N + F - f.
+namespace {
+
+/// T_ag, over those who share a copy; or as many broadcasts as there are of them, of as many parts.
+Seconds parameters_time(const ScheduleInput& input) {
+  const Bytes parameters = input.costs.parameter_bytes(input.kind);
+  const int n = input.kind.shards;
+  if (input.spec.parameter_sync == ParameterSync::kBroadcast)
+    return n * time_of(input, {CollectiveKind::kBroadcast, parameters / n, 1, sharers(input.spec)}) + taken_time(input);
+  PlanRequest gather = parameter_gather(input);
+  gather.ranks = sharers(input.spec);
+  return time_of(input, gather) + taken_time(input);
+}
+
+}  // namespace
+
+/// (A - 1) t + S + O / n + T_ag, n those who share a copy: all, or in hybrid sharding those of a node, and then S = t +
+/// T_rs in the node + T_ar of the shard between nodes without overlap. With the gathers beside the first forward pass
+/// f: (A - 1) t + S + O / n + F - f.
 Seconds zero1_closed_form(const ScheduleInput& input) {
-  const Seconds gathers = input.spec.overlap_param_gather ? gathered_forward_time(input) - input.kind.forward
-                                                          : time_of(input, parameter_gather(input)) + taken_time(input);
+  const Seconds gathers =
+      input.spec.overlap_param_gather ? gathered_forward_time(input) - input.kind.forward : parameters_time(input);
   return (input.accumulation_steps - 1) * passes(input) + synchronized_micro_batch_time(input) +
          shard_optimizer_time(input) + gathers;
 }
@@ -184,7 +217,7 @@ Seconds zero2_closed_form(const ScheduleInput& input) {
   const Seconds S = synchronized_micro_batch_time(input);
   const int A = input.accumulation_steps;
   const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * S : (A - 1) * passes(input) + S;
-  return gradients + shard_optimizer_time(input) + time_of(input, parameter_gather(input)) + taken_time(input);
+  return gradients + shard_optimizer_time(input) + parameters_time(input);
 }
 
 struct Unit {

@@ -36,7 +36,9 @@ Seconds zero3_closed_form(const ScheduleInput& input);
 
 /// S, a micro-batch and the reduction of its gradients: forward, and c_last + copies back; bucket b has been sent at
 /// c_b = max(c_(b-1), ready_b) + T_b, ready_b counting the copies into the buckets up to b. Without overlap all are
-/// sent after the backward pass, and after the counts where those are asked for.
+/// sent after the backward pass, and after the counts where those are asked for. In hybrid sharding that is the
+/// reduce-scatter in a node, and a_b = max(a_(b-1), c_b) + A_b, with A_b the all-reduce of the bucket's shard between
+/// nodes; a_last then stands for c_last.
 Seconds synchronized_micro_batch_time(const ScheduleInput& input);
 /// T_r, a round of a communication lane: the all-reduce of the counts, reduce-scatter, the shard's optimizer,
 /// all-gather, and the copies of the states where there are any.
