@@ -10,9 +10,10 @@ namespace accosim {
 
 /// All zero for a single rank. Alone on the fabric it takes the sum of its terms.
 struct CollectiveCost {
-  Seconds latency;      ///< launch, all steps and the pipeline's filling, paid once before the bytes flow
-  Seconds intra;        ///< the bytes of all steps through the slowest node's inner links
-  Bytes edge_bytes;     ///< what each edge between neighbouring nodes carries, flags of LL and contention() included; 0 on one node
+  Seconds latency;   ///< launch, all steps and the pipeline's filling, paid once before the bytes flow
+  Seconds intra;     ///< the bytes of all steps through the slowest node's inner links
+  Bytes edge_bytes;  ///< what each edge between neighbouring nodes carries, flags of LL and contention() included; 0 on
+                     ///< one node
   Bytes sent_per_rank;  ///< mean over the ranks, payload only
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;

@@ -19,7 +19,8 @@ struct CollectiveQuery {
   Seconds offset{};           ///< what the source's way of timing adds
   bool back_to_back = false;  ///< launched one after another, which hides what a step waits before (IntraLink::start)
   std::optional<Algorithm> only{};  ///< the algorithm that the source forced
-  std::vector<NcclRelease> releases{};  ///< of NCCL that it may have been, where the source says none; else the cluster's
+  std::vector<NcclRelease>
+      releases{};  ///< of NCCL that it may have been, where the source says none; else the cluster's
 };
 
 /// The ring of its ranks: the first ranks of each of the first nodes.

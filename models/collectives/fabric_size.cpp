@@ -51,7 +51,8 @@ Seconds ring_crossings(const Cluster& cluster, const Ring& ring, double passes) 
 
 Seconds tree_crossings(const Cluster& cluster, const Ring& ring) {
   double out = 0;
-  for (double below = kLeaf; below < nodes_of(ring); below *= kLeaf) out += std::ceil(std::log2(nodes_of(ring) / below));
+  for (double below = kLeaf; below < nodes_of(ring); below *= kLeaf)
+    out += std::ceil(std::log2(nodes_of(ring) / below));
   return out == 0 ? Seconds{0} : 2 * 2 * out * slowest_switch(cluster, ring);
 }
 

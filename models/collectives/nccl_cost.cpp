@@ -47,11 +47,14 @@ struct Slowest {
   Seconds round_trip;
   double contention = 1;
   double turnaround = 0;
+  bool copies = false;    ///< threads of a host copy what is sent over sockets
   bool ll128_on = true;  ///< every link has LL128
   bool nvlink = true, switches = true;
   bool beside = true;     ///< adapters read the memory of GPUs behind their own PCIe switch
   bool amd = true;        ///< every host's CPU is AMD's
-  bool in_order = true;   ///< bytes arrive as they were sent; AWS's plugin allows nothing but Simple where they do not
+  /// AWS's plugin allows nothing but Simple where bytes may overtake each other; Google's guides for GPUDirect over TCP
+  /// say NCCL_PROTO=Simple.
+  bool simple_only = false;
   bool over_tcp = false;  ///< for which Google's guides turn NVLS off
 };
 
@@ -91,6 +94,7 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     all.adapters = std::min(all.adapters, adapters);
     all.threads = std::min<double>(all.threads, sending_threads(here, adapters));
     all.tree_threads = std::min(all.tree_threads, threads_of_tree(here, adapters));
+    all.copies = all.copies || (data_path(nics.kind) == DataPath::kCopied && nics.staging > BytesPerSecond{0});
     all.tree_host = std::min(all.tree_host, host_bandwidth(nics, threads_of_tree(here, adapters)));
     all.start = std::max(all.start, group.intra.start);
     all.launch = std::max(all.launch, group.intra.launch);
@@ -98,7 +102,8 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     all.net_hop = std::max(all.net_hop, nics.latency);
     all.message = std::max(all.message, nics.message);
     all.beside = all.beside && nics.beside_gpus && data_path(nics.kind) == DataPath::kDirect;
-    all.in_order = all.in_order && !(is_aws(nics.kind) && capability < 90 && cluster.nccl.minor >= 10);
+    all.simple_only = all.simple_only || (is_aws(nics.kind) && capability < 90 && cluster.nccl.minor >= 10) ||
+                      nics.kind == "tcpx";
     all.over_tcp = all.over_tcp || is_over_tcp(nics.kind);
     if (here > 1)
       take_inner(all, group, ring.gpus[i]);
@@ -184,6 +189,7 @@ StepLinks links_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicat
   links.adapters = std::min(all.adapters, communicator);
   links.threads = by_all_gpus(way.algorithm) ? all.here : is_tree(way.algorithm) ? all.tree_threads : all.threads;
   links.wire = 1 / all.contention * (way.algorithm == Algorithm::kTree ? std::min(edge, all.tree_host) : edge);
+  links.lines = all.copies ? links.threads : links.adapters;
   links.post = 2 * all.message;
   links.net_hop = all.net_hop + links.post + Seconds{kMicro * given.more_net_hop};
   links.flags = simple ? 1 : way.protocol == Protocol::kLl128 ? 16.0 / 15 : 2;
@@ -222,6 +228,7 @@ Pipeline tree_of(const NcclWay& way, const Slowest& all, int nodes) {
   tree.inner_steps = switched ? 2 : 2.0 * (all.here - 1) + (all.here > 1 ? 2 * levels : 0);
   tree.inner_passes = switched ? 1 : std::min(2, all.here - 1);
   tree.inner_hops = way.protocol == Protocol::kSimple ? 1 : 2;
+  tree.cut_through = way.protocol != Protocol::kSimple;
   return tree;
 }
 
@@ -268,6 +275,7 @@ StepTime time_of(CollectiveKind kind, const NcclWay& way, const StepLinks& links
     Pipeline chain;
     chain.inner_steps = ring.ranks - nodes;
     chain.net_steps = nodes - 1;
+    chain.cut_through = way.protocol != Protocol::kSimple;
     return pipeline_time(links, bytes, chain);
   }
   if (way.algorithm == Algorithm::kNvls) return nvls_time(all, bytes, ring.ranks);
@@ -292,7 +300,8 @@ Bytes edge_bytes(CollectiveKind kind, const NcclWay& way, Bytes bytes, const Rin
 
 /// Of the switches that its steps cross beyond the first.
 Seconds crossings(CollectiveKind kind, const NcclWay& way, const Cluster& cluster, const Ring& ring) {
-  if (way.algorithm == Algorithm::kRing) return ring_crossings(cluster, ring, kind == CollectiveKind::kAllReduce ? 2 : 1);
+  if (way.algorithm == Algorithm::kRing)
+    return ring_crossings(cluster, ring, kind == CollectiveKind::kAllReduce ? 2 : 1);
   return tree_crossings(cluster, ring);
 }
 
@@ -316,23 +325,30 @@ int channels_of_all(const Cluster& cluster, const Ring& ring) {
   return channels > 0 ? channels : kUsual;
 }
 
-}  // namespace
-
-NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring) {
-  const Slowest all = slowest_of(cluster, ring);
+/// What is asked of a cluster and a ring more than once for a price.
+struct Sight {
+  Slowest all;
+  int channels;  ///< of the communicator
   NcclCommunicator c;
+};
+
+Sight sight_of(const Cluster& cluster, const Ring& ring) {
+  Sight sight{slowest_of(cluster, ring), channels_of_all(cluster, ring), {}};
+  const Slowest& all = sight.all;
+  NcclCommunicator& c = sight.c;
   c.version = cluster.nccl;
   c.capability = all.capability;
   c.amd = all.amd;
   c.ranks = ring.ranks;
   c.nodes = static_cast<int>(ring.node.size());
   c.nvlink = all.nvlink;
+  const double links = kNvlinkCounted * all.board.value / kGB;
   if (c.nodes == 1) {
-    c.channels = std::max(1, channels_of_all(cluster, ring) / 2);  // NCCL doubles what its search finds
-    c.intra = c.inter = kNvlinkCounted * all.board.value / kGB / c.channels;
+    c.channels = std::max(1, sight.channels / 2);  // NCCL doubles what its search finds
+    c.intra = c.inter = links / c.channels;
     c.ll128 = all.nvlink && all.ll128_on;
-    if (all.nvls_rate > BytesPerSecond{0}) find_nvls(c, ring.ranks, kNvlinkCounted * all.board.value / kGB);
-    return c;
+    if (all.nvls_rate > BytesPerSecond{0}) find_nvls(c, ring.ranks, links);
+    return sight;
   }
   const NcclGraphs graphs = graphs_between(cluster, ring);
   c.channels = graphs.ring.channels;
@@ -342,10 +358,13 @@ NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring) {
   c.tree_inter = graphs.tree.inter;
   c.ll128 = all.beside && all.nvlink && all.ll128_on;
   c.collnet = cluster.collnet;
-  if (all.nvls_rate > BytesPerSecond{0} && !all.over_tcp && all.here > 1)
-    c.nvls = kNvlinkCounted * all.board.value / kGB;
-  return c;
+  if (all.nvls_rate > BytesPerSecond{0} && !all.over_tcp && all.here > 1) c.nvls = links;
+  return sight;
 }
+
+}  // namespace
+
+NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring) { return sight_of(cluster, ring).c; }
 
 namespace {
 
@@ -362,19 +381,17 @@ bool is_called(const char* name, const std::string& in_lower_case) {
                     [](char lower, char c) { return lower == std::tolower(static_cast<unsigned char>(c)); });
 }
 
-}  // namespace
-
-std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
-                               std::optional<Algorithm> only) {
-  const Slowest all = slowest_of(cluster, ring);
-  const NcclCommunicator c = communicator_of(cluster, ring);
+std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const Sight& sight,
+                             std::optional<Algorithm> only) {
+  const Slowest& all = sight.all;
+  const NcclCommunicator& c = sight.c;
   std::vector<NcclWay> ways;
   for (const Algorithm algorithm : {Algorithm::kTree, Algorithm::kRing, Algorithm::kCollNet, Algorithm::kNvls,
                                     Algorithm::kNvlsTree, Algorithm::kPat})
     for (const Protocol protocol : {Protocol::kLowLatency, Protocol::kLl128, Protocol::kSimple})
       if (nccl_estimate(c, kind, algorithm, protocol).bandwidth > 0) ways.push_back({algorithm, protocol});
   if (all.ll == 0) keep(ways, [](const NcclWay& way) { return way.protocol == Protocol::kSimple; });
-  if (!all.in_order) keep(ways, [](const NcclWay& way) { return way.protocol == Protocol::kSimple; });
+  if (all.simple_only) keep(ways, [](const NcclWay& way) { return way.protocol == Protocol::kSimple; });
   if (only) keep(ways, [&](const NcclWay& way) { return way.algorithm == *only; });
   if (cluster.tuner != Tuner::kForced) return ways;
   const ForcedWay& forced = cluster.forced;
@@ -385,21 +402,19 @@ std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, cons
   return ways;
 }
 
-NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const NcclWay& way) {
-  const Slowest all = slowest_of(cluster, ring);
-  const int communicator = channels_of_all(cluster, ring);
-  const int channels = std::max(1, channels_of(kind, bytes, ring.ranks, way.algorithm, way.protocol, communicator));
-  return {links_of(kind, way, communicator_of(cluster, ring), all, bytes, communicator, channels,
-                   edge_bandwidth(kind, cluster, ring)),
-          all.start + launch_of(way, all)};
+NcclSteps steps_of(CollectiveKind kind, Bytes bytes, const Sight& sight, const Ring& ring, const NcclWay& way,
+                   BytesPerSecond edge) {
+  const int channels = std::max(1, channels_of(kind, bytes, ring.ranks, way.algorithm, way.protocol, sight.channels));
+  return {links_of(kind, way, sight.c, sight.all, bytes, sight.channels, channels, edge),
+          sight.all.start + launch_of(way, sight.all)};
 }
 
-CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                         const NcclWay& way) {
-  const Slowest all = slowest_of(cluster, ring);
-  const int communicator = channels_of_all(cluster, ring);
+CollectiveCost cost_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const Sight& sight,
+                       const NcclWay& way) {
+  const Slowest& all = sight.all;
+  const int communicator = sight.channels;
   const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
-  const NcclSteps steps = nccl_steps(kind, bytes, cluster, ring, way);
+  const NcclSteps steps = steps_of(kind, bytes, sight, ring, way, edge);
   const StepLinks& links = steps.links;
   const StepTime time = time_of(kind, way, links, bytes, all, ring);
   CollectiveCost cost;
@@ -431,22 +446,38 @@ CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluste
   return cost;
 }
 
+}  // namespace
+
+std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
+                               std::optional<Algorithm> only) {
+  return ways_of(kind, cluster, sight_of(cluster, ring), only);
+}
+
+NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const NcclWay& way) {
+  return steps_of(kind, bytes, sight_of(cluster, ring), ring, way, edge_bandwidth(kind, cluster, ring));
+}
+
+CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                         const NcclWay& way) {
+  return cost_of(kind, bytes, cluster, ring, sight_of(cluster, ring), way);
+}
+
 CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                          std::optional<Algorithm> only) {
-  const std::vector<NcclWay> ways = nccl_ways(kind, cluster, ring, only);
+  const Sight sight = sight_of(cluster, ring);
+  const std::vector<NcclWay> ways = ways_of(kind, cluster, sight, only);
   if (cluster.tuner != Tuner::kFastest) {
-    const NcclCommunicator c = communicator_of(cluster, ring);
-    NcclWay way = nccl_choice(c, kind, bytes, ways);
+    NcclWay way = nccl_choice(sight.c, kind, bytes, ways);
     if (cluster.tuner == Tuner::kAws && !only)
-      if (const std::optional<NcclWay> chosen = aws_choice(c, kind, bytes);
+      if (const std::optional<NcclWay> chosen = aws_choice(sight.c, kind, bytes);
           chosen && std::find(ways.begin(), ways.end(), *chosen) != ways.end())
         way = *chosen;
-    return nccl_cost(kind, bytes, cluster, ring, way);
+    return cost_of(kind, bytes, cluster, ring, sight, way);
   }
   CollectiveCost best;
   Seconds least{std::numeric_limits<double>::infinity()};
   for (const NcclWay& way : ways) {
-    const CollectiveCost cost = nccl_cost(kind, bytes, cluster, ring, way);
+    const CollectiveCost cost = cost_of(kind, bytes, cluster, ring, sight, way);
     const Seconds time = collective_time(kind, cost, cluster, ring);
     if (time < least) least = time, best = cost;
   }

@@ -95,7 +95,7 @@ int sending_threads(int gpus, int adapters) { return std::max(1, std::min(gpus, 
 
 BytesPerSecond host_bandwidth(const Nics& nics, double threads) {
   if (nics.staging <= BytesPerSecond{0}) return BytesPerSecond{std::numeric_limits<double>::infinity()};
-  return (data_path(nics.kind) == DataPath::kSockets ? threads : 1.0) / 2 * nics.staging;
+  return (data_path(nics.kind) == DataPath::kCopied ? threads : 1.0) / 2 * nics.staging;
 }
 
 namespace {

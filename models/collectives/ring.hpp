@@ -14,10 +14,18 @@ namespace accosim {
 
 /// Besides collectives: send_recv, in which every rank sends to the next and receives from the one before, and send,
 /// one rank to another.
-enum class CollectiveKind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kAllToAll, kSendRecv, kSend };
+enum class CollectiveKind : std::uint8_t {
+  kAllReduce,
+  kReduceScatter,
+  kAllGather,
+  kBroadcast,
+  kAllToAll,
+  kSendRecv,
+  kSend
+};
 template <>
-inline constexpr const char* kNames<CollectiveKind>[] = {"all_reduce", "reduce_scatter", "all_gather",
-                                                         "broadcast",  "all_to_all",     "send_recv",  "send"};
+inline constexpr const char* kNames<CollectiveKind>[] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast",
+                                                         "all_to_all", "send_recv",      "send"};
 
 enum class Algorithm : std::uint8_t { kRing, kTree, kNvls, kNvlsTree, kPat, kCollNet, kExchange };
 template <>

@@ -126,9 +126,11 @@ StepTime pipeline_time(const StepLinks& links, Bytes bytes, const Pipeline& pipe
   const Bytes rest = std::max(Bytes{0}, part - full * links.chunk);
   StepTime time{net_hops(links, pipeline.net_steps), m, full + (rest > Bytes{0} ? 1 : 0),
                 pipeline.inner_steps + pipeline.net_steps, pipeline.net_steps};
-  time.terms.inside =
-      pipeline.inner_steps * links.inner_hop + (pipeline.inner_steps + pipeline.net_steps) * inside(links, m);
-  time.terms.wire = pipeline.net_steps * links.flags * m / wire_of_channel(links);
+  const double moves = pipeline.cut_through ? pipeline.net_steps + (pipeline.inner_steps > 0 ? 1 : 0)
+                                            : pipeline.inner_steps + pipeline.net_steps;
+  time.terms.inside = pipeline.inner_steps * links.inner_hop + moves * inside(links, m);
+  const double in_turn = std::max(1.0, links.channels / links.lines);
+  time.terms.wire = (pipeline.net_steps + in_turn - 1) / in_turn * links.flags * m / wire_of_channel(links);
   add_further(time.terms, full - 1, links, m, pipeline);
   if (rest > Bytes{0}) add_further(time.terms, 1, links, rest, pipeline);
   return time;

@@ -14,6 +14,7 @@ namespace accosim {
 struct StepLinks {
   int channels = 1;       ///< that carry the collective
   int adapters = 1;       ///< of a node, that they are spread over
+  double lines = 1;    ///< of a node that channels take turns on: its adapters, or its host's threads where these copy
   double threads = 1;     ///< of a node's host, that serve its connections to others, by the work of the busiest
   Seconds inner_hop;      ///< of a step to a neighbour in the node, whatever it carries
   BytesPerSecond inner;   ///< what a channel moves inside a node; 0: no link there is used
@@ -83,10 +84,12 @@ struct Pipeline {
   double wire_passes = 1;                 ///< how often a chunk leaves a node, and is a message of its threads
   double inner_passes = 1;                ///< how often a rank moves it
   double inner_hops = 1;                  ///< how often it does so one after the other
+  bool cut_through = false;  ///< a rank passes on what has come of a chunk: LL and LL128, whose every line has its flag
 };
 
 /// Chunks follow each other through trees and chains: the first takes all steps, each further one as long as the
-/// busiest place needs for it, or as a slot is away. The last one is what is left of the bytes.
+/// busiest place needs for it, or as a slot is away. Channels that share an adapter send in turn, so the first chunk of
+/// the last of them is behind by what the others sent, once. The last one is what is left of the bytes.
 StepTime pipeline_time(const StepLinks& links, Bytes bytes, const Pipeline& pipeline);
 
 /// Steps between nodes on the longest way of a chunk around a ring of `nodes` nodes with `here` ranks each: of an

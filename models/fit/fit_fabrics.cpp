@@ -22,10 +22,9 @@ constexpr double kEffective = 4, kScale = 0.6;
 /// with LL is 2.7 to 5 us; software adds tens of us.
 enum Centre { kShare, kDirect, kSoftware, kMessage, kStaged, kCopied, kCollisions, kCentres };
 const std::vector<Parameter>& centres() {
-  static const std::vector<Parameter> kAll = {{0.92, 0.05, 0.05, 1},     {2.5e-6, 0.15, 1e-7, 5e-3},
-                                              {20e-6, 0.15, 1e-7, 5e-3}, {1e-6, 0.15, 1e-8, 1e-3},
-                                              {12e9, 0.5, 1e7, 1e12},    {3e9, 0.3, 1e7, 1e12},
-                                              {0.05, 0.7, 1e-4, 1}};
+  static const std::vector<Parameter> kAll = {
+      {0.92, 0.05, 0.05, 1},  {2.5e-6, 0.15, 1e-7, 5e-3}, {20e-6, 0.15, 1e-7, 5e-3}, {1e-6, 0.15, 1e-8, 1e-3},
+      {12e9, 0.5, 1e7, 1e12}, {3e9, 0.3, 1e7, 1e12},      {0.05, 0.7, 1e-4, 1}};
   return kAll;
 }
 
@@ -33,7 +32,7 @@ const std::vector<Parameter>& centres() {
 enum Deviation { kOfShare, kOfLatency, kOfMessage, kOfStaging, kDeviations };
 const std::vector<Parameter>& deviations() {
   static const std::vector<Parameter> kAll = {
-      {1, 0.1, 0.1, 10}, {1, 0.5, 1e-3, 1e3}, {1, 0.3, 1e-3, 1e3}, {1, 0.5, 1e-3, 1e3}};
+      {1, 0.1, 0.1, 10}, {1, 1, 1e-3, 1e3}, {1, 0.8, 1e-3, 1e3}, {1, 0.5, 1e-3, 1e3}};
   return kAll;
 }
 

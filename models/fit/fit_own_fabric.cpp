@@ -198,8 +198,7 @@ class Fit {
     std::vector<std::pair<CollectiveKind, Bytes>> all;
     std::set<CollectiveKind> kinds;
     for (const LinkSample& sample : samples_)
-      if (!is_exchange(sample.kind))
-        kinds.insert(sample.kind);
+      if (!is_exchange(sample.kind)) kinds.insert(sample.kind);
     for (const CollectiveKind kind : kinds)
       for (const double bytes : {kMiB, 25 * kMiB, 1024 * kMiB}) all.emplace_back(kind, Bytes{bytes});
     return all;

@@ -31,6 +31,7 @@ LinkSample light(const MeasuredCollective& measured) {
   sample.time = measured.time;
   sample.only = query.only;
   sample.source = measured.source;
+  sample.trust = measured.trust;
   sample.cluster.name = query.cluster->name;
   sample.cluster.fabric = query.cluster->fabric;
   const std::vector<NcclRelease>& releases = query.releases;
@@ -64,7 +65,7 @@ void weigh_series(LinkSamples& samples, double effective, double scale) {
   std::map<Series, int> count;
   for (const LinkSample& sample : samples) ++count[series_of(sample)];
   for (LinkSample& sample : samples)
-    sample.weight = scale * std::sqrt(std::min(1.0, effective / count.at(series_of(sample))));
+    sample.weight = scale * std::sqrt(sample.trust * std::min(1.0, effective / count.at(series_of(sample))));
 }
 
 void set_evidence(LinkFit& fit, const LinkSamples& samples, const std::vector<double>& errors) {

@@ -19,6 +19,7 @@ struct MeasuredCollective {
   CollectiveQuery query;
   Seconds time;
   std::optional<NcclRelease> nccl{};  ///< that it was measured with, where that is said
+  double trust = 1;  ///< what it counts beside another: half where its source is noisy or says too little
 };
 
 struct LinkFit {
@@ -44,6 +45,7 @@ struct LinkSample {
   bool back_to_back = false;
   std::optional<Algorithm> only;
   std::string source;
+  double trust = 1;   ///< MeasuredCollective::trust
   double weight = 1;  ///< its residual is multiplied by it
 
   double log_ratio() const;  ///< log(predicted / measured)
@@ -53,7 +55,7 @@ using LinkSamples = std::vector<LinkSample>;
 LinkSample light(const MeasuredCollective& measured);
 
 /// Sizes of one collective on one cluster err together, so they count as no more than `effective` samples that do not:
-/// sets weights of scale x sqrt(min(1, effective / samples of the series)).
+/// sets weights of scale x sqrt(trust x min(1, effective / samples of the series)).
 void weigh_series(LinkSamples& samples, double effective, double scale);
 
 /// What a fit says of the samples it rests on: their sizes, sources and errors. `errors`: log(predicted / measured) of

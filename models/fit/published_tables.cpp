@@ -124,7 +124,7 @@ struct CollectiveTable {
   bool leave_out_misaligned = false;
   bool back_to_back = false;
   std::vector<NcclRelease> releases;  ///< that it may have been
-  std::string algorithm;  ///< "any", or the one that was forced
+  std::string algorithm;              ///< "any", or the one that was forced
 };
 
 CollectiveTable read_collective_table(ObjectReader& reader, PublishedFile& file) {
@@ -134,7 +134,8 @@ CollectiveTable read_collective_table(ObjectReader& reader, PublishedFile& file)
   table.back_to_back = reader.boolean("back_to_back", false);
   for (const std::string& text : read_texts(reader, "releases")) {
     const std::optional<NcclRelease> release = nccl_release(text);
-    if (!release) reader.fail("releases", fmt::format("{} is no release of NCCL; write some like \"2.18\"", in_quotes(text)));
+    if (!release)
+      reader.fail("releases", fmt::format("{} is no release of NCCL; write some like \"2.18\"", in_quotes(text)));
     if (release) table.releases.push_back(*release);
   }
   std::sort(table.releases.begin(), table.releases.end());

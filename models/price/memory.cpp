@@ -73,8 +73,7 @@ Sizes sizes_of(const MemoryInput& input) {
   }
   z.before.push_back(z.parameters);
   z.shard = std::ceil(shard_of(z.parameters, input.shards));  // the flat buffer is padded to equal shards
-  if (spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy)
-    z.owned = largest_share(input.layers, input.shards);
+  if (has_whole_tensors(spec)) z.owned = largest_share(input.layers, input.shards);
   z.param = bytes_of(spec.parameter_dtype);
   z.grad = bytes_of(spec.gradient_dtype);
   z.reduce = bytes_of(spec.reduce_dtype);
@@ -111,7 +110,7 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   moment.add_lasting(MemoryUse::kParameters, z.parameters * z.param);
   moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z, l, z.layers.size())) * z.grad, flat);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
-  const double owned = spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy ? z.owned : z.shard;
+  const double owned = has_whole_tensors(spec) ? z.owned : z.shard;
   moment.add_lasting(MemoryUse::kOptimizerStates,
                      (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
   if (traits.delayed) {

@@ -83,11 +83,11 @@ constexpr Traits kTraits[] = {
     {"infiniband_host", DataPath::kStaged, false, false, false, false, false, 130},
     {"omnipath", DataPath::kStaged, false, false, false, false, false, 110},
     {"slingshot", DataPath::kDirect, false, false, false, false, true, 350},
-    {"efa", DataPath::kStaged, false, true, false, true, true, 500},
+    {"efa", DataPath::kCopied, false, true, false, true, true, 500},
     {"efa_rdma", DataPath::kDirect, false, true, true, true, true, 500},
     {"tcpx", DataPath::kDirect, true, true, false, false, true, 500},
-    {"tcp", DataPath::kSockets, true, true, false, false, true, 500},
-    {kOwnRings, DataPath::kSockets, true, false, false, false, false, 500},
+    {"tcp", DataPath::kCopied, true, true, false, false, true, 500},
+    {kOwnRings, DataPath::kCopied, true, false, false, false, false, 500},
 };
 
 /// A plain network, which no file can name, is direct and nothing else.

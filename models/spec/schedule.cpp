@@ -4,6 +4,11 @@
 
 namespace accosim {
 
+bool has_whole_tensors(const ScheduleSpec& spec) {
+  return spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy ||
+         spec.parameter_sync == ParameterSync::kBroadcast;
+}
+
 bool has_bucket_copies(const ScheduleSpec& spec) {
   const bool one_buffer = spec.overlap == Overlap::kNone && spec.buckets == Buckets::kWhole;
   return !spec.gradient_as_bucket_view && !one_buffer;

@@ -98,6 +98,8 @@ struct ScheduleSpec {
 
 /// What an element of parameters, gradients and states may be stored in.
 std::vector<Dtype> stored_dtypes();
+/// Whether the owners of a sharded optimizer have whole tensors, not equal parts of a flat buffer.
+bool has_whole_tensors(const ScheduleSpec& spec);
 /// Whether gradients are copied into buckets beside them. Those that are reduced in one piece after the backward pass
 /// lie in one buffer.
 bool has_bucket_copies(const ScheduleSpec& spec);

@@ -18,6 +18,10 @@ bool is_of(const KernelFit& fit, const KernelSample& sample, const Device& devic
 }
 
 bool between_nodes(const MeasuredCollective& measured) { return measured.query.nodes > 1; }
+MeasuredCollective sample_of(const PublishedCase& one, const std::string& publisher) {
+  constexpr double kLess = 0.5;
+  return {publisher, one.collective, Seconds{one.measured}, {}, one.trust == 'B' ? kLess : 1};
+}
 const NodeGroup& first_group(const MeasuredCollective& measured) { return measured.query.cluster->nodes.front(); }
 
 }  // namespace
@@ -28,7 +32,7 @@ std::vector<MeasuredCollective> measured_collectives(const Published& published,
   for (const PublishedCase& one : published.cases) {
     if (one.asked != Asked::kCollectiveTime || !one.scored()) continue;
     const std::string& publisher = publishers.at(one.source);
-    if (!left_out.holds(publisher, one.device)) samples.push_back({publisher, one.collective, Seconds{one.measured}});
+    if (!left_out.holds(publisher, one.device)) samples.push_back(sample_of(one, publisher));
   }
   return samples;
 }
@@ -42,7 +46,7 @@ Refits::Refits(const Published& published) {
     if (one.asked == Asked::kKernelTime && one.in_fits)
       kernels_.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
     if (one.asked == Asked::kCollectiveTime)
-      collectives_.push_back({one.device, {publisher, one.collective, Seconds{one.measured}}});
+      collectives_.push_back({one.device, sample_of(one, publisher)});
     if (is_step_sample(one)) step_cases_.push_back({publisher, one.device});
   }
 }

@@ -18,14 +18,9 @@ bool is_sharded(const ScheduleInput& input) {
   return input.spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
 }
 
-/// The rank with the most elements is the last to step, and no broadcast ends before every rank has joined it.
-Seconds owner_optimizer_time(const ScheduleInput& input) {
-  return optimizer_time(input.costs, largest_share(input.kind.layers, input.kind.shards), input.kind.device);
-}
-
 void add_sharded_optimizer(ProgramBuilder& program, const RuleInput& input, OpRef ready) {
   add_parameters(program, input,
-                 program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, owner_optimizer_time(input), {ready}));
+                 program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input), {ready}));
 }
 
 // PyTorch flattens buffers for their broadcast into pieces of this size (nn/parallel/distributed.py,

@@ -57,7 +57,8 @@ Body body_of(const ScheduleSpec& spec, const RankKind& kind);
 inline constexpr int kComputeLane = 0;
 inline constexpr int kCommunicationLane = 1;
 
-/// The optimizer on one rank's shard, and on all parameters.
+/// The optimizer on one rank's shard (of whole tensors the largest: its owner is the last to step, and no broadcast
+/// ends before every rank has joined it), and on all parameters.
 Seconds shard_optimizer_time(const ScheduleInput& input);
 Seconds full_optimizer_time(const ScheduleInput& input);
 

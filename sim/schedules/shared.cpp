@@ -14,7 +14,9 @@ namespace accosim {
 
 Seconds shard_optimizer_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return optimizer_time(costs, shard_of(input.kind.parameters, input.kind.shards), input.kind.device);
+  const double share = has_whole_tensors(input.spec) ? largest_share(input.kind.layers, input.kind.shards)
+                                                     : shard_of(input.kind.parameters, input.kind.shards);
+  return optimizer_time(costs, share, input.kind.device);
 }
 
 Seconds full_optimizer_time(const ScheduleInput& input) {
@@ -51,11 +53,21 @@ std::vector<PlanRequest> tensor_broadcasts(const ScheduleInput& input) {
   return requests;
 }
 
-/// One after the other. Parts are equal, so a broadcast of each is one request.
+/// Owners have whole tensors, and each sends what it has in one piece (InternEvo, hybrid_zero_optim.py; FairScale,
+/// optim/oss.py); a rank that has none sends nothing.
+std::vector<PlanRequest> part_broadcasts(const ScheduleInput& input) {
+  std::vector<PlanRequest> requests;
+  const std::vector<double> shares = zero_redundancy_shares(tensors_of(input.kind.layers), input.kind.shards);
+  for (const auto& [elements, count] : tensor_sizes(shares))
+    if (elements > 0)
+      requests.push_back({CollectiveKind::kBroadcast, count * elements * bytes_of(input.costs.parameter_dtype), count});
+  return requests;
+}
+
+/// One after the other; those of equal size are one request.
 std::vector<PlanRequest> parameter_messages(const ScheduleInput& input) {
   if (input.spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy) return tensor_broadcasts(input);
-  if (input.spec.parameter_sync == ParameterSync::kBroadcast)
-    return {{CollectiveKind::kBroadcast, input.costs.parameter_bytes(input.kind), input.kind.shards}};
+  if (input.spec.parameter_sync == ParameterSync::kBroadcast) return part_broadcasts(input);
   return {parameter_gather(input)};
 }
 
