@@ -36,14 +36,16 @@ int communicator_channels(const Cluster& cluster, const Ring& ring) {
 
 int network_channels(const Cluster& cluster, const Ring& ring) {
   int capability = std::numeric_limits<int>::max(), said = capability;
+  bool all_say = true;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
     const NodeGroup& group = group_of(cluster, ring, i);
     if (group.nics.kind == kOwnRings) return 1;
     capability = std::min(capability, capability_of(group));
+    all_say = all_say && group.nics.channels > 0;
     if (group.nics.channels > 0) said = std::min(said, group.nics.channels * adapters_of(group, ring.gpus[i]));
   }
-  if (said < std::numeric_limits<int>::max()) return said;
-  return channels_between(graphs_between(cluster, ring).ring, capability, cluster.nccl.minor);
+  if (all_say) return said;
+  return std::min(said, channels_between(graphs_between(cluster, ring).ring, capability, cluster.nccl.minor));
 }
 
 int channels_of(CollectiveKind kind, Bytes bytes, int ranks, Algorithm algorithm, Protocol protocol, int channels) {

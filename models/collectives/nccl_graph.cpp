@@ -38,7 +38,10 @@ int that_fit(const NcclNode& node, double speed) {
   // Before Ampere what a GPU receives takes an eighth more of what it sends.
   if (node.capability < 80)
     by_gpus = std::max(node.gpus / 2 * times(node.slot, sent), node.gpus * times(node.slot, sent + speed / 8));
-  const double by_adapters = node.adapters * std::min(times(node.adapter, whole), times(node.slot, sent));
+  double of_adapter = std::min(times(node.adapter, whole), times(node.slot, sent));
+  // Up to 2.17 its budget of steps ended before it had tried two of an adapter for eight GPUs.
+  if (node.minor < 18 && node.gpus > 4) of_adapter = std::min(of_adapter, 1.0);
+  const double by_adapters = node.adapters * of_adapter;
   return static_cast<int>(std::min({by_adapters, by_gpus, times(inside_of(node), speed),
                                     1.0 * (node.minor < 25 ? kMostChannels : 2 * kMostChannels)}));
 }

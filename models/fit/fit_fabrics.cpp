@@ -149,9 +149,8 @@ LinkFit fit_of(const std::string& kind, const LinkSamples& samples, const Prior&
 }  // namespace
 
 double growth_beyond(const std::string& kind) {
-  constexpr double kModel = 0.05, kCollisions = 0.1;
-  const bool hashed = kind == "roce" || kind == "tcp" || kind == "tcpx";
-  return hashed ? std::hypot(kModel, kCollisions) : kModel;
+  constexpr double kModel = 0.05, kCollisions = 0.05;
+  return is_hashed(kind) ? std::hypot(kModel, kCollisions) : kModel;
 }
 
 std::vector<LinkFit> fit_fabrics(const LinkSamples& samples) {

@@ -16,8 +16,8 @@ namespace accosim {
 std::vector<LinkFit> fit_fabrics(const LinkSamples& samples);
 
 /// LinkQuality::growth of a kind: what the model errs by more with each doubling of the nodes, and where switches hash
-/// flows to ways what their collisions may add: the greatest load of as many flows as ways grows by a tenth with each
-/// doubling, all of which or nothing of which may be seen. Both are assumed, not measured.
+/// flows to links what their collisions may be more or less than in the mean (contention()): the greatest load of as
+/// many flows as links grows by a tenth with each doubling. Both are assumed, not measured.
 double growth_beyond(const std::string& kind);
 
 }  // namespace accosim

@@ -22,6 +22,9 @@ struct MeasuredCollective {
   double trust = 1;  ///< what it counts beside another: half where its source is noisy or says too little
 };
 
+/// Of a published case's trust: A counts 1, B half.
+inline double weight_of(char trust) { return trust == 'B' ? 0.5 : 1; }
+
 struct LinkFit {
   bool between_nodes = false;
   IntraLink intra;  ///< the fitted kind and its constants, for links inside nodes; bandwidth and links are not set

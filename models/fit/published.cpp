@@ -180,10 +180,12 @@ std::string read_simulated(ObjectReader& top) {
 
 void read_training_cases(ObjectReader& top, PublishedFile& file) {
   top.find("scenarios");
+  const bool in_fits = top.boolean("in_fits", true);
   const std::vector<JsonValue*> list = list_of(top, "cases");
   for (std::size_t i = 0; i < list.size(); ++i) {
     ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
     PublishedCase one = read_case(reader, file, kTrainingGroup);
+    one.in_fits = in_fits;
     if (!one.not_expressible.empty()) {
       reader.finish();
       add_case(file, std::move(one), list[i]->origin, reader.pointer());

@@ -77,7 +77,7 @@ struct PublishedCase {
   /// Measured by accocal, with the device's constants fitted to the same document. So no fit to published data may use
   /// it, and it is not predicted again when something is left out of those fits.
   bool by_us = false;
-  bool in_fits = true;  ///< of a kernel: whether fits may use it
+  bool in_fits = true;  ///< of a kernel or a training step: whether fits may use it
   Asked asked = Asked::kNothing;
   double measured = 0;                       ///< in the unit of `asked`
   std::shared_ptr<const Scenario> scenario;  ///< of all but collectives and kernels

@@ -126,7 +126,7 @@ void read_path(ObjectReader& reader, Nics& nics) {
   nics.beside_gpus = is_beside_gpus(nics.kind);
   if (reader.good("kind") && nics.kind == kOwnRings) {
     for (const char* key : {"channels", "path", "slot"})
-      if (reader.has(key)) reader.fail(key, "is NCCL's, and accocal's own rings have none; leave it out");
+      if (reader.has(key)) reader.fail(key, "are NCCL's concern, and accocal's own rings have none; leave it out");
     return;
   }
   if (reader.has("channels")) nics.channels = reader.integer("channels", 1, kMostChannels);

@@ -19,8 +19,7 @@ bool is_of(const KernelFit& fit, const KernelSample& sample, const Device& devic
 
 bool between_nodes(const MeasuredCollective& measured) { return measured.query.nodes > 1; }
 MeasuredCollective sample_of(const PublishedCase& one, const std::string& publisher) {
-  constexpr double kLess = 0.5;
-  return {publisher, one.collective, Seconds{one.measured}, {}, one.trust == 'B' ? kLess : 1};
+  return {publisher, one.collective, Seconds{one.measured}, {}, weight_of(one.trust)};
 }
 const NodeGroup& first_group(const MeasuredCollective& measured) { return measured.query.cluster->nodes.front(); }
 
@@ -45,8 +44,7 @@ Refits::Refits(const Published& published) {
     if (!one.scored()) continue;
     if (one.asked == Asked::kKernelTime && one.in_fits)
       kernels_.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
-    if (one.asked == Asked::kCollectiveTime)
-      collectives_.push_back({one.device, sample_of(one, publisher)});
+    if (one.asked == Asked::kCollectiveTime) collectives_.push_back({one.device, sample_of(one, publisher)});
     if (is_step_sample(one)) step_cases_.push_back({publisher, one.device});
   }
 }

@@ -141,7 +141,7 @@ TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
   std::vector<MeasuredCollective> samples;
   for (const PublishedCase& one : published.cases)
     if (one.asked == Asked::kCollectiveTime && one.scored())
-      samples.push_back({one.source, one.collective, Seconds{one.measured}});
+      samples.push_back({one.source, one.collective, Seconds{one.measured}, {}, weight_of(one.trust)});
   const std::vector<LinkFit> fits = fit_collectives(samples, {}, CrossValidation::kNo);
   EXPECT_GE(fits.size(), 11u);
   const auto near = [](double fitted, double shipped, const std::string& what) {
