@@ -16,6 +16,9 @@ namespace accosim {
 /// is taken to be AMD's with Ampere GPUs and Intel's otherwise.
 NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring);
 
+/// What NCCL takes one thread block to move inside a node, of the slowest GPU.
+BytesPerSecond block_rate(const Cluster& cluster, const Ring& ring);
+
 /// The ways that NCCL has, those of `only` where that is one of them. LL128 where the
 /// GPUs of a node are joined by NVLink and the adapters reach them directly. NVLSTree, PAT and CollNet where release,
 /// GPUs and cluster have them.
