@@ -28,7 +28,8 @@ double cost_of(const std::vector<double>& residuals, const Parameters& at, const
   return cost;
 }
 
-Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& all, const Parameters& start) {
+Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& all, const Parameters& start,
+                    const Slopes& slopes) {
   const auto n = static_cast<Eigen::Index>(all.size());
   Parameters at = start;
   if (start.empty())
@@ -44,10 +45,13 @@ Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& al
   for (int iteration = 0; iteration < 60; ++iteration) {
     Eigen::MatrixXd J(r.size(), n);
     Eigen::VectorXd prior(n), pull(n);
+    const std::vector<std::vector<double>> known = slopes ? slopes(at) : std::vector<std::vector<double>>(all.size());
     for (Eigen::Index j = 0; j < n; ++j) {
       const std::size_t i = static_cast<std::size_t>(j);
-      constexpr double kStep = 2e-3;
-      J.col(j) = (vector_of(residuals(moved(at, i, kStep))) - vector_of(residuals(moved(at, i, -kStep)))) / (2 * kStep);
+      J.col(j) = slopes ? vector_of(known[i])
+                        : (vector_of(residuals(moved(at, i, kDerivativeStep))) -
+                           vector_of(residuals(moved(at, i, -kDerivativeStep)))) /
+                              (2 * kDerivativeStep);
       const double stiffness = all[i].freedom > 0 ? kExpectedNoise / all[i].freedom : 0;
       prior[j] = stiffness * stiffness;
       pull[j] = prior[j] * std::log(at[i] / all[i].usual);

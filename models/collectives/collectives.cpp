@@ -1,7 +1,8 @@
 // Costs of exchanges, of accocal's own rings and of plain networks; the rest is NCCL's (nccl_cost.hpp). The latency
 // counts steps as NCCL's tuner does (src/graph/tuning.cc), the bytes are those of the ring algorithm (Patarasu and Yuan
 // 2009). An exchange is a pipeline that fills: a message of time T cut in k pieces, each with an overhead d, on p
-// stages takes (T/k + d)(k + p), at the best k T + 2 sqrt(p d T) + p d; `chunk` stands for p d.
+// stages takes (T/k + d)(k + p), at the best k T + 2 sqrt(p d T) + p d; `chunk` stands for p d. What thread blocks move
+// of it, and what a further receiver adds, was measured on all boards alike.
 #include "models/collectives/collectives.hpp"
 
 #include <algorithm>
@@ -30,8 +31,10 @@ struct Path {
   BytesPerSecond pair, exchange;  ///< to one neighbour, and of all pairs at once
   double ll_latency = 0;          ///< over NCCL's own
   BytesPerSecond ll;              ///< of LL to all; 0: a link does not have it
-  Seconds apart;                  ///< what a step to another node group takes more, where groups are apart
-  int edges_apart = 0;            ///< of the ring, that lead to another such group
+  BytesPerSecond block;           ///< what NCCL takes a thread block to move; 0: of no such GPU
+  NcclRelease nccl;
+  Seconds apart;        ///< what a step to another node group takes more, where groups are apart
+  int edges_apart = 0;  ///< of the ring, that lead to another such group
   double turnaround = 0;
   double contention = 1;
   bool rings_only = false;  ///< accocal's own
@@ -76,6 +79,8 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
   }
   if (!ll) path.ll = BytesPerSecond{0};
   if (between) path.contention = contention(cluster, ring);
+  if (!between && !group_of(cluster, ring, 0).intra.generation.empty()) path.block = block_rate(cluster, ring);
+  path.nccl = cluster.nccl;
   path.net_hop += cluster.fabric.latency;
   path.edges_apart = edges_apart(cluster, ring);
   if (path.edges_apart > 0) path.apart = latency_apart(cluster);
@@ -91,7 +96,22 @@ struct Way {
   Bytes edge;               ///< between two nodes
   bool one_way = false;     ///< of an exchange: to one neighbour, from another
   Seconds posting{};        ///< of an exchange: all messages of the thread that has most of them
+  Bytes to_each{};          ///< of an exchange inside a node: what a rank has for each, itself included
 };
+
+constexpr double kExchangeBlocks = 32;  ///< thread blocks of an exchange inside a node
+
+/// The least time that the thread blocks of an exchange inside a node need. With Simple they also copy what stays.
+/// With LL a block has up to 64 KiB for a receiver.
+Seconds time_of_blocks(const Path& path, const Way& way, int ranks, Protocol protocol) {
+  constexpr double kSimple = 0.55, kLowLatency = 0.3;  // of what NCCL takes a block to move
+  constexpr Bytes kPart{64 * 1024.0};
+  if (path.block <= BytesPerSecond{0}) return Seconds{0};
+  if (protocol == Protocol::kSimple) return ranks / kExchangeBlocks * way.to_each / (kSimple * path.block);
+  const double blocks =
+      std::clamp(std::ceil(way.to_each / kPart), 1.0, std::max(1.0, std::floor(kExchangeBlocks / ranks)));
+  return way.to_each / blocks / (kLowLatency * path.block);
+}
 
 /// Of the same time, by what takes it. Of bytes inside nodes and between them only those that take longer count.
 StepTerms terms_of(const CollectiveCost& cost, const Way& way, Seconds launch, const Path& path, BytesPerSecond edge) {
@@ -106,9 +126,9 @@ StepTerms terms_of(const CollectiveCost& cost, const Way& way, Seconds launch, c
   return terms;
 }
 
-CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, BytesPerSecond edge) {
-  // NCCL's own latencies of LL: a launch, and a step inside a node (nccl_tuner.cpp).
-  constexpr Seconds kLlLaunch{6.6e-6}, kLlHop{0.6e-6};
+CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, BytesPerSecond edge, int ranks) {
+  // Latencies of LL: a launch, and a step inside a node (nccl_cost.cpp).
+  constexpr Seconds kLlLaunch{6.6e-6}, kLlHop{0.75e-6};
   const bool exchange = way.algorithm == Algorithm::kExchange, ll = protocol == Protocol::kLowLatency;
   CollectiveCost cost;
   cost.algorithm = way.algorithm;
@@ -116,10 +136,13 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
   const Seconds launch = path.start + (ll         ? path.ll_latency * kLlLaunch
                                        : exchange ? path.exchange_launch
                                                   : path.launch);
-  const Seconds hop = ll ? path.ll_latency * kLlHop : path.hop;
+  // With LL, each receiver after the first takes half a step more.
+  const double more = ll ? std::max(0.0, ranks - 2.0) / 2 : 0;
+  const Seconds hop = ll ? (1 + more) * path.ll_latency * kLlHop : path.hop;
   const BytesPerSecond inside = !exchange ? path.ring : ll ? path.ll : way.one_way ? path.pair : path.exchange;
   cost.latency = launch + way.steps * hop + way.net_steps * path.net_hop + way.apart_steps * path.apart;
   if (inside > BytesPerSecond{0}) cost.intra = way.inside / inside;
+  if (exchange && way.to_each > Bytes{0}) cost.intra = std::max(cost.intra, time_of_blocks(path, way, ranks, protocol));
   if (!exchange && way.algorithm == Algorithm::kRing && way.steps > 0)
     cost.intra = (1 + path.turnaround / (way.steps + way.net_steps)) * cost.intra;
   cost.edge_bytes = path.contention * way.edge;
@@ -158,6 +181,7 @@ Way exchange_of(CollectiveKind kind, Bytes bytes, const Ring& ring, const Path& 
   }
   // Each rank keeps 1/n and sends what others of its node get over its links, the rest through the node's adapters.
   way.steps = here > 1 ? 1 : 0;
+  way.to_each = between ? Bytes{0} : bytes / n;
   way.inside = (here - 1) / n * bytes;
   way.edge = between ? here * (n - here) / n * bytes : Bytes{0};
   way.posting = between ? posting_time(path, n - here, bytes / n) - path.post : Seconds{0};
@@ -198,10 +222,13 @@ bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring
   return true;
 }
 
-/// NCCL sends what is at most 16 KiB to each rank with LL (NCCL_P2P_LL_THRESHOLD).
+/// NCCL sends what is at most 16 KiB to each rank with LL (NCCL_P2P_LL_THRESHOLD); from 2.22 to 2.28 so much on each of
+/// the thread blocks that a rank has for another.
 bool exchanges_with_ll(CollectiveKind kind, Bytes bytes, const Path& path, int ranks) {
   constexpr Bytes kThreshold{16 * 1024.0};
-  return path.ll > BytesPerSecond{0} && (is_to_one(kind) ? bytes : bytes / ranks) <= kThreshold;
+  const bool on_each = path.nccl.minor >= 22 && path.nccl.minor <= 28;
+  const double blocks = on_each ? std::max(1.0, std::floor(kExchangeBlocks / ranks)) : 1;
+  return path.ll > BytesPerSecond{0} && (is_to_one(kind) ? bytes : bytes / ranks) <= blocks * kThreshold;
 }
 
 }  // namespace
@@ -224,7 +251,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   if (is_exchange(kind)) {
     const Protocol protocol =
         exchanges_with_ll(kind, bytes, path, ring.ranks) ? Protocol::kLowLatency : Protocol::kSimple;
-    best = cost_of(exchange_of(kind, bytes, ring, path, edge), protocol, path, edge);
+    best = cost_of(exchange_of(kind, bytes, ring, path, edge), protocol, path, edge, ring.ranks);
     best.channels = channels;
     best.sent_per_rank = sent;
     return best;
@@ -235,7 +262,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
     ways.erase(std::remove_if(ways.begin(), ways.end(), is_other), ways.end());
   Seconds least{std::numeric_limits<double>::infinity()};
   for (const Way& way : ways) {
-    const CollectiveCost cost = cost_of(way, Protocol::kSimple, path, edge);
+    const CollectiveCost cost = cost_of(way, Protocol::kSimple, path, edge, ring.ranks);
     const Seconds time = collective_time(kind, cost, cluster, ring);
     if (time < least) least = time, best = cost;
   }

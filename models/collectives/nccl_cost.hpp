@@ -15,6 +15,9 @@ namespace accosim {
 /// half of the device's channels, at their part of the links.
 NcclCommunicator communicator_of(const Cluster& cluster, const Ring& ring);
 
+/// What NCCL takes one thread block to move inside a node, of the slowest GPU.
+BytesPerSecond block_rate(const Cluster& cluster, const Ring& ring);
+
 /// The ways that NCCL has, those of `only` where that is one of them. LL128 where the
 /// GPUs of a node are joined by NVLink and have adapters behind their own PCIe switch. NVLSTree, PAT and CollNet where
 /// release, GPUs and cluster have them.

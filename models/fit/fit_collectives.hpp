@@ -12,16 +12,23 @@
 
 namespace accosim {
 
-/// One fit for each kind of links inside nodes and generation of GPUs with at least 10 samples, sorted by name; others
-/// keep their usual constants. Then, where there are at least 10 samples between nodes, fit_fabrics() of them. `known`:
-/// fits of other kinds, which stand and come first. Deterministic.
-std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples, std::vector<LinkFit> known = {},
-                                     CrossValidation cross = CrossValidation::kYes);
+/// What is fitted, by the keys of constants.json.
+struct BoardNumbers {
+  std::vector<std::string> own;     ///< of a board with such links
+  std::vector<std::string> shared;  ///< by all boards
+};
+BoardNumbers board_numbers(const std::string& intra_kind);
 
-/// The fits and, for each board in `known` without one, a copy of its nearest relative's: what a board that nobody
-/// measured would get, with the spread of such a one where its own is smaller: the same kind with the nearest
-/// generation, else another NVLink board. Links between nodes have a prior for that.
-std::vector<LinkFit> with_relatives(std::vector<LinkFit> fits, const std::vector<LinkFit>& known);
+/// What becomes of the boards in constants() without enough samples: they keep their constants, or take what all share.
+enum class Unmeasured { kKept, kShared };
+
+/// One fit of each board (a kind of links inside nodes and a generation of GPUs) with at least 10 samples on one node,
+/// sorted by both, and then of the others where they are not kept: few numbers are a board's own, the rest belongs to
+/// all boards and is fitted to all of them together. Then, where there are at least 10 samples between nodes,
+/// fit_fabrics() of them. `known`: other fits, which stand and come first. Deterministic.
+std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samples, std::vector<LinkFit> known = {},
+                                     CrossValidation cross = CrossValidation::kYes,
+                                     Unmeasured unmeasured = Unmeasured::kKept);
 
 /// The node group with the fits' constants for its kinds of links.
 NodeGroup with_links(NodeGroup group, const std::vector<LinkFit>& fits);

@@ -148,6 +148,17 @@ LinkFit fit_of(const std::string& kind, const LinkSamples& samples, const Prior&
 
 }  // namespace
 
+std::vector<std::string> own_fabric_numbers(const std::string& kind) {
+  std::vector<std::string> keys = {"efficiency", "latency", "message"};
+  if (data_path(kind) != DataPath::kDirect) keys.emplace_back("staging");
+  return keys;
+}
+
+std::vector<std::string> shared_fabric_numbers() {
+  return {"efficiency",        "latency",           "latency through software", "message",
+          "staging of a node", "staging of a thread", "collisions"};
+}
+
 double growth_beyond(const std::string& kind) {
   constexpr double kModel = 0.05, kCollisions = 0.05;
   return is_hashed(kind) ? std::hypot(kModel, kCollisions) : kModel;

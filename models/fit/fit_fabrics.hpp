@@ -15,6 +15,10 @@ namespace accosim {
 /// without samples have no sources. Deterministic.
 std::vector<LinkFit> fit_fabrics(const LinkSamples& samples);
 
+/// The numbers that a kind of adapters has of its own, at most four, and those that all kinds share; by their keys.
+std::vector<std::string> own_fabric_numbers(const std::string& kind);
+std::vector<std::string> shared_fabric_numbers();
+
 /// LinkQuality::growth of a kind: what the model errs by more with each doubling of the nodes, and where switches hash
 /// flows to links what their collisions may be more or less than in the mean (contention()): the greatest load of as
 /// many flows as links grows by a tenth with each doubling. Both are assumed, not measured.

@@ -70,7 +70,8 @@ void set_constants(JsonValue& links, const LinkFit& fit) {
 
 std::string citation_of(const LinkFit& fit, const std::string& sources) {
   if (fit.large.samples + fit.small.samples == 0)
-    return "accosim fit: the prior of all fabrics, since nobody measured this one; a wide spread";
+    return fmt::format("accosim fit: {}, since nobody measured this one; a wide spread",
+                       fit.between_nodes ? "the prior of all fabrics" : "what all boards share");
   std::string errors;
   for (const auto& [of, where] : {std::pair(fit.large, "from 1 MiB"), std::pair(fit.small, "below")})
     if (of.samples > 0)

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
 #include <ostream>
 #include <string>
 
@@ -92,11 +94,51 @@ void write_constants_of(std::ostream& out, const LinkFit& fit) {
   out << fmt::format("\n{} {}{}, ", fit.between_nodes ? "nics" : "intra", kind,
                      fit.between_nodes || fit.intra.generation.empty() ? "" : " of " + fit.intra.generation);
   if (fit.sources.empty())
-    out << "which none of these measured: the prior of all fabrics\n";
+    out << fmt::format("which none of these measured: {}\n",
+                       fit.between_nodes ? "the prior of all fabrics" : "what all boards share");
   else
     out << fmt::format("messages of {:.3g} to {:.3g} B{}\n", fit.least, fit.most,
                        fit.sources.size() == 1 ? ", rests on one machine" : "");
   out << (fit.between_nodes ? constants_in_words(fit.nics) : constants_in_words(fit.intra)) << "\n";
+}
+
+/// The same of links between nodes.
+void write_fabric_numbers(std::ostream& out, const std::vector<LinkFit>& fits) {
+  std::size_t kinds = 0, own = 0;
+  std::string each;
+  for (const LinkFit& fit : fits) {
+    if (!fit.between_nodes || fit.sources.empty()) continue;
+    const std::vector<std::string> keys = own_fabric_numbers(fit.nics.kind);
+    ++kinds;
+    own += keys.size();
+    each += fmt::format("  {}: {} of its own ({})\n", fit.nics.kind, keys.size(), fmt::join(keys, ", "));
+  }
+  if (kinds == 0) return;
+  const std::vector<std::string> shared = shared_fabric_numbers();
+  out << fmt::format("\nnumbers of links between nodes: {} of {} and {} that all share, {} together\n{}  shared: {}\n", own,
+                     kinds == 1 ? "one kind" : fmt::format("{} kinds", kinds), shared.size(), own + shared.size(), each,
+                     fmt::join(shared, ", "));
+}
+
+/// How many numbers the fit of links inside nodes has found, and which.
+void write_board_numbers(std::ostream& out, const std::vector<LinkFit>& fits) {
+  const auto in_words = [](const std::vector<std::string>& keys) { return fmt::format("{}", fmt::join(keys, ", ")); };
+  std::size_t boards = 0, own = 0;
+  std::map<std::string, std::size_t> of_board;  ///< by their keys
+  for (const LinkFit& fit : fits) {
+    if (fit.between_nodes || fit.sources.empty()) continue;
+    const BoardNumbers numbers = board_numbers(fit.intra.kind);
+    ++boards;
+    own += numbers.own.size();
+    ++of_board[fmt::format("{} of its own ({})", numbers.own.size(), in_words(numbers.own))];
+  }
+  if (boards == 0) return;
+  const std::vector<std::string> shared = board_numbers("").shared;
+  out << fmt::format("\nnumbers of links inside nodes: {} of {} and {} that all share, {} together\n", own,
+                     boards == 1 ? "one board" : fmt::format("{} boards", boards), shared.size(), own + shared.size());
+  for (const auto& [keys, count] : of_board)
+    out << fmt::format("  {} {}: {}\n", count, count == 1 ? "board" : "boards", keys);
+  out << fmt::format("  shared: {}\n", in_words(shared));
 }
 
 }  // namespace
@@ -110,6 +152,8 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
     if (fit.small.samples > 0) write_errors(out, "below 1 MiB, all samples in", fit.small);
     for (const auto& [what, errors] : fit.out) write_errors(out, "every 2nd out, " + what, errors);
   }
+  write_board_numbers(out, fits);
+  write_fabric_numbers(out, fits);
 }
 
 void write_own_fabrics(std::ostream& out, const std::vector<OwnFabric>& fabrics) {

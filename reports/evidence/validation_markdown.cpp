@@ -213,8 +213,8 @@ void write_generalisation(std::ostream& out, const Validation& validation) {
            "as they are\nfor a GPU that is described by `inherits` with another `architecture`. All else stays.\n";
   else
     out << fmt::format(
-        "A kind of links that nothing else measured then has the\nconstants of its nearest relative "
-        "(InfiniBand's, those of another board), and kernels those pooled from all other fits:\nwhere "
+        "A kind of links that nothing else measured then has\nwhat all boards or all fabrics share, "
+        "and kernels those pooled from all other fits:\nwhere "
         "the two figures are far apart, the constants are one {}'s, and another of its kind may be off by as much.\n",
         what);
   const auto row = [&](const LeftOutRow& each) {

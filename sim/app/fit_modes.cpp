@@ -123,8 +123,9 @@ ExitCode fit_to_cases(const Arguments& arguments) {
   read_constants(document);
 
   const Published published = load_published(arguments.texts("samples")[0]);
-  const std::vector<LinkFit> links =
-      while_shown("fitting links", [&] { return fit_collectives(measured_collectives(published)); });
+  const std::vector<LinkFit> links = while_shown("fitting links", [&] {
+    return fit_collectives(measured_collectives(published), {}, CrossValidation::kYes, Unmeasured::kShared);
+  });
   print([&](std::ostream& out) { write_fits(out, links); });
   const ValidateOptions usual;
   const std::vector<StepSample> samples = step_samples(published, usual.jobs, usual.network);

@@ -1,7 +1,8 @@
 #include "sim/evidence/refit.hpp"
 
 #include <algorithm>
-#include <set>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "models/fit/pooled_kernels.hpp"
@@ -21,7 +22,6 @@ bool between_nodes(const MeasuredCollective& measured) { return measured.query.n
 MeasuredCollective sample_of(const PublishedCase& one, const std::string& publisher) {
   return {publisher, one.collective, Seconds{one.measured}, {}, weight_of(one.trust)};
 }
-const NodeGroup& first_group(const MeasuredCollective& measured) { return measured.query.cluster->nodes.front(); }
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void Refits::fit_all(const RefitParts& parts, std::vector<StepSample> steps) {
   if (!parts.links) return;
   std::vector<MeasuredCollective> samples;
   for (const Collective& each : collectives_) samples.push_back(each.measured);
-  link_fits_ = fit_collectives(samples, {}, CrossValidation::kNo);
+  link_fits_ = fit_collectives(samples, {}, CrossValidation::kNo, Unmeasured::kShared);
 }
 
 std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
@@ -95,31 +95,23 @@ std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
 }
 
 std::vector<LinkFit> Refits::links_without(const LeftOut& left_out) const {
-  // The boards that saw what is left out; and all fabrics, which have one prior, where one of them did or where links
-  // inside nodes change, with which they are fitted.
-  using Board = std::pair<std::string, std::string>;  // kind and generation
-  const auto board_of = [](const IntraLink& link) { return Board{link.kind, link.generation}; };
-  std::set<Board> boards;
-  bool fabrics = false;
-  for (const Collective& each : collectives_) {
-    const bool out = left_out.holds(each.measured.source, each.device);
-    if (out && between_nodes(each.measured)) fabrics = true;
-    if (out && !between_nodes(each.measured)) boards.insert(board_of(first_group(each.measured).intra));
-  }
-  const auto changes = [&](const Collective& each) {
-    return boards.count(board_of(first_group(each.measured).intra)) > 0;
-  };
-  for (const Collective& each : collectives_)
-    if (between_nodes(each.measured) && changes(each)) fabrics = true;
-  std::vector<LinkFit> standing;
-  for (const LinkFit& fit : link_fits_)
-    if (fit.between_nodes ? !fabrics : boards.count(board_of(fit.intra)) == 0) standing.push_back(fit);
+  // All boards share numbers and all fabrics have one prior, so all of them change where one does; and fabrics are
+  // fitted with the boards.
+  bool boards = false, fabrics = false;
   std::vector<MeasuredCollective> rest;
   for (const Collective& each : collectives_) {
-    const bool again = between_nodes(each.measured) ? fabrics : changes(each);
-    if (again && !left_out.holds(each.measured.source, each.device)) rest.push_back(each.measured);
+    const bool out = left_out.holds(each.measured.source, each.device);
+    if (out) (between_nodes(each.measured) ? fabrics : boards) = true;
+    if (!out) rest.push_back(each.measured);
   }
-  return fit_collectives(rest, std::move(standing), CrossValidation::kNo);
+  if (!boards && !fabrics) return link_fits_;
+  std::vector<LinkFit> standing;
+  if (!boards) {
+    std::copy_if(link_fits_.begin(), link_fits_.end(), std::back_inserter(standing),
+                 [](const LinkFit& fit) { return !fit.between_nodes; });
+    rest.erase(std::remove_if(rest.begin(), rest.end(), std::not_fn(between_nodes)), rest.end());
+  }
+  return fit_collectives(rest, std::move(standing), CrossValidation::kNo, Unmeasured::kShared);
 }
 
 Refit Refits::without(const LeftOut& left_out) const {
@@ -131,10 +123,8 @@ Refit Refits::without(const LeftOut& left_out) const {
     refit.steps = fit_steps(seen);
   }
   if (parts_.links) {
-    // A kind that only this source measured must not keep its constants, which came from it.
-    refit.links = [fits = with_relatives(links_without(left_out), link_fits_)](NodeGroup group) {
-      return with_links(std::move(group), fits);
-    };
+    // A kind that only this source measured does not keep its constants, which came from it.
+    refit.links = [fits = links_without(left_out)](NodeGroup group) { return with_links(std::move(group), fits); };
   }
   if (parts_.kernels) {
     refit.device = [fits = kernels_without(left_out)](Device device) {

@@ -44,8 +44,8 @@ struct RefitParts {
 };
 
 /// Everything that is fitted to published measurements, fitted once to all of them, and again without some: only those
-/// fits that saw what is left out. A kind of links whose samples are all left out gets its nearest relative's
-/// constants, a device without kernels of its architecture another one's. No cross-validation: a fit takes a tenth of
+/// fits that saw what is left out. A kind of links whose samples are all left out gets what all such links share, a
+/// device without kernels of its architecture another one's constants. No cross-validation: a fit takes a tenth of
 /// what fit_kernels() needs with it.
 class Refits {
  public:

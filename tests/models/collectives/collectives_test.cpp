@@ -249,7 +249,7 @@ Cluster node_of_a100() {
 
 TEST(Collectives, AShortMessageTakesTheProtocolThatStartsAtOnce) {
   // NCCL's own estimates choose: LL up to some 2 MiB, then LL128, from 27 MiB on Simple. LL: 6.6 us and 14 steps of
-  // 0.6 us. 8 B are one channel's, a byte of each rank, at 87.7 / 24 GB/s.
+  // 0.75 us. 8 B are one channel's, a byte of each rank, at 87.7 / 24 GB/s.
   const Cluster c = node_of_a100();
   const auto cost_of = [&](double bytes) {
     return collective_cost(CollectiveKind::kAllReduce, Bytes{bytes}, c, whole_ring(c));
@@ -258,11 +258,11 @@ TEST(Collectives, AShortMessageTakesTheProtocolThatStartsAtOnce) {
     return collective_time(CollectiveKind::kAllReduce, Bytes{bytes}, c, whole_ring(c)).value;
   };
   EXPECT_EQ(cost_of(8).protocol, Protocol::kLowLatency);
-  EXPECT_NEAR(time_of(8), 6.6e-6 + 14 * (0.6e-6 + 1 / (87.7e9 / 24)), 1e-12);
-  // LL128: 14 us and 14 steps of 1.9 us; of 12 MiB a rank's part of a channel is 64 KiB, at 0.7 x 300 / 24 GB/s.
+  EXPECT_NEAR(time_of(8), 6.6e-6 + 14 * (0.75e-6 + 1 / (87.7e9 / 24)), 1e-12);
+  // LL128: 14 us and 14 steps of 1.43 us; of 12 MiB a rank's part of a channel is 64 KiB, at 0.7 x 300 / 24 GB/s.
   constexpr double kMiB = 1024 * 1024;
   EXPECT_EQ(cost_of(12 * kMiB).protocol, Protocol::kLl128);
-  EXPECT_NEAR(time_of(12 * kMiB), 14e-6 + 14 * (1.9e-6 + kMiB / 16 / (210e9 / 24)), 1e-12);
+  EXPECT_NEAR(time_of(12 * kMiB), 14e-6 + 14 * (1.43e-6 + kMiB / 16 / (210e9 / 24)), 1e-12);
   // Simple: 30 us; of 192 MiB a part is 1 MiB, at 10 GB/s; the hop of a slice hides behind the other one.
   EXPECT_EQ(cost_of(192 * kMiB).protocol, Protocol::kSimple);
   EXPECT_NEAR(time_of(192 * kMiB), 30e-6 + 14 * kMiB / 10e9, 1e-12);
@@ -310,14 +310,15 @@ TEST(Collectives, ASmallChunkWaitsForTheHopOfEachStep) {
 
 TEST(Collectives, ASwitchThatReducesMovesLess) {
   // 8 Hopper GPUs of 300 GB/s, NVLS at 1.05 of them: 315 GB/s of bus bandwidth, so 180 GB/s of the buffer. 9 GB take
-  // 50 ms; 16 blocks x 8 ranks x 128 KiB = 16 MiB fill the pipeline, and half of that is paid again; 25 us to launch.
+  // 50 ms; 16 blocks x 8 ranks x 128 KiB = 16 MiB fill the pipeline, and half of that is paid again; 25 us to launch,
+  // and two steps of 2 us.
   Cluster c = node_of_a100();
   c.nodes[0].intra.nvls = {1.05, Seconds{25e-6}, 0.5};
   for (Device& device : c.nodes[0].devices) device.architecture = "hopper";
   const CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, Bytes{9e9}, c, whole_ring(c));
   EXPECT_EQ(cost.algorithm, Algorithm::kNvls);
   EXPECT_NEAR(cost.intra.value, 50e-3, 1e-12);
-  EXPECT_NEAR(cost.latency.value, 25e-6 + 0.5 * 16 * 1024 * 1024 / 180e9, 1e-12);
+  EXPECT_NEAR(cost.latency.value, 25e-6 + 4e-6 + 0.5 * 16 * 1024 * 1024 / 180e9, 1e-12);
   EXPECT_EQ(collective_cost(CollectiveKind::kAllGather, Bytes{9e9}, c, whole_ring(c)).algorithm, Algorithm::kRing);
 }
 
@@ -332,7 +333,9 @@ TEST(Collectives, GpusOverPcieCrowd) {
 }
 
 TEST(Collectives, AnExchangeOfAtMost16KiBToEachTakesLl) {
-  // Launch 6.6 us and a step of 0.6 us as NCCL counts LL, against 40 us of Simple. Half of LL's bytes are flags.
+  // Launch 6.6 us as NCCL counts LL, and a step of 0.75 us, half of it again for each of the six other receivers,
+  // against 40 us of Simple. A block sends 16 KiB at 0.3 x 20 GB/s, which takes longer than the links with half of
+  // their rate.
   Cluster c = node_of_a100();
   c.nodes[0].intra.exchange = {0.8, Seconds{40e-6}, Seconds{0}};
   const auto cost = [&](double bytes) {
@@ -340,10 +343,35 @@ TEST(Collectives, AnExchangeOfAtMost16KiBToEachTakesLl) {
   };
   const double limit = 8 * 16 * 1024;
   EXPECT_EQ(cost(limit).protocol, Protocol::kLowLatency);
-  EXPECT_NEAR(cost(limit).latency.value, 7.2e-6, 1e-12);
-  EXPECT_NEAR(cost(limit).intra.value, 7.0 / 8 * limit / 150e9, 1e-12);
+  EXPECT_NEAR(cost(limit).latency.value, 6.6e-6 + 4 * 0.75e-6, 1e-12);
+  EXPECT_NEAR(cost(limit).intra.value, 16 * 1024 / 6e9, 1e-12);
   EXPECT_EQ(cost(limit + 8).protocol, Protocol::kSimple);
   EXPECT_NEAR(cost(limit + 8).latency.value, 40e-6 + 2e-6, 1e-12);  // and a step
+  // In some releases as much goes on each of the four blocks that a pair of eight ranks has.
+  for (const int minor : {22, 28}) {
+    c.nccl = NcclRelease{minor};
+    EXPECT_EQ(cost(4 * limit).protocol, Protocol::kLowLatency) << minor;
+    EXPECT_EQ(cost(4 * limit + 8).protocol, Protocol::kSimple) << minor;
+  }
+  c.nccl = NcclRelease{29};
+  EXPECT_EQ(cost(limit + 8).protocol, Protocol::kSimple);
+}
+
+TEST(Collectives, TheBlocksOfAnExchangeBoundIt) {
+  // 32 blocks of 0.55 x 20 GB/s copy all of the buffer, what stays included: 352 GB/s. Between two ranks half of it
+  // crosses links that would carry it at 270 GB/s; among eight, 7/8 of it cross.
+  Cluster c = node_of_a100();
+  c.nodes[0].intra.exchange = {0.9, Seconds{15e-6}, Seconds{0}};
+  const auto rate = [&](const std::vector<int>& ranks) {
+    return 1e9 / collective_cost(CollectiveKind::kAllToAll, Bytes{1e9}, c, ring_of(places_of(c), ranks)).intra.value;
+  };
+  EXPECT_NEAR(rate({0, 1}), 352e9, 1);
+  EXPECT_NEAR(rate(first_gpus(8)), 270e9 * 8 / 7, 1);
+  for (Device& device : c.nodes[0].devices) device.architecture = "blackwell";  // 40 GB/s
+  EXPECT_NEAR(rate({0, 1}), 540e9, 1);
+  c.nodes[0].intra.generation.clear();  // a plain node has links alone
+  for (Device& device : c.nodes[0].devices) device.architecture = "ampere";
+  EXPECT_NEAR(rate({0, 1}), 540e9, 1);
 }
 
 TEST(Collectives, EveryPairExchangesAtOnce) {

@@ -90,24 +90,91 @@ TEST(FitCollectives, RowsLaunchedOneAfterAnotherHideTheStart) {
   EXPECT_NEAR(light({"made", query, collective_time(query)}).log_ratio(), 0, 1e-12);
 }
 
-TEST(FitCollectives, ABoardThatOnlyTheLeftOutMeasuredTakesItsRelativesConstants) {
-  LinkFit mesh, board;
-  mesh.intra.kind = "cube_mesh";
-  board.intra.kind = "nvswitch";
-  board.intra.efficiency = 0.8;
-  board.intra.quality = {0.05, 0.06, 2};
-  const std::vector<LinkFit> fits = with_relatives({board}, {mesh, board});
+/// As samples_of(), on one node with links of a kind and generation.
+std::vector<MeasuredCollective> samples_of_board(const std::string& kind, const std::string& generation,
+                                                 double efficiency, double launch_us,
+                                                 std::vector<CollectiveKind> kinds = {CollectiveKind::kAllReduce,
+                                                                                      CollectiveKind::kAllGather,
+                                                                                      CollectiveKind::kAllToAll}) {
+  Cluster cluster = *cluster_with(efficiency, 4, 0.9);
+  IntraLink& link = cluster.nodes[0].intra;
+  link.kind = kind;
+  link.generation = generation;
+  link.crowding = is_over_pcie(kind) ? 0.5 : 0;
+  link.launch = Seconds{1e-6 * launch_us};
+  link.exchange.efficiency = 0.85 * efficiency;
+  link.exchange.launch = 0.4 * link.launch;
+  cluster.nodes[0].gpus = 4;
+  cluster.nodes[0].devices.resize(4, cluster.nodes[0].devices.front());
+  const auto shared = std::make_shared<const Cluster>(cluster);
+  std::vector<MeasuredCollective> samples;
+  for (const CollectiveKind each : kinds)
+    for (double bytes = 1024; bytes < 2e9; bytes *= 4) {
+      const CollectiveQuery query{shared, each, Bytes{bytes}, 4, 1};
+      samples.push_back({"made", query, collective_time(query)});
+    }
+  return samples;
+}
+
+std::vector<LinkFit> fits_of_two_boards(Unmeasured unmeasured) {
+  std::vector<MeasuredCollective> samples = samples_of_board("nvswitch", "ampere", 0.7, 30);
+  const std::vector<MeasuredCollective> others = samples_of_board("nvlink", "hopper", 0.85, 15);
+  samples.insert(samples.end(), others.begin(), others.end());
+  return fit_collectives(samples, {}, CrossValidation::kNo, unmeasured);
+}
+
+TEST(FitCollectives, BoardsShareNumbers) {
+  const std::vector<LinkFit> fits = fits_of_two_boards(Unmeasured::kKept);
   ASSERT_EQ(fits.size(), 2u);
-  EXPECT_EQ(fits[0].intra.quality.spread, 0.05);  // which was measured
+  const IntraLink &direct = fits[0].intra, &behind = fits[1].intra;
+  EXPECT_EQ(direct.kind, "nvlink");
+  EXPECT_NEAR(direct.efficiency, 0.85, 0.03);
+  EXPECT_NEAR(behind.efficiency, 0.7, 0.02);
+  EXPECT_LT(direct.launch, behind.launch);
+  EXPECT_EQ(direct.start, behind.start);
+  EXPECT_EQ(direct.ll.efficiency128, behind.ll.efficiency128);
+  EXPECT_EQ(direct.exchange.chunk, behind.exchange.chunk);
+  EXPECT_NEAR(direct.exchange.launch / direct.launch, behind.exchange.launch / behind.launch, 1e-9);
+  for (const char* kind : {"nvswitch", "pcie"}) EXPECT_EQ(board_numbers(kind).own.size(), 5u) << kind;
+}
+
+TEST(FitCollectives, ABoardThatNobodyMeasuredHasWhatAllShare) {
+  const std::vector<LinkFit> fits = fits_of_two_boards(Unmeasured::kShared);
+  EXPECT_EQ(fits.size(), constants().intra.size());
+  const auto of = [&](const std::string& kind, const std::string& generation) {
+    for (const LinkFit& fit : fits)
+      if (fit.intra.kind == kind && fit.intra.generation == generation) return fit;
+    return LinkFit{};
+  };
+  const LinkFit mesh = of("cube_mesh", "volta"), behind = of("nvswitch", "hopper");
+  EXPECT_TRUE(mesh.sources.empty());
+  EXPECT_EQ(mesh.intra.start, of("nvlink", "hopper").intra.start);
+  EXPECT_GT(mesh.intra.efficiency, behind.intra.efficiency);            // no switch between
+  EXPECT_GT(behind.intra.launch, of("nvlink", "hopper").intra.launch);  // between those that were measured
+  EXPECT_LT(behind.intra.launch, of("nvswitch", "ampere").intra.launch);
+  EXPECT_EQ(mesh.intra.quality.spread, LinkQuality().spread);
+  EXPECT_EQ(mesh.intra.quality.spread_small, LinkQuality().spread_small);
+  EXPECT_GT(behind.intra.nvls.efficiency, 0);
   NodeGroup group;
   group.intra.kind = "cube_mesh";
-  group = with_links(group, fits);
-  EXPECT_EQ(group.intra.efficiency, 0.8);
-  EXPECT_EQ(group.intra.kind, "cube_mesh");
-  // A small spread was the relative's own; what nobody measured has that of such a kind.
-  EXPECT_EQ(group.intra.quality.spread, LinkQuality().spread);
-  EXPECT_EQ(group.intra.quality.spread_small, LinkQuality().spread_small);
-  EXPECT_TRUE(with_relatives({}, {mesh}).empty());  // nobody to take them from
+  group.intra.generation = "volta";
+  EXPECT_EQ(with_links(group, fits).intra.efficiency, mesh.intra.efficiency);
+}
+
+TEST(FitCollectives, FewSeriesProveNoSmallSpread) {
+  std::vector<MeasuredCollective> samples = samples_of_board("nvswitch", "ampere", 0.7, 30);
+  for (const MeasuredCollective& one : samples_of_board("nvswitch", "hopper", 0.75, 20, {CollectiveKind::kAllGather}))
+    samples.push_back(one);
+  for (std::size_t i = 0; i < samples.size(); i += 2)
+    if (samples[i].query.cluster->nodes[0].intra.generation == "ampere") samples[i].time = 1.4 * samples[i].time;
+  const std::vector<LinkFit> fits = fit_collectives(samples, {}, CrossValidation::kNo);
+  ASSERT_EQ(fits.size(), 2u);
+  const LinkFit &scattered = fits[0], &alone = fits[1];
+  EXPECT_LT(alone.large.spread, 0.05);
+  EXPECT_GT(scattered.large.spread, 0.1);
+  // One series, and four that err as both boards do on average.
+  const double average = (std::pow(alone.large.spread, 2) + std::pow(scattered.large.spread, 2)) / 2;
+  EXPECT_NEAR(alone.intra.quality.spread, std::sqrt((std::pow(alone.large.spread, 2) + 4 * average) / 5), 1e-9);
 }
 
 TEST(FitCollectives, AFabricThatNobodyMeasuredTakesThePrior) {
@@ -142,7 +209,7 @@ TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
   for (const PublishedCase& one : published.cases)
     if (one.asked == Asked::kCollectiveTime && one.scored())
       samples.push_back({one.source, one.collective, Seconds{one.measured}, {}, weight_of(one.trust)});
-  const std::vector<LinkFit> fits = fit_collectives(samples, {}, CrossValidation::kNo);
+  const std::vector<LinkFit> fits = fit_collectives(samples, {}, CrossValidation::kNo, Unmeasured::kShared);
   EXPECT_GE(fits.size(), 11u);
   const auto near = [](double fitted, double shipped, const std::string& what) {
     EXPECT_NEAR(fitted, shipped, 0.002 * shipped) << what;  // four digits are shipped
