@@ -155,8 +155,8 @@ std::vector<std::string> own_fabric_numbers(const std::string& kind) {
 }
 
 std::vector<std::string> shared_fabric_numbers() {
-  return {"efficiency",        "latency",           "latency through software", "message",
-          "staging of a node", "staging of a thread", "collisions"};
+  return {"efficiency",          "latency",   "latency through software", "message", "staging of a node",
+          "staging of a thread", "collisions"};
 }
 
 double growth_beyond(const std::string& kind) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "models/base/quantity.hpp"
+#include "models/fit/fit_fabrics.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/training.hpp"
@@ -115,9 +116,9 @@ void write_fabric_numbers(std::ostream& out, const std::vector<LinkFit>& fits) {
   }
   if (kinds == 0) return;
   const std::vector<std::string> shared = shared_fabric_numbers();
-  out << fmt::format("\nnumbers of links between nodes: {} of {} and {} that all share, {} together\n{}  shared: {}\n", own,
-                     kinds == 1 ? "one kind" : fmt::format("{} kinds", kinds), shared.size(), own + shared.size(), each,
-                     fmt::join(shared, ", "));
+  out << fmt::format("\nnumbers of links between nodes: {} of {} and {} that all share, {} together\n{}  shared: {}\n",
+                     own, kinds == 1 ? "one kind" : fmt::format("{} kinds", kinds), shared.size(), own + shared.size(),
+                     each, fmt::join(shared, ", "));
 }
 
 /// How many numbers the fit of links inside nodes has found, and which.

@@ -43,7 +43,7 @@ MessageQuery message_query(CollectiveKind kind, Bytes bytes, const Cluster& clus
   query.wires = wires_of(kind, cluster, ring);
   query.wire_latency = cluster.fabric.latency;
   query.slots = slots_of(query.links, cluster, ring);
-  query.in_turn = query.tree;
+  query.in_turn = query.tree || kind == CollectiveKind::kBroadcast;
   query.one_thread = way.protocol != Protocol::kSimple;
   if (cluster.fabric.between_groups) {
     query.site = ring.node_group;

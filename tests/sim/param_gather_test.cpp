@@ -219,7 +219,8 @@ TEST(ParamGather, OfAccosFineTuningIsWhatItsPiecesSay) {
   // the last two, 17.8 ms: 222 + 7 + 232 + 3 x 359 + 18 + 15 ms = 1.57 s. Interference (up to 17 ms) comes on top.
   for (const auto& [gbit, seconds] : {std::pair("100", 2.0), std::pair("200", 1.57), std::pair("400", 1.48)}) {
     const Scenario scenario =
-        both_ways("paper/finetune_2x4_a100.json", {std::string("/cluster/nodes/0/nics/bandwidth=") + gbit + " Gbit/s"});
+        both_ways("paper/finetune_2x4_a100.json", {std::string(R"(/cluster/nodes/0/nics={"count": 1, "bandwidth": ")") +
+                                                   gbit + R"( Gbit/s", "efficiency": 0.847})"});
     const RunResult result = run_schedule(scenario, scenario.schedules[0], kReference);
     EXPECT_NEAR(result.update_time.value / seconds, 1, 0.02) << gbit;
   }

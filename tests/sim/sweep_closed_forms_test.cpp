@@ -139,7 +139,8 @@ TEST(SweepClosedForms, TenPointsAreWhatIdenticalRanksTakeOrWithinTheirBounds) {
 }
 
 // As it is shipped. zero1 computes and communicates one after the other, so that nothing interferes: exact. The others
-// take longer than without, and lose at most what communication slows down; those that accumulate lose rate.
+// take longer than without, and lose at most what communication slows down: 16 channels hold 15 % of an A100's
+// multiprocessors while they run; those that accumulate lose rate.
 TEST(SweepClosedForms, InterferenceOnlySlowsTheTenPointsDown) {
   for (const Point& point : points_of(shipped()))
     for (std::size_t s = 0; s < point.scenario.schedules.size(); ++s) {
@@ -154,7 +155,7 @@ TEST(SweepClosedForms, InterferenceOnlySlowsTheTenPointsDown) {
       }
       const double ratio = figures.update_time.value / closed(point, s, slowest(point, s));
       EXPECT_GE(ratio, 1 - kExact);
-      EXPECT_LE(ratio, label == "zero1" ? 1 + kExact : 1.05);
+      EXPECT_LE(ratio, label == "zero1" ? 1 + kExact : 1 + 16.0 / 108);
     }
 }
 

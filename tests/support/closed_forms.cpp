@@ -187,12 +187,16 @@ Seconds gathered_forward_time(const ScheduleInput& input) {
 
 namespace {
 
-/// T_ag, over those who share a copy; or as many broadcasts as there are of them, of as many parts.
+/// T_ag, over those who share a copy; or a broadcast of what each of them owns, in whole tensors.
 Seconds parameters_time(const ScheduleInput& input) {
-  const Bytes parameters = input.costs.parameter_bytes(input.kind);
-  const int n = input.kind.shards;
-  if (input.spec.parameter_sync == ParameterSync::kBroadcast)
-    return n * time_of(input, {CollectiveKind::kBroadcast, parameters / n, 1, sharers(input.spec)}) + taken_time(input);
+  if (input.spec.parameter_sync == ParameterSync::kBroadcast) {
+    Seconds sent;
+    for (const double elements : zero_redundancy_shares(tensors_of(input.kind.layers), input.kind.shards))
+      if (elements > 0)
+        sent += time_of(input, {CollectiveKind::kBroadcast, elements * bytes_of(input.costs.parameter_dtype), 1,
+                                sharers(input.spec)});
+    return sent + taken_time(input);
+  }
   PlanRequest gather = parameter_gather(input);
   gather.ranks = sharers(input.spec);
   return time_of(input, gather) + taken_time(input);
