@@ -119,8 +119,8 @@ void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<C
     table = of;
     const double factor = std::exp(kEighty * row.spread);
     if (faster[i]) add_switch(switches, row, rows[*faster[i]]);
-    out << fmt::format("| {} | {} | {} | {} | {} | {}{} | {} |", row.nodes, way_of(row), row.channels, message_of(row),
-                       steps_of(row), human_time(row.alone), faster[i] ? std::string(" ") + kMark : "",
+    out << fmt::format("| {} | {} | {} | {} | {} | {}{} | {} to {} |", row.nodes, way_of(row), row.channels,
+                       message_of(row), steps_of(row), human_time(row.alone), faster[i] ? std::string(" ") + kMark : "",
                        human_time(row.alone / factor), human_time(row.alone * factor));
     for (const auto& term : row.terms) out << " " << share_of(row, term.second) << " |";
     out << "\n";

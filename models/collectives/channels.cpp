@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "models/collectives/nccl_graph.hpp"
 #include "models/collectives/nccl_node.hpp"
+#include "models/collectives/nccl_search.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"

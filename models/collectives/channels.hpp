@@ -11,7 +11,7 @@ namespace accosim {
 /// (Device::collective_sms), between nodes network_channels(). 0 where a device has none.
 int communicator_channels(const Cluster& cluster, const Ring& ring);
 
-/// Channels that carry the bytes of `ring` between nodes: what NCCL's search finds there (nccl_graph.hpp), or at most
+/// Channels that carry the bytes of `ring` between nodes: what NCCL's search finds there (nccl_search.hpp), or at most
 /// Nics::channels for each adapter that the ring uses where NCCL is told so; one of accocal's own rings.
 int network_channels(const Cluster& cluster, const Ring& ring);
 

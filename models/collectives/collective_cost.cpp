@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "models/collectives/nccl_node.hpp"
 #include "models/collectives/route.hpp"
 #include "models/collectives/window.hpp"
 
 namespace accosim {
 
 BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
-  return std::min(wire_bandwidth(kind, cluster, ring), slowest_window(cluster, ring));
+  return std::min({wire_bandwidth(kind, cluster, ring), slowest_window(cluster, ring), ends_bandwidth(cluster, ring)});
 }
 
 Seconds collective_time(CollectiveKind kind, const CollectiveCost& cost, const Cluster& cluster, const Ring& ring) {

@@ -24,7 +24,8 @@ struct CollectiveCost {
   StepTerms terms;                  ///< what it takes alone, by what takes it
 };
 
-/// What the slowest edge between nodes carries: its wire's rate (route.hpp) and what may be under way.
+/// What the slowest edge between nodes carries: its wire's rate (route.hpp), what may be under way, and what its ends
+/// move.
 BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const Ring& ring);
 
 /// Time alone on the fabric: latency + max(intra, the slowest edge), an edge being as fast as the slower of its

@@ -1,7 +1,5 @@
 #include "models/collectives/collective_query.hpp"
 
-#include <algorithm>
-
 #include "models/spec/cluster.hpp"
 
 namespace accosim {
@@ -15,26 +13,28 @@ Ring ring_of(const CollectiveQuery& query) {
   return ring_of(places, members);
 }
 
-std::vector<Seconds> collective_times(const CollectiveQuery& query) {
+namespace {
+
+Seconds time_with(const CollectiveQuery& query, const NcclRelease& release) {
   const Ring ring = ring_of(query);
-  const auto time_on = [&](const Cluster& cluster) {
-    const Seconds time = collective_time(query.kind, query.bytes, cluster, ring, query.only) + query.offset;
-    return query.back_to_back ? time - start_of(cluster, ring) : time;
-  };
-  if (query.releases.empty()) return {time_on(*query.cluster)};
-  std::vector<Seconds> times;
   Cluster cluster = *query.cluster;
-  for (const NcclRelease& release : query.releases) {
-    cluster.nccl = release;
-    times.push_back(time_on(cluster));
-  }
-  std::sort(times.begin(), times.end());
-  return times;
+  cluster.nccl = release;
+  const Seconds time = collective_time(query.kind, query.bytes, cluster, ring, query.only) + query.offset;
+  return query.back_to_back ? time - start_of(cluster, ring) : time;
 }
 
-Seconds collective_time(const CollectiveQuery& query) {
-  const std::vector<Seconds> times = collective_times(query);
-  return times[(times.size() - 1) / 2];
+}  // namespace
+
+NcclRelease middle_release(const CollectiveQuery& query) {
+  return query.releases.empty() ? query.cluster->nccl : query.releases[(query.releases.size() - 1) / 2];
+}
+
+Seconds collective_time(const CollectiveQuery& query) { return time_with(query, middle_release(query)); }
+
+std::vector<Seconds> collective_times(const CollectiveQuery& query) {
+  std::vector<Seconds> times;
+  for (const NcclRelease& release : query.releases) times.push_back(time_with(query, release));
+  return times.empty() ? std::vector{collective_time(query)} : times;
 }
 
 }  // namespace accosim

@@ -26,9 +26,11 @@ struct CollectiveQuery {
 /// The ring of its ranks: the first ranks of each of the first nodes.
 Ring ring_of(const CollectiveQuery& query);
 
-/// The predicted time as the source would measure it: with each release that it may have been, ascending.
-std::vector<Seconds> collective_times(const CollectiveQuery& query);
-/// The middle one of these; of an even number the lower of the two.
+/// The middle one of its releases, of an even number the earlier of the two; the cluster's where it has none.
+NcclRelease middle_release(const CollectiveQuery& query);
+/// The predicted time as the source would measure it, with the middle release.
 Seconds collective_time(const CollectiveQuery& query);
+/// The same with each release that it may have been, in their order.
+std::vector<Seconds> collective_times(const CollectiveQuery& query);
 
 }  // namespace accosim

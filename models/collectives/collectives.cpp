@@ -24,9 +24,10 @@ namespace {
 /// What the links that a collective uses have in common: the slowest of each.
 struct Path {
   Seconds start, launch, hop, net_hop;
-  Seconds post;         ///< of net_hop, what the host spends on a message
-  BytesPerSecond wire;  ///< of an adapter
-  BytesPerSecond ring;  ///< achieved inside nodes; 0 while no inner link is used
+  Seconds post;           ///< of net_hop, what the host spends on a message
+  BytesPerSecond wire;    ///< of the adapters next to the first GPU of a node
+  BytesPerSecond copied;  ///< what a host copies for that GPU, each way
+  BytesPerSecond ring;    ///< achieved inside nodes; 0 while no inner link is used
   Seconds exchange_launch, chunk;
   BytesPerSecond pair, exchange;  ///< to one neighbour, and of all pairs at once
   double ll_latency = 0;          ///< over NCCL's own
@@ -38,7 +39,6 @@ struct Path {
   double turnaround = 0;
   double contention = 1;
   bool rings_only = false;  ///< accocal's own
-  bool switches = true;     ///< every node with several ranks has a switch inside
 };
 
 std::vector<int> first_two(std::vector<int> gpus) {
@@ -60,7 +60,12 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
       const Nics& nics = group.nics;
       path.net_hop = std::max(path.net_hop, nics.latency + 2 * nics.message);
       path.post = std::max(path.post, 2 * nics.message);
-      take_slowest(path.wire, nics.efficiency * nics.bandwidth);
+      const std::vector<int> first{ring.gpus[i].front()};
+      take_slowest(path.wire, adapters_of(group, first) * (nics.efficiency * nics.bandwidth));
+      const BytesPerSecond staged{data_path(nics.kind) == DataPath::kStaged && nics.staging > BytesPerSecond{0}
+                                      ? nics.staging.value / 2
+                                      : std::numeric_limits<double>::infinity()};
+      take_slowest(path.copied, std::min(thread_bandwidth(nics, 1), staged));
       path.rings_only = path.rings_only || nics.kind == kOwnRings;
     }
     const int here = ring.here(i);
@@ -75,7 +80,6 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
     take_slowest(path.pair, link.efficiency * exchange_bandwidth(link, group.gpus, first_two(ring.gpus[i])));
     take_slowest(path.exchange, (link.exchange.efficiency > 0 ? link.exchange.efficiency : link.efficiency) * pairs);
     take_slowest(path.ll, link.ll.efficiency * pairs / 2);  // half of it is flags
-    path.switches = path.switches && link.kind == "nvswitch";
   }
   if (!ll) path.ll = BytesPerSecond{0};
   if (between) path.contention = contention(cluster, ring);
@@ -173,8 +177,9 @@ Way exchange_of(CollectiveKind kind, Bytes bytes, const Ring& ring, const Path& 
     way.steps = between ? 0 : 1;
     way.inside = bytes;
     way.edge = between ? bytes : Bytes{0};
-    // A thread that only sends copies half of what one does that receives as well.
-    if (between && kind == CollectiveKind::kSend) way.edge = std::max(edge / path.wire, 0.5) * bytes;
+    // Who only sends copies half of what one does that receives as well, as far as the wire carries it.
+    if (between && kind == CollectiveKind::kSend && edge >= path.copied)
+      way.edge = std::clamp(path.copied / path.wire, 0.5, 1.0) * bytes;
     way.one_way = true;
     way.posting = between ? posting_time(path, 1, bytes) - path.post : Seconds{0};
     return way;
@@ -206,7 +211,7 @@ std::vector<Way> plain_ways(CollectiveKind kind, Bytes bytes, const Ring& ring, 
   if (!all_reduce || path.rings_only || !between) return ways;
   const double levels = 2 * std::ceil(std::log2(nodes));  // a tree is built without regard to groups that are apart
   ways.push_back({Algorithm::kTree, 2 * (here - 1), levels, apart * levels, 2 * (here - 1) / here * bytes,
-                  (nodes > 2 || !path.switches ? 2 : 1) * bytes});
+                  tree_passes(static_cast<int>(nodes)) * bytes});
   return ways;
 }
 

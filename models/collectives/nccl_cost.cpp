@@ -95,7 +95,7 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     all.threads = std::min<double>(all.threads, sending_threads(here, adapters));
     all.tree_threads = std::min(all.tree_threads, threads_of_tree(here, adapters));
     all.copies = all.copies || (data_path(nics.kind) == DataPath::kCopied && nics.staging > BytesPerSecond{0});
-    all.tree_host = std::min(all.tree_host, host_bandwidth(nics, threads_of_tree(here, adapters)));
+    all.tree_host = std::min(all.tree_host, thread_bandwidth(nics, threads_of_tree(here, adapters)));
     all.start = std::max(all.start, group.intra.start);
     all.launch = std::max(all.launch, group.intra.launch);
     all.latency = std::max(all.latency, group.intra.ll.latency);
@@ -212,11 +212,6 @@ StepLinks links_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicat
   return links;
 }
 
-/// How often an edge between nodes carries the bytes of an all-reduce in two trees, each of which has half of them: of
-/// two nodes each is the other's parent once; of more the busiest has three edges in one tree and one in the other, of
-/// three nodes two and one.
-double tree_passes(int nodes) { return nodes <= 2 ? 1 : nodes == 3 ? 1.5 : 2; }
-
 /// Of an all-reduce in two trees, each of which has half of the channels. Up and down go through a rank one after the
 /// other with LL and LL128, at once with Simple, and in any case over its links. What comes from a child goes to the
 /// rank that has the parent first: in balanced trees that is another one than has the second child, by which the
@@ -252,7 +247,8 @@ StepTime pat_time(const StepLinks& links, Bytes bytes, int ranks) {
   const double messages = std::max(steps, std::ceil(a_channel / links.chunk));
   StepTime time{net_hops(links, steps), std::min(links.chunk, a_channel / steps), 1, steps, steps};
   time.terms.inside = ranks * kEachRank;
-  const Seconds wire = sent / links.wire, posting = messages * links.channels / links.adapters * links.post;
+  const Seconds wire = sent / links.wire,
+                posting = messages * std::max(1.0, links.channels / links.threads) * links.post;
   (wire >= posting ? time.terms.wire : time.terms.messages) += std::max(wire, posting);
   return time;
 }
@@ -304,7 +300,7 @@ Bytes edge_bytes(CollectiveKind kind, const NcclWay& way, Bytes bytes, const Rin
 Seconds crossings(CollectiveKind kind, const NcclWay& way, const Cluster& cluster, const Ring& ring) {
   if (way.algorithm == Algorithm::kRing)
     return ring_crossings(cluster, ring, kind == CollectiveKind::kAllReduce ? 2 : 1);
-  return tree_crossings(cluster, ring);
+  return (way.algorithm == Algorithm::kPat ? 0.5 : 1) * tree_crossings(cluster, ring);  // which goes one way
 }
 
 /// Steps that lead to a node group that is apart: of a ring as often as it crosses, of a tree all.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "models/collectives/links.hpp"
-#include "models/collectives/nccl_graph.hpp"
+#include "models/collectives/nccl_search.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 
@@ -14,6 +14,7 @@ namespace accosim {
 namespace {
 
 constexpr double kGB = 1e9;
+constexpr double kNvlink = 25;  ///< a link of V100, GB/s
 
 NcclNode node_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
   const NodeGroup& group = group_of(cluster, ring, i);
@@ -21,7 +22,11 @@ NcclNode node_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
   node.gpus = ring.here(i);
   if (node.gpus > 1) {
     const double board = ring_bandwidth(group.intra, group.gpus, ring.gpus[i]).value / kGB;
-    node.nvlink = is_over_pcie(group.intra.kind) ? board : kNvlinkCounted * board;
+    const bool pcie = is_over_pcie(group.intra.kind);
+    node.nvlink = pcie ? slot_of(group) : kNvlinkCounted * board;
+    node.pair = node.nvlink;
+    if (group.intra.kind == "cube_mesh") node.pair = kNvlinkCounted * kNvlink;
+    if (group.intra.kind == "nvlink" && node.gpus > 2) node.pair = node.nvlink / (node.gpus - 1);
   }
   node.slot = slot_of(group);
   node.adapters = std::max(1, adapters_of(group, ring.gpus[i]));
@@ -61,8 +66,30 @@ double slot_of(const NodeGroup& group) {
   return capability < 80 ? 12 : capability < 90 ? 24 : 48;
 }
 
+BytesPerSecond ends_bandwidth(const Cluster& cluster, const Ring& ring) {
+  BytesPerSecond slowest{std::numeric_limits<double>::infinity()};
+  if (ring.node.size() < 2) return slowest;
+  int channels = 0;  // that the search finds, once it is asked
+  for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    if (i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.gpus[i] == ring.gpus[i - 1]) continue;
+    const NodeGroup& group = group_of(cluster, ring, i);
+    const Nics& nics = group.nics;
+    if (nics.kind.empty() || nics.kind == kOwnRings) continue;
+    const int adapters = adapters_of(group, ring.gpus[i]);
+    slowest = std::min(slowest, thread_bandwidth(nics, sending_threads(ring.here(i), adapters)));
+    slowest = std::min(slowest, ring.here(i) * BytesPerSecond{kGB * slot_of(group)});
+    if (nics.channels > 0 || adapters == 1) continue;
+    if (channels == 0) channels = graphs_between(cluster, ring).ring.channels;
+    slowest = std::min(slowest, std::min(channels, adapters) * (nics.efficiency * nics.bandwidth));
+  }
+  return slowest;
+}
+
 NcclGraphs graphs_between(const Cluster& cluster, const Ring& ring) {
-  if (cluster.graphs) return *cluster.graphs;
+  const auto whole = [&](std::size_t i) { return ring.here(i) == group_of(cluster, ring, i).gpus; };
+  bool all = true;  // GPUs of its nodes, for which the lines were printed
+  for (std::size_t i = 0; i < ring.node.size(); ++i) all = all && whole(i);
+  if (cluster.graphs && all) return *cluster.graphs;
   NcclGraphs least;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
     // Of many nodes in a row that are the same one is enough.

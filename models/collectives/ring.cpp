@@ -93,23 +93,31 @@ int adapters_of(const NodeGroup& group, const std::vector<int>& gpus) {
 
 int sending_threads(int gpus, int adapters) { return std::max(1, std::min(gpus, 2 * adapters)); }
 
-BytesPerSecond host_bandwidth(const Nics& nics, double threads) {
-  if (nics.staging <= BytesPerSecond{0}) return BytesPerSecond{std::numeric_limits<double>::infinity()};
-  return (data_path(nics.kind) == DataPath::kCopied ? threads : 1.0) / 2 * nics.staging;
+namespace {
+
+constexpr BytesPerSecond kUnbounded{std::numeric_limits<double>::infinity()};
+
+}  // namespace
+
+BytesPerSecond thread_bandwidth(const Nics& nics, double threads) {
+  if (data_path(nics.kind) != DataPath::kCopied || nics.staging <= BytesPerSecond{0}) return kUnbounded;
+  return threads / 2 * nics.staging;
 }
 
 namespace {
 
-BytesPerSecond bandwidth_of(const Nics& nics, int adapters, int gpus) {
-  return std::min(adapters * (nics.efficiency * nics.bandwidth), host_bandwidth(nics, sending_threads(gpus, adapters)));
+BytesPerSecond bandwidth_of(const Nics& nics, int adapters) {
+  const BytesPerSecond wires = adapters * (nics.efficiency * nics.bandwidth);
+  if (data_path(nics.kind) != DataPath::kStaged || nics.staging <= BytesPerSecond{0}) return wires;
+  return std::min(wires, 0.5 * nics.staging);
 }
 
 }  // namespace
 
-BytesPerSecond node_bandwidth(const NodeGroup& group) { return bandwidth_of(group.nics, group.nics.count, group.gpus); }
+BytesPerSecond node_bandwidth(const NodeGroup& group) { return bandwidth_of(group.nics, group.nics.count); }
 
 BytesPerSecond node_bandwidth(const NodeGroup& group, const std::vector<int>& gpus) {
-  return bandwidth_of(group.nics, adapters_of(group, gpus), static_cast<int>(gpus.size()));
+  return bandwidth_of(group.nics, adapters_of(group, gpus));
 }
 
 Seconds start_of(const Cluster& cluster, const Ring& ring) {

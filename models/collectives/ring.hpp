@@ -70,11 +70,10 @@ int adapters_of(const NodeGroup& group, const std::vector<int>& gpus);
 /// Threads of a node's host that serve a ring: one a GPU, of those that a channel enters or leaves the node by. NCCL's
 /// search finds a channel for each adapter, which enters by one GPU and leaves by another where there are two.
 int sending_threads(int gpus, int adapters);
-/// What a node's host copies each way while it copies as much the other way, with so many threads; infinite where it
-/// copies nothing.
-BytesPerSecond host_bandwidth(const Nics& nics, double threads);
-/// Achieved bandwidth of all of a node's adapters, one direction: each has its share of the wire, and all what the host
-/// copies for them.
+/// What so many threads copy each way, sending as much as they receive; infinite where they copy nothing.
+BytesPerSecond thread_bandwidth(const Nics& nics, double threads);
+/// Achieved bandwidth of all of a node's adapters, one direction: each has its share of the wire, and all together
+/// what the host copies where GPUs write to it.
 BytesPerSecond node_bandwidth(const NodeGroup& group);
 /// Of the adapters next to these of its GPUs.
 BytesPerSecond node_bandwidth(const NodeGroup& group, const std::vector<int>& gpus);

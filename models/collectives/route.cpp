@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/spec/cluster.hpp"
+#include "models/spec/fabrics.hpp"
 
 namespace accosim {
 namespace {
@@ -166,7 +167,14 @@ BytesPerSecond edge_wire(CollectiveKind kind, const Cluster& cluster, const Ring
   for (const PortPair& pair : ports_of(cluster, ring, edge)) {
     BytesPerSecond own = kNothing;
     for (const Hop& hop : route(cluster, pair.from, pair.to)) switch (hop.link.kind) {
-        case LinkName::kNode: slowest = std::min(slowest, hop.bandwidth); break;
+        case LinkName::kNode: {
+          // What a host copies is shared by all rings of the node; adapters have their shares below.
+          const std::size_t end = hop.link.in ? after(ring, edge) : edge;
+          const NodeGroup& group = group_of(cluster, ring, end);
+          const bool staged = data_path(group.nics.kind) == DataPath::kStaged && rings > 1;
+          slowest = std::min(slowest, staged ? 1.0 * ring.here(end) / group.gpus * hop.bandwidth : hop.bandwidth);
+          break;
+        }
         case LinkName::kAdapter: {
           const std::size_t end = hop.link.in ? after(ring, edge) : edge;
           own = std::min(

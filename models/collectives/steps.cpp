@@ -43,8 +43,11 @@ Turn turn_of(const StepLinks& links, Bytes m, double steps, double net_steps) {
   chain.wire = net_steps * links.flags * slice / wire;
   const Seconds inside_behind = inside(links, m - slice), wire_behind = links.flags * (m - slice) / wire;
   (inside_behind > wire_behind ? chain.inside : chain.wire) += std::max(inside_behind, wire_behind);
+  // A chunk with Simple takes four of the eight slots, whatever it holds; the next waits until one is away.
+  const Seconds slot = (links.slices > 1 ? 0.5 : 1.0 / kSlots) * links.round_trip;
   StepTerms busy = net_hops(links, 1);
-  (on_wire >= posting ? busy.wire : busy.messages) += steps * std::max(on_wire, posting);
+  const Seconds each = std::max({on_wire, posting, slot});
+  (each == on_wire ? busy.wire : each == posting ? busy.messages : busy.latency) += steps * each;
   StepTerms rank;
   // The hop of a slice hides behind the other slices of its chunk.
   if (links.inner > BytesPerSecond{0})
@@ -135,6 +138,8 @@ StepTime pipeline_time(const StepLinks& links, Bytes bytes, const Pipeline& pipe
   if (rest > Bytes{0}) add_further(time.terms, 1, links, rest, pipeline);
   return time;
 }
+
+double tree_passes(int nodes) { return nodes <= 2 ? 1 : nodes == 3 ? 1.5 : 2; }
 
 double net_steps_of_ring(bool all_reduce, int nodes, int here) {
   const int left_out = all_reduce ? std::max(0, 3 - here) : std::max(0, 2 - here);

@@ -12,11 +12,11 @@ namespace accosim {
 
 /// What one protocol's steps cost on one communicator, the slowest of each.
 struct StepLinks {
-  int channels = 1;       ///< that carry the collective
-  int adapters = 1;       ///< of a node, that they are spread over
+  int channels = 1;    ///< that carry the collective
+  int adapters = 1;    ///< of a node, that they are spread over
   double lines = 1;    ///< of a node that channels take turns on: its adapters, or its host's threads where these copy
-  double threads = 1;     ///< of a node's host, that serve its connections to others, by the work of the busiest
-  Seconds inner_hop;      ///< of a step to a neighbour in the node, whatever it carries
+  double threads = 1;  ///< of a node's host, that serve its connections to others, by the work of the busiest
+  Seconds inner_hop;   ///< of a step to a neighbour in the node, whatever it carries
   BytesPerSecond inner;   ///< what a channel moves inside a node; 0: no link there is used
   Seconds net_hop;        ///< of a step to another node, whatever it carries
   BytesPerSecond wire;    ///< of a node's adapters together, or what its host copies for them
@@ -91,6 +91,11 @@ struct Pipeline {
 /// busiest place needs for it, or as a slot is away. Channels that share an adapter send in turn, so the first chunk of
 /// the last of them is behind by what the others sent, once. The last one is what is left of the bytes.
 StepTime pipeline_time(const StepLinks& links, Bytes bytes, const Pipeline& pipeline);
+
+/// How often an edge between nodes carries the bytes of an all-reduce in two trees, each of which has half of them: of
+/// two nodes each is the other's parent once; of more the busiest has three edges in one tree and one in the other, of
+/// three nodes two and one (src/graph/trees.cc).
+double tree_passes(int nodes);
 
 /// Steps between nodes on the longest way of a chunk around a ring of `nodes` nodes with `here` ranks each: of an
 /// all-reduce's 2 n edges a chunk leaves out two neighbouring ones, of a gather's n one, and the worst leaves out inner

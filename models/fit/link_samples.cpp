@@ -34,8 +34,7 @@ LinkSample light(const MeasuredCollective& measured) {
   sample.trust = measured.trust;
   sample.cluster.name = query.cluster->name;
   sample.cluster.fabric = query.cluster->fabric;
-  const std::vector<NcclRelease>& releases = query.releases;
-  sample.cluster.nccl = releases.empty() ? query.cluster->nccl : releases[(releases.size() - 1) / 2];
+  sample.cluster.nccl = middle_release(query);
   sample.cluster.tuner = query.cluster->tuner;
   sample.cluster.forced = query.cluster->forced;
   sample.cluster.collnet = query.cluster->collnet;

@@ -126,7 +126,7 @@ void read_path(ObjectReader& reader, Nics& nics) {
   nics.beside_gpus = is_beside_gpus(nics.kind);
   if (reader.good("kind") && nics.kind == kOwnRings) {
     for (const char* key : {"channels", "path", "slot"})
-      if (reader.has(key)) reader.fail(key, "are NCCL's concern, and accocal's own rings have none; leave it out");
+      if (reader.has(key)) reader.fail(key, "are for NCCL's search, and accocal's own rings have none; leave it out");
     return;
   }
   if (reader.has("channels")) nics.channels = reader.integer("channels", 1, kMostChannels);
@@ -144,7 +144,10 @@ Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagno
   nics.efficiency = reader.number("efficiency", kFraction, usual.efficiency);
   nics.latency = reader.seconds("latency", usual.latency);
   nics.message = reader.seconds("message", usual.message);
-  if (usual.staging > BytesPerSecond{0} || reader.has("staging"))
+  if (reader.good("kind") && reader.has("staging") && data_path(kind) == DataPath::kDirect)
+    reader.fail("staging",
+                fmt::format("is what hosts copy, and adapters of {} read the GPUs' memory; leave it out", kind));
+  else if (usual.staging > BytesPerSecond{0} || reader.has("staging"))
     nics.staging = reader.bandwidth("staging", usual.staging);
   nics.collisions = reader.number("collisions", kShare, usual.collisions);
   nics.burst = reader.bytes("burst", Bytes{0});

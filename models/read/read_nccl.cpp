@@ -51,13 +51,14 @@ NcclRelease usual_release(const Training& training, const Cluster& cluster) {
 
 /// What all node groups have.
 struct Common {
-  bool one_gpu = true;    ///< a node
-  bool reduces = true;    ///< a switch inside every node that reduces
-  bool ll = true;         ///< no link inside a node without LL
-  bool ll128 = true;      ///< and none without LL128
-  bool nvlink = true;     ///< no PCIe inside a node
-  bool beside = true;     ///< adapters behind the GPUs' own switches
-  bool reducible = true;  ///< switches that may reduce
+  bool one_gpu = true;                    ///< a node
+  bool reduces = true;                    ///< a switch inside every node that reduces
+  bool ll = true;                         ///< no link inside a node without LL
+  bool ll128 = true;                      ///< and none without LL128
+  bool nvlink = true;                     ///< no PCIe inside a node
+  bool beside = true;                     ///< adapters behind the GPUs' own switches
+  bool reducible = true;                  ///< switches that may reduce
+  bool aws_simple = false, tcpx = false;  ///< adapters over which NCCL is told to use Simple alone
   bool aws = true, nccl = true;
   bool one_node = false;
 };
@@ -74,6 +75,8 @@ Common common_of(const Cluster& cluster) {
     common.ll128 = common.ll128 && (group.gpus == 1 || group.intra.ll.efficiency128 > 0);
     common.nvlink = common.nvlink && (group.gpus == 1 || !is_over_pcie(group.intra.kind));
     common.beside = common.beside && group.nics.beside_gpus && data_path(group.nics.kind) == DataPath::kDirect;
+    common.tcpx = common.tcpx || group.nics.kind == "tcpx";
+    common.aws_simple = common.aws_simple || (is_aws(group.nics.kind) && !hopper);
     common.reducible = common.reducible && (group.nics.kind == "infiniband" || group.nics.kind == "roce");
     common.aws = common.aws && is_aws(group.nics.kind);
     common.nccl = common.nccl && group.nics.kind != kOwnRings;
@@ -87,6 +90,8 @@ std::string lacking_algorithm(const std::string& algorithm, const Cluster& clust
   const bool nvls = algorithm == "nvls" || algorithm == "nvlstree";
   if (nvls && !common.reduces)
     return "needs Hopper GPUs behind an NVSwitch that reduces, three or more on every node; write \"tree\"";
+  if (algorithm == "nvlstree" && common.tcpx)
+    return "is off over tcpx, for which Google says NCCL_NVLS_ENABLE=0; write \"tree\"";
   if (algorithm == "nvls" && !common.one_node) return "is for one node; write \"nvlstree\"";
   if (algorithm == "nvls" && cluster.nccl.minor < 17) return "came with NCCL 2.17; write \"ring\"";
   if (algorithm == "nvlstree" && cluster.nccl.minor < 18) return "came with NCCL 2.18; write \"tree\"";
@@ -99,10 +104,14 @@ std::string lacking_algorithm(const std::string& algorithm, const Cluster& clust
   return {};
 }
 
-std::string lacking_protocol(const ForcedWay& way, const Common& common) {
+std::string lacking_protocol(const ForcedWay& way, const Common& common, int minor) {
   const bool simple_only =
       way.algorithm == "nvls" || way.algorithm == "nvlstree" || way.algorithm == "pat" || way.algorithm == "collnet";
   if (simple_only && way.protocol != "simple") return "is not one of " + way.algorithm + "'s; write \"simple\"";
+  const bool between = !common.one_node && way.protocol != "simple" && !way.protocol.empty();
+  if (between && common.tcpx) return "is off over tcpx, for which Google says NCCL_PROTO=Simple; write \"simple\"";
+  if (between && common.aws_simple && minor >= 10)
+    return "is off where AWS's adapters may reorder bytes, before Hopper; write \"simple\"";
   if (way.protocol == "ll" && !common.ll) return "is off where \"ll_rate\" is 0; write \"simple\"";
   if (way.protocol != "ll128") return {};
   if (!common.ll || !common.ll128) return "is off where \"ll_rate\" or \"ll128_efficiency\" is 0; write \"simple\"";
@@ -137,13 +146,17 @@ void read_forced(JsonValue& value, ObjectReader& cluster, Cluster& into, const C
     if (const std::string why = lacking_algorithm(way.algorithm, into, common); !why.empty())
       reader.fail("algorithm", why);
   if (!way.protocol.empty())
-    if (const std::string why = lacking_protocol(way, common); !why.empty()) reader.fail("protocol", why);
+    if (const std::string why = lacking_protocol(way, common, into.nccl.minor); !why.empty())
+      reader.fail("protocol", why);
 }
 
 /// The lines that NCCL printed of its search between nodes, one for rings and one for trees.
 void read_graphs(ObjectReader& cluster, Cluster& into) {
   if (!cluster.has("nccl_graph")) return;
   constexpr int kRing = 4, kTrees = 3;
+  const auto own = [](const NodeGroup& group) { return group.nics.kind == kOwnRings; };
+  if (node_count(into) < 2 || std::any_of(into.nodes.begin(), into.nodes.end(), own))
+    return cluster.fail("nccl_graph", "is of NCCL between nodes, which this cluster has not; leave it out");
   constexpr const char* kExample =
       "Pattern 4, crossNic 0, nChannels 8, bw 24.000000/24.000000, type NVL/PXB, sameChannels 1";
   NcclGraphs graphs;
@@ -156,10 +169,18 @@ void read_graphs(ObjectReader& cluster, Cluster& into) {
     int pattern = 0;
     NcclGraph graph;
     if (!read_pattern(line, pattern, graph))
-      return cluster.fail("nccl_graph", fmt::format("{} is no line that NCCL prints of its search; write some like {}",
-                                                    in_quotes(line, 200), in_quotes(kExample, 200)));
-    if (pattern == kRing) graphs.ring = graph;
-    if (pattern >= 1 && pattern <= kTrees) graphs.tree = graph;
+      return cluster.fail(
+          "nccl_graph",
+          fmt::format("{} is no line that NCCL prints of its search, with 1 to 32 channels; write some like {}",
+                      in_quotes(line, 200), in_quotes(kExample, 200)));
+    NcclGraph* const into_graph = pattern == kRing                    ? &graphs.ring
+                                  : pattern >= 1 && pattern <= kTrees ? &graphs.tree
+                                                                      : nullptr;
+    if (into_graph == nullptr) continue;  // of NVLS and CollNet
+    if (into_graph->channels > 0)
+      return cluster.fail("nccl_graph",
+                          fmt::format("has two lines of {}; write one of each", pattern == kRing ? "rings" : "trees"));
+    *into_graph = graph;
   }
   if (graphs.ring.channels == 0)
     return cluster.fail("nccl_graph",

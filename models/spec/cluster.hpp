@@ -85,7 +85,7 @@ struct Nics {
   std::string kind{};
   Seconds message{};  ///< what the host's thread spends on sending, and on receiving, one message
   /// What a host copies where GPUs do not reach adapters (data_path()), sent and received together: all of a node, or
-  /// over sockets each of its threads. 0: nothing.
+  /// where software copies each of NCCL's threads. 0: nothing.
   BytesPerSecond staging{};
   double collisions = 0;  ///< what the greatest load of a link costs where switches hash flows (contention())
   /// Size of a token bucket that shapes outgoing traffic: so many bytes pass at once after a pause. It refills at
@@ -162,9 +162,10 @@ struct Cluster {
   Fabric fabric;
   NcclRelease nccl{};
   Tuner tuner = Tuner::kNccl;
-  ForcedWay forced{};                  ///< with Tuner::kForced
-  bool collnet = false;                ///< NCCL_COLLNET_ENABLE, with a plugin and switches that reduce (SHARP)
-  std::optional<NcclGraphs> graphs{};  ///< as NCCL printed them between nodes; absent: found (nccl_graph.hpp)
+  ForcedWay forced{};    ///< with Tuner::kForced
+  bool collnet = false;  ///< NCCL_COLLNET_ENABLE, with a plugin and switches that reduce (SHARP)
+  std::optional<NcclGraphs>
+      graphs{};  ///< as NCCL printed them between nodes; absent: found (collectives/nccl_search.hpp)
 
   bool operator==(const Cluster&) const = default;
 };

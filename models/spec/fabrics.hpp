@@ -23,9 +23,9 @@ const std::vector<std::vector<int>>& cube_mesh();
 /// whose messages are framed for Ethernet and which know neither trees nor LL.
 const std::vector<std::string>& nic_kinds();
 
-/// How what GPUs send comes to the adapters: these read the GPUs' memory; they read the host's, to which GPUs write (one
-/// budget of a node); or software copies it, the kernel's sockets or a provider that puts packets in order, in each of
-/// NCCL's threads what that sends and what it receives.
+/// How what GPUs send comes to the adapters: these read the GPUs' memory; they read the host's, to which GPUs write
+/// (one budget of a node); or software copies it, the kernel's sockets or a provider that puts packets in order, in
+/// each of NCCL's threads what that sends and what it receives.
 enum class DataPath : std::uint8_t { kDirect, kStaged, kCopied };
 DataPath data_path(const std::string& nic_kind);
 

@@ -1,5 +1,6 @@
 #include "models/spec/nccl_graph.hpp"
 
+#include <cmath>
 #include <cstdio>
 
 namespace accosim {
@@ -15,7 +16,9 @@ bool read_pattern(const std::string& line, int& pattern, NcclGraph& graph) {
                               &intra, &inter) == 5;
   const bool speed = bw || std::sscanf(text, "Pattern %d, crossNic %d, nChannels %d, speed %lf/%lf", &pattern, &cross,
                                        &channels, &intra, &inter) == 5;
-  if (!speed || channels < 1 || channels > kMostChannels || !(intra > 0) || !(inter > 0)) return false;
+  if (!speed || channels < 1 || channels > kMostChannels || !(intra > 0 && std::isfinite(intra)) ||
+      !(inter > 0 && std::isfinite(inter)))
+    return false;
   graph = {channels, intra, inter};
   return true;
 }

@@ -93,8 +93,9 @@ ValidationPrediction predict_collective(CollectiveQuery query, Cluster cluster) 
   const double spread = communication_spread(*query.cluster, query.nodes, query.bytes);
   ValidationPrediction prediction = with_interval(collective_time(query).value, spread);
   const std::vector<Seconds> times = collective_times(query);  // by release, where the source says none
-  prediction.low = interval_80(times.front().value, spread).low;
-  prediction.high = interval_80(times.back().value, spread).high;
+  const auto [least, most] = std::minmax_element(times.begin(), times.end());
+  prediction.low = interval_80(least->value, spread).low;
+  prediction.high = interval_80(most->value, spread).high;
   return prediction;
 }
 

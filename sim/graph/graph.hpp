@@ -126,9 +126,13 @@ struct Link {
 
 /// A way through the network: all links it takes, and what each flow over it may have under way.
 struct Path {
-  std::vector<int> links;  ///< each once
-  Window window{};         ///< none: it never limits
-  int alike = 1;           ///< how many paths it stands for: a flow over it is so many equal ones
+  std::vector<int> links;                                        ///< each once
+  Window window{};                                               ///< none: it never limits
+  BytesPerSecond ends{std::numeric_limits<double>::infinity()};  ///< what its ends move at most (ends_bandwidth())
+
+  /// The most that a flow moves, whatever the links carry.
+  BytesPerSecond cap() const { return std::min(window.rate(), ends); }
+  int alike = 1;  ///< how many paths it stands for: a flow over it is so many equal ones
 };
 
 /// A collective that a group will be asked for: `count` messages of bytes / count each, one after the other.

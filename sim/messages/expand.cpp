@@ -37,7 +37,8 @@ class Expansion {
         links_(query.links),
         nodes_(size_of(query.ranks_here)),
         threads_(std::max(1, static_cast<int>(links_.threads))),
-        queues_(query.in_turn ? links_.adapters : std::max(links_.channels, links_.adapters)) {
+        queues_(query.in_turn ? std::max(1, static_cast<int>(links_.lines))
+                              : std::max(links_.channels, links_.adapters)) {
     for (const int here : query.ranks_here) {
       first_.push_back(ranks_);
       ranks_ += here;

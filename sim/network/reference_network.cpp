@@ -13,7 +13,7 @@ class ReferenceNetwork final : public Network {
   /// `evenly`: links that equal flows share are parted among them.
   ReferenceNetwork(const EventGraph& graph, bool evenly) {
     for (const Path& path : graph.paths) {
-      double least = path.window.rate().value;
+      double least = path.cap().value;
       for (const int number : path.links) {
         const Link& link = graph.links[number];
         const double flows = evenly ? std::max(1.0, static_cast<double>(path.alike) / link.alike) : 1;

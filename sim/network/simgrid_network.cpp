@@ -57,7 +57,7 @@ class SimgridNetwork final : public Network {
     for (std::size_t i = 0; i < graph.paths.size(); ++i) {
       const int alike = graph.paths[i].alike;
       alike_.push_back(alike);
-      windows_.push_back(std::min(kUncapped, alike * graph.paths[i].window.rate().value * unit_));
+      windows_.push_back(std::min(kUncapped, alike * graph.paths[i].cap().value * unit_));
       s4u::Link* cap = zone->create_link("cap" + std::to_string(i), windows_.back())
                            ->set_latency(alike > 1 ? 1.0 / alike : 0)
                            ->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);

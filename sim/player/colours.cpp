@@ -214,7 +214,7 @@ class Refinement {
       const Path& path = graph_.paths[p];
       const auto link = static_cast<std::size_t>(path.links.front());
       const bool differs = graph_.links[link].burst > Bytes{0} && first[link] > 1;
-      numbers.add(path.window.rate().value);
+      numbers.add(path.cap().value);
       numbers.add(std::int64_t{path.alike});
       numbers.add(std::int64_t{differs ? static_cast<int>(p) : -1});
       colours_.path.back() = numbers.number();

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/collectives/nccl_node.hpp"
 #include "models/collectives/route.hpp"
 #include "models/collectives/window.hpp"
 #include "models/spec/cluster.hpp"
@@ -69,11 +70,13 @@ class Paths {
     std::vector<std::vector<int>> edges;
     if (ring.node.size() < 2) return edges;
     const std::vector<Window> windows = edge_windows(cluster_, ring);
+    const BytesPerSecond ends = ends_bandwidth(cluster_, ring);
     for (std::size_t i = 0; i < ring.node.size(); ++i) {
       edges.emplace_back();
-      for (const PortPair& ports : ports_of(cluster_, ring, i)) {
+      const std::vector<PortPair> pairs = ports_of(cluster_, ring, i);
+      for (const PortPair& ports : pairs) {
         edges.back().push_back(static_cast<int>(graph_.paths.size()));
-        Path path{{}, windows[i]};
+        Path path{{}, windows[i], ends / static_cast<double>(pairs.size())};
         for (const Hop& hop : route(cluster_, ports.from, ports.to)) path.links.push_back(link(hop));
         graph_.paths.push_back(std::move(path));
       }
@@ -136,8 +139,8 @@ Seconds time_on(const Costs& costs, const PlanRequest& request, const Ring& ring
   const CollectiveCost cost = collective_cost(request.kind, bytes, cluster, ring);
   if (cost.edge_bytes == Bytes{0}) return request.count * (cost.latency + cost.intra);
   const double rings = 1.0 * costs.ranks() / ring.ranks;
-  const BytesPerSecond edge =
-      std::min(slowest_window(cluster, ring), wire_bandwidth(request.kind, cluster, ring, rings));
+  const BytesPerSecond edge = std::min({slowest_window(cluster, ring), ends_bandwidth(cluster, ring),
+                                        wire_bandwidth(request.kind, cluster, ring, rings)});
   return request.count * (cost.latency + std::max(cost.intra, cost.edge_bytes / edge));
 }
 

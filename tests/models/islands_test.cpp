@@ -70,7 +70,7 @@ TEST_F(IslandFiles, SocketsAreOfTcp) {
   };
   EXPECT_TRUE(any_has(lines(R"(, "sockets": 2)"), "nics/sockets: is of TCP, and infiniband has no sockets"));
   EXPECT_TRUE(any_has(lines(R"(, "kind": "tcp", "socket_window": "0 B")"), "socket_window: lets nothing through"));
-  EXPECT_TRUE(any_has(lines(R"(, "kind": "sockets", "channels": 2)"), "nics/channels: are NCCL's"));
+  EXPECT_TRUE(any_has(lines(R"(, "kind": "sockets", "channels": 2)"), "nics/channels: are for NCCL's"));
 }
 
 TEST_F(IslandFiles, ReplicasHaveAScheduleInside) {

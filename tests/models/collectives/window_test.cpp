@@ -68,7 +68,7 @@ TEST(Window, TheWiresLengthIsTheFabricsAndThatBetweenGroups) {
   cluster.fabric.between_groups = BetweenGroups{BytesPerSecond{1e9}, Seconds{29e-3}};
   EXPECT_EQ(wire_latency(cluster, 0, 0), Seconds{1e-3});
   EXPECT_DOUBLE_EQ(wire_latency(cluster, 0, 1).value, 30e-3);
-  // Nodes 0 and 1 are neighbours of one group; 1 to 2 and 2 to 0 cross. Twice the wire, two channels an adapter.
+  // Nodes 0 and 1 are neighbours of one group; 1 to 2 and 2 to 0 cross. Twice the wire, two channels of one adapter.
   const Ring ring = whole_ring(cluster);
   EXPECT_EQ(edge_windows(cluster, ring)[0].round_trip, Seconds{2e-3});
   EXPECT_DOUBLE_EQ(edge_windows(cluster, ring)[1].round_trip.value, 60e-3);

@@ -10,7 +10,8 @@ namespace accosim {
 /// One node as the search sees it; rates in GB/s, one direction.
 struct NcclNode {
   int gpus = 1;
-  double nvlink = 0;  ///< of a GPU, as NCCL counts its links; over PCIe what its slot carries. Not read of a single GPU
+  double nvlink = 0;  ///< of a GPU, as NCCL counts its links; over PCIe its slot. Neither is read of a single GPU
+  double pair = 0;    ///< between two GPUs: all of that through a switch, else what joins them
   double slot = 24;   ///< of a GPU or an adapter, as NCCL counts PCIe: 12 of generation 3, 24 of 4, 48 of 5
   int adapters = 1;
   double adapter = 0;       ///< of one: Mbit/s over 8000
@@ -26,7 +27,8 @@ struct NcclNode {
 NcclGraphs find_graphs(const NcclNode& node);
 
 /// Channels of a communicator over several nodes: twice those of the rings (src/graph/connect.cc); with one rank's
-/// speed above 45 GB/s on Hopper twice as many again, while there are fewer than 16 (2.18 and 2.19: 32).
+/// speed above 45 GB/s since Hopper (Blackwell from 2.26) twice as many again, while there are fewer than 16 (2.18 and
+/// 2.19: while 32 hold them).
 int channels_between(const NcclGraph& ring, int capability, int minor);
 
 }  // namespace accosim

@@ -1,6 +1,6 @@
 // Does the least form of NCCL's search find what NCCL finds? Expected values are what machines printed with
 // NCCL_DEBUG_SUBSYS=GRAPH (the issue is named), or what NCCL's own sources give for a described machine.
-#include "models/collectives/nccl_graph.hpp"
+#include "models/collectives/nccl_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 NcclNode a100(int gpus, int adapters, double adapter, int minor = 21) {
   NcclNode node;
   node.gpus = gpus;
-  node.nvlink = 240;  // 12 links of 20 GB/s
+  node.nvlink = node.pair = 240;  // 12 links of 20 GB/s
   node.adapters = adapters;
   node.adapter = adapter;
   node.minor = minor;
@@ -27,7 +27,7 @@ NcclNode a100(int gpus, int adapters, double adapter, int minor = 21) {
 
 NcclNode h100(int gpus, int adapters, double adapter, int minor = 21) {
   NcclNode node = a100(gpus, adapters, adapter, minor);
-  node.nvlink = 370.8;  // 18 of 20.6
+  node.nvlink = node.pair = 370.8;  // 18 of 20.6
   node.slot = 48;
   node.capability = 90;
   return node;
@@ -35,7 +35,8 @@ NcclNode h100(int gpus, int adapters, double adapter, int minor = 21) {
 
 NcclNode v100(int gpus, int adapters, bool intel) {
   NcclNode node = a100(gpus, adapters, 12.5);
-  node.nvlink = 120;  // 6 of 20
+  node.nvlink = 120;  // 6 of 20, one or two to a neighbour
+  node.pair = 20;
   node.slot = 12;
   node.capability = 70;
   node.intel_root = intel;
@@ -52,22 +53,31 @@ void expect(const NcclNode& node, const NcclGraph& ring, double tree_intra, cons
   EXPECT_DOUBLE_EQ(found.tree.inter, ring.inter) << what;
 }
 
-TEST(NcclGraph, IsWhatMachinesPrinted) {
+void expect_ring(const NcclNode& node, const NcclGraph& ring, const std::string& what) {
+  EXPECT_EQ(find_graphs(node).ring, ring) << what;
+}
+
+TEST(NcclSearch, IsWhatMachinesPrinted) {
   // NVIDIA/nccl 1189: 2 H20 with an adapter of 400 Gbit/s each, "nChannels 4, bw 24.000000/24.000000".
-  expect(h100(2, 2, 50), {4, 24, 24}, 48, "2 H20");
+  expect_ring(h100(2, 2, 50), {4, 24, 24}, "2 H20");
   // NVIDIA/nccl 1313: 8 H800 with two of 400 Gbit/s, "nChannels 4, bw 24/24".
   NcclNode h800 = h100(8, 2, 50);
-  h800.nvlink = 164.8;  // 8 of 20.6
-  expect(h800, {4, 24, 24}, 45, "8 H800");
-  // NVIDIA/nccl 601: four adapters of 10 Gbit/s, "nChannels 4, speed 1.2/1.2".
-  expect(a100(4, 4, 1.25, 12), {4, 1.2, 1.2}, 2.4, "10 Gbit/s");
+  h800.nvlink = h800.pair = 164.8;  // 8 of 20.6
+  expect_ring(h800, {4, 24, 24}, "8 H800");
+  // NVIDIA/nccl 601: four adapters of 10 Gbit/s, GPUs joined by the CPUs, "nChannels 4, speed 1.2/1.2".
+  NcclNode slow = a100(4, 4, 1.25, 12);
+  slow.nvlink = slow.pair = 12;
+  expect_ring(slow, {4, 1.2, 1.2}, "10 Gbit/s");
   // NVIDIA/nccl 1406: one GPU and one adapter of 200 Gbit/s, rings of 24/24 and trees of 48/24.
   expect(a100(1, 1, 25), {1, 24, 24}, 48, "one GPU");
-  // NVIDIA/nccl 524: the same behind the CPU with 100 Gbit/s, 12/12 and 24/12.
+  // NVIDIA/nccl 524: the same behind a CPU that is not said, with 100 Gbit/s, 12/12 and 24/12.
   expect(a100(1, 1, 12.5), {1, 12, 12}, 24, "one GPU of 100 Gbit/s");
 }
 
-TEST(NcclGraph, IsWhatItsSourcesGive) {
+// NCCL's own search, of the releases 2.12 to 2.27, run on descriptions of these machines.
+TEST(NcclSearch, IsWhatItsSourcesGive) {
+  NcclNode h800 = h100(8, 2, 50);
+  h800.nvlink = h800.pair = 164.8;
   expect(a100(8, 8, 25), {8, 24, 24}, 30, "DGX A100");
   expect(a100(8, 4, 12.5), {4, 12, 12}, 24, "8 A100, 4 x 100 Gbit/s");
   expect(a100(8, 4, 25), {4, 24, 24}, 48, "8 A100, 4 x 200 Gbit/s");
@@ -78,19 +88,20 @@ TEST(NcclGraph, IsWhatItsSourcesGive) {
   expect(intel, {2, 20, 20}, 48, "behind an Intel CPU");
   intel.minor = 12;  // which has 22 and 18 where later ones have 20
   expect(intel, {2, 18, 18}, 48, "behind an Intel CPU, 2.12");
-  expect(v100(8, 1, false), {1, 12, 12}, 24, "8 V100 behind a switch");
+  expect(h800, {4, 24, 24}, 40, "8 H800");  // 4 x 42 are more than 164.8
+  expect(v100(8, 1, false), {1, 12, 12}, 20, "8 V100 behind a switch");
   expect(v100(8, 1, true), {1, 10, 10}, 20, "8 V100 behind an Intel CPU");
   expect(v100(1, 1, true), {1, 9, 9}, 18, "one V100 behind an Intel CPU");
   // All four send and receive: 10 + 10 / 8 of 12.
   expect(v100(4, 4, false), {4, 10, 10}, 20, "4 V100");
-  expect(h100(8, 8, 50, 18), {8, 45, 45}, 45, "DGX H100, 2.18");
+  expect(h100(8, 8, 50, 18), {8, 45, 45}, 48, "DGX H100, 2.18");
   expect(h100(8, 8, 50), {8, 48, 48}, 48, "DGX H100");
   // Made of 4 x 48, since four are few.
   expect(h100(8, 4, 50), {8, 24, 24}, 48, "8 H100, 4 x 400 Gbit/s");
   expect(h100(1, 1, 50), {2, 24, 24}, 48, "GH200");
 }
 
-TEST(NcclGraph, ACommunicatorHasTwiceItsChannels) {
+TEST(NcclSearch, ACommunicatorHasTwiceItsChannels) {
   EXPECT_EQ(channels_between({8, 24, 24}, 80, 21), 16);
   EXPECT_EQ(channels_between({8, 48, 48}, 90, 21), 16);  // not fewer than 16 already
   EXPECT_EQ(channels_between({2, 24, 24}, 90, 21), 4);   // NVIDIA/nccl 1291: "Channel 00/04" on GH200
@@ -112,7 +123,7 @@ double estimate(const NcclGraphs& graphs, Algorithm algorithm) {
   return nccl_estimate(c, CollectiveKind::kAllReduce, algorithm, Protocol::kSimple).bandwidth;
 }
 
-TEST(NcclGraph, OnTwoNodesATreeWinsWhereAChannelGets100GbitAndARingWhereItGets200) {
+TEST(NcclSearch, OnTwoNodesATreeWinsWhereAChannelGets100GbitAndARingWhereItGets200) {
   // 8 x 24 n / (2 (n - 1)) = 102.4; min(0.92 x 8 x 30, 8 x 23.6) / 2 = 94.4. NVIDIA/nccl 812: 192 GB/s, 8 x 24 of a
   // ring.
   const NcclGraphs dgx = find_graphs(a100(8, 8, 25));
@@ -132,7 +143,7 @@ TEST(NcclGraph, OnTwoNodesATreeWinsWhereAChannelGets100GbitAndARingWhereItGets20
   EXPECT_NEAR(estimate(find_graphs(a100(8, 2, 25)), Algorithm::kRing), 25.6, 1e-9);
 }
 
-TEST(NcclGraph, ALineIsReadAsNcclPrintsIt) {
+TEST(NcclSearch, ALineIsReadAsNcclPrintsIt) {
   int pattern = 0;
   NcclGraph graph;
   EXPECT_TRUE(
@@ -145,7 +156,8 @@ TEST(NcclGraph, ALineIsReadAsNcclPrintsIt) {
   EXPECT_EQ(pattern, 3);
   for (const char* line :
        {"", "Pattern", "Pattern 4, crossNic 0, nChannels 0, bw 1/1", "nChannels 4, bw 24/24",
-        "Pattern 4, crossNic 0, nChannels 4, bw 0/24", "Pattern 4, crossNic 0, nChannels 99, bw 1/1"})
+        "Pattern 4, crossNic 0, nChannels 4, bw 0/24", "Pattern 4, crossNic 0, nChannels 4, bw inf/24",
+        "Pattern 4, crossNic 0, nChannels 99, bw 1/1"})
     EXPECT_FALSE(read_pattern(line, pattern, graph)) << line;
 }
 
@@ -195,8 +207,9 @@ TEST_F(GraphOfACluster, WhatCannotBeIsRefused) {
   EXPECT_NE(refusal(two + "}", R"(, "nccl_graph": ["Pattern 1, crossNic 0, nChannels 3, bw 18/8"])")
                 .find("has no line of rings"),
             std::string::npos);
-  EXPECT_NE(refusal(R"({"kind": "sockets", "bandwidth": "10 Gbit/s", "path": "cpu"})", "").find("are NCCL's"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(R"({"kind": "sockets", "bandwidth": "10 Gbit/s", "path": "cpu"})", "").find("are for NCCL's search"),
+      std::string::npos);
 }
 
 }  // namespace
