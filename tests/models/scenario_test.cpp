@@ -135,7 +135,7 @@ TEST_F(ScenarioFiles, OneGpuANodeLaunchesCollectivesToo) {
   EXPECT_GT(loaded.cluster.nodes[0].intra.start.value, 1e-6);
 }
 
-TEST_F(ScenarioFiles, PlainTcpIsLimitedByTheHost) {
+TEST_F(ScenarioFiles, AHostThatCopiesLimitsItsAdapters) {
   const auto group = [&](const std::string& nics) {
     return load_scenario(
                with_nodes(R"([{"count": 2, "gpus": 4, "device": "devices/gpu.json", "intra": {"kind": "nvlink",
@@ -144,14 +144,17 @@ TEST_F(ScenarioFiles, PlainTcpIsLimitedByTheHost) {
                {})
         .scenario.cluster.nodes[0];
   };
-  // An adapter carries its share of the wire, or what the host copies for it: 10 Gbit/s are less, 200 are more.
-  const Nics usual = usual_nics("tcp");
-  EXPECT_DOUBLE_EQ(node_bandwidth(group(R"({"kind": "tcp", "bandwidth": "10 Gbit/s"})")).value,
+  // Of what GPUs write to a host copies half each way for all adapters: 10 Gbit/s are less, twice 200 are more.
+  const Nics usual = usual_nics("omnipath");
+  EXPECT_DOUBLE_EQ(node_bandwidth(group(R"({"kind": "omnipath", "bandwidth": "10 Gbit/s"})")).value,
                    usual.efficiency * 1.25e9);
+  EXPECT_DOUBLE_EQ(node_bandwidth(group(R"({"kind": "omnipath", "count": 2, "bandwidth": "200 Gbit/s"})")).value,
+                   usual.staging.value / 2);
+  EXPECT_DOUBLE_EQ(
+      node_bandwidth(group(R"({"kind": "omnipath", "bandwidth": "200 Gbit/s", "staging": "18 GB/s"})")).value, 9e9);
+  // Threads that copy are each ring's own, and no bound of the node.
   EXPECT_DOUBLE_EQ(node_bandwidth(group(R"({"kind": "tcp", "count": 2, "bandwidth": "200 Gbit/s"})")).value,
-                   2 * usual.staging.value);
-  EXPECT_DOUBLE_EQ(node_bandwidth(group(R"({"kind": "tcp", "bandwidth": "200 Gbit/s", "staging": "9 GB/s"})")).value,
-                   9e9);
+                   2 * usual_nics("tcp").efficiency * 25e9);
 }
 
 TEST_F(ScenarioFiles, APriceIsThatOfAllGpusForAnHour) {

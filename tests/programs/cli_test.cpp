@@ -102,8 +102,11 @@ TEST(Resolve, WhatItWritesIsReadAgainForEveryKindOfLink) {
   const TemporaryFolder folder;
   for (const std::string kind : {"infiniband", "roce", "infiniband_host", "omnipath", "slingshot", "efa", "efa_rdma",
                                  "tcpx", "tcp", "sockets"}) {
-    const ProgramRun resolved = run_program(
-        kAccosimProgram, {"resolve", "finetune_2x4_a100", "--set", "/cluster/nodes/0/nics/kind=" + kind}, "/");
+    const ProgramRun resolved =
+        run_program(kAccosimProgram,
+                    {"resolve", "finetune_2x4_a100", "--set",
+                     R"(/cluster/nodes/0/nics={"count": 4, "bandwidth": "100 Gbit/s", "kind": ")" + kind + "\"}"},
+                    "/");
     ASSERT_EQ(resolved.exit_code, 0) << kind << ": " << resolved.err;
     const std::string path = folder.write(kind + ".json", resolved.out).string();
     const ProgramRun again = run_program(kAccosimProgram, {"compare", path, "--no-tuned", "--schedule", "acco"}, "/");

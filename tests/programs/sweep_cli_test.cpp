@@ -310,7 +310,8 @@ TEST(Sweep, OfAMixSaysWhetherTheSlowerPartIsWorthAdding) {
 TEST(Sweep, SaysWhatIsLeftOverTheBestSynchronousScheduleOfEachPoint) {
   const TemporaryFolder folder;
   const std::filesystem::path rows = folder.path / "rows.jsonl", picture = folder.path / "curve.svg";
-  const ProgramRun run = accosim({"sweep", "finetune_2x4_a100", "--over",
+  const ProgramRun run = accosim({"sweep", "finetune_2x4_a100", "--set",
+                                  R"(/cluster/nodes/0/nics={"count": 1, "bandwidth": "100 Gbit/s"})", "--over",
                                   "/cluster/nodes/0/nics/bandwidth=25,100,400 Gbit/s", "-o", rows.string()});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const std::string said = unwrapped(run.out);

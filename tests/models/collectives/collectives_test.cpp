@@ -215,11 +215,14 @@ TEST(Collectives, ATreeOfTwoNodesMovesTheBufferOnce) {
       collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, c, whole_ring(c), Algorithm::kRing);
   EXPECT_EQ(ring.algorithm, Algorithm::kRing);
   EXPECT_DOUBLE_EQ(ring.edge_bytes.value, 30e9);
-  // Without a switch inside a ring is as good.
-  Cluster board = c;
-  board.nodes[0].intra.kind = "nvlink";
-  EXPECT_EQ(collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, board, whole_ring(board)).algorithm,
-            Algorithm::kRing);
+  // Of three nodes the busiest has two edges in one tree and one in the other, of more three and one, for half each.
+  for (const auto& [nodes, times] : {std::pair(3, 1.5), std::pair(4, 2.0), std::pair(9, 2.0)}) {
+    const Cluster more = cluster_of({group(nodes, 8)});
+    EXPECT_DOUBLE_EQ(collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, more, whole_ring(more), Algorithm::kTree)
+                         .edge_bytes.value,
+                     times * 16e9);
+    EXPECT_DOUBLE_EQ(tree_passes(nodes), times);
+  }
 }
 
 TEST(Collectives, ATreeTakesLogarithmicallyManyStepsWhereARingTakesAll) {
@@ -414,13 +417,13 @@ TEST(Collectives, SendAndReceiveIsOnePairANode) {
 }
 
 TEST(Collectives, AForcedAlgorithmIsPricedWhateverTheLinks) {
-  // A tree on two boards without a switch: up and down take turns, 2 x 16 GB over 10 GB/s.
+  // A tree on two boards without a switch: each tree's half goes up one way and down the other.
   Cluster board = cluster_of({group(2, 8)});
   board.nodes[0].intra.kind = "nvlink";
   const CollectiveCost cost =
       collective_cost(CollectiveKind::kAllReduce, Bytes{16e9}, board, whole_ring(board), Algorithm::kTree);
   EXPECT_EQ(cost.algorithm, Algorithm::kTree);
-  EXPECT_DOUBLE_EQ(cost.edge_bytes.value, 32e9);
+  EXPECT_DOUBLE_EQ(cost.edge_bytes.value, 16e9);
   // An algorithm that the collective does not have is not forced.
   EXPECT_EQ(
       collective_cost(CollectiveKind::kAllGather, Bytes{1e9}, board, whole_ring(board), Algorithm::kTree).algorithm,

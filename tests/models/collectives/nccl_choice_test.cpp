@@ -90,7 +90,19 @@ TEST_F(NcclChoice, WhatCannotRunIsRefused) {
             std::string::npos);
   EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": {"algorithm": "pat"})").find("nodes of one GPU"),
             std::string::npos);
-  EXPECT_NE(said("H100-SXM", 8, "tcpx", R"(, "tuner": {"protocol": "ll128"})").find("needs NVLink"), std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "tcpx", R"(, "tuner": {"protocol": "ll128"})").find("NCCL_PROTO=Simple"),
+            std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "tcpx", R"(, "tuner": {"algorithm": "nvlstree"})").find("NCCL_NVLS_ENABLE=0"),
+            std::string::npos);
+  EXPECT_NE(said("A100-SXM4-80GB", 8, "efa_rdma", R"(, "tuner": {"protocol": "ll"})").find("may reorder bytes"),
+            std::string::npos);
+  EXPECT_EQ(said("H100-SXM", 8, "efa_rdma", R"(, "tuner": {"protocol": "ll"})"), "");
+  EXPECT_NE(said("H100-SXM", 8, "slingshot", R"(, "tuner": {"protocol": "ll128"})").find("needs NVLink"),
+            std::string::npos);
+  EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "nccl_graph": ["Pattern 4, crossNic 0, nChannels 1, bw 9/9",
+                                             "Pattern 4, crossNic 0, nChannels 1, bw 9/9"])")
+                .find("has two lines of rings"),
+            std::string::npos);
   EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": {"algorithm": "collnet"})").find("\"collnet\": true"),
             std::string::npos);
   EXPECT_NE(said("H100-SXM", 8, "infiniband", R"(, "tuner": {"algorithm": "nvlstree", "protocol": "ll"})")
