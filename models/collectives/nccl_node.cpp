@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -54,7 +55,11 @@ int capability_of(const Device& device) {
 
 int capability_of(const NodeGroup& group) {
   int least = std::numeric_limits<int>::max();
-  for (const Device& device : group.devices) least = std::min(least, capability_of(device));
+  const std::string* last = nullptr;  // of most nodes all GPUs are alike
+  for (const Device& device : group.devices) {
+    if (last == nullptr || *last != device.architecture) least = std::min(least, capability_of(device));
+    last = &device.architecture;
+  }
   return least;
 }
 

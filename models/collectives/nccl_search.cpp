@@ -85,8 +85,19 @@ NcclGraph tree_of(const NcclNode& node, const NcclGraph& ring) {
 }  // namespace
 
 NcclGraphs find_graphs(const NcclNode& node) {
+  // A fit asks of the same few nodes thousands of times.
+  struct Known {
+    NcclNode node;
+    NcclGraphs graphs;
+  };
+  thread_local std::vector<Known> known;
+  for (const Known& each : known)
+    if (each.node == node) return each.graphs;
   const NcclGraph ring = ring_of(node);
-  return {ring, tree_of(node, ring)};
+  constexpr std::size_t kMost = 16;
+  if (known.size() == kMost) known.clear();
+  known.push_back({node, {ring, tree_of(node, ring)}});
+  return known.back().graphs;
 }
 
 int channels_between(const NcclGraph& ring, int capability, int minor) {

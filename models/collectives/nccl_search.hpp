@@ -18,6 +18,8 @@ struct NcclNode {
   bool intel_root = false;  ///< GPUs reach adapters through an Intel CPU, which takes a fifth more of the slots
   int capability = 80;
   int minor = 21;  ///< NCCL 2.minor
+
+  bool operator==(const NcclNode&) const = default;
 };
 
 /// Rings: of the speeds that NCCL tries from the fastest down the one whose channels carry most together, looking no

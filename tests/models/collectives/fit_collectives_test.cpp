@@ -93,9 +93,9 @@ TEST(FitCollectives, RowsLaunchedOneAfterAnotherHideTheStart) {
 /// As samples_of(), on one node with links of a kind and generation.
 std::vector<MeasuredCollective> samples_of_board(const std::string& kind, const std::string& generation,
                                                  double efficiency, double launch_us,
-                                                 std::vector<CollectiveKind> kinds = {CollectiveKind::kAllReduce,
-                                                                                      CollectiveKind::kAllGather,
-                                                                                      CollectiveKind::kAllToAll}) {
+                                                 const std::vector<CollectiveKind>& kinds = {
+                                                     CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
+                                                     CollectiveKind::kAllToAll}) {
   Cluster cluster = *cluster_with(efficiency, 4, 0.9);
   IntraLink& link = cluster.nodes[0].intra;
   link.kind = kind;
