@@ -44,6 +44,10 @@ LinkSample light(const MeasuredCollective& measured) {
     bare.count = group.count;
     bare.gpus = group.gpus;
     for (const Device& device : group.devices) {
+      // Of GPUs that are alike one is enough: nothing of a collective's price asks how many devices are listed.
+      if (!bare.devices.empty() && bare.devices.back().collective_sms == device.collective_sms &&
+          bare.devices.back().architecture == device.architecture)
+        continue;
       bare.devices.emplace_back();
       bare.devices.back().collective_sms = device.collective_sms;
       bare.devices.back().architecture = device.architecture;
