@@ -16,7 +16,7 @@ int nodes_of(const Ring& ring) { return static_cast<int>(ring.node.size()); }
 Seconds slowest_switch(const Cluster& cluster, const Ring& ring) {
   Seconds slowest;
   for (std::size_t i = 0; i < ring.node.size(); ++i)
-    if (i == 0 || ring.node_group[i] != ring.node_group[i - 1])
+    if (!is_like_the_one_before(ring, i))
       slowest = std::max(slowest, switch_latency(group_of(cluster, ring, i).nics.kind));
   return slowest;
 }
@@ -38,8 +38,7 @@ double contention(const Cluster& cluster, const Ring& ring) {
   const int nodes = nodes_of(ring);
   double most = 0;
   for (std::size_t i = 0; i < ring.node.size(); ++i)
-    if (i == 0 || ring.node_group[i] != ring.node_group[i - 1])
-      most = std::max(most, group_of(cluster, ring, i).nics.collisions);
+    if (!is_like_the_one_before(ring, i)) most = std::max(most, group_of(cluster, ring, i).nics.collisions);
   return nodes <= 2 || most == 0 ? 1 : 1 + most * (greatest_load(nodes) - greatest_load(2));
 }
 

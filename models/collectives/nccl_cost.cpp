@@ -50,12 +50,10 @@ struct Slowest {
   bool copies = false;   ///< threads of a host copy what is sent over sockets
   bool ll128_on = true;  ///< every link has LL128
   bool nvlink = true, switches = true;
-  bool beside = true;  ///< adapters read the memory of GPUs behind their own PCIe switch
-  bool amd = true;     ///< every host's CPU is AMD's
-  /// AWS's plugin allows nothing but Simple where bytes may overtake each other; Google's guides for GPUDirect over TCP
-  /// say NCCL_PROTO=Simple.
-  bool simple_only = false;
-  bool over_tcp = false;  ///< for which Google's guides turn NVLS off
+  bool beside = true;        ///< adapters read the memory of GPUs behind their own PCIe switch
+  bool amd = true;           ///< every host's CPU is AMD's
+  bool simple_only = false;  ///< has_simple_alone() of a node
+  bool over_tcp = false;     ///< for which Google's guides turn NVLS off
 };
 
 void take_inner(Slowest& all, const NodeGroup& group, const std::vector<int>& gpus) {
@@ -81,8 +79,7 @@ double threads_of_tree(int gpus, int adapters) { return std::max(1.0, std::min(1
 Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
   Slowest all;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
-    // Of many nodes in a row that are the same one is enough.
-    if (i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.gpus[i] == ring.gpus[i - 1]) continue;
+    if (is_like_the_one_before(ring, i)) continue;
     const NodeGroup& group = group_of(cluster, ring, i);
     const Nics& nics = group.nics;
     const int here = ring.here(i);
@@ -102,8 +99,7 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     all.net_hop = std::max(all.net_hop, nics.latency);
     all.message = std::max(all.message, nics.message);
     all.beside = all.beside && nics.beside_gpus && data_path(nics.kind) == DataPath::kDirect;
-    all.simple_only =
-        all.simple_only || (is_aws(nics.kind) && capability < 90 && cluster.nccl.minor >= 10) || nics.kind == "tcpx";
+    all.simple_only = all.simple_only || has_simple_alone(nics.kind, capability, cluster.nccl.minor);
     all.over_tcp = all.over_tcp || is_over_tcp(nics.kind);
     if (here > 1)
       take_inner(all, group, ring.gpus[i]);

@@ -44,25 +44,6 @@ NcclGraph least_of(const NcclGraph& a, const NcclGraph& b) {
 
 }  // namespace
 
-int capability_of(const Device& device) {
-  constexpr std::pair<std::string_view, int> kCapabilities[] = {
-      {"volta", 70}, {"turing", 75}, {"ampere", 80},     {"ampere_rtx", 86},
-      {"ada", 89},   {"hopper", 90}, {"blackwell", 100}, {"blackwell_rtx", 120}};
-  for (const auto& [name, capability] : kCapabilities)
-    if (name == device.architecture) return capability;
-  return 80;
-}
-
-int capability_of(const NodeGroup& group) {
-  int least = std::numeric_limits<int>::max();
-  const std::string* last = nullptr;  // of most nodes all GPUs are alike
-  for (const Device& device : group.devices) {
-    if (last == nullptr || *last != device.architecture) least = std::min(least, capability_of(device));
-    last = &device.architecture;
-  }
-  return least;
-}
-
 Cpu cpu_of(const NodeGroup& group) { return group.cpu.value_or(capability_of(group) == 80 ? Cpu::kAmd : Cpu::kIntel); }
 
 double slot_of(const NodeGroup& group) {
@@ -76,7 +57,7 @@ BytesPerSecond ends_bandwidth(const Cluster& cluster, const Ring& ring) {
   if (ring.node.size() < 2) return slowest;
   int channels = 0;  // that the search finds, once it is asked
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
-    if (i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.gpus[i] == ring.gpus[i - 1]) continue;
+    if (is_like_the_one_before(ring, i)) continue;
     const NodeGroup& group = group_of(cluster, ring, i);
     const Nics& nics = group.nics;
     if (nics.kind.empty() || nics.kind == kOwnRings) continue;
@@ -97,8 +78,7 @@ NcclGraphs graphs_between(const Cluster& cluster, const Ring& ring) {
   if (cluster.graphs && all) return *cluster.graphs;
   NcclGraphs least;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
-    // Of many nodes in a row that are the same one is enough.
-    if (i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.gpus[i] == ring.gpus[i - 1]) continue;
+    if (is_like_the_one_before(ring, i)) continue;
     const NcclGraphs found = find_graphs(node_of(cluster, ring, i));
     least = i == 0 ? found : NcclGraphs{least_of(least.ring, found.ring), least_of(least.tree, found.tree)};
   }

@@ -10,10 +10,7 @@ namespace accosim {
 /// NCCL's rate of an NVLink over its own: 20 GB/s of 25, 20.6 of 25, 40.1 of 50 (src/graph/topo.h).
 inline constexpr double kNvlinkCounted = 0.8;
 
-/// Compute capability of an architecture, 80 of Ampere and of one that is not known (CUDA C++ programming guide).
-int capability_of(const Device& device);
-int capability_of(const NodeGroup& group);  ///< the least of its GPUs
-Cpu cpu_of(const NodeGroup& group);         ///< AMD's with Ampere, Intel's otherwise, unless NodeGroup::cpu says it
+Cpu cpu_of(const NodeGroup& group);  ///< AMD's with Ampere, Intel's otherwise, unless NodeGroup::cpu says it
 /// Of an adapter's or a GPU's slot, GB/s as NCCL counts PCIe: 12 up to Volta and Turing, 24 for Ampere and Ada, 48
 /// since Hopper, unless Nics::slot says otherwise.
 double slot_of(const NodeGroup& group);

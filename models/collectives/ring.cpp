@@ -57,6 +57,10 @@ Ring whole_ring(const Cluster& cluster) {
   return ring;
 }
 
+bool is_like_the_one_before(const Ring& ring, std::size_t i) {
+  return i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.gpus[i] == ring.gpus[i - 1];
+}
+
 int most_here(const Ring& ring) {
   int most = 0;
   for (std::size_t i = 0; i < ring.node.size(); ++i) most = std::max(most, ring.here(i));
@@ -93,14 +97,9 @@ int adapters_of(const NodeGroup& group, const std::vector<int>& gpus) {
 
 int sending_threads(int gpus, int adapters) { return std::max(1, std::min(gpus, 2 * adapters)); }
 
-namespace {
-
-constexpr BytesPerSecond kUnbounded{std::numeric_limits<double>::infinity()};
-
-}  // namespace
-
 BytesPerSecond thread_bandwidth(const Nics& nics, double threads) {
-  if (data_path(nics.kind) != DataPath::kCopied || nics.staging <= BytesPerSecond{0}) return kUnbounded;
+  if (data_path(nics.kind) != DataPath::kCopied || nics.staging <= BytesPerSecond{0})
+    return BytesPerSecond{std::numeric_limits<double>::infinity()};
   return threads / 2 * nics.staging;
 }
 

@@ -53,6 +53,8 @@ bool is_to_one(CollectiveKind kind);
 Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members);
 /// All ranks of a cluster.
 Ring whole_ring(const Cluster& cluster);
+/// Whether the ring's node `i` is as the one before it: of many alike in a row one is enough.
+bool is_like_the_one_before(const Ring& ring, std::size_t i);
 /// The most and the fewest ranks of a node.
 int most_here(const Ring& ring);
 int fewest_here(const Ring& ring);

@@ -78,11 +78,10 @@ Ring one_to_one(const Ring& ring) {
   return pair;
 }
 
-bool is_like_the_one_before(const Ring& ring, std::size_t edge) {
-  const auto same = [&](std::size_t a, std::size_t b) {
-    return ring.node_group[a] == ring.node_group[b] && ring.gpus[a] == ring.gpus[b];
-  };
-  return edge > 0 && same(edge, edge - 1) && same(after(ring, edge), edge);
+bool is_edge_like_the_one_before(const Ring& ring, std::size_t edge) {
+  const std::size_t next = after(ring, edge);
+  return is_like_the_one_before(ring, edge) && ring.node_group[next] == ring.node_group[edge] &&
+         ring.gpus[next] == ring.gpus[edge];
 }
 
 }  // namespace
@@ -201,7 +200,7 @@ BytesPerSecond wire_bandwidth(CollectiveKind kind, const Cluster& cluster, const
     return wire_bandwidth(kind, cluster, one_to_one(ring), rings);
   BytesPerSecond slowest;
   for (std::size_t i = 0; i < ring.node.size(); ++i)
-    if (!is_like_the_one_before(ring, i)) take_slowest(slowest, edge_wire(kind, cluster, ring, i, rings));
+    if (!is_edge_like_the_one_before(ring, i)) take_slowest(slowest, edge_wire(kind, cluster, ring, i, rings));
   return slowest;
 }
 

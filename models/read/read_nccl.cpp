@@ -51,14 +51,15 @@ NcclRelease usual_release(const Training& training, const Cluster& cluster) {
 
 /// What all node groups have.
 struct Common {
-  bool one_gpu = true;                    ///< a node
-  bool reduces = true;                    ///< a switch inside every node that reduces
-  bool ll = true;                         ///< no link inside a node without LL
-  bool ll128 = true;                      ///< and none without LL128
-  bool nvlink = true;                     ///< no PCIe inside a node
-  bool beside = true;                     ///< adapters behind the GPUs' own switches
-  bool reducible = true;                  ///< switches that may reduce
-  bool aws_simple = false, tcpx = false;  ///< adapters over which NCCL is told to use Simple alone
+  bool one_gpu = true;       ///< a node
+  bool reduces = true;       ///< a switch inside every node that reduces
+  bool ll = true;            ///< no link inside a node without LL
+  bool ll128 = true;         ///< and none without LL128
+  bool nvlink = true;        ///< no PCIe inside a node
+  bool beside = true;        ///< adapters behind the GPUs' own switches
+  bool reducible = true;     ///< switches that may reduce
+  bool tcpx = false;         ///< adapters without NVLS
+  bool simple_only = false;  ///< has_simple_alone() of a node
   bool aws = true, nccl = true;
   bool one_node = false;
 };
@@ -76,8 +77,9 @@ Common common_of(const Cluster& cluster) {
     common.nvlink = common.nvlink && (group.gpus == 1 || !is_over_pcie(group.intra.kind));
     common.beside = common.beside && group.nics.beside_gpus && data_path(group.nics.kind) == DataPath::kDirect;
     common.tcpx = common.tcpx || group.nics.kind == "tcpx";
-    common.aws_simple = common.aws_simple || (is_aws(group.nics.kind) && !hopper);
-    common.reducible = common.reducible && (group.nics.kind == "infiniband" || group.nics.kind == "roce");
+    common.simple_only =
+        common.simple_only || has_simple_alone(group.nics.kind, capability_of(group), cluster.nccl.minor);
+    common.reducible = common.reducible && may_reduce(group.nics.kind);
     common.aws = common.aws && is_aws(group.nics.kind);
     common.nccl = common.nccl && group.nics.kind != kOwnRings;
   }
@@ -104,14 +106,13 @@ std::string lacking_algorithm(const std::string& algorithm, const Cluster& clust
   return {};
 }
 
-std::string lacking_protocol(const ForcedWay& way, const Common& common, int minor) {
+std::string lacking_protocol(const ForcedWay& way, const Common& common) {
   const bool simple_only =
       way.algorithm == "nvls" || way.algorithm == "nvlstree" || way.algorithm == "pat" || way.algorithm == "collnet";
   if (simple_only && way.protocol != "simple") return "is not one of " + way.algorithm + "'s; write \"simple\"";
-  const bool between = !common.one_node && way.protocol != "simple" && !way.protocol.empty();
-  if (between && common.tcpx) return "is off over tcpx, for which Google says NCCL_PROTO=Simple; write \"simple\"";
-  if (between && common.aws_simple && minor >= 10)
-    return "is off where AWS's adapters may reorder bytes, before Hopper; write \"simple\"";
+  if (common.simple_only && !common.one_node && way.protocol != "simple")
+    return "is off over these adapters: bytes may overtake each other (AWS's before Hopper), or Google says "
+           "NCCL_PROTO=Simple (tcpx); write \"simple\"";
   if (way.protocol == "ll" && !common.ll) return "is off where \"ll_rate\" is 0; write \"simple\"";
   if (way.protocol != "ll128") return {};
   if (!common.ll || !common.ll128) return "is off where \"ll_rate\" or \"ll128_efficiency\" is 0; write \"simple\"";
@@ -146,8 +147,7 @@ void read_forced(JsonValue& value, ObjectReader& cluster, Cluster& into, const C
     if (const std::string why = lacking_algorithm(way.algorithm, into, common); !why.empty())
       reader.fail("algorithm", why);
   if (!way.protocol.empty())
-    if (const std::string why = lacking_protocol(way, common, into.nccl.minor); !why.empty())
-      reader.fail("protocol", why);
+    if (const std::string why = lacking_protocol(way, common); !why.empty()) reader.fail("protocol", why);
 }
 
 /// The lines that NCCL printed of its search between nodes, one for rings and one for trees.

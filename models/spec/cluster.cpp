@@ -3,10 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <string>
 
 #include "models/base/text.hpp"
 
 namespace accosim {
+
+int capability_of(const NodeGroup& group) {
+  int least = std::numeric_limits<int>::max();
+  const std::string* last = nullptr;  // of most nodes all GPUs are alike
+  for (const Device& device : group.devices) {
+    if (last == nullptr || *last != device.architecture) least = std::min(least, capability_of(device.architecture));
+    last = &device.architecture;
+  }
+  return least;
+}
 
 std::vector<Place> places_of(const Cluster& cluster) {
   std::vector<Place> places;

@@ -126,6 +126,8 @@ struct NodeGroup {
   bool operator==(const NodeGroup&) const = default;
 };
 
+int capability_of(const NodeGroup& group);  ///< the least of its GPUs
+
 /// What joins node groups that are apart, such as two sites: each group has one link to all others.
 struct BetweenGroups {
   BytesPerSecond bandwidth;  ///< payload of a group's link, one direction; its nodes share it

@@ -1,6 +1,8 @@
 #include "models/spec/device.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace accosim {
 
@@ -8,6 +10,15 @@ const std::vector<std::string>& architectures() {
   static const std::vector<std::string> kInOrder = {"volta", "turing", "ampere",    "ampere_rtx",
                                                     "ada",   "hopper", "blackwell", "blackwell_rtx"};
   return kInOrder;
+}
+
+int capability_of(const std::string& architecture) {
+  constexpr std::pair<std::string_view, int> kCapabilities[] = {
+      {"volta", 70}, {"turing", 75}, {"ampere", 80},     {"ampere_rtx", 86},
+      {"ada", 89},   {"hopper", 90}, {"blackwell", 100}, {"blackwell_rtx", 120}};
+  for (const auto& [name, capability] : kCapabilities)
+    if (name == architecture) return capability;
+  return 80;
 }
 
 int generation_of(const std::string& architecture) {

@@ -41,6 +41,8 @@ inline constexpr const char* kNames<Attention>[] = {"naive", "flash", "flash_1",
 const std::vector<std::string>& architectures();
 /// Its place among them; an unknown one's is ampere's.
 int generation_of(const std::string& architecture);
+/// Compute capability, 80 of Ampere and of an architecture that is not known (CUDA C++ programming guide).
+int capability_of(const std::string& architecture);
 /// Whether there is such a kernel for the architecture ("volta", "ampere"...; "": unknown, and taken to have all).
 /// FlashAttention 2 needs ampere or newer, FlashAttention 1 turing, FlashAttention 3 is for hopper alone
 /// (github.com/Dao-AILab/flash-attention, README).

@@ -105,6 +105,13 @@ bool is_over_tcp(const std::string& nic_kind) { return traits_of(nic_kind).tcp; 
 bool is_by_software(const std::string& nic_kind) { return traits_of(nic_kind).software; }
 bool is_beside_gpus(const std::string& nic_kind) { return traits_of(nic_kind).beside; }
 bool is_aws(const std::string& nic_kind) { return traits_of(nic_kind).aws; }
+bool has_simple_alone(const std::string& nic_kind, int capability, int nccl_minor) {
+  constexpr int kHopper = 90, kFirst = 10;
+  return nic_kind == "tcpx" || (is_aws(nic_kind) && capability < kHopper && nccl_minor >= kFirst);
+}
+
+bool may_reduce(const std::string& nic_kind) { return nic_kind == "infiniband" || nic_kind == "roce"; }
+
 bool is_hashed(const std::string& nic_kind) { return traits_of(nic_kind).hashed; }
 Seconds switch_latency(const std::string& nic_kind) { return Seconds{1e-9 * traits_of(nic_kind).switch_ns}; }
 

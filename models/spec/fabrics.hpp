@@ -37,6 +37,12 @@ bool is_over_tcp(const std::string& nic_kind);
 bool is_beside_gpus(const std::string& nic_kind);
 /// AWS's, with its plugin for NCCL.
 bool is_aws(const std::string& nic_kind);
+/// Whether NCCL is told to use Simple alone over such adapters: AWS's plugin does where bytes may overtake each other,
+/// on GPUs before Hopper from NCCL 2.10 on (aws-ofi-nccl issues 76, 982), and so do Google's settings for tcpx
+/// (NCCL_PROTO=Simple).
+bool has_simple_alone(const std::string& nic_kind, int capability, int nccl_minor);
+/// Kinds whose network's switches may reduce (SHARP).
+bool may_reduce(const std::string& nic_kind);
 /// Kinds whose switches hash each flow to one of the ways to its node.
 bool is_hashed(const std::string& nic_kind);
 /// Of one of its switches. NVIDIA Quantum: 130 ns; Omni-Path: 110 ns; HPE Slingshot: 350 ns; Ethernet: 500 ns.

@@ -19,8 +19,8 @@
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
-#include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {
@@ -49,18 +49,6 @@ ScheduleSpec random_zero3(Random& random) {
   return spec;
 }
 
-double update_time(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
-  const int steps = scenario.training.gradient_accumulation_steps;
-  const SteadyPlay play = play_steady(scenario, spec, steps, network);
-  EXPECT_TRUE(play.measured.periodic);
-  return play.measured.update_time.value;
-}
-
-double expected_time(const Scenario& scenario, const ScheduleSpec& spec) {
-  const Costs costs = price(scenario, spec);
-  return closed_form({spec, costs, costs.kinds[0], scenario.training.gradient_accumulation_steps, 1}).value;
-}
-
 TEST(Sharded, Zero2TakesItsClosedFormOnBothNetworks) {
   for (int seed = 0; seed < 40; ++seed) {
     Random random(seed);
@@ -76,21 +64,11 @@ TEST(Sharded, Zero3TakesItsClosedFormWithEveryOption) {
   int hybrid_on_simgrid = 0;
   for (int seed = 0; seed < 120; ++seed) {
     Random random(seed);
-    Scenario scenario = random_homogeneous(random);
-    scenario.model.tie_word_embeddings = random.integer(0, 1) == 1;
-    scenario.training.gradient_accumulation_steps = random.integer(1, 6);
-    NodeGroup& nodes = scenario.cluster.nodes[0];
-    nodes.nics.count = random.integer(1, 8);
-    if (random.integer(0, 3) == 0) scenario.cluster.fabric.oversubscription = 3;
+    const Scenario scenario = random_sharded_scenario(random);
+    const NodeGroup& nodes = scenario.cluster.nodes[0];
     const ScheduleSpec spec = random_zero3(random);
-    const double expected = expected_time(scenario, spec);
-    // The reference network has no contention, and the rings of a node's GPUs contend for adapters and core.
     const bool shared = spec.island == Island::kNode && nodes.count > 1 && nodes.gpus > 1;
-    const bool oversubscribed = nodes.count > 1 && scenario.cluster.fabric.oversubscription > 1;
-    if (!shared && !oversubscribed) {
-      EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kReference) / expected, 1, 1e-6) << "seed " << seed;
-    }
-    EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kSimgrid) / expected, 1, 1e-6) << "seed " << seed;
+    expect_closed_form(scenario, spec, shared, seed);
     hybrid_on_simgrid += shared ? 1 : 0;
   }
   EXPECT_GT(hybrid_on_simgrid, 20);

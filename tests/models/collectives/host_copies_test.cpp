@@ -9,36 +9,13 @@
 #include "models/collectives/nccl_cost.hpp"
 #include "models/collectives/ring.hpp"
 #include "models/spec/cluster.hpp"
-#include "models/spec/fabrics.hpp"
+#include "tests/support/fabric_nodes.hpp"
 #include "tests/support/gpus.hpp"
 
 namespace accosim {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-
-NodeGroup group_of_kind(const std::string& kind, int gpus, int adapters) {
-  NodeGroup group;
-  group.count = 8;
-  group.gpus = gpus;
-  group.devices.assign(static_cast<std::size_t>(gpus), Device{});
-  for (Device& device : group.devices) device.architecture = "ampere";
-  group.intra = usual_intra("nvswitch", "ampere");
-  group.intra.bandwidth = BytesPerSecond{300e9};
-  group.nics = usual_nics(kind);
-  group.nics.count = adapters;
-  group.nics.bandwidth = BytesPerSecond{25e9};
-  group.nics.efficiency = 1;
-  group.nics.collisions = 0;
-  return group;
-}
-
-Cluster cluster_of(const NodeGroup& group, int nodes) {
-  Cluster cluster;
-  cluster.nodes = {group};
-  cluster.nodes.front().count = nodes;
-  return cluster;
-}
 
 Ring ring_of_gpus(int gpus, int nodes = 2) {
   Ring ring;

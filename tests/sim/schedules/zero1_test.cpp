@@ -20,8 +20,8 @@
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
-#include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {
@@ -38,12 +38,6 @@ ScheduleSpec in_nodes(Reduction reduction = Reduction::kReduceScatter) {
 ScheduleSpec broadcasting(ScheduleSpec spec = sample_schedule("zero1")) {
   spec.parameter_sync = ParameterSync::kBroadcast;
   return spec;
-}
-
-double update_time(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
-  const SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network);
-  EXPECT_TRUE(play.measured.periodic);
-  return play.measured.update_time.value;
 }
 
 double parameters_of(const Scenario& scenario) { return static_cast<double>(parameter_count(scenario.model)); }
@@ -271,24 +265,12 @@ TEST(Zero1, TakesItsClosedFormWithEveryOption) {
   int between_nodes = 0;
   for (int seed = 0; seed < 120; ++seed) {
     Random random(seed);
-    Scenario scenario = random_homogeneous(random);
-    scenario.model.tie_word_embeddings = random.integer(0, 1) == 1;
-    scenario.training.gradient_accumulation_steps = random.integer(1, 6);
-    NodeGroup& nodes = scenario.cluster.nodes[0];
-    nodes.nics.count = random.integer(1, 8);
-    if (random.integer(0, 3) == 0) scenario.cluster.fabric.oversubscription = 3;
+    const Scenario scenario = random_sharded_scenario(random);
+    const NodeGroup& nodes = scenario.cluster.nodes[0];
     const ScheduleSpec spec = random_zero1(random);
-    const Costs costs = price(scenario, spec);
-    const double expected =
-        closed_form({spec, costs, costs.kinds[0], scenario.training.gradient_accumulation_steps, 1}).value;
-    // The reference network has no contention, and the rings of a node's GPUs contend for adapters and core.
     const bool shared =
         is_hybrid(spec) && spec.reduction == Reduction::kReduceScatter && nodes.count > 1 && nodes.gpus > 1;
-    const bool oversubscribed = nodes.count > 1 && scenario.cluster.fabric.oversubscription > 1;
-    if (!shared && !oversubscribed) {
-      EXPECT_NEAR(update_time(scenario, spec, kReference) / expected, 1, 1e-6) << "seed " << seed;
-    }
-    EXPECT_NEAR(update_time(scenario, spec, kSimgrid) / expected, 1, 1e-6) << "seed " << seed;
+    expect_closed_form(scenario, spec, shared, seed);
     between_nodes += shared ? 1 : 0;
   }
   EXPECT_GT(between_nodes, 20);
