@@ -28,17 +28,18 @@ double cost_of(const std::vector<double>& residuals, const Parameters& at, const
   return cost;
 }
 
+Parameters moved(const std::vector<Parameter>& all, const Parameters& from, std::size_t which, double step) {
+  Parameters to = from;
+  to[which] = std::clamp(from[which] * std::exp(step), all[which].least, all[which].most);
+  return to;
+}
+
 Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& all, const Parameters& start,
                     const Slopes& slopes) {
   const auto n = static_cast<Eigen::Index>(all.size());
   Parameters at = start;
   if (start.empty())
     for (const Parameter& parameter : all) at.push_back(parameter.usual);
-  const auto moved = [&](const Parameters& from, std::size_t j, double step) {
-    Parameters to = from;
-    to[j] = std::clamp(from[j] * std::exp(step), all[j].least, all[j].most);
-    return to;
-  };
   const std::vector<double> here = residuals(at);
   Eigen::VectorXd r = vector_of(here);
   double cost = cost_of(here, at, all), damping = 1e-2;
@@ -49,8 +50,8 @@ Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& al
     for (Eigen::Index j = 0; j < n; ++j) {
       const std::size_t i = static_cast<std::size_t>(j);
       J.col(j) = slopes ? vector_of(known[i])
-                        : (vector_of(residuals(moved(at, i, kDerivativeStep))) -
-                           vector_of(residuals(moved(at, i, -kDerivativeStep)))) /
+                        : (vector_of(residuals(moved(all, at, i, kDerivativeStep))) -
+                           vector_of(residuals(moved(all, at, i, -kDerivativeStep)))) /
                               (2 * kDerivativeStep);
       const double stiffness = all[i].freedom > 0 ? kExpectedNoise / all[i].freedom : 0;
       prior[j] = stiffness * stiffness;
@@ -67,7 +68,7 @@ Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& al
       const Eigen::VectorXd step = damped.ldlt().solve(-slope);
       Parameters next = at;
       for (std::size_t j = 0; j < next.size(); ++j)
-        next = moved(next, j, std::clamp(step[static_cast<Eigen::Index>(j)], -0.5, 0.5));
+        next = moved(all, next, j, std::clamp(step[static_cast<Eigen::Index>(j)], -0.5, 0.5));
       const std::vector<double> there = residuals(next);
       const double then = cost_of(there, next, all);
       better = then < cost * (1 - 1e-7);

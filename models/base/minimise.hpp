@@ -34,6 +34,9 @@ Parameters minimise(const Residuals& residuals, const std::vector<Parameter>& al
 /// How far a logarithm is moved to either side for a numeric derivative.
 inline constexpr double kDerivativeStep = 2e-3;
 
+/// One of them moved along its logarithm, as far as it may.
+Parameters moved(const std::vector<Parameter>& all, const Parameters& from, std::size_t which, double step);
+
 /// What minimise() makes small: the loss of the residuals and the pull of the priors.
 double cost_of(const std::vector<double>& residuals, const Parameters& at, const std::vector<Parameter>& all);
 

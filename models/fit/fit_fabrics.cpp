@@ -67,7 +67,8 @@ class Prior {
     }
     LinkSamples own = samples;
     weigh_series(own, kEffective, kScale);
-    at_ = minimise([&](const Parameters& p) { return residuals(own, p); }, all_);
+    at_ = minimise([&](const Parameters& p) { return residuals(own, p); }, all_, {},
+                   [&](const Parameters& p) { return slopes(own, p); });
   }
 
   void set(Nics& nics) const { set(nics, at_); }
@@ -79,12 +80,30 @@ class Prior {
     set_nics(nics, p, kCentres + kDeviations * static_cast<std::size_t>(kind - kinds_.begin()));
   }
 
+  double residual(LinkSample& sample, const Parameters& p) const {
+    for (NodeGroup& group : sample.cluster.nodes) set(group.nics, p);
+    return sample.weight * sample.log_ratio();
+  }
+
+  /// Most parameters move samples of one kind, and the others are not asked.
+  std::vector<std::vector<double>> slopes(LinkSamples& samples, const Parameters& p) const {
+    std::vector<std::vector<double>> out;
+    for (std::size_t j = 0; j < p.size(); ++j) {
+      const Parameters more = moved(all_, p, j, kDerivativeStep), less = moved(all_, p, j, -kDerivativeStep);
+      out.emplace_back(samples.size(), 0.0);
+      for (std::size_t i = 0; i < samples.size(); ++i) {
+        Nics high = samples[i].cluster.nodes.front().nics, low = high;
+        set(high, more);
+        set(low, less);
+        if (high != low) out[j][i] = (residual(samples[i], more) - residual(samples[i], less)) / (2 * kDerivativeStep);
+      }
+    }
+    return out;
+  }
+
   std::vector<double> residuals(LinkSamples& samples, const Parameters& p) const {
     std::vector<double> out;
-    for (LinkSample& sample : samples) {
-      for (NodeGroup& group : sample.cluster.nodes) set(group.nics, p);
-      out.push_back(sample.weight * sample.log_ratio());
-    }
+    for (LinkSample& sample : samples) out.push_back(residual(sample, p));
     return out;
   }
 

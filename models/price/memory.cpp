@@ -181,11 +181,31 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
 }
 
-/// What a rank keeps to meet other replicas with: the outer parameters and momentum in fp32, and what is sent.
+/// Of its elements, those that are on their way at once: of fragments so many as are sent before one is applied.
+double exchanged_at_once(const ScheduleSpec& spec, const std::vector<double>& layers) {
+  if (!traits_of(spec).takes("fragment_layers")) return 1;
+  const int count = static_cast<int>(layers.size());
+  std::vector<double> fragments(static_cast<std::size_t>(fragments_of(spec, count)));
+  double sum = 0;
+  for (int layer = 0; layer < count; ++layer) {
+    fragments[static_cast<std::size_t>(fragment_of(spec, layer, count))] += layers[static_cast<std::size_t>(layer)];
+    sum += layers[static_cast<std::size_t>(layer)];
+  }
+  const double at_once = std::ceil((spec.delay + 1.0) * fragments_of(spec, count) / spec.inner_updates);
+  return std::min(1.0, at_once * *std::max_element(fragments.begin(), fragments.end()) / sum);
+}
+
+/// What a rank keeps to meet other replicas with: the outer optimizer's states in fp32, and what is sent and received.
 void add_exchange(Moment& moment, const MemoryInput& input, const Sizes& z) {
-  const double elements = is_sharded_inside(input.schedule) ? z.shard : z.parameters;
-  if (traits_of(input.schedule).outer_step) moment.add_lasting(MemoryUse::kOuterStates, elements * Bytes{8});
-  moment.add_lasting(MemoryUse::kCommunicationBuffer, elements * outer_bytes(input.schedule));
+  const ScheduleSpec& spec = input.schedule;
+  const ScheduleTraits& traits = traits_of(spec);
+  const double elements = is_sharded_inside(spec) ? z.shard : z.parameters;
+  const int gathered = spec.outer_dtype == OuterDtype::kE3m0 ? input.replicas : 0;  // what each sends
+  moment.add_lasting(MemoryUse::kOuterStates,
+                     elements / outer_owners(spec, input.replicas * ranks_of(input)) * traits.outer_states * Bytes{4});
+  moment.add_lasting(MemoryUse::kCommunicationBuffer,
+                     exchanged_at_once(spec, z.layers) * elements *
+                         (traits.exchange_buffers + gathered) * outer_bytes(spec));
 }
 
 MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l, bool last) {
@@ -209,11 +229,8 @@ MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l, bo
   return moment.memory();
 }
 
-/// Of a schedule, or of a method that papers compare with and that is no schedule here.
 MemoryFormula formula_of(const std::string& method) {
   if (const ScheduleTraits* const schedule = find_schedule(method)) return schedule->formula;
-  if (method == "slowmo") return {.whole = 20};  // DDP's 16, and the slow parameters and momentum in 16 bits
-  if (method == "co2") return {.whole = 24};     // the same twice
   throw std::invalid_argument("no memory formula for \"" + method + "\"");
 }
 

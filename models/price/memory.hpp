@@ -16,8 +16,8 @@
 namespace accosim {
 
 /// Model states in bytes for `parameters` elements on `ranks` ranks, K = 12 bytes of optimizer state an element, 2-byte
-/// parameters, gradients and buffers: ACCO's Table 1 (arXiv 2406.02613). Methods: every schedule,
-/// slowmo and co2. Throws std::invalid_argument for another. In hybrid sharding `ranks` are those of a node.
+/// parameters, gradients and buffers: ACCO's Table 1 (arXiv 2406.02613). `method` is a schedule;
+/// throws std::invalid_argument for another. In hybrid sharding `ranks` are those of a node.
 Bytes memory_formula(const std::string& method, double parameters, int ranks);
 
 /// Of a schedule whose replicas may share one copy of all that it counts.
@@ -93,6 +93,7 @@ struct MemoryInput {
   int accumulation_steps = 1;  ///< micro-batches an update; between them gradients stay
   bool tied_embeddings = false;
   bool accocal = false;        ///< its own buffers, and no caching allocator
+  int replicas = 1;            ///< that make updates by themselves
   std::optional<int> ranks{};  ///< that make an update together; absent: those that share one copy
 };
 

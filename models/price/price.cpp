@@ -113,6 +113,11 @@ std::vector<LengthCost> length_costs(const Model& model, const RankKind& kind, c
   return costs;
 }
 
+/// What a node group says of its ranks in place of the training and the schedule.
+struct OwnCounts {
+  std::optional<int> steps, inner_updates;
+};
+
 /// Kinds of ranks, each device and workload priced once: devices that differ by their slowdown alone share the pricing.
 /// What was priced is kept from one call to the next, since a program asks for many scenarios that differ elsewhere.
 class KindPrices {
@@ -121,19 +126,21 @@ class KindPrices {
 
   /// Its index in the costs' kinds.
   int kind_of(Costs& costs, const Workload& workload, const ModelShare& share, const Device& device,
-              std::optional<int> own_steps, int shards, int ranks, int rank) {
+              const OwnCounts& own, int shards, int ranks, int rank) {
     // Of a thousand kinds most differ in these.
-    std::vector<int>& near = by_speed_[{device.slowdown, own_steps.value_or(0), device.name}];
+    std::vector<int>& near = by_speed_[{device.slowdown, own.steps.value_or(0), device.name}];
     for (const int k : near) {
       const RankKind& known = costs.kinds[static_cast<std::size_t>(k)];
-      if (known.own_steps == own_steps && known.shards == shards && known.ranks == ranks &&
+      if (known.own_steps == own.steps && known.own_inner_updates == own.inner_updates && known.shards == shards && known.ranks == ranks &&
           known.workload == workload && known.share == share && known.device == device)
         return k;
     }
     near.push_back(static_cast<int>(costs.kinds.size()));
     const Priced& priced = priced_as(workload, share, device);
     costs.kinds.push_back(slowed(priced.kind, device));
-    costs.kinds.back().own_steps = own_steps;
+    costs.kinds.back().own_steps = own.steps;
+    costs.kinds.back().own_inner_updates = own.inner_updates;
+    costs.kinds.back().replicas = costs.layout.size(Dim::kReplica);
     costs.kinds.back().shards = shards;
     costs.kinds.back().ranks = ranks;
     costs.kinds.back().first_rank = rank;
@@ -290,11 +297,11 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
     const auto [kind, is_new] = kinds.emplace(std::tuple(place.group, place.gpu, part), 0);
     if (is_new) {
       const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(place.group)];
-      std::optional<int> own_steps;
-      if (!group.accumulation_steps.empty()) own_steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
+      OwnCounts own{{}, group.inner_updates};
+      if (!group.accumulation_steps.empty()) own.steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
       kind->second =
           prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length), {part, stages},
-                         device_of(scenario.training, group, place.gpu), own_steps,
+                         device_of(scenario.training, group, place.gpu), own,
                          size_of(costs.layout, {kIsland}, rank), size_of(costs.layout, update_ranks(spec), rank), rank);
     }
     costs.kind_of.push_back(kind->second);

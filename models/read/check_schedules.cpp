@@ -107,8 +107,8 @@ namespace {
 /// Of the rank that does the most micro-batches, as far as they are played.
 double collectives_played(const ScheduleSpec& spec, const std::optional<Cluster>& cluster, const Training& training,
                           const Model& model) {
-  const bool all = inner_schedule(spec) != nullptr && plays_every_update(cluster, training);
-  return (all ? spec.inner_updates : 1) * collectives_of(spec, steps_of(cluster, training).second, model);
+  const bool all = inner_schedule(spec) != nullptr && (meets_beside(spec) || plays_every_update(cluster, training));
+  return (all ? updates_per_mark(spec) : 1) * collectives_of(spec, steps_of(cluster, training).second, model);
 }
 
 }  // namespace
@@ -128,6 +128,26 @@ void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::op
   }
 }
 
+void check_own_inner_updates(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                             ObjectReader& top) {
+  if (!cluster || std::none_of(cluster->nodes.begin(), cluster->nodes.end(),
+                               [](const NodeGroup& group) { return group.inner_updates.has_value(); }))
+    return;
+  bool read = false;
+  for (const ScheduleSpec& spec : schedules) {
+    if (find_schedule(spec.name) == nullptr || !traits_of(spec).local) continue;
+    read = true;
+    if (spec.outer_every > 0)
+      top.fail("schedules", fmt::format("{} takes an outer step every {} updates of all replicas, and node groups have "
+                                        "inner_updates of their own; remove these, or the schedule",
+                                        in_quotes(spec.label), spec.outer_every));
+  }
+  if (!read && !schedules.empty())
+    top.fail("schedules",
+             "none has replicas that make updates by themselves, and node groups have inner_updates for them; remove "
+             "these, or add {\"name\": \"diloco\"}");
+}
+
 bool can_be_played(const ScheduleSpec& spec, const Cluster& cluster, const Training& training, const Model& model) {
   return !unequal_steps(spec, cluster, training) && collectives_played(spec, cluster, training, model) <= kMostBuckets;
 }
@@ -136,7 +156,7 @@ void check_drawn(const std::vector<ScheduleSpec>& schedules, const std::optional
                  const Training& training, ObjectReader& top) {
   if (!training.unsteady.varies() || schedules.empty()) return;
   const double steps = steps_of(cluster, training).second;
-  const auto drawn = [&](const ScheduleSpec& spec) { return steps * (traits_of(spec).local ? spec.inner_updates : 1); };
+  const auto drawn = [&](const ScheduleSpec& spec) { return steps * updates_per_mark(spec); };
   // What helps the one that draws most helps all.
   const ScheduleSpec& most =
       *std::max_element(schedules.begin(), schedules.end(),
@@ -155,7 +175,7 @@ void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::op
   for (const ScheduleSpec& spec : schedules) {
     const double collectives = collectives_played(spec, cluster, training, model);
     if (collectives <= kMostBuckets) continue;
-    const bool all = inner_schedule(spec) != nullptr && plays_every_update(cluster, training);
+    const bool all = inner_schedule(spec) != nullptr && (meets_beside(spec) || plays_every_update(cluster, training));
     const bool units = sharding_of(spec) == Sharding::kParameters;
     top.fail(
         "schedules",

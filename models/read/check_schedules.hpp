@@ -17,6 +17,9 @@ namespace accosim {
 void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, ObjectReader& top);
 
+/// Node groups have inner_updates of their own only where replicas read them.
+void check_own_inner_updates(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
+                             ObjectReader& top);
 /// Whether it passes check_equal_steps() and check_collectives(): of a schedule that no file writes.
 bool can_be_played(const ScheduleSpec& spec, const Cluster& cluster, const Training& training, const Model& model);
 

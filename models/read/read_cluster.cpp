@@ -15,6 +15,7 @@
 #include "models/read/read_training.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
+#include "models/spec/schedule.hpp"
 
 namespace accosim {
 namespace {
@@ -267,6 +268,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
   group.accumulation_steps = read_accumulation_steps(reader, group.gpus);
   group.devices = read_devices(reader, group.gpus);
+  if (reader.has("inner_updates")) group.inner_updates = reader.integer("inner_updates", 1, kMostInnerUpdates);
   if (reader.has("cpu")) group.cpu = reader.choice("cpu", Cpu::kIntel);
   if (reader.has("price_per_gpu_hour")) group.price_per_gpu_hour = reader.number("price_per_gpu_hour", Range{0, 1e6});
   const std::string architecture = oldest_of(group.devices);

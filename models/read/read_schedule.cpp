@@ -17,12 +17,11 @@
 namespace accosim {
 namespace {
 
-/// Where micro-batches are drawn each is played.
-constexpr int kMostInnerUpdates = 1'000'000;
-
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr Range kBucketMiB{0, 1e6, true};
 constexpr int kMostPrefetch = 1024;
+constexpr int kMostDelay = 64;
+constexpr int kUsualAveraging = 3;  ///< fairscale's localsgd_frequency
 
 /// What the value of a key is read from, and into.
 struct Reading {
@@ -42,9 +41,9 @@ bool is_broadcast(Of of) { return of.spec.parameter_sync == ParameterSync::kBroa
 bool has_no_tensors(Of of) { return of.spec.buckets != Buckets::kTensors; }
 
 /// What the framework does where the schedule says nothing; `overlap` as it was chosen, where it was. accocal's own
-/// step hides nothing.
+/// step hides nothing, nor do the hooks of fairscale's replicas.
 CommunicationDefaults defaults_of(Of of, std::optional<Overlap> overlap = {}) {
-  if (CommunicationDefaults own; is_own_step(of)) {
+  if (CommunicationDefaults own; is_own_step(of) || of.spec.form == MethodForm::kCode) {
     own.source = "default";
     return own;
   }
@@ -147,9 +146,61 @@ void read_all_reduce(Of of, const char* key) {
   of.spec.all_reduce = of.reader.choice(key, {Sync::kEveryMicroBatch, Sync::kLastMicroBatch}, of.spec.all_reduce);
 }
 
+/// Three bits of exponent hold a change of the parameters, and not the parameters; and a site that sums them first would
+/// send what no longer fits into them.
 void read_outer_dtype(Of of, const char* key) {
   const std::optional<OuterDtype> same = value_named<OuterDtype>(name_of(of.spec.parameter_dtype));
-  of.spec.outer_dtype = of.reader.choice(key, values_of<OuterDtype>(), same);
+  std::vector<OuterDtype> dtypes = values_of<OuterDtype>();
+  if (!of.traits.sends_changes || of.spec.meeting == Meeting::kHierarchical)
+    dtypes.erase(std::remove(dtypes.begin(), dtypes.end(), OuterDtype::kE3m0), dtypes.end());
+  of.spec.outer_dtype = of.reader.choice(key, dtypes, same);
+}
+
+/// The code that was released with CO2 averages often and takes an outer step more rarely, as SlowMo's does.
+bool has_rare_outer_steps(Of of) {
+  return of.traits.usual_outer_every > 0 && (!of.traits.meets_beside || of.spec.form == MethodForm::kCode);
+}
+
+void read_inner_updates(Of of, const char* key) {
+  const bool rare = of.traits.meets_beside && has_rare_outer_steps(of);
+  of.spec.inner_updates =
+      of.reader.integer(key, 1, kMostInnerUpdates, rare ? kUsualAveraging : of.traits.usual_inner_updates);
+}
+
+void read_outer_every(Of of, const char* key) {
+  const int least = of.spec.inner_updates, usual = of.traits.usual_outer_every;
+  of.spec.outer_every = of.reader.integer(key, 1, kMostInnerUpdates, std::max(1, usual / least) * least);
+}
+
+std::string wrong_outer_every(Of of) {
+  const int every = of.spec.outer_every, inner = of.spec.inner_updates;
+  if (every % inner == 0) return "";
+  return fmt::format("is {}, and replicas meet every {} inner_updates; write a multiple of that, such as {}", every,
+                     inner, std::max(1, every / inner) * inner);
+}
+
+/// A fragment is applied before it is sent again. Of pipelined gradients so many wait at a time.
+void read_delay(Of of, const char* key) {
+  const bool of_fragments = of.traits.takes("fragment_layers");
+  const int most = of_fragments ? of.spec.inner_updates - 1 : kMostDelay;
+  of.spec.delay = of.reader.integer(key, of_fragments ? 0 : 1, most, std::min(most, 1));
+}
+
+void read_mixing(Of of, const char* key) {
+  constexpr double kUsual = 0.5;
+  of.spec.mixing = of.reader.number(key, Range{0, 0.999, true}, of.spec.delay == 0 ? 0 : kUsual);
+}
+
+/// The last update before a meeting is then one of the replica's own layers.
+std::string wrong_by_layer(Of of) {
+  if (!of.spec.by_layer || island_of(of.spec) == Island::kGpu) return "";
+  return "is of replicas of one GPU; write \"replica\": \"gpu\", or leave it out";
+}
+
+/// What is done in the node in the code that both were released with.
+std::string wrong_form(Of of) {
+  if (of.spec.form != MethodForm::kCode || !of.cluster || node_count(*of.cluster) > 1) return "";
+  return "is \"code\", whose replicas are nodes, and the cluster has one, which would meet nobody; write \"paper\"";
 }
 
 std::string wrong_optimizer_sharding(Of of) {
@@ -166,7 +217,10 @@ void read_shard_group(Of of, const char* key) {
 }
 
 void read_replica(Of of, const char* key) {
-  of.spec.island = of.reader.choice(key, {Island::kGpu, Island::kNode, Island::kGroup}, Island::kGpu);
+  const bool code = of.spec.form == MethodForm::kCode;
+  of.spec.island = of.reader.choice(key, code ? std::vector{Island::kNode}
+                                              : std::vector{Island::kGpu, Island::kNode, Island::kGroup},
+                                    code ? Island::kNode : Island::kGpu);
 }
 
 std::string wrong_shard_group(Of of) {
@@ -180,7 +234,10 @@ constexpr const char* kNoneInside = "none";
 /// A replica of one rank has no schedule inside.
 void read_inner(Of of, const char* key) {
   const bool alone = island_of(of.spec) == Island::kGpu;
-  const std::vector<std::string> inside = alone ? std::vector<std::string>{kNoneInside} : inner_names();
+  const bool code = of.spec.form == MethodForm::kCode;  // has whole parameters on every rank
+  const std::vector<std::string> inside = alone  ? std::vector<std::string>{kNoneInside}
+                                          : code ? std::vector<std::string>{plain_schedule().name}
+                                                 : inner_names();
   of.spec.inner = of.reader.one_of(key, inside, inside.front(), [&](const std::string& written) {
     return alone ? std::string("what runs inside replicas of several GPUs; write \"replica\": \"node\", or ")
                  : advice_for_schedule(written);
@@ -359,8 +416,16 @@ constexpr Key kKeys[] = {
     {.name = "rollback_estimate", .read = into<&Spec::rollback_estimate>},
     {.name = "poll_every", .read = count<&Spec::poll_every, 1, kMaxInteger>},
     {.name = "micro_batches_per_round", .read = read_micro_batches_per_round},
-    {.name = "inner_updates",
-     .read = count<&Spec::inner_updates, 1, kMostInnerUpdates, &ScheduleTraits::usual_inner_updates>},
+    {.name = "form", .read = into<&Spec::form>, .check = wrong_form},
+    {.name = "inner_updates", .read = read_inner_updates},
+    {.name = "outer_every",
+     .read = read_outer_every,
+     .meaningless = {{[](Of of) { return !has_rare_outer_steps(of); },
+                      "is of \"form\": \"code\", and in the paper every meeting has an outer step; leave it out"}},
+     .check = wrong_outer_every},
+    {.name = "fragment_layers", .read = count<&Spec::fragment_layers, 1, kMaxInteger>},
+    {.name = "delay", .read = read_delay},
+    {.name = "mixing", .read = read_mixing},
     {.name = "replica",
      .read = read_replica,
      .wrong = {{[](Of of) { return of.spec.island == Island::kNode && of.cluster && node_count(*of.cluster) < 2; },
@@ -375,6 +440,7 @@ constexpr Key kKeys[] = {
                       "is how whole parameters are exchanged, and here each shard meets those of the same place at the "
                       "other replicas; leave it out"}},
      .check = wrong_meeting},
+    {.name = "by_layer", .read = into<&Spec::by_layer>, .check = wrong_by_layer},
     {.name = "outer_dtype", .read = read_outer_dtype},
 };
 

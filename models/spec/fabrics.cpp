@@ -67,7 +67,7 @@ namespace {
 
 /// What a kind of adapters is, whatever its constants.
 struct Traits {
-  const char* kind;
+  std::string_view kind;
   DataPath path;
   bool tcp = false;       ///< bytes go over the kernel's TCP
   bool software = false;  ///< so does each message, or through a provider that keeps the order of packets

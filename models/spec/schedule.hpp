@@ -45,10 +45,18 @@ inline constexpr const char* kNames<LateCommunication>[] = {"wait", "accumulate"
 enum class Meeting : std::uint8_t { kRing, kHierarchical };
 template <>
 inline constexpr const char* kNames<Meeting>[] = {"ring", "hierarchical"};
-/// What replicas exchange is sent in: a dtype, or whole numbers with scales, requantised in each step of the ring.
-enum class OuterDtype : std::uint8_t { kFp32, kFp16, kBf16, kInt8 };
+/// What replicas exchange is sent in: a dtype; whole numbers with scales, requantised in each step of the ring; or a
+/// sign and three bits of exponent, of each replica's own change, which all others gather and sum.
+enum class OuterDtype : std::uint8_t { kFp32, kFp16, kBf16, kInt8, kE3m0 };
 template <>
-inline constexpr const char* kNames<OuterDtype>[] = {"fp32", "fp16", "bf16", "int8"};
+inline constexpr const char* kNames<OuterDtype>[] = {"fp32", "fp16", "bf16", "int8", "e3m0"};
+/// Where a method's paper and the code that was released with it differ.
+enum class MethodForm : std::uint8_t { kPaper, kCode };
+template <>
+inline constexpr const char* kNames<MethodForm>[] = {"paper", "code"};
+
+/// Between two meetings of replicas, where each micro-batch that is drawn is played.
+inline constexpr int kMostInnerUpdates = 1'000'000;
 
 /// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
 struct ScheduleSpec {
@@ -89,6 +97,12 @@ struct ScheduleSpec {
   int micro_batches_per_round = 0;  ///< least number a round
   bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do
   int inner_updates = 1;            ///< that every replica makes by itself before the replicas meet
+  int outer_every = 0;              ///< updates between two outer steps, where there are meetings without one; 0: none
+  MethodForm form = MethodForm::kPaper;
+  int fragment_layers = 3;  ///< blocks of a fragment of the parameters; fragments meet one after the other
+  int delay = 1;          ///< updates between when something is sent and when it is applied
+  double mixing = 0;      ///< share of its own parameters that a replica keeps where it takes those of the outer step
+  bool by_layer = false;  ///< a layer's change leaves when the backward pass before the meeting has reached it
   std::string inner{};              ///< the schedule inside a replica of several ranks
   Meeting meeting = Meeting::kRing;
   std::optional<OuterDtype> outer_dtype{};  ///< absent: parameter_dtype
@@ -106,6 +120,12 @@ bool has_bucket_copies(const ScheduleSpec& spec);
 
 /// When a bucket closes, where so many ranks make the update together.
 Bytes bucket_cap_of(const ScheduleSpec& spec, int ranks);
+/// Fragments of a model of so many layers, its embedding and its head among them; and that of a layer: block b is in
+/// fragment b mod F, the embedding in the first, the head in the last.
+int fragments_of(const ScheduleSpec& spec, int layers);
+int fragment_of(const ScheduleSpec& spec, int layer, int layers);
+/// Among how many ranks the outer optimizer's states are sharded.
+int outer_owners(const ScheduleSpec& spec, int ranks);
 /// An element of what replicas exchange.
 Bytes outer_bytes(const ScheduleSpec& spec);
 

@@ -119,7 +119,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
   };
 }
 
-/// Gradients that are late, or replicas that differ between updates.
+/// Gradients that are late.
 std::vector<ScheduleTraits> other_schedules() {
   return {
       {.name = "dpu",
@@ -154,12 +154,21 @@ std::vector<ScheduleTraits> other_schedules() {
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "acco",
        .trains_as_keeping = "acco-keep"},
+  };
+}
+
+/// Replicas make updates by themselves between two meetings. Their speedup over synchronous training has no bound: the
+/// slower the network, the more is saved by what is not sent.
+std::vector<ScheduleTraits> local_schedules() {
+  return {
       {.name = "diloco",
        .title = "DiLoCo",
        .statistics = Statistics::kReplicasDrift,
        .local = true,
        .usual_inner_updates = 100,
-       .outer_step = true,
+       .outer_states = 2,
+       .exchange_buffers = 1,
+       .sends_changes = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"},
        .accocal = AccocalRuns::kOnCpu,
@@ -169,8 +178,67 @@ std::vector<ScheduleTraits> other_schedules() {
        .statistics = Statistics::kReplicasDrift,
        .local = true,
        .usual_inner_updates = 8,
+       .exchange_buffers = 1,
        .formula = {.whole = kHalf + kHalf + kState},
        .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"}},
+      {.name = "slowmo",
+       .title = "SlowMo",
+       .statistics = Statistics::kReplicasDrift,
+       .local = true,
+       .usual_inner_updates = 3,
+       .usual_outer_every = 48,
+       .outer_states = 2,
+       .exchange_buffers = 1,
+       .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
+       .keys = {"inner_updates", "outer_every", "form", "replica", "inner", "meeting", "outer_dtype"},
+       .trains_as = "slowmo"},
+      {.name = "overlap_local_sgd",
+       .title = "Overlap-Local-SGD",
+       .statistics = Statistics::kReplicasDrift,
+       .local = true,
+       .usual_inner_updates = 2,
+       .outer_states = 2,
+       .exchange_buffers = 1,
+       .meets_beside = true,
+       .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
+       .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"},
+       .trains_as = "overlap_local_sgd"},
+      {.name = "co2",
+       .title = "CO2",
+       .statistics = Statistics::kReplicasDrift,
+       .local = true,
+       .usual_inner_updates = 48,
+       .usual_outer_every = 48,
+       .outer_states = 2,
+       .exchange_buffers = 2,
+       .meets_beside = true,
+       .formula = {.whole = kHalf + kHalf + 4 * kHalf + kState},
+       .keys = {"form", "inner_updates", "outer_every", "replica", "inner", "meeting", "outer_dtype"},
+       .trains_as = "co2"},
+      {.name = "eager_diloco",
+       .title = "eager DiLoCo",
+       .statistics = Statistics::kReplicasDrift,
+       .local = true,
+       .usual_inner_updates = 100,
+       .outer_states = 2,
+       .exchange_buffers = 3,
+       .sends_changes = true,
+       .meets_beside = true,
+       .formula = {.whole = kHalf + kHalf + 4 * kHalf + kState},
+       .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"},
+       .trains_as = "eager_diloco"},
+      {.name = "streaming_diloco",
+       .title = "streaming DiLoCo",
+       .statistics = Statistics::kReplicasDrift,
+       .local = true,
+       .usual_inner_updates = 100,
+       .outer_states = 2,
+       .exchange_buffers = 1,
+       .sends_changes = true,
+       .meets_beside = true,
+       .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
+       .keys = {"inner_updates", "fragment_layers", "delay", "mixing", "by_layer", "replica", "inner", "outer_dtype"},
+       .trains_as = "streaming_diloco"},
   };
 }
 
@@ -180,6 +248,7 @@ const std::vector<ScheduleTraits>& schedules() {
   static const std::vector<ScheduleTraits> kRows = [] {
     std::vector<ScheduleTraits> rows = synchronous_schedules();
     for (ScheduleTraits& row : other_schedules()) rows.push_back(std::move(row));
+    for (ScheduleTraits& row : local_schedules()) rows.push_back(std::move(row));
     return rows;
   }();
   return kRows;
@@ -260,6 +329,12 @@ ScheduleSpec with_some_balance(ScheduleSpec spec) {
   if (spec.balance == Balance::kNone) spec.balance = Balance::kCounts;
   return spec;
 }
+
+int updates_per_mark(const ScheduleSpec& spec) {
+  return updates_per_mark(traits_of(spec), std::max(spec.inner_updates, spec.outer_every));
+}
+
+bool meets_beside(const ScheduleSpec& spec) { return traits_of(spec).meets_beside; }
 
 const ScheduleTraits* inner_schedule(const ScheduleSpec& spec) {
   return spec.inner.empty() ? nullptr : find_schedule(spec.inner);

@@ -63,7 +63,11 @@ struct ScheduleTraits {
   bool local = false;  ///< replicas make inner_updates updates on their own, then meet: one mark in the graph
   int usual_inner_updates = 1;
   bool inside = false;      ///< it may be what runs inside replicas of several ranks
-  bool outer_step = false;  ///< where they meet, an outer optimizer steps along the change that they made
+  int usual_outer_every = 0;
+  int outer_states = 0;        ///< fp32 copies of the parameters that an outer optimizer keeps
+  int exchange_buffers = 0;    ///< of what replicas exchange, in its type
+  bool sends_changes = false;  ///< replicas exchange how far they moved, not where they are
+  bool meets_beside = false;   ///< what is sent at a meeting travels while updates go on
   /// For identical ranks the speedup over serial ZeRO-1 at equal samples an update never exceeds it; 0: no such law.
   double most_same_batch = 0;
   MemoryFormula formula;
@@ -139,6 +143,9 @@ bool is_serial_sharded(const ScheduleSpec& spec);
 inline int updates_per_mark(const ScheduleTraits& traits, int inner_updates) {
   return traits.local ? inner_updates : 1;
 }
+int updates_per_mark(const ScheduleSpec& spec);
+/// Whether replicas make updates while what they sent each other travels.
+bool meets_beside(const ScheduleSpec& spec);
 
 std::vector<std::string> schedule_names();
 /// Of those that may run inside replicas, the usual one first.

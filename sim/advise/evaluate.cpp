@@ -65,7 +65,7 @@ double least_time_per_sample(const Scenario& scenario, const ScheduleSpec& spec,
   Seconds least;
   for (std::size_t kind = 0; kind < costs.kinds.size(); ++kind)
     least = std::max(least, time_alone(spec, costs, steps, kind, 2) - time_alone(spec, costs, steps, kind, 1));
-  return least.value / updates_per_mark(traits_of(spec), spec.inner_updates) / samples_asked(scenario);
+  return least.value / updates_per_mark(spec) / samples_asked(scenario);
 }
 
 /// Most micro-batches of a GPU in an update.

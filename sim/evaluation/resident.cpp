@@ -10,7 +10,8 @@ namespace accosim {
 
 MemoryParts memory_of(const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
   return resident_memory({spec, kind.layers, kind.device, kind.shards, kind.steps(accumulation_steps),
-                          kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal, kind.ranks});
+                          kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal, kind.replicas,
+                          kind.ranks});
 }
 
 std::vector<KindMemory> memory_by_kind(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps) {

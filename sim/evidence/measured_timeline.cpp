@@ -129,7 +129,7 @@ Timeline played_timeline(EventGraph graph, const TimelineWindow& window, Network
 Timeline predicted_timeline(const Scenario& scenario, const ScheduleSpec& spec, int first, int count,
                             NetworkKind network) {
   const TimelineWindow window{.first = first, .count = count};
-  const int each = updates_per_mark(traits_of(spec), spec.inner_updates);
+  const int each = updates_per_mark(spec);
   Timeline timeline = played_timeline(graph_for_trace(scenario, spec, updates_for(window, each)), window, network);
   if (timeline.left_out > 0)
     throw std::range_error(

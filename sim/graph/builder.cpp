@@ -1,7 +1,7 @@
 #include "sim/graph/builder.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <stdexcept>
 #include <utility>
 
 namespace accosim {
@@ -47,6 +47,13 @@ int ProgramBuilder::lane(const std::string& name) {
     program_.lanes[added].push_back(op);
     parts.push_back({added, last(added).index, -1});
   }
+  return added;
+}
+
+int ProgramBuilder::lane_apart(const std::string& name) {
+  if (!on_all_.empty()) throw std::logic_error("lane " + name + " would be added in a loop that it is not on");
+  const int added = lane(name);
+  if (std::find(apart_.begin(), apart_.end(), added) == apart_.end()) apart_.push_back(added);
   return added;
 }
 
@@ -176,8 +183,9 @@ void ProgramBuilder::end_loop(const std::vector<int>& lanes) {
 }
 
 void ProgramBuilder::begin_loop_on_all(int min, const std::string& counted) {
-  std::vector<int> all(program_.lanes.size());
-  std::iota(all.begin(), all.end(), 0);
+  std::vector<int> all;
+  for (int lane = 0; lane < static_cast<int>(program_.lanes.size()); ++lane)
+    if (std::find(apart_.begin(), apart_.end(), lane) == apart_.end()) all.push_back(lane);
   on_all_.push_back(static_cast<int>(program_.loops.size()));
   begin_loop(all, min, {last(0)}, counted);
 }

@@ -41,6 +41,8 @@ class ProgramBuilder {
 
   /// The lane of that name, a new one where there is none. It is part of the open loops that are on all lanes.
   int lane(const std::string& name);
+  /// The same of one that no loop on all lanes is on: what it does goes on beside them.
+  int lane_apart(const std::string& name);
   /// `work` says how collectives slow it; copies and the optimizer are memory-bound without being told.
   OpRef compute(int lane, const std::string& name, OpClass cls, Seconds duration, const std::vector<OpRef>& waits = {},
                 int micro_batches = 0, const Work& work = {});
@@ -82,6 +84,7 @@ class ProgramBuilder {
 
   Tables& tables_;
   Program program_;
+  std::vector<int> apart_;   // lanes
   std::vector<int> on_all_;  // the open loops that are on all lanes
 };
 

@@ -381,7 +381,7 @@ EventGraph graph_of_all_flows(const Costs& costs, const ScheduleSpec& spec, int 
                               const std::vector<PauseResult>& pauses) {
   if (pauses.empty()) return build(spec, costs, accumulation_steps, updates);
   Costs paused = costs;
-  const double marks = updates_per_mark(traits_of(spec), spec.inner_updates);
+  const double marks = updates_per_mark(spec);
   for (std::size_t i = 0; i < pauses.size(); ++i)
     for (int k = 1;; ++k) {
       const auto after = std::max<std::int64_t>(k, std::llround(k * pauses[i].every_updates / marks));

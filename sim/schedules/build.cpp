@@ -22,6 +22,8 @@ constexpr NamedRule kRules[] = {
     {"ddp", add_ddp_update},          {"zero1", add_zero1_update},    {"zero2", add_zero2_update},
     {"zero3", add_zero3_update},      {"dpu", add_dpu_updates, true}, {"wp", add_dpu_updates, true},
     {"acco", add_acco_updates, true}, {"diloco", add_diloco_update},  {"local_sgd", add_local_sgd_update},
+    {"slowmo", add_slowmo_update}, {"overlap_local_sgd", add_overlap_local_sgd_update}, {"co2", add_co2_update},
+    {"eager_diloco", add_eager_diloco_update}, {"streaming_diloco", add_streaming_diloco_updates, true},
 };
 
 const NamedRule& rule_of(const ScheduleSpec& spec) {
@@ -64,7 +66,7 @@ Body body_of(const ScheduleSpec& spec, const RankKind& kind) {
 
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
   EventGraph graph;
-  graph.updates_per_mark = updates_per_mark(traits_of(spec), spec.inner_updates);
+  graph.updates_per_mark = updates_per_mark(spec);
   Tables tables;
   graph.programs = programs_of(spec, costs, accumulation_steps, updates, tables);
   graph.labels = std::move(tables.labels);

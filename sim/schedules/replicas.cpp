@@ -19,29 +19,42 @@ constexpr int kMostWritten = 1024;  ///< micro-batches
 
 }  // namespace
 
-void add_local_updates(ProgramBuilder& program, const RuleInput& input) {
+void add_local_update(ProgramBuilder& program, const RuleInput& input, const Hooks& hooks) {
+  // Written one after the other they leave the loop around them without another inside, which is played in one go
+  // however often it repeats.
+  Often often{input.accumulation_steps};
+  often.written = input.accumulation_steps <= kMostWritten;
+  write(program, input.body, often, hooks);
+  program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input));
+}
+
+void add_local_updates(ProgramBuilder& program, const RuleInput& input, int updates, bool beside) {
+  if (updates < 1) return;
   if (island_of(input.spec) == Island::kGpu) {
     const bool alone = input.body.lanes.size() == 1;
     if (alone)
-      program.begin_loop(kComputeLane, input.spec.inner_updates);
+      program.begin_loop(kComputeLane, updates);
     else
-      program.begin_loop_on_all(input.spec.inner_updates);
-    // Written one after the other they leave the loop without another inside, which is played in one go however often
-    // it repeats.
-    Often often{input.accumulation_steps};
-    often.written = input.accumulation_steps <= kMostWritten;
-    write(program, input.body, often);
-    program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input));
+      program.begin_loop_on_all(updates);
+    add_local_update(program, input, {});
     if (alone)
       program.end_loop(kComputeLane);
     else
       program.end_loop_on_all();
     return;
   }
-  program.begin_loop_on_all(input.spec.inner_updates, "inner update like the one before");
   const Rule rule = is_sharded_inside(input.spec) ? add_zero3_update : add_ddp_update;
+  program.begin_loop_on_all(updates, beside ? "" : "inner update like the one before");
   rule(program, input);
   program.end_loop_on_all();
+}
+
+int inner_updates_of(const ScheduleInput& input) {
+  return input.kind.own_inner_updates.value_or(input.spec.inner_updates);
+}
+
+int meeting_lane(ProgramBuilder& program, const ScheduleInput& input) {
+  return island_of(input.spec) == Island::kGpu ? kCommunicationLane : program.lane_apart("meetings");
 }
 
 double exchanged_elements(const ScheduleInput& input) {
@@ -52,6 +65,10 @@ double exchanged_elements(const ScheduleInput& input) {
 Bytes kept_bytes(const ScheduleInput& input) {
   const Bytes parameter = bytes_of(input.spec.parameter_dtype);
   return is_sharded_inside(input.spec) ? std::max(parameter, bytes_of(input.spec.optimizer_dtype)) : parameter;
+}
+
+Bytes own_bytes(const ScheduleInput& input) {
+  return std::max(kept_bytes(input), bytes_of(input.spec.optimizer_dtype));
 }
 
 namespace {
@@ -73,28 +90,37 @@ std::vector<PlanRequest> exchanges_by_site(const ScheduleInput& input, Bytes byt
   return requests;
 }
 
-std::string name_of_exchange(const PlanRequest& request, bool by_site, const std::string& what) {
+std::string name_of_exchange(const PlanRequest& request, const std::vector<PlanRequest>& all, const std::string& what) {
+  const bool between = request.ranks.dims == kIslands;
+  const char* const where = all.size() == 1 ? "" : between ? " between sites" : " in a site";
   switch (request.kind) {
-    case CollectiveKind::kReduceScatter: return "reduce-scatter of " + what + " in a site";
-    case CollectiveKind::kAllGather: return "all-gather of " + what + " in a site";
-    default: return "all-reduce of " + what + (by_site ? " between sites" : "");
+    case CollectiveKind::kReduceScatter: return "reduce-scatter of " + what + where;
+    case CollectiveKind::kAllGather: return "all-gather of " + what + where;
+    case CollectiveKind::kBroadcast: return what;
+    default: return "all-reduce of " + what + where;
   }
 }
 
 }  // namespace
 
-std::vector<PlanRequest> exchanges(const ScheduleInput& input) {
-  const Bytes bytes = exchanged_elements(input) * outer_bytes(input.spec);
+std::vector<PlanRequest> exchanges(const ScheduleInput& input, double elements) {
+  const Bytes bytes = elements * outer_bytes(input.spec);
   if (input.spec.meeting == Meeting::kHierarchical) return exchanges_by_site(input, bytes);
-  return {{CollectiveKind::kAllReduce, bytes, 1, {is_sharded_inside(input.spec) ? kIslands : kAllData}}};
+  const bool sums = input.spec.outer_dtype != OuterDtype::kE3m0, whole = !is_sharded_inside(input.spec);
+  const Ranks all{whole ? kAllData : kIslands};
+  if (sums) return {{CollectiveKind::kAllReduce, bytes, 1, all}};
+  // Where the ranks of a replica have the same, each brings its part.
+  return {{CollectiveKind::kAllGather, input.costs.layout.size(Dim::kReplica) * bytes, 1, all}};
 }
 
-OpRef add_exchanges(ProgramBuilder& program, const ScheduleInput& input, const std::string& what, OpRef ready) {
-  const std::vector<PlanRequest> requests = exchanges(input);
+std::vector<PlanRequest> exchanges(const ScheduleInput& input) { return exchanges(input, exchanged_elements(input)); }
+
+OpRef add_exchanges(ProgramBuilder& program, int lane, const std::string& what,
+                    const std::vector<PlanRequest>& requests, OpRef ready) {
   for (const PlanRequest& request : requests)
-    ready =
-        program.collective(kCommunicationLane, name_of_exchange(request, requests.size() > 1, what), request, {ready});
+    ready = program.collective(lane, name_of_exchange(request, requests, what), request, {ready});
   return ready;
 }
+
 
 }  // namespace accosim

@@ -37,9 +37,14 @@ void add_zero2_update(ProgramBuilder& program, const RuleInput& input);
 void add_zero3_update(ProgramBuilder& program, const RuleInput& input);
 void add_diloco_update(ProgramBuilder& program, const RuleInput& input);
 void add_local_sgd_update(ProgramBuilder& program, const RuleInput& input);
+void add_slowmo_update(ProgramBuilder& program, const RuleInput& input);
+void add_overlap_local_sgd_update(ProgramBuilder& program, const RuleInput& input);
+void add_co2_update(ProgramBuilder& program, const RuleInput& input);
+void add_eager_diloco_update(ProgramBuilder& program, const RuleInput& input);
 /// All updates with their marks: each goes on from the swap of the one before.
 void add_dpu_updates(ProgramBuilder& program, const RuleInput& input);
 void add_acco_updates(ProgramBuilder& program, const RuleInput& input);
+void add_streaming_diloco_updates(ProgramBuilder& program, const RuleInput& input);
 
 /// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use. A kind
 /// without steps of its own does `accumulation_steps` micro-batches per update.

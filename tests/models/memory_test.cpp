@@ -108,7 +108,7 @@ TEST(ResidentMemory, OfShardsInANodeOnlyTheStatesAreThoseOfTheNode) {
   s.buckets = Buckets::kTensors;
   s.bucket_cap = Bytes{10};
   const auto of = [&](int shards, int ranks) {
-    return resident_memory({s, three_layers(), device(), shards, 2, false, false, ranks});
+    return resident_memory({s, three_layers(), device(), shards, 2, false, false, 1, ranks});
   };
   EXPECT_EQ(part(of(2, 4), MemoryUse::kOptimizerStates), 12 * 500);
   EXPECT_EQ(part(of(2, 4), MemoryUse::kParameters), 2000);

@@ -148,7 +148,9 @@ TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
   // NCCL's tree over two nodes sends each byte once, and is what is taken.
   const double tree = 2 * 3 * 3e-6 + 2 * (5e-6 + 30e-3) + 2 * P / 125e6;
   EXPECT_NEAR(exchange_time(input).value, tree, 1e-9);
-  const double outer = (6 + 12) * P / 1.6e12;
+  // Read are the fp32 master and theta, written what is sent; then that, theta and the momentum are read, and both, the
+  // parameters and the master written.
+  const double outer = ((4 + 4 + 2) + (2 + 8) + (8 + 2 + 4)) * P / 1.6e12;
   const double expected = ddp_closed_form(input).value + (tree + outer) / 5;
   for (const NetworkKind network : kNetworks) EXPECT_NEAR(play_time(scenario, spec, network) / expected, 1, 1e-9);
 }

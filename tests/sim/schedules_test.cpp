@@ -37,6 +37,30 @@ void add_released(std::vector<ScheduleSpec>& specs) {
   specs.push_back(released);
 }
 
+/// Those whose replicas, of one GPU here, make updates by themselves.
+void add_local(std::vector<ScheduleSpec>& specs, const Scenario& scenario) {
+  for (const char* name : {"slowmo", "overlap_local_sgd", "co2", "eager_diloco"}) {
+    ScheduleSpec spec = sample_schedule(name);
+    spec.inner_updates = 3;
+    if (spec.name == "slowmo") spec.outer_every = 9;
+    specs.push_back(spec);
+    spec.outer_dtype = OuterDtype::kFp32;
+    if (scenario.cluster.nodes[0].count > 1 && spec.name != "slowmo") spec.meeting = Meeting::kHierarchical;
+    specs.push_back(spec);
+  }
+  for (const int delay : {0, 1, 4})
+    for (const bool by_layer : {false, true}) {
+      ScheduleSpec spec = sample_schedule("streaming_diloco");
+      spec.inner_updates = 5;
+      spec.fragment_layers = 2;
+      spec.delay = delay;
+      spec.by_layer = by_layer;
+      spec.mixing = delay > 0 ? 0.5 : 0;
+      if (delay == 1) spec.outer_dtype = OuterDtype::kE3m0;
+      specs.push_back(spec);
+    }
+}
+
 /// Every variant of every schedule.
 std::vector<ScheduleSpec> variants(const Scenario& scenario) {
   std::vector<ScheduleSpec> specs;
@@ -96,6 +120,7 @@ std::vector<ScheduleSpec> variants(const Scenario& scenario) {
     }
   }
   add_released(specs);
+  add_local(specs, scenario);
   return specs;
 }
 

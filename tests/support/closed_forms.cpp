@@ -394,25 +394,160 @@ Seconds local_update_time(const ScheduleInput& input) {
   return slowest;
 }
 
-/// (H U + T + O_outer) / H, T being exchange_time(). The outer step reads theta and theta_replica and writes what is
-/// sent; then it reads that, the momentum and theta, and writes both and the parameters.
-Seconds diloco_closed_form(const ScheduleInput& input) {
-  const double elements = exchanged_elements(input);
-  const Bytes one = elements * kept_bytes(input), sent = elements * outer_bytes(input.spec);
-  const Device& device = input.kind.device;
-  const Seconds outer = memory_time(2 * one, sent, device) + memory_time(2 * one + sent, 3 * one, device);
-  return local_update_time(input) + 1.0 / input.spec.inner_updates * (exchange_time(input) + outer);
+/// What a replica touches where it meets others, in bytes: `kept` of its parameters in the type of the computation,
+/// `master` of the fp32 copy that the optimizer steps from, where there is one; `sent`; and fp32 states, each of
+/// `state`.
+struct Touched {
+  Bytes kept, master, sent, state;
+  const Device& device;
+
+  Bytes own() const { return std::max(kept, master); }
+  Bytes taken() const { return kept + master; }
+  /// theta - theta_replica, or the parameters.
+  Seconds change() const { return memory_time(own() + state, sent, device); }
+  Seconds copy() const { return memory_time(kept, sent, device); }
+  Seconds take() const { return memory_time(sent, taken(), device); }
+  /// Two states and what `came`; the replica's own too where they are mixed.
+  Seconds step(Bytes came, bool mixed = false) const {
+    return memory_time(came + 2 * state + (mixed ? own() : Bytes{0}), 2 * state + taken(), device);
+  }
+};
+
+Touched touched(const ScheduleInput& input, double elements) {
+  const Bytes kept = kept_bytes(input), states = bytes_of(input.spec.optimizer_dtype);
+  return {elements * kept, kept < states ? elements * states : Bytes{0}, elements * outer_bytes(input.spec),
+          Bytes{4 * elements}, input.kind.device};
 }
 
-/// (H U + T + two copies) / H: into the buffer, and back, to the fp32 master too where there is one.
+Touched touched(const ScheduleInput& input) { return touched(input, exchanged_elements(input)); }
+
+/// (H U + T + O_outer) / H, T being exchange_time().
+Seconds diloco_closed_form(const ScheduleInput& input) {
+  const Touched of = touched(input);
+  return local_update_time(input) +
+         1.0 / input.spec.inner_updates * (of.change() + exchange_time(input) + of.step(of.sent));
+}
+
+/// (H U + T + two copies) / H: into the buffer, and back.
 Seconds local_sgd_closed_form(const ScheduleInput& input) {
-  const double elements = exchanged_elements(input);
-  const Bytes kept = kept_bytes(input), states = bytes_of(input.spec.optimizer_dtype);
-  const Bytes whole = elements * kept, sent = elements * outer_bytes(input.spec);
-  const Bytes master = kept < states ? elements * states : Bytes{0};
-  const Seconds copies =
-      memory_time(whole, sent, input.kind.device) + memory_time(sent, whole + master, input.kind.device);
-  return local_update_time(input) + 1.0 / input.spec.inner_updates * (exchange_time(input) + copies);
+  const Touched of = touched(input);
+  return local_update_time(input) + 1.0 / input.spec.inner_updates * (of.copy() + exchange_time(input) + of.take());
+}
+
+/// The outer step of the released codes, S shards: a reduction and a broadcast of each, in fp32, one after the other;
+/// three fp32 tensors of a shard read and written; the parameters taken.
+Seconds owners_step_time(const ScheduleInput& input) {
+  const double elements = input.kind.parameters;
+  const int S = std::min(input.costs.ranks(), 32);
+  const Seconds one = time_of(input, {CollectiveKind::kBroadcast, Bytes{4 * elements / S}});
+  const Bytes shard{12 * elements / S};
+  return 2 * S * one + copy_time(input, shard) +
+         memory_time(Bytes{4 * elements}, touched(input, elements).taken(), input.kind.device);
+}
+
+/// Of n meetings in E = n H updates n - 1 are averages and the last has the outer step: U + ((n - 1) (copy + T + take) +
+/// copy + T + step) / E; as released the last is the owners' step.
+Seconds slowmo_closed_form(const ScheduleInput& input) {
+  const int n = input.spec.outer_every / input.spec.inner_updates;
+  const Touched of = touched(input);
+  const Seconds average = of.copy() + exchange_time(input) + of.take();
+  const Seconds last = input.spec.form == MethodForm::kCode ? owners_step_time(input)
+                                                      : of.copy() + exchange_time(input) + of.step(of.sent);
+  return local_update_time(input) + 1.0 / input.spec.outer_every * ((n - 1) * average + last);
+}
+
+/// What is sent after the step travels beside the next H updates: (max(H U, T) + step + copy) / H. In Overlap-Local-SGD
+/// the step also reads the replica's own parameters.
+Seconds beside_closed_form(const ScheduleInput& input, bool mixed) {
+  const int H = input.spec.inner_updates;
+  const Touched of = touched(input);
+  return 1.0 / H * (std::max(H * local_update_time(input), exchange_time(input)) + of.step(of.sent, mixed) + of.copy());
+}
+
+/// As released, n rounds of H updates: the average of a round is sent after it and taken after the next; the last round
+/// only waits for it, and then comes the owners' step. n H U + owners, and for n > 1 in place of n - 1 rounds H U + copy
+/// + (n - 2) (max(H U, T) + take + copy) + max(H U, T).
+Seconds co2_closed_form(const ScheduleInput& input) {
+  if (input.spec.form == MethodForm::kPaper) return beside_closed_form(input, false);
+  const int H = input.spec.inner_updates, n = input.spec.outer_every / H;
+  const Touched of = touched(input);
+  const Seconds round = H * local_update_time(input), beside = std::max(round, exchange_time(input));
+  Seconds all = round + owners_step_time(input);
+  if (n > 1) all += of.copy() + (n - 2) * (beside + of.take() + of.copy()) + beside;
+  return 1.0 / input.spec.outer_every * all;
+}
+
+/// The changes are sent before the step, which waits for those of the meeting before: max(H U + change + step, T) / H.
+Seconds eager_diloco_closed_form(const ScheduleInput& input) {
+  const int H = input.spec.inner_updates;
+  const Touched of = touched(input);
+  return 1.0 / H *
+         std::max(H * local_update_time(input) + of.change() + of.step(3 * of.sent), exchange_time(input));
+}
+
+/// A max-plus recursion over the updates of some rounds. c: when the rank has computed so far, l: when all that was sent
+/// has arrived. After update (p + 1) H / F fragment p is sent, l = max(l, c) + T_p; d updates later it is awaited. With
+/// every layer of its own it leaves at its place in the backward pass, and without delay the forward pass waits for it
+/// there.
+Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
+  const ScheduleSpec& spec = input.spec;
+  const int H = spec.inner_updates, layers = static_cast<int>(input.kind.times.size()), blocks = layers - 2;
+  const int F = (blocks + spec.fragment_layers - 1) / spec.fragment_layers, d = spec.delay;
+  const double part = exchanged_elements(input) / input.kind.parameters;
+  const auto fragment = [&](int layer) { return layer == 0 ? 0 : layer > blocks ? F - 1 : (layer - 1) % F; };
+  const auto sent_after = [&](int p) { return std::max(1, static_cast<int>(1L * (p + 1) * H / F)); };
+  const auto elements = [&](int layer) { return part * input.kind.times[layer].parameters; };
+  const auto travel = [&](double each) {
+    Seconds time;
+    for (const PlanRequest& request : exchanges(input, each)) time += time_of(input, request);
+    return time;
+  };
+  const int M = spec.outer_dtype == OuterDtype::kE3m0 ? input.costs.layout.size(Dim::kReplica) : 1;
+  const auto step = [&](double each) {
+    const Touched of = touched(input, each);
+    return of.step(M * of.sent, spec.mixing > 0);
+  };
+  std::vector<double> whole(F);
+  for (int layer = 0; layer < layers; ++layer) whole[fragment(layer)] += elements(layer);
+  const Seconds U = local_update_time(input);
+  Seconds c, l;
+  std::vector<Seconds> arrives(F), layer_arrives(layers);
+  std::vector<bool> awaited(layers);
+  constexpr int kRounds = 6;
+  Seconds before;
+  for (int update = 1; update <= kRounds * H; ++update) {
+    if (update == (kRounds - 1) * H + 1) before = c;
+    const int now = (update - 1) % H + 1;
+    if (spec.by_layer) {
+      for (int layer = 0; layer < layers; ++layer) {
+        if (awaited[layer]) c = std::max(c, layer_arrives[layer]) + step(elements(layer));
+        awaited[layer] = false;
+        c += input.kind.times[layer].forward;
+      }
+      // Between that and the last backward pass.
+      c += (input.accumulation_steps - 1) * passes(input);
+      for (int layer = layers; layer-- > 0;) {
+        c += input.kind.times[layer].backward;
+        if (sent_after(fragment(layer)) != now) continue;
+        c += touched(input, elements(layer)).change();
+        l = layer_arrives[layer] = std::max(l, c) + travel(elements(layer));
+        arrives[fragment(layer)] = l;
+        awaited[layer] = d == 0;
+      }
+      c += full_optimizer_time(input);
+    } else {
+      c += U;
+    }
+    for (int p = 0; p < F && d > 0; ++p)
+      if ((sent_after(p) + d - 1) % H + 1 == now && update > d) c = std::max(c, arrives[p]) + step(whole[p]);
+    for (int p = 0; p < F && !spec.by_layer; ++p) {
+      if (sent_after(p) != now) continue;
+      c += touched(input, whole[p]).change();
+      l = arrives[p] = std::max(l, c) + travel(whole[p]);
+      if (d == 0) c = l + step(whole[p]);
+    }
+  }
+  return 1.0 / H * (c - before);
 }
 
 }  // namespace
@@ -426,6 +561,7 @@ Seconds exchange_time(const ScheduleInput& input) {
 Seconds closed_form(const ScheduleInput& input) {
   const auto dpu = [](const ScheduleInput& each) { return dpu_update(each).time; };
   const auto acco = [](const ScheduleInput& each) { return acco_update(each).time; };
+  const auto overlap_local_sgd = [](const ScheduleInput& each) { return beside_closed_form(each, true); };
   static const std::map<std::string, Seconds (*)(const ScheduleInput&)> kForms{{"ddp", ddp_closed_form},
                                                                                {"zero1", zero1_closed_form},
                                                                                {"zero2", zero2_closed_form},
@@ -434,7 +570,12 @@ Seconds closed_form(const ScheduleInput& input) {
                                                                                {"wp", dpu},
                                                                                {"acco", acco},
                                                                                {"diloco", diloco_closed_form},
-                                                                               {"local_sgd", local_sgd_closed_form}};
+                                                                               {"local_sgd", local_sgd_closed_form},
+                                                                               {"slowmo", slowmo_closed_form},
+                                                                               {"overlap_local_sgd", overlap_local_sgd},
+                                                                               {"co2", co2_closed_form},
+                                                                               {"eager_diloco", eager_diloco_closed_form},
+                                                                               {"streaming_diloco", streaming_diloco_closed_form}};
   return kForms.at(program_of(input.spec))(input);
 }
 

@@ -54,7 +54,7 @@ std::string device_of(const Cluster& cluster, const std::vector<Place>& places, 
 
 PageTimeline page_timeline(const Scenario& scenario, const ScheduleSpec& spec, const RunResult& result,
                            const TimelineChoice& choice, std::int64_t most_spans, NetworkKind network) {
-  const int phase = updates_per_mark(traits_of(spec), spec.inner_updates);
+  const int phase = updates_per_mark(spec);
   constexpr int kFilling = 2;  // updates until a pipeline of rounds is full
   TimelineWindow window{.first = std::max(kFilling, phase),
                         .count = (choice.updates + phase - 1) / phase * phase,

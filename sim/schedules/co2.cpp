@@ -1,0 +1,38 @@
+// CO2 (Sun et al., arXiv 2401.16265): after H updates a replica waits for the all-reduce of parameters that it began H
+// updates ago, takes an outer step with momentum along that mean, which is late by then, and begins the next one beside
+// the following H updates. The penalty for staleness and the clip of the momentum cost no communication. The released
+// code (OpenNLPLab/CO2, a fork of fairscale) hides less: only its averages, every few updates, go on beside
+// computation; the outer step, more rarely, waits for the last of them and is SlowMo's.
+#include "models/spec/schedule.hpp"
+#include "sim/schedules/meetings.hpp"
+#include "sim/schedules/replicas.hpp"
+#include "sim/schedules/schedule.hpp"
+
+namespace accosim {
+namespace {
+
+void add_as_released(ProgramBuilder& program, const RuleInput& input) {
+  const int lane = meeting_lane(program, input), rounds = input.spec.outer_every / input.spec.inner_updates;
+  OpRef sent{lane, -1};  // the outer step before has set all replicas equal
+  for (int round = 0; round < rounds; ++round) {
+    add_local_updates(program, input, inner_updates_of(input), true);
+    if (round + 1 == rounds) break;
+    if (round > 0) add_taken_average(program, input, sent);
+    sent = add_sent(program, input, "parameters", lane);
+  }
+  program.compute(kComputeLane, "wait for the average", OpClass::kCopy, Seconds{0}, {sent});
+  add_owners_step(program, input);
+}
+
+}  // namespace
+
+void add_co2_update(ProgramBuilder& program, const RuleInput& input) {
+  if (input.spec.form == MethodForm::kCode) return add_as_released(program, input);
+  const int lane = meeting_lane(program, input);
+  const OpRef sent = program.last(lane);
+  add_local_updates(program, input, inner_updates_of(input), true);
+  add_outer_step(program, input, sent);
+  add_sent(program, input, "parameters", lane);
+}
+
+}  // namespace accosim
