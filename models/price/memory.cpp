@@ -203,9 +203,8 @@ void add_exchange(Moment& moment, const MemoryInput& input, const Sizes& z) {
   const int gathered = spec.outer_dtype == OuterDtype::kE3m0 ? input.replicas : 0;  // what each sends
   moment.add_lasting(MemoryUse::kOuterStates,
                      elements / outer_owners(spec, input.replicas * ranks_of(input)) * traits.outer_states * Bytes{4});
-  moment.add_lasting(MemoryUse::kCommunicationBuffer,
-                     exchanged_at_once(spec, z.layers) * elements *
-                         (traits.exchange_buffers + gathered) * outer_bytes(spec));
+  moment.add_lasting(MemoryUse::kCommunicationBuffer, exchanged_at_once(spec, z.layers) * elements *
+                                                          (traits.exchange_buffers + gathered) * outer_bytes(spec));
 }
 
 MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l, bool last) {

@@ -131,8 +131,8 @@ class KindPrices {
     std::vector<int>& near = by_speed_[{device.slowdown, own.steps.value_or(0), device.name}];
     for (const int k : near) {
       const RankKind& known = costs.kinds[static_cast<std::size_t>(k)];
-      if (known.own_steps == own.steps && known.own_inner_updates == own.inner_updates && known.shards == shards && known.ranks == ranks &&
-          known.workload == workload && known.share == share && known.device == device)
+      if (known.own_steps == own.steps && known.own_inner_updates == own.inner_updates && known.shards == shards &&
+          known.ranks == ranks && known.workload == workload && known.share == share && known.device == device)
         return k;
     }
     near.push_back(static_cast<int>(costs.kinds.size()));
@@ -301,8 +301,8 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
       if (!group.accumulation_steps.empty()) own.steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
       kind->second =
           prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length), {part, stages},
-                         device_of(scenario.training, group, place.gpu), own,
-                         size_of(costs.layout, {kIsland}, rank), size_of(costs.layout, update_ranks(spec), rank), rank);
+                         device_of(scenario.training, group, place.gpu), own, size_of(costs.layout, {kIsland}, rank),
+                         size_of(costs.layout, update_ranks(spec), rank), rank);
     }
     costs.kind_of.push_back(kind->second);
   }

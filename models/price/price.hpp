@@ -29,20 +29,20 @@ struct RankKind {
   Workload workload;
   ModelShare share{};  ///< of the model; what follows is of it alone
   Shared<std::vector<Layer>> layers;
-  double parameters = 0;                 ///< elements of its layers, whole
-  Shared<Bill> bill;                     ///< of one micro-batch, without the slowdown; times and works are sums of it
-  std::vector<LayerTime> times;          ///< one a layer
-  Seconds forward, backward;             ///< of one micro-batch
-  Shared<std::vector<LayerWork>> works;  ///< one a layer
-  LayerWork work;                        ///< of one micro-batch
-  Flops model_flops;                     ///< of one micro-batch, what the model needs
-  Flops hardware_flops;                  ///< of one micro-batch, what is computed, recomputation included
-  bool tied_embeddings = false;          ///< the head's matrix is the embedding's
-  std::optional<int> own_steps{};        ///< micro-batches an update, of its node group; absent: the training's
+  double parameters = 0;                   ///< elements of its layers, whole
+  Shared<Bill> bill;                       ///< of one micro-batch, without the slowdown; times and works are sums of it
+  std::vector<LayerTime> times;            ///< one a layer
+  Seconds forward, backward;               ///< of one micro-batch
+  Shared<std::vector<LayerWork>> works;    ///< one a layer
+  LayerWork work;                          ///< of one micro-batch
+  Flops model_flops;                       ///< of one micro-batch, what the model needs
+  Flops hardware_flops;                    ///< of one micro-batch, what is computed, recomputation included
+  bool tied_embeddings = false;            ///< the head's matrix is the embedding's
+  std::optional<int> own_steps{};          ///< micro-batches an update, of its node group; absent: the training's
   std::optional<int> own_inner_updates{};  ///< between two meetings; absent: the schedule's
   int shards = 1;  ///< ranks of its island, which share one copy of what the schedule shards, or make updates together
   int ranks = 1;   ///< that make an update together and sum their gradients
-  int replicas = 1;  ///< of the model state: those that make updates by themselves, or have a copy of what is sharded
+  int replicas = 1;    ///< of the model state: those that make updates by themselves, or have a copy of what is sharded
   int first_rank = 0;  ///< of those that are of this kind
   // Its 16-bit type is not the one in which the ranks of an update communicate: it casts its gradients before they are
   // reduced, and parameters (or whole gradients) when they are back.

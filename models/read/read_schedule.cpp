@@ -146,8 +146,8 @@ void read_all_reduce(Of of, const char* key) {
   of.spec.all_reduce = of.reader.choice(key, {Sync::kEveryMicroBatch, Sync::kLastMicroBatch}, of.spec.all_reduce);
 }
 
-/// Three bits of exponent hold a change of the parameters, and not the parameters; and a site that sums them first would
-/// send what no longer fits into them.
+/// Three bits of exponent hold a change of the parameters, and not the parameters; and a site that sums them first
+/// would send what no longer fits into them.
 void read_outer_dtype(Of of, const char* key) {
   const std::optional<OuterDtype> same = value_named<OuterDtype>(name_of(of.spec.parameter_dtype));
   std::vector<OuterDtype> dtypes = values_of<OuterDtype>();
@@ -218,9 +218,9 @@ void read_shard_group(Of of, const char* key) {
 
 void read_replica(Of of, const char* key) {
   const bool code = of.spec.form == MethodForm::kCode;
-  of.spec.island = of.reader.choice(key, code ? std::vector{Island::kNode}
-                                              : std::vector{Island::kGpu, Island::kNode, Island::kGroup},
-                                    code ? Island::kNode : Island::kGpu);
+  of.spec.island = of.reader.choice(
+      key, code ? std::vector{Island::kNode} : std::vector{Island::kGpu, Island::kNode, Island::kGroup},
+      code ? Island::kNode : Island::kGpu);
 }
 
 std::string wrong_shard_group(Of of) {

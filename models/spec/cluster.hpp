@@ -120,7 +120,7 @@ struct NodeGroup {
   Attention attention = Attention::kFlash;
   int micro_batch_size = 1;
   std::vector<int> accumulation_steps{};       ///< one a GPU of the node; empty: the training's
-  std::optional<int> inner_updates{};  ///< of its replicas between two meetings; absent: the schedule's
+  std::optional<int> inner_updates{};          ///< of its replicas between two meetings; absent: the schedule's
   int absent_before = 0;                       ///< groups of no nodes that the file lists before this one
   std::optional<double> price_per_gpu_hour{};  ///< in one currency for all groups; all have one, or none
 

@@ -100,10 +100,10 @@ struct ScheduleSpec {
   int outer_every = 0;              ///< updates between two outer steps, where there are meetings without one; 0: none
   MethodForm form = MethodForm::kPaper;
   int fragment_layers = 3;  ///< blocks of a fragment of the parameters; fragments meet one after the other
-  int delay = 1;          ///< updates between when something is sent and when it is applied
-  double mixing = 0;      ///< share of its own parameters that a replica keeps where it takes those of the outer step
-  bool by_layer = false;  ///< a layer's change leaves when the backward pass before the meeting has reached it
-  std::string inner{};              ///< the schedule inside a replica of several ranks
+  int delay = 1;            ///< updates between when something is sent and when it is applied
+  double mixing = 0;        ///< share of its own parameters that a replica keeps where it takes those of the outer step
+  bool by_layer = false;    ///< a layer's change leaves when the backward pass before the meeting has reached it
+  std::string inner{};      ///< the schedule inside a replica of several ranks
   Meeting meeting = Meeting::kRing;
   std::optional<OuterDtype> outer_dtype{};  ///< absent: parameter_dtype
 

@@ -62,7 +62,7 @@ struct ScheduleTraits {
   Statistics statistics = Statistics::kSynchronous;
   bool local = false;  ///< replicas make inner_updates updates on their own, then meet: one mark in the graph
   int usual_inner_updates = 1;
-  bool inside = false;      ///< it may be what runs inside replicas of several ranks
+  bool inside = false;  ///< it may be what runs inside replicas of several ranks
   int usual_outer_every = 0;
   int outer_states = 0;        ///< fp32 copies of the parameters that an outer optimizer keeps
   int exchange_buffers = 0;    ///< of what replicas exchange, in its type

@@ -19,11 +19,20 @@ struct NamedRule {
   bool all = false;  ///< it writes all updates, and their marks
 };
 constexpr NamedRule kRules[] = {
-    {"ddp", add_ddp_update},          {"zero1", add_zero1_update},    {"zero2", add_zero2_update},
-    {"zero3", add_zero3_update},      {"dpu", add_dpu_updates, true}, {"wp", add_dpu_updates, true},
-    {"acco", add_acco_updates, true}, {"diloco", add_diloco_update},  {"local_sgd", add_local_sgd_update},
-    {"slowmo", add_slowmo_update}, {"overlap_local_sgd", add_overlap_local_sgd_update}, {"co2", add_co2_update},
-    {"eager_diloco", add_eager_diloco_update}, {"streaming_diloco", add_streaming_diloco_updates, true},
+    {"ddp", add_ddp_update},
+    {"zero1", add_zero1_update},
+    {"zero2", add_zero2_update},
+    {"zero3", add_zero3_update},
+    {"dpu", add_dpu_updates, true},
+    {"wp", add_dpu_updates, true},
+    {"acco", add_acco_updates, true},
+    {"diloco", add_diloco_update},
+    {"local_sgd", add_local_sgd_update},
+    {"slowmo", add_slowmo_update},
+    {"overlap_local_sgd", add_overlap_local_sgd_update},
+    {"co2", add_co2_update},
+    {"eager_diloco", add_eager_diloco_update},
+    {"streaming_diloco", add_streaming_diloco_updates, true},
 };
 
 const NamedRule& rule_of(const ScheduleSpec& spec) {

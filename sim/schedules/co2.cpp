@@ -12,7 +12,8 @@ namespace accosim {
 namespace {
 
 void add_as_released(ProgramBuilder& program, const RuleInput& input) {
-  const int lane = meeting_lane(program, input), rounds = input.spec.outer_every / input.spec.inner_updates;
+  const int rounds = input.spec.outer_every / input.spec.inner_updates;
+  const int lane = rounds > 1 ? meeting_lane(program, input) : kCommunicationLane;
   OpRef sent{lane, -1};  // the outer step before has set all replicas equal
   for (int round = 0; round < rounds; ++round) {
     add_local_updates(program, input, inner_updates_of(input), true);

@@ -49,8 +49,8 @@ OpRef add_sent(ProgramBuilder& program, const RuleInput& input, const std::strin
 }
 
 void add_taken_average(ProgramBuilder& program, const RuleInput& input, OpRef sent) {
-  program.compute(kComputeLane, "parameters from buffer", OpClass::kCopy,
-                  take_time(input, exchanged_elements(input)), {sent});
+  program.compute(kComputeLane, "parameters from buffer", OpClass::kCopy, take_time(input, exchanged_elements(input)),
+                  {sent});
 }
 
 void add_average(ProgramBuilder& program, const RuleInput& input) {
@@ -70,8 +70,9 @@ void add_owners_step(ProgramBuilder& program, const RuleInput& input) {
   const OpRef reduced = program.collective(kCommunicationLane, "reductions of shards to their owners", each,
                                            {program.last(kComputeLane)});
   const double shard = shard_of(elements, owners);
-  const OpRef stepped = program.compute(kComputeLane, "outer optimizer", OpClass::kOptimizer,
-                                        memory_time(shard * 3 * kFp32, shard * 3 * kFp32, input.kind.device), {reduced});
+  const OpRef stepped =
+      program.compute(kComputeLane, "outer optimizer", OpClass::kOptimizer,
+                      memory_time(shard * 3 * kFp32, shard * 3 * kFp32, input.kind.device), {reduced});
   const OpRef sent = program.collective(kCommunicationLane, "broadcasts of shards by their owners", each, {stepped});
   program.compute(kComputeLane, "parameters from buffer", OpClass::kCopy,
                   memory_time(elements * kFp32, elements * taken_bytes(input), input.kind.device), {sent});

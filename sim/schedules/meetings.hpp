@@ -18,7 +18,8 @@ struct OuterStep {
 /// The outer optimizer's states are read and written, what came is read, the parameters are written.
 Seconds outer_step_time(const ScheduleInput& input, double elements, const OuterStep& step = {});
 
-/// All take the mean of their parameters, which they have copied to a buffer, and copied from it; nobody goes on before.
+/// All take the mean of their parameters, which they have copied to a buffer, and copied from it; nobody goes on
+/// before.
 void add_average(ProgramBuilder& program, const RuleInput& input);
 /// The copy from the buffer alone, after `sent`.
 void add_taken_average(ProgramBuilder& program, const RuleInput& input, OpRef sent);

@@ -122,5 +122,4 @@ OpRef add_exchanges(ProgramBuilder& program, int lane, const std::string& what,
   return ready;
 }
 
-
 }  // namespace accosim

@@ -105,8 +105,8 @@ class Rounds {
   }
 
   void send(Fragment& each) {
-    const OpRef filled = program_.compute(kComputeLane, "changes to buffer", OpClass::kCopy,
-                                          fill_time(input_, each.elements));
+    const OpRef filled =
+        program_.compute(kComputeLane, "changes to buffer", OpClass::kCopy, fill_time(input_, each.elements));
     each.sent = add_exchanges(program_, lane_, "changes of a fragment", exchanges(input_, each.elements), filled);
     if (input_.spec.delay == 0) apply(each);
   }
@@ -155,9 +155,9 @@ class Rounds {
   const RuleInput& input_;
   std::vector<Fragment> fragments_;
   int lane_;
-  int done_ = 0;                 // updates of the round
-  std::vector<OpRef> arrives_;   // by set, of by_layer
-  std::vector<bool> awaited_;    // by set: the next forward pass waits for it
+  int done_ = 0;                // updates of the round
+  std::vector<OpRef> arrives_;  // by set, of by_layer
+  std::vector<bool> awaited_;   // by set: the next forward pass waits for it
 };
 
 }  // namespace

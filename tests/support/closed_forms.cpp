@@ -445,14 +445,14 @@ Seconds owners_step_time(const ScheduleInput& input) {
          memory_time(Bytes{4 * elements}, touched(input, elements).taken(), input.kind.device);
 }
 
-/// Of n meetings in E = n H updates n - 1 are averages and the last has the outer step: U + ((n - 1) (copy + T + take) +
-/// copy + T + step) / E; as released the last is the owners' step.
+/// Of n meetings in E = n H updates n - 1 are averages and the last has the outer step: U + ((n - 1) (copy + T + take)
+/// + copy + T + step) / E; as released the last is the owners' step.
 Seconds slowmo_closed_form(const ScheduleInput& input) {
   const int n = input.spec.outer_every / input.spec.inner_updates;
   const Touched of = touched(input);
   const Seconds average = of.copy() + exchange_time(input) + of.take();
   const Seconds last = input.spec.form == MethodForm::kCode ? owners_step_time(input)
-                                                      : of.copy() + exchange_time(input) + of.step(of.sent);
+                                                            : of.copy() + exchange_time(input) + of.step(of.sent);
   return local_update_time(input) + 1.0 / input.spec.outer_every * ((n - 1) * average + last);
 }
 
@@ -465,7 +465,8 @@ Seconds beside_closed_form(const ScheduleInput& input, bool mixed) {
 }
 
 /// As released, n rounds of H updates: the average of a round is sent after it and taken after the next; the last round
-/// only waits for it, and then comes the owners' step. n H U + owners, and for n > 1 in place of n - 1 rounds H U + copy
+/// only waits for it, and then comes the owners' step. n H U + owners, and for n > 1 in place of n - 1 rounds H U +
+/// copy
 /// + (n - 2) (max(H U, T) + take + copy) + max(H U, T).
 Seconds co2_closed_form(const ScheduleInput& input) {
   if (input.spec.form == MethodForm::kPaper) return beside_closed_form(input, false);
@@ -481,14 +482,13 @@ Seconds co2_closed_form(const ScheduleInput& input) {
 Seconds eager_diloco_closed_form(const ScheduleInput& input) {
   const int H = input.spec.inner_updates;
   const Touched of = touched(input);
-  return 1.0 / H *
-         std::max(H * local_update_time(input) + of.change() + of.step(3 * of.sent), exchange_time(input));
+  return 1.0 / H * std::max(H * local_update_time(input) + of.change() + of.step(3 * of.sent), exchange_time(input));
 }
 
-/// A max-plus recursion over the updates of some rounds. c: when the rank has computed so far, l: when all that was sent
-/// has arrived. After update (p + 1) H / F fragment p is sent, l = max(l, c) + T_p; d updates later it is awaited. With
-/// every layer of its own it leaves at its place in the backward pass, and without delay the forward pass waits for it
-/// there.
+/// A max-plus recursion over the updates of some rounds. c: when the rank has computed so far, l: when all that was
+/// sent has arrived. After update (p + 1) H / F fragment p is sent, l = max(l, c) + T_p; d updates later it is awaited.
+/// With every layer of its own it leaves at its place in the backward pass, and without delay the forward pass waits
+/// for it there.
 Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
   const ScheduleSpec& spec = input.spec;
   const int H = spec.inner_updates, layers = static_cast<int>(input.kind.times.size()), blocks = layers - 2;
@@ -562,20 +562,21 @@ Seconds closed_form(const ScheduleInput& input) {
   const auto dpu = [](const ScheduleInput& each) { return dpu_update(each).time; };
   const auto acco = [](const ScheduleInput& each) { return acco_update(each).time; };
   const auto overlap_local_sgd = [](const ScheduleInput& each) { return beside_closed_form(each, true); };
-  static const std::map<std::string, Seconds (*)(const ScheduleInput&)> kForms{{"ddp", ddp_closed_form},
-                                                                               {"zero1", zero1_closed_form},
-                                                                               {"zero2", zero2_closed_form},
-                                                                               {"zero3", zero3_closed_form},
-                                                                               {"dpu", dpu},
-                                                                               {"wp", dpu},
-                                                                               {"acco", acco},
-                                                                               {"diloco", diloco_closed_form},
-                                                                               {"local_sgd", local_sgd_closed_form},
-                                                                               {"slowmo", slowmo_closed_form},
-                                                                               {"overlap_local_sgd", overlap_local_sgd},
-                                                                               {"co2", co2_closed_form},
-                                                                               {"eager_diloco", eager_diloco_closed_form},
-                                                                               {"streaming_diloco", streaming_diloco_closed_form}};
+  static const std::map<std::string, Seconds (*)(const ScheduleInput&)> kForms{
+      {"ddp", ddp_closed_form},
+      {"zero1", zero1_closed_form},
+      {"zero2", zero2_closed_form},
+      {"zero3", zero3_closed_form},
+      {"dpu", dpu},
+      {"wp", dpu},
+      {"acco", acco},
+      {"diloco", diloco_closed_form},
+      {"local_sgd", local_sgd_closed_form},
+      {"slowmo", slowmo_closed_form},
+      {"overlap_local_sgd", overlap_local_sgd},
+      {"co2", co2_closed_form},
+      {"eager_diloco", eager_diloco_closed_form},
+      {"streaming_diloco", streaming_diloco_closed_form}};
   return kForms.at(program_of(input.spec))(input);
 }
 

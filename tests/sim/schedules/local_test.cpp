@@ -63,8 +63,12 @@ TEST(LocalSchedules, HoldTheirOuterStatesAndWhatIsOnItsWay) {
   };
   const Scenario scenario = sample_scenario(2, 4);
   const double P = parameters_of(scenario);
-  for (const Expected& each : {Expected{"local_sgd", 0, 2, 16}, {"diloco", 8, 2, 20}, {"slowmo", 8, 2, 20},
-                               {"overlap_local_sgd", 8, 2, 20}, {"co2", 8, 4, 24}, {"eager_diloco", 8, 6, 24}}) {
+  for (const Expected& each : {Expected{"local_sgd", 0, 2, 16},
+                               {"diloco", 8, 2, 20},
+                               {"slowmo", 8, 2, 20},
+                               {"overlap_local_sgd", 8, 2, 20},
+                               {"co2", 8, 4, 24},
+                               {"eager_diloco", 8, 6, 24}}) {
     const RunResult result = run_schedule(scenario, local(each.name, 5), kReference);
     EXPECT_EQ(result.memory_parts.part(MemoryUse::kOuterStates), Bytes{each.states * P}) << each.name;
     EXPECT_EQ(result.memory_parts.part(MemoryUse::kCommunicationBuffer), Bytes{each.buffers * P}) << each.name;
@@ -186,19 +190,34 @@ struct SimulatedRow {
   double bits;  ///< of a parameter
   double gbit[3][5];
 };
-// Which type its other rows send is in no text. 13.4 bits of a nominal parameter, 16 of those that are no embedding, give
-// the rows of data parallel and DiLoCo; four bits are a quarter of it.
+// Which type its other rows send is in no text. 13.4 bits of a nominal parameter, 16 of those that are no embedding,
+// give the rows of data parallel and DiLoCo; four bits are a quarter of it.
 constexpr double kBits = 13.4;
 constexpr SimulatedRow kRows[] = {
-    {"data parallel", 1, 1000, 0, kBits,
+    {"data parallel",
+     1,
+     1000,
+     0,
+     kBits,
      {{86.8, 152.6, 184.2, 222.3, 569.0}, {104.8, 222.3, 222.3, 268.3, 471.5}, {184.2, 323.8, 390.7, 390.7, 471.5}}},
-    {"DiLoCo", 100, 1000, 0, kBits,
+    {"DiLoCo",
+     100,
+     1000,
+     0,
+     kBits,
      {{1.4, 6.2, 13.3, 23.3, 86.8}, {1.7, 7.5, 16.0, 33.9, 104.8}, {3.0, 11.0, 23.3, 49.4, 184.2}}},
-    {"streaming", 100, 3, 0, kBits,
+    {"streaming",
+     100,
+     3,
+     0,
+     kBits,
      {{1.4, 5.2, 9.1, 16.0, 28.1}, {1.7, 5.2, 9.1, 13.3, 19.3}, {2.4, 6.2, 9.1, 11.0, 19.3}}},
-    {"overlap", 100, 3, 1, kBits,
-     {{1.4, 4.3, 6.2, 9.1, 11.0}, {1.7, 3.6, 5.2, 6.2, 7.5}, {1.7, 3.6, 4.3, 5.2, 5.2}}},
-    {"4 bits", 100, 3, 1, kBits / 4,
+    {"overlap", 100, 3, 1, kBits, {{1.4, 4.3, 6.2, 9.1, 11.0}, {1.7, 3.6, 5.2, 6.2, 7.5}, {1.7, 3.6, 4.3, 5.2, 5.2}}},
+    {"4 bits",
+     100,
+     3,
+     1,
+     kBits / 4,
      {{0.4, 0.9, 1.7, 2.0, 3.0}, {0.4, 0.9, 1.4, 1.4, 1.7}, {0.5, 0.9, 1.1, 1.1, 1.4}}}};
 
 /// Two replicas whose layers are alike, forward a third of the step and backward two, joined by a link that has a
@@ -253,8 +272,8 @@ TEST(StreamingDiloco, NeedsTheBandwidthsOfItsPapersSimulatorWithinAStepOfItsGrid
           (enough ? high : low) = enough ? middle : middle + 1;
         }
         const double printed = std::log(row.gbit[m][u] / 0.1) / std::log(step);
-        EXPECT_LE(std::abs(low - std::round(printed)), 1) << row.name << " " << kSimulated[m].layers << " layers "
-                                                          << kUtilisations[u];
+        EXPECT_LE(std::abs(low - std::round(printed)), 1)
+            << row.name << " " << kSimulated[m].layers << " layers " << kUtilisations[u];
         apart += low != std::lround(printed);
       }
     }
