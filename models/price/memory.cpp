@@ -110,9 +110,11 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   moment.add_lasting(MemoryUse::kParameters, z.parameters * z.param);
   moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z, l, z.layers.size())) * z.grad, flat);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
+  const bool on_gpu = !spec.offload_optimizer;
   const double owned = has_whole_tensors(spec) ? z.owned : z.shard;
-  moment.add_lasting(MemoryUse::kOptimizerStates,
-                     (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  if (on_gpu)
+    moment.add_lasting(MemoryUse::kOptimizerStates,
+                       (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
   if (traits.delayed) {
     // Carries gradients out and parameters back.
     moment.add_lasting(MemoryUse::kCommunicationBuffer, input.shards * z.shard * std::max(z.param, z.grad));
@@ -152,7 +154,8 @@ void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   }
   moment.add(MemoryUse::kGradientShard, z.shard * z.grad);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
-  moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  if (!spec.offload_optimizer)
+    moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
 }
 
 /// The backward pass of an update's last micro-batch, or of one before it, after which the units stay.
@@ -160,7 +163,7 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   const ScheduleSpec& spec = input.schedule;
   const bool every = spec.sync == Sync::kEveryMicroBatch;
   const std::size_t n = z.layers.size(), d = static_cast<std::size_t>(spec.prefetch);
-  const Bytes stored = std::max(z.state, z.param);
+  const Bytes stored = spec.offload_optimizer ? z.param : std::max(z.state, z.param);
   const double share = z.shard / z.parameters;
   moment.add_lasting(MemoryUse::kParameterShard, z.shard * stored);
   // The unit that computes and those gathered ahead; the last unit stays until its own backward is done, tied
@@ -178,7 +181,7 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   const Bytes there = (shard_stays ? z.shard : last ? share * sum(z, l, n) : 0.0) * stored;
   moment.add_lasting(MemoryUse::kGradientShard, there);  // in blocks of the stream that reduces
   moment.hold_idle(z.shard * stored - there);
-  moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
+  if (!spec.offload_optimizer) moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
 }
 
 /// What a rank keeps to meet other replicas with: the outer parameters and momentum in fp32, and what is sent.
@@ -225,6 +228,11 @@ Bytes memory_formula(const std::string& method, double parameters, int ranks) {
 }
 
 Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks) {
+  if (spec.offload_optimizer) {  // ZeRO's rows without the states: 4, 2 + 2/N, 4/N
+    const Sharding sharding = sharding_of(spec);
+    const double parameter = sharding == Sharding::kParameters ? 2.0 / ranks : 2;
+    return Bytes{(parameter + (sharding >= Sharding::kGradients ? 2.0 / ranks : 2)) * parameters};
+  }
   return memory_formula(spec.name, parameters, ranks) / (is_sharded_inside(spec) ? ranks : 1);
 }
 

@@ -41,7 +41,8 @@ struct RankKind {
   std::optional<int> own_steps{};        ///< micro-batches an update, of its node group; absent: the training's
   int shards = 1;  ///< ranks of its island, which share one copy of what the schedule shards, or make updates together
   int ranks = 1;   ///< that make an update together and sum their gradients
-  int first_rank = 0;  ///< of those that are of this kind
+  int first_rank = 0;                ///< of those that are of this kind
+  BytesPerSecond pcie, host_memory;  ///< to or from its host, each way; its share of what an optimizer there moves
   // Its 16-bit type is not the one in which the ranks of an update communicate: it casts its gradients before they are
   // reduced, and parameters (or whole gradients) when they are back.
   bool casts_gradients = false, casts_parameters = false;

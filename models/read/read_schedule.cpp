@@ -247,6 +247,20 @@ void read_micro_batches_per_round(Of of, const char* key) {
       of.reader.integer(key, 1, kMaxInteger, steps % rounds == 0 ? std::optional<int>(steps / rounds) : std::nullopt);
 }
 
+/// A delayed update whose states are on the host reduces in every micro-batch, and then waits for what is late.
+void read_offload(Of of, const char* key) {
+  into<&ScheduleSpec::offload_optimizer>(of, key);
+  if (!of.spec.offload_optimizer || !of.traits.delayed) return;
+  of.spec.sync = Sync::kEveryMicroBatch;
+  of.spec.late_communication = LateCommunication::kWait;
+}
+
+bool is_delayed_on_the_host(Of of) { return of.traits.delayed && of.spec.offload_optimizer; }
+/// A delayed update reduces in one piece and hides it, unless its optimizer is on the host.
+bool reduces_in_one_piece(Of of) {
+  return of.traits.delayed && of.traits.takes("offload_optimizer") && !of.spec.offload_optimizer;
+}
+
 /// What is wrong where something holds.
 struct Rule {
   bool (*when)(Of of) = nullptr;
@@ -268,26 +282,40 @@ struct Key {
 using Spec = ScheduleSpec;
 using Usual = CommunicationDefaults;
 constexpr const char* kOnePiece = "accocal reduces gradients in one piece; leave it out";
+constexpr const char* kHidden =
+    "is about gradients that are reduced in the backward pass, and here they are reduced beside the next "
+    "micro-batches; "
+    "write \"offload_optimizer\": true too, or leave it out";
+constexpr const char* kReducedTogether =
+    "is about ranks that accumulate by themselves, and here all are reduced together in every micro-batch, so that "
+    "late "
+    "communication is waited for; leave it out";
 constexpr const char* kNoTensors =
     "is the size of buckets of tensors, and here they have none; write \"buckets\": \"tensors\", or leave it out";
 
 /// In the order in which they are read and resolved.
 constexpr Key kKeys[] = {
     {.name = "sync", .read = into<&Spec::sync, &ScheduleTraits::usual_sync>},
+    {.name = "offload_optimizer",
+     .read = read_offload,
+     .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}}},
     {.name = "overlap",
      .read = into<&Spec::overlap, &Usual::overlap>,
      .source = &Usual::source,
+     .meaningless = {{reduces_in_one_piece, kHidden}},
      .wrong = {{[](Of of) { return is_own_step(of) && is_overlapped(of); },
                 "is \"backward\", and accocal reduces gradients after it; write \"none\""}}},
-    {.name = "buckets", .read = read_buckets, .meaningless = {{is_own_step, kOnePiece}}},
+    {.name = "buckets",
+     .read = read_buckets,
+     .meaningless = {{is_own_step, kOnePiece}, {reduces_in_one_piece, kHidden}}},
     {.name = "bucket_cap_mb",
      .read = read_bucket_cap,
      .source = &Usual::bucket_source,
-     .meaningless = {{is_own_step, kOnePiece}, {has_no_tensors, kNoTensors}}},
+     .meaningless = {{is_own_step, kOnePiece}, {reduces_in_one_piece, kHidden}, {has_no_tensors, kNoTensors}}},
     {.name = "first_bucket_mb",
      .read = read_first_bucket,
      .source = &Usual::bucket_source,
-     .meaningless = {{is_own_step, kOnePiece}, {has_no_tensors, kNoTensors}}},
+     .meaningless = {{is_own_step, kOnePiece}, {reduces_in_one_piece, kHidden}, {has_no_tensors, kNoTensors}}},
     {.name = "overlap_param_gather",
      .read = into<&Spec::overlap_param_gather>,
      .meaningless = {{is_own_step, "accocal gathers the parameters after the step; leave it out"},
@@ -355,9 +383,13 @@ constexpr Key kKeys[] = {
                      {[](Of of) { return of.spec.sync == Sync::kLastMicroBatch; },
                       "changes nothing where \"sync\" is \"last_micro_batch\", since gradients are reduced once an "
                       "update; leave it out"}}},
-    {.name = "late_communication", .read = into<&Spec::late_communication>},
+    {.name = "late_communication",
+     .read = into<&Spec::late_communication>,
+     .meaningless = {{is_delayed_on_the_host, kReducedTogether}}},
     {.name = "rollback_estimate", .read = into<&Spec::rollback_estimate>},
-    {.name = "poll_every", .read = count<&Spec::poll_every, 1, kMaxInteger>},
+    {.name = "poll_every",
+     .read = count<&Spec::poll_every, 1, kMaxInteger>,
+     .meaningless = {{is_delayed_on_the_host, kReducedTogether}}},
     {.name = "micro_batches_per_round", .read = read_micro_batches_per_round},
     {.name = "inner_updates",
      .read = count<&Spec::inner_updates, 1, kMostInnerUpdates, &ScheduleTraits::usual_inner_updates>},

@@ -88,8 +88,10 @@ struct ScheduleSpec {
   int poll_every = 1;               ///< micro-batches between two looks at "has the communication finished?"
   int micro_batches_per_round = 0;  ///< least number a round
   bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do
-  int inner_updates = 1;            ///< that every replica makes by itself before the replicas meet
-  std::string inner{};              ///< the schedule inside a replica of several ranks
+  bool offload_optimizer =
+      false;              ///< its states on the host, which steps the shard; gradients and parameters cross PCIe
+  int inner_updates = 1;  ///< that every replica makes by itself before the replicas meet
+  std::string inner{};    ///< the schedule inside a replica of several ranks
   Meeting meeting = Meeting::kRing;
   std::optional<OuterDtype> outer_dtype{};  ///< absent: parameter_dtype
 

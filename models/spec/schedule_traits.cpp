@@ -80,7 +80,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .formula = {.whole = kHalf + kHalf, .sharded = kState},
        .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather",
                 "gradient_as_bucket_view", "reduction", "parameter_sync", "gather_bucket_mb", "count_micro_batches",
-                "shard_group"},
+                "shard_group", "offload_optimizer"},
        .tuned = {{Framework::kMegatron, "overlapped both ways",
                   R"("overlap": "backward", "overlap_param_gather": true)"},
                  {Framework::kMegatron, "overlapped both ways, 25 MiB",
@@ -97,7 +97,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .formula = {.whole = kHalf, .sharded = kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
-                "reduction", "parameter_sync", "gather_bucket_mb"},
+                "reduction", "parameter_sync", "gather_bucket_mb", "offload_optimizer"},
        .tuned = {{Framework::kDeepspeed, "overlapped, one reduction",
                   R"("sync": "last_micro_batch", "overlap": "backward")"}},
        .trains_as = "zero1"},  // sharding changes no update
@@ -108,7 +108,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .formula = {.sharded = kHalf + kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "reshard_after_backward", "communicators",
-                "shard_group", "all_reduce"},
+                "shard_group", "all_reduce", "offload_optimizer"},
        .tuned = {{Framework::kPytorch, "prefetch 2", R"("prefetch": 2)"},
                  {Framework::kPytorch, "hybrid, one all-reduce",
                   R"("shard_group": "node", "all_reduce": "last_micro_batch")"},
@@ -129,7 +129,9 @@ std::vector<ScheduleTraits> other_schedules() {
        .statistics = Statistics::kStaleGradients,
        .most_same_batch = 2,
        .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
-       .keys = {"late_communication", "poll_every"},
+       .usual_overlap = Overlap::kBackward,  // with the optimizer on the host
+       .keys = {"late_communication", "poll_every", "offload_optimizer", "overlap", "buckets", "bucket_cap_mb",
+                "first_bucket_mb"},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "dpu"},
       {.name = "wp",
@@ -199,7 +201,7 @@ const std::vector<ScheduleTraits>& schedules_of_frameworks() {
        .lacks_keys = "PyTorch's fully_shard reduces a unit at a time beside the backward pass; leave it out, "
                      "or write \"framework\": \"deepspeed\"",
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_backward", "communicators", "shard_group",
-                "all_reduce"},
+                "all_reduce", "offload_optimizer"},
        .tuned = {{Framework::kPytorch, "kept", R"("reshard_after_backward": false)"},
                  {Framework::kPytorch, "kept, one reduction",
                   R"("sync": "last_micro_batch", "reshard_after_backward": false)"}},
@@ -244,7 +246,9 @@ const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
 bool is_synchronous(const ScheduleSpec& spec) { return !traits_of(spec).delayed && !traits_of(spec).local; }
 
 bool accumulates_while_waiting(const ScheduleSpec& spec) {
-  return traits_of(spec).delayed && spec.late_communication == LateCommunication::kAccumulate;
+  const ScheduleTraits& traits = traits_of(spec);
+  return traits.delayed && traits.takes("late_communication") && !meets_every_micro_batch(spec) &&
+         spec.late_communication == LateCommunication::kAccumulate;
 }
 
 bool meets_every_micro_batch(const ScheduleSpec& spec) {
@@ -290,6 +294,7 @@ bool is_sharded_inside(const ScheduleSpec& spec) {
 
 Sharding sharding_of(const ScheduleSpec& spec) {
   const ScheduleTraits* const inner = inner_schedule(spec);
+  if (spec.offload_optimizer && traits_of(spec).delayed) return Sharding::kGradients;  // nothing waits to be swapped
   return inner != nullptr ? inner->sharding : traits_of(spec).sharding;
 }
 
