@@ -23,6 +23,7 @@ constexpr int kMostInnerUpdates = 1'000'000;
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr Range kBucketMiB{0, 1e6, true};
 constexpr int kMostPrefetch = 1024;
+constexpr int kMostDelay = 1024;
 
 /// What the value of a key is read from, and into.
 struct Reading {
@@ -257,8 +258,24 @@ void read_offload(Of of, const char* key) {
 
 bool is_delayed_on_the_host(Of of) { return of.traits.delayed && of.spec.offload_optimizer; }
 /// A delayed update reduces in one piece and hides it, unless its optimizer is on the host.
-bool reduces_in_one_piece(Of of) {
+bool is_hidden_on_the_gpu(Of of) {
   return of.traits.delayed && of.traits.takes("offload_optimizer") && !of.spec.offload_optimizer;
+}
+bool is_reduced_by_micro_batch(Of of) { return of.spec.zero_stage > 1; }
+bool is_round_in_one_piece(Of of) { return of.traits.rounds > 1 && !is_overlapped(of); }
+
+/// With gradients sharded all ranks reduce every micro-batch together.
+void read_zero_stage(Of of, const char* key) {
+  of.spec.zero_stage = of.reader.integer(key, 1, 3, 1);
+  if (of.spec.zero_stage == 1) return;
+  of.spec.sync = Sync::kEveryMicroBatch;
+  of.spec.late_communication = LateCommunication::kWait;
+}
+
+/// Buckets that are reduced as they fill need a round whose last micro-batch is known.
+void read_late_communication(Of of, const char* key) {
+  const bool known = of.traits.rounds > 1 && is_overlapped(of);
+  of.spec.late_communication = of.reader.choice(key, known ? LateCommunication::kWait : LateCommunication::kAccumulate);
 }
 
 /// What is wrong where something holds.
@@ -267,7 +284,7 @@ struct Rule {
   const char* what = "";
 };
 
-constexpr int kMostRules = 3;
+constexpr int kMostRules = 4;
 
 /// A key that only some schedules take.
 struct Key {
@@ -286,6 +303,9 @@ constexpr const char* kHidden =
     "is about gradients that are reduced in the backward pass, and here they are reduced beside the next "
     "micro-batches; "
     "write \"offload_optimizer\": true too, or leave it out";
+constexpr const char* kRoundInOnePiece =
+    "is about gradients that are reduced as they become ready, and here a round's are reduced in one piece; write "
+    "\"overlap\": \"backward\" too, or leave it out";
 constexpr const char* kReducedTogether =
     "is about ranks that accumulate by themselves, and here all are reduced together in every micro-batch, so that "
     "late "
@@ -299,23 +319,46 @@ constexpr Key kKeys[] = {
     {.name = "offload_optimizer",
      .read = read_offload,
      .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}}},
+    {.name = "zero_stage",
+     .read = read_zero_stage,
+     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}},
+     .wrong = {{[](Of of) { return of.spec.zero_stage == 3; },
+                "is 3, and gathers of units beside a round's reductions are not modelled; write 2, or 1"}}},
+    {.name = "estimate",
+     .read = into<&Spec::estimate>,
+     .meaningless = {{is_own_step, "accocal gathers its estimates; leave it out"}},
+     .wrong = {{[](Of of) { return of.spec.estimate == EstimateOf::kLocal && of.spec.zero_stage > 1; },
+                "is \"local\", and steps along a rank's own gradients, of which its zero_stage keeps a shard; write "
+                "\"zero_stage\": 1, or \"gathered\""}}},
+    {.name = "delay", .read = count<&Spec::delay, 1, kMostDelay>},
     {.name = "overlap",
      .read = into<&Spec::overlap, &Usual::overlap>,
      .source = &Usual::source,
-     .meaningless = {{reduces_in_one_piece, kHidden}},
+     .meaningless = {{is_hidden_on_the_gpu, kHidden},
+                     {is_reduced_by_micro_batch,
+                      "is about the last micro-batch of a round, and with its zero_stage every micro-batch is reduced "
+                      "by itself; leave it out"}},
      .wrong = {{[](Of of) { return is_own_step(of) && is_overlapped(of); },
                 "is \"backward\", and accocal reduces gradients after it; write \"none\""}}},
     {.name = "buckets",
      .read = read_buckets,
-     .meaningless = {{is_own_step, kOnePiece}, {reduces_in_one_piece, kHidden}}},
+     .meaningless = {{is_own_step, kOnePiece},
+                     {is_hidden_on_the_gpu, kHidden},
+                     {is_round_in_one_piece, kRoundInOnePiece}}},
     {.name = "bucket_cap_mb",
      .read = read_bucket_cap,
      .source = &Usual::bucket_source,
-     .meaningless = {{is_own_step, kOnePiece}, {reduces_in_one_piece, kHidden}, {has_no_tensors, kNoTensors}}},
+     .meaningless = {{is_own_step, kOnePiece},
+                     {is_hidden_on_the_gpu, kHidden},
+                     {is_round_in_one_piece, kRoundInOnePiece},
+                     {has_no_tensors, kNoTensors}}},
     {.name = "first_bucket_mb",
      .read = read_first_bucket,
      .source = &Usual::bucket_source,
-     .meaningless = {{is_own_step, kOnePiece}, {reduces_in_one_piece, kHidden}, {has_no_tensors, kNoTensors}}},
+     .meaningless = {{is_own_step, kOnePiece},
+                     {is_hidden_on_the_gpu, kHidden},
+                     {is_round_in_one_piece, kRoundInOnePiece},
+                     {has_no_tensors, kNoTensors}}},
     {.name = "overlap_param_gather",
      .read = into<&Spec::overlap_param_gather>,
      .meaningless = {{is_own_step, "accocal gathers the parameters after the step; leave it out"},
@@ -384,12 +427,21 @@ constexpr Key kKeys[] = {
                       "changes nothing where \"sync\" is \"last_micro_batch\", since gradients are reduced once an "
                       "update; leave it out"}}},
     {.name = "late_communication",
-     .read = into<&Spec::late_communication>,
-     .meaningless = {{is_delayed_on_the_host, kReducedTogether}}},
-    {.name = "rollback_estimate", .read = into<&Spec::rollback_estimate>},
+     .read = read_late_communication,
+     .meaningless = {{is_delayed_on_the_host, kReducedTogether}, {is_reduced_by_micro_batch, kReducedTogether}},
+     .wrong = {{[](Of of) {
+                  return is_overlapped(of) && of.traits.rounds > 1 &&
+                         of.spec.late_communication == LateCommunication::kAccumulate;
+                },
+                "is \"accumulate\", and buckets that are reduced as they fill need a round whose last micro-batch is "
+                "known before it begins; write \"wait\", or \"overlap\": \"none\""}}},
+    {.name = "rollback_estimate",
+     .read = into<&Spec::rollback_estimate>,
+     .meaningless = {{[](Of of) { return of.spec.estimate == EstimateOf::kLocal; },
+                      "is about states that an estimate changes, and a local one steps without them; leave it out"}}},
     {.name = "poll_every",
      .read = count<&Spec::poll_every, 1, kMaxInteger>,
-     .meaningless = {{is_delayed_on_the_host, kReducedTogether}}},
+     .meaningless = {{is_delayed_on_the_host, kReducedTogether}, {is_reduced_by_micro_batch, kReducedTogether}}},
     {.name = "micro_batches_per_round", .read = read_micro_batches_per_round},
     {.name = "inner_updates",
      .read = count<&Spec::inner_updates, 1, kMostInnerUpdates, &ScheduleTraits::usual_inner_updates>},
@@ -432,6 +484,8 @@ void read_key(const Key& key, Of of) {
 
 /// Whether the schedule inside the replicas reads the key: its own, less what the replicas settle.
 bool takes_inside(const ScheduleTraits& inner, std::string_view key) {
+  // All ranks of a replica meet, and those of a round do as many micro-batches.
+  if (inner.delayed) return inner.takes(key) && (key == "rollback_estimate" || key == "micro_batches_per_round");
   return inner.takes(key) && key != "shard_group" && key != "all_reduce" && key != "optimizer_sharding" &&
          key != "count_micro_batches";
 }
@@ -517,6 +571,8 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   if (!known) return spec;  // nobody can tell whose the other keys are
   spec.runs_as = traits->runs_as;
   spec.reshard_after_forward = traits->usual_reshard;
+  if (!traits->takes("overlap")) spec.overlap = traits->usual_overlap;
+  if (!traits->takes("late_communication")) spec.late_communication = LateCommunication::kWait;
   const Reading of{reader, spec, *traits, training, cluster};
   if (!own_gradients && gradients != spec.parameter_dtype)
     reader.find("gradient_dtype")->origin =

@@ -51,6 +51,8 @@ constexpr OtherName kOtherNames[] = {
     {"dp", R"(data parallelism is "ddp"; )"},
     {"dataparallel", R"(data parallelism is "ddp"; )"},
     {"distributeddataparallel", R"(PyTorch's DistributedDataParallel is "ddp"; )"},
+    {"pipedsgd", R"(Pipe-SGD is "pipesgd"; )"},
+    {"zerooffload", R"(ZeRO-Offload is "zero2" with "offload_optimizer": true, or with its delayed update "dpu"; )"},
     {"localadam", R"(local updates, with AdamW here, are "local_sgd"; )"},
     {"postlocalsgd", R"(PyTorch's post-local SGD is "local_sgd", once it is past its warm-up; )"},
 };
@@ -150,12 +152,30 @@ std::vector<ScheduleTraits> other_schedules() {
        .delayed = true,
        .lookahead = Lookahead::kHalfBatch,
        .rounds = 2,
+       .inside = true,
        .most_same_batch = 1.5,
        .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
-       .keys = {"late_communication", "rollback_estimate", "poll_every", "micro_batches_per_round"},
+       .keys = {"late_communication", "rollback_estimate", "poll_every", "micro_batches_per_round", "zero_stage",
+                "estimate", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb"},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "acco",
        .trains_as_keeping = "acco-keep"},
+      // An all-reduce may take less than a reduce-scatter and an all-gather (trees, switches that reduce), so these two
+      // have no bound over serial ZeRO-1. Over serial DDP it is 2.
+      {.name = "pipesgd",
+       .title = "PipeSGD",
+       .delayed = true,
+       .statistics = Statistics::kStaleGradients,
+       .formula = {.whole = kHalf + kHalf + kHalf + kState},
+       .keys = {"delay"}},
+      {.name = "sapipe",
+       .title = "SAPipe",
+       .delayed = true,
+       .lookahead = Lookahead::kPrediction,
+       .statistics = Statistics::kStaleGradients,
+       .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
+       .usual_overlap = Overlap::kBackward,
+       .keys = {"buckets", "bucket_cap_mb", "first_bucket_mb"}},
       {.name = "diloco",
        .title = "DiLoCo",
        .statistics = Statistics::kReplicasDrift,
@@ -245,6 +265,21 @@ const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
 
 bool is_synchronous(const ScheduleSpec& spec) { return !traits_of(spec).delayed && !traits_of(spec).local; }
 
+int rounds_of(const ScheduleSpec& spec) {
+  const ScheduleTraits* const inner = inner_schedule(spec);
+  return inner != nullptr ? inner->rounds : traits_of(spec).rounds;
+}
+
+double most_same_batch(const ScheduleSpec& spec) {
+  const ScheduleTraits& traits = traits_of(spec);
+  // A + T_rs + O / N + T_ag over the larger of the GPU's part, which has max(A, T_rs) + T_ag, and the host's, which is
+  // at least O / N while a host is no faster than a GPU.
+  if (spec.offload_optimizer && traits.delayed) return traits.most_same_batch + 1;
+  // Only one of two rounds communicates, and it may grow: ((m + n) t + T) / (m t + max(n t, T)).
+  if (spec.estimate == EstimateOf::kLocal && accumulates_while_waiting(spec)) return traits.most_same_batch + 0.5;
+  return traits.most_same_batch;
+}
+
 bool accumulates_while_waiting(const ScheduleSpec& spec) {
   const ScheduleTraits& traits = traits_of(spec);
   return traits.delayed && traits.takes("late_communication") && !meets_every_micro_batch(spec) &&
@@ -295,6 +330,7 @@ bool is_sharded_inside(const ScheduleSpec& spec) {
 Sharding sharding_of(const ScheduleSpec& spec) {
   const ScheduleTraits* const inner = inner_schedule(spec);
   if (spec.offload_optimizer && traits_of(spec).delayed) return Sharding::kGradients;  // nothing waits to be swapped
+  if (inner == nullptr && spec.zero_stage == 2) return Sharding::kGradients;
   return inner != nullptr ? inner->sharding : traits_of(spec).sharding;
 }
 

@@ -19,9 +19,17 @@ struct NamedRule {
   bool all = false;  ///< it writes all updates, and their marks
 };
 constexpr NamedRule kRules[] = {
-    {"ddp", add_ddp_update},          {"zero1", add_zero1_update},    {"zero2", add_zero2_update},
-    {"zero3", add_zero3_update},      {"dpu", add_dpu_updates, true}, {"wp", add_dpu_updates, true},
-    {"acco", add_acco_updates, true}, {"diloco", add_diloco_update},  {"local_sgd", add_local_sgd_update},
+    {"ddp", add_ddp_update},
+    {"zero1", add_zero1_update},
+    {"zero2", add_zero2_update},
+    {"zero3", add_zero3_update},
+    {"dpu", add_dpu_updates, true},
+    {"wp", add_dpu_updates, true},
+    {"pipesgd", add_pipesgd_updates, true},
+    {"sapipe", add_sapipe_updates, true},
+    {"acco", add_acco_updates, true},
+    {"diloco", add_diloco_update},
+    {"local_sgd", add_local_sgd_update},
 };
 
 const NamedRule& rule_of(const ScheduleSpec& spec) {

@@ -26,9 +26,7 @@ void add_offloaded_updates(ProgramBuilder& program, const RuleInput& input) {
   for (int update = 0; update < input.updates; ++update) {
     Reductions reductions(input);
     write_reduced(program, input, reductions);
-    const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
-    const OpRef given = program.compute(kComputeLane, "gradients on the host", OpClass::kCopy, Seconds{0},
-                                        {ready, reductions.copied()});
+    const OpRef given = write_finish(program, input.body, {kComputeLane, -1});
     if (update > 0) add_parameters(program, input, back);
     back = add_host_step(program, input, {given, back});
     end_update(program, input);

@@ -128,15 +128,22 @@ void write_reduced(ProgramBuilder& program, const RuleInput& input, Reductions& 
   const auto hooks_of = [&](bool copies) {
     Hooks hooks;
     hooks.after = reductions.hook(copies);
-    hooks.end = [&](ProgramBuilder& each) {
-      each.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reductions.finish(each)});
+    hooks.end = [&, copies](ProgramBuilder& each) {
+      const OpRef reduced = reductions.finish(each), copied = copies ? reductions.copied() : OpRef{kComputeLane, -1};
+      each.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced, copied});
     };
     return hooks;
   };
   const int A = input.accumulation_steps;
+  // A loop is on all lanes, and would wait for a host that works beside it.
+  const auto often = [&](int count) {
+    Often some{count};
+    some.written = traits_of(input.spec).delayed;
+    return some;
+  };
   if (!every) write(program, input.body, {A - 1});
-  if (every && host) write(program, input.body, {A - 1}, hooks_of(false));
-  write(program, input.body, {every && !host ? A : 1}, hooks_of(true));
+  if (every && host) write(program, input.body, often(A - 1), hooks_of(false));
+  write(program, input.body, often(every && !host ? A : 1), hooks_of(true));
 }
 
 }  // namespace accosim

@@ -41,7 +41,7 @@ class Reductions {
 };
 
 /// The micro-batches of an update of which each, or the last one, is reduced before the next begins, as ZeRO-2 does it.
-/// To the host go the sums of all of them: the last one's.
+/// To the host go the sums of all of them, the last one's; what follows waits for that.
 void write_reduced(ProgramBuilder& program, const RuleInput& input, Reductions& reductions);
 
 }  // namespace accosim

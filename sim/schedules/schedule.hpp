@@ -40,6 +40,10 @@ void add_local_sgd_update(ProgramBuilder& program, const RuleInput& input);
 /// All updates with their marks: each goes on from the swap of the one before.
 void add_dpu_updates(ProgramBuilder& program, const RuleInput& input);
 void add_acco_updates(ProgramBuilder& program, const RuleInput& input);
+void add_pipesgd_updates(ProgramBuilder& program, const RuleInput& input);
+void add_sapipe_updates(ProgramBuilder& program, const RuleInput& input);
+/// One update of it inside a replica, which goes on from the one before.
+void add_acco_update(ProgramBuilder& program, const RuleInput& input);
 
 /// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use. A kind
 /// without steps of its own does `accumulation_steps` micro-batches per update.
@@ -68,7 +72,7 @@ void end_update(ProgramBuilder& program, const ScheduleInput& input);
 
 /// The optimizer on this rank's shard, once `ready` has ended: on the GPU, or where its states are on the host there,
 /// after `copied`; the compute lane goes on when the parameters are back.
-OpRef add_shard_step(ProgramBuilder& program, const RuleInput& input, OpRef ready, OpRef copied);
+OpRef add_shard_step(ProgramBuilder& program, const RuleInput& input, OpRef ready, OpRef copied = {kComputeLane, -1});
 /// On the communication lane, of those that hold what the rank holds (ParameterSet::copies), whoever the request names.
 OpRef add_over_copies(ProgramBuilder& program, const RuleInput& input, const std::string& name, PlanRequest request,
                       const std::vector<OpRef>& waits = {});

@@ -14,7 +14,7 @@ void add_zero2_update(ProgramBuilder& program, const RuleInput& input) {
   Reductions reductions(input);
   write_reduced(program, input, reductions);
   const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
-  const OpRef stepped = add_shard_step(program, input, ready, reductions.copied());
+  const OpRef stepped = add_shard_step(program, input, ready);
   add_parameters(program, input, stepped);
 }
 

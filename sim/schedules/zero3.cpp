@@ -111,8 +111,6 @@ class Units {
 
   /// Outlived by this.
   Hooks hooks(const MicroBatches& some);
-  /// The last copy to the host.
-  OpRef copied() const { return copied_; }
 
  private:
   void begin() {
@@ -190,7 +188,9 @@ Hooks Units::hooks(const MicroBatches& some) {
   };
   hooks.end = [this, some](ProgramBuilder& program) {
     if (some.reduces)
-      program.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced_, shared_});
+      program.compute(
+          kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0},
+          some.copies ? std::vector<OpRef>{reduced_, shared_, copied_} : std::vector<OpRef>{reduced_, shared_});
   };
   return hooks;
 }
@@ -202,7 +202,7 @@ void add_zero3_update(ProgramBuilder& program, const RuleInput& input) {
   for (const MicroBatches& some : micro_batches_of(input)) write(program, input.body, {some.count}, units.hooks(some));
   const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
   if (input.spec.offload_optimizer)
-    add_shard_step(program, input, ready, units.copied());
+    add_shard_step(program, input, ready);
   else
     program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input), {ready});
 }
