@@ -7,7 +7,7 @@
 namespace accosim {
 
 template <>
-inline constexpr const char* kNames<OpClass>[] = {"forward", "backward", "optimizer", "copy", "communication",
-                                                  "host",    "pause",    "counted",   "mark"};
+inline constexpr const char* kNames<OpClass>[] = {"forward", "backward", "optimizer", "copy",    "communication",
+                                                  "offload", "host",     "pause",     "counted", "mark"};
 
 }  // namespace accosim

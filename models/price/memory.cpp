@@ -85,6 +85,12 @@ Sizes sizes_of(const MemoryInput& input) {
 /// Parameters of the layers from `from` to before `to`: whole numbers, so that a difference of sums is exact.
 double sum(const Sizes& z, std::size_t from, std::size_t to) { return z.before[to] - z.before[from]; }
 
+/// The row of what makes the updates: of the schedule, or of the one inside the replicas.
+const ScheduleTraits& schedule_of(const ScheduleSpec& spec) {
+  const ScheduleTraits* const inner = inner_schedule(spec);
+  return inner != nullptr ? *inner : traits_of(spec);
+}
+
 int ranks_of(const MemoryInput& input) { return input.ranks.value_or(input.shards); }
 
 /// Buckets in layer l: the one that fills and, where it is sent beside the backward pass, the one before it.
@@ -101,24 +107,43 @@ Bytes bucket_bytes(const MemoryInput& input, const Sizes& z, std::size_t l) {
   return so_far;
 }
 
+/// What is in flight of a delayed schedule whose optimizer is sharded.
+void add_flight(Moment& moment, const MemoryInput& input, const Sizes& z) {
+  const ScheduleSpec& spec = input.schedule;
+  // Carries gradients out and parameters back.
+  moment.add_lasting(MemoryUse::kCommunicationBuffer, input.shards * z.shard * std::max(z.param, z.grad));
+  // Gradients that go out while it still holds parameters.
+  if (spec.overlap == Overlap::kBackward) moment.add_lasting(MemoryUse::kGradientBuckets, z.parameters * z.grad);
+  if (z.grad < z.state) moment.add(MemoryUse::kFp32GradientShard, z.shard * Bytes{4});
+  const bool clones = schedule_of(spec).lookahead != Lookahead::kNone && spec.estimate == EstimateOf::kGathered;
+  if (clones)
+    moment.add(MemoryUse::kStateClones, z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
+}
+
+/// The same where every rank has the whole optimizer.
+void add_whole_flight(Moment& moment, const MemoryInput& input, const Sizes& z) {
+  moment.add_lasting(MemoryUse::kCommunicationBuffer, input.schedule.delay * z.parameters * z.grad);
+  if (schedule_of(input.schedule).lookahead != Lookahead::kNone)
+    moment.add_lasting(MemoryUse::kPredictedParameters, z.parameters * z.param);
+}
+
 /// Where at most the optimizer is sharded, the backward pass being in layer l.
 void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes& z, std::size_t l) {
   const ScheduleSpec& spec = input.schedule;
-  const ScheduleTraits& traits = traits_of(spec);
-  const bool flat = traits.sharding == Sharding::kOptimizer;  // gradients are, to be reduced in one piece
-  const bool sharded = flat || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
+  const ScheduleTraits& traits = schedule_of(spec);
+  // Gradients are, to be reduced in one piece; or they are cleared where they are.
+  const bool flat = traits.sharding == Sharding::kOptimizer || traits.delayed;
+  const bool sharded =
+      traits.sharding == Sharding::kOptimizer || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
   moment.add_lasting(MemoryUse::kParameters, z.parameters * z.param);
   moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z, l, z.layers.size())) * z.grad, flat);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
   const double owned = has_whole_tensors(spec) ? z.owned : z.shard;
-  moment.add_lasting(MemoryUse::kOptimizerStates,
-                     (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  if (!spec.offload_optimizer)
+    moment.add_lasting(MemoryUse::kOptimizerStates,
+                       (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
   if (traits.delayed) {
-    // Carries gradients out and parameters back.
-    moment.add_lasting(MemoryUse::kCommunicationBuffer, input.shards * z.shard * std::max(z.param, z.grad));
-    if (z.grad < z.state) moment.add(MemoryUse::kFp32GradientShard, z.shard * Bytes{4});
-    if (traits.lookahead != Lookahead::kNone)
-      moment.add(MemoryUse::kStateClones, z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
+    sharded ? add_flight(moment, input, z) : add_whole_flight(moment, input, z);
   } else if (has_bucket_copies(spec) && ranks_of(input) > 1) {  // one rank is not wrapped
     // PyTorch's DDP keeps all of its buckets.
     const bool all = traits.sharding == Sharding::kNothing && spec.overlap == Overlap::kBackward;
@@ -152,7 +177,9 @@ void add_zero2_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   }
   moment.add(MemoryUse::kGradientShard, z.shard * z.grad);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
-  moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  if (!spec.offload_optimizer)
+    moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  if (traits_of(spec).delayed && !spec.offload_optimizer) add_flight(moment, input, z);
 }
 
 /// The backward pass of an update's last micro-batch, or of one before it, after which the units stay.
@@ -160,7 +187,7 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   const ScheduleSpec& spec = input.schedule;
   const bool every = spec.sync == Sync::kEveryMicroBatch;
   const std::size_t n = z.layers.size(), d = static_cast<std::size_t>(spec.prefetch);
-  const Bytes stored = std::max(z.state, z.param);
+  const Bytes stored = spec.offload_optimizer ? z.param : std::max(z.state, z.param);
   const double share = z.shard / z.parameters;
   moment.add_lasting(MemoryUse::kParameterShard, z.shard * stored);
   // The unit that computes and those gathered ahead; the last unit stays until its own backward is done, tied
@@ -178,7 +205,7 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   const Bytes there = (shard_stays ? z.shard : last ? share * sum(z, l, n) : 0.0) * stored;
   moment.add_lasting(MemoryUse::kGradientShard, there);  // in blocks of the stream that reduces
   moment.hold_idle(z.shard * stored - there);
-  moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
+  if (!spec.offload_optimizer) moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
 }
 
 /// Of its elements, those that are on their way at once: of fragments so many as are sent before one is applied.
@@ -240,8 +267,34 @@ Bytes memory_formula(const std::string& method, double parameters, int ranks) {
   return Bytes{(formula.whole + formula.sharded / ranks) * parameters};
 }
 
+namespace {
+
+/// Where a key changes the row: states on the host, further shards, several updates in flight, ACCO inside replicas.
+MemoryFormula formula_of(const ScheduleSpec& spec) {
+  MemoryFormula formula = traits_of(spec).formula;
+  const Sharding sharding = sharding_of(spec);
+  if (spec.offload_optimizer)  // ZeRO's: 4, 2 + 2/N, 4/N
+    return {.whole = sharding == Sharding::kParameters  ? 0.0
+                     : sharding == Sharding::kGradients ? 2.0
+                                                        : 4.0,
+            .sharded = sharding == Sharding::kParameters  ? 4.0
+                       : sharding == Sharding::kGradients ? 2.0
+                                                          : 0.0};
+  if (spec.zero_stage == 2) return {.whole = formula.whole - 2, .sharded = formula.sharded + 2};
+  formula.whole += 2 * (spec.delay - 1);
+  if (const ScheduleTraits* const inner = inner_schedule(spec); inner != nullptr && inner->delayed) {
+    const MemoryFormula alone = plain_schedule().formula;  // which the outer row has inside
+    formula.whole += inner->formula.whole - alone.whole;
+    formula.sharded += inner->formula.sharded;
+  }
+  return formula;
+}
+
+}  // namespace
+
 Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks) {
-  return memory_formula(spec.name, parameters, ranks) / (is_sharded_inside(spec) ? ranks : 1);
+  const MemoryFormula formula = formula_of(spec);
+  return Bytes{(formula.whole + formula.sharded / ranks) * parameters} / (is_sharded_inside(spec) ? ranks : 1);
 }
 
 Bytes MemoryParts::total() const {

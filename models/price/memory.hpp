@@ -38,6 +38,7 @@ enum class MemoryUse : std::uint8_t {
   kStateClones,
   kOuterStates,
   kEstimate,
+  kPredictedParameters,
   kCommunicationBuffer,
   kActivations,
   kLogitsAndLoss,
@@ -58,6 +59,7 @@ inline constexpr const char* kNames<MemoryUse>[] = {"parameters",
                                                     "clones of optimizer states",
                                                     "outer parameters and momentum",
                                                     "estimate of the shard",
+                                                    "predicted parameters",
                                                     "communication buffer",
                                                     "activations",
                                                     "logits and loss",
@@ -111,6 +113,9 @@ struct MemoryInput {
 ///   states; diloco and local_sgd: a communication buffer; diloco: outer parameters and momentum, both of the shard
 ///   where replicas are sharded inside, which then have zero3's states; ddp and zero1 in buckets: the buckets, which
 ///   PyTorch keeps beside the gradients unless gradient_as_bucket_view is set;
+/// - no states where offload_optimizer has them on the host, and in zero3 a shard as wide as the parameters; dpu is
+/// then
+///   as zero2;
 /// - `logits and loss`: what the head keeps and needs, absent when the worst moment comes after the head's backward;
 /// - `reserved`, of the device, and `allocator slack`: kAllocatorSlack of what comes and goes, and in zero3 the part of
 ///   the gradients' shard that is not there at that moment. FSDP2 allocates it on the stream that reduces, and

@@ -10,6 +10,7 @@
 
 #include "models/base/draws.hpp"
 #include "models/base/stages.hpp"
+#include "models/collectives/nccl_node.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/model.hpp"
@@ -118,6 +119,17 @@ struct OwnCounts {
   std::optional<int> steps, inner_updates;
 };
 
+/// What a GPU has of its host.
+struct Host {
+  BytesPerSecond pcie, memory;
+};
+
+Host host_of(const NodeGroup& group) {
+  constexpr double kGB = 1e9;
+  const BytesPerSecond memory = group.host_memory > BytesPerSecond{0} ? group.host_memory : kHostMemory;
+  return {group.pcie > BytesPerSecond{0} ? group.pcie : BytesPerSecond{kGB * slot_of(group)}, memory / group.gpus};
+}
+
 /// Kinds of ranks, each device and workload priced once: devices that differ by their slowdown alone share the pricing.
 /// What was priced is kept from one call to the next, since a program asks for many scenarios that differ elsewhere.
 class KindPrices {
@@ -126,13 +138,14 @@ class KindPrices {
 
   /// Its index in the costs' kinds.
   int kind_of(Costs& costs, const Workload& workload, const ModelShare& share, const Device& device,
-              const OwnCounts& own, int shards, int ranks, int rank) {
+              const OwnCounts& own, int shards, int ranks, const Host& host, int rank) {
     // Of a thousand kinds most differ in these.
     std::vector<int>& near = by_speed_[{device.slowdown, own.steps.value_or(0), device.name}];
     for (const int k : near) {
       const RankKind& known = costs.kinds[static_cast<std::size_t>(k)];
       if (known.own_steps == own.steps && known.own_inner_updates == own.inner_updates && known.shards == shards &&
-          known.ranks == ranks && known.workload == workload && known.share == share && known.device == device)
+          known.ranks == ranks && known.pcie == host.pcie && known.host_memory == host.memory &&
+          known.workload == workload && known.share == share && known.device == device)
         return k;
     }
     near.push_back(static_cast<int>(costs.kinds.size()));
@@ -143,6 +156,8 @@ class KindPrices {
     costs.kinds.back().replicas = costs.layout.size(Dim::kReplica);
     costs.kinds.back().shards = shards;
     costs.kinds.back().ranks = ranks;
+    costs.kinds.back().pcie = host.pcie;
+    costs.kinds.back().host_memory = host.memory;
     costs.kinds.back().first_rank = rank;
     costs.pace.micro_batch_size.push_back(workload.micro_batch_size);
     costs.pace.lengths.push_back(priced.lengths);
@@ -299,10 +314,10 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
       const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(place.group)];
       OwnCounts own{{}, group.inner_updates};
       if (!group.accumulation_steps.empty()) own.steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
-      kind->second =
-          prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length), {part, stages},
-                         device_of(scenario.training, group, place.gpu), own, size_of(costs.layout, {kIsland}, rank),
-                         size_of(costs.layout, update_ranks(spec), rank), rank);
+      kind->second = prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length),
+                                    {part, stages}, device_of(scenario.training, group, place.gpu), own,
+                                    size_of(costs.layout, {kIsland}, rank),
+                                    size_of(costs.layout, update_ranks(spec), rank), host_of(group), rank);
     }
     costs.kind_of.push_back(kind->second);
   }

@@ -271,6 +271,8 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   if (reader.has("inner_updates")) group.inner_updates = reader.integer("inner_updates", 1, kMostInnerUpdates);
   if (reader.has("cpu")) group.cpu = reader.choice("cpu", Cpu::kIntel);
   if (reader.has("price_per_gpu_hour")) group.price_per_gpu_hour = reader.number("price_per_gpu_hour", Range{0, 1e6});
+  if (reader.has("pcie_bandwidth")) group.pcie = reader.bandwidth("pcie_bandwidth");
+  if (reader.has("host_memory_bandwidth")) group.host_memory = reader.bandwidth("host_memory_bandwidth");
   const std::string architecture = oldest_of(group.devices);
   if (JsonValue* intra = reader.find("intra")) {
     const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);

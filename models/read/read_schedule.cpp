@@ -20,7 +20,7 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr Range kBucketMiB{0, 1e6, true};
 constexpr int kMostPrefetch = 1024;
-constexpr int kMostDelay = 64;
+constexpr int kMostDelay = 1024;
 constexpr int kUsualAveraging = 3;  ///< fairscale's localsgd_frequency
 
 /// What the value of a key is read from, and into.
@@ -304,13 +304,43 @@ void read_micro_batches_per_round(Of of, const char* key) {
       of.reader.integer(key, 1, kMaxInteger, steps % rounds == 0 ? std::optional<int>(steps / rounds) : std::nullopt);
 }
 
+/// A delayed update whose states are on the host reduces in every micro-batch, and then waits for what is late.
+void read_offload(Of of, const char* key) {
+  into<&ScheduleSpec::offload_optimizer>(of, key);
+  if (!of.spec.offload_optimizer || !of.traits.delayed) return;
+  of.spec.sync = Sync::kEveryMicroBatch;
+  of.spec.late_communication = LateCommunication::kWait;
+}
+
+bool is_delayed_on_the_host(Of of) { return of.traits.delayed && of.spec.offload_optimizer; }
+/// A delayed update reduces in one piece and hides it, unless its optimizer is on the host.
+bool is_hidden_on_the_gpu(Of of) {
+  return of.traits.delayed && of.traits.takes("offload_optimizer") && !of.spec.offload_optimizer;
+}
+bool is_reduced_by_micro_batch(Of of) { return of.spec.zero_stage > 1; }
+bool is_round_in_one_piece(Of of) { return of.traits.rounds > 1 && !is_overlapped(of); }
+
+/// With gradients sharded all ranks reduce every micro-batch together.
+void read_zero_stage(Of of, const char* key) {
+  of.spec.zero_stage = of.reader.integer(key, 1, 3, 1);
+  if (of.spec.zero_stage == 1) return;
+  of.spec.sync = Sync::kEveryMicroBatch;
+  of.spec.late_communication = LateCommunication::kWait;
+}
+
+/// Buckets that are reduced as they fill need a round whose last micro-batch is known.
+void read_late_communication(Of of, const char* key) {
+  const bool known = of.traits.rounds > 1 && is_overlapped(of);
+  of.spec.late_communication = of.reader.choice(key, known ? LateCommunication::kWait : LateCommunication::kAccumulate);
+}
+
 /// What is wrong where something holds.
 struct Rule {
   bool (*when)(Of of) = nullptr;
   const char* what = "";
 };
 
-constexpr int kMostRules = 3;
+constexpr int kMostRules = 4;
 
 /// A key that only some schedules take.
 struct Key {
@@ -325,26 +355,65 @@ struct Key {
 using Spec = ScheduleSpec;
 using Usual = CommunicationDefaults;
 constexpr const char* kOnePiece = "accocal reduces gradients in one piece; leave it out";
+constexpr const char* kHidden =
+    "is about gradients that are reduced in the backward pass, and here they are reduced beside the next "
+    "micro-batches; "
+    "write \"offload_optimizer\": true too, or leave it out";
+constexpr const char* kRoundInOnePiece =
+    "is about gradients that are reduced as they become ready, and here a round's are reduced in one piece; write "
+    "\"overlap\": \"backward\" too, or leave it out";
+constexpr const char* kReducedTogether =
+    "is about ranks that accumulate by themselves, and here all are reduced together in every micro-batch, so that "
+    "late "
+    "communication is waited for; leave it out";
 constexpr const char* kNoTensors =
     "is the size of buckets of tensors, and here they have none; write \"buckets\": \"tensors\", or leave it out";
 
 /// In the order in which they are read and resolved.
 constexpr Key kKeys[] = {
     {.name = "sync", .read = into<&Spec::sync, &ScheduleTraits::usual_sync>},
+    {.name = "offload_optimizer",
+     .read = read_offload,
+     .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}}},
+    {.name = "zero_stage",
+     .read = read_zero_stage,
+     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}},
+     .wrong = {{[](Of of) { return of.spec.zero_stage == 3; },
+                "is 3, and gathers of units beside a round's reductions are not modelled; write 2, or 1"}}},
+    {.name = "estimate",
+     .read = into<&Spec::estimate>,
+     .meaningless = {{is_own_step, "accocal gathers its estimates; leave it out"}},
+     .wrong = {{[](Of of) { return of.spec.estimate == EstimateOf::kLocal && of.spec.zero_stage > 1; },
+                "is \"local\", and steps along a rank's own gradients, of which its zero_stage keeps a shard; write "
+                "\"zero_stage\": 1, or \"gathered\""}}},
     {.name = "overlap",
      .read = into<&Spec::overlap, &Usual::overlap>,
      .source = &Usual::source,
+     .meaningless = {{is_hidden_on_the_gpu, kHidden},
+                     {is_reduced_by_micro_batch,
+                      "is about the last micro-batch of a round, and with its zero_stage every micro-batch is reduced "
+                      "by itself; leave it out"}},
      .wrong = {{[](Of of) { return is_own_step(of) && is_overlapped(of); },
                 "is \"backward\", and accocal reduces gradients after it; write \"none\""}}},
-    {.name = "buckets", .read = read_buckets, .meaningless = {{is_own_step, kOnePiece}}},
+    {.name = "buckets",
+     .read = read_buckets,
+     .meaningless = {{is_own_step, kOnePiece},
+                     {is_hidden_on_the_gpu, kHidden},
+                     {is_round_in_one_piece, kRoundInOnePiece}}},
     {.name = "bucket_cap_mb",
      .read = read_bucket_cap,
      .source = &Usual::bucket_source,
-     .meaningless = {{is_own_step, kOnePiece}, {has_no_tensors, kNoTensors}}},
+     .meaningless = {{is_own_step, kOnePiece},
+                     {is_hidden_on_the_gpu, kHidden},
+                     {is_round_in_one_piece, kRoundInOnePiece},
+                     {has_no_tensors, kNoTensors}}},
     {.name = "first_bucket_mb",
      .read = read_first_bucket,
      .source = &Usual::bucket_source,
-     .meaningless = {{is_own_step, kOnePiece}, {has_no_tensors, kNoTensors}}},
+     .meaningless = {{is_own_step, kOnePiece},
+                     {is_hidden_on_the_gpu, kHidden},
+                     {is_round_in_one_piece, kRoundInOnePiece},
+                     {has_no_tensors, kNoTensors}}},
     {.name = "overlap_param_gather",
      .read = into<&Spec::overlap_param_gather>,
      .meaningless = {{is_own_step, "accocal gathers the parameters after the step; leave it out"},
@@ -412,9 +481,22 @@ constexpr Key kKeys[] = {
                      {[](Of of) { return of.spec.sync == Sync::kLastMicroBatch; },
                       "changes nothing where \"sync\" is \"last_micro_batch\", since gradients are reduced once an "
                       "update; leave it out"}}},
-    {.name = "late_communication", .read = into<&Spec::late_communication>},
-    {.name = "rollback_estimate", .read = into<&Spec::rollback_estimate>},
-    {.name = "poll_every", .read = count<&Spec::poll_every, 1, kMaxInteger>},
+    {.name = "late_communication",
+     .read = read_late_communication,
+     .meaningless = {{is_delayed_on_the_host, kReducedTogether}, {is_reduced_by_micro_batch, kReducedTogether}},
+     .wrong = {{[](Of of) {
+                  return is_overlapped(of) && of.traits.rounds > 1 &&
+                         of.spec.late_communication == LateCommunication::kAccumulate;
+                },
+                "is \"accumulate\", and buckets that are reduced as they fill need a round whose last micro-batch is "
+                "known before it begins; write \"wait\", or \"overlap\": \"none\""}}},
+    {.name = "rollback_estimate",
+     .read = into<&Spec::rollback_estimate>,
+     .meaningless = {{[](Of of) { return of.spec.estimate == EstimateOf::kLocal; },
+                      "is about states that an estimate changes, and a local one steps without them; leave it out"}}},
+    {.name = "poll_every",
+     .read = count<&Spec::poll_every, 1, kMaxInteger>,
+     .meaningless = {{is_delayed_on_the_host, kReducedTogether}, {is_reduced_by_micro_batch, kReducedTogether}}},
     {.name = "micro_batches_per_round", .read = read_micro_batches_per_round},
     {.name = "form", .read = into<&Spec::form>, .check = wrong_form},
     {.name = "inner_updates", .read = read_inner_updates},
@@ -466,6 +548,8 @@ void read_key(const Key& key, Of of) {
 
 /// Whether the schedule inside the replicas reads the key: its own, less what the replicas settle.
 bool takes_inside(const ScheduleTraits& inner, std::string_view key) {
+  // All ranks of a replica meet, and those of a round do as many micro-batches.
+  if (inner.delayed) return inner.takes(key) && (key == "rollback_estimate" || key == "micro_batches_per_round");
   return inner.takes(key) && key != "shard_group" && key != "all_reduce" && key != "optimizer_sharding" &&
          key != "count_micro_batches";
 }
@@ -551,6 +635,8 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   if (!known) return spec;  // nobody can tell whose the other keys are
   spec.runs_as = traits->runs_as;
   spec.reshard_after_forward = traits->usual_reshard;
+  if (!traits->takes("overlap")) spec.overlap = traits->usual_overlap;
+  if (!traits->takes("late_communication")) spec.late_communication = LateCommunication::kWait;
   const Reading of{reader, spec, *traits, training, cluster};
   if (!own_gradients && gradients != spec.parameter_dtype)
     reader.find("gradient_dtype")->origin =

@@ -123,9 +123,14 @@ struct NodeGroup {
   std::optional<int> inner_updates{};          ///< of its replicas between two meetings; absent: the schedule's
   int absent_before = 0;                       ///< groups of no nodes that the file lists before this one
   std::optional<double> price_per_gpu_hour{};  ///< in one currency for all groups; all have one, or none
+  BytesPerSecond pcie{};         ///< a GPU to or from its host, each way; 0: as NCCL counts the slot of its generation
+  BytesPerSecond host_memory{};  ///< what an optimizer on a node's host moves, which its GPUs share; 0: kHostMemory
 
   bool operator==(const NodeGroup&) const = default;
 };
+
+/// Two sockets of six to eight channels have 250 to 410 GB/s; an optimizer on all cores gets less than half of it.
+inline constexpr BytesPerSecond kHostMemory{100e9};
 
 int capability_of(const NodeGroup& group);  ///< the least of its GPUs
 

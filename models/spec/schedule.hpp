@@ -40,6 +40,11 @@ inline constexpr const char* kNames<OptimizerSharding>[] = {"none", "zero_redund
 enum class LateCommunication : std::uint8_t { kWait, kAccumulate };
 template <>
 inline constexpr const char* kNames<LateCommunication>[] = {"wait", "accumulate"};
+/// Whose gradients an estimate of the next parameters is made from: those of all ranks, which are reduced and whose
+/// step is gathered; or a rank's own.
+enum class EstimateOf : std::uint8_t { kGathered, kLocal };
+template <>
+inline constexpr const char* kNames<EstimateOf>[] = {"gathered", "local"};
 /// How replicas exchange whole parameters: one ring of all ranks; or inside each site first, then between the ranks of
 /// the same place at all sites, then inside again. A site is a node group that is apart from the others, or a node.
 enum class Meeting : std::uint8_t { kRing, kHierarchical };
@@ -96,6 +101,9 @@ struct ScheduleSpec {
   int poll_every = 1;               ///< micro-batches between two looks at "has the communication finished?"
   int micro_batches_per_round = 0;  ///< least number a round
   bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do
+  bool offload_optimizer = false;   ///< its states are on the host, which steps the shard
+  int zero_stage = 1;               ///< what a delayed schedule shards: with 2 its gradients too, with 3 its parameters
+  EstimateOf estimate = EstimateOf::kGathered;
   int inner_updates = 1;            ///< that every replica makes by itself before the replicas meet
   int outer_every = 0;              ///< updates between two outer steps, where there are meetings without one; 0: none
   MethodForm form = MethodForm::kPaper;

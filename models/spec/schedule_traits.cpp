@@ -51,6 +51,8 @@ constexpr OtherName kOtherNames[] = {
     {"dp", R"(data parallelism is "ddp"; )"},
     {"dataparallel", R"(data parallelism is "ddp"; )"},
     {"distributeddataparallel", R"(PyTorch's DistributedDataParallel is "ddp"; )"},
+    {"pipedsgd", R"(Pipe-SGD is "pipesgd"; )"},
+    {"zerooffload", R"(ZeRO-Offload is "zero2" with "offload_optimizer": true, or with its delayed update "dpu"; )"},
     {"localadam", R"(local updates, with AdamW here, are "local_sgd"; )"},
     {"postlocalsgd", R"(PyTorch's post-local SGD is "local_sgd", once it is past its warm-up; )"},
 };
@@ -80,7 +82,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .formula = {.whole = kHalf + kHalf, .sharded = kState},
        .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather",
                 "gradient_as_bucket_view", "reduction", "parameter_sync", "gather_bucket_mb", "count_micro_batches",
-                "shard_group"},
+                "shard_group", "offload_optimizer"},
        .tuned = {{Framework::kMegatron, "overlapped both ways",
                   R"("overlap": "backward", "overlap_param_gather": true)"},
                  {Framework::kMegatron, "overlapped both ways, 25 MiB",
@@ -97,7 +99,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .formula = {.whole = kHalf, .sharded = kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
-                "reduction", "parameter_sync", "gather_bucket_mb"},
+                "reduction", "parameter_sync", "gather_bucket_mb", "offload_optimizer"},
        .tuned = {{Framework::kDeepspeed, "overlapped, one reduction",
                   R"("sync": "last_micro_batch", "overlap": "backward")"}},
        .trains_as = "zero1"},  // sharding changes no update
@@ -108,7 +110,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .formula = {.sharded = kHalf + kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "reshard_after_backward", "communicators",
-                "shard_group", "all_reduce"},
+                "shard_group", "all_reduce", "offload_optimizer"},
        .tuned = {{Framework::kPytorch, "prefetch 2", R"("prefetch": 2)"},
                  {Framework::kPytorch, "hybrid, one all-reduce",
                   R"("shard_group": "node", "all_reduce": "last_micro_batch")"},
@@ -129,7 +131,9 @@ std::vector<ScheduleTraits> other_schedules() {
        .statistics = Statistics::kStaleGradients,
        .most_same_batch = 2,
        .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
-       .keys = {"late_communication", "poll_every"},
+       .usual_overlap = Overlap::kBackward,  // with the optimizer on the host
+       .keys = {"late_communication", "poll_every", "offload_optimizer", "overlap", "buckets", "bucket_cap_mb",
+                "first_bucket_mb"},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "dpu"},
       {.name = "wp",
@@ -148,12 +152,30 @@ std::vector<ScheduleTraits> other_schedules() {
        .delayed = true,
        .lookahead = Lookahead::kHalfBatch,
        .rounds = 2,
+       .inside = true,
        .most_same_batch = 1.5,
        .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
-       .keys = {"late_communication", "rollback_estimate", "poll_every", "micro_batches_per_round"},
+       .keys = {"late_communication", "rollback_estimate", "poll_every", "micro_batches_per_round", "zero_stage",
+                "estimate", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb"},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "acco",
        .trains_as_keeping = "acco-keep"},
+      // An all-reduce may take less than a reduce-scatter and an all-gather (trees, switches that reduce), so these two
+      // have no bound over serial ZeRO-1. Over serial DDP it is 2.
+      {.name = "pipesgd",
+       .title = "PipeSGD",
+       .delayed = true,
+       .statistics = Statistics::kStaleGradients,
+       .formula = {.whole = kHalf + kHalf + kHalf + kState},
+       .keys = {"delay"}},
+      {.name = "sapipe",
+       .title = "SAPipe",
+       .delayed = true,
+       .lookahead = Lookahead::kPrediction,
+       .statistics = Statistics::kStaleGradients,
+       .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
+       .usual_overlap = Overlap::kBackward,
+       .keys = {"buckets", "bucket_cap_mb", "first_bucket_mb"}},
   };
 }
 
@@ -268,7 +290,7 @@ const std::vector<ScheduleTraits>& schedules_of_frameworks() {
        .lacks_keys = "PyTorch's fully_shard reduces a unit at a time beside the backward pass; leave it out, "
                      "or write \"framework\": \"deepspeed\"",
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_backward", "communicators", "shard_group",
-                "all_reduce"},
+                "all_reduce", "offload_optimizer"},
        .tuned = {{Framework::kPytorch, "kept", R"("reshard_after_backward": false)"},
                  {Framework::kPytorch, "kept, one reduction",
                   R"("sync": "last_micro_batch", "reshard_after_backward": false)"}},
@@ -312,8 +334,25 @@ const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
 
 bool is_synchronous(const ScheduleSpec& spec) { return !traits_of(spec).delayed && !traits_of(spec).local; }
 
+int rounds_of(const ScheduleSpec& spec) {
+  const ScheduleTraits* const inner = inner_schedule(spec);
+  return inner != nullptr ? inner->rounds : traits_of(spec).rounds;
+}
+
+double most_same_batch(const ScheduleSpec& spec) {
+  const ScheduleTraits& traits = traits_of(spec);
+  // A + T_rs + O / N + T_ag over the larger of the GPU's part, which has max(A, T_rs) + T_ag, and the host's, which is
+  // at least O / N while a host is no faster than a GPU.
+  if (spec.offload_optimizer && traits.delayed) return traits.most_same_batch + 1;
+  // Only one of two rounds communicates, and it may grow: ((m + n) t + T) / (m t + max(n t, T)).
+  if (spec.estimate == EstimateOf::kLocal && accumulates_while_waiting(spec)) return traits.most_same_batch + 0.5;
+  return traits.most_same_batch;
+}
+
 bool accumulates_while_waiting(const ScheduleSpec& spec) {
-  return traits_of(spec).delayed && spec.late_communication == LateCommunication::kAccumulate;
+  const ScheduleTraits& traits = traits_of(spec);
+  return traits.delayed && traits.takes("late_communication") && !meets_every_micro_batch(spec) &&
+         spec.late_communication == LateCommunication::kAccumulate;
 }
 
 bool meets_every_micro_batch(const ScheduleSpec& spec) {
@@ -365,6 +404,8 @@ bool is_sharded_inside(const ScheduleSpec& spec) {
 
 Sharding sharding_of(const ScheduleSpec& spec) {
   const ScheduleTraits* const inner = inner_schedule(spec);
+  if (spec.offload_optimizer && traits_of(spec).delayed) return Sharding::kGradients;  // nothing waits to be swapped
+  if (inner == nullptr && spec.zero_stage == 2) return Sharding::kGradients;
   return inner != nullptr ? inner->sharding : traits_of(spec).sharding;
 }
 

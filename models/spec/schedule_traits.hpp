@@ -110,6 +110,10 @@ const ScheduleTraits& plain_schedule();
 const ScheduleTraits& plain_sharded_schedule();
 /// Whether all ranks step together with the gradients of that step: neither delayed nor local.
 bool is_synchronous(const ScheduleSpec& spec);
+/// Of an update: of the schedule, or of the one inside the replicas.
+int rounds_of(const ScheduleSpec& spec);
+/// ScheduleTraits::most_same_batch of this form of the schedule.
+double most_same_batch(const ScheduleSpec& spec);
 /// Whether a rank goes on accumulating while it waits, so that ranks divide the work by their speed themselves.
 bool accumulates_while_waiting(const ScheduleSpec& spec);
 /// Whether ranks meet in every micro-batch, so that all must do as many.

@@ -28,6 +28,7 @@ std::size_t use_of(MemoryUse part) {
   switch (part) {
     case MemoryUse::kParameters:
     case MemoryUse::kParameterShard:
+    case MemoryUse::kPredictedParameters:
     case MemoryUse::kGatheredParameters: return 0;
     case MemoryUse::kGradients:
     case MemoryUse::kGradientShard:

@@ -429,7 +429,7 @@ Division divided_by_speed(const Scenario& scenario, const ScheduleSpec& spec, do
                           const Evaluations& evaluations) {
   const bool meets = meets_every_micro_batch(spec);
   const bool sized = spec.balance == Balance::kSpeed;
-  BalanceTask task{samples, traits_of(spec).rounds, sized, !meets, sized ? kEqualSamples : kNearSamples, sized};
+  BalanceTask task{samples, rounds_of(spec), sized, !meets, sized ? kEqualSamples : kNearSamples, sized};
   Division divided{scenario, spec};
   divided.spec.balance = Balance::kNone;
   // One that would accumulate meanwhile is timed waiting: else no division would have as many samples as are asked for.

@@ -224,6 +224,7 @@ std::string cause_of(const Label& label) {
     case OpClass::kCopy: return "buffer swaps and copies";
     case OpClass::kHost: return "the host's launches";
     case OpClass::kPause: return "pauses";
+    case OpClass::kOffload: return "the optimizer on the host";
     case OpClass::kCommunication:
     case OpClass::kCounted:
     case OpClass::kMark: break;

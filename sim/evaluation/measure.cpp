@@ -66,6 +66,8 @@ void Recorder::take(const Span& span) {
     const accosim::Rank& of = graph_.ranks[span.rank];
     const Op& op = graph_.programs[of.program].lanes[span.lane][span.op];
     rank.sent += graph_.groups[of.groups[op.slot]].plans[op.plan].sent_per_rank.value;
+  } else if (label.cls == OpClass::kOffload) {
+    add(rank.communicating, span.begin.value, span.end.value);
   } else if (label.cls != OpClass::kPause && label.cls != OpClass::kCounted) {
     // In a pause nothing is computed, and what is counted is in its rank's list.
     // A repeated op stands in a body that is compute throughout, so what lies between its repetitions is busy too. A

@@ -25,6 +25,7 @@ TimeUse use_of(OpClass cls) {
     case OpClass::kBackward: return TimeUse::kComputation;
     case OpClass::kOptimizer: return TimeUse::kOptimizer;
     case OpClass::kCopy: return TimeUse::kCopies;
+    case OpClass::kOffload:
     case OpClass::kCommunication: return TimeUse::kExposedCommunication;
     case OpClass::kPause: return TimeUse::kPauses;
     case OpClass::kHost:

@@ -31,6 +31,7 @@ Activity activity_of(OpClass cls) {
     case OpClass::kBackward: return Activity::kBackward;
     case OpClass::kOptimizer: return Activity::kOptimizer;
     case OpClass::kCopy: return Activity::kCopy;
+    case OpClass::kOffload:
     case OpClass::kCommunication: return Activity::kHiddenCommunication;
     case OpClass::kPause: return Activity::kPause;
     case OpClass::kCounted: return Activity::kCounted;

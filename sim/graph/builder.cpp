@@ -123,6 +123,14 @@ OpRef ProgramBuilder::host(int lane, const std::string& name, Seconds duration, 
   return add(lane, op, waits);
 }
 
+OpRef ProgramBuilder::offload(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits) {
+  Op op;
+  op.kind = OpKind::kHost;
+  op.label = tables_.label(name, OpClass::kOffload);
+  op.duration = duration;
+  return add(lane, op, waits);
+}
+
 OpRef ProgramBuilder::pause(int lane) {
   Op op;
   op.kind = OpKind::kHost;

@@ -54,6 +54,8 @@ class ProgramBuilder {
   OpRef mark(int lane, Mark mark);
   /// The GPU waits for the host.
   OpRef host(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits = {});
+  /// Between the GPU and its host, or on the host.
+  OpRef offload(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits = {});
   /// As long as the graph's pace says, for this rank and after this update.
   OpRef pause(int lane);
   /// What follows on `lane` repeats until op `until` has ended, which is checked after every `stride` repetitions; at

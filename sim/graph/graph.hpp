@@ -27,6 +27,7 @@ enum class OpKind : std::uint8_t {
 };
 
 /// What the time of an op counts as.
+/// kOffload: copies between a GPU and its host, and what the host computes with them; the GPU does nothing for that.
 /// kCounted: repetitions of a loop that are equal to the one before, and are counted instead of played.
 enum class OpClass : std::uint8_t {
   kForward,
@@ -34,6 +35,7 @@ enum class OpClass : std::uint8_t {
   kOptimizer,
   kCopy,
   kCommunication,
+  kOffload,
   kHost,
   kPause,
   kCounted,

@@ -110,6 +110,7 @@ std::vector<Alternative> of_keys(const std::vector<std::vector<ScheduleKey>>& al
 /// after the step or beside the forward pass.
 std::vector<Alternative> overlaps(const ScheduleGround& ground) {
   const auto& [traits, cluster, training] = ground;
+  if (traits.delayed) return {};  // buckets there are another algorithm, with other keys
   std::vector<std::vector<ScheduleKey>> all{{{"overlap", quoted(name_of(Overlap::kNone))}}};
   const ScheduleKey beside{"overlap", quoted(name_of(Overlap::kBackward))};
   if (traits.sharding != Sharding::kNothing) all.push_back({beside, {"buckets", quoted(name_of(Buckets::kUnits))}});

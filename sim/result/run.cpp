@@ -26,7 +26,7 @@ namespace {
 
 /// The spec replayed at another number of micro-batches per update.
 ScheduleSpec at_batch(ScheduleSpec spec, int accumulation_steps) {
-  const int rounds = traits_of(spec).rounds;
+  const int rounds = rounds_of(spec);
   if (rounds > 1) spec.micro_batches_per_round = accumulation_steps / rounds;
   return spec;
 }
@@ -235,7 +235,7 @@ std::optional<double> time_as_divided(const Division& own, double samples, int m
                                       const Evaluations& evaluations) {
   const Scenario& scenario = own.scenario;
   const ScheduleSpec& spec = own.spec;
-  const int unit = traits_of(spec).rounds;
+  const int unit = rounds_of(spec);
   const int common = common_steps(scenario);
   if (!own.as_written && std::abs(samples_asked(scenario) / samples - 1) <= kNearSamples) {
     const auto play = evaluations.play(scenario, spec);
@@ -307,7 +307,7 @@ class Replayed {
         accumulates_(accumulating(spec)),
         evaluations_(evaluations),
         repeats_(accumulates_ == spec),
-        as_told_(repeats_ && traits_of(spec).rounds == 1 && result.samples_per_update == samples_asked(scenario)) {}
+        as_told_(repeats_ && rounds_of(spec) == 1 && result.samples_per_update == samples_asked(scenario)) {}
 
   /// Speedup of another at its samples; absent where this one cannot do so few.
   std::optional<double> at_batch_of(const RunResult& other) {

@@ -3,7 +3,18 @@
 // of the next parameters from half a batch, in odd rounds the real update from both halves, starting from the same
 // parameters. A rank accumulates until the communication has finished, so fast ranks do more micro-batches than slow
 // ones.
+//
+// Forms that the paper names and nobody has released, as they follow from it:
+// - buckets that start inside the round: the last micro-batch of a round is known, so its gradients are copied to a
+//   second buffer and reduced as they fill, behind the gather that the round waits for;
+// - gradients sharded as ZeRO-2 has them: each micro-batch is reduced into the shard by itself, on the same lane, and
+//   the backward pass of the next waits for that; the round waits for its gather alone;
+// - an estimate from a rank's own gradients, which steps without m and v, since a rank has these of its shard alone:
+//   nothing is sent for it, so only the rounds of real updates communicate.
+#include "models/spec/device.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/bodies/write.hpp"
+#include "sim/schedules/buckets.hpp"
 #include "sim/schedules/delayed.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -17,21 +28,116 @@ int least_a_round(const ScheduleInput& input) {
   return input.kind.own_steps ? *input.kind.own_steps / 2 : input.spec.micro_batches_per_round;
 }
 
+bool is_local(const ScheduleInput& input) { return input.spec.estimate == EstimateOf::kLocal; }
+bool is_in_buckets(const ScheduleInput& input) { return input.spec.overlap == Overlap::kBackward; }
+bool is_by_micro_batch(const ScheduleInput& input) { return input.spec.zero_stage == 2; }
+
+/// Micro-batches whose last one's gradients go to the second buffer and are reduced, a bucket at a time.
+void add_in_buckets(ProgramBuilder& program, const RuleInput& input, int count) {
+  const std::vector<Bucket> buckets = gradient_buckets(input);
+  std::size_t next = 0;
+  Hooks hooks;
+  hooks.last.stands = [&](int set, int tensor) {
+    return next < buckets.size() && buckets[next].ends_with(set, tensor);
+  };
+  hooks.last.write = [&](ProgramBuilder& each, int, int, OpRef) {
+    const Bucket& bucket = buckets[next++];
+    const OpRef filled = each.compute(kComputeLane, "copy gradients into bucket", OpClass::kCopy,
+                                      memory_time(bucket.bytes, bucket.bytes, input.kind.device));
+    each.collective(kCommunicationLane, "reduce-scatter of a bucket",
+                    {CollectiveKind::kReduceScatter, bucket.bytes, 1, bucket.copies}, {filled});
+  };
+  write(program, input.body, {count}, hooks);
+}
+
+/// Micro-batches that are reduced one by one. A backward pass needs the buffer that holds the gradients before.
+void add_by_micro_batch(ProgramBuilder& program, const RuleInput& input, int count, OpRef& reduced) {
+  bool waits = true;
+  Hooks hooks;
+  hooks.before.stands = [&](Pass pass, int, int) { return waits && pass == Pass::kBackward; };
+  hooks.before.write = [&](ProgramBuilder&, Pass, int, int) {
+    waits = false;
+    return reduced;
+  };
+  hooks.end = [&](ProgramBuilder& each) {
+    waits = true;
+    reduced = add_over_copies(each, input, "reduce-scatter",
+                              {CollectiveKind::kReduceScatter, input.costs.gradient_bytes(input.kind)},
+                              {each.last(kComputeLane)});
+  };
+  Often often{count};
+  often.written = true;
+  write(program, input.body, often, hooks);
+}
+
+/// Parameters and the gradients of half a batch read, the estimate written.
+void add_local_estimate(ProgramBuilder& program, const RuleInput& input) {
+  const Bytes parameters = input.costs.parameter_bytes(input.kind);
+  program.compute(kComputeLane, "local estimate", OpClass::kOptimizer,
+                  memory_time(parameters + input.costs.gradient_bytes(input.kind), parameters, input.kind.device));
+}
+
+/// What a round goes on from.
+struct InFlight {
+  OpRef swap, reduced{kCommunicationLane, -1};
+};
+
+/// One round and its swap. After the estimate's the sum of gradients starts anew; after the update's it goes on, to
+/// hold both halves.
+void add_round(ProgramBuilder& program, const RuleInput& input, bool estimate, InFlight& before) {
+  const bool silent = is_local(input) && estimate;  // nothing is sent
+  const bool apart = is_in_buckets(input) || is_by_micro_batch(input);
+  OpRef communicated{kCommunicationLane, -1};
+  if (silent)
+    add_local_estimate(program, input);
+  else
+    communicated = add_sharded_update(program, input, before.swap, round_of(estimate), !apart);
+  const int least = least_a_round(input);
+  const bool given = estimate || !is_local(input);  // this round's gradients are reduced next
+  if (is_by_micro_batch(input))
+    add_by_micro_batch(program, input, least, before.reduced);
+  else if (is_in_buckets(input) && given)
+    add_in_buckets(program, input, least);
+  else if (silent)
+    write(program, input.body, {least});
+  else
+    add_micro_batches_beside(program, input, least, communicated);
+  before.swap = apart || !given ? add_parameter_swap(program, input, communicated, estimate)
+                                : add_swap(program, input, communicated, estimate);
+}
+
+/// What the first round goes on from.
+InFlight first_round(ProgramBuilder& program, const RuleInput& input) {
+  if (!is_local(input) && is_by_micro_batch(input)) {
+    InFlight before;
+    add_by_micro_batch(program, input, 1, before.reduced);
+    before.swap = add_parameter_swap(program, input, {kCommunicationLane, -1}, true);
+    return before;
+  }
+  if (is_in_buckets(input) && !is_local(input)) {
+    add_in_buckets(program, input, 1);
+    return {add_parameter_swap(program, input, {kCommunicationLane, -1}, true)};
+  }
+  return {add_first_round(program, input)};
+}
+
 }  // namespace
 
 void add_acco_updates(ProgramBuilder& program, const RuleInput& input) {
-  OpRef swap = add_first_round(program, input);
+  InFlight before = first_round(program, input);
   for (int round = 0; round < 2 * input.updates; ++round) {
     const bool estimate = round % 2 == 0;
-    const OpRef communicated = add_sharded_update(program, input, swap, round_of(estimate));
-    add_micro_batches_beside(program, input, least_a_round(input), communicated);
-    // After the estimate the sum of gradients starts anew; after the update it goes on, to hold both halves.
-    swap = add_swap(program, input, communicated, estimate);
+    add_round(program, input, estimate, before);
     if (estimate)
       program.mark(kComputeLane, Mark::kRound);
     else
       end_update(program, input);
   }
+}
+
+void add_acco_update(ProgramBuilder& program, const RuleInput& input) {
+  InFlight before{{kComputeLane, -1}};
+  for (const bool estimate : {true, false}) add_round(program, input, estimate, before);
 }
 
 }  // namespace accosim

@@ -25,6 +25,8 @@ constexpr NamedRule kRules[] = {
     {"zero3", add_zero3_update},
     {"dpu", add_dpu_updates, true},
     {"wp", add_dpu_updates, true},
+    {"pipesgd", add_pipesgd_updates, true},
+    {"sapipe", add_sapipe_updates, true},
     {"acco", add_acco_updates, true},
     {"diloco", add_diloco_update},
     {"local_sgd", add_local_sgd_update},

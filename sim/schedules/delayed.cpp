@@ -29,13 +29,15 @@ Seconds scaling_time(const ScheduleInput& input) {
 
 }  // namespace
 
-OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round) {
+OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round, bool reduces) {
   const Costs& costs = input.costs;
   const bool clone = round == Round::kEstimate;
   program.host(kCommunicationLane, "drained host", drain_time(input), {swap});
   if (clone) program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input));
   add_counts(program, input, {kCommunicationLane, -1});
-  add_over_copies(program, input, "reduce-scatter", {CollectiveKind::kReduceScatter, costs.gradient_bytes(input.kind)});
+  if (reduces)
+    add_over_copies(program, input, "reduce-scatter",
+                    {CollectiveKind::kReduceScatter, costs.gradient_bytes(input.kind)});
   if (const Seconds scaling = scaling_time(input); scaling > Seconds{0})
     program.compute(kCommunicationLane, "copy and scale gradients", OpClass::kCopy, scaling);
   program.compute(kCommunicationLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
@@ -60,16 +62,30 @@ void add_micro_batches_beside(ProgramBuilder& program, const RuleInput& input, i
   write(program, input.body, often);
 }
 
-OpRef add_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear) {
-  // It copies from buffer to buffer, so it casts as it copies.
-  const bool casts = input.kind.casts_gradients || input.kind.casts_parameters;
+namespace {
+
+/// It copies from buffer to buffer, so it casts as it copies.
+OpRef add_buffers(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool gradients_too,
+                  bool clear) {
+  const bool casts = (gradients_too && input.kind.casts_gradients) || input.kind.casts_parameters;
   const char* const name = casts ? (clear ? "swap, cast and clear buffers" : "swap and cast buffers")
                                  : (clear ? "swap and clear buffers" : "swap buffers");
   const Bytes parameters = input.costs.parameter_bytes(input.kind), gradients = input.costs.gradient_bytes(input.kind);
-  Seconds time = memory_time(parameters, parameters, input.kind.device) +
-                 memory_time(gradients, gradients, input.kind.device) + drain_time(input);
+  Seconds time = memory_time(parameters, parameters, input.kind.device);
+  if (gradients_too) time += memory_time(gradients, gradients, input.kind.device);
+  time += drain_time(input);
   if (clear) time += memory_time(Bytes{0}, gradients, input.kind.device);
   return program.compute(kComputeLane, name, OpClass::kCopy, time, {communication});
+}
+
+}  // namespace
+
+OpRef add_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear) {
+  return add_buffers(program, input, communication, true, clear);
+}
+
+OpRef add_parameter_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear) {
+  return add_buffers(program, input, communication, false, clear);
 }
 
 OpRef add_first_round(ProgramBuilder& program, const RuleInput& input) {

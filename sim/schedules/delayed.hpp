@@ -13,7 +13,8 @@ namespace accosim {
 enum class Round : std::uint8_t { kUpdate, kEstimate, kPredict };
 
 /// All-reduces the counts of micro-batches, reduce-scatters, scales, steps the shard, all-gathers. Waits for `swap`.
-OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round);
+/// Without `reduces` the sums are on the lane already.
+OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round, bool reduces = true);
 
 /// At least `least` micro-batches; where late communication makes ranks accumulate, in whole groups of `poll_every`
 /// until `communicated` has ended.
@@ -22,6 +23,9 @@ void add_micro_batches_beside(ProgramBuilder& program, const RuleInput& input, i
 /// The buffer swap that ends a round on the compute lane, after `communication`: parameters from the communication
 /// buffer, gradients into it, the gradients cleared where the next round starts a sum anew, and a drained host.
 OpRef add_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear);
+/// The same of a round whose gradients have left by themselves: a bucket at a time, a micro-batch at a time, or not
+/// yet.
+OpRef add_parameter_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear);
 
 /// What the first round communicates: one micro-batch, as Algorithm 1 of ACCO's paper starts. Its swap.
 OpRef add_first_round(ProgramBuilder& program, const RuleInput& input);

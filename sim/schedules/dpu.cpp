@@ -6,6 +6,8 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/delayed.hpp"
+#include "sim/schedules/host.hpp"
+#include "sim/schedules/reductions.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -15,9 +17,26 @@ Round round_of(const ScheduleSpec& spec) {
   return traits_of(spec).lookahead == Lookahead::kPrediction ? Round::kPredict : Round::kUpdate;
 }
 
+/// As ZeRO-Offload has it: gradients are reduced in the backward pass, and the GPU waits for that, and for the copies
+/// of its shard to the host, at the end of each; the host steps while the next update computes, and what is back by
+/// then, or later, is gathered before the one after it. The host's buffer of parameters is free when they are on the
+/// GPU.
+void add_offloaded_updates(ProgramBuilder& program, const RuleInput& input) {
+  OpRef back{kComputeLane, -1};
+  for (int update = 0; update < input.updates; ++update) {
+    Reductions reductions(input);
+    write_reduced(program, input, reductions);
+    const OpRef given = write_finish(program, input.body, {kComputeLane, -1});
+    if (update > 0) add_parameters(program, input, back);
+    back = add_host_step(program, input, {given, back});
+    end_update(program, input);
+  }
+}
+
 }  // namespace
 
 void add_dpu_updates(ProgramBuilder& program, const RuleInput& input) {
+  if (input.spec.offload_optimizer) return add_offloaded_updates(program, input);
   const Round round = round_of(input.spec);
   OpRef swap = add_first_round(program, input);
   for (int update = 0; update < input.updates; ++update) {

@@ -5,6 +5,7 @@
 #include "models/spec/parallel.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/schedules/host.hpp"
 
 namespace accosim {
 namespace {
@@ -63,25 +64,32 @@ std::string cast_or(const ScheduleInput& input, const char* copy, Dtype to) {
 
 Reductions::Reductions(const RuleInput& input) : input_(input), buckets_(gradient_buckets(input)) {}
 
-After Reductions::hook() {
+After Reductions::hook(bool copies_to_host) {
   const auto stands = [this](int set, int tensor) {
     return overlaps() ? next_ < buckets_.size() && buckets_[next_].ends_with(set, tensor)
                       : !buckets_.empty() && buckets_.back().ends_with(set, tensor);
   };
-  const auto write = [this](ProgramBuilder& program, int, int, OpRef computed) {
+  const auto write = [this, copies_to_host](ProgramBuilder& program, int, int, OpRef computed) {
     if (overlaps()) {
       const Bucket& bucket = buckets_[next_++];
       if (const Seconds copies = copies_into(input_, bucket); copies > Seconds{0})
         computed =
             program.compute(kComputeLane, cast_or(input_, "copy gradients into bucket", input_.costs.gradient_dtype),
                             OpClass::kCopy, copies);
-      sent_ = reduce(program, bucket, computed);
+      send(program, bucket, computed, copies_to_host);
       return;
     }
     const OpRef filled = fill(program, computed);
-    for (const Bucket& bucket : buckets_) sent_ = reduce(program, bucket, filled);
+    for (const Bucket& bucket : buckets_) send(program, bucket, filled, copies_to_host);
   };
   return {stands, write};
+}
+
+void Reductions::send(ProgramBuilder& program, const Bucket& bucket, OpRef filled, bool copies) {
+  sent_ = reduce(program, bucket, filled);
+  if (copies && input_.spec.offload_optimizer)
+    copied_ =
+        add_copy_to_host(program, input_, "gradients to host", shard_of(bucket.bytes, input_.kind.shards), {sent_});
 }
 
 OpRef Reductions::reduce(ProgramBuilder& program, const Bucket& bucket, OpRef filled) const {
@@ -113,6 +121,29 @@ OpRef Reductions::finish(ProgramBuilder& program) {
   if (back == Seconds{0}) return sent_;
   const std::string taken = cast_or(input_, "copy gradients back", input_.kind.workload.compute);
   return program.compute(kComputeLane, taken, OpClass::kCopy, back, {sent_});
+}
+
+void write_reduced(ProgramBuilder& program, const RuleInput& input, Reductions& reductions) {
+  const bool every = input.spec.sync == Sync::kEveryMicroBatch, host = input.spec.offload_optimizer;
+  const auto hooks_of = [&](bool copies) {
+    Hooks hooks;
+    hooks.after = reductions.hook(copies);
+    hooks.end = [&, copies](ProgramBuilder& each) {
+      const OpRef reduced = reductions.finish(each), copied = copies ? reductions.copied() : OpRef{kComputeLane, -1};
+      each.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced, copied});
+    };
+    return hooks;
+  };
+  const int A = input.accumulation_steps;
+  // A loop is on all lanes, and would wait for a host that works beside it.
+  const auto often = [&](int count) {
+    Often some{count};
+    some.written = traits_of(input.spec).delayed;
+    return some;
+  };
+  if (!every) write(program, input.body, {A - 1});
+  if (every && host) write(program, input.body, often(A - 1), hooks_of(false));
+  write(program, input.body, often(every && !host ? A : 1), hooks_of(true));
 }
 
 }  // namespace accosim

@@ -20,21 +20,28 @@ class Reductions {
   /// `input` outlives it.
   explicit Reductions(const RuleInput& input);
 
-  /// Outlived by this.
-  After hook();
+  /// Outlived by this. `copies`: each bucket's shard goes to the host when it is reduced, where the optimizer is there.
+  After hook(bool copies = true);
   /// After the pass, whose gradients are then reduced: copies them back, and begins anew. The op after which they are
   /// there.
   OpRef finish(ProgramBuilder& program);
+  /// The last copy to the host.
+  OpRef copied() const { return copied_; }
 
  private:
   bool overlaps() const { return input_.spec.overlap == Overlap::kBackward; }
+  void send(ProgramBuilder& program, const Bucket& bucket, OpRef filled, bool copies);
   OpRef reduce(ProgramBuilder& program, const Bucket& bucket, OpRef filled) const;
   OpRef fill(ProgramBuilder& program, OpRef computed) const;
 
   const RuleInput& input_;
   std::vector<Bucket> buckets_;
   std::size_t next_ = 0;  // bucket to be filled
-  OpRef sent_{kCommunicationLane, -1};
+  OpRef sent_{kCommunicationLane, -1}, copied_{kComputeLane, -1};
 };
+
+/// The micro-batches of an update of which each, or the last one, is reduced before the next begins, as ZeRO-2 does it.
+/// To the host go the sums of all of them, the last one's; what follows waits for that.
+void write_reduced(ProgramBuilder& program, const RuleInput& input, Reductions& reductions);
 
 }  // namespace accosim

@@ -1,8 +1,9 @@
-// Inside a replica of several ranks runs DDP or ZeRO-3, on the groups of the replica's ranks and with its number of
-// shards. Where every rank of a replica has all parameters, one all-reduce over all ranks meets all replicas: NCCL's
+// Inside a replica of several ranks runs DDP, ZeRO-3 or ACCO, on the groups of the replica's ranks and with its number
+// of shards. Where every rank of a replica has all parameters, one all-reduce over all ranks meets all replicas: NCCL's
 // ring goes through each of them; or the trainer meets by sites, so that each byte crosses between them once, split
 // over the ranks of a site. Where a rank has a shard, it meets the ranks that have the same one, as INTELLECT-1 does
-// (arXiv 2412.01152), and all shards cross at once.
+// (arXiv 2412.01152), and all shards cross at once. ACCO's rounds go on through a meeting: the half batch that is in
+// flight then is of the parameters before it.
 #include "sim/schedules/replicas.hpp"
 
 #include <algorithm>
@@ -16,6 +17,12 @@ namespace accosim {
 namespace {
 
 constexpr int kMostWritten = 1024;  ///< micro-batches
+
+/// What a replica of several ranks does for one update.
+Rule rule_inside(const ScheduleSpec& spec) {
+  if (is_sharded_inside(spec)) return add_zero3_update;
+  return rounds_of(spec) > 1 ? add_acco_update : add_ddp_update;
+}
 
 }  // namespace
 
@@ -43,9 +50,8 @@ void add_local_updates(ProgramBuilder& program, const RuleInput& input, int upda
       program.end_loop_on_all();
     return;
   }
-  const Rule rule = is_sharded_inside(input.spec) ? add_zero3_update : add_ddp_update;
   program.begin_loop_on_all(updates, beside ? "" : "inner update like the one before");
-  rule(program, input);
+  rule_inside(input.spec)(program, input);
   program.end_loop_on_all();
 }
 

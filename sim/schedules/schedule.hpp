@@ -45,6 +45,10 @@ void add_eager_diloco_update(ProgramBuilder& program, const RuleInput& input);
 void add_dpu_updates(ProgramBuilder& program, const RuleInput& input);
 void add_acco_updates(ProgramBuilder& program, const RuleInput& input);
 void add_streaming_diloco_updates(ProgramBuilder& program, const RuleInput& input);
+void add_pipesgd_updates(ProgramBuilder& program, const RuleInput& input);
+void add_sapipe_updates(ProgramBuilder& program, const RuleInput& input);
+/// One update of it inside a replica, which goes on from the one before.
+void add_acco_update(ProgramBuilder& program, const RuleInput& input);
 
 /// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use. A kind
 /// without steps of its own does `accumulation_steps` micro-batches per update.
@@ -62,14 +66,18 @@ Body body_of(const ScheduleSpec& spec, const RankKind& kind);
 inline constexpr int kComputeLane = 0;
 inline constexpr int kCommunicationLane = 1;
 
-/// The optimizer on one rank's shard (of whole tensors the largest: its owner is the last to step, and no broadcast
-/// ends before every rank has joined it), and on all parameters.
+/// What a rank optimizes; the optimizer on that: one rank's shard (of whole tensors the largest: its owner is the last
+/// to step, and no broadcast ends before every rank has joined it), and on all parameters.
+double optimized_elements(const ScheduleInput& input);
 Seconds shard_optimizer_time(const ScheduleInput& input);
 Seconds full_optimizer_time(const ScheduleInput& input);
 
 /// The mark of an update on the compute lane and, where the play has pauses, the place for one.
 void end_update(ProgramBuilder& program, const ScheduleInput& input);
 
+/// The optimizer on this rank's shard, once `ready` has ended: on the GPU, or where its states are on the host there,
+/// after `copied`; the compute lane goes on when the parameters are back.
+OpRef add_shard_step(ProgramBuilder& program, const RuleInput& input, OpRef ready, OpRef copied = {kComputeLane, -1});
 /// On the communication lane, of those that hold what the rank holds (ParameterSet::copies), whoever the request names.
 OpRef add_over_copies(ProgramBuilder& program, const RuleInput& input, const std::string& name, PlanRequest request,
                       const std::vector<OpRef>& waits = {});

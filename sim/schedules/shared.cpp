@@ -8,15 +8,18 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/schedules/host.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
 
+double optimized_elements(const ScheduleInput& input) {
+  return has_whole_tensors(input.spec) ? largest_share(input.kind.layers, input.kind.shards)
+                                       : shard_of(input.kind.parameters, input.kind.shards);
+}
+
 Seconds shard_optimizer_time(const ScheduleInput& input) {
-  const Costs& costs = input.costs;
-  const double share = has_whole_tensors(input.spec) ? largest_share(input.kind.layers, input.kind.shards)
-                                                     : shard_of(input.kind.parameters, input.kind.shards);
-  return optimizer_time(costs, share, input.kind.device);
+  return optimizer_time(input.costs, optimized_elements(input), input.kind.device);
 }
 
 Seconds full_optimizer_time(const ScheduleInput& input) {
@@ -27,6 +30,13 @@ Seconds full_optimizer_time(const ScheduleInput& input) {
 void end_update(ProgramBuilder& program, const ScheduleInput& input) {
   program.mark(kComputeLane, Mark::kUpdate);
   if (!input.costs.pace.pauses.empty()) program.pause(kComputeLane);
+}
+
+OpRef add_shard_step(ProgramBuilder& program, const RuleInput& input, OpRef ready, OpRef copied) {
+  if (!input.spec.offload_optimizer)
+    return program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input), {ready});
+  return program.compute(kComputeLane, "wait for the host", OpClass::kCopy, Seconds{0},
+                         {ready, add_host_step(program, input, {ready, copied})});
 }
 
 OpRef add_over_copies(ProgramBuilder& program, const RuleInput& input, const std::string& name, PlanRequest request,

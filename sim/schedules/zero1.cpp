@@ -20,8 +20,7 @@ void add_zero1_update(ProgramBuilder& program, const RuleInput& input) {
   hooks.last = reductions.hook();
   write(program, input.body, {input.accumulation_steps}, hooks);
   const OpRef reduced = write_finish(program, input.body, reductions.finish(program));
-  const OpRef stepped =
-      program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input), {reduced});
+  const OpRef stepped = add_shard_step(program, input, reduced, reductions.copied());
   if (!beside) add_parameters(program, input, stepped);
 }
 

@@ -11,18 +11,10 @@
 namespace accosim {
 
 void add_zero2_update(ProgramBuilder& program, const RuleInput& input) {
-  const bool every = input.spec.sync == Sync::kEveryMicroBatch;
   Reductions reductions(input);
-  Hooks hooks;
-  hooks.after = reductions.hook();
-  hooks.end = [&](ProgramBuilder& each) {
-    each.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reductions.finish(each)});
-  };
-  if (!every) write(program, input.body, {input.accumulation_steps - 1});
-  write(program, input.body, {every ? input.accumulation_steps : 1}, hooks);
+  write_reduced(program, input, reductions);
   const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
-  const OpRef stepped =
-      program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input), {ready});
+  const OpRef stepped = add_shard_step(program, input, ready);
   add_parameters(program, input, stepped);
 }
 

@@ -18,6 +18,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/write.hpp"
+#include "sim/schedules/host.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -73,9 +74,10 @@ struct MicroBatches {
   bool gathers = true;  ///< before the forward pass; otherwise the units are there
   bool reduces = true;  ///< its gradients, in the backward pass
   bool shares = true;   ///< those between nodes, in hybrid sharding
+  bool copies = false;  ///< the sums to the host
 
   bool is_like(const MicroBatches& other) const {
-    return gathers == other.gathers && reduces == other.reduces && shares == other.shares;
+    return gathers == other.gathers && reduces == other.reduces && shares == other.shares && copies == other.copies;
   }
 };
 
@@ -89,7 +91,8 @@ std::vector<MicroBatches> micro_batches_of(const ScheduleInput& input) {
     const bool last = index == A - 1;
     const bool reduces = last || spec.sync == Sync::kEveryMicroBatch;
     const MicroBatches some{count, index == 0 || spec.reshard_after_backward, reduces,
-                            reduces && (last || spec.all_reduce == Sync::kEveryMicroBatch)};
+                            reduces && (last || spec.all_reduce == Sync::kEveryMicroBatch),
+                            last && spec.offload_optimizer};
     if (!all.empty() && all.back().is_like(some))
       all.back().count += count;
     else
@@ -125,7 +128,7 @@ class Units {
   }
   void before_forward(ProgramBuilder& program, int unit);
   void before_backward(ProgramBuilder& program, int unit);
-  void after_backward(ProgramBuilder& program, int unit, bool shares);
+  void after_backward(ProgramBuilder& program, int unit, const MicroBatches& some);
 
   const RuleInput& input_;
   std::vector<Unit> units_;
@@ -133,7 +136,7 @@ class Units {
   std::vector<OpRef> begun_;  // by unit: the last op before it in the forward pass
   std::vector<OpRef> ends_;   // the op that ends the compute of each unit in the backward pass
   std::vector<OpRef> gathered_;
-  OpRef reduced_{0, -1}, shared_{0, -1};
+  OpRef reduced_{0, -1}, shared_{0, -1}, copied_{0, -1};
   int next_ = 0;  // to gather, in the backward pass
 };
 
@@ -152,11 +155,14 @@ void Units::before_backward(ProgramBuilder& program, int unit) {
   if (!units_[unit].stays) unpack(program, unit);
 }
 
-void Units::after_backward(ProgramBuilder& program, int unit, bool shares) {
+void Units::after_backward(ProgramBuilder& program, int unit, const MicroBatches& some) {
   const OpRef packed = program.compute(kComputeLane, "pack gradients", OpClass::kCopy, units_[unit].pack, {reduced_});
   reduced_ = program.collective(reduce_lane_, "reduce-scatter of a unit", units_[unit].reduce, {packed});
-  if (replica_lane_ >= 0 && shares)
+  if (replica_lane_ >= 0 && some.shares)
     shared_ = program.collective(replica_lane_, "all-reduce of a shard", units_[unit].share, {reduced_});
+  if (some.copies)
+    copied_ = add_copy_to_host(program, input_, "gradients to host",
+                               shard_of(units_[unit].reduce.bytes, input_.kind.shards), {reduced_, shared_});
 }
 
 Hooks Units::hooks(const MicroBatches& some) {
@@ -178,11 +184,13 @@ Hooks Units::hooks(const MicroBatches& some) {
   };
   hooks.after.write = [this, some](ProgramBuilder& program, int set, int, OpRef computed) {
     ends_[set] = computed;
-    if (some.reduces) after_backward(program, set, some.shares);
+    if (some.reduces) after_backward(program, set, some);
   };
   hooks.end = [this, some](ProgramBuilder& program) {
     if (some.reduces)
-      program.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced_, shared_});
+      program.compute(
+          kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0},
+          some.copies ? std::vector<OpRef>{reduced_, shared_, copied_} : std::vector<OpRef>{reduced_, shared_});
   };
   return hooks;
 }
@@ -193,7 +201,10 @@ void add_zero3_update(ProgramBuilder& program, const RuleInput& input) {
   Units units(program, input);
   for (const MicroBatches& some : micro_batches_of(input)) write(program, input.body, {some.count}, units.hooks(some));
   const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
-  program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input), {ready});
+  if (input.spec.offload_optimizer)
+    add_shard_step(program, input, ready);
+  else
+    program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input), {ready});
 }
 
 Seconds zero3_forward_time(const RuleInput& input) {

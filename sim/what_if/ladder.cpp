@@ -190,7 +190,7 @@ std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& fr
   if (!identical_ranks(scenario.cluster)) return rungs;
   for (std::size_t i = 0; i + 1 < rungs.size(); ++i) {
     if (!is_serial_sharded(rungs[i].spec)) continue;
-    rungs.back().most_same_batch = traits_of(to).most_same_batch;
+    rungs.back().most_same_batch = most_same_batch(to);
     rungs.back().most_over = i;
   }
   return rungs;

@@ -138,11 +138,11 @@ std::optional<Warning> casts_on_the_wire(const ScheduleSpec& spec, const SteadyP
 /// What an update holds is not what was asked for: because of the rounds' least, or because someone waits.
 std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result) {
   const int asked = play.accumulation_steps;
-  const ScheduleTraits& traits = traits_of(spec);
+  const int rounds = rounds_of(spec);
   const std::vector<RankKind>& kinds = play.costs->kinds;
   const bool all_own =
       std::all_of(kinds.begin(), kinds.end(), [](const RankKind& kind) { return kind.own_steps.has_value(); });
-  if (!all_own && traits.rounds > 1 && traits.rounds * spec.micro_batches_per_round != asked)
+  if (!all_own && rounds > 1 && rounds * spec.micro_batches_per_round != asked)
     return Warning{"rounds_set_the_batch",
                    fmt::format("two rounds of at least {} micro-batches each stand against {} that "
                                "gradient_accumulation_steps asks for",
@@ -246,7 +246,12 @@ std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs&
   switch (statistics_of(spec, costs)) {
     case Statistics::kSynchronous: return std::nullopt;
     case Statistics::kStaleGradients:
-      return Warning{"stale_gradients", "every gradient is one update late, which this prediction does not charge for",
+      return Warning{"stale_gradients",
+                     spec.delay == 1 ? std::string("every gradient is one update late, which this prediction does not "
+                                                   "charge for")
+                                     : fmt::format("every gradient is {} updates late, which this prediction does not "
+                                                   "charge for",
+                                                   spec.delay),
                      "expect to need warm-up steps or more samples for the same loss; acco corrects the delay"};
     case Statistics::kReplicasDrift:
       return Warning{

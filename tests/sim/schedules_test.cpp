@@ -61,6 +61,60 @@ void add_local(std::vector<ScheduleSpec>& specs, const Scenario& scenario) {
     }
 }
 
+/// The optimizer's states on the host.
+void add_offloaded(std::vector<ScheduleSpec>& specs, ScheduleSpec spec) {
+  if (spec.name != "zero1" && spec.name != "dpu") return;
+  spec.offload_optimizer = true;
+  std::vector<std::string> names{spec.name};
+  if (spec.name == "zero1") names = {"zero1", "zero2", "zero3"};
+  for (const std::string& name : names)
+    for (const Sync sync : {Sync::kEveryMicroBatch, Sync::kLastMicroBatch})
+      for (const Overlap overlap : {Overlap::kBackward, Overlap::kNone}) {
+        spec.name = name;
+        if (name == "zero3") spec.parameter_sync = ParameterSync::kAllGather;
+        spec.label = name + " on the host";
+        spec.sync = sync;
+        spec.late_communication = LateCommunication::kWait;
+        spec.overlap = overlap;
+        spec.buckets = overlap == Overlap::kNone ? Buckets::kWhole : Buckets::kTensors;
+        specs.push_back(spec);
+      }
+}
+
+/// Delayed schedules with the whole optimizer on every rank, and ACCO's own forms.
+void add_of_accos_family(std::vector<ScheduleSpec>& specs, ScheduleSpec acco) {
+  for (const int delay : {1, 2, 5}) {
+    ScheduleSpec pipe = sample_schedule("pipesgd", "pipesgd, delay " + std::to_string(delay));
+    pipe.delay = delay;
+    specs.push_back(pipe);
+  }
+  for (const Buckets buckets : {Buckets::kTensors, Buckets::kUnits, Buckets::kWhole}) {
+    ScheduleSpec each = sample_schedule("sapipe", std::string("sapipe, ") + name_of(buckets));
+    each.buckets = buckets;
+    specs.push_back(each);
+    each = acco;
+    each.label = std::string("acco, ") + name_of(buckets);
+    each.overlap = Overlap::kBackward;
+    each.late_communication = LateCommunication::kWait;
+    each.buckets = buckets;
+    specs.push_back(each);
+    each.label += ", local estimate";
+    each.estimate = EstimateOf::kLocal;
+    specs.push_back(each);
+  }
+  acco.estimate = EstimateOf::kLocal;
+  acco.label = "acco, local estimate";
+  for (const LateCommunication late : {LateCommunication::kAccumulate, LateCommunication::kWait}) {
+    acco.late_communication = late;
+    specs.push_back(acco);
+  }
+  acco.estimate = EstimateOf::kGathered;
+  acco.label = "acco, zero_stage 2";
+  acco.zero_stage = 2;
+  acco.sync = Sync::kEveryMicroBatch;
+  specs.push_back(acco);
+}
+
 /// Every variant of every schedule.
 std::vector<ScheduleSpec> variants(const Scenario& scenario) {
   std::vector<ScheduleSpec> specs;
@@ -94,6 +148,8 @@ std::vector<ScheduleSpec> variants(const Scenario& scenario) {
         specs.push_back(spec);
       }
     }
+    add_offloaded(specs, spec);
+    if (spec.name == "acco") add_of_accos_family(specs, spec);
     if (spec.name == "acco") {
       spec.late_communication = LateCommunication::kWait;
       specs.push_back(spec);

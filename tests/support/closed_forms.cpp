@@ -105,13 +105,25 @@ Seconds taken_time(const ScheduleInput& input) {
 
 }  // namespace
 
-Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
+namespace {
+
+/// A synchronised micro-batch until its gradients are reduced and, where they go there, until the last is on the host.
+struct Reduced {
+  Seconds gpu, host;
+};
+
+/// To or from the host.
+Seconds pcie(const ScheduleInput& input, Bytes bytes) { return bytes / input.kind.pcie; }
+
+Reduced reduced_micro_batch(const ScheduleInput& input) {
   const bool overlap = input.spec.overlap == Overlap::kBackward;
   const std::vector<TimedBucket> buckets = timed_buckets(input);
   Seconds into, back, sent, shared;  // shared: between nodes, where hybrid sharding has a queue of its own for that
+  Seconds copied;                    // to the host
   const auto reduce = [&](const TimedBucket& bucket, Seconds ready) {
     sent = std::max(sent, ready) + reduction_time(input, bucket);
     shared = std::max(shared, sent) + shard_reduction_time(input, bucket);
+    copied = std::max(copied, shared) + pcie(input, bucket.bytes / input.kind.shards);
   };
   for (const TimedBucket& bucket : buckets) {
     into += copies_into(input, bucket);
@@ -123,8 +135,36 @@ Seconds synchronized_micro_batch_time(const ScheduleInput& input) {
     if (input.spec.count_micro_batches) sent += time_of(input, kCounts);
     for (const TimedBucket& bucket : buckets) reduce(bucket, sent);
   }
-  return input.kind.forward + std::max(sent, shared) + back;
+  const Seconds gpu = input.kind.forward + std::max(sent, shared) + back;
+  return {gpu, std::max(gpu, input.kind.forward + copied)};
 }
+
+/// The last micro-batch of an update, whose sums may go to the host.
+Seconds last_micro_batch_time(const ScheduleInput& input) {
+  const Reduced reduced = reduced_micro_batch(input);
+  return input.spec.offload_optimizer ? reduced.host : reduced.gpu;
+}
+
+/// On the host, which reads master, m, v and a gradient and writes the first three and a 2-byte parameter (an fp32 one
+/// is its own master copy), and shares its bandwidth; the parameters then come back.
+Seconds host_step_time(const ScheduleInput& input, double elements) {
+  const Bytes parameter = bytes_of(input.spec.parameter_dtype), state = bytes_of(input.spec.optimizer_dtype);
+  const bool narrow = parameter < state;
+  const Bytes each = 2 * (2 * state + (narrow ? state : parameter)) + bytes_of(input.costs.gradient_dtype) +
+                     (narrow ? parameter : Bytes{0});
+  return elements * each / input.kind.host_memory + pcie(input, elements * parameter);
+}
+
+/// Of what a rank steps: on the GPU, or on the host and back.
+Seconds step_time(const ScheduleInput& input) {
+  if (!input.spec.offload_optimizer) return shard_optimizer_time(input);
+  return host_step_time(input, has_whole_tensors(input.spec) ? largest_share(input.kind.layers, input.kind.shards)
+                                                             : input.kind.parameters / input.kind.shards);
+}
+
+}  // namespace
+
+Seconds synchronized_micro_batch_time(const ScheduleInput& input) { return reduced_micro_batch(input).gpu; }
 
 namespace {
 
@@ -210,24 +250,34 @@ Seconds parameters_time(const ScheduleInput& input) {
 Seconds zero1_closed_form(const ScheduleInput& input) {
   const Seconds gathers =
       input.spec.overlap_param_gather ? gathered_forward_time(input) - input.kind.forward : parameters_time(input);
-  return (input.accumulation_steps - 1) * passes(input) + synchronized_micro_batch_time(input) +
-         shard_optimizer_time(input) + gathers;
+  return (input.accumulation_steps - 1) * passes(input) + last_micro_batch_time(input) + step_time(input) + gathers;
 }
 
 namespace {
 
-/// A S + O / N + T_ag, or (A - 1) t + S + O / N + T_ag when synchronized once.
+/// A S, or (A - 1) t + S when synchronized once; the last may go to the host.
+Seconds zero2_gradients_time(const ScheduleInput& input) {
+  const bool every = input.spec.sync == Sync::kEveryMicroBatch;
+  return (input.accumulation_steps - 1) * (every ? synchronized_micro_batch_time(input) : passes(input)) +
+         last_micro_batch_time(input);
+}
+
+/// These, O / N and T_ag.
 Seconds zero2_closed_form(const ScheduleInput& input) {
-  const Seconds S = synchronized_micro_batch_time(input);
-  const int A = input.accumulation_steps;
-  const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * S : (A - 1) * passes(input) + S;
-  return gradients + shard_optimizer_time(input) + parameters_time(input);
+  return zero2_gradients_time(input) + step_time(input) + parameters_time(input);
+}
+
+/// DPU with its states on the host: the GPU's part, ZeRO-2's gradients and T_ag, or the host's, O on it and the copies
+/// back, whichever is longer.
+Seconds offloaded_dpu_closed_form(const ScheduleInput& input) {
+  return std::max(zero2_gradients_time(input) + parameters_time(input), step_time(input));
 }
 
 struct Unit {
   Seconds forward, backward;
   Seconds unpack, pack;           ///< of gathered parameters, of gradients into the buffer that is reduced
   Seconds gather, reduce, share;  ///< share: of the shard across nodes, in hybrid sharding
+  Seconds copy;                   ///< of the shard's gradients to the host
   bool stays = false;             ///< gathered from forward to backward: the last one does, and tied embeddings
 };
 
@@ -247,6 +297,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
     unit.gather = time_of(input, {CollectiveKind::kAllGather, parameters, 1, {kIsland}});
     unit.reduce = time_of(input, {CollectiveKind::kReduceScatter, reduced, 1, {kIsland}});
     if (is_hybrid(spec)) unit.share = time_of(input, {CollectiveKind::kAllReduce, reduced / shards, 1, {kIslands}});
+    unit.copy = pcie(input, reduced / shards);
     unit.stays = !spec.reshard_after_forward;
     units.push_back(unit);
   }
@@ -261,7 +312,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
 /// follows; reduced r_i = max(r_(i+1), p_i) + R_i, where one communicator makes r and g one queue; across nodes
 /// a_i = max(a_(i+1), r_i) + A_i. The end is the last of p, r and a.
 Seconds sharded_micro_batch_time(const ScheduleInput& input, const std::vector<Unit>& units, bool gathers, bool reduces,
-                                 bool shares) {
+                                 bool shares, bool copies) {
   const int n = static_cast<int>(units.size()), d = input.spec.prefetch;
   std::vector<Seconds> c(units.size());
   Seconds now, g;
@@ -270,7 +321,7 @@ Seconds sharded_micro_batch_time(const ScheduleInput& input, const std::vector<U
     if (gathers) now = std::max(now, g) + units[i].unpack;
     now = c[i] = now + units[i].forward;
   }
-  Seconds r = g, a, last_reduced;
+  Seconds r = g, a, last_reduced, copied;                  // copied: to the host, in their order
   Seconds& queue = input.spec.communicators == 1 ? g : r;  // of the reductions
   std::vector<Seconds> there(units.size());
   std::fill(c.begin(), c.end(), now);
@@ -282,8 +333,9 @@ Seconds sharded_micro_batch_time(const ScheduleInput& input, const std::vector<U
     now = std::max(now, last_reduced) + units[i].pack;
     last_reduced = queue = std::max(queue, now) + units[i].reduce;
     if (is_hybrid(input.spec) && shares) a = std::max(a, last_reduced) + units[i].share;
+    if (copies) copied = std::max({copied, last_reduced, a}) + units[i].copy;
   }
-  return std::max({now, last_reduced, a});
+  return std::max({now, last_reduced, a, copied});
 }
 
 }  // namespace
@@ -295,11 +347,13 @@ Seconds zero3_closed_form(const ScheduleInput& input) {
   const std::vector<Unit> units = units_of(input);
   const double shard = input.kind.parameters / input.kind.shards;
   Seconds time = optimizer_time(input.costs, shard, input.kind.device, Dtype::kFp32, spec.reduce_dtype);
+  if (spec.offload_optimizer) time = host_step_time(input, shard);
   const int A = input.accumulation_steps;
   const auto add = [&](int count, bool first, bool last) {
     const bool reduces = last || spec.sync == Sync::kEveryMicroBatch;
     const bool shares = last || spec.all_reduce == Sync::kEveryMicroBatch;
-    time += count * sharded_micro_batch_time(input, units, first || spec.reshard_after_backward, reduces, shares);
+    time += count * sharded_micro_batch_time(input, units, first || spec.reshard_after_backward, reduces, shares,
+                                             last && spec.offload_optimizer);
   };
   add(1, true, A == 1);
   if (A > 2) add(A - 2, false, false);
@@ -314,13 +368,23 @@ Seconds drain(const ScheduleInput& input) { return input.kind.device.launch_inte
 
 }  // namespace
 
+namespace {
+
+/// T_rs of all gradients at once.
+Seconds reduce_scatter_time(const ScheduleInput& input) {
+  return time_of(input,
+                 {CollectiveKind::kReduceScatter, input.costs.gradient_bytes(input.kind), 1, update_ranks(input.spec)});
+}
+
+}  // namespace
+
 Seconds sharded_update_time(const ScheduleInput& input, Round round) {
   const Costs& costs = input.costs;
-  const double shard = input.kind.parameters / costs.ranks();
-  Seconds time = drain(input) + time_of(input, kCounts) +
-                 time_of(input, {CollectiveKind::kReduceScatter, costs.gradient_bytes(input.kind)}) +
-                 shard_optimizer_time(input) +
-                 time_of(input, {CollectiveKind::kAllGather, costs.parameter_bytes(input.kind)});
+  const double shard = input.kind.parameters / input.kind.shards;
+  const Ranks all = update_ranks(input.spec);
+  Seconds time = drain(input) + time_of(input, {CollectiveKind::kAllReduce, Bytes{4}, 1, all}) +
+                 reduce_scatter_time(input) + shard_optimizer_time(input) +
+                 time_of(input, {CollectiveKind::kAllGather, costs.parameter_bytes(input.kind), 1, all});
   // The shard's gradient goes to fp32 and is scaled there; accocal's optimizer does both.
   const Bytes wide{4 * shard};
   if (costs.implementation != Implementation::kAccocal)
@@ -364,18 +428,135 @@ Accumulated dpu_update(const ScheduleInput& input) {
   return update;
 }
 
+/// Least number of micro-batches of a round.
+int least_a_round(const ScheduleInput& input) {
+  return input.kind.own_steps ? *input.kind.own_steps / 2 : input.spec.micro_batches_per_round;
+}
+
+Round round_of(bool estimate) { return estimate ? Round::kEstimate : Round::kUpdate; }
+
+/// A swap without the copy of the gradients.
+Seconds parameter_swap_time(const ScheduleInput& input, bool clear) {
+  return swap_time(input, clear) - copy_time(input, input.costs.gradient_bytes(input.kind));
+}
+
 /// Two rounds and their swaps, of half the batch each: T has the clones in the estimate's round, whose swap clears the
-/// gradients.
-Accumulated acco_update(const ScheduleInput& input) {
-  const int m = input.kind.own_steps ? *input.kind.own_steps / 2 : input.spec.micro_batches_per_round;
+/// gradients. With a local estimate its round sends nothing: a pass over parameters and gradients, m t, and the whole
+/// swap; the other's swap moves no gradients.
+Accumulated whole_acco_update(const ScheduleInput& input) {
+  const int m = least_a_round(input);
+  const bool local = input.spec.estimate == EstimateOf::kLocal;
   Accumulated update;
   for (const bool estimate : {true, false}) {
-    const Accumulated round =
-        beside(input, m, sharded_update_time(input, estimate ? Round::kEstimate : Round::kUpdate));
+    Accumulated round{1.0 * m, m * passes(input)};
+    if (!local || !estimate) round = beside(input, m, sharded_update_time(input, round_of(estimate)));
     update.micro_batches += round.micro_batches;
-    update.time += round.time + swap_time(input, estimate);
+    update.time +=
+        round.time + (local && !estimate ? parameter_swap_time(input, estimate) : swap_time(input, estimate));
   }
+  if (!local) return update;
+  const Bytes parameters = input.costs.parameter_bytes(input.kind);
+  update.time += memory_time(parameters + input.costs.gradient_bytes(input.kind), parameters, input.kind.device);
   return update;
+}
+
+/// A round after the swap at 0, of which the last one left reductions on the lane until rho: its communication without
+/// them ends at G = max(rho, 0) + T - T_rs. `rho` becomes the next round's, counted from the end that is returned.
+using RoundForm = Seconds (*)(const ScheduleInput& input, bool estimate, Seconds& rho);
+
+/// The last of m micro-batches in buckets: r_i = max(r_(i-1), ready_i + its copies so far) + R_i, from r_0 = G. The
+/// round ends with its compute or with G, and its swap; with a local estimate the rounds of updates, whose gradients
+/// stay, have no buckets, and the others no G.
+Seconds bucketed_round(const ScheduleInput& input, bool estimate, Seconds& rho) {
+  const bool local = input.spec.estimate == EstimateOf::kLocal, silent = local && estimate;
+  const int m = least_a_round(input);
+  Seconds G, begin;
+  if (silent) {
+    const Bytes parameters = input.costs.parameter_bytes(input.kind);
+    begin = memory_time(parameters + input.costs.gradient_bytes(input.kind), parameters, input.kind.device);
+  } else {
+    G = std::max(rho, Seconds{0}) + sharded_update_time(input, round_of(estimate)) - reduce_scatter_time(input);
+  }
+  Seconds copies, sent = silent ? Seconds{0} : G, end = begin + m * passes(input);
+  if (!local || estimate) {
+    for (const TimedBucket& bucket : timed_buckets(input)) {
+      copies += copy_time(input, bucket.bytes);
+      const Seconds filled = begin + (m - 1) * passes(input) + input.kind.forward + bucket.ready + copies;
+      sent = std::max(sent, filled) +
+             time_of(input, {CollectiveKind::kReduceScatter, bucket.bytes, 1, update_ranks(input.spec)});
+    }
+    end += copies;
+  }
+  end = std::max(end, G) + parameter_swap_time(input, estimate);
+  rho = sent - end;
+  return end;
+}
+
+/// Micro-batches reduced one by one: backward passes wait for the reduction before, b_k = max(b_(k-1) + F, rho_(k-1)) +
+/// B, and rho_k = max(rho_(k-1), b_k) + T_rs, the first of them behind G.
+Seconds micro_batched_round(const ScheduleInput& input, bool estimate, Seconds& rho) {
+  const Seconds T_rs = reduce_scatter_time(input);
+  const Seconds G = std::max(rho, Seconds{0}) + sharded_update_time(input, round_of(estimate)) - T_rs;
+  Seconds b, lane = G;
+  for (int k = 0; k < least_a_round(input); ++k) {
+    b = std::max(b + input.kind.forward, rho) + input.kind.backward;
+    lane = rho = std::max(lane, b) + T_rs;
+  }
+  const Seconds end = std::max(b, G) + parameter_swap_time(input, estimate);
+  rho = rho - end;
+  return end;
+}
+
+/// Rounds in turn until an update leaves as much on the lane as the one before.
+Seconds settled(const ScheduleInput& input, RoundForm round) {
+  constexpr int kMost = 100'000;
+  Seconds rho, time;
+  for (int update = 0; update < kMost; ++update) {
+    const Seconds before = rho;
+    time = round(input, true, rho);
+    time += round(input, false, rho);
+    const bool same = std::max(rho, Seconds{0}) == std::max(before, Seconds{0});
+    if (update > 0 && same) break;
+  }
+  return time;
+}
+
+Accumulated acco_update(const ScheduleInput& input) {
+  const double micro_batches = 2.0 * least_a_round(input);
+  if (input.spec.zero_stage == 2) return {micro_batches, settled(input, micro_batched_round)};
+  if (input.spec.overlap == Overlap::kBackward && traits_of(input.spec).delayed)
+    return {micro_batches, settled(input, bucketed_round)};
+  return whole_acco_update(input);
+}
+
+/// Gradients out of the way (s), O and A t, or what the reductions need: T_ar each, in order, or T_ar, O and s in
+/// `delay` updates.
+Seconds pipesgd_closed_form(const ScheduleInput& input) {
+  const Bytes gradients = input.costs.gradient_bytes(input.kind);
+  const Seconds T_ar = time_of(input, {CollectiveKind::kAllReduce, gradients}), O = full_optimizer_time(input);
+  const Seconds s = copy_time(input, gradients) + memory_time(Bytes{0}, gradients, input.kind.device);
+  return std::max({input.accumulation_steps * passes(input) + O + s, T_ar, 1.0 / input.spec.delay * (T_ar + O + s)});
+}
+
+/// What the GPU computes: A t, copies into buckets, a prediction. Or from the first copy to the last step: with the
+/// buckets of the update before stepped when it begins, filled f_k = ready_k - ready_1 + copies so far, reduced r_k =
+/// max(r_(k-1), f_k) + R_k, stepped s_k = max(s_(k-1), r_k) + O_k.
+Seconds sapipe_closed_form(const ScheduleInput& input) {
+  const std::vector<TimedBucket> buckets = timed_buckets(input);
+  Seconds copies, reduced, stepped;
+  for (const TimedBucket& bucket : buckets) {
+    copies += tensors_copy(input, bucket);
+    reduced = std::max(reduced, bucket.ready - buckets.front().ready + copies) +
+              time_of(input, {CollectiveKind::kAllReduce, bucket.bytes});
+    const double elements = bucket.bytes / bytes_of(input.costs.gradient_dtype);
+    stepped = std::max(stepped, reduced) + optimizer_time(input.costs, elements, input.kind.device);
+  }
+  // 4-byte master, m and v and the gradient read, a parameter written; an fp32 parameter is its own master.
+  const Bytes parameter = bytes_of(input.spec.parameter_dtype), state = bytes_of(input.spec.optimizer_dtype);
+  const Bytes read = 2 * state + std::max(state, parameter) + bytes_of(input.costs.gradient_dtype);
+  const double P = input.kind.parameters;
+  const Seconds prediction = memory_time(P * read, P * parameter, input.kind.device);
+  return std::max(input.accumulation_steps * passes(input) + copies + prediction, stepped);
 }
 
 /// U, an update of a rank by itself, or of the slowest replica, for which the others wait when they meet.
@@ -388,7 +569,10 @@ Seconds local_update_time(const ScheduleInput& input) {
     RankKind kind = input.costs.kinds[input.costs.kind_of[rank]];
     kind.first_rank = rank;
     const ScheduleInput inside{input.spec, input.costs, kind, kind.steps(input.accumulation_steps), 1};
-    slowest = std::max(slowest, is_sharded_inside(input.spec) ? zero3_closed_form(inside) : ddp_closed_form(inside));
+    const Seconds update = is_sharded_inside(input.spec) ? zero3_closed_form(inside)
+                           : rounds_of(input.spec) > 1   ? acco_update(inside).time
+                                                         : ddp_closed_form(inside);
+    slowest = std::max(slowest, update);
     rank += group.count * group.gpus;
   }
   return slowest;
@@ -559,7 +743,9 @@ Seconds exchange_time(const ScheduleInput& input) {
 }
 
 Seconds closed_form(const ScheduleInput& input) {
-  const auto dpu = [](const ScheduleInput& each) { return dpu_update(each).time; };
+  const auto dpu = [](const ScheduleInput& each) {
+    return each.spec.offload_optimizer ? offloaded_dpu_closed_form(each) : dpu_update(each).time;
+  };
   const auto acco = [](const ScheduleInput& each) { return acco_update(each).time; };
   const auto overlap_local_sgd = [](const ScheduleInput& each) { return beside_closed_form(each, true); };
   static const std::map<std::string, Seconds (*)(const ScheduleInput&)> kForms{
@@ -569,6 +755,8 @@ Seconds closed_form(const ScheduleInput& input) {
       {"zero3", zero3_closed_form},
       {"dpu", dpu},
       {"wp", dpu},
+      {"pipesgd", pipesgd_closed_form},
+      {"sapipe", sapipe_closed_form},
       {"acco", acco},
       {"diloco", diloco_closed_form},
       {"local_sgd", local_sgd_closed_form},
@@ -583,7 +771,8 @@ Seconds closed_form(const ScheduleInput& input) {
 double closed_form_micro_batches(const ScheduleInput& input) {
   const std::string& program = program_of(input.spec);
   if (program == "acco") return acco_update(input).micro_batches;
-  return program == "dpu" || program == "wp" ? dpu_update(input).micro_batches : input.accumulation_steps;
+  const bool delayed = (program == "dpu" || program == "wp") && !input.spec.offload_optimizer;
+  return delayed ? dpu_update(input).micro_batches : input.accumulation_steps;
 }
 
 }  // namespace accosim

@@ -102,6 +102,8 @@ inline Scenario random_homogeneous(Random& random) {
   nodes.nics.bandwidth = BytesPerSecond{std::pow(10.0, random.uniform(7, 11))};
   nodes.nics.latency = Seconds{std::pow(10.0, random.uniform(-6, -3))};
   nodes.micro_batch_size = random.integer(1, 16);
+  nodes.pcie = BytesPerSecond{std::pow(10.0, random.uniform(9, 11))};
+  nodes.host_memory = BytesPerSecond{std::pow(10.0, random.uniform(10, 12))};
   scenario.training.micro_batch_size = nodes.micro_batch_size;
   scenario.training.gradient_accumulation_steps = 2 * random.integer(1, 6);
   for (ScheduleSpec& spec : scenario.schedules) {
