@@ -234,7 +234,7 @@ void add_measure_options(CLI::App* verb, MeasureArguments& arguments) {
 void add_train_options(CLI::App* verb, TrainFiles& files) {
   TrainArguments& a = files.train;
   TrainingOptions& o = a.options;
-  add(verb, "-a,--algorithm", a.algorithm, "ddp, zero1, dpu, wp, acco or diloco");
+  add(verb, "-a,--algorithm", a.algorithm, algorithm_names().c_str());
   add(verb, "--updates", o.updates, "Number of updates");
   add(verb, "--samples", o.samples,
       "Train on so many samples instead, all ranks together; the learning rate's schedule then counts samples");
@@ -247,9 +247,27 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   add(verb, "--estimate-state", a.estimate_state,
       "ACCO: what becomes of AdamW's moments after the estimate: rollback, keep or released");
   add(verb, "--initial-gradient", a.initial_gradient, "ACCO: the first gradient in the first update: kept or dropped");
-  add(verb, "--inner-updates", o.inner_updates, "DiLoCo: local updates between two outer ones");
-  add(verb, "--outer-learning-rate", o.outer_learning_rate, "DiLoCo: learning rate of the outer optimizer");
-  add(verb, "--outer-momentum", o.outer_momentum, "DiLoCo: Nesterov momentum of the outer optimizer");
+  add(verb, "--estimate", a.estimate,
+      "ACCO: gathered, the estimate is of all ranks' gradients; local, of the rank's own, and nothing is sent for it");
+  verb->add_option("--inner-updates", a.inner_updates,
+                   "Updates that a rank makes alone between two meetings; default: 10, SlowMo 3, Overlap-Local-SGD 2, "
+                   "CO2 12");
+  add(verb, "--outer-every", o.outer_every, "SlowMo: updates between two outer steps, a multiple of --inner-updates");
+  verb->add_option("--outer-learning-rate", a.outer_learning_rate,
+                   "Learning rate of the outer optimizer; default: 0.7, Streaming DiLoCo 0.4; of SlowMo and CO2, times "
+                   "the inner one, 1");
+  verb->add_option("--outer-momentum", a.outer_momentum,
+                   "Momentum of the outer optimizer, Nesterov's in DiLoCo; default: 0.9, SlowMo and CO2 0.5, "
+                   "Overlap-Local-SGD 0.7");
+  add(verb, "--outer-clip", o.outer_clip,
+      "CO2: bound of the outer momentum, in what the inner updates of a round move at most");
+  add(verb, "--delay", o.delay,
+      "Updates until what was sent is applied: gradients in PipeSGD, a fragment in Streaming DiLoCo");
+  verb->add_option("--mixing", a.mixing,
+                   "Overlap-Local-SGD: share of the average that ranks are pulled by; default: 0.6. Streaming DiLoCo: "
+                   "share of its own that a rank keeps; default: 0.5");
+  add(verb, "--fragments", o.fragments, "Streaming DiLoCo: parts of the model, each sent by itself");
+  add(verb, "--payload", a.payload, "Streaming DiLoCo: what is sent of a change: fp32, or e3m0 of 4 bits");
   add_list(verb, "--slow", a.slow, "RANK=FACTOR: that rank's micro-batches take FACTOR times as long; may be repeated");
   add(verb, "--compute-time", a.compute_time,
       "Sleep so long for each micro-batch, such as \"10 ms\", and train nothing");

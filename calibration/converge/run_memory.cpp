@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -69,9 +70,16 @@ RankMemory rank_memory(const TrainingOptions& options, int ranks) {
   const double shard = traits.sharded ? parameters / ranks : parameters;
   const double stored = bf16 ? 2 : kFloat;
   const double state = kFloat * (options.optimizer.kind == OptimizerKind::kAdamW ? 3 : 1);
-  double bytes = 3 * stored * parameters + (traits.looks_ahead ? 2 : 1) * state * shard;
+  const bool tried = traits.looks_ahead && !options.local_estimate;  // a copy of the states is kept aside
+  double bytes = 3 * stored * parameters + (tried ? 2 : 1) * state * shard;
+  if (options.local_estimate) bytes += stored * parameters;
   if (bf16) bytes += 2 * kFloat * parameters + kFloat * shard;
-  if (traits.outer_step) bytes += 3 * kFloat * parameters;
+  bytes += traits.copies * kFloat * parameters;
+  if (options.algorithm == Algorithm::kPipeSgd) bytes += options.delay * stored * parameters;
+  // Fragments on the network.
+  if (traits.takes("--fragments"))
+    bytes += std::ceil(1.0 * options.delay * options.fragments / options.inner_updates) * kFloat * parameters /
+             options.fragments;
   // Initial values are made in double precision.
   const double initial = options.timed ? kFloat + stored : 8 + kFloat + stored;
   RankMemory memory;
