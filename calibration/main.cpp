@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -357,6 +358,9 @@ ExitCode run_train(const TrainFiles& files) {
 
 struct ConvergeArguments {
   ConvergenceOptions options;
+  bool larger = false;
+  int larger_seeds = 4;
+  std::int64_t larger_updates = 400;
   std::string network;
   std::string output, markdown;
   bool force = false;
@@ -374,22 +378,40 @@ void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
   verb->add_option("--data", options.data, "A text to learn; default: the one that comes along")->check(file_name());
   verb->add_option("--network", arguments.network,
                    "Also times every algorithm with ranks as processes over it: netns:RATE, paced:RATE, loopback");
+  CLI::Option* const larger = verb->add_flag(
+      "--larger", arguments.larger, "Also compares on a GPT of 1 M parameters, 5 layers of width 128, context 32");
+  add(verb, "--larger-seeds", arguments.larger_seeds, "Seeds of that comparison")->needs(larger);
+  add(verb, "--larger-updates", arguments.larger_updates, "Updates of each of its runs")->needs(larger);
   add_output(verb, arguments.output);
   verb->add_option("--markdown", arguments.markdown, "Page to write, .md; its curves are written beside it as .svg")
       ->check(file_name());
   add_force(verb, arguments.force);
 }
 
+/// Beside the page: "convergence.svg", "convergence-larger.svg".
+std::filesystem::path drawing_of(const std::string& markdown, const std::string& more = "") {
+  if (markdown.empty()) return {};
+  std::filesystem::path svg = markdown;
+  svg.replace_extension();
+  svg += more + ".svg";
+  return svg == markdown ? "" : svg;  // no page has that name, which is told
+}
+
 ExitCode run_converge(const ConvergeArguments& arguments, const std::string& command) {
+  const ConvergenceOptions larger_options =
+      larger_size(arguments.options, arguments.larger_seeds, arguments.larger_updates);
   check_options(arguments.options);
   check_memory(arguments.options);
-  std::filesystem::path svg = arguments.markdown;
-  if (!svg.empty()) svg.replace_extension(".svg");
-  if (svg == arguments.markdown) svg.clear();  // no page has that name, which is told
+  if (arguments.larger) check_options(larger_options);
+  if (arguments.larger) check_memory(larger_options);
+  const std::filesystem::path svg = drawing_of(arguments.markdown);
+  const std::filesystem::path larger_svg = arguments.larger ? drawing_of(arguments.markdown, "-larger") : "";
+  const auto drawing = OutputKind{"they are a drawing", ".svg", "<svg", accosim::kDrawnByUs};
   check_outputs(
       {{"--output", arguments.output, document_kind("accosim.convergence/1")},
        {"--markdown", arguments.markdown, {"it is a page", ".md", "# Convergence, measured", "Written by `accocal"}},
-       {"--markdown's curves", svg.string(), {"they are a drawing", ".svg", "<svg", accosim::kDrawnByUs}}},
+       {"--markdown's curves", svg.string(), drawing},
+       {"--markdown's curves of the larger model", larger_svg.string(), drawing}},
       {arguments.options.data}, arguments.force);
   const auto say = [](const std::string& line) { tell("accocal: ", line); };
   LaunchArguments launch;
@@ -401,12 +423,17 @@ ExitCode run_converge(const ConvergeArguments& arguments, const std::string& com
     const RankResults results = add_wall_clock(report, launched, arguments.network, say);
     if (results.code != ExitCode::kDone) return tell_errors(results);
   }
+  std::optional<ConvergenceReport> larger;
+  if (arguments.larger) larger = converge(larger_options, say);
   if (!arguments.markdown.empty()) {
+    std::string page = convergence_markdown(report, svg.filename().string(), command);
     write_whole(svg.string(), convergence_svg(report));
-    write_whole(arguments.markdown, convergence_markdown(report, svg.filename().string(), command));
+    if (larger) page += larger_markdown(*larger, larger_svg.filename().string());
+    if (larger) write_whole(larger_svg.string(), convergence_svg(*larger));
+    write_whole(arguments.markdown, page);
   }
-  deliver(arguments.output, convergence_json(report));
-  std::cerr << fmt::format("accocal: done in {:.0f} s\n", report.took.value);
+  deliver(arguments.output, convergence_json(report, larger ? &*larger : nullptr));
+  std::cerr << fmt::format("accocal: done in {:.0f} s\n", (report.took + (larger ? larger->took : Seconds{})).value);
   return ExitCode::kDone;
 }
 

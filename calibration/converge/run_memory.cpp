@@ -136,8 +136,12 @@ void check_memory(const ConvergenceOptions& options) {
   const Bytes there = available_memory();
   TrainingOptions training;
   training.gpt = options.gpt;
-  training.algorithm = Algorithm::kDiloco;  // which keeps the most
-  const RankMemory rank = rank_memory(training, options.ranks);
+  RankMemory rank;  // of the algorithm that keeps the most
+  for (const AlgorithmTraits& row : algorithms()) {
+    training.algorithm = row.algorithm;
+    const RankMemory one = rank_memory(training, options.ranks);
+    if (one.parameters > rank.parameters) rank = one;
+  }
   const double most = 10.0 * options.seeds;  // runs, or some more
   const double jobs = std::min(
       most, options.jobs > 0 ? options.jobs : static_cast<double>(std::max(1U, std::thread::hardware_concurrency())));

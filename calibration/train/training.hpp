@@ -157,6 +157,8 @@ TrainingResult train(const TrainingOptions& options, Workload& workload, Transpo
 
 /// "rollback" and so on.
 std::string name_of(EstimateState state);
+/// Sets the options that not every algorithm takes, for one that does.
+void add_own_options(accosim::JsonValue& json, const TrainingOptions& options);
 
 /// One document, schema accosim.run/1, with the members of `provenance` before its long lists.
 std::string run_json(const TrainingOptions& options, const TrainingResult& result, const JsonValue& provenance);

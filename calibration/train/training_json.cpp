@@ -53,20 +53,7 @@ JsonValue options_json(const TrainingOptions& options) {
     json.set("epsilon", optimizer.adamw.epsilon);
     json.set("weight_decay", optimizer.adamw.weight_decay);
   }
-  const AlgorithmTraits& traits = traits_of(options.algorithm);
-  if (traits.takes("--estimate")) json.set("estimate", options.local_estimate ? "local" : "gathered");
-  if (traits.looks_ahead && !options.local_estimate) json.set("estimate_state", name_of(options.estimate_state));
-  if (traits.takes("--initial-gradient"))
-    json.set("initial_gradient", options.keep_initial_gradient ? "kept" : "dropped");
-  if (traits.takes("--inner-updates")) json.set("inner_updates", options.inner_updates);
-  if (traits.takes("--outer-every")) json.set("outer_every", options.outer_every);
-  if (traits.takes("--outer-learning-rate")) json.set("outer_learning_rate", options.outer_learning_rate);
-  if (traits.takes("--outer-momentum")) json.set("outer_momentum", options.outer_momentum);
-  if (traits.takes("--outer-clip")) json.set("outer_clip", options.outer_clip);
-  if (traits.takes("--delay")) json.set("delay", options.delay);
-  if (traits.takes("--mixing")) json.set("mixing", options.mixing);
-  if (traits.takes("--fragments")) json.set("fragments", options.fragments);
-  if (traits.takes("--payload")) json.set("payload", options.payload == Payload::kE3m0 ? "e3m0" : "fp32");
+  add_own_options(json, options);
   JsonValue& slow = json.set("slow", json_object({}));
   for (const auto& [rank, factor] : options.slow) slow.set(std::to_string(rank), factor);
   return json;
@@ -130,6 +117,23 @@ std::string name_of(EstimateState state) {
     case EstimateState::kReleased: return "released";
   }
   return "";
+}
+
+void add_own_options(JsonValue& json, const TrainingOptions& options) {
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
+  if (traits.takes("--estimate")) json.set("estimate", options.local_estimate ? "local" : "gathered");
+  if (traits.looks_ahead && !options.local_estimate) json.set("estimate_state", name_of(options.estimate_state));
+  if (traits.takes("--initial-gradient"))
+    json.set("initial_gradient", options.keep_initial_gradient ? "kept" : "dropped");
+  if (traits.takes("--inner-updates")) json.set("inner_updates", options.inner_updates);
+  if (traits.takes("--outer-every")) json.set("outer_every", options.outer_every);
+  if (traits.takes("--outer-learning-rate")) json.set("outer_learning_rate", options.outer_learning_rate);
+  if (traits.takes("--outer-momentum")) json.set("outer_momentum", options.outer_momentum);
+  if (traits.takes("--outer-clip")) json.set("outer_clip", options.outer_clip);
+  if (traits.takes("--delay")) json.set("delay", options.delay);
+  if (traits.takes("--mixing")) json.set("mixing", options.mixing);
+  if (traits.takes("--fragments")) json.set("fragments", options.fragments);
+  if (traits.takes("--payload")) json.set("payload", options.payload == Payload::kE3m0 ? "e3m0" : "fp32");
 }
 
 std::string run_json(const TrainingOptions& options, const TrainingResult& result, const JsonValue& provenance) {
