@@ -258,8 +258,8 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
                    "Learning rate of the outer optimizer; default: 0.7, Streaming DiLoCo 0.4; of SlowMo and CO2, times "
                    "the inner one, 1");
   verb->add_option("--outer-momentum", a.outer_momentum,
-                   "Momentum of the outer optimizer, Nesterov's in DiLoCo; default: 0.9, SlowMo and CO2 0.5, "
-                   "Overlap-Local-SGD 0.7");
+                   "Momentum of the outer optimizer, Nesterov's in DiLoCo; default: 0.9, SlowMo and Eager DiLoCo "
+                   "0.5, CO2 0.2, Overlap-Local-SGD 0.7");
   add(verb, "--outer-clip", o.outer_clip,
       "CO2: bound of the outer momentum, in what the inner updates of a round move at most");
   add(verb, "--delay", o.delay,
@@ -359,7 +359,7 @@ ExitCode run_train(const TrainFiles& files) {
 struct ConvergeArguments {
   ConvergenceOptions options;
   bool larger = false;
-  int larger_seeds = 4;
+  int larger_seeds = 3;
   std::int64_t larger_updates = 400;
   std::string network;
   std::string output, markdown;
